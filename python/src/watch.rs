@@ -10,10 +10,10 @@ use wayleave::{Cancel, Error, Progress, Step};
 use crate::error::{Failure, internal};
 
 /// How often signals are looked at: Ctrl-C is felt at once, and it costs nothing.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How long work that was asked to stop may take to return, so that Ctrl-C is felt within a second. After that the work ends by itself, and its result
 /// is dropped.
-const PATIENCE: Duration = Duration::from_millis(500);
+const TIMEOUT: Duration = Duration::from_millis(500);
 /// Values of Python that are made before other threads get the interpreter's lock, and signals are looked at: less than a millisecond of work.
 const VALUES: u32 = 4_096;
 
@@ -105,7 +105,7 @@ pub(crate) fn run<T: Send + 'static>(
         |py: Python<'_>, time| py.detach(|| receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(time));
     let mut told = None;
     loop {
-        match wait(py, LOOK) {
+        match wait(py, POLL_INTERVAL) {
             Ok(result) => {
                 py.check_signals()?;
                 return result.map_err(|error| Failure::from(error).into());
@@ -125,7 +125,7 @@ pub(crate) fn run<T: Send + 'static>(
         told = come;
         if let Err(raised) = py.check_signals().and(shown) {
             cancel.cancel();
-            let _ = wait(py, PATIENCE);
+            let _ = wait(py, TIMEOUT);
             return Err(raised);
         }
     }

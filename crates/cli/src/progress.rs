@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use wayleave::Step;
 
-use show::{PATIENCE, Show};
+use show::{Show, TIMEOUT};
 pub(crate) use waiting::waiting;
 
 /// How far a long list has come.
@@ -31,7 +31,7 @@ impl Progress {
     /// Of a list that begins now; `is_forced` shows it where no terminal is.
     pub(crate) fn new(is_forced: bool) -> Self {
         let started = Instant::now();
-        Self { total: 0, done: 0, started, next: started + PATIENCE, show: Show::choose(is_forced) }
+        Self { total: 0, done: 0, started, next: started + TIMEOUT, show: Show::choose(is_forced) }
     }
 
     /// So many of so many are done.
@@ -74,7 +74,7 @@ impl Progress {
                 let rate = self.done as f64 / elapsed;
                 let left = HumanDuration(Duration::from_secs_f64((self.total - self.done) as f64 / rate));
                 crate::output::tell!("{} of {}, {rate:.0}/s, about {left} left", self.done, self.total);
-                self.next = now + PATIENCE;
+                self.next = now + TIMEOUT;
             }
         }
     }

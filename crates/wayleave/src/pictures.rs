@@ -12,9 +12,9 @@ use wayleave_report::sim::{alone, sweep, text};
 use wayleave_report::svg::{self, Anchor, Ground, Point};
 
 /// More nodes than these are not drawn: nobody could tell them apart.
-const MOST_NODES: usize = 300;
+const MAX_NODES: usize = 300;
 /// Names stand below the hosts of a tier that has no more than these, and beside switches of a tier with half as many.
-const MOST_NAMES: usize = 24;
+const MAX_NAMES: usize = 24;
 /// The space between two tiers, and above and below them.
 const TIER: f64 = 90.0;
 /// The width of a network's picture.
@@ -28,7 +28,7 @@ impl Network {
     /// Hosts below, switches above them by their distance from the nearest host, as the text of an SVG file; `None` for more than 300 nodes.
     pub fn picture(&self) -> Option<String> {
         let graph = &*self.graph;
-        if graph.nodes().len() > MOST_NODES {
+        if graph.nodes().len() > MAX_NODES {
             return None;
         }
         let distance = distances(graph);
@@ -69,8 +69,8 @@ impl Network {
             parts.push(svg::rect(area, if node.kind == NodeKind::Switch { "step3" } else { "step1" }).child(name));
             // Links leave hosts upwards, and switches in both directions.
             let (place, anchor, most) = match node.kind {
-                NodeKind::Switch => (Point { x: x + NODE, y: y - 6.0 }, Anchor::Start, MOST_NAMES / 2),
-                _ => (Point { x, y: y + NODE + 8.0 }, Anchor::Middle, MOST_NAMES),
+                NodeKind::Switch => (Point { x: x + NODE, y: y - 6.0 }, Anchor::Start, MAX_NAMES / 2),
+                _ => (Point { x, y: y + NODE + 8.0 }, Anchor::Middle, MAX_NAMES),
             };
             if tiers[&distance[id.index()]].len() <= most {
                 parts.push(svg::text(place, anchor, "quiet", &node.name));

@@ -20,7 +20,7 @@ use wayleave_units::{Amount, Bytes, Rate, Time};
 const LINE: Rate = Rate::from_mbit(100);
 
 /// More packets than this no small switch holds.
-const MOST_PACKETS: u64 = 4096;
+const MAX_PACKETS: u64 = 4096;
 
 /// How many packets the throughput is offered for as a check.
 const CHECKED: u64 = 200;
@@ -35,7 +35,7 @@ pub enum BenchError {
     #[error("{0}")]
     Run(Box<ScenarioError>),
     /// Not even two packets find room, or any number does.
-    #[error("the buffer cannot be measured with {case}: two packets are lost, or {MOST_PACKETS} are not")]
+    #[error("the buffer cannot be measured with {case}: two packets are lost, or {MAX_PACKETS} are not")]
     Buffer {
         /// At which combination.
         case: Case,
@@ -145,7 +145,7 @@ impl Bench {
         let mut held = 1;
         while self.burst(held + 1)?.lost == 0 {
             held += 1;
-            if held == MOST_PACKETS {
+            if held == MAX_PACKETS {
                 return Err(self.no_buffer());
             }
         }

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 pub(crate) const SCALE: u64 = (1 << 16) * 6_561 * 625 * 49 * 11 * 13;
 
 /// Number of steps above which a weighted problem gets an upper bound instead of its optimum.
-const MOST_STEPS: usize = 20_000_000;
+const MAX_STEPS: usize = 20_000_000;
 
 /// A sender group and a receiver group that may use a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -98,7 +98,7 @@ impl Problem {
     }
 
     fn weighted(&self) -> u128 {
-        if self.edges.len().saturating_mul(self.rows.len().min(self.columns.len())) > MOST_STEPS {
+        if self.edges.len().saturating_mul(self.rows.len().min(self.columns.len())) > MAX_STEPS {
             return self.bound();
         }
         self.solve(|weight| weight as i64)
@@ -180,7 +180,7 @@ const UNREACHED: i64 = i64::MIN;
 
 /// Augmenting paths over the residual graph; rows come first, then columns.
 ///
-/// Gains are at most [`SCALE`]. A path meets every node of the smaller side once, of which there are at most the root of [`MOST_STEPS`]
+/// Gains are at most [`SCALE`]. A path meets every node of the smaller side once, of which there are at most the root of [`MAX_STEPS`]
 /// where gains are weights, so the sum of the gains of a path fits 64 bits.
 struct Search<'a> {
     problem: &'a Problem,
@@ -197,7 +197,7 @@ struct Search<'a> {
     is_seen: Vec<bool>,
 }
 
-const _: () = assert!(MOST_STEPS.isqrt() as u64 * SCALE < i64::MAX as u64, "sums of gains fit");
+const _: () = assert!(MAX_STEPS.isqrt() as u64 * SCALE < i64::MAX as u64, "sums of gains fit");
 
 impl<'a> Search<'a> {
     fn new(problem: &'a Problem, gain: impl Fn(u64) -> i64) -> Self {

@@ -16,9 +16,9 @@ use wayleave_units::{Rate, Time};
 /// A transport of the list: congestion control of a flow.
 pub trait Transport: Described + Flow + Sized {
     /// Whether its packets say that switches may mark them.
-    const HEARS_MARKS: bool = false;
+    const ECN_CAPABLE: bool = false;
     /// Whether it goes by round trips, or by nothing: a tunnel then has no signal to give it (SCC, III-C).
-    const NEEDS_NO_SIGNAL: bool = false;
+    const MARKS_OPTIONAL: bool = false;
 
     /// A flow that begins.
     fn begin(start: &FlowStart, params: &Self::Params) -> Self;
@@ -29,7 +29,7 @@ pub trait PathScheme: Described + Path + Sized {
     /// Whether packets carry the numbers of flowcells, by which the receiver restores their order.
     const HAS_CELLS: bool = false;
     /// Whether one value serves all flows of a pair where there are pairs, since it learns of their paths.
-    const KNOWS_A_PAIR: bool = false;
+    const PER_PAIR: bool = false;
 
     /// For a flow that begins; flows should not share a seed.
     fn begin(params: &Self::Params, seed: u64) -> Self;
@@ -114,7 +114,7 @@ macro_rules! flows {
             /// What it takes for congestion, at a tunnel that has to tell it (SCC, III-C).
             pub fn signal(&self) -> CongestionSignal {
                 let needs_none = match self {
-                    $($(#[$meta])* Self::$scheme(_) => <crate::transport::$module::$scheme as Transport>::NEEDS_NO_SIGNAL,)+
+                    $($(#[$meta])* Self::$scheme(_) => <crate::transport::$module::$scheme as Transport>::MARKS_OPTIONAL,)+
                     Self::Custom(_) => false,
                 };
                 match self.hears_marks() {
@@ -127,7 +127,7 @@ macro_rules! flows {
             /// Whether its packets say that switches may mark them.
             pub fn hears_marks(&self) -> bool {
                 match self {
-                    $($(#[$meta])* Self::$scheme(_) => <crate::transport::$module::$scheme as Transport>::HEARS_MARKS,)+
+                    $($(#[$meta])* Self::$scheme(_) => <crate::transport::$module::$scheme as Transport>::ECN_CAPABLE,)+
                     Self::Custom(custom) => custom.0.hears_marks(),
                 }
             }
@@ -284,7 +284,7 @@ macro_rules! paths {
             /// Whether one value serves all flows of a pair.
             pub fn knows_a_pair(&self) -> bool {
                 match self {
-                    $($(#[$meta])* Self::$scheme(_) => <crate::path::$module::$scheme as PathScheme>::KNOWS_A_PAIR,)+
+                    $($(#[$meta])* Self::$scheme(_) => <crate::path::$module::$scheme as PathScheme>::PER_PAIR,)+
                     Self::Custom(_) => false,
                 }
             }

@@ -14,7 +14,7 @@ use wayleave_sim::{Carried, Outcome};
 use wayleave_topology::{Class, LinkId, Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::fill::MOST_OVERHEAD;
+use crate::fill::MAX_OVERHEAD;
 use crate::terms::{MaximumPromise, Meeting, PartPromise, Way, due};
 
 /// At a receiver, of one service: in any time `t` in which somebody wants to send there, at least its minimum times `t - within` arrives.
@@ -502,5 +502,5 @@ fn frames_of(claim: &ClassClaim, outcome: &Outcome, service: &str, host: NodeId,
 fn largest_frame(claim: &ClassClaim, host: NodeId) -> u64 {
     let network = &claim.scenario.network;
     let links = network.links_from(host).iter().chain(network.links_into(host));
-    links.map(|&link| network.link(link).mtu.get() + MOST_OVERHEAD).max().unwrap_or(0)
+    links.map(|&link| network.link(link).mtu.get() + MAX_OVERHEAD).max().unwrap_or(0)
 }

@@ -14,7 +14,7 @@ use crate::effort::Effort;
 use crate::stage::{Stage, sending};
 
 /// More ways for routes to fail are not counted.
-const MOST_WAYS: usize = 1 << 20;
+const MAX_WAYS: usize = 1 << 20;
 
 impl Stage<'_> {
     /// What one of several routes has for itself.
@@ -35,7 +35,7 @@ impl Stage<'_> {
         let private: Vec<Vec<Element>> = (0..routes.len()).map(|route| self.private(group, route)).collect();
         let ways_without = |survivor: usize| {
             let others = private.iter().enumerate().filter(|(route, _)| *route != survivor);
-            others.fold(1_usize, |ways, (_, elements)| ways.saturating_mul(elements.len())).min(MOST_WAYS)
+            others.fold(1_usize, |ways, (_, elements)| ways.saturating_mul(elements.len())).min(MAX_WAYS)
         };
         let all: usize = (0..routes.len()).map(ways_without).sum();
         let wanted = usize::try_from(effort.cuts).unwrap_or(usize::MAX);

@@ -9,10 +9,10 @@ use wayleave_units::Bytes;
 use crate::claim::{Background, Claim};
 
 /// No port is filled from more inputs than this.
-const MOST_INPUTS: usize = 4;
+const MAX_INPUTS: usize = 4;
 
 /// The largest frame that the simulator takes: Ethernet's 38 B and six tags beside the MTU.
-pub(crate) const MOST_OVERHEAD: u64 = 62;
+pub(crate) const MAX_OVERHEAD: u64 = 62;
 
 /// Routes that fill ports.
 pub(crate) struct Fill {
@@ -32,7 +32,7 @@ impl Fill {
         let of_link = |link: LinkId| {
             let routes = filling(network, link, &taken).into_iter().map(|links| {
                 let frame = links.iter().map(|&link| {
-                    let most = network.link(link).mtu.get() + MOST_OVERHEAD;
+                    let most = network.link(link).mtu.get() + MAX_OVERHEAD;
                     largest.get(link.index()).map_or(most, |frame| frame.get().min(most))
                 });
                 let frame = Bytes::new(frame.min().unwrap_or(0));
@@ -86,7 +86,7 @@ fn filling(network: &Network, id: LinkId, taken: &BTreeSet<LinkId>) -> Vec<Vec<L
         let slowest = head.iter().map(|&link| network.link(link).rate.bits_per_second()).min().unwrap_or(0);
         rate += slowest;
         routes.push(behind(&head));
-        if rate > link.rate.bits_per_second() || routes.len() == MOST_INPUTS {
+        if rate > link.rate.bits_per_second() || routes.len() == MAX_INPUTS {
             break;
         }
     }

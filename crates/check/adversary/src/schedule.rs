@@ -12,7 +12,7 @@ use crate::claim::Background;
 use crate::stage::{Joiner, Stage, Stop, nanos, sending};
 
 /// How often a contract bursts at most in one run.
-const MOST_BURSTS: i64 = 4;
+const MAX_BURSTS: i64 = 4;
 
 /// A burst, and what its bucket earns afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl Stage<'_> {
             let terms = &self.claim.promises[promise];
             // One ns more, so that rounding to the simulator's ps never makes it early.
             let period = sending(terms.burst.get(), terms.rate) + 1;
-            let more = ((window - phase) / period).clamp(0, MOST_BURSTS - 1);
+            let more = ((window - phase) / period).clamp(0, MAX_BURSTS - 1);
             for number in 0..=more {
                 let then = if number == more { Then::Rate } else { Then::Pause };
                 bursts.push(Burst { promise, start: phase + number * period, then });

@@ -45,14 +45,14 @@ pub(crate) fn did_you_mean(service: &Service, trouble: Trouble, what: &str, name
 /// All names, unless they cannot be had: the first message counts then.
 fn known(service: &Service, names: Names) -> Option<Vec<String>> {
     /// More names than this are not looked at.
-    const MOST: usize = 10_000;
+    const MAX: usize = 10_000;
     match names {
         Names::OfTenants(path) => {
-            let list: Vec<Identified> = service.list(path, &[], MOST).ok()?;
+            let list: Vec<Identified> = service.list(path, &[], MAX).ok()?;
             Some(list.into_iter().map(|object| object.id).collect())
         }
         Names::OfAll(path) => {
-            let list: Vec<Named> = service.list(path, &[], MOST).ok()?;
+            let list: Vec<Named> = service.list(path, &[], MAX).ok()?;
             Some(list.into_iter().map(|object| object.name).collect())
         }
     }

@@ -29,7 +29,7 @@ A line shows when and where a frame was seen, which links and queues its tags st
 The topology is the one that the node's agent has heard of last; whether the agent runs does not matter.";
 
 /// How long an ending goes unnoticed while nothing passes.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Capture frames on a host or a switch of this machine, and decode their tags
 #[derive(Args, Clone, Debug)]
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         && args.count.is_none_or(|most| seen < most)
         && lasts.is_none_or(|most| begin.elapsed() < most)
     {
-        let frame = capture.next(LOOK).map_err(|error| Failure::Internal(error.to_string()))?;
+        let frame = capture.next(POLL_INTERVAL).map_err(|error| Failure::Internal(error.to_string()))?;
         let Some(frame) = frame else { continue };
         let Some(place) = places.get(&frame.ifindex) else { continue };
         if args.interface.as_ref().is_some_and(|only| place.interface != *only) {

@@ -14,7 +14,7 @@ use crate::inputs::check_stdin;
 use crate::output::{OutputFormat, layout, out};
 
 /// How many differences are shown.
-const MOST: usize = 40;
+const MAX: usize = 40;
 
 const EXAMPLE: &str = "\
 Examples:
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Exit, Failure> {
     let difference = diff::diff_values(read(&args.first)?, read(&args.second)?)?;
     let mut out = out();
     match args.output {
-        OutputFormat::Table => difference.write_text(&mut out, layout(), if args.all { usize::MAX } else { MOST })?,
+        OutputFormat::Table => difference.write_text(&mut out, layout(), if args.all { usize::MAX } else { MAX })?,
         OutputFormat::Json => {
             serde_json::to_writer_pretty(&mut out, &difference).map_err(wayleave::Error::from)?;
             writeln!(out)?;

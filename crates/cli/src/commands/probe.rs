@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::Args;
 use wayleave_client::Method;
 use wayleave_explain::table::write_table;
-use wayleave_protocol::check::{Check, CheckSpec, MOST_PROBES};
+use wayleave_protocol::check::{Check, CheckSpec, MAX_PROBES};
 use wayleave_protocol::contract::{Match, Protocol};
 use wayleave_units::escaped;
 
@@ -50,7 +50,7 @@ pub(crate) struct ProbeArgs {
     #[arg(long, value_name = "PORT", conflicts_with = "contract")]
     from_port: Option<u16>,
     /// Number of probes
-    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_PROBES)))]
+    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_PROBES)))]
     count: u32,
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]

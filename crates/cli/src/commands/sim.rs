@@ -72,7 +72,7 @@ pub(crate) struct SimArgs {
 /// Reads how far off completion times may be.
 fn forward_error(text: &str) -> Result<f64, String> {
     let error = text.parse().ok().filter(|&error| FastForward { error }.is_valid());
-    error.ok_or_else(|| format!("a number above 0 and up to {} is expected, such as 0.005", FastForward::MOST))
+    error.ok_or_else(|| format!("a number above 0 and up to {} is expected, such as 0.005", FastForward::MAX))
 }
 
 /// Reads `path=value`.

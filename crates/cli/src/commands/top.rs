@@ -36,7 +36,7 @@ const LIMIT: u64 = 1_000;
 /// Clears the screen and goes to its begin (ECMA-48).
 const CLEAR: &str = "\x1b[H\x1b[2J";
 /// How long Ctrl-C may go unnoticed.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Show live rates, waiting times and drops of contracts
 #[derive(Args, Clone, Debug)]
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &TopArgs) -> Result<Exit, Failure> {
             if cancel.is_cancelled() {
                 return Ok(Exit::Fine);
             }
-            std::thread::sleep(LOOK.min(every));
+            std::thread::sleep(POLL_INTERVAL.min(every));
         }
     }
 }

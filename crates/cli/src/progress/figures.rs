@@ -6,7 +6,7 @@ use indicatif::HumanDuration;
 use wayleave::Step;
 use wayleave_experiments::Entry;
 
-use super::show::{PATIENCE, Show};
+use super::show::{Show, TIMEOUT};
 
 /// What is shown.
 pub(crate) struct Progress {
@@ -27,7 +27,7 @@ impl Progress {
         };
         let figures = entries.iter().enumerate().map(weight).collect();
         let started = Instant::now();
-        Self { started, next: started + PATIENCE, show: Show::choose(is_forced), figures }
+        Self { started, next: started + TIMEOUT, show: Show::choose(is_forced), figures }
     }
 
     /// So much of the figure of a number is done.

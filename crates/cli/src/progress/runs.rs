@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use indicatif::HumanDuration;
 use wayleave::Step;
 
-use super::show::{PATIENCE, Show};
+use super::show::{Show, TIMEOUT};
 
 /// What is shown.
 pub(crate) struct Progress {
@@ -18,7 +18,7 @@ impl Progress {
     /// Of something that starts now; `is_forced` shows it where no terminal is.
     pub(crate) fn new(is_forced: bool) -> Self {
         let started = Instant::now();
-        Self { started, next: started + PATIENCE, show: Show::choose(is_forced) }
+        Self { started, next: started + TIMEOUT, show: Show::choose(is_forced) }
     }
 
     fn tick(&mut self, (done, all): (u128, u128), runs: (usize, usize)) {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Nothing is shown of what takes no longer.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How it is shown.
 pub(crate) enum Show {
@@ -38,11 +38,11 @@ impl Show {
                 let bar = bar.get_or_insert_with(bar_of_parts);
                 bar.set_position((share * PARTS as f64) as u64);
                 bar.set_message(text);
-                now + PATIENCE / 10
+                now + TIMEOUT / 10
             }
             Self::Lines => {
                 crate::output::tell!("{text}");
-                now + PATIENCE
+                now + TIMEOUT
             }
         }
     }

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use wayleave::Step;
 
-use super::show::{PATIENCE, Show};
+use super::show::{Show, TIMEOUT};
 
 /// Progress on the standard error: one line that is written over, in a terminal only.
 pub(crate) struct Progress {
@@ -36,7 +36,7 @@ impl Progress {
     }
 
     fn say(&self, text: &str) {
-        if matches!(self.show, Show::Bar(_)) && self.started.elapsed() > PATIENCE {
+        if matches!(self.show, Show::Bar(_)) && self.started.elapsed() > TIMEOUT {
             eprint!("\r\x1b[K{text}");
         }
     }
@@ -54,7 +54,7 @@ impl wayleave::Progress for Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if matches!(self.show, Show::Bar(_)) && self.started.elapsed() > PATIENCE {
+        if matches!(self.show, Show::Bar(_)) && self.started.elapsed() > TIMEOUT {
             eprint!("\r\x1b[K");
         }
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::show::{PATIENCE, Show};
+use super::show::{Show, TIMEOUT};
 
 /// Does something, and says so once it lasts longer than a second.
 pub(crate) fn waiting<T>(is_forced: bool, what: &str, work: impl FnOnce() -> T) -> T {
@@ -30,7 +30,7 @@ impl Said {
         let ((end, ended), what) = (channel(), what.to_owned());
         let say = move || {
             let (began, mut line) = (Instant::now(), None);
-            let mut pause = PATIENCE;
+            let mut pause = TIMEOUT;
             while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(pause) {
                 let text = words(&what, began.elapsed().as_secs());
                 if matches!(show, Show::Lines) {
@@ -38,7 +38,7 @@ impl Said {
                     continue;
                 }
                 line.get_or_insert_with(spinner).set_message(text);
-                pause = PATIENCE / 10;
+                pause = TIMEOUT / 10;
             }
             if let Some(line) = line {
                 line.finish_and_clear();

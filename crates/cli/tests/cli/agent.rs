@@ -25,7 +25,7 @@ use wayleave_topology::builders::{Cabling, build};
 const WIRE: u64 = 500 + 8 + 20 + 14 + 24 + 4;
 const BURST: u64 = 3000;
 const RATE: u64 = 1_000_000;
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A controller in this process; its port stays the same.
 struct Controller {
@@ -100,9 +100,9 @@ impl Controller {
 
 /// Waits until something is so.
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     while !is_so() {
-        assert!(Instant::now() < end, "{what}: not within {PATIENCE:?}");
+        assert!(Instant::now() < end, "{what}: not within {TIMEOUT:?}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

@@ -10,7 +10,7 @@ use ureq::Agent;
 use wayleave_faults::linearizable::{Did, Operation};
 use wayleave_units::Rate;
 
-use super::PATIENCE;
+use super::TIMEOUT;
 use super::processes::Controllers;
 
 /// How many at once.
@@ -42,7 +42,7 @@ pub(crate) fn get(url: &str, path: &str, token: &str) -> Option<(String, Value)>
 /// Asks for a contract; the status of the answer, which may take its time.
 pub(crate) fn put(url: &str, name: &str, token: &str) -> u16 {
     let spec = json!({ "from": "h1", "to": "h9", "rate": "1Mbit", "burst": "300B", "deadline": "100ms" });
-    let sent = waiting(PATIENCE)
+    let sent = waiting(TIMEOUT)
         .put(format!("{url}/v1/contracts/default:{name}"))
         .header("authorization", format!("Bearer {token}"))
         .header("content-type", "application/json")

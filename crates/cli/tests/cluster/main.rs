@@ -46,7 +46,7 @@ fn main() -> std::process::ExitCode {
 }
 
 /// Far longer than a fail-over takes on a machine that runs.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// What happens to a leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ fn until<T>(what: &str, mut holds: impl FnMut() -> Option<T>) -> T {
         if let Some(found) = holds() {
             return found;
         }
-        assert!(start.elapsed() < PATIENCE, "{what}");
+        assert!(start.elapsed() < TIMEOUT, "{what}");
         sleep(Duration::from_millis(20));
     }
 }

@@ -3,20 +3,20 @@
 use rayon::prelude::*;
 
 /// As many things as are worth a thread.
-const LEAST_SHARE: usize = 1_000;
+const MIN_SHARE: usize = 1_000;
 
 /// What becomes of each of them, in their order; several threads do it if there are many.
 pub fn in_shares<T: Sync, U: Send>(all: &[T], make: impl Fn(&T) -> U + Sync) -> Vec<U> {
-    all.par_iter().with_min_len(LEAST_SHARE).map(&make).collect()
+    all.par_iter().with_min_len(MIN_SHARE).map(&make).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LEAST_SHARE, in_shares};
+    use super::{MIN_SHARE, in_shares};
 
     #[test]
     fn the_order_stays() {
-        for count in [0, 1, LEAST_SHARE, 5 * LEAST_SHARE + 7] {
+        for count in [0, 1, MIN_SHARE, 5 * MIN_SHARE + 7] {
             let all: Vec<usize> = (0..count).collect();
             assert_eq!(in_shares(&all, |number| number + 1), (1..=count).collect::<Vec<_>>());
         }

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use crate::contract::Match;
 
 /// The most probes of a check.
-pub const MOST_PROBES: u32 = 200;
+pub const MAX_PROBES: u32 = 200;
 
 /// What is to be checked: a contract, or the way from one endpoint to another.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -126,12 +126,12 @@ impl Drop for Held {
 }
 
 /// Minimum number of streams that an account may have, whatever the limit of all is.
-const LEAST_STREAMS: usize = 4;
+const MIN_STREAMS: usize = 4;
 
 /// Maximum number of streams of events of an account, if `most` is the limit of all: an eighth, and four times that for those who serve all tenants.
 pub(crate) fn streams_of(account: &Account, most: usize) -> usize {
     let weight = usize::try_from(account.weight()).unwrap_or(1);
-    ((most / 8).max(LEAST_STREAMS) * weight).min(most.max(1))
+    ((most / 8).max(MIN_STREAMS) * weight).min(most.max(1))
 }
 
 /// Connections that are held open, by owner.

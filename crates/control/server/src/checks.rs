@@ -11,7 +11,7 @@ use wayleave_protocol::check::{
 use wayleave_topology::Network;
 
 /// Checks at once, in the whole network and from one host.
-const MOST: usize = 4;
+const MAX: usize = 4;
 /// How long it is waited for nodes to watch, before probes are sent without them.
 const WATCHING: Duration = Duration::from_secs(4);
 /// How long nothing new may be seen before a check is over, where probes are missing and where none is: nodes tell five times a second.
@@ -64,7 +64,7 @@ impl Checks {
     /// Begins one under this number.
     pub(crate) fn begin(&self, id: &str, asked: Asked) -> Result<(), Busy> {
         let mut all = self.lock();
-        if all.len() >= MOST {
+        if all.len() >= MAX {
             return Err(Busy::All);
         }
         if all.values().any(|other| other.ends[0] == asked.ends[0]) {
@@ -285,7 +285,7 @@ mod tests {
         let checks = Checks::default();
         checks.begin("1", asked("h1")).unwrap();
         assert_eq!(checks.begin("2", asked("h1")), Err(Busy::Host));
-        for host in 2..=MOST {
+        for host in 2..=MAX {
             checks.begin(&host.to_string(), asked(&format!("h{host}"))).unwrap();
         }
         assert_eq!(checks.begin("9", asked("h9")), Err(Busy::All));

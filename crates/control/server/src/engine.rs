@@ -39,21 +39,21 @@ const BATCH_TIME: Duration = Duration::from_millis(5);
 const READ_TIME: Duration = Duration::from_millis(1);
 /// How many links are looked at while the queue is empty, before the engine looks for jobs again. A look computes exact curves, up to some
 /// tenths of a millisecond, and a job that arrives meanwhile waits for it.
-const LOOKS: usize = 2;
+const INSPECTION_BATCH: usize = 2;
 /// Looks at links wait so long for jobs: clients that were just answered ask again within it.
-const LULL: Duration = Duration::from_micros(200);
+const IDLE_DELAY: Duration = Duration::from_micros(200);
 /// But not longer than this after the last look, however busy the engine is.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// After this long without jobs the ledger is put in order.
 const QUIET: Duration = Duration::from_millis(500);
 /// How often what was refused is written down.
-const REFUSALS_EVERY: Duration = Duration::from_secs(1);
+const REFUSALS_INTERVAL: Duration = Duration::from_secs(1);
 /// How often a controller that follows looks what others have written.
 const FOLLOW_EVERY: Duration = Duration::from_millis(100);
 /// How often a controller that leads looks whether it still does, if it has nothing else to do.
 const LEAD_EVERY: Duration = Duration::from_millis(250);
 /// How often a ledger that cannot be written is tried again.
-const TRY_AGAIN: Duration = Duration::from_secs(1);
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// What is done first of all on every controller that is loaded; the token that was made, if one was.
 pub(crate) type First = Box<dyn FnMut(&mut Controller, Now) -> Result<Option<String>, String> + Send>;
@@ -178,13 +178,13 @@ impl Engine {
         let mut following = Following::new(self.reader(), &view, &metrics);
         // Who has given up the lead, since its disk is full for instance, is not the first to take it again.
         let has_given_up = !is_first && self.has_lost_lead();
-        let mut next = Instant::now() + if has_given_up { TRY_AGAIN } else { Duration::ZERO };
+        let mut next = Instant::now() + if has_given_up { RETRY_DELAY } else { Duration::ZERO };
         loop {
             self.pulse.beat();
             let rest = next.saturating_duration_since(Instant::now());
-            let lull = if following.has_stale() { LULL } else { rest };
+            let lull = if following.has_stale() { IDLE_DELAY } else { rest };
             match self.jobs.next(rest.min(lull)) {
-                Next::Nothing if lull < rest => following.look(LOOKS),
+                Next::Nothing if lull < rest => following.look(INSPECTION_BATCH),
                 Next::Job(account, job) => {
                     if let Some(took) = following.answer(job) {
                         self.jobs.charge(&account, true, took);
@@ -197,7 +197,7 @@ impl Engine {
                     self.pulse.reads(true);
                     let tried = self.take_turn(&mut following, opened.is_some());
                     self.pulse.reads(false);
-                    next = Instant::now() + if following.is_reading() { FOLLOW_EVERY } else { TRY_AGAIN };
+                    next = Instant::now() + if following.is_reading() { FOLLOW_EVERY } else { RETRY_DELAY };
                     match tried {
                         Ok(running) => {
                             if let Some(opened) = opened.take() {
@@ -223,7 +223,7 @@ impl Engine {
                             }
                             tracing::warn!(error, "the ledger cannot be opened yet");
                             self.cannot_begin(error);
-                            next = Instant::now() + TRY_AGAIN;
+                            next = Instant::now() + RETRY_DELAY;
                         }
                     }
                 }
@@ -387,12 +387,12 @@ impl Engine {
 
     /// Uses the time until something comes, or is due.
     fn wait(&self, running: &mut Running) -> Next {
-        let mut lull = if running.looked.elapsed() < LOOK_EVERY { LULL } else { Duration::ZERO };
+        let mut lull = if running.looked.elapsed() < POLL_INTERVAL { IDLE_DELAY } else { Duration::ZERO };
         while self.looks == Looks::Ahead && !running.stage.stale.is_empty() {
             match self.jobs.next(lull) {
                 Next::Nothing if self.rest(running).is_zero() => return Next::Nothing,
                 Next::Nothing => {
-                    self.look(running, LOOKS);
+                    self.look(running, INSPECTION_BATCH);
                     (running.looked, lull) = (Instant::now(), Duration::ZERO);
                 }
                 next => return next,
@@ -414,7 +414,11 @@ impl Engine {
     /// How long nothing is due, refusals that are to be written included.
     fn rest(&self, running: &Running) -> Duration {
         let rest = running.rest().min(if self.disk.lease().is_some() { LEAD_EVERY } else { Duration::MAX });
-        if self.refusals.is_empty() { rest } else { rest.min(REFUSALS_EVERY.saturating_sub(running.refused.elapsed())) }
+        if self.refusals.is_empty() {
+            rest
+        } else {
+            rest.min(REFUSALS_INTERVAL.saturating_sub(running.refused.elapsed()))
+        }
     }
 
     /// Has what was refused written with the next commit, if that is due.
@@ -442,7 +446,7 @@ impl Engine {
             let is_full = is_read || batch.replies.len() >= BATCH || began.elapsed() >= BATCH_TIME || batch.is_panicked;
             next = if is_full { None } else { self.jobs.next_write() };
         }
-        self.take_refusals(running, REFUSALS_EVERY);
+        self.take_refusals(running, REFUSALS_INTERVAL);
         self.finish(running, now, batch)?;
         let began = Instant::now();
         while began.elapsed() < READ_TIME

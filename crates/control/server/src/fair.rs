@@ -14,7 +14,7 @@ pub(crate) const OF_ACCOUNT: usize = 1024;
 /// Maximum number of jobs of all accounts that wait.
 const OF_ALL: usize = 4096;
 /// Minimum that a job is charged: a job that takes no time takes a place in a batch all the same.
-const LEAST: Duration = Duration::from_micros(10);
+const MIN: Duration = Duration::from_micros(10);
 
 /// Reason for which a job cannot wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +114,7 @@ impl<J> Lines<J> {
     pub(crate) fn charge(&mut self, account: &Account, time: Duration) {
         let Some(line) = self.lines.get_mut(account) else { return };
         let before = line.used;
-        let time = u64::try_from(time.max(LEAST).as_nanos()).unwrap_or(u64::MAX);
+        let time = u64::try_from(time.max(MIN).as_nanos()).unwrap_or(u64::MAX);
         line.used = before.saturating_add(time / account.weight());
         if self.order.remove(&(before, account.clone())) {
             self.order.insert((line.used, account.clone()));

@@ -23,7 +23,7 @@ const WAITING_BYTES: usize = 1 << 20;
 /// How long the end of a process waits for lines that are still to be written.
 const LAST: Duration = Duration::from_secs(1);
 /// How often it looks meanwhile.
-const LOOK: Duration = Duration::from_millis(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 static LINES: OnceLock<Lines> = OnceLock::new();
 static DROPPED: AtomicU64 = AtomicU64::new(0);
@@ -37,7 +37,7 @@ pub(crate) fn dropped() -> u64 {
 pub fn flush() {
     let until = Instant::now() + LAST;
     while LINES.get().is_some_and(|lines| lines.waiting.load(Ordering::Acquire) > 0) && Instant::now() < until {
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 

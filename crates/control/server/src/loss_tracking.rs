@@ -12,15 +12,15 @@ use wayleave_protocol::agent::{Clock, Followed, Samples};
 use wayleave_units::Time;
 
 /// Hosts tell every second. An agent that tells nothing for 5 s is silent, so what is not told after twice as long never is.
-const PATIENCE: Time = Time::from_millis(10_000);
+const TIMEOUT: Time = Time::from_millis(10_000);
 /// A packet is told at most so long after its sender's report came, if its receiver is not silent, or so long before.
 const LAG: Time = Time::from_millis(8_000);
 /// Packets that look the same are waited for together. What goes on for so long is given up: it has no end.
 const LONGEST: Time = Time::from_millis(60_000);
 /// So many different packets to a host wait for news of them at most; it bounds memory, and further packets are not followed.
-const MOST: usize = 50_000;
+const MAX: usize = 50_000;
 /// The same of packets that look the same.
-const MOST_SAME: usize = 1_000;
+const MAX_SAME: usize = 1_000;
 
 /// What hosts have told of packets.
 #[derive(Debug, Default)]
@@ -117,17 +117,17 @@ impl Receiver {
 
     /// Packets with this number, of which something is told now; `None` if as many different ones are waited for as may be.
     fn same(&mut self, now: Time, number: u64) -> Option<&mut Same> {
-        let is_full = self.packets.len() >= MOST;
+        let is_full = self.packets.len() >= MAX;
         let same = match self.packets.entry(number) {
             Entry::Occupied(there) => there.into_mut(),
             Entry::Vacant(_) if is_full => return None,
             Entry::Vacant(free) => {
-                self.due.push_back((now + PATIENCE, number));
+                self.due.push_back((now + TIMEOUT, number));
                 free.insert(Same { first: now, last: now, is_endless: false, sent: Vec::new(), arrived: Vec::new() })
             }
         };
         same.last = now;
-        if same.first + LONGEST <= now || same.sent.len().max(same.arrived.len()) >= MOST_SAME {
+        if same.first + LONGEST <= now || same.sent.len().max(same.arrived.len()) >= MAX_SAME {
             same.give_up();
         }
         Some(same)
@@ -139,7 +139,7 @@ impl Receiver {
         while let Some((_, number)) = self.due.pop_front_if(|(due, _)| *due <= now) {
             let Entry::Occupied(same) = self.packets.entry(number) else { continue };
             // What only arrived is remembered for longer: a switch is asked whether it has seen a packet when that is missed.
-            let patience = if same.get().sent.is_empty() { PATIENCE + PATIENCE } else { PATIENCE };
+            let patience = if same.get().sent.is_empty() { TIMEOUT + TIMEOUT } else { TIMEOUT };
             let again = same.get().last + patience;
             if again > now {
                 self.due.push_back((again, number));

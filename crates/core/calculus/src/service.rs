@@ -192,7 +192,7 @@ impl ServiceCurve {
     }
 
     /// The rate-latency function of its first positive slope: never above it, and what Chameleon's published
-    /// controller takes for it (`ResidualMode.LEAST_LATENCY`). No service stays no service.
+    /// controller takes for it (`ResidualMode.MIN_LATENCY`). No service stays no service.
     ///
     /// ```
     /// # use wayleave_calculus::{RateLatency, ServiceCurve, rational::whole};

@@ -52,7 +52,7 @@ const AGENT_FILE: &str = "an agent does with packets beyond the bucket what its 
 const LAB_DROPS: &str = "packets beyond the bucket are dropped";
 const BY_HOSTS: &str = "switches do not know contracts, so hosts have to do it";
 const ALL_AT_ONCE: &str = "all contracts are there at once and for good";
-const NOT_DECIDED_AGAIN: &str = "nothing is decided again when something fails";
+const NOT_REROUTED: &str = "nothing is decided again when something fails";
 
 const LIMITS: [Limit; 14] = [
     Limit {
@@ -98,10 +98,10 @@ const LIMITS: [Limit; 14] = [
     Limit {
         key: "priority",
         is_in: |_, gives| gives("priority"),
-        simulator: Some(NOT_DECIDED_AGAIN),
+        simulator: Some(NOT_REROUTED),
         agents: None,
-        lab: Some(NOT_DECIDED_AGAIN),
-        rendered: Some(NOT_DECIDED_AGAIN),
+        lab: Some(NOT_REROUTED),
+        rendered: Some(NOT_REROUTED),
     },
     Limit {
         key: "starts",

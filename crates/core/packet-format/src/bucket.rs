@@ -29,9 +29,9 @@ pub struct TokenBucket {
 
 impl TokenBucket {
     /// The largest burst: levels below it can be added to a refill without overflow.
-    pub const MOST: Bytes = Bytes::new((1 << 63) / NANOBITS_PER_BYTE);
+    pub const MAX: Bytes = Bytes::new((1 << 63) / NANOBITS_PER_BYTE);
 
-    /// A full bucket; `None` for a burst above [`Self::MOST`].
+    /// A full bucket; `None` for a burst above [`Self::MAX`].
     pub fn full(rate: Rate, burst: Bytes, now: Time) -> Option<Self> {
         let mut bucket = Self { rate: 0, burst: 0, fill_ns: 0, tokens: 0, last: now.as_nanos() };
         bucket.change(rate, burst)?;
@@ -39,9 +39,9 @@ impl TokenBucket {
         Some(bucket)
     }
 
-    /// Another rate and burst; the level stays, as far as the burst allows. `None`, and no change, for a burst above [`Self::MOST`].
+    /// Another rate and burst; the level stays, as far as the burst allows. `None`, and no change, for a burst above [`Self::MAX`].
     pub fn change(&mut self, rate: Rate, burst: Bytes) -> Option<()> {
-        self.burst = Some(burst).filter(|&burst| burst <= Self::MOST)?.get() * NANOBITS_PER_BYTE;
+        self.burst = Some(burst).filter(|&burst| burst <= Self::MAX)?.get() * NANOBITS_PER_BYTE;
         self.rate = rate.bits_per_second();
         self.fill_ns = if self.rate == 0 { u64::MAX } else { self.burst.div_ceil(self.rate) };
         Some(())
@@ -133,10 +133,10 @@ mod tests {
 
     #[test]
     fn extremes_neither_overflow_nor_refill() {
-        assert_eq!(TokenBucket::full(Rate::ZERO, Bytes::new(TokenBucket::MOST.get() + 1), Time::ZERO), None);
-        let mut bucket = TokenBucket::full(Rate::MAX, TokenBucket::MOST, Time::ZERO).unwrap();
-        assert!(bucket.take(Time::ZERO, TokenBucket::MOST));
-        assert!(bucket.take(Time::MAX, TokenBucket::MOST));
+        assert_eq!(TokenBucket::full(Rate::ZERO, Bytes::new(TokenBucket::MAX.get() + 1), Time::ZERO), None);
+        let mut bucket = TokenBucket::full(Rate::MAX, TokenBucket::MAX, Time::ZERO).unwrap();
+        assert!(bucket.take(Time::ZERO, TokenBucket::MAX));
+        assert!(bucket.take(Time::MAX, TokenBucket::MAX));
         assert!(!bucket.take(Time::ZERO, Bytes::new(1)), "a clock that goes back fills nothing");
         let mut none = TokenBucket::full(Rate::ZERO, Bytes::new(100), Time::ZERO).unwrap();
         assert!(none.take(Time::ZERO, Bytes::new(100)) && !none.take(Time::from_millis(1_000_000_000), Bytes::new(1)));

@@ -15,7 +15,7 @@ const FRAGMENT: u8 = 44;
 const AUTHENTICATION: u8 = 51;
 const EXTENSIONS: [u8; 5] = [0, 43, FRAGMENT, AUTHENTICATION, 60];
 /// More of them in a packet serve nobody.
-const MOST_EXTENSIONS: usize = 8;
+const MAX_EXTENSIONS: usize = 8;
 
 /// What counts of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -161,7 +161,7 @@ fn ipv6(payload: &[u8]) -> Option<Family> {
         ports,
     };
     let mut next = header[6];
-    for _ in 0..MOST_EXTENSIONS {
+    for _ in 0..MAX_EXTENSIONS {
         if !EXTENSIONS.contains(&next) {
             return Some(family(next, ports(next, data)?));
         }

@@ -32,5 +32,5 @@ pub use classifier::{Classifier, Selector};
 pub use demand::Demand;
 pub use frame::{Family, NotParsed, Packet, Ports};
 pub use mac::{Mac, ParseMacError, mac_of};
-pub use tag::{MOST_TAGS, NotATag, SEQUENCE_TYPE, Stack, TAG_TYPE, Tag, is_tag_type, wire_bytes};
+pub use tag::{MAX_TAGS, NotATag, SEQUENCE_TYPE, Stack, TAG_TYPE, Tag, is_tag_type, wire_bytes};
 pub use waiting::{LONGEST_WAIT, Waiting, paced};

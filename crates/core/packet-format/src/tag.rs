@@ -12,10 +12,10 @@ pub const TAG_TYPE: u16 = 0x8100;
 /// EtherType of the tag with a packet's number (IEEE 802.1ad).
 pub const SEQUENCE_TYPE: u16 = 0x88A8;
 /// Switches of a route, at most. Chameleon measures up to 10 tags (Table 3).
-pub const MOST_TAGS: usize = 12;
+pub const MAX_TAGS: usize = 12;
 
 /// The most ports of a switch: VLAN identifiers 0 and 4095 are reserved.
-const MOST_PORTS: u16 = 4094;
+const MAX_PORTS: u16 = 4094;
 /// Preamble, delimiter, frame check sequence and gap (IEEE 802.3).
 const FIXED: u64 = 24;
 /// The shortest frame without its check sequence; shorter ones are padded on the wire.
@@ -58,7 +58,7 @@ pub struct Tag {
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotATag {
     /// Ports count from 0 to 4093.
-    #[error("a tag names the outgoing links 0 to {} of a switch, not {}", MOST_PORTS - 1, .0)]
+    #[error("a tag names the outgoing links 0 to {} of a switch, not {}", MAX_PORTS - 1, .0)]
     Port(u16),
     /// Queues count from 0, the highest priority, to 7.
     #[error("a tag names the queues 0 to 7 of a link, not {0}")]
@@ -74,7 +74,7 @@ impl Tag {
     /// # Errors
     /// If a tag has no room for one of them.
     pub const fn new(port: u16, queue: u8) -> Result<Self, NotATag> {
-        if port >= MOST_PORTS {
+        if port >= MAX_PORTS {
             Err(NotATag::Port(port))
         } else if queue > 7 {
             Err(NotATag::Queue(queue))

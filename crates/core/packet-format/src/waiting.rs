@@ -5,7 +5,7 @@ use wayleave_units::{Bytes, Rate, Time};
 /// How long packets of a contract wait for tokens, if nothing else is said: what routers for TCP usually hold.
 pub const LONGEST_WAIT: Time = Time::from_millis(100);
 /// What may wait at least, however low the rate: the first window of TCP (RFC 6928) and some more.
-const LEAST_FRAMES: u64 = 16;
+const MIN_FRAMES: u64 = 16;
 /// What holds packets back is slower than their contract by this part of the rate. HTB rounds the time of each packet down to a nanosecond; with the
 /// contract's rate it would after some ten thousand packets be ahead of the bucket by one, which then overtakes nobody but is overtaken.
 const SLOWER: u64 = 10_000;
@@ -24,8 +24,7 @@ impl Waiting {
     /// window of TCP.
     pub fn of(rate: Rate, largest: Bytes, wait: Time) -> Self {
         let in_time = u128::from(rate.bits_per_second()) * u128::from(wait.as_nanos()) / 8_000_000_000;
-        let limit =
-            u64::try_from(in_time).unwrap_or(u64::MAX).max(LEAST_FRAMES * largest.get()).min(u64::from(u32::MAX));
+        let limit = u64::try_from(in_time).unwrap_or(u64::MAX).max(MIN_FRAMES * largest.get()).min(u64::from(u32::MAX));
         // The first that waits may find a class that is one frame behind its bucket.
         let bits = u128::from(limit + largest.get()) * 8_000_000_000;
         let slowed = u128::from(paced(rate)) * 8;

@@ -14,7 +14,7 @@ use crate::source::Source;
 use crate::tree::{Node, Value};
 
 /// A ring of 64 kB holds some fifteen hundred notes of a second.
-const MOST_FOLLOWED: u32 = 1_000;
+const MAX_FOLLOWED: u32 = 1_000;
 
 pub(crate) const AGENT_SPEC: Shape = Shape {
     what: "the spec of Agent",
@@ -229,9 +229,9 @@ fn flag(fields: &Fields<'_, '_>, key: &'static str, problems: &mut Problems<'_>)
 /// Packets a second.
 fn follow(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<u32> {
     let node = fields.get("follow")?;
-    let follow = node.text().and_then(|text| text.parse().ok()).filter(|&follow| follow <= MOST_FOLLOWED);
+    let follow = node.text().and_then(|text| text.parse().ok()).filter(|&follow| follow <= MAX_FOLLOWED);
     if follow.is_none() {
-        let message = || format!("packets a second are expected, from 0 (none) to {MOST_FOLLOWED}");
+        let message = || format!("packets a second are expected, from 0 (none) to {MAX_FOLLOWED}");
         problems.report(ProblemKind::BadValue, node.span, message);
     }
     follow

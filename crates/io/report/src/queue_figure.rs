@@ -18,8 +18,8 @@ const USED: (f64, f64) = (168.0, 68.0);
 const USED_END: f64 = 292.0;
 const FLOWS: (f64, f64) = (310.0, 44.0);
 /// The steps of colour of the fullest queue, of the mean, and of flows.
-const MOST: usize = 0;
-const MEAN: usize = 3;
+const PEAK_STEP: usize = 0;
+const MEAN_STEP: usize = 3;
 
 /// The figure.
 pub fn draw(findings: &Findings) -> Element {
@@ -46,9 +46,9 @@ fn legend() -> Vec<Element> {
     };
     let note = "A flow counts once in every priority that it passes.";
     vec![
-        swatch(0.0, MOST),
+        swatch(0.0, PEAK_STEP),
         svg::text(at(34.0), Anchor::Start, "quiet", "the fullest queue of that priority (and its figure)"),
-        swatch(340.0, MEAN),
+        swatch(340.0, MEAN_STEP),
         svg::text(at(374.0), Anchor::Start, "quiet", "the mean of all links"),
         svg::text(at(540.0), Anchor::Start, "quiet", note),
     ]
@@ -112,11 +112,11 @@ fn row(level: &Level, axis: u64) -> Vec<Element> {
                 label,
                 svg::text(at(BUDGET), Anchor::End, "", numbers::budget(budget)),
                 bar(USED, Share::of(1.0, 1.0), "pipe"),
-                bar(USED, used_most, &format!("step{MOST}")),
-                bar(USED, used_mean, &format!("step{MEAN}")),
+                bar(USED, used_most, &format!("step{PEAK_STEP}")),
+                bar(USED, used_mean, &format!("step{MEAN_STEP}")),
                 svg::text(at(USED_END), Anchor::End, "", numbers::percent(used_most)),
                 bar(FLOWS, Share::of(1.0, 1.0), "pipe"),
-                bar(FLOWS, share_of_axis, &format!("step{MEAN}")),
+                bar(FLOWS, share_of_axis, &format!("step{MEAN_STEP}")),
                 svg::text(at(PANEL), Anchor::End, "", numbers::count(flows)),
             ]
         }

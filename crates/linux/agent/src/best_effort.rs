@@ -9,7 +9,7 @@ use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 use crate::environment::Environment;
 
 /// Routes to one destination, at most; the sender chooses by flow.
-pub const MOST_ROUTES: usize = 4;
+pub const MAX_ROUTES: usize = 4;
 
 /// The shortest routes from a host to all others, over what is up.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl<'a> Routes<'a> {
         self.environment.network()
     }
 
-    /// Up to [`MOST_ROUTES`] shortest ones to this host; none if nothing leads there. Different pairs of hosts prefer different ones, and
+    /// Up to [`MAX_ROUTES`] shortest ones to this host; none if nothing leads there. Different pairs of hosts prefer different ones, and
     /// the same pair always has the same.
     pub fn to(&self, to: NodeId) -> Vec<Vec<LinkId>> {
         let mut found = Vec::new();
@@ -79,7 +79,7 @@ impl<'a> Routes<'a> {
         let links: Vec<LinkId> = network.links_into(node).iter().copied().filter(is_nearer).filter(is_way).collect();
         let first = mix(self.from.0, node.0, behind.first().map_or(0, |link| link.0));
         for at in 0..links.len() {
-            if found.len() == MOST_ROUTES {
+            if found.len() == MAX_ROUTES {
                 return;
             }
             behind.push(links[(at + first) % links.len()]);

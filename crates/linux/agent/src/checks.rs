@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use wayleave_dataplane::frames::describe;
 use wayleave_dataplane::net::{Capture, Injector, Namespace};
-use wayleave_protocol::check::{CheckReport, CheckTask, MOST_PROBES, Probes, Seen};
+use wayleave_protocol::check::{CheckReport, CheckTask, MAX_PROBES, Probes, Seen};
 use wayleave_topology::Network;
 
 use crate::interfaces::Place;
@@ -21,7 +21,7 @@ const EVERY: Duration = Duration::from_millis(20);
 /// A check that nobody ends is over then.
 const LONGEST: Duration = Duration::from_secs(60);
 /// Checks at once; what is beyond is told as a trouble.
-const MOST: usize = 8;
+const MAX: usize = 8;
 /// Frames that are read in one go, so that the node's other work goes on.
 const BATCH: usize = 500;
 
@@ -60,7 +60,7 @@ impl Checks {
     pub fn set(&mut self, tasks: Vec<CheckTask>, node: &mut impl Node) {
         self.watches.retain(|id, _| tasks.iter().any(|task| task.id == *id));
         for CheckTask { id, sends } in tasks {
-            let is_room = self.watches.len() < MOST;
+            let is_room = self.watches.len() < MAX;
             let watch = self.watches.entry(id).or_insert_with_key(|id| Watch::begin(id, is_room, node));
             if let Some(probes) = sends {
                 watch.send(probes, node);
@@ -97,7 +97,7 @@ impl Watch {
     fn begin(id: &str, is_room: bool, node: &mut impl Node) -> Self {
         let mark = u64::from_str_radix(id, 16).map(u64::to_be_bytes);
         let opened = match mark {
-            _ if !is_room => Err(format!("{MOST} checks are on already")),
+            _ if !is_room => Err(format!("{MAX} checks are on already")),
             Err(_) => Err("the controller's version is another: the number of the check cannot be read".to_owned()),
             Ok(mark) => watch(mark),
         };
@@ -128,7 +128,7 @@ impl Watch {
         });
         match opened {
             Ok((into, template)) => {
-                let count = probes.count.min(MOST_PROBES);
+                let count = probes.count.min(MAX_PROBES);
                 self.sending = Some(Sending { into, template, count, at: Instant::now() });
             }
             Err(why) => self.trouble = Some(why),
@@ -151,7 +151,7 @@ impl Watch {
         let Some(capture) = &mut self.capture else { return };
         for _ in 0..BATCH {
             let Ok(Some(one)) = capture.next_now() else { return };
-            let Some(number) = Template::number_in(self.mark, &one.frame).filter(|&number| number < MOST_PROBES) else {
+            let Some(number) = Template::number_in(self.mark, &one.frame).filter(|&number| number < MAX_PROBES) else {
                 continue;
             };
             let Some(place) = self.places.get(&one.ifindex) else { continue };

@@ -17,7 +17,7 @@ use crate::options::ReadTopology;
 use crate::worker::{Event, Notice};
 
 /// How often it is asked where VMs are.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Before something that failed is tried again; doubled every time after.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
@@ -118,7 +118,7 @@ impl Notifier {
             if Instant::now() >= look_at {
                 let result = self.look();
                 pause = if result.is_ok() { FIRST_PAUSE } else { (pause * 2).min(LONGEST_PAUSE) };
-                look_at = Instant::now() + if result.is_ok() { LOOK_EVERY } else { pause };
+                look_at = Instant::now() + if result.is_ok() { POLL_INTERVAL } else { pause };
                 self.note(result);
             }
             match self.inbox.recv_timeout(look_at.saturating_duration_since(Instant::now())) {

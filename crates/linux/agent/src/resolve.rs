@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wayleave_contracts::Match;
 use wayleave_dataplane::host::{HostPath, HostRule, Sender};
 use wayleave_dataplane::switch::{port_of, queue_of};
-use wayleave_packet_format::{Demand, MOST_TAGS, Mac, Selector, Tag};
+use wayleave_packet_format::{Demand, MAX_TAGS, Mac, Selector, Tag};
 use wayleave_protocol::Id;
 use wayleave_protocol::agent::Rule;
 use wayleave_protocol::contract as document;
@@ -124,8 +124,8 @@ fn way(network: &Network, hops: &[Hop], here: &Here) -> Result<HostPath, NotDone
     let uplink = here.uplinks.get(&first.link).copied();
     let uplink = uplink.ok_or_else(|| NotDone::Later(format!("the interface of {} is not there", name())))?;
     let tags: Vec<Tag> = rest.iter().map(|hop| tag(network, *hop)).collect::<Result<_, _>>()?;
-    if tags.len() > MOST_TAGS {
-        return Err(NotDone::Never(format!("a route through {} switches: {MOST_TAGS} tags are possible", tags.len())));
+    if tags.len() > MAX_TAGS {
+        return Err(NotDone::Never(format!("a route through {} switches: {MAX_TAGS} tags are possible", tags.len())));
     }
     let mtu = hops.iter().map(|hop| network.link(hop.link).mtu).min().unwrap_or(Bytes::MAX);
     Ok(HostPath { uplink, queue: first.queue, tags, mtu })

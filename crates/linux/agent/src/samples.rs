@@ -17,7 +17,7 @@ const FEW: u32 = 5;
 /// For so many seconds: traffic that pauses shall not fill the place for what is noted when it goes on.
 const WHILE: u32 = 10;
 /// The last bits of a packet's number that may choose.
-const MOST_BITS: u32 = 31;
+const MAX_BITS: u32 = 31;
 
 /// By how many bits packets are chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl Level {
         let Self { bits, few } = self;
         let (many, least) = (most.max(1) as usize, (most / FEW).max(1) as usize);
         match count {
-            count if count > many => Self { bits: (bits + 1 + (count / many).ilog2()).min(MOST_BITS), few: 0 },
+            count if count > many => Self { bits: (bits + 1 + (count / many).ilog2()).min(MAX_BITS), few: 0 },
             count if count >= least || bits == 0 => Self { bits, few: 0 },
             _ if few + 1 < WHILE => Self { bits, few: few + 1 },
             _ => Self { bits: bits - 1, few: 0 },
@@ -88,7 +88,7 @@ pub fn told(
 ) -> Samples {
     let Noted { mut samples, mut level, is_incomplete, most } = noted;
     // Too many are no reason to forget any that are chosen: fewer are chosen afterwards.
-    while samples.len() > most as usize && level < MOST_BITS {
+    while samples.len() > most as usize && level < MAX_BITS {
         level += 1;
         samples.retain(|sample| sample.number & ((1 << level) - 1) == 0);
     }

@@ -30,14 +30,14 @@ use crate::shares::message::Said;
 use crate::shares::peers::Unread;
 
 /// How often interfaces are looked for.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// How often measured delays are reported.
-const REPORT_EVERY: Duration = Duration::from_secs(1);
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 /// How often the controller is told of checks while some are on.
 const CHECK_REPORT_EVERY: Duration = Duration::from_millis(200);
 /// How often what enforces is compared with what was installed, if the kernel says nothing; and how long after it has said that something
 /// was changed.
-const REPAIR_EVERY: Duration = Duration::from_secs(5);
+const REPAIR_INTERVAL: Duration = Duration::from_secs(5);
 /// The same where the kernel cannot say it.
 const REPAIR_UNWATCHED: Duration = Duration::from_secs(1);
 const REPAIR_AFTER: Duration = Duration::from_millis(500);
@@ -157,7 +157,7 @@ impl<N: Node> Worker<N> {
     ) -> Self {
         let began = Instant::now();
         let agent = Agent::new(node, PACE);
-        let (look_at, report_at, repair_at) = (began, began + REPORT_EVERY, began + REPAIR_AFTER);
+        let (look_at, report_at, repair_at) = (began, began + REPORT_INTERVAL, began + REPAIR_AFTER);
         let (dark, seen) = (BTreeMap::new(), None);
         let is_asking = false;
         Self {
@@ -213,7 +213,7 @@ impl<N: Node> Worker<N> {
     fn work(&mut self) {
         let now = Instant::now();
         if now >= self.look_at {
-            self.look_at = now + LOOK_EVERY;
+            self.look_at = now + POLL_INTERVAL;
             self.agent.driver_mut().refresh();
             self.look_at_cables(now);
         }
@@ -224,7 +224,7 @@ impl<N: Node> Worker<N> {
             }
             // What the repair itself has changed is heard of, too, and looked at once more.
             let is_watched = self.agent.driver_mut().is_watched();
-            self.repair_at = Instant::now() + if is_watched { REPAIR_EVERY } else { REPAIR_UNWATCHED };
+            self.repair_at = Instant::now() + if is_watched { REPAIR_INTERVAL } else { REPAIR_UNWATCHED };
         }
         if self.divide_at.is_some_and(|at| now >= at) {
             let time = self.now();
@@ -234,7 +234,7 @@ impl<N: Node> Worker<N> {
         self.see(now);
         self.check(now);
         if now >= self.report_at {
-            self.report_at = now + REPORT_EVERY;
+            self.report_at = now + REPORT_INTERVAL;
             let time = self.now();
             if let Some(broker) = self.broker.as_ref().filter(|broker| broker.is_open())
                 && let Some(moved) = self.agent.driver_mut().moved(time)
@@ -310,7 +310,7 @@ impl<N: Node> Worker<N> {
         let sight = CarrierState { epoch, without_carrier: self.dark.keys().cloned().collect() };
         // In every session once, since the controller may remember what was seen in one before.
         if self.seen.as_ref() != Some(&sight) && now >= self.see_at {
-            self.see_at = now + REPORT_EVERY;
+            self.see_at = now + REPORT_INTERVAL;
             let _ = self.notifier.send(Notice::See(sight));
         }
     }

@@ -3,33 +3,33 @@
 
 use std::net::IpAddr;
 
-use wayleave_packet_format::{MOST_TAGS, Mac, Selector, Tag, TokenBucket};
+use wayleave_packet_format::{MAX_TAGS, Mac, Selector, Tag, TokenBucket};
 use wayleave_units::{Rate, Time};
 
 /// Routes of a rule, and of an address without a contract.
-pub(crate) const MOST_ROUTES: usize = 4;
+pub(crate) const MAX_ROUTES: usize = 4;
 /// Kinds of classes of one endpoint: different sets of fields that its contracts ask for.
-pub(crate) const MOST_MASKS: usize = 16;
+pub(crate) const MAX_MASKS: usize = 16;
 /// Contracts for the same packets.
-pub(crate) const MOST_SAME: usize = 4;
+pub(crate) const MAX_SAME: usize = 4;
 
 pub(crate) const SETTINGS: usize = 40;
 pub(crate) const ENDPOINT: usize = 44;
 pub(crate) const TARGET: usize = 8;
 /// Those who get a copy of what an endpoint asks all.
-pub(crate) const MOST_MEMBERS: usize = 64;
-pub(crate) const GROUP: usize = 16 + MAC * MOST_MEMBERS;
+pub(crate) const MAX_MEMBERS: usize = 64;
+pub(crate) const GROUP: usize = 16 + MAC * MAX_MEMBERS;
 pub(crate) const STRANGER: usize = 28;
 pub(crate) const CLASS: usize = 24;
 pub(crate) const CLASS6: usize = 48;
-pub(crate) const CONTRACTS: usize = 16 * MOST_SAME;
-pub(crate) const ROUTE: usize = 16 + 2 * MOST_TAGS;
-pub(crate) const RULE: usize = 80 + ROUTE * MOST_ROUTES;
+pub(crate) const CONTRACTS: usize = 16 * MAX_SAME;
+pub(crate) const ROUTE: usize = 16 + 2 * MAX_TAGS;
+pub(crate) const RULE: usize = 80 + ROUTE * MAX_ROUTES;
 pub(crate) const BUCKET: usize = 88 + 8 * WAITS;
 /// Classes of waits that a bucket counts.
 pub(crate) const WAITS: usize = 16;
 pub(crate) const MAC: usize = 8;
-pub(crate) const ROUTES: usize = 4 + ROUTE * MOST_ROUTES;
+pub(crate) const ROUTES: usize = 4 + ROUTE * MAX_ROUTES;
 pub(crate) const MEASURED: usize = 24;
 /// `struct sample`.
 pub(crate) const SAMPLE: usize = 32;
@@ -102,15 +102,15 @@ pub(crate) fn endpoint(mac: Mac, vlan: u16, masks: &[u8]) -> [u8; ENDPOINT] {
     let fields: Vec<u8> = masks.iter().map(|mask| mask.count_ones() as u8).collect();
     let names_source = u8::from(masks.iter().any(|mask| mask & NAMES_SOURCE != 0));
     let mut writer = Writer::new().put(&mac.bytes()).put(&[masks.len() as u8, names_source]).put(masks);
-    writer.at = 8 + MOST_MASKS;
+    writer.at = 8 + MAX_MASKS;
     writer = writer.put(&fields);
-    writer.at = 8 + 2 * MOST_MASKS;
+    writer.at = 8 + 2 * MAX_MASKS;
     writer.put(&vlan.to_ne_bytes()).done()
 }
 
 /// The VLAN of a `struct endpoint`; 0: none.
 pub(crate) fn endpoint_vlan(bytes: &[u8; ENDPOINT]) -> u16 {
-    let at = 8 + 2 * MOST_MASKS;
+    let at = 8 + 2 * MAX_MASKS;
     u16::from_ne_bytes([bytes[at], bytes[at + 1]])
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn target(ifindex: u32, vlan: u16) -> [u8; TARGET] {
 
 /// `struct group`, of which nothing was carried yet.
 pub(crate) fn group(members: &[Mac]) -> [u8; GROUP] {
-    let members = members.get(..MOST_MEMBERS).unwrap_or(members);
+    let members = members.get(..MAX_MEMBERS).unwrap_or(members);
     let head = Writer::new().u32(members.len() as u32).u32(0).u64(0);
     members.iter().fold(head, |writer, &member| writer.put(&mac(member))).done()
 }
@@ -214,7 +214,7 @@ pub(crate) fn contracts(contracts: &[(u64, u32)]) -> [u8; CONTRACTS] {
 
 /// What a `struct contracts` says.
 pub(crate) fn contracts_of(bytes: &[u8; CONTRACTS]) -> Vec<(u64, u32)> {
-    let all = (0..MOST_SAME).map(|at| (u64_at(bytes, 16 * at), u32_at(bytes, 16 * at + 8)));
+    let all = (0..MAX_SAME).map(|at| (u64_at(bytes, 16 * at), u32_at(bytes, 16 * at + 8)));
     all.take_while(|&(serial, _)| serial != 0).collect()
 }
 

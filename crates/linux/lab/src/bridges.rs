@@ -21,7 +21,7 @@ const BRIDGE: &str = "br0";
 /// a busy machine where the bound was 15 ms, and 3.6 ms like this (issue 45).
 const REAL_TIME: [&str; 3] = ["chrt", "-f", "10"];
 /// How long a daemon may take to begin.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The bridge of a switch.
 pub(crate) fn bridge(folder: &Folder, switch: &NodePlan) -> OvsBridge {
@@ -73,7 +73,7 @@ pub(crate) fn begin(folder: &Folder, switch: &NodePlan, pins: &Path, stop: &Stop
         let process = start(folder, &program)?;
         let begin = Instant::now();
         while !bridge.run.join(file).exists() {
-            if !is_alive(process.pid) || begin.elapsed() > PATIENCE {
+            if !is_alive(process.pid) || begin.elapsed() > TIMEOUT {
                 let said = last_lines(&folder.log(&process.name));
                 return Err(LabError::Ended { program: process.name, said });
             }

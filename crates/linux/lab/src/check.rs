@@ -20,7 +20,7 @@ const MARK: &[u8; 16] = b"wayleave-probe-1";
 const EVERY: Duration = Duration::from_millis(20);
 /// How long nothing may be seen before the probes count as gone, and how long all of it may take at most.
 const QUIET: Duration = Duration::from_millis(700);
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 /// Bytes that a probe carries.
 const PAYLOAD: usize = 64;
 
@@ -119,7 +119,7 @@ pub fn check(lab: &Lab, probe: &Probe) -> Result<Checked, LabError> {
         seen.look(lab, &mut captures)?;
     }
     let (begin, mut quiet) = (Instant::now(), Instant::now());
-    while quiet.elapsed() < QUIET && begin.elapsed() < PATIENCE && !lab.stop().is_asked() {
+    while quiet.elapsed() < QUIET && begin.elapsed() < TIMEOUT && !lab.stop().is_asked() {
         let mut is_more = seen.look(lab, &mut captures)?;
         let mut payload = [0; 2 * PAYLOAD];
         while let Ok(length) = inbox.recv(&mut payload) {

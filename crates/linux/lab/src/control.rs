@@ -20,7 +20,7 @@ use crate::processes::{Process, Program, is_alive, last_lines};
 use crate::up::Lab;
 
 /// How long the controller may take until it serves.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 /// What it says then, before its address.
 const SERVES: &str = "wayleave serves on ";
 /// How long agents are watched: one that cannot work as it was told ends at once.
@@ -78,7 +78,7 @@ impl Lab {
             if let Some(server) = address(said.get(before..).unwrap_or_default()) {
                 return Ok(Control { server, token_file, programs: vec![controller] });
             }
-            if !is_alive(controller.pid) || start.elapsed() > PATIENCE {
+            if !is_alive(controller.pid) || start.elapsed() > TIMEOUT {
                 return Err(self.ended(CONTROLLER));
             }
             self.stop().check()?;

@@ -23,7 +23,7 @@ const PROGRAM: &str = "WAYLEAVE_LAB_PROGRAM";
 /// How much of a program's log an error shows.
 const LAST_LINES: usize = 5;
 /// How long programs may take to end before they are killed.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A program to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,7 +127,7 @@ pub(crate) fn stop(folder: &Folder) -> usize {
         if left.is_empty() {
             return first.len();
         }
-        if start.elapsed() > PATIENCE {
+        if start.elapsed() > TIMEOUT {
             send(&left, Signal::SIGKILL);
         }
         sleep(Duration::from_millis(20));

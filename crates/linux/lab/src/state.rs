@@ -19,7 +19,7 @@ use crate::names::LabName;
 use crate::plan::EndpointSpec;
 
 /// How long a killed `up` may keep its tools: they end after the lines that they have.
-const PATIENCE: Duration = Duration::from_secs(15);
+const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// How far a lab is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,7 +151,7 @@ impl Folder {
                 Ok(lock) if is_at(&lock, &path) => return Ok(Lock(lock)),
                 // The file of a lab that was taken away: the name may have a new one.
                 Ok(_) => file = open()?,
-                Err((back, Errno::EWOULDBLOCK)) if start.elapsed() < PATIENCE => {
+                Err((back, Errno::EWOULDBLOCK)) if start.elapsed() < TIMEOUT => {
                     file = back;
                     sleep(Duration::from_millis(10));
                 }

@@ -7,7 +7,7 @@ use crate::{Action, Changes, Command, ErrorMessage, Features, FlowEntry, FlowMod
 /// How much is read at once.
 const CHUNK: usize = 16 * 1024;
 /// What a switch may send before an answer is complete: no list of ports or rules is as long, and what never ends is an error.
-const MOST_MESSAGES: usize = 100_000;
+const MAX_MESSAGES: usize = 100_000;
 /// `OFPET_FLOW_MOD_FAILED` with `OFPFMFC_TABLE_FULL` (section 7.4.4).
 const TABLE_FULL: (u16, u16) = (5, 1);
 
@@ -158,7 +158,7 @@ impl<S: Read + Write> Client<S> {
         let mut refused = None;
         self.send(&Message::BarrierRequest)?;
         let last = self.number;
-        for _ in 0..MOST_MESSAGES {
+        for _ in 0..MAX_MESSAGES {
             match self.receive()? {
                 (number, Message::BarrierReply) if number == last => return Ok(refused),
                 (number, Message::Error(error)) if number.wrapping_sub(since) <= last.wrapping_sub(since) => {
@@ -178,7 +178,7 @@ impl<S: Read + Write> Client<S> {
     ) -> Result<T, ClientError> {
         self.send(question)?;
         let asked = self.number;
-        for _ in 0..MOST_MESSAGES {
+        for _ in 0..MAX_MESSAGES {
             match self.receive()? {
                 (number, Message::Error(error)) if number == asked => {
                     return Err(ClientError::Refused { what: what.to_owned(), error });
@@ -366,7 +366,7 @@ mod tests {
 
     #[test]
     fn a_switch_that_never_comes_to_an_end_is_left() {
-        let said = vec![(77, Message::EchoReply(Vec::new())); MOST_MESSAGES];
+        let said = vec![(77, Message::EchoReply(Vec::new())); MAX_MESSAGES];
         let error = client(&said).ports().unwrap_err();
         assert!(matches!(error, ClientError::Endless), "{error}");
     }

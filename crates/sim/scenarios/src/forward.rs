@@ -10,11 +10,11 @@ pub struct FastForward {
 
 impl FastForward {
     /// The largest error that can be asked for. Results that are off by more say nothing.
-    pub const MOST: f64 = 0.1;
+    pub const MAX: f64 = 0.1;
 
-    /// Whether the error can be asked for: above zero, and no more than [`Self::MOST`].
+    /// Whether the error can be asked for: above zero, and no more than [`Self::MAX`].
     pub fn is_valid(self) -> bool {
-        self.error > 0.0 && self.error <= Self::MOST
+        self.error > 0.0 && self.error <= Self::MAX
     }
 }
 

@@ -11,17 +11,17 @@ use wayleave_topology::{Network, NodeId, NodeKind};
 use super::batch::{Batch, Planned};
 use super::divisions::divisions;
 use wayleave_report::sim::result::{
-    Distribution, Ending, FlowResult, ForwardResult, LevelsResult, LinkResult, MOST_PAIRS, QueueResult, RunResult,
+    Distribution, Ending, FlowResult, ForwardResult, LevelsResult, LinkResult, MAX_PAIRS, QueueResult, RunResult,
     SeriesResult, ServiceResult, ShareResult, SharingResult, ShortfallResult, SizeResult, Tier, TimesResult,
     TrafficKind, TrafficResult,
 };
 
 /// The most points of a distribution: more than a figure has pixels to show them.
-const MOST_POINTS: usize = 200;
+const MAX_POINTS: usize = 200;
 /// Links whose backlog is kept over time: those with the highest maximum.
 const LINKS_WITH_LEVELS: usize = 20;
 /// The most flows that are listed one by one: some megabytes of JSON.
-const MOST_FLOWS: usize = 10_000;
+const MAX_FLOWS: usize = 10_000;
 /// Queues whose waits are kept point by point: the longest ones.
 const QUEUES_WITH_POINTS: usize = 20;
 
@@ -53,10 +53,10 @@ pub(crate) fn run_result(batch: &Batch, planned: &Planned, outcome: &Outcome) ->
         events: outcome.events,
         peak_packets: outcome.peak_packets,
         flows: single()
-            .take(MOST_FLOWS)
+            .take(MAX_FLOWS)
             .map(|(flow, from, to)| flow_result(scenario, outcome, flow, [from, to]))
             .collect(),
-        flows_left_out: single().count().saturating_sub(MOST_FLOWS) as u64,
+        flows_left_out: single().count().saturating_sub(MAX_FLOWS) as u64,
         queues: queues(network, outcome),
         links: links(network, outcome),
         sharing: outcome.sharing.as_ref().map(|sharing| SharingResult {
@@ -166,17 +166,17 @@ fn traffic(scenario: &Scenario, outcome: &Outcome, index: usize) -> TrafficResul
         timeouts: sum(|flow| flow.timeouts),
         without_arrivals: without_arrivals(scenario, &flows),
         after_the_end: after_the_end(scenario, index),
-        delay_ps: distribution(&delay, MOST_POINTS),
+        delay_ps: distribution(&delay, MAX_POINTS),
         begun: *begun,
         finished: completions.finished(),
-        completion_ps: distribution(&all.times, MOST_POINTS),
-        chain_ps: distribution(chains, MOST_POINTS),
-        slowdown_thousandths: distribution(&all.slowdowns, MOST_POINTS),
+        completion_ps: distribution(&all.times, MAX_POINTS),
+        chain_ps: distribution(chains, MAX_POINTS),
+        slowdown_thousandths: distribution(&all.slowdowns, MAX_POINTS),
         sizes: sizes(completions),
         deadlines_met: completions.deadlines().met,
         deadlines_missed: completions.deadlines().missed,
         throughput: throughput.as_ref().map(|series| series_result(series, outcome.simulated.as_nanos())),
-        round_trip_ps: round_trips.as_ref().and_then(|of| distribution(&of.all(), MOST_POINTS)),
+        round_trip_ps: round_trips.as_ref().and_then(|of| distribution(&of.all(), MAX_POINTS)),
         round_trips: round_trips
             .as_ref()
             .filter(|_| kind == TrafficKind::Flows)
@@ -192,7 +192,7 @@ fn without_arrivals(scenario: &Scenario, flows: &[&FlowOutcome]) -> Vec<[String;
         let (from, to) = flow.from.zip(flow.to)?;
         Some([name(from, flow.endpoints.0), name(to, flow.endpoints.1)])
     });
-    pairs.take(MOST_PAIRS).collect()
+    pairs.take(MAX_PAIRS).collect()
 }
 
 /// Counts the flows of a list that would have begun after the run.
@@ -271,7 +271,7 @@ fn queues(network: &Network, outcome: &Outcome) -> Vec<QueueResult> {
         peak_bytes: counts.peak.get(),
         drops: counts.drops,
         marks: counts.marks,
-        wait_ps: distribution(&counts.wait, if longest.contains(&index) { MOST_POINTS } else { 0 }),
+        wait_ps: distribution(&counts.wait, if longest.contains(&index) { MAX_POINTS } else { 0 }),
         found_bytes: distribution(&counts.found, 0),
     };
     queues.iter().enumerate().map(result).collect()

@@ -17,7 +17,7 @@ use crate::progress::{Cancel, Progress, Step};
 use wayleave_report::sim::result::RunResult;
 
 /// How often progress is looked at.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How far each run has come: told by the threads that run them, read by the one that shows it.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ pub(super) fn run_all(
         drop(sender);
         let (mut finished, mut failure) = (0, None);
         loop {
-            match receiver.recv_timeout(LOOK) {
+            match receiver.recv_timeout(POLL_INTERVAL) {
                 Ok(result) => {
                     finished += 1;
                     if let Err(error) = ended(result) {

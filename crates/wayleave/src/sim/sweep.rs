@@ -15,7 +15,7 @@ use super::runner::{Ended, run_all};
 use super::store::Store;
 use crate::error::Error;
 use crate::progress::{Progress, Step, Watch};
-use wayleave_report::sim::result::{Ending, MOST_PAIRS, RunResult, TrafficResult};
+use wayleave_report::sim::result::{Ending, MAX_PAIRS, RunResult, TrafficResult};
 use wayleave_report::sim::{page, summary, text};
 
 /// How many packet events a trace keeps if the scenario does not say: 32 MB.
@@ -357,7 +357,7 @@ fn missing_of(traffic: &TrafficResult) -> Vec<String> {
         let named: Vec<String> = silent.iter().take(NAMED).map(|[from, to]| format!("{from} to {to}")).collect();
         let more = match silent.len().saturating_sub(NAMED) {
             0 => String::new(),
-            more if silent.len() == MOST_PAIRS => format!(" and at least {more} more"),
+            more if silent.len() == MAX_PAIRS => format!(" and at least {more} more"),
             more => format!(" and {more} more"),
         };
         let named = named.join(", ");

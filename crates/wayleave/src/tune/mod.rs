@@ -23,7 +23,7 @@ use crate::progress::{Step, Watch};
 pub use tuned::{Ceiling, Tuned};
 
 /// Longer lists are not drawn: a refusal that comes later is not waited for.
-const MOST_REQUESTS: usize = 2_000_000;
+const MAX_REQUESTS: usize = 2_000_000;
 
 /// Which contracts are to be admitted.
 #[derive(Clone, Copy, Debug)]
@@ -150,8 +150,8 @@ fn draw(network: &Arc<wayleave_topology::Network>, mix: Mix<'_>, model: Model, l
         Mix::Scenario(scenario) => {
             let mix = || Drawn::new(network, scenario, seed);
             let ask = |contract: LatencyContract| wayleave_schemes::request(&contract, &model);
-            let most = Cuts::new(network).until_refusal(mix().map(ask).take(MOST_REQUESTS)).unwrap_or(MOST_REQUESTS);
-            let length = (most + 1).saturating_mul(list).min(MOST_REQUESTS);
+            let most = Cuts::new(network).until_refusal(mix().map(ask).take(MAX_REQUESTS)).unwrap_or(MAX_REQUESTS);
+            let length = (most + 1).saturating_mul(list).min(MAX_REQUESTS);
             Sample::new(network.clone(), model, mix().take(length).map(Contract::Latency))
         }
     }

@@ -248,8 +248,8 @@ impl Curve {
 fn whole(cost: f64) -> u64 {
     const GRAIN: f64 = 1.0 / 1_048_576.0;
     // A sum of so many hops stays below 2^64.
-    const MOST: f64 = (1u64 << 56) as f64;
-    (cost / GRAIN).clamp(0.0, MOST) as i64 as u64
+    const MAX: f64 = (1u64 << 56) as f64;
+    (cost / GRAIN).clamp(0.0, MAX) as i64 as u64
 }
 
 /// `2^x` for `x` from 0 to 1000, to a few parts in 10^8, by the four operations alone: the same on every machine. No

@@ -118,7 +118,7 @@ pub struct LeastCost {
 
 const NONE: u32 = u32::MAX;
 /// After so many labels a search has lost its way: computing residual bounds costs about as much, and straightens it.
-const PATIENCE: usize = 200;
+const TIMEOUT: usize = 200;
 
 /// A search has lost its way.
 struct Impatient;
@@ -167,7 +167,7 @@ impl LeastCost {
         if denied != Denied::Avoid || labels == Labels::OnePerNode {
             return self.run(&run, None).ok().flatten();
         }
-        self.run(&run, Some(PATIENCE)).unwrap_or_else(|Impatient| {
+        self.run(&run, Some(TIMEOUT)).unwrap_or_else(|Impatient| {
             let source = query.from;
             let cost = |link: u32, level: &Level| {
                 let waited = Time::from_nanos(graph.least_wait(ledger.network(), source, link));

@@ -34,7 +34,7 @@ struct Label {
 }
 
 /// After so many steps a search has lost its way: computing residual bounds costs about as much, and straightens it.
-const PATIENCE: u32 = 200;
+const TIMEOUT: u32 = 200;
 
 /// How a run of the search ended.
 enum Outcome {
@@ -89,7 +89,7 @@ impl LeastDelay {
         self.closed.begin();
         self.residual.clear();
         self.last.look_back((graph, ledger, query), &mut self.closed);
-        match self.run(graph, ledger, query, Some(PATIENCE)) {
+        match self.run(graph, ledger, query, Some(TIMEOUT)) {
             Outcome::Found(last) => Some(self.found(last)),
             Outcome::Nothing => None,
             Outcome::Impatient => {

@@ -35,11 +35,11 @@ pub(super) struct Between<'a> {
 type Way = Box<[u32]>;
 
 /// The equally short ways that are kept; a fat tree of k = 16 has 64.
-const MOST: usize = 64;
+const MAX: usize = 64;
 /// So many are looked for, longer ones too.
 const ENOUGH: usize = 4;
 /// Where ways are so many that even these do not lead to the goal, other searches are better.
-const MOST_STEPS: usize = 4_096;
+const MAX_STEPS: usize = 4_096;
 
 impl Ways {
     /// Those between two switches, shortest first, an empty one from a switch to itself. `to` has to be prepared.
@@ -141,7 +141,7 @@ impl Shortest<'_> {
             if rest >= left || self.graph.fastest(link.0).checked_add(rest) != Some(left) {
                 continue;
             }
-            if self.found.len() < MOST && (self.links.len() as u32) + 2 <= self.graph.max_switches() {
+            if self.found.len() < MAX && (self.links.len() as u32) + 2 <= self.graph.max_switches() {
                 self.links.push(link.0);
                 self.extend(bounds, head, rest);
                 self.links.pop();
@@ -162,7 +162,7 @@ fn in_order(graph: &Graph, network: &Network, from: u32, to: u32) -> Vec<Way> {
     let mut found: Vec<Way> = Vec::new();
     let mut partials = vec![Partial { links: Vec::new(), at: from, delay: 0 }];
     let mut open = BinaryHeap::from([(Reverse(graph.between(from, to)), Reverse(0))]);
-    for _ in 0..MOST_STEPS {
+    for _ in 0..MAX_STEPS {
         let Some((Reverse(total), Reverse(id))) = open.pop() else { break };
         if total == u64::MAX || found.len() >= ENOUGH {
             break;

@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use super::network::TOPOLOGY;
 
 /// How long the server may take until it is ready.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What clients run on: one thread.
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime, String> {
@@ -69,7 +69,7 @@ impl Server {
             {
                 return Ok(());
             }
-            if started.elapsed() > PATIENCE {
+            if started.elapsed() > TIMEOUT {
                 return Err(Error::new(ErrorKind::TimedOut, "the server does not get ready"));
             }
             tokio::time::sleep(Duration::from_millis(5)).await;

@@ -24,7 +24,7 @@ Examples:
 A line shows when and where a frame was seen, which links and queues its tags still name, and what it carries. Ctrl-C ends it.";
 
 /// How long an ending goes unnoticed while nothing passes.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Capture frames on a switch, a host's data plane or an endpoint, and decode their tags
 #[derive(Args, Clone, Debug)]
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         && args.count.is_none_or(|most| seen < most)
         && lasts.is_none_or(|most| begin.elapsed() < most)
     {
-        let Some(frame) = capture.next(LOOK).map_err(|error| internal(&error))? else { continue };
+        let Some(frame) = capture.next(POLL_INTERVAL).map_err(|error| internal(&error))? else { continue };
         let Some(place) = Place::of(lab.plan(), lab.network(), frame.ifindex, frame.is_outgoing) else { continue };
         if args.interface.as_ref().is_some_and(|only| place.interface() != only) {
             continue;

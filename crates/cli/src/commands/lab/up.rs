@@ -29,8 +29,8 @@ Rates are divided until the slowest link has that of the lab; budgets are counte
 `wayleave lab down` takes it away.";
 
 /// A shared service holds a full frame with its tags at least, and what a discipline of the kernel counts at most.
-const LEAST_BUFFER: Bytes = Bytes::new(1600);
-const MOST_BUFFER: Bytes = Bytes::new(1 << 30);
+const MIN_BUFFER: Bytes = Bytes::new(1600);
+const MAX_BUFFER: Bytes = Bytes::new(1 << 30);
 
 /// Create a lab: a topology as network namespaces, with a controller and agents
 #[derive(Args, Clone, Debug)]
@@ -72,8 +72,8 @@ fn parse_service(text: &str) -> Result<(String, Service), String> {
     let (rate, buffer) = what.split_once(',').ok_or_else(expected)?;
     let rate = rate.parse::<Rate>().map_err(|error| error.to_string())?;
     let buffer = buffer.parse::<Bytes>().map_err(|error| error.to_string())?;
-    if rate == Rate::ZERO || !(LEAST_BUFFER..=MOST_BUFFER).contains(&buffer) {
-        return Err(format!("a rate above zero and a buffer of {LEAST_BUFFER} to {MOST_BUFFER} are expected"));
+    if rate == Rate::ZERO || !(MIN_BUFFER..=MAX_BUFFER).contains(&buffer) {
+        return Err(format!("a rate above zero and a buffer of {MIN_BUFFER} to {MAX_BUFFER} are expected"));
     }
     Ok((switch.to_owned(), Service { rate, buffer }))
 }

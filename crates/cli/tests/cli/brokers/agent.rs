@@ -17,7 +17,7 @@ use wayleave_schemes::hosts::HostSchemeConfig;
 use wayleave_topology::NodeId;
 use wayleave_units::Time;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 /// One rack; acme's contracts are the service of databases, and web is called as its tenant.
 const POLICY: &str = "apiVersion: wayleave/v1\nkind: Policy\nmetadata: { name: rack }\nspec:\n  level: rack\n  services:\n    \
     - { name: databases, tenant: acme, match: { protocol: tcp, destinationPort: 1 }, max: 300Mbit }\n    - { name: web, match: { protocol: tcp, destinationPort: 2 }, max: 200Mbit }\n";
@@ -44,7 +44,7 @@ impl Side {
     fn until(&self, at: &mut u64, mbit: [u64; 3], wanted: impl Fn(&LimitsLine) -> bool) -> LimitsLine {
         let began = std::time::Instant::now();
         let mut last = None;
-        while began.elapsed() < PATIENCE {
+        while began.elapsed() < TIMEOUT {
             *at += 1;
             let counters = |mbit: u64| {
                 let bytes = mbit * 125_000 * *at / 20;

@@ -21,7 +21,7 @@ use wayleave_units::Rate;
 use super::{FABRIC_INTERVAL, FABRIC_TIMEOUT};
 
 /// How long a phase may take before the test gives up.
-const PATIENCE: Duration = Duration::from_secs(40);
+const TIMEOUT: Duration = Duration::from_secs(40);
 
 pub(crate) struct Processes {
     setup: Arc<Setup>,
@@ -133,7 +133,7 @@ impl Processes {
         while rounds < 3 {
             self.round();
             rounds = if self.differ(expected).is_empty() { rounds + 1 } else { 0 };
-            assert!(begin.elapsed() < PATIENCE, "{phase}: {}", self.differ(expected).join("; "));
+            assert!(begin.elapsed() < TIMEOUT, "{phase}: {}", self.differ(expected).join("; "));
         }
         println!("{phase}: {} ms", begin.elapsed().as_millis());
     }

@@ -10,7 +10,7 @@ use super::Enforcement;
 
 /// Of more releases than this it is not checked whether they fit, so that thousands of contracts which lose a switch together do not
 /// each check all others; a few milliseconds of waiting cost less.
-const MOST_CHECKED: usize = 64;
+const MAX_CHECKED: usize = 64;
 
 /// Whether all packets are on routes that the ledger or pending releases know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(crate) enum Freed {
 impl Enforcement {
     /// The pending releases that have to be complete before packets may be sent on these routes, which are reserved: those that are free
     /// in the ledger and do not fit beside all that is reserved there. All that share a link count where that cannot be checked
-    /// ([`Freed::Uncertain`]), or if they are more than [`MOST_CHECKED`].
+    /// ([`Freed::Uncertain`]), or if they are more than [`MAX_CHECKED`].
     ///
     /// `from` is the one that the sender changes over from without a stop. As far as its old route is the new one, all of its packets
     /// have passed one bucket and have waited in the same queues, so there the larger of both reservations holds for all of them; only
@@ -38,7 +38,7 @@ impl Enforcement {
     ) -> BTreeSet<u64> {
         let links: BTreeSet<LinkId> = routes.iter().flat_map(|route| route.hops.iter().map(|hop| hop.link)).collect();
         let left = self.releases.freed_on(&links);
-        if freed == Freed::Uncertain || left.len() > MOST_CHECKED {
+        if freed == Freed::Uncertain || left.len() > MAX_CHECKED {
             return left;
         }
         let mut left = Vec::from_iter(left);
@@ -68,7 +68,7 @@ impl Enforcement {
         let links = ledger.share(share).map(|share| ledger.links_of_share(share)).unwrap_or_default();
         let links: BTreeSet<LinkId> = links.into_iter().collect();
         let left = self.releases.freed_on(&links);
-        if left.is_empty() || left.len() > MOST_CHECKED {
+        if left.is_empty() || left.len() > MAX_CHECKED {
             return left;
         }
         let mut held = Vec::new();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wayleave_controller::{DEFAULT_TENANT, Id};
-use wayleave_protocol::check::{CheckSpec, MOST_PROBES, Probes};
+use wayleave_protocol::check::{CheckSpec, MAX_PROBES, Probes};
 use wayleave_protocol::contract::{Contract, ContractSpec, Match};
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_topology::NodeKind;
@@ -19,7 +19,7 @@ use crate::state::Shared;
 /// How many probes are sent if nothing is said.
 const COUNT: u32 = 10;
 /// How often it is looked whether a check is over.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Ends a check when nobody waits for it any more, also if the client has gone.
 struct Ends<'a>(&'a Checks, &'a str);
@@ -54,7 +54,7 @@ pub(crate) async fn run(shared: Arc<Shared>, call: Call) -> Outcome {
             break check;
         }
         tokio::select! {
-            () = tokio::time::sleep(LOOK) => {}
+            () = tokio::time::sleep(POLL_INTERVAL) => {}
             _ = ending.changed() => return Err(problem(Code::Unavailable, "the server is ending")),
         }
     };
@@ -70,8 +70,8 @@ pub(crate) async fn run(shared: Arc<Shared>, call: Call) -> Outcome {
 fn read(shared: &Shared, spec: CheckSpec) -> Result<Asked, Box<Problem>> {
     let CheckSpec { from, to, contract, matching, count } = spec;
     let count = count.unwrap_or(COUNT);
-    if !(1..=MOST_PROBES).contains(&count) {
-        return Err(invalid("count", format!("1 to {MOST_PROBES} are expected")));
+    if !(1..=MAX_PROBES).contains(&count) {
+        return Err(invalid("count", format!("1 to {MAX_PROBES} are expected")));
     }
     let (tenant, from, to, matching) = match (contract, from, to) {
         (Some(_), ..) if matching.is_some() => {

@@ -240,7 +240,7 @@ impl Drop for Wait {
 mod tests {
     use super::*;
 
-    const MOST: Most = Most { all: 8, of_address: 6, agents: 4 };
+    const MAX: Most = Most { all: 8, of_address: 6, agents: 4 };
 
     fn address(last: u8) -> IpAddr {
         IpAddr::from([10, 0, 0, last])
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn silent_connections_go_first_and_never_keep_anybody_out() {
-        let seats = Seats::new(MOST);
+        let seats = Seats::new(MAX);
         let silent: Vec<Taken> = (0..6).filter_map(|_| seats.take(address(1))).collect();
         let asks = seats.take(address(2)).unwrap();
         let _in_hand = asks.request();
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn one_address_cannot_have_all() {
-        let seats = Seats::new(MOST);
+        let seats = Seats::new(MAX);
         let taken: Vec<Taken> = (0..6).filter_map(|_| seats.take(address(1))).collect();
         let requests: Vec<InHand> = taken.iter().map(Taken::request).collect();
         assert!(seats.take(address(1)).is_none());
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn beyond_the_limit_there_is_a_reserve() {
-        let seats = Seats::new(MOST);
+        let seats = Seats::new(MAX);
         let taken: Vec<Taken> = (0..8).filter_map(|at| seats.take(address(at))).collect();
         let _requests: Vec<InHand> = taken.iter().map(Taken::request).collect();
         let mut reserve: Vec<(Taken, InHand)> = Vec::new();
@@ -299,16 +299,16 @@ mod tests {
         drop(done);
         let late = seats.take(address(200)).unwrap();
         assert!(late.is_reserved);
-        assert_eq!(seats.count(), MOST.all + RESERVE);
+        assert_eq!(seats.count(), MAX.all + RESERVE);
     }
 
     #[test]
     fn agents_that_wait_take_no_place_of_people() {
-        let seats = Seats::new(MOST);
+        let seats = Seats::new(MAX);
         let agents: Vec<Taken> = (0..5).filter_map(|_| seats.take(address(1))).collect();
         let requests: Vec<InHand> = agents.iter().map(Taken::request).collect();
         let waits: Vec<Option<Wait>> = requests.iter().map(InHand::wait).collect();
-        assert_eq!(waits.iter().flatten().count(), MOST.agents, "and they have a limit, too");
+        assert_eq!(waits.iter().flatten().count(), MAX.agents, "and they have a limit, too");
         let people: Vec<Taken> = (0..7).filter_map(|at| seats.take(address(10 + at))).collect();
         assert!(people.len() == 7 && people.iter().all(|taken| !taken.is_reserved));
         drop((waits, requests));

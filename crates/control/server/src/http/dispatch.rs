@@ -56,7 +56,7 @@ const EPOCH: HeaderName = HeaderName::from_static("x-wayleave-epoch");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// A request with a body counts as so much at least: it has buffers besides.
-const LEAST_BYTES: usize = 64 << 10;
+const MIN_BYTES: usize = 64 << 10;
 
 /// What watches over a server is answered when others are not, and while the ledger cannot be written.
 const WATCHING: [&str; 4] = ["/healthz", "/readyz", "/metrics", "/v1/status"];
@@ -409,7 +409,7 @@ async fn read_body(
     let Some(expected) = row.body else { return Ok((Bytes::new(), None)) };
     check_media(headers, expected.is_yaml)?;
     // A body whose length is not said may be as long as any.
-    let bytes = announced.and_then(|length| usize::try_from(length).ok()).unwrap_or(most).max(LEAST_BYTES);
+    let bytes = announced.and_then(|length| usize::try_from(length).ok()).unwrap_or(most).max(MIN_BYTES);
     let held = who.map(|who| hold(shared, who, bytes)).transpose()?;
     let collected = tokio::time::timeout(shared.limits.read_within, Limited::new(body, most).collect()).await;
     match collected {

@@ -28,7 +28,7 @@ pub const LOOSE: f64 = 1e-6;
 const SIMPLER: [f64; 3] = [1e-11, 1e-9, 1e-7];
 
 /// The longest common denominator of simpler fractions.
-const MOST_BITS: u64 = 512;
+const MAX_BITS: u64 = 512;
 
 /// A maximum from above.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,7 +75,7 @@ fn have_a_denominator(fractions: &[Rational]) -> bool {
     let mut common = BigInt::from(1);
     for fraction in fractions {
         common = common.lcm(fraction.denom());
-        if common.bits() > MOST_BITS {
+        if common.bits() > MAX_BITS {
             return false;
         }
     }

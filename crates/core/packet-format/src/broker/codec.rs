@@ -39,7 +39,7 @@ pub const MAX_DATAGRAM: usize = 1452;
 
 const MAGIC: [u8; 4] = *b"WLRB";
 const VERSION: u8 = 1;
-const LEAST: usize = PREFIX_BYTES + HEADER_BYTES + TRAILER_BYTES;
+const MIN: usize = PREFIX_BYTES + HEADER_BYTES + TRAILER_BYTES;
 
 /// Why bytes are no list of rates.
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +105,7 @@ impl RateList {
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let said = Self::length(bytes)?;
         let there = bytes.len();
-        if there < LEAST || said != there as u64 || !(there - LEAST).is_multiple_of(ENTRY_BYTES) {
+        if there < MIN || said != there as u64 || !(there - MIN).is_multiple_of(ENTRY_BYTES) {
             return Err(DecodeError::Length { said, there });
         }
         let (covered, crc) = bytes.split_at(there - TRAILER_BYTES);
@@ -137,7 +137,7 @@ impl RateList {
     /// If it does not begin like one, or says something impossible.
     pub fn length(bytes: &[u8]) -> Result<u64, DecodeError> {
         let prefix: &[u8; PREFIX_BYTES] =
-            bytes.first_chunk().ok_or(DecodeError::Length { said: LEAST as u64, there: bytes.len() })?;
+            bytes.first_chunk().ok_or(DecodeError::Length { said: MIN as u64, there: bytes.len() })?;
         if prefix[..4] != MAGIC {
             return Err(DecodeError::Magic);
         }
@@ -145,8 +145,8 @@ impl RateList {
             return Err(DecodeError::Version(prefix[4]));
         }
         let said = u32::from_be_bytes([prefix[8], prefix[9], prefix[10], prefix[11]]) as usize;
-        let most = LEAST + ENTRY_BYTES * (usize::from(u16::MAX) + 1);
-        if !(LEAST..=most).contains(&said) {
+        let most = MIN + ENTRY_BYTES * (usize::from(u16::MAX) + 1);
+        if !(MIN..=most).contains(&said) {
             return Err(DecodeError::Length { said: said as u64, there: bytes.len() });
         }
         Ok(said as u64)

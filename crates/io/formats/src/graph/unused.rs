@@ -14,7 +14,7 @@ const MAX_NAMES: usize = 1_000;
 
 /// Keys that say nothing about rates, delays and routes, folded to lower-case letters and digits. They are counted in a
 /// note, and `--strict` accepts them.
-const SAYS_NOTHING: [&str; 107] = [
+const IGNORED_KEYS: [&str; 107] = [
     // Containerlab: how nodes are started and managed (its manual, "Nodes" and "Topology definition").
     "aliases",
     "autoremove",
@@ -192,7 +192,7 @@ impl Unused {
 
 fn says_nothing(key: &str) -> bool {
     let folded: String = key.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
-    SAYS_NOTHING.contains(&folded.as_str())
+    IGNORED_KEYS.contains(&folded.as_str())
 }
 
 fn listed(names: impl ExactSizeIterator<Item = String>) -> Option<String> {

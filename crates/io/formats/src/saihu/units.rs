@@ -20,7 +20,7 @@ pub(crate) enum Measure {
 }
 
 /// The most digits and the largest exponent of a number: more would only cost time.
-const MOST_DIGITS: usize = 40;
+const MAX_DIGITS: usize = 40;
 const LARGEST_EXPONENT: i32 = 30;
 
 /// 10 to the power of the prefix.
@@ -173,7 +173,7 @@ fn split(text: &str) -> Option<(Rational, &str)> {
     let (mantissa, rest) = text.split_at(digits_end);
     let (whole_part, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let digits = [whole_part, fraction].concat();
-    if digits.is_empty() || digits.len() > MOST_DIGITS || fraction.contains('.') {
+    if digits.is_empty() || digits.len() > MAX_DIGITS || fraction.contains('.') {
         return None;
     }
     let (exponent, unit) = exponent(rest)?;

@@ -15,7 +15,7 @@ pub(super) fn read(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<FastF
     let Some(error) = fields.get("error") else { return Some(FastForward::default()) };
     let asked = FastForward { error: number(error, problems)? };
     if !asked.is_valid() {
-        let message = || format!("an error above 0 and up to {} is expected, such as 0.005", FastForward::MOST);
+        let message = || format!("an error above 0 and up to {} is expected, such as 0.005", FastForward::MAX);
         problems.report(ProblemKind::BadValue, error.span, message);
         return None;
     }

@@ -3,7 +3,7 @@
 /// The digits at which a logarithmic axis ends, and at which a linear one is divided.
 const ROUND: [f64; 3] = [1.0, 2.0, 5.0];
 /// More marks than this run into each other.
-const MOST_MARKS: usize = 7;
+const MAX_MARKS: usize = 7;
 
 /// A scale from values to shares of the axis, with marks.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,7 +50,7 @@ impl Axis {
             .flat_map(|power| digits.iter().map(move |digit| digit * 10_f64.powi(power)))
             .filter(|mark| (low * 0.999..=high * 1.001).contains(mark))
             .collect();
-        let every = marks.len().div_ceil(MOST_MARKS).max(1);
+        let every = marks.len().div_ceil(MAX_MARKS).max(1);
         marks = marks.into_iter().step_by(every).collect();
         Self { low, high, is_logarithmic: true, marks }
     }
@@ -114,6 +114,6 @@ mod tests {
 
     #[test]
     fn an_axis_over_many_decades_has_few_marks() {
-        assert!(Axis::logarithmic(1.0, 1e15).marks.len() <= MOST_MARKS);
+        assert!(Axis::logarithmic(1.0, 1e15).marks.len() <= MAX_MARKS);
     }
 }

@@ -5,7 +5,7 @@ use crate::markup::Element;
 use crate::svg::{self, Anchor, Area, Point, number};
 
 /// Marks that stand side by side are at most so far apart.
-const MOST_APART: f64 = 16.0;
+const MAX_APART: f64 = 16.0;
 
 /// Where values are in a figure.
 pub(super) struct Frame<'a> {
@@ -96,7 +96,7 @@ impl Frame<'_> {
         if self.plot.join != Join::Apart {
             return 0.0;
         }
-        let step = (self.plot.place() * 0.8 / self.lines as f64).min(MOST_APART);
+        let step = (self.plot.place() * 0.8 / self.lines as f64).min(MAX_APART);
         (index as f64 - (self.lines as f64 - 1.0) / 2.0) * step
     }
 

@@ -26,7 +26,7 @@ const Y_NAME: f64 = 26.0;
 /// How many colours, dashes and marks the stylesheet has.
 pub const STYLES: usize = 8;
 /// How many lines can be told apart: each style once as it is, and once thin with hollow marks.
-pub const MOST_LINES: usize = 2 * STYLES;
+pub const MAX_LINES: usize = 2 * STYLES;
 /// A line of the title.
 const TITLE: f64 = 20.0;
 /// The mean width of one of its characters, generously.
@@ -127,7 +127,7 @@ pub struct Plot {
     pub width: f64,
     /// How the lines go.
     pub join: Join,
-    /// [`MOST_LINES`] at most are drawn.
+    /// [`MAX_LINES`] at most are drawn.
     pub lines: Vec<Line>,
     /// The colour, dashes and mark of each line, by number; empty: as they come.
     pub styles: Vec<usize>,
@@ -137,7 +137,7 @@ impl Plot {
     /// The style of a line.
     fn style(&self, index: usize) -> Style {
         let number = self.styles.get(index).copied().unwrap_or(index);
-        Style { look: number % STYLES, is_second: number % MOST_LINES >= STYLES }
+        Style { look: number % STYLES, is_second: number % MAX_LINES >= STYLES }
     }
 
     /// How high it is.
@@ -195,7 +195,7 @@ impl Plot {
     }
 
     fn drawn(&self) -> &[Line] {
-        &self.lines[..self.lines.len().min(MOST_LINES)]
+        &self.lines[..self.lines.len().min(MAX_LINES)]
     }
 }
 

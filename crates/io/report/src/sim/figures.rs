@@ -3,7 +3,7 @@
 use crate::markup::Element;
 use crate::plot::axis::Axis;
 use crate::plot::bars::bars;
-use crate::plot::{Dot, Join, Line, MOST_LINES, Plot, WIDTH};
+use crate::plot::{Dot, Join, Line, MAX_LINES, Plot, WIDTH};
 use crate::scale::Share;
 use crate::sim::result::{Distribution, QueueResult, RunResult, TimesResult, TrafficResult};
 use crate::sim::summary::{SHORTFALLS, busiest};
@@ -44,7 +44,7 @@ fn distributions(id: &str, title: &str, x_name: &str, named: Vec<(String, &Distr
         width: WIDTH,
         styles: Vec::new(),
         join: Join::Steps,
-        lines: known.into_iter().take(MOST_LINES).map(|(name, of)| Line { name, points: points(of) }).collect(),
+        lines: known.into_iter().take(MAX_LINES).map(|(name, of)| Line { name, points: points(of) }).collect(),
         x,
         y,
     };
@@ -76,7 +76,7 @@ pub fn waits(run: &RunResult) -> Option<Element> {
         .collect();
     queues.sort_by_key(|(_, wait)| std::cmp::Reverse(wait.p99));
     let named =
-        queues.into_iter().take(MOST_LINES).map(|(queue, wait)| (format!("{} q{}", queue.link, queue.queue), wait));
+        queues.into_iter().take(MAX_LINES).map(|(queue, wait)| (format!("{} q{}", queue.link, queue.queue), wait));
     distributions(
         "waits",
         "How long packets waited, in the longest queues",
@@ -88,7 +88,7 @@ pub fn waits(run: &RunResult) -> Option<Element> {
 /// The slowdown by decade of size, of each traffic.
 pub fn slowdowns(run: &RunResult) -> Vec<Element> {
     let finite = run.traffic.iter().filter(|traffic| traffic.sizes.len() > 1);
-    finite.take(MOST_LINES).enumerate().filter_map(|(index, traffic)| slowdown(index, traffic)).collect()
+    finite.take(MAX_LINES).enumerate().filter_map(|(index, traffic)| slowdown(index, traffic)).collect()
 }
 
 fn slowdown(index: usize, traffic: &TrafficResult) -> Option<Element> {
@@ -196,7 +196,7 @@ pub fn missed(run: &RunResult) -> Option<Element> {
             lines.push(Line { name: format!("{}, {way}", service.name), points });
         }
     }
-    lines.truncate(MOST_LINES);
+    lines.truncate(MAX_LINES);
     let x_name = format!("time; means over {}", text::time(interval?));
     over_time(run, ("missed", "What guarantees missed, over time"), &x_name, lines, text::rate)
 }
@@ -206,7 +206,7 @@ pub fn backlogs(run: &RunResult) -> Option<Element> {
     let most = |levels: &crate::sim::result::LevelsResult| levels.most_bytes.iter().copied().max().unwrap_or(0);
     let mut known: Vec<_> = run.links.iter().filter_map(|link| Some((&link.link, link.backlog.as_ref()?))).collect();
     known.sort_by_key(|(_, levels)| std::cmp::Reverse(most(levels)));
-    known.truncate(MOST_LINES);
+    known.truncate(MAX_LINES);
     let points = |levels: &crate::sim::result::LevelsResult| {
         let middle = |at: usize| (at as f64 + 0.5) * levels.interval_ps as f64;
         levels.most_bytes.iter().enumerate().map(|(at, &bytes)| Dot::at(middle(at), bytes as f64)).collect()

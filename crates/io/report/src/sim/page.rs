@@ -9,7 +9,7 @@ use crate::sim::summary::about;
 use crate::sim::text;
 
 /// A scenario that is longer is not a text that anybody reads in a report.
-const MOST_SOURCE: usize = 200_000;
+const MAX_SOURCE: usize = 200_000;
 
 fn new(name: &'static str) -> Element {
     Element::new(name)
@@ -179,7 +179,7 @@ fn sweep_sections(results: &[RunResult]) -> Vec<Element> {
 /// The file that was run, folded.
 fn input(batch: &Runs<'_>) -> Element {
     let fold = |name: &str, text: &str| {
-        let code = match text.len() <= MOST_SOURCE {
+        let code = match text.len() <= MAX_SOURCE {
             true => new("pre").child(new("code").text(text)),
             false => paragraph(format!("{} of text are not shown here.", text::size(text.len() as u64))),
         };

@@ -214,7 +214,7 @@ pub enum TrafficKind {
 }
 
 /// Pairs without arrivals that are named for each kind of traffic.
-pub const MOST_PAIRS: usize = 100;
+pub const MAX_PAIRS: usize = 100;
 
 /// One kind of traffic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -245,7 +245,7 @@ pub struct TrafficResult {
     pub duplicates: u64,
     /// Retransmission time-outs.
     pub timeouts: u64,
-    /// Senders and receivers of flows that are there for the whole run and of which nothing arrived, at most [`MOST_PAIRS`] of them. Flows that come and go
+    /// Senders and receivers of flows that are there for the whole run and of which nothing arrived, at most [`MAX_PAIRS`] of them. Flows that come and go
     /// are not told apart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without_arrivals: Vec<[String; 2]>,

@@ -16,12 +16,12 @@ use super::text;
 /// The busiest links and the longest queues that are shown.
 const SHOWN: usize = 5;
 /// The most rows of a sweep; the report has all.
-const MOST_ROWS: usize = 40;
+const MAX_ROWS: usize = 40;
 /// What guarantees to transmit and to receive missed.
 pub const SHORTFALLS: [fn(&ShareResult) -> Option<&ShortfallResult>; 2] =
     [|share| share.transmit_shortfall.as_ref(), |share| share.receive_shortfall.as_ref()];
 /// The most characters of a name in a column of its own.
-const MOST_NAME: usize = 28;
+const MAX_NAME: usize = 28;
 
 /// Prints a single run.
 pub fn write_run(out: &mut impl Write, run: &RunResult, layout: Layout) -> io::Result<()> {
@@ -323,8 +323,8 @@ pub fn write_sweep(out: &mut impl Write, name: &str, results: &[RunResult], layo
     writeln!(out)?;
     let (heads, rows) = sweep_rows(&groups, results);
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
-    let left = rows.len().saturating_sub(MOST_ROWS);
-    write_rows(out, layout, &heads, rows.into_iter().take(MOST_ROWS))?;
+    let left = rows.len().saturating_sub(MAX_ROWS);
+    write_rows(out, layout, &heads, rows.into_iter().take(MAX_ROWS))?;
     if left > 0 {
         writeln!(out, "... and {left} more (the report and -o json have everything)")?;
     }
@@ -388,7 +388,7 @@ fn write_rows(
 
 /// A name that leaves room for other columns.
 fn shortened(name: &str) -> String {
-    match name.char_indices().nth(MOST_NAME) {
+    match name.char_indices().nth(MAX_NAME) {
         Some((end, _)) => format!("{}…", &name[..end]),
         None => name.to_owned(),
     }

@@ -2,7 +2,7 @@
 
 use crate::markup::Element;
 use crate::plot::axis::Axis;
-use crate::plot::{Dot, Join, Line, MOST_LINES, Plot, WIDTH};
+use crate::plot::{Dot, Join, Line, MAX_LINES, Plot, WIDTH};
 use crate::sim::measure::{Group, Measure, traffic_names};
 use crate::sim::result::{Ending, Parameter, RunResult, TrafficResult};
 use crate::sim::summary::ends;
@@ -141,7 +141,7 @@ pub fn lines_left_out(results: &[RunResult]) -> usize {
     let mut names: Vec<String> = groups.iter().map(|group| name_of(group.parameters, &varied)).collect();
     names.sort_unstable();
     names.dedup();
-    names.len().saturating_sub(MOST_LINES)
+    names.len().saturating_sub(MAX_LINES)
 }
 
 /// Over the seeds: each traffic for each choice of parameters.

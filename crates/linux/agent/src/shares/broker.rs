@@ -20,7 +20,7 @@ use super::division::Allowed;
 /// The longest line that is read.
 const LONGEST: u64 = 1 << 20;
 /// So many lines that were not heeded yet, at most.
-const MOST_UNREAD: usize = 16;
+const MAX_UNREAD: usize = 16;
 
 /// How long limits hold after they were said: Parley's time-out of rack brokers (Table 1).
 pub const TIMEOUT: Time = Time::from_millis(5_000);
@@ -117,7 +117,7 @@ fn read(stream: UnixStream, count: &Arc<AtomicUsize>, hand_on: &mut impl FnMut(L
             Ok(limits) => {
                 let before = count.fetch_add(1, Ordering::Relaxed);
                 let unread = Unread(count.clone());
-                if before < MOST_UNREAD && !hand_on(limits, unread) {
+                if before < MAX_UNREAD && !hand_on(limits, unread) {
                     break;
                 }
             }

@@ -40,8 +40,8 @@ const ALPHA_PERCENT: u8 = 25;
 const FLOOR: Rate = Rate::from_bits_per_second(64_000);
 /// What a bucket holds: what its rate gives in this time, within these bounds (Parley, 4: 64 kB).
 const BURST: Time = Time::from_millis(10);
-const LEAST_BURST: Bytes = Bytes::new(6_400);
-const MOST_BURST: Bytes = Bytes::new(64_000);
+const MIN_BURST: Bytes = Bytes::new(6_400);
+const MAX_BURST: Bytes = Bytes::new(64_000);
 
 /// A contract as its member on this host takes part in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -509,7 +509,7 @@ fn every(intervals: u64) -> Time {
 fn bucket(rate: Rate) -> Bucket {
     let bytes = u128::from(rate.bits_per_second()) * u128::from(BURST.as_nanos()) / 8_000_000_000;
     let bytes = Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX));
-    Bucket { rate, burst: bytes.clamp(LEAST_BURST, MOST_BURST), excess: wayleave_scheme_api::Excess::Waits }
+    Bucket { rate, burst: bytes.clamp(MIN_BURST, MAX_BURST), excess: wayleave_scheme_api::Excess::Waits }
 }
 
 /// The rate that every pair of a class may have at most, so that what they want together is the limit of the class: who is held back

@@ -391,12 +391,12 @@ pub fn by_contract(all: Vec<Traffic>) -> Vec<Traffic> {
 
 /// A bucket holds two of the largest frames at least.
 fn fit(rule: &mut HostRule) {
-    let twice = Bytes::new(rule.max_frame().get().saturating_mul(2).min(MOST_FRAMES));
+    let twice = Bytes::new(rule.max_frame().get().saturating_mul(2).min(MAX_FRAMES));
     rule.demand.burst = rule.demand.burst.max(twice);
 }
 
 /// Of a rule without links, whose frames have no largest size.
-const MOST_FRAMES: u64 = 64_000;
+const MAX_FRAMES: u64 = 64_000;
 
 fn is_near(old: &HostRule, new: &HostRule) -> bool {
     (&old.senders, &old.paths) == (&new.senders, &new.paths) && is_rate_near(old.demand.rate, new.demand.rate)

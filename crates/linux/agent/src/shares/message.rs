@@ -11,7 +11,7 @@ const VERSION: u8 = 1;
 const HEAD: usize = 5;
 const ENTRY: usize = 16;
 /// Entries of a datagram: with the signature and its headers less than 1,280 B, which every path of IPv6 takes (RFC 8200).
-pub const MOST: usize = 72;
+pub const MAX: usize = 72;
 
 /// What one agent tells another. It says all that counts now, so that a message that is lost costs nothing but age.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,14 +23,14 @@ pub struct Said {
 }
 
 impl Said {
-    /// As datagrams, each with at most [`MOST`] entries; one without entries if there is nothing to tell.
+    /// As datagrams, each with at most [`MAX`] entries; one without entries if there is nothing to tell.
     pub fn datagrams(&self) -> Vec<Vec<u8>> {
         let (sent, rates) = (self.sent.iter().map(|&one| (true, one)), self.rates.iter().map(|&one| (false, one)));
         let all: Vec<_> = sent.chain(rates).collect();
         if all.is_empty() {
             return vec![encode(&[])];
         }
-        all.chunks(MOST).map(encode).collect()
+        all.chunks(MAX).map(encode).collect()
     }
 
     /// What a datagram says; `None` if it is none.
@@ -51,7 +51,7 @@ impl Said {
 }
 
 fn encode(entries: &[(bool, (u64, u64))]) -> Vec<u8> {
-    // At most `MOST`.
+    // At most `MAX`.
     let sent = entries.iter().filter(|(is_sent, _)| *is_sent).count() as u16;
     let mut bytes = vec![VERSION];
     bytes.extend(sent.to_be_bytes());
@@ -71,11 +71,11 @@ mod tests {
 
     #[test]
     fn what_is_said_is_read_again_however_much_it_is() {
-        for count in [0, 1, MOST as u64, 3 * MOST as u64 + 1] {
+        for count in [0, 1, MAX as u64, 3 * MAX as u64 + 1] {
             let said = Said { sent: (0..count).map(|at| (at, 2 * at)).collect(), rates: vec![(7, u64::MAX); 5] };
             let mut read = Said::default();
             for datagram in said.datagrams() {
-                assert!(datagram.len() <= HEAD + MOST * ENTRY);
+                assert!(datagram.len() <= HEAD + MAX * ENTRY);
                 let part = Said::read(&datagram).unwrap();
                 read.sent.extend(part.sent);
                 read.rates.extend(part.rates);

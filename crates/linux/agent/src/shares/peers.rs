@@ -18,7 +18,7 @@ use super::message::Said;
 const LARGEST: usize = 4_096;
 
 /// What agents have said and was not read yet, at most.
-const MOST_UNREAD: usize = 1_024;
+const MAX_UNREAD: usize = 1_024;
 
 /// Through this agents tell one another: the socket, as soon as there is one, and who may be believed. A node has one as long as its agent runs, so what was heard once is
 /// never heeded again, also if the network is another one meanwhile.
@@ -96,7 +96,7 @@ pub fn listen(socket: &UdpSocket, exchange: &Exchange, mut hand_on: impl FnMut(N
         let Some((from, said)) = exchange.open(&bytes[..length]) else { continue };
         let before = count.fetch_add(1, Ordering::Relaxed);
         let unread = Unread(count.clone());
-        if before < MOST_UNREAD && !hand_on(from, said, unread) {
+        if before < MAX_UNREAD && !hand_on(from, said, unread) {
             return;
         }
     }
@@ -247,7 +247,7 @@ mod tests {
         let seal = Seal::new(Key::new(SECRET).unwrap(), BrokerId(2));
         for round in 0..50 {
             // More than may be unread together, and nobody reads meanwhile: what is forged does not count.
-            for _ in 0..=MOST_UNREAD / 20 {
+            for _ in 0..=MAX_UNREAD / 20 {
                 flooder.send_to(&forged, to).unwrap();
             }
             // What the kernel has no room for is said again, as agents do.
@@ -278,7 +278,7 @@ mod tests {
                 break first;
             }
         };
-        for _ in 0..3 * MOST_UNREAD {
+        for _ in 0..3 * MAX_UNREAD {
             send(2);
         }
         // The listening thread has come to the end of them when it has thrown one away.
@@ -286,7 +286,7 @@ mod tests {
         while let Ok(more) = heard.recv_timeout(Duration::from_millis(500)) {
             unread.push(more);
         }
-        assert!(unread.len() <= MOST_UNREAD, "{} at once", unread.len());
+        assert!(unread.len() <= MAX_UNREAD, "{} at once", unread.len());
         drop(unread);
         let again = loop {
             send(3);

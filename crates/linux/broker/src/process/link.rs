@@ -15,7 +15,7 @@ use super::{Stop, TURN};
 use crate::Setup;
 
 /// The longest time to wait for a connection, or for a word over one: after that the next message is more useful on a new one.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Writes what is to be said, and reads what comes, until `hear` says that nobody wants to hear it. Nothing is repeated: a message that is
 /// lost is replaced by the next one.
@@ -82,9 +82,9 @@ impl Link {
         stop: Stop,
         is_told: Arc<AtomicBool>,
     ) -> io::Result<Self> {
-        let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+        let stream = TcpStream::connect_timeout(&address, TIMEOUT)?;
         stream.set_nodelay(true)?;
-        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(TIMEOUT))?;
         stream.set_read_timeout(Some(TURN))?;
         let heard = Arc::new(Heard::default());
         let (reads, notes) = (stream.try_clone()?, Arc::clone(&heard));
@@ -118,7 +118,7 @@ impl Link {
     /// Whether it is worth writing to: it has not ended, and is not silent since something was written long ago.
     fn is_good(&self) -> bool {
         let has_word = self.heard.word.load(Ordering::Relaxed);
-        let is_silent = !has_word && self.asked.is_some_and(|asked| asked.elapsed() >= PATIENCE);
+        let is_silent = !has_word && self.asked.is_some_and(|asked| asked.elapsed() >= TIMEOUT);
         !is_silent && !self.heard.end.load(Ordering::Relaxed)
     }
 

@@ -7,7 +7,7 @@ use wayleave_packet_format::Mac;
 
 use super::Host;
 use crate::error::Error;
-use crate::layout::{self, Class, MOST_MASKS, MOST_SAME};
+use crate::layout::{self, Class, MAX_MASKS, MAX_SAME};
 
 impl Host {
     /// The classes of a contract.
@@ -21,7 +21,7 @@ impl Host {
         for class in classes {
             let others =
                 self.known.get(class).map_or(0, |all| all.iter().filter(|&&(other, _)| other != serial).count());
-            if others >= MOST_SAME {
+            if others >= MAX_SAME {
                 return Err(Error::Refused(format!(
                     "{others} contracts are for exactly the same packets already; only the oldest one is ever used"
                 )));
@@ -29,9 +29,9 @@ impl Host {
             let ifindex = class.ifindex();
             let mut masks: BTreeSet<u8> = self.masks(ifindex).into_iter().collect();
             masks.extend(classes.iter().filter(|class| class.ifindex() == ifindex).map(Class::mask));
-            if masks.len() > MOST_MASKS {
+            if masks.len() > MAX_MASKS {
                 return Err(Error::Refused(format!(
-                    "contracts of one endpoint can ask for {MOST_MASKS} different sets of fields, and these are {}: give \
+                    "contracts of one endpoint can ask for {MAX_MASKS} different sets of fields, and these are {}: give \
                      all matches the same fields",
                     masks.len()
                 )));

@@ -46,7 +46,7 @@ const LEAVES: [u16; 2] = [0x8000, 0x4000];
 const SLOTS: u16 = 0x3fff;
 /// The class of packets whose class is missing: slow, so that they do not come back to the program all the time.
 const LOST: u16 = 0xffff;
-const OF_NOBODY: Shape = Shape { rate: 1_000, burst: 1_600, overhead: 0 };
+const UNASSIGNED: Shape = Shape { rate: 1_000, burst: 1_600, overhead: 0 };
 /// Packets of a class that HTB may hold: more than the program lets wait.
 const LENGTH: u32 = 100_000;
 /// What the shortest frame takes of the wire, and about what a full one does: so much a class may send at its turn.
@@ -103,7 +103,7 @@ impl Host {
             return Err(Error::Refused(format!("{SHAPER} and {SPLITTER} have gone again")));
         };
         let mut kernel = HtbClasses::open().map_err(refused)?;
-        kernel.set(ifindex, &class(LOST, OF_NOBODY)).map_err(refused)?;
+        kernel.set(ifindex, &class(LOST, UNASSIGNED)).map_err(refused)?;
         self.holder = Some(Holder { kernel, ifindex, splitter, longest, classes: BTreeMap::new() });
         self.write_settings()
     }
@@ -251,7 +251,7 @@ fn is_shaper(found: &Interface) -> bool {
     let root = found.discipline(HANDLE).filter(|one| one.is_root());
     let is_default = root.is_some_and(|one| matches!(one.given, Given::Htb { default } if default == u32::from(LOST)));
     let handle = u32::from(HANDLE) << 16 | u32::from(LOST);
-    let has_lost = found.leaves.get(&handle).is_some_and(|leaf| leaf.is(&class(LOST, OF_NOBODY)));
+    let has_lost = found.leaves.get(&handle).is_some_and(|leaf| leaf.is(&class(LOST, UNASSIGNED)));
     let is_alone = found.disciplines.iter().all(|one| one.is_root() || one.kind == "clsact");
     is_default && has_lost && is_alone && found.length == LENGTH
 }

@@ -6,7 +6,7 @@ use wayleave_packet_format::Mac;
 
 use super::Host;
 use crate::error::Error;
-use crate::layout::{self, MOST_MEMBERS};
+use crate::layout::{self, MAX_MEMBERS};
 
 /// Why packets of an endpoint are not what they should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,7 +34,7 @@ pub struct Stranger {
 
 impl Host {
     /// From now on these get a copy of what this endpoint asks all. In the order of the list: those on this host first, then those with fewest
-    /// tags on their routes; beyond [`Host::MOST_MEMBERS`] nobody is asked.
+    /// tags on their routes; beyond [`Host::MAX_MEMBERS`] nobody is asked.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -53,7 +53,7 @@ impl Host {
     }
 
     /// How many can be asked.
-    pub const MOST_MEMBERS: usize = MOST_MEMBERS;
+    pub const MAX_MEMBERS: usize = MAX_MEMBERS;
 
     /// Nobody is asked any more.
     pub(super) fn remove_group(&mut self, ifindex: u32) -> Result<(), Error> {

@@ -156,13 +156,13 @@ impl Host {
 
 /// How often a lock is tried again, and after how long: a process that was just started by its last owner still holds it until it has
 /// become another program.
-const PATIENCE: u32 = 20;
+const TIMEOUT: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// The folder, locked: one process at a time.
 pub(super) fn own(folder: &Path) -> Result<File, Error> {
     let file = File::open(folder).map_err(|error| Error::at("opening", folder, error))?;
-    let mut patience = PATIENCE;
+    let mut patience = TIMEOUT;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),

@@ -1,12 +1,12 @@
 //! Rules: which packets, how much, and over which routes. They change between one packet and the next.
 
-use wayleave_packet_format::{Demand, MOST_TAGS, Selector, Tag, TokenBucket, wire_bytes};
+use wayleave_packet_format::{Demand, MAX_TAGS, Selector, Tag, TokenBucket, wire_bytes};
 use wayleave_units::{Bytes, Time};
 
 use super::{Host, Waiting};
 use crate::class;
 use crate::error::Error;
-use crate::layout::{self, Class, MOST_ROUTES, NO_RULE, ROUTE, RULE, RuleHead};
+use crate::layout::{self, Class, MAX_ROUTES, NO_RULE, ROUTE, RULE, RuleHead};
 use crate::programs;
 
 /// `BPF_F_LOCK`: a value is written under its lock.
@@ -54,12 +54,12 @@ pub struct HostRule {
 
 /// Paths as programs have them: fewest tags first, because a frame can grow from one copy to the next, but not shrink.
 pub(super) fn routes(paths: &[HostPath]) -> Result<Vec<[u8; ROUTE]>, Error> {
-    if paths.len() > MOST_ROUTES {
+    if paths.len() > MAX_ROUTES {
         let found = paths.len();
-        return Err(Error::Refused(format!("a packet can take {MOST_ROUTES} routes at once, and these are {found}")));
+        return Err(Error::Refused(format!("a packet can take {MAX_ROUTES} routes at once, and these are {found}")));
     }
-    if let Some(tags) = paths.iter().map(|path| path.tags.len()).find(|&tags| tags > MOST_TAGS) {
-        return Err(Error::Refused(format!("a route has at most {MOST_TAGS} switches, and this one has {tags}")));
+    if let Some(tags) = paths.iter().map(|path| path.tags.len()).find(|&tags| tags > MAX_TAGS) {
+        return Err(Error::Refused(format!("a route has at most {MAX_TAGS} switches, and this one has {tags}")));
     }
     let mut paths: Vec<&HostPath> = paths.iter().collect();
     paths.sort_by_key(|path| path.tags.len());
@@ -76,7 +76,7 @@ impl HostRule {
     fn bucket(&self) -> Result<TokenBucket, Error> {
         let Demand { rate, burst, .. } = self.demand;
         TokenBucket::full(rate, burst, Time::ZERO).ok_or_else(|| {
-            Error::Refused(format!("a burst of {burst} is more than a bucket holds, {}", TokenBucket::MOST))
+            Error::Refused(format!("a burst of {burst} is more than a bucket holds, {}", TokenBucket::MAX))
         })
     }
 

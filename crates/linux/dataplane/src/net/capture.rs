@@ -13,7 +13,7 @@ use nix::sys::time::{TimeSpec, TimeVal, TimeValLike};
 use nix::{libc, setsockopt_impl, sockopt_impl};
 use socket2::{SockFilter, SockRef};
 
-use wayleave_packet_format::MOST_TAGS;
+use wayleave_packet_format::MAX_TAGS;
 
 use super::error::NetError;
 use super::namespace::Namespace;
@@ -80,7 +80,7 @@ impl Capture {
     }
 
     /// From now on only IP packets that carry these bytes at a place where a probe carries them: behind the header of UDP, TCP or another protocol,
-    /// of IPv4 without options or IPv6, behind up to [`MOST_TAGS`] tags. The kernel looks, so frames in between cost no copies.
+    /// of IPv4 without options or IPv6, behind up to [`MAX_TAGS`] tags. The kernel looks, so frames in between cost no copies.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -145,7 +145,7 @@ impl Capture {
 /// The first place of the mark: behind Ethernet and IPv4. All others are behind it in steps of 4 B: IPv6, UDP, TCP and tags are multiples of it apart.
 const FIRST_PLACE: u32 = 14 + 20;
 /// The last one: behind IPv6, TCP and all tags.
-const LAST_PLACE: u32 = 14 + 40 + 20 + 4 * (MOST_TAGS as u32 + 1);
+const LAST_PLACE: u32 = 14 + 40 + 20 + 4 * (MAX_TAGS as u32 + 1);
 
 /// A classic BPF program (linux/filter.h) that takes a frame which has these bytes at one of the places. A place behind the end of a frame ends the program, and the frame
 /// is not taken.

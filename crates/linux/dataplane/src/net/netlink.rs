@@ -19,7 +19,7 @@ const DONE: u16 = 3;
 /// Bytes of `struct nlmsghdr`.
 const HEADER: usize = 16;
 /// How long the kernel may take to answer: it does at once.
-const PATIENCE_S: i64 = 10;
+const TIMEOUT_S: i64 = 10;
 /// The kernel sends lists in parts of at most so many bytes (`NLMSG_GOODSIZE`, and what a larger buffer allows).
 const PART: usize = 1 << 16;
 
@@ -40,7 +40,7 @@ impl Netlink {
         let route = SockProtocol::NetlinkRoute;
         let socket = socket(AddressFamily::Netlink, SockType::Raw, SockFlag::SOCK_CLOEXEC, route)?;
         bind(socket.as_raw_fd(), &NetlinkAddr::new(0, 0))?;
-        setsockopt(&socket, sockopt::ReceiveTimeout, &TimeVal::new(PATIENCE_S, 0))?;
+        setsockopt(&socket, sockopt::ReceiveTimeout, &TimeVal::new(TIMEOUT_S, 0))?;
         Ok(Self { socket, number: 0 })
     }
 

@@ -14,7 +14,7 @@ use crate::net::NetError;
 /// The cookie of our rules: "wayleave" in ASCII.
 pub(super) const COOKIE: u64 = u64::from_be_bytes(*b"wayleave");
 /// How long Open vSwitch may take for an answer, and to take what is sent: shorter than the silence after which an agent counts as gone (5 s).
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 /// How long one that is asked twice a second whether it is there.
 const GLANCE: Duration = Duration::from_secs(1);
 /// Packets of the low queue that are sent to see whether a packet of the high one overtakes them.
@@ -94,7 +94,7 @@ impl OvsBridge {
     }
 
     pub(super) fn connect(&self) -> Result<Client<UnixStream>, OvsError> {
-        self.connect_within(PATIENCE)
+        self.connect_within(TIMEOUT)
     }
 
     fn connect_within(&self, patience: Duration) -> Result<Client<UnixStream>, OvsError> {

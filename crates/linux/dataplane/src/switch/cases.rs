@@ -19,7 +19,7 @@ const COOKIE: u64 = u32::from_be_bytes(*b"loko") as u64;
 /// Priorities are around this one, above those of a switch's own rules.
 const MIDDLE: u16 = 50_000;
 /// As many entries as priorities have room for on one side of the middle.
-pub const MOST_ENTRIES: u32 = 10_000;
+pub const MAX_ENTRIES: u32 = 10_000;
 /// `ETH_P_IP` and `IPPROTO_UDP`.
 const IPV4: u16 = 0x0800;
 const UDP: u8 = 17;
@@ -88,7 +88,7 @@ impl OvsBridge {
 }
 
 fn rules(case: &Case, flows: &[(&CaseFlow, [u32; 2])]) -> Vec<FlowMod> {
-    let entries = u16::try_from(case.entries.clamp(1, MOST_ENTRIES)).unwrap_or(1);
+    let entries = u16::try_from(case.entries.clamp(1, MAX_ENTRIES)).unwrap_or(1);
     let used = if case.used == UsedEntry::First { 0 } else { entries - 1 };
     let Some(((first, ports), others)) = flows.split_first() else { return Vec::new() };
     let mut rules = Vec::new();

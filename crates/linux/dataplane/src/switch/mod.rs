@@ -14,7 +14,7 @@ mod registers;
 use std::fmt;
 
 pub use bridge::{Disorder, OvsBridge, OvsError};
-pub use cases::{CaseFlow, MOST_ENTRIES};
+pub use cases::{CaseFlow, MAX_ENTRIES};
 pub use linux::{LinuxSwitch, LinuxSwitchError};
 pub use ovs::OvsSwitch;
 pub use plan::{Forward, PlanError, PortPlan, SwitchPlan, port_of, queue_of};

@@ -30,9 +30,9 @@ const HIGHEST: usize = LOW / 2;
 /// A processor that stalls may make the bridge late, but not always.
 const ATTEMPTS: usize = 3;
 /// The rate needs 120 ms for all of them.
-const PATIENCE: Duration = Duration::from_secs(3);
+const TIMEOUT: Duration = Duration::from_secs(3);
 /// How long `ovs-vsctl` waits for Open vSwitch, in seconds.
-const TIMEOUT: &str = "--timeout=5";
+const VSCTL_TIMEOUT: &str = "--timeout=5";
 /// `EtherType` for experiments (IEEE 802, local experimental 1).
 const EXPERIMENT: u16 = 0x88B5;
 
@@ -107,8 +107,8 @@ fn send(
     let queues = std::iter::repeat_n(1, LOW).chain([0]);
     client.put(number, queues.filter_map(frame)).map_err(failed)?;
     let (start, mut seen) = (Instant::now(), Vec::new());
-    while seen.len() <= LOW && start.elapsed() < PATIENCE {
-        let captured = capture.next(PATIENCE.saturating_sub(start.elapsed()).max(Duration::from_millis(1)));
+    while seen.len() <= LOW && start.elapsed() < TIMEOUT {
+        let captured = capture.next(TIMEOUT.saturating_sub(start.elapsed()).max(Duration::from_millis(1)));
         let captured = captured.map_err(|error| NetError::io("frames cannot be captured", error))?;
         let Some(captured) = captured.filter(|one| one.ifindex == far && !one.is_outgoing) else { continue };
         if captured.frame.get(12..14) == Some(&EXPERIMENT.to_be_bytes()) {
@@ -159,7 +159,7 @@ impl<'a> Port<'a> {
 
     fn tell(&self, what: &[&str]) -> Result<(), NetError> {
         let database = self.bridge.database();
-        let arguments = [&[database.as_str(), TIMEOUT], what].concat();
+        let arguments = [&[database.as_str(), VSCTL_TIMEOUT], what].concat();
         output(self.namespace, "ovs-vsctl", &arguments).map(drop)
     }
 

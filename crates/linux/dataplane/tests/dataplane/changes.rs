@@ -35,7 +35,7 @@ const PAYLOAD: usize = 60;
 /// Changes of its rule.
 const CHANGES: u64 = 5_000;
 /// So many changes are made if need be until both versions have sent this many packets.
-const MOST_CHANGES: u64 = 1_000_000;
+const MAX_CHANGES: u64 = 1_000_000;
 const PACKETS: u64 = 500;
 const RATE: Rate = Rate::from_mbit(10);
 const BURST: u64 = 50_000;
@@ -119,7 +119,7 @@ fn send(is_over: &AtomicBool) {
 
 /// Gives the contract another route each time, and lets others come and go; at least so often, and until both routes were used.
 fn change(host: &mut Host, switch: &SwitchProgram) {
-    for version in 1..MOST_CHANGES {
+    for version in 1..MAX_CHANGES {
         host.install(SERIAL, version, &rule(UDP, [SHORT, LONG][version as usize % 2])).unwrap();
         match version % 100 {
             // The contract beside it, and one for the very same packets that never gets them.

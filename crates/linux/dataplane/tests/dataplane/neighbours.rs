@@ -27,7 +27,7 @@ const TAP: u32 = 1401;
 const NET: u32 = 1403;
 const SECOND: u32 = 1405;
 /// How long a kernel may take to find a neighbour: it asks once a second, three times.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 fn host(world: &World, settings: Settings) -> Host {
     world.veth("tap", TAP);
@@ -57,7 +57,7 @@ fn arrives(tenant: &Party, receiver: &Party, bound: SocketAddr, to: SocketAddr) 
     });
     inbox.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
     let start = Instant::now();
-    while start.elapsed() < PATIENCE {
+    while start.elapsed() < TIMEOUT {
         // The kernel may not know yet how to reach anybody.
         let _ = outbox.send_to(b"is anybody there?", to);
         if inbox.recv(&mut [0; 64]).is_ok() {

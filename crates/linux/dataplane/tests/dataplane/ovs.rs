@@ -18,7 +18,7 @@ const BRIDGE: &str = "br0";
 /// Where Debian has what a new database looks like.
 const SCHEMA: &str = "/usr/share/openvswitch/vswitch.ovsschema";
 /// How long Open vSwitch may take to begin.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A namespace with a bridge and its three ports, whose other ends are in another one.
 struct Site {
@@ -85,7 +85,7 @@ impl Site {
         self.daemons.push(child);
         let begin = Instant::now();
         while !self.folder.join(file).exists() {
-            assert!(begin.elapsed() < PATIENCE, "{program} does not begin");
+            assert!(begin.elapsed() < TIMEOUT, "{program} does not begin");
             sleep(Duration::from_millis(10));
         }
     }
@@ -280,7 +280,7 @@ fn packets_that_wait_at_one_port_keep_none_from_another() {
     // In parts that fit into what the bridge receives; those that are sent meanwhile are few.
     for _ in 0..4 {
         cables.run(|| put(0, &waiting)).unwrap();
-        while waits() < before + 20 * 914 && begin.elapsed() < PATIENCE {
+        while waits() < before + 20 * 914 && begin.elapsed() < TIMEOUT {
             sleep(Duration::from_millis(1));
         }
         before = waits();
@@ -305,7 +305,7 @@ fn a_bridge_that_starts_again_is_told_again_and_one_that_is_gone_says_so() {
     let begin = Instant::now();
     // The daemon takes its ports again by and by.
     while switch.repair(&plan()).is_err() {
-        assert!(begin.elapsed() < PATIENCE);
+        assert!(begin.elapsed() < TIMEOUT);
         sleep(Duration::from_millis(20));
     }
     assert_eq!(site.send(2, &[frame(&[(0, 1), (4, 4)], &[5])], 1), [(0, behind(&[(4, 4)], &[5]))]);

@@ -9,14 +9,14 @@
 //! | buffer capacity | packets of the largest burst of which [`TRAINS`] times none was lost, without those that had left before the last came |
 //!
 //! Sizes are those on the wire, as contracts count them: the frame, a tag, and 24 B. Runs in which a processor of this machine stood still say nothing about the switch; they are repeated,
-//! [`PATIENCE`] times as often as runs are wanted, and then they count.
+//! [`TIMEOUT`] times as often as runs are wanted, and then they count.
 
 mod figures;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use wayleave_dataplane::switch::{CaseFlow, MOST_ENTRIES};
+use wayleave_dataplane::switch::{CaseFlow, MAX_ENTRIES};
 use wayleave_topology::NodeId;
 use wayleave_topology::devices::{Action, Case, Measurement};
 use wayleave_units::{Bytes, Rate, Time};
@@ -43,7 +43,7 @@ const EXCESS: u64 = 3;
 /// The longest burst that is tried.
 const LONGEST: usize = 4096;
 /// How many runs are made for each that is wanted, until stalls are accepted.
-const PATIENCE: usize = 4;
+const TIMEOUT: usize = 4;
 /// Nothing more comes after so long, or after as long as two packets take.
 const SILENCE: Duration = Duration::from_millis(60);
 /// A switch that serves two ports at once with so much more than one of them, in percent, has a service for each.
@@ -130,8 +130,8 @@ fn check(cases: &[Case], mtu: Bytes, has_tables: bool) -> Result<(), LabError> {
             "packets of {wrong} cannot be sent: {SMALLEST_PROBE} to {most} B on the wire are expected, with a tag and 24 B around the frame"
         )));
     }
-    if let Some(wrong) = cases.iter().find(|case| case.entries > MOST_ENTRIES) {
-        let why = format!("{MOST_ENTRIES} are expected at most");
+    if let Some(wrong) = cases.iter().find(|case| case.entries > MAX_ENTRIES) {
+        let why = format!("{MAX_ENTRIES} are expected at most");
         return Err(LabError::Calibrate(format!("a table of {} entries cannot be made: {why}", wrong.entries)));
     }
     if let Some(wrong) = cases.iter().find(|case| matches!(case.action, Action::SetVlanId | Action::StripVlan)) {
@@ -280,7 +280,7 @@ impl Bench<'_> {
         mut run: impl FnMut(&mut Self) -> Result<Run, LabError>,
     ) -> Result<Vec<Run>, LabError> {
         let (mut clean, mut stalled) = (Vec::with_capacity(wanted), Vec::new());
-        for _ in 0..wanted * PATIENCE {
+        for _ in 0..wanted * TIMEOUT {
             self.stop.check()?;
             let sentinel = Sentinel::start()?;
             let seen = run(self)?;

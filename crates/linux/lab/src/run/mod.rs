@@ -32,7 +32,7 @@ pub use report::{Action, ContractReport, Deed, Losses, RunReport};
 pub use shares::{PairReport, ShareReport, SharedPromise};
 
 use flows::Flows;
-use operator::{LOOK, PATIENCE, settled};
+use operator::{POLL_INTERVAL, TIMEOUT, settled};
 use script::Script;
 
 /// Runs contracts that were admitted.
@@ -108,13 +108,13 @@ fn withdrawn(lab: &Lab, operator: &mut dyn Operator, promised: &[Promised]) -> R
         let all = operator.contracts().map_err(LabError::Controller)?;
         match all.iter().find(|shown| promised.iter().any(|one| one.id == shown.id)) {
             None => return Ok(promised.iter().map(Promised::as_best_effort).collect()),
-            Some(shown) if start.elapsed() > PATIENCE => {
-                let waited = PATIENCE.as_secs();
+            Some(shown) if start.elapsed() > TIMEOUT => {
+                let waited = TIMEOUT.as_secs();
                 return Err(LabError::Controller(format!("contract {} is still there after {waited} s", shown.id)));
             }
             Some(_) => {
                 lab.stop().check()?;
-                sleep(LOOK);
+                sleep(POLL_INTERVAL);
             }
         }
     }

@@ -13,9 +13,9 @@ use crate::stop::Stop;
 /// Whose contracts are that name no tenant.
 pub const DEFAULT_TENANT: &str = "default";
 /// How long agents may take until all contracts are enforced.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(60);
 /// Between one look at the contracts and the next.
-pub(super) const LOOK: Duration = Duration::from_millis(50);
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A contract as the controller shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,18 +102,18 @@ pub(super) fn settling(
         match all.iter().find(|contract| !contract.is_settled()) {
             None => return Ok(all),
             // Its agent has ended: that is what has become of it, and no reason to lose what was measured.
-            Some(contract) if contract.is_silent() && start.elapsed() > PATIENCE => return Ok(all),
-            Some(contract) if start.elapsed() > PATIENCE => {
+            Some(contract) if contract.is_silent() && start.elapsed() > TIMEOUT => return Ok(all),
+            Some(contract) if start.elapsed() > TIMEOUT => {
                 return Err(LabError::Controller(format!(
                     "contract {} is still {} after {} s: look at the logs of the agents in the lab's folder",
                     contract.id,
                     contract.state,
-                    PATIENCE.as_secs()
+                    TIMEOUT.as_secs()
                 )));
             }
             Some(_) => {
                 stop.check()?;
-                sleep(LOOK);
+                sleep(POLL_INTERVAL);
             }
         }
     }

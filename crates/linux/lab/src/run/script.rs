@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use wayleave_dataplane::net::{Batch, Namespace};
 use wayleave_topology::{LinkId, Network};
 
-use super::operator::{Operator, PATIENCE, Shown, settling};
+use super::operator::{Operator, Shown, TIMEOUT, settling};
 use super::options::{Cut, RunOptions};
 use super::report::{Action, Deed};
 use super::ways;
@@ -167,8 +167,8 @@ fn forget(lab: &Lab) -> Result<(), String> {
 fn noticed(lab: &Lab, operator: &mut dyn Operator, link: &str, is_down: bool) -> Result<(), String> {
     let start = Instant::now();
     while operator.is_down(link)? != is_down {
-        if start.elapsed() > PATIENCE {
-            let (state, waited) = (if is_down { "down" } else { "up" }, PATIENCE.as_secs());
+        if start.elapsed() > TIMEOUT {
+            let (state, waited) = (if is_down { "down" } else { "up" }, TIMEOUT.as_secs());
             return Err(format!(
                 "no agent has said in {waited} s that {link} is {state}: see the logs in the lab's folder"
             ));

@@ -38,7 +38,7 @@ const THREADS: usize = 2;
 /// How long nothing may arrive before the network counts as empty.
 const SILENCE: Duration = Duration::from_millis(500);
 /// How long the network may take to become empty.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 /// From the start of the threads to the first packet, so that all begin together.
 const LEAD_NS: u64 = 200_000_000;
 
@@ -141,7 +141,7 @@ impl Traffic {
         let received = || self.counts.iter().map(|counts| counts.received.load(Relaxed)).sum::<u64>();
         let (start, mut before) = (Instant::now(), received());
         let mut quiet_since = Instant::now();
-        while quiet_since.elapsed() < SILENCE && start.elapsed() < PATIENCE {
+        while quiet_since.elapsed() < SILENCE && start.elapsed() < TIMEOUT {
             sleep(Duration::from_millis(20));
             let now = received();
             if now != before {

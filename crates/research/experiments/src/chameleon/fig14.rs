@@ -29,7 +29,7 @@ const FEWEST: u64 = 10;
 /// The flows of a quick look.
 const QUICK_REQUESTS: usize = 60;
 /// Nobody admits so many.
-const MOST_REQUESTS: usize = 5_000;
+const MAX_REQUESTS: usize = 5_000;
 /// A bound of which less was used was not tested.
 const TESTED: f64 = 0.1;
 /// A full frame on the wire at 10 Mbit/s.
@@ -90,7 +90,7 @@ fn scene(run: &Run, part: Part, title: &'static str, name: &'static str, papers:
     let network = part.network()?;
     let mut testbed = run.laboratory()?.up("fig14", &network, &[])?;
     let (mut requests, mut promised, mut offered) = (Vec::new(), Vec::new(), 0);
-    let most = run.choose(MOST_REQUESTS, QUICK_REQUESTS);
+    let most = run.choose(MAX_REQUESTS, QUICK_REQUESTS);
     for (request, index) in Mix::weighted(&network, MIX, SEED).take(most).zip(0..) {
         let request = at_lab_rate(request);
         let order = order(&network, request.clone(), index)?;

@@ -67,7 +67,7 @@ pub(crate) struct Fate {
 }
 
 /// A list of requests ends at the latest here: ten times what any system has been seen to admit.
-const MOST_REQUESTS: usize = 1_000_000;
+const MAX_REQUESTS: usize = 1_000_000;
 
 /// Fillings that were made already. Figures of one paper share them.
 #[derive(Default)]
@@ -123,7 +123,7 @@ fn fill(case: &Case) -> Result<Filling, Failed> {
     };
     let mut moves: HashMap<FlowId, u32> = HashMap::new();
     let mut flows = Vec::new();
-    for contract in Mix::new(&network, case.scenario, case.seed).take(MOST_REQUESTS) {
+    for contract in Mix::new(&network, case.scenario, case.seed).take(MAX_REQUESTS) {
         let request = wayleave_schemes::request(&contract, &model);
         let start = Instant::now();
         let decision = scheme.admit(&request);

@@ -19,9 +19,9 @@ use wayleave_units::Time;
 use super::ControlError;
 
 /// How long agents may take to begin.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 /// Between one look and the next.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Asks as the lab's operator.
 pub struct LabController {
@@ -54,14 +54,14 @@ impl LabController {
             if there >= wanted {
                 return Ok(());
             }
-            if start.elapsed() > PATIENCE {
-                let (place, waited) = (self.lab.folder().display(), PATIENCE.as_secs());
+            if start.elapsed() > TIMEOUT {
+                let (place, waited) = (self.lab.folder().display(), TIMEOUT.as_secs());
                 let why =
                     format!("only {there} of {wanted} nodes have an agent after {waited} s: see the logs in {place}");
                 return Err(Error::Failed(why).into());
             }
             self.lab.stop().check()?;
-            sleep(LOOK);
+            sleep(POLL_INTERVAL);
         }
     }
 

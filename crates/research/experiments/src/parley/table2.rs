@@ -15,7 +15,7 @@ use crate::stats::{Summary, mean};
 /// N of the table, and its times in us.
 const PAPER: [(usize, f64); 4] = [(100, 2.0), (1_000, 12.0), (10_000, 320.0), (100_000, 1_600.0)];
 /// "It does not take more than ~80000 iterations to water-fill 80 Gb/s", a step of 1 Mbit/s each.
-const MOST_ITERATIONS: u64 = 80_000;
+const MAX_ITERATIONS: u64 = 80_000;
 /// "40 machines in a rack", "1000 bandwidth-intensive services", "10000 racks" (5.3, 6.2).
 const MACHINES: u64 = 40;
 const SERVICES: u16 = 1_000;
@@ -153,7 +153,7 @@ fn statements(data: &Data) -> Vec<Statement> {
     all.push(Statement::within(
         "6.2",
         "water-filling 80 Gbit/s does not take more than about 80,000 iterations, with demands in steps of 1 Mbit/s",
-        1.0..=MOST_ITERATIONS as f64,
+        1.0..=MAX_ITERATIONS as f64,
         &iterations,
         format!("{} services", shown.join(", ")),
     ));

@@ -24,7 +24,7 @@ const CHARACTER: f64 = 6.6;
 /// A single panel is wider.
 const SINGLE: f64 = 760.0;
 /// Of a line with more points only the line is drawn: marks and bars would hide it and those below.
-const MOST_MARKS: usize = 48;
+const MAX_MARKS: usize = 48;
 
 impl Measured {
     /// Returns the figure with its panels, tables and settings, as the text of an SVG file.
@@ -139,7 +139,7 @@ fn plot(figure: &Figure, panel: &Panel, width: f64) -> Plot {
 
 /// Whether points have marks and bars.
 fn has_marks(panel: &Panel) -> bool {
-    panel.form != Form::Joined || panel.series.iter().all(|series| series.points.len() <= MOST_MARKS)
+    panel.form != Form::Joined || panel.series.iter().all(|series| series.points.len() <= MAX_MARKS)
 }
 
 /// From where to where the values of a point spread.

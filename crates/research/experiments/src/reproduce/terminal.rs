@@ -12,7 +12,7 @@ use super::values::{axis_name, centre, place, repeats, with_unit};
 use wayleave::Error;
 
 /// A table with more columns is no table.
-const MOST_COLUMNS: usize = 9;
+const MAX_COLUMNS: usize = 9;
 
 /// Prints a figure.
 pub(super) fn write(out: &mut impl Write, measured: &Measured, layout: Layout) -> Result<(), Error> {
@@ -31,7 +31,7 @@ pub(super) fn write(out: &mut impl Write, measured: &Measured, layout: Layout) -
 fn write_panel(out: &mut impl Write, panel: &Panel, layout: Layout) -> Result<(), Error> {
     let first = panel.series.first().map_or(&[][..], |series| &series.points);
     // The shape of a distribution is for the picture.
-    if matches!(panel.form, Form::Steps | Form::Scattered) || first.is_empty() || first.len() > MOST_COLUMNS {
+    if matches!(panel.form, Form::Steps | Form::Scattered) || first.is_empty() || first.len() > MAX_COLUMNS {
         return Ok(());
     }
     writeln!(out)?;

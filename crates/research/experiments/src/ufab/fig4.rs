@@ -27,8 +27,8 @@ pub(crate) const ENTRY: Entry = Entry {
 const MIN: Rate = Rate::from_mbit(500);
 const SYSTEMS: [System; 4] = System::COMPARED;
 /// "N increase from 2 to 14" (2.2).
-const LEAST: usize = 2;
-const MOST: usize = 14;
+const MIN_SENDERS: usize = 2;
+const MAX_SENDERS: usize = 14;
 /// Section 3.4: in flight is below three bandwidth-delay products, so a round trip takes less than four base round trips.
 const BOUND_US: f64 = 4.0 * ROUND_TRIP.as_nanos() as f64 / 1e3;
 
@@ -42,7 +42,7 @@ struct Row {
 
 fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(5, 2);
-    let senders: Vec<usize> = run.choose((LEAST..=MOST).collect(), vec![LEAST, 8, MOST]);
+    let senders: Vec<usize> = run.choose((MIN_SENDERS..=MAX_SENDERS).collect(), vec![MIN_SENDERS, 8, MAX_SENDERS]);
     let duration = Time::from_millis(run.choose(50, 20));
     let cases: Vec<_> =
         SYSTEMS.iter().flat_map(|&system| senders.iter().map(move |&senders| (system, senders))).collect();
@@ -84,7 +84,7 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
     let tails = |system: System, senders: usize| -> Vec<f64> {
         of(system).filter(|row| row.senders == senders).flat_map(|row| row.runs.iter().map(|run| run[1])).collect()
     };
-    let growth = |system: System| ratio_of_means(&tails(system, MOST), &tails(system, LEAST));
+    let growth = |system: System| ratio_of_means(&tails(system, MAX_SENDERS), &tails(system, MIN_SENDERS));
     let grows = growth(System::Pwc);
     vec![
         Statement::within(
@@ -100,9 +100,9 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
             1.0..=f64::INFINITY,
             &grows,
             format!(
-                "99 % of round trips are {:.2} times as long with {MOST} senders as with {LEAST}, {:.0} us; {:.2} times under uFAB",
+                "99 % of round trips are {:.2} times as long with {MAX_SENDERS} senders as with {MIN_SENDERS}, {:.0} us; {:.2} times under uFAB",
                 mean(&grows),
-                mean(&tails(System::Pwc, MOST)),
+                mean(&tails(System::Pwc, MAX_SENDERS)),
                 mean(&growth(System::Ufab)),
             ),
         ),
@@ -135,7 +135,8 @@ mod tests {
     fn every_verdict_can_change() {
         let row =
             |system: System, senders: usize| Row { system, senders, runs: vec![[24.0, 2.0 * senders as f64, 50.0]; 2] };
-        let rows: Vec<Row> = SYSTEMS.into_iter().flat_map(|system| [row(system, LEAST), row(system, MOST)]).collect();
+        let rows: Vec<Row> =
+            SYSTEMS.into_iter().flat_map(|system| [row(system, MIN_SENDERS), row(system, MAX_SENDERS)]).collect();
         assert_each_can_change(
             &rows,
             |rows| statements(rows),

@@ -10,7 +10,7 @@ use wayleave_topology::{HopDistances, LinkId, Network, NodeId};
 pub(super) type Pair = (u64, NodeId, NodeId);
 
 /// What can be promised of a link, in Gbit/s: 9.5 of 10, and minima are whole ones.
-const MOST: u64 = 9;
+const MAX: u64 = 9;
 
 /// Whether every pair can have one of its shortest paths so that no link carries more minima than can be promised: all ways are tried, large minima first.
 pub(super) fn is_feasible(network: &Network, pairs: &[Pair]) -> bool {
@@ -23,7 +23,7 @@ pub(super) fn is_feasible(network: &Network, pairs: &[Pair]) -> bool {
 fn fits(wanted: &[(u64, Vec<Vec<LinkId>>)], used: &mut HashMap<LinkId, u64>) -> bool {
     let Some(((min, paths), rest)) = wanted.split_first() else { return true };
     paths.iter().any(|path| {
-        if path.iter().any(|link| used.get(link).copied().unwrap_or(0) + min > MOST) {
+        if path.iter().any(|link| used.get(link).copied().unwrap_or(0) + min > MAX) {
             return false;
         }
         path.iter().for_each(|&link| *used.entry(link).or_default() += min);
@@ -114,8 +114,8 @@ impl Choice<'_> {
             let on = |&other: &usize| self.paths[other][self.taken[other]].contains(link);
             others.clone().filter(on).map(|other| self.minima[other]).sum()
         };
-        let room = |link: &LinkId| MOST as i64 - (used(link) + self.minima[pair]) as i64;
-        self.paths[pair][path].iter().map(room).min().unwrap_or(MOST as i64)
+        let room = |link: &LinkId| MAX as i64 - (used(link) + self.minima[pair]) as i64;
+        self.paths[pair][path].iter().map(room).min().unwrap_or(MAX as i64)
     }
 }
 

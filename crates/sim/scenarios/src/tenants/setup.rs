@@ -21,9 +21,9 @@ const SILENCE: Time = Time::from_millis(2);
 /// A change of uFAB is repeated so often before it is given up.
 const TRIES: u64 = 4;
 /// Changes are remembered no longer: a period after which switches count anew (10 s) has several of it.
-const MOST_REMEMBERED: Time = Time::from_millis(2_000);
+const MAX_REMEMBERED: Time = Time::from_millis(2_000);
 /// The largest filter of a queue.
-const MOST_FILTER: Bytes = Bytes::new(1 << 22);
+const MAX_FILTER: Bytes = Bytes::new(1 << 22);
 /// SCC's feedback comes after so many round trips: 300 us for the 70 us of its testbed.
 const PERIOD: u64 = 5;
 
@@ -98,14 +98,14 @@ impl Tenants {
         let latest = self.minima().iter().map(|minimum| minimum.within).max().unwrap_or(Time::ZERO);
         // Repeated changes come after `timeout` base round trips each, and the last may be as late as a minimum.
         let tries = self.round_trip().as_nanos().saturating_mul(u64::from(usual.timeout) * TRIES);
-        let needed = tries.max(latest.as_nanos().saturating_mul(2)).min(MOST_REMEMBERED.as_nanos());
+        let needed = tries.max(latest.as_nanos().saturating_mul(2)).min(MAX_REMEMBERED.as_nanos());
         let remember = usual.remember.max(Time::from_nanos(needed));
         // The filter has the same part of a bit for each probe, and the usual one is for a line of 100 Gbit/s.
         let fastest = self.network.links().map(|(_, link)| link.rate).max().unwrap_or(Rate::ZERO);
         let times = u128::from(remember.as_nanos()) * u128::from(fastest.bits_per_second());
         let usual_times = u128::from(usual.remember.as_nanos()) * u128::from(Rate::from_gbit(100).bits_per_second());
         let bytes = u128::from(usual.filter.get()) * times / usual_times.max(1);
-        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX).clamp(usual.filter.get(), MOST_FILTER.get());
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX).clamp(usual.filter.get(), MAX_FILTER.get());
         let target_percent = self.classes.target;
         ufab::Settings { surplus: ufab::Surplus::Weights, target_percent, remember, filter: Bytes::new(bytes), ..usual }
     }

@@ -9,13 +9,13 @@ use crate::fabric::{Change, Crossing, Fabric, Total};
 
 /// How often a thread looks whether the others have come before it lets somebody else have its core: about a millisecond, many windows. On a
 /// busy machine who yields waits for a whole slice of another process.
-const LOOKS: u32 = 100_000;
+const INSPECTION_BATCH: u32 = 100_000;
 
 /// All threads of a run.
 #[derive(Debug)]
 pub(crate) struct Barrier {
     members: usize,
-    /// [`LOOKS`], or none where there are fewer cores than threads: whoever waits has the core of one that works.
+    /// [`INSPECTION_BATCH`], or none where there are fewer cores than threads: whoever waits has the core of one that works.
     looks: u32,
     /// How many have come to the present round.
     arrived: AtomicUsize,
@@ -61,7 +61,7 @@ impl Barrier {
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         Self {
             members,
-            looks: if members <= cores { LOOKS } else { 0 },
+            looks: if members <= cores { INSPECTION_BATCH } else { 0 },
             arrived: AtomicUsize::new(0),
             round: AtomicUsize::new(0),
             is_broken: AtomicBool::new(false),

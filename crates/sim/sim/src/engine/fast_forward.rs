@@ -6,7 +6,7 @@ use wayleave_units::Time;
 use super::Engine;
 use crate::clock::Instant;
 use crate::events::Actor;
-use crate::fast_forward::{Forward, ForwardOutcome, LEAST_LOOK, Parked, Parts};
+use crate::fast_forward::{Forward, ForwardOutcome, MIN_LOOK, Parked, Parts};
 use crate::flows::FlowSlot;
 
 impl Engine {
@@ -19,7 +19,7 @@ impl Engine {
             self.resume_in_phase(&mut forward, met, (now, self.actor));
             let flow = &self.flows[slot];
             let round_trip = self.fabric.round_trip(&flow.forward, &flow.reverse, flow.sender.segment());
-            self.processes.wake_forward(now + round_trip.max(LEAST_LOOK), &mut self.fabric, now);
+            self.processes.wake_forward(now + round_trip.max(MIN_LOOK), &mut self.fabric, now);
         }
         self.forward = Some(forward);
     }

@@ -12,10 +12,10 @@ const WORDS: usize = 64;
 const SLOTS: usize = 64 * WORDS;
 
 /// How many slots ahead a key may be: none is in the same word as the present slot and before that, where it would be taken for the first.
-const MOST_AHEAD: u64 = (SLOTS - 64) as u64;
+const MAX_AHEAD: u64 = (SLOTS - 64) as u64;
 
 /// After so many keys at least the length of a step is looked at.
-const LOOK_AFTER: u64 = 1 << 11;
+const INSPECT_AFTER: u64 = 1 << 11;
 
 /// Another length is tried only if more than one of so many keys found no place.
 const MISSES: u64 = 32;
@@ -49,7 +49,7 @@ pub(super) struct Wheel {
     looked_at: u64,
     too_far: u64,
     full: u64,
-    /// With each length, by its logarithm: how many of [`LOOK_AFTER`] keys found no place, 0 if that is not known; and for how many looks this is remembered.
+    /// With each length, by its logarithm: how many of [`INSPECT_AFTER`] keys found no place, 0 if that is not known; and for how many looks this is remembered.
     misses: [u64; LONGEST as usize + 1],
     until_forgotten: u32,
 }
@@ -79,7 +79,7 @@ impl Wheel {
         let step = key >> self.shift;
         // What lies before the present wraps far ahead.
         let ahead = step.wrapping_sub(self.present);
-        if ahead > MOST_AHEAD {
+        if ahead > MAX_AHEAD {
             self.too_far += 1;
             return false;
         }
@@ -126,7 +126,7 @@ impl Wheel {
     /// A better length of steps (its logarithm), if it is time to look for one. So many keys were taken until now.
     pub(super) fn better_width(&mut self, taken: u64) -> Option<u32> {
         let keys = taken.saturating_sub(self.looked_at);
-        if keys < LOOK_AFTER {
+        if keys < INSPECT_AFTER {
             return None;
         }
         self.looked_at = taken;
@@ -136,11 +136,11 @@ impl Wheel {
             self.misses.fill(0);
         }
         let (too_far, full) = (std::mem::take(&mut self.too_far), std::mem::take(&mut self.full));
-        let misses = (too_far + full) * LOOK_AFTER / keys;
+        let misses = (too_far + full) * INSPECT_AFTER / keys;
         let width = self.width();
         let other = if too_far > full { (width + 1).min(LONGEST) } else { width.saturating_sub(1) };
         self.misses[width as usize] = misses;
-        let is_better = misses > LOOK_AFTER / MISSES && self.misses[other as usize] < misses;
+        let is_better = misses > INSPECT_AFTER / MISSES && self.misses[other as usize] < misses;
         is_better.then_some(other)
     }
 

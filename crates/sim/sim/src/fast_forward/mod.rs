@@ -37,7 +37,7 @@ mod watch;
 
 pub use outcome::ForwardOutcome;
 use parts::Known;
-pub(crate) use parts::{LEAST_LOOK, Parts};
+pub(crate) use parts::{MIN_LOOK, Parts};
 pub(crate) use watch::{Looked, Parked, Watch};
 
 use wayleave_scenarios::Scenario;

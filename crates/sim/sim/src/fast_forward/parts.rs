@@ -7,7 +7,7 @@ use crate::interfaces::Interfaces;
 use crate::run_stats::RunStats;
 
 /// Nobody looks more often: below a round trip of a rack.
-pub(crate) const LEAST_LOOK: Instant = 1_000_000;
+pub(crate) const MIN_LOOK: Instant = 1_000_000;
 
 /// What groups are looked at with.
 pub(crate) struct Parts<'a> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::member::Member;
-use super::parts::{Known, LEAST_LOOK, Parts};
+use super::parts::{Known, MIN_LOOK, Parts};
 use super::period::{Sight, common, period};
 use super::state::State;
 use crate::clock::Instant;
@@ -14,7 +14,7 @@ use crate::run_stats::{Credit, FlowCounts};
 use crate::transport::Standing;
 
 /// Round trips of the shortest skip that is worth its cost.
-const LEAST_ROUND_TRIPS: u64 = 4;
+const MIN_ROUND_TRIPS: u64 = 4;
 
 /// So many round trips before a flow would be complete its packets are simulated again.
 const ROUND_TRIPS_BEFORE_END: u64 = 4;
@@ -109,7 +109,7 @@ impl Watch {
     /// Looks at the group, after a round trip of its flows again.
     fn look(&mut self, parts: &mut Parts<'_>, end: Instant, now: Instant) -> Looked {
         // At common times, so that one event looks at many groups.
-        let step = self.round_trip(parts.flows).max(LEAST_LOOK).next_power_of_two();
+        let step = self.round_trip(parts.flows).max(MIN_LOOK).next_power_of_two();
         self.next = (now / step + 1) * step;
         // A flow that is over waits for the last of its packets: the group is about to change.
         if self.members.iter().any(|member| !parts.flows[member.slot].is_open()) {
@@ -229,7 +229,7 @@ impl Watch {
     }
 
     fn least_skip(&self, period: Instant, flows: &Flows) -> Instant {
-        (LEAST_ROUND_TRIPS * self.round_trip(flows)).max(period)
+        (MIN_ROUND_TRIPS * self.round_trip(flows)).max(period)
     }
 }
 

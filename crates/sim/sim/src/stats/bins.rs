@@ -1,7 +1,7 @@
 //! A bounded number of bins over a time without a known end.
 
 /// The most bins of a series: more than a plot has pixels to show them, and an even number.
-pub(super) const MOST_BINS: usize = 1_024;
+pub(super) const MAX_BINS: usize = 1_024;
 
 /// What can stand in a bin.
 pub(super) trait Content: Copy + Default {
@@ -34,7 +34,7 @@ impl<T: Content> Bins<T> {
 
     /// The bin of a time, and when it starts. Joins bins until there is one.
     pub(super) fn at(&mut self, time_ps: u64) -> (&mut T, u64) {
-        while time_ps / self.interval_ps >= MOST_BINS as u64 {
+        while time_ps / self.interval_ps >= MAX_BINS as u64 {
             self.halve();
         }
         let index = (time_ps / self.interval_ps) as usize;
@@ -56,7 +56,7 @@ impl<T: Content> Bins<T> {
     }
 
     /// What stands in the bins from zero to `end_ps`, with start and end; the last one is cut there. Joins bins until
-    /// they reach so far, so that there are never more than [`MOST_BINS`].
+    /// they reach so far, so that there are never more than [`MAX_BINS`].
     pub(super) fn into_spans(mut self, end_ps: u64) -> impl Iterator<Item = (u64, u64, T)> {
         if let Some(last) = end_ps.checked_sub(1) {
             self.at(last);

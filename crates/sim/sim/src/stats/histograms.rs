@@ -1,6 +1,6 @@
 //! A distribution for each interval, such as round trips over time, in bounded memory.
 
-use super::bins::MOST_BINS;
+use super::bins::MAX_BINS;
 use super::histogram::Histogram;
 
 /// Values over time: their distribution in each interval.
@@ -57,7 +57,7 @@ impl Histograms {
 
     /// The interval of a time. Joins intervals until there is one.
     fn at(&mut self, time_ps: u64) -> &mut Histogram {
-        while time_ps / self.interval_ps >= MOST_BINS as u64 {
+        while time_ps / self.interval_ps >= MAX_BINS as u64 {
             self.halve();
         }
         let index = (time_ps / self.interval_ps) as usize;

@@ -36,12 +36,12 @@ pub(crate) fn probe_timeout(
         0 => FIRST,
         _ => 2 * smoothed + if in_flight == 1 { max_ack_delay } else { 0 },
     };
-    timeout.max(LEAST_TICKS * granularity).min(left)
+    timeout.max(MIN_TICKS * granularity).min(left)
 }
 
 /// No probe time-out is less than two ticks of the clock, as in Linux (`TCP_TIMEOUT_MIN`): with a tick of 1 ms, which is usual,
 /// two round trips of a datacenter are less than what one queue adds to the next.
-const LEAST_TICKS: Instant = 2;
+const MIN_TICKS: Instant = 2;
 
 /// A probe whose effect is not known yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

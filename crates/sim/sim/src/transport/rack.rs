@@ -24,9 +24,9 @@ const PERSISTENCE: u8 = 16;
 
 /// How long the least round trip stays the least: 300 s in Linux (`tcp_min_rtt_wlen`); RFC 8985 (6.2, step 1) leaves it
 /// open. In ps.
-const LEAST_FOR: Instant = 300 * PS_PER_SECOND;
+const MIN_FOR: Instant = 300 * PS_PER_SECOND;
 
-/// The least round trip of the past [`LEAST_FOR`], or up to twice that.
+/// The least round trip of the past [`MIN_FOR`], or up to twice that.
 #[derive(Clone, Copy, Debug)]
 struct LeastRoundTrip {
     current: Instant,
@@ -40,7 +40,7 @@ impl LeastRoundTrip {
     fn sample(&mut self, now: Instant, round_trip: Instant) {
         if now >= self.until {
             (self.previous, self.current) = (self.current, round_trip);
-            self.until = now + LEAST_FOR;
+            self.until = now + MIN_FOR;
         }
         self.current = self.current.min(round_trip);
     }
@@ -81,7 +81,7 @@ impl Rack {
             sequence: 0,
             highest: 0,
             round_trip: 0,
-            least: LeastRoundTrip { current: Instant::MAX, previous: Instant::MAX, until: LEAST_FOR },
+            least: LeastRoundTrip { current: Instant::MAX, previous: Instant::MAX, until: MIN_FOR },
             has_reordering: false,
             multiplier: 1,
             persists: 0,

@@ -15,7 +15,7 @@ use crate::clock::{self, Instant};
 pub(super) const ENDLESS: u32 = u32::MAX;
 
 /// Segments under way for which a flow has room from the start; more when they come.
-const MOST_ROOM: u32 = 64;
+const MAX_ROOM: u32 = 64;
 
 /// What a sender has to do.
 #[derive(Clone, Copy, Debug)]
@@ -126,7 +126,7 @@ impl Sender {
         let timeouts = [setup.min_timeout, setup.first_timeout].map(clock::from_time);
         Self {
             control,
-            flight: Flight::new(segments.min(setup.initial_window).min(MOST_ROOM)),
+            flight: Flight::new(segments.min(setup.initial_window).min(MAX_ROOM)),
             timer: RetransmissionTimer::new(timeouts[0], timeouts[1]),
             rack: Rack::new(),
             prober: Prober::new(),

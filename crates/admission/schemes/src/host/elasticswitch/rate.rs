@@ -64,7 +64,7 @@ impl RateAllocation {
         let inflection = inflection(self.peak.saturating_sub(self.base), weight, params.growth);
         let cube = |time: Time| (micros(time) - inflection).pow(3);
         let begun = age.saturating_sub(elapsed);
-        let risen = i128::from(params.growth.min(MOST_GROWTH)) * weight * (cube(age) - cube(begun)) / CUBIC_MICROS;
+        let risen = i128::from(params.growth.min(MAX_GROWTH)) * weight * (cube(age) - cube(begun)) / CUBIC_MICROS;
         // The further above its guarantee, the more careful.
         let cautious = risen * weight / i128::from(self.rate.max(entitled.weight).bits_per_second().max(1));
         let rate = self.rate.bits_per_second().saturating_add(u64::try_from(cautious).unwrap_or(0));
@@ -75,11 +75,11 @@ impl RateAllocation {
 /// A cubic second in cubic microseconds.
 const CUBIC_MICROS: i128 = 1_000_000_000_000_000_000;
 
-/// The end of the curve, 5 s: with [`MOST_GROWTH`] and rates up to 10 Tbit/s every product is below 2^127.
+/// The end of the curve, 5 s: with [`MAX_GROWTH`] and rates up to 10 Tbit/s every product is below 2^127.
 const END: i128 = 5_000_000;
 
 /// The largest factor of the curve.
-const MOST_GROWTH: u64 = 10_000;
+const MAX_GROWTH: u64 = 10_000;
 
 /// A time on the curve, in microseconds.
 fn micros(time: Time) -> i128 {
@@ -89,7 +89,7 @@ fn micros(time: Time) -> i128 {
 /// When the curve is back at the peak: the cube root of `deficit / (growth * weight)`, in microseconds.
 fn inflection(deficit: Rate, weight: i128, growth: u64) -> i128 {
     let cube =
-        i128::from(deficit.bits_per_second()) * CUBIC_MICROS / (i128::from(growth.clamp(1, MOST_GROWTH)) * weight);
+        i128::from(deficit.bits_per_second()) * CUBIC_MICROS / (i128::from(growth.clamp(1, MAX_GROWTH)) * weight);
     let (mut low, mut high) = (0, END);
     while low < high {
         let middle = (low + high + 1) / 2;

@@ -37,7 +37,7 @@ const CONTENDED: u64 = WHOLE / 16;
 const FREE_GROWTH: u64 = 32;
 
 /// No step is more than this part of the level: where the weights on a link are many times its rate, steps of a weight are too much for it.
-const MOST_GROWTH: u64 = 8;
+const MAX_GROWTH: u64 = 8;
 
 /// After so many fully marked periods in a row, which a queue near its threshold does not last, the level falls by a
 /// quarter, and again as soon as that can show.
@@ -49,13 +49,13 @@ const PRESSED_CUT: u64 = 4;
 const SETTLING: u32 = 5;
 
 /// The step of who is below its weight is larger by what it is below, but not by more than this.
-const MOST_BELOW: u64 = 4;
+const MAX_BELOW: u64 = 4;
 
 /// Feedbacks that are less than this many periods apart in the mean count in proportion to their time.
 const DENSE: u64 = 4;
 
 /// No feedback counts more than four.
-const MOST_COUNTS: u64 = 4 << 8;
+const MAX_COUNTS: u64 = 4 << 8;
 
 /// What happened to a tunnel in a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -211,7 +211,7 @@ impl Control {
     fn counts(&mut self, elapsed: Time, own: Time, period: Time) -> u64 {
         let elapsed = elapsed.as_nanos();
         let counts = match self.interval {
-            interval if interval < DENSE * period.as_nanos() => ((elapsed << 8) / interval.max(1)).min(MOST_COUNTS),
+            interval if interval < DENSE * period.as_nanos() => ((elapsed << 8) / interval.max(1)).min(MAX_COUNTS),
             _ => ((elapsed << 8) / own.as_nanos().max(1)).max(1 << 8),
         };
         self.interval = (self.interval - self.interval / 64).saturating_add(elapsed / 64).max(period.as_nanos());
@@ -252,7 +252,7 @@ impl Control {
             Phase::Steady => {}
         }
         // Who is below its weight comes back sooner: where weights fit on a link, that is its due.
-        let below = part(ONE, ONE, self.level.max(ONE / MOST_BELOW)).max(ONE);
+        let below = part(ONE, ONE, self.level.max(ONE / MAX_BELOW)).max(ONE);
         let unit = ONE / 100 * u64::from(params.step_percent);
         let step = part(unit, below, ONE);
         let grown = match usage {
@@ -261,7 +261,7 @@ impl Control {
                 let free = if clear >= FREE { self.level / FREE_GROWTH } else { 0 };
                 step.max(unit.saturating_mul((clear - CLEAR + 1).min(params.most_steps.into()))).max(free)
             }
-            Use::Full | Use::Partial => part(step.min(self.level / MOST_GROWTH), WHOLE - marks, WHOLE),
+            Use::Full | Use::Partial => part(step.min(self.level / MAX_GROWTH), WHOLE - marks, WHOLE),
         };
         let brake = part(self.level.saturating_sub(ONE).min(ONE), u64::from(params.brake_percent) * marks, 100 * WHOLE);
         let cut = brake

@@ -76,10 +76,10 @@ pub(super) struct Admission {
 
 /// A pair that another link holds back counts for more than it sends, or those beside it would not get what it leaves; it is a pair of up to this many
 /// times the tokens of those beside it that leaves them all of it.
-const MOST: u64 = 4;
+const MAX: u64 = 4;
 
 /// No window is smaller, so that a pair can always send something: a frame of 1,500 B in a hundred round trips.
-const LEAST: u64 = 15;
+const MIN: u64 = 15;
 
 fn bytes(bits_per_second: u128, time: Time) -> u64 {
     u64::try_from(bits_per_second * u128::from(time.as_nanos()) / 8_000_000_000).unwrap_or(u64::MAX)
@@ -120,7 +120,7 @@ fn limited(terms: Terms) -> u64 {
 /// How many bandwidth-delay products a link counts for a pair at most.
 fn most(settings: &Settings) -> u64 {
     match settings.sum {
-        Sum::Rates => MOST,
+        Sum::Rates => MAX,
         Sum::AsPrinted => 1,
     }
 }
@@ -175,7 +175,7 @@ fn portion(all: u64, hop: &IntHop, terms: Terms, settings: &Settings) -> u64 {
 impl Admission {
     /// Scenario-1: a pair joins a path.
     pub(super) fn join(terms: Terms, settings: &Settings) -> Self {
-        let window = terms.guaranteed(settings.unit).max(LEAST);
+        let window = terms.guaranteed(settings.unit).max(MIN);
         let ramp = settings.latency_bound.then_some(window);
         Self { links: vec![Link { ramp, window, queue: u64::MAX }], window, rests: false, sends: 0, floor: 0 }
     }
@@ -235,13 +235,13 @@ impl Admission {
         for ((link, view), hop) in self.links.iter_mut().zip(&views).zip(hops) {
             link.ramp = link.ramp.filter(|&ramp| ramp < view.fair);
             let most = rise(hop, view, terms, settings).map_or(u64::MAX, |step| link.window.saturating_add(step));
-            link.window = link.ramp.unwrap_or(view.fair).min(most).max(LEAST);
+            link.window = link.ramp.unwrap_or(view.fair).min(most).max(MIN);
             // Its share and no more, so that it can do no harm when it wants more at once.
             let is_held = self.rests && settings.latency_bound;
             window = window.min(if is_held { link.window.min(view.share) } else { link.window.min(view.product) });
         }
         // The limiter holds back a pair whose limit is small, and its rate may rise without an answer that ports count.
-        self.window = window.min(limited(terms).max(2 * settings.probe_every.get())).max(LEAST);
+        self.window = window.min(limited(terms).max(2 * settings.probe_every.get())).max(MIN);
     }
 
     /// Scenario-2: a pair that sends less than its share of the path begins there when it wants more, and all grow in steps.
@@ -392,6 +392,6 @@ mod tests {
     #[test]
     fn a_window_is_never_nothing() {
         let mut admission = Admission::join(Terms { tokens: 1, weight: 1, round_trip: T, most: None }, &printed());
-        assert_eq!(answered(&mut admission, hop(1 << 40, 1, 10_000, 1 << 40), 0), LEAST);
+        assert_eq!(answered(&mut admission, hop(1 << 40, 1, 10_000, 1 << 40), 0), MIN);
     }
 }

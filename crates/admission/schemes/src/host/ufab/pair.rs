@@ -19,7 +19,7 @@ use super::{Action, Timer};
 use crate::random::SplitMix;
 
 /// In how many parts the time is observed for which another path has to be better.
-const LOOKS: u64 = 8;
+const INSPECTION_BATCH: u64 = 8;
 
 /// What a pair needs of its host when something happens.
 pub(super) struct Around<'a> {
@@ -403,7 +403,7 @@ impl Sending {
 
     fn compare_later(&mut self, path: PathIndex, around: &Around<'_>, act: &mut dyn FnMut(Action)) {
         if self.spec.paths > 1 && !std::mem::replace(&mut self.path(path).is_compared, true) {
-            let at = around.now + Time::from_nanos((around.settings.better_for.as_nanos() / LOOKS).max(1));
+            let at = around.now + Time::from_nanos((around.settings.better_for.as_nanos() / INSPECTION_BATCH).max(1));
             act(HostAction::Arm { at, timer: Timer::Better { pair: around.pair, key: self.spec.key, path } });
         }
     }

@@ -236,7 +236,7 @@ impl Described for Clove {
 }
 
 impl PathScheme for Clove {
-    const KNOWS_A_PAIR: bool = true;
+    const PER_PAIR: bool = true;
 
     fn begin(params: &Params, seed: u64) -> Self {
         Self::new(params, seed)

@@ -47,7 +47,7 @@ const FRIENDLY_INCREASE: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 const STEEPEST: f64 = 1.5;
 
 /// No threshold is lower, in segments (4.6; RFC 5681, equation 4).
-const LEAST_THRESHOLD: f64 = 2.0;
+const MIN_THRESHOLD: f64 = 2.0;
 
 /// What CUBIC says of itself.
 pub const DESCRIPTOR: Descriptor = Descriptor {
@@ -218,7 +218,7 @@ impl Cubic {
     /// The threshold after a loss, in bytes.
     fn reduced(&self, in_flight: u64) -> u32 {
         let flight = flight(self.outstanding, in_flight, self.in_bytes(self.window));
-        self.in_bytes((self.in_segments(flight) * BETA).max(LEAST_THRESHOLD))
+        self.in_bytes((self.in_segments(flight) * BETA).max(MIN_THRESHOLD))
     }
 
     /// Where the loss was; a flow that did not come as far as last time leaves room for others.

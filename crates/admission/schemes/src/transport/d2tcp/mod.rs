@@ -11,7 +11,7 @@
 //! | text | here |
 //! |---|---|
 //! | `Tc = RTT B / (3/4 W)`: B bytes left, at the average window of a saw tooth of DCTCP | `urgency` |
-//! | `d = Tc / D`, at least 0.5 and at most 2 | `urgency`, `LEAST`, `MOST` |
+//! | `d = Tc / D`, at least 0.5 and at most 2 | `urgency`, `MIN`, `MAX` |
 //! | `p = alpha^d`, `W = W (1 - p / 2)` | `crate::power`, [`Dctcp::follow`](crate::transport::dctcp) |
 //! | growth, losses, alpha: DCTCP's | [`Dctcp`] |
 //!
@@ -35,10 +35,10 @@ use crate::transport::dctcp::Dctcp;
 use crate::transports::Transport;
 
 /// No flow is less urgent, in parts of [`ONCE`].
-pub(crate) const LEAST: u32 = ONCE / 2;
+pub(crate) const MIN: u32 = ONCE / 2;
 
 /// No flow is more urgent.
-pub(crate) const MOST: u32 = 2 * ONCE;
+pub(crate) const MAX: u32 = 2 * ONCE;
 
 /// What D2TCP says of itself.
 pub const DESCRIPTOR: Descriptor = Descriptor {
@@ -154,7 +154,7 @@ fn urgency(round_trip: Time, remaining: u64, left: Time, window: u64) -> u32 {
     let takes = u128::from(round_trip.as_nanos()) * u128::from(remaining) * 4;
     let has = u128::from(left.as_nanos()) * u128::from(window) * 3;
     let ratio = takes.saturating_mul(1 << EXPONENT_SHIFT).checked_div(has).unwrap_or(u128::MAX);
-    u32::try_from(ratio).unwrap_or(MOST).clamp(LEAST, MOST)
+    u32::try_from(ratio).unwrap_or(MAX).clamp(MIN, MAX)
 }
 
 impl Described for D2tcp {
@@ -163,7 +163,7 @@ impl Described for D2tcp {
 }
 
 impl Transport for D2tcp {
-    const HEARS_MARKS: bool = true;
+    const ECN_CAPABLE: bool = true;
 
     fn begin(start: &FlowStart, params: &Params) -> Self {
         Self::new(start, params)
@@ -188,8 +188,8 @@ impl Flow for D2tcp {
         let penalty = |alpha, window| match (deadline, ack.remaining) {
             (Deadline::At(at), Some(_)) if at <= now => match missed {
                 Missed::Usual => alpha,
-                Missed::Least => power(alpha, LEAST),
-                Missed::Most => power(alpha, MOST),
+                Missed::Least => power(alpha, MIN),
+                Missed::Most => power(alpha, MAX),
             },
             (Deadline::At(at), Some(remaining)) => {
                 power(alpha, urgency(round_trip, remaining, at.saturating_sub(now), window))

@@ -234,7 +234,7 @@ impl Described for Dctcp {
 }
 
 impl Transport for Dctcp {
-    const HEARS_MARKS: bool = true;
+    const ECN_CAPABLE: bool = true;
 
     fn begin(start: &FlowStart, _: &Params) -> Self {
         Self::new(start)

@@ -42,7 +42,7 @@ impl Described for Fixed {
 }
 
 impl Transport for Fixed {
-    const NEEDS_NO_SIGNAL: bool = true;
+    const MARKS_OPTIONAL: bool = true;
 
     fn begin(start: &FlowStart, params: &Params) -> Self {
         Self(u64::from(params.window) * u64::from(start.segment))

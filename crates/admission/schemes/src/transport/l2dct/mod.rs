@@ -118,7 +118,7 @@ impl Described for L2dct {
 }
 
 impl Transport for L2dct {
-    const HEARS_MARKS: bool = true;
+    const ECN_CAPABLE: bool = true;
 
     fn begin(start: &FlowStart, params: &Params) -> Self {
         Self::new(start, params)

@@ -46,7 +46,7 @@ const SLOW_START_LIMIT: u32 = 2;
 const RESTART_LIMIT: u32 = 1;
 
 /// No threshold is lower, in segments (RFC 5681, equation 4).
-const LEAST_THRESHOLD: u32 = 2;
+const MIN_THRESHOLD: u32 = 2;
 
 /// What NewReno says of itself.
 pub const DESCRIPTOR: Descriptor = Descriptor {
@@ -202,7 +202,7 @@ impl NewReno {
     }
 
     fn least_threshold(&self) -> u32 {
-        (LEAST_THRESHOLD * self.segment).min(self.max_window)
+        (MIN_THRESHOLD * self.segment).min(self.max_window)
     }
 }
 

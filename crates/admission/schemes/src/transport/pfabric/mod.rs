@@ -36,7 +36,7 @@ use crate::transport::newreno::saturate;
 use crate::transports::Transport;
 
 /// No threshold is lower, in segments (YAPS).
-const LEAST_THRESHOLD: u32 = 2;
+const MIN_THRESHOLD: u32 = 2;
 
 /// Payload of a probe (pFabric, 4.3).
 const PROBE: u32 = 1;
@@ -190,7 +190,7 @@ impl Flow for Pfabric {
             return;
         }
         self.timeouts = self.timeouts.saturating_add(1);
-        self.threshold = (self.window / 2).max(LEAST_THRESHOLD * self.segment);
+        self.threshold = (self.window / 2).max(MIN_THRESHOLD * self.segment);
         self.window = self.segment;
         self.counted = 0;
     }

@@ -286,7 +286,7 @@ impl Described for Swift {
 }
 
 impl Transport for Swift {
-    const NEEDS_NO_SIGNAL: bool = true;
+    const MARKS_OPTIONAL: bool = true;
 
     fn begin(start: &FlowStart, params: &Params) -> Self {
         Self::new(start, params)

@@ -142,7 +142,7 @@ fn shares(out: &mut impl Write, seen: &RunReport) -> Result<(), Failure> {
     if seen.shares.is_empty() {
         return Ok(());
     }
-    let mut table = plain_table(&["CONTRACT", "KIND", "MINIMUM", "LEAST", "MOST", "TOGETHER", "SHORT"]);
+    let mut table = plain_table(&["CONTRACT", "KIND", "MINIMUM", "MIN", "MAX", "TOGETHER", "SHORT"]);
     for one in &seen.shares {
         let rates = || one.pairs.iter().map(|pair| one.rate(pair));
         let sum = rates().map(Rate::bits_per_second).sum::<u64>();

@@ -21,7 +21,7 @@ use crate::world::wire::{Flow, Wire};
 const CALENDAR: u64 = 1_700_000_000_000_000_000;
 
 /// How long a history may take to settle: many times as long as anything is waited for.
-const PATIENCE: Time = Time::from_millis(20_000);
+const TIMEOUT: Time = Time::from_millis(20_000);
 
 /// A host or a switch with an agent.
 pub(crate) struct Node {
@@ -232,7 +232,7 @@ impl World {
             self.step()?;
         }
         self.calm_down();
-        let end = self.now + PATIENCE;
+        let end = self.now + TIMEOUT;
         loop {
             let result = checks::settled(&self.controller, self.nodes.keys());
             let is_quiet = self.group.is_empty() && !self.queue.values().any(|event| matches!(event, Event::Asked(_)));
@@ -294,7 +294,7 @@ impl World {
             let wanted = Wanted { key: None, what: What::Other(command), patience: 0 };
             self.at(Time::ZERO, Event::Asked(Box::new(wanted)));
         }
-        let end = self.now + PATIENCE;
+        let end = self.now + TIMEOUT;
         let empty = checks::load(&self.setup, self.wall(), &Store::new())?;
         while *self.controller.ledger() != *empty.ledger() || self.controller.grants().next().is_some() {
             if self.now > end {

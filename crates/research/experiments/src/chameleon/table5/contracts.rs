@@ -19,7 +19,7 @@ use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use super::super::system::System;
 use super::rows::Tick;
-use super::seen::{MOST, Seen};
+use super::seen::{MAX, Seen};
 use crate::failed::Failed;
 use crate::low_cost::{self, FlowSize, Trial, line, requests};
 
@@ -58,7 +58,7 @@ pub(super) fn admission(name: &'static str, system: System) -> Result<Seen, Fail
     let flows = all.promises.len();
     Ok(Seen {
         name,
-        ticks: [report.is_sound() && flows > 0, is_reserved && lost == 0, at_once >= BURST_PACKETS, lone >= MOST]
+        ticks: [report.is_sound() && flows > 0, is_reserved && lost == 0, at_once >= BURST_PACKETS, lone >= MAX]
             .map(Tick::of),
         how: [
             format!(
@@ -157,7 +157,7 @@ pub(super) fn loko(name: &'static str) -> Result<Seen, Failed> {
     let is_kept = counted.late == 0 && counted.lost == 0 && counted.ok > 0;
     Ok(Seen {
         name,
-        ticks: [is_kept, is_reserved && counted.lost == 0, is_kept && burst > case.packet, conserving >= MOST]
+        ticks: [is_kept, is_reserved && counted.lost == 0, is_kept && burst > case.packet, conserving >= MAX]
             .map(Tick::of),
         how: [
             format!(

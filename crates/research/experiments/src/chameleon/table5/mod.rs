@@ -15,7 +15,7 @@ mod sharing;
 use wayleave_scenarios::{ElasticSwitch, Eyeq, HostSchemeConfig, Parley};
 
 use self::rows::{ROWS, Tick};
-use self::seen::{MOST, Seen};
+use self::seen::{MAX, Seen};
 use self::sharing::Shares;
 use super::system::{Fast, Qjump, Silo, System};
 use crate::data::{Figure, Table};
@@ -89,7 +89,7 @@ fn one_fabric(name: &'static str) -> Result<Seen, Failed> {
     let conserving = format!("the busiest links carry {:.0} %", 100.0 * seen.busiest);
     Ok(Seen {
         name,
-        ticks: [is_in_time, is_kept, is_in_time, seen.busiest >= MOST].map(Tick::of),
+        ticks: [is_in_time, is_kept, is_in_time, seen.busiest >= MAX].map(Tick::of),
         how: [latency.clone(), bandwidth, latency, conserving],
     })
 }

@@ -3,7 +3,7 @@
 use super::rows::Tick;
 
 /// A lone sender is work-conserving with this share of an idle link: limiters leave a headroom of up to a tenth, and headers take a twentieth.
-pub(super) const MOST: f64 = 0.8;
+pub(super) const MAX: f64 = 0.8;
 
 /// What a system was seen to do.
 #[derive(Clone, Debug)]

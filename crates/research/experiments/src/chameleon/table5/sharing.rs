@@ -19,7 +19,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::contracts::share;
 use super::rows::Tick;
-use super::seen::{MOST, Seen};
+use super::seen::{MAX, Seen};
 use crate::failed::Failed;
 
 /// Of a rack: a receiver and nine senders.
@@ -78,7 +78,7 @@ pub(super) fn sharing(name: &'static str, shares: Shares) -> Result<Seen, Failed
     let (of_crowd, of_lone) = (of_link(&crowd), of_link(&lone));
     Ok(Seen {
         name,
-        ticks: [is_kept(PROBE), of_crowd >= KEPT * half, is_kept(BURSTS), of_lone >= MOST].map(Tick::of),
+        ticks: [is_kept(PROBE), of_crowd >= KEPT * half, is_kept(BURSTS), of_lone >= MAX].map(Tick::of),
         how: [
             format!("a small packet takes {}", times(PROBE)),
             format!(

@@ -7,9 +7,9 @@ use crate::reproduce::measured::{Measured, MeasuredBy};
 use crate::reproduce::values::{axis_name, centre, number, place, places, repeats};
 
 /// A panel with more columns is left to its picture.
-const MOST_COLUMNS: usize = 9;
+const MAX_COLUMNS: usize = 9;
 /// A table with more rows is left to its file.
-const MOST_ROWS: usize = 40;
+const MAX_ROWS: usize = 40;
 
 /// The heading of a figure, and what it shows.
 pub(super) fn head(entry: &Entry) -> String {
@@ -77,7 +77,7 @@ fn of_panel(entry: &Entry, panel: &Panel) -> String {
     let places = places(panel);
     let title = format!("**{}**, {}", escaped(&panel.title), escaped(&axis_name(&panel.y)));
     // The shape of a distribution is for the picture, and so are many points.
-    if matches!(panel.form, Form::Steps | Form::Scattered) || places.len() > MOST_COLUMNS {
+    if matches!(panel.form, Form::Steps | Form::Scattered) || places.len() > MAX_COLUMNS {
         let points: usize = panel.series.iter().map(|series| series.points.len()).sum();
         return paragraph(&format!(
             "{title}, over {}: {points} points, in `{id}.svg` and `{id}-summary.csv`.",
@@ -116,7 +116,7 @@ fn value(panel: &Panel, point: &Point) -> String {
 }
 
 fn of_table(entry: &Entry, of: &Table) -> String {
-    if of.rows.len() > MOST_ROWS {
+    if of.rows.len() > MAX_ROWS {
         let file = format!("`{}-{}.csv`", entry.id, of.name);
         return paragraph(&format!("**{}**: {} rows, in {file}.", escaped(&of.title), of.rows.len()));
     }

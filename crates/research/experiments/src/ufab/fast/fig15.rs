@@ -33,7 +33,7 @@ const BIN: Time = Time::from_micros(125);
 /// Frames of probes, on the wire: Ethernet with preamble and gap, IPv4, and 9 B for each of five switches; the text's L_p is 52 B.
 const PRINTED_PROBE: f64 = 52.0;
 /// L_w (5.4).
-const PROBE_EVERY: f64 = 4_000.0;
+const PROBE_INTERVAL: f64 = 4_000.0;
 
 /// One run of the seven.
 #[derive(Clone, Debug)]
@@ -178,7 +178,7 @@ fn statements(data: &Data) -> Vec<Statement> {
     let [found, peak] = [0, 1].map(|at| runs.iter().map(|run| run.queue[at]).collect::<Vec<f64>>());
     let last =
         data.probing.last().copied().unwrap_or(Probing { pairs: 0, part: f64::NAN, printed: f64::NAN, size: f64::NAN });
-    let bound = |size: f64| 100.0 * size / (size + PROBE_EVERY);
+    let bound = |size: f64| 100.0 * size / (size + PROBE_INTERVAL);
     let parts: Vec<f64> = data.probing.iter().map(|one| one.part * 100.0).collect();
     let longest = most(&runs.iter().map(|run| run.longest_us).collect::<Vec<_>>());
     vec![

@@ -16,7 +16,7 @@ const TCP_BYTES: usize = 20;
 const UDP_BYTES: usize = 8;
 
 /// The longest headers that there can be.
-pub(super) const MOST_HEADER_BYTES: usize = ETHERNET_BYTES + u8::MAX as usize * TAG_BYTES + IPV4_BYTES + TCP_BYTES;
+pub(super) const MAX_HEADER_BYTES: usize = ETHERNET_BYTES + u8::MAX as usize * TAG_BYTES + IPV4_BYTES + TCP_BYTES;
 
 /// Types of Ethernet.
 const TYPE_TAG: u16 = 0x8100;

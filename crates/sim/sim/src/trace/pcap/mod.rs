@@ -26,7 +26,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
-use self::frame::MOST_HEADER_BYTES;
+use self::frame::MAX_HEADER_BYTES;
 use super::file::{WholeFile, WriteError};
 use super::header::Header;
 use super::read::ReadError;
@@ -188,7 +188,7 @@ fn begin(target: &mut impl Write) -> io::Result<()> {
     // Version 2.4.
     target.write_all(&[2, 0, 4, 0])?;
     // Two fields that are not used, the most bytes of a frame that are kept, and what the frames are.
-    for word in [0, 0, MOST_HEADER_BYTES as u32, ETHERNET] {
+    for word in [0, 0, MAX_HEADER_BYTES as u32, ETHERNET] {
         target.write_all(&word.to_le_bytes())?;
     }
     Ok(())

@@ -261,7 +261,7 @@ proptest! {
     ) {
         let flags = Flags::from_bits(flags);
         // Room for all headers.
-        let size = 24 + MOST_HEADER_BYTES as u32 + more;
+        let size = 24 + MAX_HEADER_BYTES as u32 + more;
         let record = Record { time_ps, flow, sequence, expected, queue, flags, tags, size, ..SEGMENT };
         let frame = frame_of(record);
         prop_assert_eq!(frame.original, size - 24);

@@ -50,7 +50,7 @@ struct Edge {
 type Act<'a> = &'a mut dyn FnMut(HostAction<Infallible, Timer>);
 
 /// L_w (4.1): an active probe for so many bytes, here four frames.
-const PROBE_EVERY: u64 = 4 * FRAME;
+const PROBE_INTERVAL: u64 = 4 * FRAME;
 
 impl Pair {
     fn probe(&mut self, now: Time, pair: Outgoing, path: PathIndex, kind: ProbeKind, act: Act<'_>) {
@@ -174,7 +174,7 @@ impl Host for Edge {
             HostInput::Sent { pair, path, bytes } => {
                 let Some(state) = self.pairs.get_mut(&pair.0) else { return };
                 state.unprobed += bytes;
-                if state.unprobed.get() >= PROBE_EVERY {
+                if state.unprobed.get() >= PROBE_INTERVAL {
                     state.unprobed = Bytes::ZERO;
                     state.probe(now, pair, path, ProbeKind::Active, act);
                 }
