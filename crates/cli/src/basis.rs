@@ -4,13 +4,13 @@ use wayleave_controller::Setup;
 use wayleave_explain::SettingsShape;
 use wayleave_explain::human::count;
 use wayleave_ledger::Model;
-use wayleave_server::cluster::{Basis, Part, basis, part};
+use wayleave_server::cluster::{ClusterConfig, Part, basis, part};
 use wayleave_topology::NodeKind;
 
 use crate::failure::Failure;
 
 /// The basis of a controller whose topology is called so. Time-outs are each controller's own.
-pub(crate) fn basis_of(topology: &str, setup: &Setup, settings: &SettingsShape) -> Result<Basis, Failure> {
+pub(crate) fn basis_of(topology: &str, setup: &Setup, settings: &SettingsShape) -> Result<ClusterConfig, Failure> {
     let scheme = serde_json::to_value(settings).map_err(|error| Failure::Internal(error.to_string()))?;
     let named = |(name, value): (&String, &serde_json::Value)| format!("{name} {value}");
     let scheme: Vec<String> = scheme.as_object().into_iter().flatten().map(named).collect();

@@ -2,18 +2,18 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
-use wayleave_scheme_api::{Descriptor, Given, Kind, Parameter, Role};
+use wayleave_scheme_api::{Descriptor, Kind, ParamValues, Parameter, Role};
 use wayleave_schemes::hosts::{HOSTS, HostSchemeConfig};
 
 use crate::failure::Failure;
-use crate::scheme_args::{option, option_name, said};
+use crate::scheme_args::{given_values, option, option_name};
 
 /// Which scheme the brokers follow, and with which parameters.
 #[derive(Clone, Debug)]
 pub(crate) struct BrokerSchemeArgs {
     scheme: &'static Descriptor,
     /// What was said of its parameters.
-    given: Given,
+    given: ParamValues,
     /// An option of another scheme that was given, and that scheme: it would do nothing.
     stray: Option<(String, &'static str)>,
 }
@@ -60,7 +60,7 @@ impl FromArgMatches for BrokerSchemeArgs {
         let unknown = || clap::Error::raw(clap::error::ErrorKind::InvalidValue, "there is no such scheme");
         let name = matches.get_one::<String>("scheme").ok_or_else(unknown)?;
         let scheme = schemes().find(|scheme| scheme.name == name).ok_or_else(unknown)?;
-        let (given, stray) = said(scheme, described(), matches);
+        let (given, stray) = given_values(scheme, described(), matches);
         Ok(Self { scheme, given, stray })
     }
 

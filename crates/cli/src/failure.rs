@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 
 use wayleave::Error;
-use wayleave_client::Trouble;
+use wayleave_client::RequestError;
 use wayleave_experiments::lab::ControlError;
 use wayleave_formats::{InputErrors, Problem};
 use wayleave_lab::LabError;
@@ -81,8 +81,8 @@ impl From<InputErrors> for Failure {
     }
 }
 
-impl From<Trouble> for Failure {
-    fn from(trouble: Trouble) -> Self {
+impl From<RequestError> for Failure {
+    fn from(trouble: RequestError) -> Self {
         wayleave_client::Error::from(trouble).into()
     }
 }

@@ -1,7 +1,7 @@
 //! Networks by the name of a file or a builder, and what a person adds to the files of other tools.
 
 use clap::{Args, ValueEnum};
-use wayleave::{Named, Network};
+use wayleave::{Network, NetworkName};
 use wayleave_formats::{DelayUnit, HostRule, ImportOptions, MAX_HOSTS_PER_NODE, RateUnit, Source};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -77,8 +77,8 @@ impl ImportArgs {
     /// A topology file if there is one of that name, otherwise what a builder makes of the text. What was assumed for a
     /// file of another tool goes to the standard error.
     pub(crate) fn network(&self, text: &str) -> Result<Network, Failure> {
-        match Named::of(text)? {
-            Named::File => {
+        match NetworkName::of(text)? {
+            NetworkName::File => {
                 let source = Source::read(text)?;
                 let (network, origin) = Network::import(&source, &self.options()?)?;
                 if !origin.is_foreign {
@@ -87,7 +87,7 @@ impl ImportArgs {
                 origin.remarks.iter().for_each(|remark| crate::output::tell!("{remark}"));
                 Ok(network)
             }
-            Named::Builder => {
+            NetworkName::Builder => {
                 let network = Network::build(text)?;
                 self.refuse("a builder says")?;
                 Ok(network)

@@ -41,8 +41,8 @@ pub(crate) fn shown(text: &str) -> std::borrow::Cow<'_, str> {
 }
 
 /// The standard output, buffered: its errors are seen, which `println!` would panic on. Texts are escaped.
-pub(crate) fn out() -> Shown<BufWriter<StdoutLock<'static>>> {
-    Shown { to: raw_out(), has_colours: is_colourful() }
+pub(crate) fn out() -> EscapingWriter<BufWriter<StdoutLock<'static>>> {
+    EscapingWriter { to: raw_out(), has_colours: is_colourful() }
 }
 
 /// The same without escaping, for bytes that are not read at a terminal and for sequences of this program.
@@ -51,12 +51,12 @@ pub(crate) fn raw_out() -> BufWriter<StdoutLock<'static>> {
 }
 
 /// A writer that escapes what a terminal would obey. Colours of tables pass if they are on.
-pub(crate) struct Shown<W> {
+pub(crate) struct EscapingWriter<W> {
     to: W,
     has_colours: bool,
 }
 
-impl<W: Write> Shown<W> {
+impl<W: Write> EscapingWriter<W> {
     fn write_text(&mut self, text: &str) -> io::Result<()> {
         let mut rest = text;
         while self.has_colours
@@ -80,7 +80,7 @@ fn colour_in(text: &str) -> Option<(&str, &str, &str)> {
     })
 }
 
-impl<W: Write> Write for Shown<W> {
+impl<W: Write> Write for EscapingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // All writers of text write whole characters.
         for part in bytes.utf8_chunks() {
@@ -121,7 +121,7 @@ mod tests {
 
     fn written(text: &str, has_colours: bool) -> String {
         let mut to = Vec::new();
-        Shown { to: &mut to, has_colours }.write_all(text.as_bytes()).unwrap();
+        EscapingWriter { to: &mut to, has_colours }.write_all(text.as_bytes()).unwrap();
         String::from_utf8(to).unwrap()
     }
 

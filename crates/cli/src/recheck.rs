@@ -11,16 +11,16 @@ const SHOWN: usize = 20;
 
 /// What the calculator says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum BoundSource {
     Sound,
     Unsound,
 }
 
 /// Derives every promise again; violations and a verdict go to the standard error.
-pub(crate) fn recheck(context: &Context<'_>, progress: &mut Progress) -> Verdict {
+pub(crate) fn recheck(context: &Context<'_>, progress: &mut Progress) -> BoundSource {
     let Some(report) = wayleave::recheck(context, &mut Watch::progress(progress)) else {
         crate::output::tell!("recheck: nothing was derived again, for this scheme reserves no queues");
-        return Verdict::Unsound;
+        return BoundSource::Unsound;
     };
     for violation in report.violations.iter().take(SHOWN) {
         crate::output::tell!("broken promise: {violation}");
@@ -38,17 +38,21 @@ pub(crate) fn recheck(context: &Context<'_>, progress: &mut Progress) -> Verdict
     let checked = format!("recheck: {others} and {last} derived again");
     if report.is_sound() && broken.is_empty() {
         crate::output::tell!("{checked}: sound, every promise holds");
-        return Verdict::Sound;
+        return BoundSource::Sound;
     }
     crate::output::tell!(
         "{checked}: UNSOUND, {}",
         count(report.violations.len() + broken.len(), "promise") + " broken"
     );
-    Verdict::Unsound
+    BoundSource::Unsound
 }
 
 /// Looks at every moment while contracts came, moved and went: whether all that could be in flight fitted. Says nothing where nobody left.
-pub(crate) fn recheck_transitions<S>(stays: &ReservationLog<S>, session: &Session, progress: &mut Progress) -> Verdict {
+pub(crate) fn recheck_transitions<S>(
+    stays: &ReservationLog<S>,
+    session: &Session,
+    progress: &mut Progress,
+) -> BoundSource {
     let shares = recheck_shares_over_time(stays, session, progress);
     let Some(found) = stays.check(session, &mut Watch::progress(progress)) else { return shares };
     for one in found.overbooked.iter().take(SHOWN) {
@@ -67,15 +71,15 @@ pub(crate) fn recheck_transitions<S>(stays: &ReservationLog<S>, session: &Sessio
         0 => crate::output::tell!("{checked}: no port was ever overbooked"),
         many => crate::output::tell!("{checked}: UNSOUND, {} overbooked", count(many, "time")),
     }
-    if found.overbooked.is_empty() { shares } else { Verdict::Unsound }
+    if found.overbooked.is_empty() { shares } else { BoundSource::Unsound }
 }
 
 /// Derives minima and weights at every moment, beside what can still be on their links. Prints nothing where there are none.
-fn recheck_shares_over_time<S>(stays: &ReservationLog<S>, session: &Session, progress: &mut Progress) -> Verdict {
-    let Some(found) = stays.check_shares(session, &mut Watch::progress(progress)) else { return Verdict::Sound };
+fn recheck_shares_over_time<S>(stays: &ReservationLog<S>, session: &Session, progress: &mut Progress) -> BoundSource {
+    let Some(found) = stays.check_shares(session, &mut Watch::progress(progress)) else { return BoundSource::Sound };
     // Where nothing ever left, the end is the only moment.
     if found.sets == 0 && found.broken.is_empty() {
-        return Verdict::Sound;
+        return BoundSource::Sound;
     }
     found.broken.iter().take(SHOWN).for_each(|one| crate::output::tell!("broken promise: {one}"));
     if let Some(more) = found.broken.len().checked_sub(SHOWN).filter(|&more| more > 0) {
@@ -87,8 +91,8 @@ fn recheck_shares_over_time<S>(stays: &ReservationLog<S>, session: &Session, pro
     );
     if found.broken.is_empty() {
         crate::output::tell!("{checked}: every minimum and weight fits at every moment");
-        return Verdict::Sound;
+        return BoundSource::Sound;
     }
     crate::output::tell!("{checked}: UNSOUND, {} broken", count(found.broken.len(), "promise"));
-    Verdict::Unsound
+    BoundSource::Unsound
 }

@@ -5,7 +5,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, Value
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, FromArgMatches};
 use wayleave::SchemeOptions;
-use wayleave_scheme_api::{Descriptor, Given, Kind, Parameter, Setting, Value, Word};
+use wayleave_scheme_api::{Descriptor, Kind, ParamValues, Parameter, Setting, Value, Word};
 use wayleave_schemes::registry::{self, ADMISSION, Entry};
 
 use crate::failure::Failure;
@@ -21,11 +21,11 @@ pub(crate) struct SchemeArgs {
     /// Whether the scheme was named, or an option of one.
     is_chosen: bool,
     /// What was said of its parameters.
-    given: Given,
+    given: ParamValues,
     /// An option of another scheme that was given, and that scheme: it would do nothing.
     stray: Option<(String, &'static str)>,
     /// The same two, if the scheme for all kinds decides.
-    for_all: (Given, Option<(String, &'static str)>),
+    for_all: (ParamValues, Option<(String, &'static str)>),
 }
 
 /// Admits contracts of all kinds.
@@ -56,11 +56,11 @@ impl FromArgMatches for SchemeArgs {
         let unknown = || clap::Error::raw(clap::error::ErrorKind::InvalidValue, "there is no such scheme");
         let name = matches.get_one::<String>("scheme").ok_or_else(unknown)?;
         let scheme = registry::admission(name).ok_or_else(unknown)?.descriptor;
-        let (given, stray) = said(scheme, described(), matches);
+        let (given, stray) = given_values(scheme, described(), matches);
         let is_named = matches.value_source("scheme") == Some(ValueSource::CommandLine);
         let is_of_another = stray.as_ref().is_some_and(|(_, owner)| *owner != FOR_ALL.name);
         let is_chosen = is_named || !given.is_empty() || is_of_another;
-        Ok(Self { scheme, is_chosen, given, stray, for_all: said(FOR_ALL, described(), matches) })
+        Ok(Self { scheme, is_chosen, given, stray, for_all: given_values(FOR_ALL, described(), matches) })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -76,12 +76,12 @@ fn described() -> impl Iterator<Item = (&'static Descriptor, &'static Parameter)
 }
 
 /// What was said of a scheme's parameters, and an option of another scheme that was given, with its scheme.
-pub(crate) fn said(
+pub(crate) fn given_values(
     scheme: &'static Descriptor,
     all: impl Iterator<Item = (&'static Descriptor, &'static Parameter)>,
     matches: &ArgMatches,
-) -> (Given, Option<(String, &'static str)>) {
-    let (mut given, mut stray) = (Given::new(), None);
+) -> (ParamValues, Option<(String, &'static str)>) {
+    let (mut given, mut stray) = (ParamValues::new(), None);
     for (owner, parameter) in all {
         let name = option_name(owner, parameter);
         let id = id(&name);

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wayleave::Session;
-use wayleave_controller::{Controller, EnforcedBy, Kind, Setup, Timing, Unfit};
+use wayleave_controller::{Controller, EnforcedBy, Kind, Setup, Timing, UnfitPolicy};
 use wayleave_explain::{Context, Names, SettingsShape};
-use wayleave_schemes::admitted::Standing;
+use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_schemes::registry;
 use wayleave_store::Record;
 use wayleave_topology::{FlowId, ShareId};
@@ -51,7 +51,7 @@ pub(crate) fn prepare(args: &SessionArgs, enforced_by: EnforcedBy, timing: Timin
         Err(_) => unreachable!("the same was made a moment ago"),
     };
     let scheme = Arc::new(make);
-    let setup = Setup { network, model, scheme, enforced_by, timing, unfit: Unfit::Refuse };
+    let setup = Setup { network, model, scheme, enforced_by, timing, unfit: UnfitPolicy::Refuse };
     Ok(Prepared { setup, settings, name })
 }
 

@@ -33,7 +33,7 @@ const KNOWN_BY: [&[&str]; 8] = [
 /// A plan, a run or a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Compared {
+pub enum DiffInput {
     /// Of `wayleave plan -o json`.
     Plan,
     /// One run of `wayleave sim`.
@@ -46,7 +46,7 @@ pub enum Compared {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
     /// What both are.
-    pub compared: Compared,
+    pub compared: DiffInput,
     /// Contracts that the first refuses or does not have, and the second admits; of plans.
     pub newly_admitted: Vec<String>,
     /// The other way round.
@@ -80,10 +80,10 @@ pub fn diff(first: &Source, second: &Source) -> Result<Difference, Error> {
 ///
 /// # Errors
 /// As [`diff`].
-pub fn diff_values(first: (Compared, Value), second: (Compared, Value)) -> Result<Difference, Error> {
+pub fn diff_values(first: (DiffInput, Value), second: (DiffInput, Value)) -> Result<Difference, Error> {
     let [(compared, first), (other, second)] = [first, second];
     if compared != other {
-        let [this, that] = [compared, other].map(Compared::noun);
+        let [this, that] = [compared, other].map(DiffInput::noun);
         return Err(Error::Usage(format!("the first is {this} and the second {that}: two of one kind are compared")));
     }
     let mut changes = Vec::new();
@@ -101,14 +101,14 @@ pub fn diff_values(first: (Compared, Value), second: (Compared, Value)) -> Resul
 ///
 /// # Errors
 /// If it is no JSON, or none of the three.
-pub fn read(source: &Source) -> Result<(Compared, Value), Error> {
+pub fn read(source: &Source) -> Result<(DiffInput, Value), Error> {
     let value: Value =
         serde_json::from_str(source.text()).map_err(|error| Error::Located(format!("{}: {error}", source.name())))?;
     let has = |key: &str| value.get(key).is_some_and(Value::is_array);
     let compared = match (has("requests"), has("runs"), has("traffic")) {
-        (true, _, _) => Compared::Plan,
-        (_, true, _) => Compared::Sweep,
-        (_, _, true) => Compared::Run,
+        (true, _, _) => DiffInput::Plan,
+        (_, true, _) => DiffInput::Sweep,
+        (_, _, true) => DiffInput::Run,
         _ => {
             let what = "neither a plan nor results of a simulation: what `wayleave plan -o json` or `wayleave sim -o json` prints is expected";
             return Err(Error::Located(format!("{}: {what}", source.name())));
@@ -117,7 +117,7 @@ pub fn read(source: &Source) -> Result<(Compared, Value), Error> {
     Ok((compared, value))
 }
 
-impl Compared {
+impl DiffInput {
     fn noun(self) -> &'static str {
         match self {
             Self::Plan => "a plan",
@@ -366,9 +366,9 @@ mod tests {
 
     use super::*;
 
-    fn plan(requests: Value) -> (Compared, Value) {
+    fn plan(requests: Value) -> (DiffInput, Value) {
         (
-            Compared::Plan,
+            DiffInput::Plan,
             json!({ "wayleave": "0.1.0", "requests": requests, "queues": [{ "link": "a->b", "queue": 0, "delay_ns": 5 }] }),
         )
     }
@@ -459,7 +459,7 @@ mod tests {
     #[test]
     fn runs_are_matched_by_parameters_and_seed() {
         let run = |load: &str, seed: u64, events: u64| json!({ "parameters": [{ "path": "load", "value": load }], "seed": seed, "events": events });
-        let sweep = |runs: Value| (Compared::Sweep, json!({ "runs": runs }));
+        let sweep = |runs: Value| (DiffInput::Sweep, json!({ "runs": runs }));
         let before = sweep(json!([run("0.2", 1, 10), run("0.2", 2, 20), run("0.8", 1, 30)]));
         let after = sweep(json!([run("0.8", 1, 31), run("0.2", 2, 20)]));
         let difference = diff_values(before, after).unwrap();
@@ -470,7 +470,7 @@ mod tests {
 
     #[test]
     fn a_plan_and_a_run_are_not_compared() {
-        let run = (Compared::Run, json!({ "traffic": [] }));
+        let run = (DiffInput::Run, json!({ "traffic": [] }));
         let error = diff_values(plan(json!([])), run).unwrap_err();
         assert_eq!(error.to_string(), "the first is a plan and the second a run: two of one kind are compared");
     }

@@ -6,8 +6,8 @@ use serde::{Serialize, Serializer};
 use wayleave_contracts::{Contract, LatencyContract};
 use wayleave_explain::table::Layout;
 use wayleave_explain::{
-    Before, DecidedShare, Explained, ExplainedShare, ExplanationShape, NearestShare, Refused, SharedExplanation,
-    look_around, sentences, text, write_share,
+    DecidedShare, EarlierDecisions, Explained, ExplainedShare, ExplanationShape, NearestShare, Refused,
+    SharedExplanation, inspect_links, sentences, text, write_share,
 };
 use wayleave_formats::Problem;
 use wayleave_scheme_api::{Refusal, ShareDecision};
@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::network::Network;
 use crate::plan::{Head, PlanOptions, SavedPlan};
 use crate::progress::{Step, Watch};
-use crate::session::{Session, Verdict};
+use crate::session::{RequestOutcome, Session};
 
 /// Everything that there is to say about one decision. Serialised, it is what `wayleave explain -o json` prints.
 pub struct Explanation {
@@ -26,7 +26,7 @@ pub struct Explanation {
     /// What was asked, and what became of it.
     pub matter: ExplainTarget,
     /// What became of those before it.
-    pub before: Before,
+    pub before: EarlierDecisions,
     /// What can be said against it whatever else is admitted, at its place in the file.
     pub finding: Option<Problem>,
 }
@@ -38,7 +38,7 @@ pub enum ExplainTarget {
         /// What was asked.
         contract: Box<LatencyContract>,
         /// What became of it.
-        verdict: Box<Verdict>,
+        verdict: Box<RequestOutcome>,
         /// For a refusal: the paths that were looked at, and the nearest request that fits.
         refused: Option<Box<Refused>>,
     },
@@ -96,9 +96,9 @@ pub fn explain_in(
     match contract.as_latency() {
         Some(contract) => {
             let verdict = session.admit(contract);
-            Ok(look_at(session, contracts, (place, contract), verdict, before))
+            Ok(explain_flow(session, contracts, (place, contract), verdict, before))
         }
-        None => Ok(look_at_share(session, contract, before)),
+        None => Ok(explain_share(session, contract, before)),
     }
 }
 
@@ -134,7 +134,7 @@ pub fn explain_planned(
     let (place, contract) = contracts.find(name)?;
     let before = plan.restore(&mut session, contracts, Some(place), watch)?;
     let Some(contract) = contract.as_latency() else {
-        let explained = look_at_share(session, contract, before);
+        let explained = explain_share(session, contract, before);
         if let ExplainTarget::Shared { contract, decision, .. } = &explained.matter {
             let share = decision.as_ref().ok().and_then(|decision| Some(decision.as_ref()?.share));
             let start = share.and_then(|share| explained.session.share_start(share));
@@ -145,11 +145,11 @@ pub fn explain_planned(
     };
     let verdict = session.admit(contract);
     plan.confirm(&session, contracts, place, &verdict)?;
-    Ok(look_at(session, contracts, (place, contract), verdict, before))
+    Ok(explain_flow(session, contracts, (place, contract), verdict, before))
 }
 
 /// Decides a contract of another kind than latency, and adds what there is to say about it.
-fn look_at_share(mut session: Session, contract: &Contract, before: Before) -> Explanation {
+fn explain_share(mut session: Session, contract: &Contract, before: EarlierDecisions) -> Explanation {
     let (decision, _) = session.admit_share(contract);
     let nearest = decision.as_ref().err().map(|refusal| NearestShare::of(&session.scheme, contract, refusal));
     let matter = ExplainTarget::Shared { contract: Box::new(contract.clone()), decision, nearest };
@@ -157,16 +157,16 @@ fn look_at_share(mut session: Session, contract: &Contract, before: Before) -> E
 }
 
 /// Adds what there is to say about a verdict. The session is as the verdict has left it.
-fn look_at(
+fn explain_flow(
     mut session: Session,
     contracts: &Contracts,
     (place, contract): (ContractIndex, &LatencyContract),
-    verdict: Verdict,
-    before: Before,
+    verdict: RequestOutcome,
+    before: EarlierDecisions,
 ) -> Explanation {
     let refusal = verdict.decision.as_ref().err();
     let (scheme, model) = (&mut session.scheme, &session.model);
-    let refused = refusal.map(|refusal| look_around(scheme, model, contract, &verdict.request, refusal));
+    let refused = refusal.map(|refusal| inspect_links(scheme, model, contract, &verdict.request, refusal));
     let said = refusal.and_then(|refusal| sentences::finding(&session.network, contract, refusal));
     let finding = said.map(|(field, message)| contracts.finding(place, field, &message));
     let (contract, verdict, refused) = (Box::new(contract.clone()), Box::new(verdict), refused.map(Box::new));
@@ -178,7 +178,7 @@ fn decide_those_before(
     contracts: &Contracts,
     place: ContractIndex,
     watch: &mut Watch<'_>,
-) -> Before {
+) -> EarlierDecisions {
     let before = || contracts.all().take_while(|(at, _)| *at != place);
     let total = before().count() as u64;
     let mut admitted = 0;
@@ -187,13 +187,13 @@ fn decide_those_before(
             break;
         }
         let is_admitted = match contract.as_latency() {
-            Some(contract) => session.admit_or_not(contract),
+            Some(contract) => session.try_admit(contract),
             None => session.admit_share(contract).0.is_ok(),
         };
         admitted += u64::from(is_admitted);
         watch.step(Step::Items { done, total });
     }
-    Before { admitted, refused: total - admitted }
+    EarlierDecisions { admitted, refused: total - admitted }
 }
 
 impl Explanation {
@@ -205,9 +205,9 @@ impl Explanation {
         }
     }
 
-    fn explained(&self) -> Either<'_> {
+    fn explained(&self) -> ExplainedContract<'_> {
         match &self.matter {
-            ExplainTarget::Latency { contract, verdict, refused } => Either::Latency(Explained {
+            ExplainTarget::Latency { contract, verdict, refused } => ExplainedContract::Latency(Explained {
                 contract,
                 request: &verdict.request,
                 decision: &verdict.decision,
@@ -219,7 +219,7 @@ impl Explanation {
                 let admitted = decision.as_ref().ok().and_then(Option::as_ref);
                 let share = admitted.and_then(|decision| self.session.ledger()?.share(decision.share));
                 let decided = DecidedShare { contract, decision, start: None, event: None };
-                Either::Shared(ExplainedShare { decided, share, nearest: *nearest })
+                ExplainedContract::Shared(ExplainedShare { decided, share, nearest: *nearest })
             }
         }
     }
@@ -231,8 +231,8 @@ impl Explanation {
     pub fn write_text(&self, out: &mut impl Write, layout: Layout) -> Result<(), Error> {
         let context = self.session.context();
         match self.explained() {
-            Either::Latency(explained) => text::write(out, &context, &explained, layout)?,
-            Either::Shared(explained) => write_share(out, &context, &explained, layout)?,
+            ExplainedContract::Latency(explained) => text::write(out, &context, &explained, layout)?,
+            ExplainedContract::Shared(explained) => write_share(out, &context, &explained, layout)?,
         }
         Ok(())
     }
@@ -252,10 +252,10 @@ impl Serialize for Explanation {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (head, before, context) = (Head::of(&self.session), self.before, self.session.context());
         match self.explained() {
-            Either::Latency(explained) => {
+            ExplainedContract::Latency(explained) => {
                 Document { head, before, explanation: ExplanationShape::of(&context, &explained) }.serialize(serializer)
             }
-            Either::Shared(explained) => {
+            ExplainedContract::Shared(explained) => {
                 Document { head, before, explanation: SharedExplanation::of(&context, &explained) }
                     .serialize(serializer)
             }
@@ -264,7 +264,7 @@ impl Serialize for Explanation {
 }
 
 /// What is explained, of one kind or another.
-enum Either<'a> {
+enum ExplainedContract<'a> {
     Latency(Explained<'a>),
     Shared(ExplainedShare<'a>),
 }
@@ -273,7 +273,7 @@ enum Either<'a> {
 struct Document<'a, T> {
     #[serde(flatten)]
     head: Head<'a>,
-    before: Before,
+    before: EarlierDecisions,
     #[serde(flatten)]
     explanation: T,
 }

@@ -66,7 +66,7 @@ pub use error::Error;
 pub use explain::{ExplainTarget, Explanation, explain, explain_in, explain_planned};
 pub use findings::Findings;
 pub use minima::PolicyMinima;
-pub use network::{BUILDERS, Builder, COMMON_KEYS, Named, Network, Origin};
+pub use network::{BUILDERS, Builder, COMMON_KEYS, Network, NetworkName, Origin};
 pub use plan::{
     Document, Entry, EntryKind, Outcome, Plan, PlanInput, PlanOptions, ReleaseHold, Released, RequestTable,
     ReservationLog, SavedPlan, Sink, Summary, Times, decide, plan, plan_in,
@@ -75,12 +75,12 @@ pub use progress::{Cancel, NoProgress, Progress, Step, Watch};
 pub use proof::Proof;
 pub use recheck::{recheck, recheck_shares};
 pub use schemes::SchemeOptions;
-pub use session::{Session, Verdict};
-pub use sim::{Batch, Choice, Planned, Sweep, SweepOptions, Threads, simulate, sweep};
+pub use session::{RequestOutcome, Session};
+pub use sim::{Batch, Planned, RunSelection, Sweep, SweepOptions, Threads, simulate, sweep};
 pub use tune::{Ceiling, Mix, TuneOptions, Tuned, tune};
 pub use verify::{
     ClassContracts, ClassFaultOutcome, ClassVerification, Derived, FaultOutcome, History, PlanFile, PlannedClasses,
-    Promises, StatedPlan, Verified, VerifyOptions, of_session, read_plan, verify, verify_kinds,
+    Promises, StatedPlan, VerifyOptions, VerifyReport, of_session, read_plan, verify, verify_kinds,
 };
 
 // Types of other crates that options are made of.

@@ -26,7 +26,7 @@ impl PolicyMinima {
             match session.hold_minimum(need.link, need.more, policy.name()) {
                 Ok(share) => taken.extend(share),
                 Err(denial) => {
-                    taken.into_iter().for_each(|share| session.let_go_of_minimum(share));
+                    taken.into_iter().for_each(|share| session.release_minimum(share));
                     let left = if let ShareDenial::Rate { left, .. } = denial { left } else { Rate::ZERO };
                     return Err(PolicyShort::new(policy, &need, left, &network));
                 }

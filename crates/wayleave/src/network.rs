@@ -52,14 +52,14 @@ pub const COMMON_KEYS: &str = "rate, delay, mtu, queues, buffer, budgets, hostQu
 
 /// What a text that names a network is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Named {
+pub enum NetworkName {
     /// A file, or the standard input (`-`).
     File,
     /// A builder.
     Builder,
 }
 
-impl Named {
+impl NetworkName {
     /// A file if there is one of that name, otherwise a builder.
     ///
     /// # Errors
@@ -95,9 +95,9 @@ impl Network {
     /// # Ok::<(), wayleave::Error>(())
     /// ```
     pub fn open(text: &str) -> Result<Self, Error> {
-        match Named::of(text)? {
-            Named::File => Self::parse(&Source::read(text)?),
-            Named::Builder => Self::build(text),
+        match NetworkName::of(text)? {
+            NetworkName::File => Self::parse(&Source::read(text)?),
+            NetworkName::Builder => Self::build(text),
         }
     }
 

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use wayleave_topology::{NodeId, NodeKind};
 
-use crate::{EntryKind, Network, Plan, Sweep, Verified};
+use crate::{EntryKind, Network, Plan, Sweep, VerifyReport};
 use wayleave_report::markup::Element;
 use wayleave_report::plot::axis::Axis;
 use wayleave_report::plot::{Dot, Join, Line, Plot, WIDTH};
 use wayleave_report::sim::{alone, sweep, text};
-use wayleave_report::svg::{self, Anchor, Ground, Point};
+use wayleave_report::svg::{self, Anchor, FigureBackground, Point};
 
 /// More nodes than these are not drawn: nobody could tell them apart.
 const MAX_NODES: usize = 300;
@@ -77,7 +77,9 @@ impl Network {
             }
         }
         let size = (NETWORK_WIDTH, height);
-        Some(svg::file(&svg::figure("network", size, Ground::File, &self.name, &self.summary()).children(parts)))
+        Some(svg::file(
+            &svg::figure("network", size, FigureBackground::File, &self.name, &self.summary()).children(parts),
+        ))
     }
 }
 
@@ -113,7 +115,7 @@ impl Plan {
     }
 }
 
-impl Verified {
+impl VerifyReport {
     /// The slowest packet of every contract over its bound, as the text of an SVG file; `None` if nothing was sent.
     pub fn picture(&self) -> Option<String> {
         let seen = self.claim.promises.iter().zip(&self.report.findings).filter(|(_, finding)| finding.packets > 0);

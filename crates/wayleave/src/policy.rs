@@ -31,18 +31,18 @@ pub struct PointOptions<'a> {
 
 /// A contention point with what services want there and get.
 #[derive(Clone, Debug)]
-pub struct Shared {
+pub struct ContentionPointShares {
     /// `VMs of h1`, in words.
     pub place: String,
     /// What services share.
     pub capacity: Rate,
     /// Services and their parts, parents first.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ServiceRow>,
 }
 
 /// A service, or a part of one.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
+pub struct ServiceRow {
     /// Its path.
     pub name: String,
     #[serde(skip)]
@@ -88,7 +88,7 @@ pub fn shares(
     policy: &Policy,
     options: PointOptions<'_>,
     demands: &[String],
-) -> Result<Shared, Error> {
+) -> Result<ContentionPointShares, Error> {
     let network = &*session.network;
     let PointOptions { at, direction, when, inner } = options;
     let point = point(at, policy, network)?;
@@ -99,7 +99,7 @@ pub fn shares(
     let mut shares = Shares::default();
     shares.compute(&shared.tree, shared.capacity, &demands);
     let rows = rows(&shared, policy, network, &shares);
-    Ok(Shared { place: point.describe(network), capacity: shared.capacity, rows })
+    Ok(ContentionPointShares { place: point.describe(network), capacity: shared.capacity, rows })
 }
 
 fn point(at: Option<&str>, policy: &Policy, network: &Network) -> Result<ContentionPoint, Error> {
@@ -150,7 +150,7 @@ fn wanted(list: &[String], shared: &PointTree, policy: &Policy, network: &Networ
 }
 
 /// The nodes, parents first. A machine that wants nothing of its service is left out.
-fn rows(shared: &PointTree, policy: &Policy, network: &Network, shares: &Shares) -> Vec<Row> {
+fn rows(shared: &PointTree, policy: &Policy, network: &Network, shares: &Shares) -> Vec<ServiceRow> {
     let mut rows = Vec::new();
     for node in shared.tree.nodes().skip(1) {
         let leaf = shared.leaves.iter().find(|leaf| leaf.node == node);
@@ -166,7 +166,7 @@ fn rows(shared: &PointTree, policy: &Policy, network: &Network, shares: &Shares)
             (None, None) => OTHER.to_owned(),
         };
         let terms = shared.tree.terms(node);
-        rows.push(Row {
+        rows.push(ServiceRow {
             name,
             depth: std::iter::successors(shared.tree.parent(node), |&node| shared.tree.parent(node)).count() - 1,
             at: at.map(|node| network.node(node).name.clone()),
@@ -181,7 +181,7 @@ fn rows(shared: &PointTree, policy: &Policy, network: &Network, shares: &Shares)
     rows
 }
 
-impl Shared {
+impl ContentionPointShares {
     /// Writes the rows for people; with `terms_only` without what services want and get.
     ///
     /// # Errors

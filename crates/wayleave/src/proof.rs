@@ -15,7 +15,7 @@ use wayleave_explain::sentences::route_name;
 use wayleave_explain::{Context, claim};
 use wayleave_ledger::{QueueReport, Shaping};
 use wayleave_recheck::PromisedFlow;
-use wayleave_schemes::admitted::Standing as _;
+use wayleave_schemes::admitted::AdmittedSet as _;
 use wayleave_topology::{Class, LinkId, Network, NodeKind};
 
 use self::minima::{ShareTerms, State, states, terms};

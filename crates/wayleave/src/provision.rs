@@ -69,7 +69,7 @@ pub struct Flows {
 
 /// What comes out; `None` if there is no such value.
 #[derive(Clone, Copy, Debug)]
-pub enum Found {
+pub enum SizingResult {
     /// How long flows take.
     Time {
         /// The completion time.
@@ -85,18 +85,18 @@ pub enum Found {
 
 /// An answer under one assumption.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct SizeAnswer {
     /// Which.
     pub assumption: Assumption,
     /// The same in words.
     pub assumes: String,
     /// What comes out.
-    pub found: Found,
+    pub found: SizingResult,
 }
 
 impl Question {
     /// Answers it under an assumption.
-    pub fn answer(self, assumption: Assumption, flows: &Flows) -> Answer {
+    pub fn answer(self, assumption: Assumption, flows: &Flows) -> SizeAnswer {
         let percentile = flows.percentile;
         match assumption {
             Assumption::Mm1 => {
@@ -104,49 +104,49 @@ impl Question {
                 let service = Markov { mean, percentile };
                 let found = match self {
                     Self::Time { bandwidth, load } => {
-                        Found::Time { within: service.completion(bandwidth, load), at_most: None }
+                        SizingResult::Time { within: service.completion(bandwidth, load), at_most: None }
                     }
-                    Self::Load { bandwidth, within } => Found::Load(service.peak_load(bandwidth, within)),
-                    Self::Bandwidth { offered, within } => Found::Bandwidth(service.bandwidth(offered, within)),
+                    Self::Load { bandwidth, within } => SizingResult::Load(service.peak_load(bandwidth, within)),
+                    Self::Bandwidth { offered, within } => SizingResult::Bandwidth(service.bandwidth(offered, within)),
                 };
                 let assumes = format!("Poisson arrivals, exponential sizes of mean {mean}, in order");
-                Answer { assumption, assumes, found }
+                SizeAnswer { assumption, assumes, found }
             }
             Assumption::Mg1 => {
                 let service = Simulated { sizes: &flows.sizes, percentile, seed: flows.seed };
                 let found = match self {
                     Self::Time { bandwidth, load } => {
                         let estimate = service.completion(bandwidth, load);
-                        Found::Time { within: estimate.within, at_most: Some(estimate.at_most) }
+                        SizingResult::Time { within: estimate.within, at_most: Some(estimate.at_most) }
                     }
-                    Self::Load { bandwidth, within } => Found::Load(service.peak_load(bandwidth, within)),
-                    Self::Bandwidth { offered, within } => Found::Bandwidth(service.bandwidth(offered, within)),
+                    Self::Load { bandwidth, within } => SizingResult::Load(service.peak_load(bandwidth, within)),
+                    Self::Bandwidth { offered, within } => SizingResult::Bandwidth(service.bandwidth(offered, within)),
                 };
                 let assumes = format!("Poisson arrivals, {}, in order", flows.called);
-                Answer { assumption, assumes, found }
+                SizeAnswer { assumption, assumes, found }
             }
             Assumption::Bound => self.bound(flows),
         }
     }
 
-    fn bound(self, flows: &Flows) -> Answer {
+    fn bound(self, flows: &Flows) -> SizeAnswer {
         let burst = flows.burst;
         // Just below 1: the largest that can be drawn.
         let size = flows.longest.unwrap_or_else(|| Bytes::new(flows.sizes.quantile(1.0 - f64::EPSILON)));
         let service = Bound { burst, size };
         let found = match self {
             Self::Time { bandwidth, load } => {
-                Found::Time { within: service.completion(bandwidth, load), at_most: None }
+                SizingResult::Time { within: service.completion(bandwidth, load), at_most: None }
             }
-            Self::Load { bandwidth, within } => Found::Load(service.peak_load(bandwidth, within)),
-            Self::Bandwidth { offered, within } => Found::Bandwidth(service.bandwidth(offered, within)),
+            Self::Load { bandwidth, within } => SizingResult::Load(service.peak_load(bandwidth, within)),
+            Self::Bandwidth { offered, within } => SizingResult::Bandwidth(service.bandwidth(offered, within)),
         };
         let burst = match burst {
             Burst::Size(burst) => format!("bursts up to {burst}"),
             Burst::Convergence(time) => format!("bursts up to {time} of line rate"),
         };
         let assumes = format!("{burst}, flows up to {size}, any order");
-        Answer { assumption: Assumption::Bound, assumes, found }
+        SizeAnswer { assumption: Assumption::Bound, assumes, found }
     }
 
     fn describe(self) -> String {
@@ -167,7 +167,7 @@ impl Question {
     /// If they cannot be written.
     pub fn write_text(
         self,
-        answers: &[Answer],
+        answers: &[SizeAnswer],
         percentile: Percentile,
         out: &mut impl Write,
         layout: Layout,
@@ -201,7 +201,7 @@ impl Assumption {
     }
 }
 
-impl Found {
+impl SizingResult {
     /// Whether there is such a value.
     pub fn is_possible(&self) -> bool {
         !matches!(self, Self::Load(None) | Self::Bandwidth(None))
@@ -224,19 +224,19 @@ impl Found {
     }
 }
 
-impl Answer {
+impl SizeAnswer {
     /// For programs.
     pub fn json(&self) -> Value {
         let mut row = json!({ "model": self.assumption.name(), "assumes": self.assumes });
         match &self.found {
-            Found::Time { within, at_most } => {
+            SizingResult::Time { within, at_most } => {
                 row["withinNs"] = within.as_nanos().into();
                 if let Some(at_most) = at_most {
                     row["atMostNs"] = at_most.as_nanos().into();
                 }
             }
-            Found::Load(load) => row["peakLoad"] = load.map(Load::get).into(),
-            Found::Bandwidth(rate) => row["bandwidthBitsPerSecond"] = rate.map(Rate::bits_per_second).into(),
+            SizingResult::Load(load) => row["peakLoad"] = load.map(Load::get).into(),
+            SizingResult::Bandwidth(rate) => row["bandwidthBitsPerSecond"] = rate.map(Rate::bits_per_second).into(),
         }
         row
     }

@@ -36,7 +36,7 @@ pub fn recheck_shares(context: &Context<'_>, watch: &mut Watch<'_>) -> Vec<Broke
 mod tests {
     use wayleave_ledger::Model;
     use wayleave_scheme_api::Request;
-    use wayleave_schemes::admitted::Standing;
+    use wayleave_schemes::admitted::AdmittedSet;
     use wayleave_schemes::routing::Query;
     use wayleave_units::{Bytes, Rate, Time};
 

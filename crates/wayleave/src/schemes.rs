@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wayleave_explain::SettingsShape;
 use wayleave_formats::{InputErrors, Source, read_benchmark};
 use wayleave_ledger::Model;
-use wayleave_scheme_api::{Descriptor, Given, Value};
+use wayleave_scheme_api::{Descriptor, ParamValues, Value};
 use wayleave_schemes::registry::{ADMISSION, BuildError, Defaults, Entry, Scheme, Setup, admission};
 use wayleave_topology::Network;
 use wayleave_topology::devices::{Scenario, SoftwareSwitch, Table};
@@ -26,7 +26,7 @@ use crate::error::Error;
 #[derive(Clone)]
 pub struct SchemeOptions {
     entry: &'static Entry,
-    given: Given,
+    given: ParamValues,
     defaults: Defaults,
 }
 
@@ -39,7 +39,7 @@ impl Default for SchemeOptions {
 impl SchemeOptions {
     /// A scheme with its defaults, also one that is not in the list: see [`Entry::of`].
     pub fn of(entry: &'static Entry) -> Self {
-        Self { entry, given: Given::new(), defaults: Defaults::default() }
+        Self { entry, given: ParamValues::new(), defaults: Defaults::default() }
     }
 
     /// The scheme of a name, with its defaults.
@@ -54,7 +54,7 @@ impl SchemeOptions {
 
     /// The same with everything that was given of its parameters, by their positions in the descriptor.
     #[must_use]
-    pub fn given(self, given: Given) -> Self {
+    pub fn given(self, given: ParamValues) -> Self {
         Self { given, ..self }
     }
 

@@ -9,12 +9,12 @@ use wayleave_explain::sentences::route_name;
 use wayleave_explain::{Context, Names, SettingsShape};
 use wayleave_ledger::{BestEffort, Denial, Input, Ledger, Limit, Model, Reservation, ShareDenial};
 use wayleave_scheme_api::{Admission, Decision, Refusal, Request, ShareDecision};
-use wayleave_schemes::admitted::Standing;
+use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::registry::Scheme;
-use wayleave_schemes::replay::{Misfit, Stated};
+use wayleave_schemes::replay::{PlannedDecision, ReplayError};
 use wayleave_schemes::share_request;
-use wayleave_schemes::transition::{Starts, Timeline};
+use wayleave_schemes::transition::{StartTimes, Timeline};
 use wayleave_topology::{FlowId, LinkId, NodeKind, Route, ShareId};
 use wayleave_units::{Amount, Rate, Time};
 
@@ -47,13 +47,13 @@ pub struct Session {
 }
 
 /// What became of a request.
-pub struct Verdict {
+pub struct RequestOutcome {
     /// What the scheme was asked.
     pub request: Request,
     /// What it said.
     pub decision: Result<Decision, Refusal>,
     /// When the flow and those that are moved for it may start.
-    pub starts: Starts,
+    pub starts: StartTimes,
     /// What the scheme took for it.
     pub time: Duration,
 }
@@ -123,14 +123,14 @@ impl Session {
     }
 
     /// Admits or refuses a contract.
-    pub fn admit(&mut self, contract: &LatencyContract) -> Verdict {
+    pub fn admit(&mut self, contract: &LatencyContract) -> RequestOutcome {
         let request = self.request(contract);
         let start = Instant::now();
         let decision = self.scheme.admit(&request);
         let time = start.elapsed();
         self.remember(contract, &decision);
         let starts = self.starts(&decision, &[]);
-        Verdict { request, decision, starts, time }
+        RequestOutcome { request, decision, starts, time }
     }
 
     /// Admits or refuses a contract of another kind than latency; for best effort nothing is reserved.
@@ -210,7 +210,7 @@ impl Session {
         Ok(share)
     }
 
-    pub(crate) fn let_go_of_minimum(&mut self, share: ShareId) {
+    pub(crate) fn release_minimum(&mut self, share: ShareId) {
         self.scheme.release_share(share);
     }
 
@@ -228,9 +228,9 @@ impl Session {
     }
 
     /// The same for somebody who asks neither why a contract is refused nor when flows start; whether it was admitted.
-    pub fn admit_or_not(&mut self, contract: &LatencyContract) -> bool {
+    pub fn try_admit(&mut self, contract: &LatencyContract) -> bool {
         let request = self.request(contract);
-        let decision = self.scheme.admit_or_not(&request);
+        let decision = self.scheme.try_admit(&request);
         let is_admitted = decision.is_some();
         if let Some(decision) = decision {
             let decision = Ok(decision);
@@ -244,9 +244,13 @@ impl Session {
     ///
     /// # Errors
     /// Why it cannot have been made here.
-    pub(crate) fn decide_as_stated(&mut self, contract: &LatencyContract, stated: &Stated) -> Result<FlowId, Misfit> {
+    pub(crate) fn decide_as_stated(
+        &mut self,
+        contract: &LatencyContract,
+        stated: &PlannedDecision,
+    ) -> Result<FlowId, ReplayError> {
         let request = self.request(contract);
-        let Some(placement) = self.scheme.queues_mut() else { return Err(Misfit::Refused(Refusal::Disconnected)) };
+        let Some(placement) = self.scheme.queues_mut() else { return Err(ReplayError::Refused(Refusal::Disconnected)) };
         let decision = placement.decide_as_stated(&request, stated)?;
         let flow = decision.flow;
         let decision = Ok(decision);
@@ -256,7 +260,7 @@ impl Session {
     }
 
     /// Gives an admitted flow the terms of a contract, or leaves it with its own; `None` if there is no such flow.
-    pub fn change(&mut self, flow: FlowId, contract: &LatencyContract) -> Option<Verdict> {
+    pub fn change(&mut self, flow: FlowId, contract: &LatencyContract) -> Option<RequestOutcome> {
         let request = self.request(contract);
         let held = |flow| self.scheme.held(flow).map(|held| (held.route.clone(), held.bound));
         let old: Vec<(Route, Time)> = self.scheme.routes_of(flow).into_iter().filter_map(held).collect();
@@ -265,13 +269,13 @@ impl Session {
         let time = start.elapsed();
         self.remember(contract, &decision);
         let starts = self.starts(&decision, &old);
-        Some(Verdict { request, decision, starts, time })
+        Some(RequestOutcome { request, decision, starts, time })
     }
 
-    fn starts(&mut self, decision: &Result<Decision, Refusal>, given_up: &[(Route, Time)]) -> Starts {
+    fn starts(&mut self, decision: &Result<Decision, Refusal>, given_up: &[(Route, Time)]) -> StartTimes {
         let (Ok(decision), Some(timeline)) = (decision, &mut self.timeline) else {
             let moves = decision.as_ref().map_or(0, |decision| decision.moved.len());
-            return Starts { moves: vec![Time::ZERO; moves], flow: Time::ZERO };
+            return StartTimes { moves: vec![Time::ZERO; moves], flow: Time::ZERO };
         };
         // Only schemes with queues move flows.
         let bound = |route: &Route| self.scheme.queues().map_or(Time::ZERO, |placement| placement.bound(route));

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use wayleave_scenarios::{Ends, PacketKind, Phase, Scenario, ScenarioError, SharedService, Traffic};
+use wayleave_scenarios::{FlowEndpoints, PacketKind, Phase, Scenario, ScenarioError, SharedService, Traffic};
 use wayleave_sim::Outcome;
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_topology::devices::{Case, Measurement, Scenario as Cases, SoftwareSwitch, Table};
@@ -165,7 +165,7 @@ impl Bench {
     }
 
     fn sends(&self, sender: NodeId, kind: PacketKind, stop: Time) -> Traffic {
-        let ends = Ends::Pairs(vec![(sender, self.receiver)]);
+        let ends = FlowEndpoints::Pairs(vec![(sender, self.receiver)]);
         let mut traffic = Traffic::packets(&format!("port {}", sender.0), ends, kind, self.packet);
         traffic.stop = Some(stop);
         traffic

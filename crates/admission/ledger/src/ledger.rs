@@ -8,7 +8,7 @@ use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use crate::error::LedgerError;
 use crate::kernel::AMOUNT_LIMIT;
-use crate::kernel::fast::{self, Knee, Load, Service, Tolerance};
+use crate::kernel::fast::{self, KneeTime, Load, Service, Tolerance};
 use crate::kernel::lines::{self, Bucket, Line};
 use crate::model::{Model, Shaping};
 use crate::port::{Gate, Input, Port, Queue, Share};
@@ -170,7 +170,7 @@ impl Ledger {
         if gate.timed && !self.leaves_shares_in_time(link, rate, burst) {
             return false;
         }
-        if self.surely_fits(gate, queue, rate, burst) {
+        if self.certainly_fits(gate, queue, rate, burst) {
             return true;
         }
         let port = &self.ports[link.index()];
@@ -190,12 +190,12 @@ impl Ledger {
     }
 
     /// Whether the tolerances alone show that a flow fits; no says nothing.
-    fn surely_fits(&self, gate: Gate, queue: u8, rate: Rate, burst: Amount) -> bool {
+    fn certainly_fits(&self, gate: Gate, queue: u8, rate: Rate, burst: Amount) -> bool {
         let Ok(burst) = i64::try_from(burst.nanobits()) else { return false };
         let rate = rate.bits_per_second();
         let tolerances = &self.tolerances[gate.first as usize..][..usize::from(gate.count)];
         let (here, below) = (&tolerances[usize::from(queue)], &tolerances[usize::from(queue) + 1..]);
-        gate.quick && here.surely_here(rate, burst) && below.iter().all(|lower| lower.surely_above(rate, burst))
+        gate.quick && here.certainly_within(rate, burst) && below.iter().all(|lower| lower.certainly_above(rate, burst))
     }
 
     fn fits_fast(&self, queues: &[Queue], target: usize, joined: Load) -> bool {
@@ -258,7 +258,7 @@ impl Ledger {
             None => queue.load.knee,
             Some(line) => {
                 let (r, b) = queue.share(input).map_or((0, 0), |at| (queue.shares[at].rate, queue.shares[at].burst));
-                queue.load.knee.max(Knee::of_input(r + rate, b + burst, line.rate, line.offset)?)
+                queue.load.knee.max(KneeTime::of_input(r + rate, b + burst, line.rate, line.offset)?)
             }
         };
         Some(Load { rate: queue.load.rate + rate, burst: queue.load.burst + burst, knee })
@@ -276,16 +276,16 @@ impl Ledger {
         let burst = entering(gate, rate, burst);
         let queues = self.queues_of(link);
         let target = &queues[usize::from(queue)];
-        if !gate.quick || target.shares.len() > MANY_INPUTS || self.surely_fits(gate, queue, rate, burst) {
+        if !gate.quick || target.shares.len() > MANY_INPUTS || self.certainly_fits(gate, queue, rate, burst) {
             return true;
         }
         let (rate, burst) = (i128::from(rate.bits_per_second()), burst.nanobits());
         // The later the knee the smaller the delay.
         let joins = |share: &Share| match self.line(port, share.input) {
-            Some(line) => Knee::of_input(share.rate + rate, share.burst + burst, line.rate, line.offset),
-            None => Some(Knee::ZERO),
+            Some(line) => KneeTime::of_input(share.rate + rate, share.burst + burst, line.rate, line.offset),
+            None => Some(KneeTime::ZERO),
         };
-        let fresh = Knee::of_input(rate, burst, port.slowest_input.rate, port.slowest_input.offset);
+        let fresh = KneeTime::of_input(rate, burst, port.slowest_input.rate, port.slowest_input.offset);
         let mut knees = target.shares.iter().map(joins).chain([fresh]);
         let Some(latest) = knees.try_fold(target.load.knee, |latest, knee| Some(latest.max(knee?))) else {
             return true;
@@ -411,7 +411,7 @@ impl Ledger {
         let queue = &self.queues[at];
         let (Some(line), Ok(share)) = (self.line(&self.ports[link.index()], input), queue.share(input)) else { return };
         let share = queue.shares[share];
-        let knee = Knee::of_input(share.rate, share.burst, line.rate, line.offset);
+        let knee = KneeTime::of_input(share.rate, share.burst, line.rate, line.offset);
         match knee {
             Some(knee) => self.queues[at].load.knee = queue.load.knee.max(knee),
             None => self.rescan_knee(link, at),
@@ -421,11 +421,11 @@ impl Ledger {
     fn rescan_knee(&mut self, link: LinkId, at: usize) {
         let (port, queue) = (&self.ports[link.index()], &self.queues[at]);
         let knee = |share: &Share| match self.line(port, share.input) {
-            Some(line) => Knee::of_input(share.rate, share.burst, line.rate, line.offset),
-            None => Some(Knee::ZERO),
+            Some(line) => KneeTime::of_input(share.rate, share.burst, line.rate, line.offset),
+            None => Some(KneeTime::ZERO),
         };
         let endless = queue.shares.iter().any(|share| knee(share).is_none());
-        let latest = queue.shares.iter().filter_map(knee).fold(Knee::ZERO, Knee::max);
+        let latest = queue.shares.iter().filter_map(knee).fold(KneeTime::ZERO, KneeTime::max);
         let queue = &mut self.queues[at];
         let port = &mut self.ports[link.index()];
         port.endless = port.endless + u8::from(endless) - u8::from(queue.endless);

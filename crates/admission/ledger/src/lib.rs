@@ -34,4 +34,4 @@ pub use model::{BestEffort, Comparison, Jitter, Model, Residual, Shaping};
 pub use port::Input;
 pub use report::{InputReport, QueueBounds, QueueReport};
 pub use shares::{HoseCharge, Share, ShareDenial, SharePaths, Spread};
-pub use utilisation::{Gauge, Gauges, TOGETHER, Utilisation, Utilisations, With};
+pub use utilisation::{Gauge, Gauges, TOGETHER, TrialFlow, Utilisation, Utilisations};

@@ -4,7 +4,7 @@ use wayleave_topology::{Link, LinkId, Network};
 use wayleave_units::{Amount, Bytes, Time};
 
 use crate::kernel::Limit;
-use crate::kernel::fast::{self, Knee, Load, Service, Tolerance};
+use crate::kernel::fast::{self, KneeTime, Load, Service, Tolerance};
 use crate::kernel::lines::Line;
 use crate::model::{Comparison, Model, Shaping};
 
@@ -171,7 +171,7 @@ impl Port {
 
 impl Queue {
     pub(crate) fn new(budget: Time, buffer: Bytes, service: Service, spread: i128) -> Self {
-        let load = Load { rate: 0, burst: 0, knee: Knee::ZERO };
+        let load = Load { rate: 0, burst: 0, knee: KneeTime::ZERO };
         let (budget, buffer) = (i128::from(budget.as_nanos()), Amount::from(buffer).nanobits());
         Self { budget, spread, buffer, flows: 0, load, service, endless: false, shares: Vec::new(), inputs: Vec::new() }
     }

@@ -437,7 +437,7 @@ impl LinkShares {
 
 /// A share that is held.
 #[derive(Clone, Debug)]
-pub(crate) struct Held {
+pub(crate) struct LedgerShare {
     pub(crate) share: Share,
     /// With all links open, where that is not the record of its cuts.
     pub(crate) base: Option<Arc<Effect>>,
@@ -447,17 +447,17 @@ pub(crate) struct Held {
 
 /// Effect of a set of members with all links open, and two of them that nothing joins.
 #[derive(Clone, Debug)]
-pub(crate) struct OfMembers {
+pub(crate) struct MemberSetEffect {
     pub(crate) effect: Effect,
     pub(crate) unjoined: Option<(NodeId, NodeId)>,
 }
 
 /// A set of members with what was found for it.
 #[derive(Clone, Debug)]
-pub(crate) struct Latest {
+pub(crate) struct CachedEffect {
     pub(crate) members: Vec<NodeId>,
     pub(crate) with_loads: bool,
-    pub(crate) found: OfMembers,
+    pub(crate) found: MemberSetEffect,
 }
 
 /// All shares of a ledger.
@@ -473,12 +473,12 @@ pub(crate) struct Shares {
     pub(crate) all: Arc<PathTable>,
     /// Paths over the open links, if any is closed.
     pub(crate) open: Option<Arc<PathTable>>,
-    pub(crate) held: Vec<Option<Held>>,
+    pub(crate) held: Vec<Option<LedgerShare>>,
     pub(crate) vacant: Vec<ShareId>,
     /// Number of times that a link became covered, or ceased to be.
     pub(crate) turns: u64,
     /// The set of members that was asked for last, since a decision asks several times.
-    pub(crate) latest: Arc<Mutex<Option<Latest>>>,
+    pub(crate) latest: Arc<Mutex<Option<CachedEffect>>>,
     /// Longest round trip of the network, ns, once it is needed: for minima of single links, whose pairs are not known.
     pub(crate) longest_round_trip: Arc<OnceLock<u64>>,
 }

@@ -25,7 +25,7 @@ pub(crate) struct Edge {
 
 /// Worst loads in units of one member's traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Worst {
+pub(crate) struct WorstLoads {
     /// Largest number of members that can send over the link at once.
     pub(crate) full: u64,
     /// Largest weighted sum, in parts of [`SCALE`]; rounded up.
@@ -33,7 +33,7 @@ pub(crate) struct Worst {
 }
 
 /// Returns the worst loads over these edges; `capacity` is the number of members of a group.
-pub(crate) fn worst(edges: &[Edge], capacity: impl Fn(u32) -> u64) -> Worst {
+pub(crate) fn worst(edges: &[Edge], capacity: impl Fn(u32) -> u64) -> WorstLoads {
     let mut problem = Problem::new(edges, capacity);
     if let Some(worst) = problem.product() {
         return worst;
@@ -42,7 +42,7 @@ pub(crate) fn worst(edges: &[Edge], capacity: impl Fn(u32) -> u64) -> Worst {
     if let Some(worst) = problem.product() {
         return worst;
     }
-    Worst { full: problem.solve(|_| 1) as u64, even: problem.weighted() }
+    WorstLoads { full: problem.solve(|_| 1) as u64, even: problem.weighted() }
 }
 
 /// Edges with dense rows and columns.
@@ -64,7 +64,7 @@ impl Problem {
 
     /// Solves problems in which every row meets every column, and weights depend on rows alone or on columns alone: receivers (or senders)
     /// are served in the order of their weights.
-    fn product(&self) -> Option<Worst> {
+    fn product(&self) -> Option<WorstLoads> {
         if self.edges.len() != self.rows.len() * self.columns.len() {
             return None;
         }
@@ -86,7 +86,7 @@ impl Problem {
                 greedy(weights, &self.rows, received)
             }
         };
-        Some(Worst { full: sent.min(received), even })
+        Some(WorstLoads { full: sent.min(received), even })
     }
 
     /// Makes rows with equal edges one, and columns likewise.

@@ -91,7 +91,7 @@ impl<const N: usize> Gauge<N> {
     /// With one more flow of `rate` (bit/s) and `burst` (nanobits): for each queue if it enters that one. With none, how
     /// the queues are that hold flows.
     #[inline]
-    pub fn with_here(&self, rate: f64, burst: f64) -> Utilisations<N> {
+    pub fn with_flow(&self, rate: f64, burst: f64) -> Utilisations<N> {
         let (mut rates, mut bursts) = (self.rate, self.burst);
         for at in 0..N {
             rates[at] += rate;
@@ -190,11 +190,11 @@ impl Gauges<'_> {
     }
 
     /// What each queue's utilisation is, with one more flow here or in a higher queue; plainly, for people and tests.
-    pub fn each(&self, with: With, rate: f64, burst: f64) -> Vec<Utilisation> {
-        fn list<const N: usize>(gauge: &Gauge<N>, (with, rate, burst): (With, f64, f64)) -> Vec<Utilisation> {
+    pub fn each(&self, with: TrialFlow, rate: f64, burst: f64) -> Vec<Utilisation> {
+        fn list<const N: usize>(gauge: &Gauge<N>, (with, rate, burst): (TrialFlow, f64, f64)) -> Vec<Utilisation> {
             let seen = match with {
-                With::Here => gauge.with_here(rate, burst),
-                With::Above => gauge.with_above(rate, burst),
+                TrialFlow::Here => gauge.with_flow(rate, burst),
+                TrialFlow::Above => gauge.with_above(rate, burst),
             };
             (0..N).map(|at| Utilisation { now: seen.now[at], dormant: seen.dormant[at] }).collect()
         }
@@ -210,7 +210,7 @@ impl Gauges<'_> {
 
 /// Where a flow is thought of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum With {
+pub enum TrialFlow {
     /// In the queue itself.
     Here,
     /// In a higher one.

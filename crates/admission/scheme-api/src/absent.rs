@@ -19,10 +19,10 @@ use crate::tunnel::Tunnel;
 /// assert_eq!(Absent.choose(Time::ZERO, Departure { bytes: 1460, paths: 4 }), 0);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Absent;
+pub struct NoRole;
 
 /// Neither limits nor says anything.
-impl Host for Absent {
+impl Host for NoRole {
     type Message = Infallible;
     type Timer = Infallible;
 
@@ -36,17 +36,17 @@ impl Host for Absent {
 }
 
 /// A queue in order of arrival, without limits.
-impl Tunnel for Absent {}
+impl Tunnel for NoRole {}
 
 /// Always the first path.
-impl Path for Absent {
+impl Path for NoRole {
     fn choose(&mut self, _now: Time, _departure: Departure) -> u32 {
         0
     }
 }
 
 /// Never marks.
-impl Switch for Absent {
+impl Switch for NoRole {
     fn on_arrival(&mut self, _now: Time, _queue: QueueState, _bytes: u32) -> Mark {
         Mark::No
     }

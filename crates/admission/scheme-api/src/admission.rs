@@ -110,7 +110,7 @@ pub trait Admission {
 
     /// The same decision for somebody who does not ask for the reason of a refusal. Schemes for which the reason takes longer
     /// than the decision leave it out.
-    fn admit_or_not(&mut self, request: &Request) -> Option<Decision> {
+    fn try_admit(&mut self, request: &Request) -> Option<Decision> {
         self.admit(request).ok()
     }
 

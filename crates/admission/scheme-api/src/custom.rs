@@ -93,7 +93,7 @@ impl fmt::Debug for dyn CustomHost {
 /// use wayleave_scheme_api::{Absent, CustomHost, Plugged};
 /// let host: Box<dyn CustomHost> = Box::new(Plugged::new(Absent, |_: &_| 64));
 /// ```
-pub struct Plugged<R, T, W> {
+pub struct DynRole<R, T, W> {
     role: R,
     wire_bytes: W,
     /// Armed, by number; free places are used again.
@@ -101,7 +101,7 @@ pub struct Plugged<R, T, W> {
     free: Vec<u64>,
 }
 
-impl<R, T, W> Plugged<R, T, W> {
+impl<R, T, W> DynRole<R, T, W> {
     /// `wire_bytes` says how large the packet of a message is.
     pub fn new(role: R, wire_bytes: W) -> Self {
         Self { role, wire_bytes, timers: Vec::new(), free: Vec::new() }
@@ -123,7 +123,7 @@ fn fired<T>(timers: &mut [Option<T>], free: &mut Vec<u64>, number: u64) -> Optio
     Some(timer)
 }
 
-impl<H, W> CustomHost for Plugged<H, H::Timer, W>
+impl<H, W> CustomHost for DynRole<H, H::Timer, W>
 where
     H: Host + Send,
     H::Message: Any + Clone + Send + Sync,
@@ -156,7 +156,7 @@ where
     }
 }
 
-impl<B, W> Broker for Plugged<B, B::Timer, W>
+impl<B, W> Broker for DynRole<B, B::Timer, W>
 where
     B: Broker,
     B::Message: Any + Clone + Send + Sync,

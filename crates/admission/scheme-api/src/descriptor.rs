@@ -449,7 +449,7 @@ pub enum Value {
     /// Values that belong together, in reports.
     Record(Vec<(&'static str, Value)>),
     /// What was set of a scheme within the scheme.
-    Scheme(Given),
+    Scheme(ParamValues),
 }
 
 impl fmt::Display for Value {
@@ -486,4 +486,4 @@ impl fmt::Display for Value {
 }
 
 /// What was said of the parameters of a scheme, by their positions in [`Descriptor::parameters`].
-pub type Given = Vec<(usize, Value)>;
+pub type ParamValues = Vec<(usize, Value)>;

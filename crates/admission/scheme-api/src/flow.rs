@@ -114,7 +114,7 @@ pub trait Flow {
     fn on_route(&mut self, _now: Time, _route: RouteFacts) {}
 
     /// Whether [`Self::on_route`] does anything: finding out about a route costs more than opening a flow.
-    fn hears_routes(&self) -> bool {
+    fn receives_routes(&self) -> bool {
         true
     }
 

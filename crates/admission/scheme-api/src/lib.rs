@@ -83,11 +83,11 @@ mod switch;
 mod telemetry;
 mod tunnel;
 
-pub use absent::Absent;
+pub use absent::NoRole;
 pub use admission::{Admission, Decision, DisjointRoute, Handover, Move, Request};
 pub use broker::{Broker, BrokerAction, BrokerInput, Leadership, Member};
-pub use custom::{CustomBroker, CustomHost, CustomMessage, CustomPath, CustomTunnel, Plugged};
-pub use descriptor::{Descriptor, Given, Kind, Parameter, Role, Value, Word};
+pub use custom::{CustomBroker, CustomHost, CustomMessage, CustomPath, CustomTunnel, DynRole};
+pub use descriptor::{Descriptor, Kind, ParamValues, Parameter, Role, Value, Word};
 pub use flow::{Ack, Flow, FlowStart, Limit, Loss, Phase, RouteFacts};
 pub use host::{
     Arrivals, Bucket, Demand, Excess, Host, HostAction, HostInput, Limiter, Origin, PairSpec, PathUse, PathsChange,
@@ -97,9 +97,9 @@ pub use ids::{BrokerId, ClassId, Incoming, LocalFlow, Outgoing, PathIndex};
 pub use params::{Described, Parameters, Setting, nested};
 pub use path::{Departure, Path, PathProbe, PathReport};
 pub use refusal::{Allocated, Binding, Reason, Refusal};
-pub use share::{Among, Certainty, ShareDecision, ShareRequest};
+pub use share::{Certainty, ShareDecision, ShareMembers, ShareRequest};
 pub use switch::{Mark, QueueState, Switch};
 pub use telemetry::{
     ClassHop, HopWindow, IntHop, MaxGrant, MaxRequest, Probe, ProbeAnswer, ProbeAt, ProbeKind, ProbeOutcome,
 };
-pub use tunnel::{CongestionSignal, Entry, Slot, Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Turn};
+pub use tunnel::{CongestionSignal, Entry, NextQueue, Slot, Tunnel, TunnelAck, TunnelPacket, TunnelQueue};

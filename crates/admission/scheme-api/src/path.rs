@@ -59,7 +59,7 @@ pub trait Path {
     }
 
     /// Whether [`Self::on_report`] and [`Self::on_telemetry`] do anything: they are called for every acknowledgement.
-    fn hears_reports(&self) -> bool {
+    fn receives_reports(&self) -> bool {
         true
     }
 

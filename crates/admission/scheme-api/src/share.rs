@@ -12,7 +12,7 @@ use wayleave_units::{Rate, Time};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShareRequest {
     /// Between whom.
-    pub among: Among,
+    pub among: ShareMembers,
     /// On the wire: of a pair, of every member of a hose, or the weight of an objective on every link.
     pub min: Rate,
     /// The minimum is there so soon after there is something to send.
@@ -21,7 +21,7 @@ pub struct ShareRequest {
 
 /// Between whom a share is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Among {
+pub enum ShareMembers {
     /// From one host to another, with a minimum.
     Pair(NodeId, NodeId),
     /// Among hosts, with a minimum for each.
@@ -34,8 +34,8 @@ impl ShareRequest {
     /// The class whose links it shares.
     pub const fn class(&self) -> Class {
         match self.among {
-            Among::Pair(..) | Among::Hose(_) => Class::Guaranteed,
-            Among::Objective(_) => Class::Objective,
+            ShareMembers::Pair(..) | ShareMembers::Hose(_) => Class::Guaranteed,
+            ShareMembers::Objective(_) => Class::Objective,
         }
     }
 }

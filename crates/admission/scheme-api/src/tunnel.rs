@@ -77,7 +77,7 @@ pub enum Entry {
 
 /// Whose turn it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum NextQueue {
     /// The packet that came first.
     InOrder,
     /// The first packet of this flow, which has one here.
@@ -114,8 +114,8 @@ pub trait Tunnel {
     fn on_queued(&mut self, _now: Time, _packet: TunnelPacket) {}
 
     /// The limiter could send, and the tunnel holds at least one packet.
-    fn next(&mut self, _now: Time) -> Turn {
-        Turn::InOrder
+    fn next(&mut self, _now: Time) -> NextQueue {
+        NextQueue::InOrder
     }
 
     /// A packet leaves for the limiter.

@@ -8,7 +8,7 @@ use wayleave_topology::{FlowId, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::explanation::Section;
-pub use crate::held::{Held, Term};
+pub use crate::held::{AdmittedFlow, Term};
 use crate::placement::Placement;
 
 /// A switch whose ports share one service, as a scheme takes it to be.
@@ -25,7 +25,7 @@ pub struct SharedService {
 }
 
 /// What every admission scheme can say about what it has admitted.
-pub trait Standing: Admission {
+pub trait AdmittedSet: Admission {
     /// The ledger of queues with its searches, for schemes that have one.
     fn queues(&self) -> Option<&Placement>;
 
@@ -33,7 +33,7 @@ pub trait Standing: Admission {
     fn queues_mut(&mut self) -> Option<&mut Placement>;
 
     /// An admitted flow.
-    fn held(&self, flow: FlowId) -> Option<Held<'_>>;
+    fn held(&self, flow: FlowId) -> Option<AdmittedFlow<'_>>;
 
     /// All admitted flows, by their indices.
     fn flows(&self) -> Vec<FlowId>;
@@ -57,7 +57,7 @@ pub trait Standing: Admission {
     }
 
     /// For schemes without queues: what there was to give away, and what is left of it, under a name for reports.
-    fn given_away(&self) -> Option<(&'static str, Value)> {
+    fn granted_shares(&self) -> Option<(&'static str, Value)> {
         None
     }
 
@@ -89,7 +89,7 @@ pub trait Standing: Admission {
 /// For schemes whose promises are those of their ledger.
 macro_rules! stands_on_its_placement {
     ($scheme:ty $(, $more:item)?) => {
-        impl $crate::admitted::Standing for $scheme {
+        impl $crate::admitted::AdmittedSet for $scheme {
             fn queues(&self) -> Option<&$crate::placement::Placement> {
                 Some(self.placement())
             }
@@ -98,7 +98,7 @@ macro_rules! stands_on_its_placement {
                 Some(self.placement_mut())
             }
 
-            fn held(&self, flow: wayleave_topology::FlowId) -> Option<$crate::admitted::Held<'_>> {
+            fn held(&self, flow: wayleave_topology::FlowId) -> Option<$crate::admitted::AdmittedFlow<'_>> {
                 self.placement().held(flow)
             }
 

@@ -47,7 +47,7 @@ impl BrokerLocation {
 
 /// One broker that a scheme needs in a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BrokerSeat {
+pub struct BrokerSpec {
     /// What it divides; it hears what the links there carry. `None`: it hears nothing of links.
     pub point: Option<ContentionPoint>,
     /// Where it runs.
@@ -56,7 +56,7 @@ pub struct BrokerSeat {
     pub leadership: Leadership,
 }
 
-impl BrokerSeat {
+impl BrokerSpec {
     /// The broker of a host, a follower, which divides a contention point.
     pub const fn at_host(host: NodeId, point: ContentionPoint) -> Self {
         Self { point: Some(point), at: BrokerLocation::Host(host), leadership: Leadership::Follower }
@@ -75,16 +75,16 @@ impl BrokerSeat {
 
 /// All brokers of a scheme, with their numbers.
 #[derive(Clone, Copy, Debug)]
-pub struct BrokerSeats<'a> {
+pub struct BrokerSpecs<'a> {
     /// The number of the first one.
     pub first: BrokerId,
     /// All, in the order of their numbers.
-    pub seats: &'a [BrokerSeat],
+    pub seats: &'a [BrokerSpec],
 }
 
-impl BrokerSeats<'_> {
+impl BrokerSpecs<'_> {
     /// The number of the first broker that is meant.
-    pub fn find(&self, is_meant: impl Fn(&BrokerSeat) -> bool) -> Option<BrokerId> {
+    pub fn find(&self, is_meant: impl Fn(&BrokerSpec) -> bool) -> Option<BrokerId> {
         self.seats.iter().position(is_meant).map(|place| BrokerId(self.first.0 + place as u32))
     }
 
@@ -126,9 +126,9 @@ pub struct BrokerSetup<'a> {
     /// The network in which it works.
     pub around: BrokerNetwork<'a>,
     /// All brokers of the scheme.
-    pub all: BrokerSeats<'a>,
+    pub all: BrokerSpecs<'a>,
     /// Which of them it is.
-    pub seat: BrokerSeat,
+    pub seat: BrokerSpec,
     /// Which policies everybody has.
     pub epoch: u32,
     /// Numbers of messages begin here: above all that a broker in this seat can have used before.
@@ -156,7 +156,7 @@ impl std::error::Error for BrokerError {}
 
 /// What a broker did not heed, and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ignored {
+pub struct IgnoredParam {
     /// Messages of other policies.
     pub epoch: u64,
     /// Messages that are older than what is known.
@@ -186,22 +186,22 @@ impl Default for BrokerTimes {
 
 /// Why bytes are no message of a scheme.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NoMessage(pub String);
+pub struct BrokerDecodeError(pub String);
 
-impl NoMessage {
+impl BrokerDecodeError {
     /// Because of this.
     pub fn because(error: impl fmt::Display) -> Self {
         Self(error.to_string())
     }
 }
 
-impl fmt::Display for NoMessage {
+impl fmt::Display for BrokerDecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for NoMessage {}
+impl std::error::Error for BrokerDecodeError {}
 
 /// How the messages of a scheme's brokers leave their program.
 pub trait BrokerCodec: Broker {
@@ -212,13 +212,13 @@ pub trait BrokerCodec: Broker {
     ///
     /// # Errors
     /// Whatever [`BrokerCodec::encode`] would not have written.
-    fn decode(bytes: &[u8]) -> Result<Self::Message, NoMessage>;
+    fn decode(bytes: &[u8]) -> Result<Self::Message, BrokerDecodeError>;
 
     /// How long the message is that begins like this, in a stream; `None`: more of its bytes are needed to tell.
     ///
     /// # Errors
     /// If no message begins like this, or only one that is longer than any: the stream cannot be read any further.
-    fn length(begin: &[u8]) -> Result<Option<usize>, NoMessage>;
+    fn length(begin: &[u8]) -> Result<Option<usize>, BrokerDecodeError>;
 
     /// The machine whose broker wrote a message to another broker, as the message says; `None`: it does not say.
     fn sender(message: &Self::Message) -> Option<NodeId>;
@@ -251,8 +251,8 @@ pub trait SchemeBroker: BrokerCodec + fmt::Debug {
     }
 
     /// What it did not heed.
-    fn ignored(&self) -> Ignored {
-        Ignored::default()
+    fn ignored(&self) -> IgnoredParam {
+        IgnoredParam::default()
     }
 }
 
@@ -282,12 +282,12 @@ impl<M> BrokerCodec for NoBroker<M> {
         None
     }
 
-    fn decode(_: &[u8]) -> Result<M, NoMessage> {
-        Err(NoMessage("the scheme has no brokers".to_owned()))
+    fn decode(_: &[u8]) -> Result<M, BrokerDecodeError> {
+        Err(BrokerDecodeError("the scheme has no brokers".to_owned()))
     }
 
-    fn length(_: &[u8]) -> Result<Option<usize>, NoMessage> {
-        Err(NoMessage("the scheme has no brokers".to_owned()))
+    fn length(_: &[u8]) -> Result<Option<usize>, BrokerDecodeError> {
+        Err(BrokerDecodeError("the scheme has no brokers".to_owned()))
     }
 
     fn sender(_: &M) -> Option<NodeId> {

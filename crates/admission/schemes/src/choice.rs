@@ -60,7 +60,7 @@ macro_rules! choice {
 
             /// The one of this name, with what was said of its parameters; `None` if there is no such one, or a value is
             /// not of its parameter's kind.
-            pub fn of(name: &str, given: &Given) -> Option<Self> {
+            pub fn of(name: &str, given: &ParamValues) -> Option<Self> {
                 $(
                     $(#[$meta])*
                     if name == <crate::$role::$module::$scheme as Described>::DESCRIPTOR.name {

@@ -5,7 +5,7 @@ use wayleave_scheme_api::{Admission, Decision, Handover, Refusal, Request};
 use wayleave_topology::{FlowId, Route};
 use wayleave_units::Time;
 
-use crate::admitted::Held;
+use crate::admitted::AdmittedFlow;
 
 /// What is kept of an admitted flow; `more` is the scheme's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,12 +20,12 @@ pub(crate) struct Entry<T> {
 
 /// The admitted flows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Book<T> {
+pub(crate) struct FlowTable<T> {
     entries: Vec<Option<Entry<T>>>,
     vacant: Vec<FlowId>,
 }
 
-impl<T> Book<T> {
+impl<T> FlowTable<T> {
     pub(crate) fn new() -> Self {
         Self { entries: Vec::new(), vacant: Vec::new() }
     }
@@ -43,7 +43,7 @@ impl<T> Book<T> {
         self.entries.get(flow.index())?.as_ref()
     }
 
-    pub(crate) fn strike(&mut self, flow: FlowId) -> Option<Entry<T>> {
+    pub(crate) fn remove(&mut self, flow: FlowId) -> Option<Entry<T>> {
         let entry = self.entries.get_mut(flow.index())?.take()?;
         self.vacant.push(flow);
         Some(entry)
@@ -55,10 +55,10 @@ impl<T> Book<T> {
         self.entries[flow.index()] = Some(entry);
     }
 
-    pub(crate) fn held(&self, flow: FlowId) -> Option<Held<'_>> {
+    pub(crate) fn held(&self, flow: FlowId) -> Option<AdmittedFlow<'_>> {
         let entry = self.get(flow)?;
         let &Entry { ref route, demand, deadline, bound, released, .. } = entry;
-        Some(Held { route, demand, deadline, bound, released })
+        Some(AdmittedFlow { route, demand, deadline, bound, released })
     }
 
     pub(crate) fn flows(&self) -> Vec<FlowId> {
@@ -67,13 +67,13 @@ impl<T> Book<T> {
 }
 
 /// A scheme that keeps a book.
-pub(crate) trait Bookkeeper: Admission {
+pub(crate) trait HasFlowTable: Admission {
     type More;
 
     fn entry(&self, flow: FlowId) -> Option<&Entry<Self::More>>;
 
     /// Frees what a flow holds.
-    fn strike(&mut self, flow: FlowId) -> Option<Entry<Self::More>>;
+    fn remove_flow(&mut self, flow: FlowId) -> Option<Entry<Self::More>>;
 
     /// Gives a flow that was just struck back what it held.
     fn put_back(&mut self, flow: FlowId, entry: Entry<Self::More>);
@@ -82,16 +82,16 @@ pub(crate) trait Bookkeeper: Admission {
 /// Gives a flow other terms: beside its old ones if both fit, which is safe at any moment; else in their place, and
 /// then the new terms hold only after what was in flight has left. A refusal leaves it as it was.
 pub(crate) fn change(
-    scheme: &mut impl Bookkeeper,
+    scheme: &mut impl HasFlowTable,
     flow: FlowId,
     request: &Request,
 ) -> Option<Result<Decision, Refusal>> {
     scheme.entry(flow)?;
     if let Ok(decision) = scheme.admit(request) {
-        scheme.strike(flow);
+        scheme.remove_flow(flow);
         return Some(Ok(Decision { handover: Handover::Beside, ..decision }));
     }
-    let old = scheme.strike(flow)?;
+    let old = scheme.remove_flow(flow)?;
     Some(match scheme.admit(request) {
         Ok(decision) => Ok(Decision { handover: Handover::Instead, ..decision }),
         Err(refusal) => {

@@ -64,13 +64,13 @@ impl Queue {
 }
 
 /// What will happen at a host.
-enum Due<H: Host> {
+enum HostEvent<H: Host> {
     Timer(H::Timer),
     Message(Origin, H::Message),
 }
 
 /// Something that a host has done, to be kept.
-pub(crate) enum Done<M, T> {
+pub(crate) enum HostRecord<M, T> {
     Bucket(Limiter, Option<Bucket>),
     Send(Peer, M),
     Arm(Time, T),
@@ -92,7 +92,7 @@ pub(crate) struct Fluid<H: Host> {
     loss: f64,
     random: SplitMix,
     /// By time and order.
-    due: BTreeMap<(Time, u64), (usize, Due<H>)>,
+    due: BTreeMap<(Time, u64), (usize, HostEvent<H>)>,
     sequence: u64,
     pub(crate) root_changes: usize,
     pub(crate) pair_lifts: usize,
@@ -122,7 +122,7 @@ impl<H: Host> Fluid<H> {
             timers: 0,
         };
         for host in 0..fluid.hosts.len() {
-            fluid.tell(host, HostInput::Started);
+            fluid.handle_input(host, HostInput::Started);
         }
         fluid
     }
@@ -136,7 +136,7 @@ impl<H: Host> Fluid<H> {
     }
 
     pub(crate) fn set_class(&mut self, host: usize, class: u32, share: Share) {
-        self.tell(host, HostInput::ClassSet { class: ClassId(class), transmit: share, receive: share });
+        self.handle_input(host, HostInput::ClassSet { class: ClassId(class), transmit: share, receive: share });
     }
 
     /// A pair of one class, which wants as much as there is.
@@ -167,8 +167,11 @@ impl<H: Host> Fluid<H> {
             paths: 1,
             round_trip: Time::from_micros(40),
         };
-        self.tell(from, HostInput::Opened { pair: Outgoing(number as u32), spec: spec(class, peer_class, to) });
-        self.tell(to, HostInput::IncomingOpened { pair: Incoming(number as u32), spec: spec(peer_class, class, from) });
+        self.handle_input(from, HostInput::Opened { pair: Outgoing(number as u32), spec: spec(class, peer_class, to) });
+        self.handle_input(
+            to,
+            HostInput::IncomingOpened { pair: Incoming(number as u32), spec: spec(peer_class, class, from) },
+        );
         number
     }
 
@@ -187,7 +190,7 @@ impl<H: Host> Fluid<H> {
         self.now += self.step;
         self.fire();
         let rates = self.sending_rates();
-        self.tell_sent(&rates);
+        self.report_sent(&rates);
         let bytes_of = self.step.as_nanos() as f64 / 8e9;
         let mut bytes: Vec<f64> = rates.iter().map(|rate| rate * bytes_of).collect();
         let mut marked = vec![false; bytes.len()];
@@ -208,7 +211,7 @@ impl<H: Host> Fluid<H> {
                 }
             }
         }
-        self.tell_received();
+        self.report_received();
     }
 
     /// What each pair sends: its demand, its limiter, its class's, its line.
@@ -225,7 +228,7 @@ impl<H: Host> Fluid<H> {
         rates
     }
 
-    fn tell_sent(&mut self, rates: &[f64]) {
+    fn report_sent(&mut self, rates: &[f64]) {
         for (number, &rate) in rates.iter().enumerate() {
             let pair = &mut self.pairs[number];
             let (from, outgoing) = (pair.from, Outgoing(number as u32));
@@ -235,17 +238,17 @@ impl<H: Host> Fluid<H> {
             let waits = pair.demand > rate * 1.000_001;
             let changed = std::mem::replace(&mut pair.waits, waits) != waits;
             if bytes > Bytes::ZERO {
-                self.tell(from, HostInput::Sent { pair: outgoing, path: PathIndex(0), bytes });
+                self.handle_input(from, HostInput::Sent { pair: outgoing, path: PathIndex(0), bytes });
             }
             if changed {
                 let demand = if waits { Demand::Begins } else { Demand::Ends };
-                self.tell(from, HostInput::Demand { pair: outgoing, demand });
+                self.handle_input(from, HostInput::Demand { pair: outgoing, demand });
             }
         }
     }
 
     /// Packet by packet, in random order.
-    fn tell_received(&mut self) {
+    fn report_received(&mut self) {
         let mut ready: Vec<usize> = (0..self.pairs.len()).filter(|&number| self.pairs[number].owed >= PACKET).collect();
         while !ready.is_empty() {
             let at = self.random.below(ready.len() as u32) as usize;
@@ -260,7 +263,7 @@ impl<H: Host> Fluid<H> {
             }
             let amount = |bytes: f64| Bytes::new(bytes as u64);
             let arrivals = Arrivals { bytes: amount(PACKET), marked: amount(marked), lost: Bytes::ZERO };
-            self.tell(to, HostInput::Received { pair: Incoming(number as u32), arrivals });
+            self.handle_input(to, HostInput::Received { pair: Incoming(number as u32), arrivals });
         }
     }
 
@@ -268,16 +271,16 @@ impl<H: Host> Fluid<H> {
         while let Some(next) = self.due.first_entry().filter(|next| next.key().0 <= self.now) {
             let (host, due) = next.remove();
             match due {
-                Due::Timer(timer) => {
+                HostEvent::Timer(timer) => {
                     self.timers += 1;
-                    self.tell(host, HostInput::Timer(timer));
+                    self.handle_input(host, HostInput::Timer(timer));
                 }
-                Due::Message(from, message) => self.tell(host, HostInput::Message { from, message }),
+                HostEvent::Message(from, message) => self.handle_input(host, HostInput::Message { from, message }),
             }
         }
     }
 
-    pub(crate) fn tell(&mut self, host: usize, input: HostInput<'_, H::Message, H::Timer>) {
+    pub(crate) fn handle_input(&mut self, host: usize, input: HostInput<'_, H::Message, H::Timer>) {
         self.with(host, |state, now, act| state.on(now, input, &mut |action| act(done(action))));
     }
 
@@ -285,33 +288,35 @@ impl<H: Host> Fluid<H> {
     pub(crate) fn with(
         &mut self,
         host: usize,
-        run: impl FnOnce(&mut H, Time, &mut dyn FnMut(Done<H::Message, H::Timer>)),
+        run: impl FnOnce(&mut H, Time, &mut dyn FnMut(HostRecord<H::Message, H::Timer>)),
     ) {
         let mut actions = Vec::new();
         run(&mut self.hosts[host], self.now, &mut |action| actions.push(action));
         for action in actions {
             self.sequence += 1;
             match action {
-                Done::Bucket(Limiter::Class(class), bucket) => {
+                HostRecord::Bucket(Limiter::Class(class), bucket) => {
                     self.root_changes += 1;
                     match bucket {
                         Some(bucket) => drop(self.roots.insert((host, class), bucket)),
                         None => drop(self.roots.remove(&(host, class))),
                     }
                 }
-                Done::Bucket(Limiter::Pair(pair), bucket) => {
+                HostRecord::Bucket(Limiter::Pair(pair), bucket) => {
                     self.pair_lifts += usize::from(bucket.is_none());
                     self.pairs[pair.index()].bucket = bucket;
                 }
-                Done::Send(to, message) => {
+                HostRecord::Send(to, message) => {
                     if self.random.unit() >= self.loss {
                         let (reader, from) = self.reader(to);
                         let at = (self.now + self.delay, self.sequence);
-                        self.due.insert(at, (reader, Due::Message(from, message)));
+                        self.due.insert(at, (reader, HostEvent::Message(from, message)));
                     }
                 }
-                Done::Weight => {}
-                Done::Arm(at, timer) => drop(self.due.insert((at, self.sequence), (host, Due::Timer(timer)))),
+                HostRecord::Weight => {}
+                HostRecord::Arm(at, timer) => {
+                    drop(self.due.insert((at, self.sequence), (host, HostEvent::Timer(timer))))
+                }
             }
         }
     }
@@ -327,12 +332,12 @@ impl<H: Host> Fluid<H> {
 }
 
 /// What a fluid network can do.
-pub(crate) fn done<M, T>(action: HostAction<M, T>) -> Done<M, T> {
+pub(crate) fn done<M, T>(action: HostAction<M, T>) -> HostRecord<M, T> {
     match action {
-        HostAction::SetBucket { limiter, bucket } => Done::Bucket(limiter, bucket),
-        HostAction::Send { to, message } => Done::Send(to, message),
-        HostAction::Arm { at, timer } => Done::Arm(at, timer),
-        HostAction::SetWeight { .. } => Done::Weight,
+        HostAction::SetBucket { limiter, bucket } => HostRecord::Bucket(limiter, bucket),
+        HostAction::Send { to, message } => HostRecord::Send(to, message),
+        HostAction::Arm { at, timer } => HostRecord::Arm(at, timer),
+        HostAction::SetWeight { .. } => HostRecord::Weight,
         _ => panic!("nobody does this here"),
     }
 }

@@ -6,7 +6,7 @@ use wayleave_units::Time;
 
 /// An admitted flow: what it holds, and what it was promised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Held<'a> {
+pub struct AdmittedFlow<'a> {
     /// Where it goes.
     pub route: &'a Route,
     /// What its shaper lets through.

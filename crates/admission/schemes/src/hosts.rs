@@ -12,7 +12,7 @@ use wayleave_scheme_api::{CustomTunnel, Described, Host, PairSpec};
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 
-use crate::brokers::{BrokerError, BrokerNetwork, BrokerSeat, BrokerSeats, BrokerSetup, BrokerTimes, SchemeBroker};
+use crate::brokers::{BrokerError, BrokerNetwork, BrokerSetup, BrokerSpec, BrokerSpecs, BrokerTimes, SchemeBroker};
 use crate::host::eyeq::Line;
 use crate::services::Services;
 use crate::switches::Ecn;
@@ -37,7 +37,7 @@ pub struct HostSetup<'a> {
     /// The host.
     pub node: NodeId,
     /// The scheme's brokers.
-    pub brokers: BrokerSeats<'a>,
+    pub brokers: BrokerSpecs<'a>,
     /// The hosts of its rack, itself included.
     pub rack: &'a [NodeId],
     /// Which policies everybody has.
@@ -96,7 +96,7 @@ pub trait HostScheme: Described + Host + Sized {
     fn build(setup: &mut HostSetup<'_>, params: &Self::Params) -> Result<Self, HostBuildError>;
 
     /// The brokers that a network needs, in the order of their numbers.
-    fn brokers(_around: &BrokerNetwork<'_>, _params: &Self::Params) -> Vec<BrokerSeat> {
+    fn brokers(_around: &BrokerNetwork<'_>, _params: &Self::Params) -> Vec<BrokerSpec> {
         Vec::new()
     }
 

@@ -50,9 +50,9 @@ pub mod usage_report;
 
 each_scheme!(modules);
 
-use wayleave_contracts::{Between, Contract, LatencyContract};
+use wayleave_contracts::{Contract, Endpoints, LatencyContract};
 use wayleave_ledger::Model;
-use wayleave_scheme_api::{Among, Request, ShareRequest};
+use wayleave_scheme_api::{Request, ShareMembers, ShareRequest};
 
 /// What a scheme is asked for a contract: its token bucket as the model counts it.
 pub fn request(contract: &LatencyContract, model: &Model) -> Request {
@@ -75,14 +75,16 @@ pub fn share_request(contract: &Contract) -> Option<ShareRequest> {
     match contract {
         Contract::Bandwidth(contract) => {
             let among = match &contract.between {
-                Between::Pair(from, to) => Among::Pair(*from, *to),
-                Between::Hose(members) => Among::Hose(members.clone()),
+                Endpoints::Pair(from, to) => ShareMembers::Pair(*from, *to),
+                Endpoints::Hose(members) => ShareMembers::Hose(members.clone()),
             };
             Some(ShareRequest { among, min: contract.min, within: contract.within })
         }
-        Contract::Objective(contract) => {
-            Some(ShareRequest { among: Among::Objective(contract.members.clone()), min: contract.min, within: None })
-        }
+        Contract::Objective(contract) => Some(ShareRequest {
+            among: ShareMembers::Objective(contract.members.clone()),
+            min: contract.min,
+            within: None,
+        }),
         Contract::Latency(_) | Contract::BestEffort(_) => None,
     }
 }

@@ -10,9 +10,10 @@ use wayleave_topology::{Class, FlowId, Hop, LinkId, MAX_BUDGET, Network, NodeId,
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use crate::costs::{Cost, DelayCost, Scarcity};
-use crate::held::{Held, Term};
+use crate::held::{AdmittedFlow, Term};
 use crate::routing::{
-    Denied, Detours, Found, Graph, Labels, LeastCost, LeastDelay, Query, Quiet, Quietest, Rules, Weigh, larac,
+    CostWeights, Denied, FoundRoute, Graph, LabelLimit, LeastCost, LeastDelay, LeastLoaded, LeastLoadedResult, Query,
+    Rules, SearchScope, larac,
 };
 
 /// A parameter that is the delay budget of queues.
@@ -20,7 +21,7 @@ pub const BUDGET: Kind = Kind::Time { least: Time::from_nanos(1), most: MAX_BUDG
 
 /// What a flow was promised beside its reservation.
 #[derive(Clone, Copy, Debug)]
-struct Terms {
+struct PromiseTerms {
     deadline: Time,
     mobility: Mobility,
     /// The first copy of its contract; itself, if there is one route.
@@ -37,7 +38,7 @@ enum Mobility {
 
 /// A flow that was moved: with the old reservation [`Placement::undo`] takes it back.
 #[derive(Clone, Debug)]
-pub struct Moved {
+pub struct MovedFlow {
     /// Which.
     pub flow: FlowId,
     /// What it left.
@@ -46,8 +47,8 @@ pub struct Moved {
     pub to: Route,
 }
 
-impl From<Moved> for Move {
-    fn from(Moved { flow, old, to }: Moved) -> Self {
+impl From<MovedFlow> for Move {
+    fn from(MovedFlow { flow, old, to }: MovedFlow) -> Self {
         Self { flow, to, placed: old.placed, from: old.route }
     }
 }
@@ -61,30 +62,30 @@ pub struct Placement {
     /// LARAC's own least-delay runs, so that they leave what [`Placement::would_help`] looks at.
     inner: LeastDelay,
     /// Made when it is first used.
-    quiet: Option<Quiet>,
+    quiet: Option<LeastLoaded>,
     /// Per flow; meaningless for vacant indices.
-    terms: Vec<Terms>,
+    terms: Vec<PromiseTerms>,
     /// By the first copy of a protected contract, the others.
     copies: BTreeMap<FlowId, Vec<FlowId>>,
 }
 
 /// All that is reserved, with its terms, apart from what searches remember.
 #[derive(Clone)]
-pub struct Placed {
+pub struct PlacedFlow {
     ledger: Ledger,
-    terms: Vec<Terms>,
+    terms: Vec<PromiseTerms>,
     copies: BTreeMap<FlowId, Vec<FlowId>>,
 }
 
 impl Placement {
     /// A copy of all that is reserved.
-    pub fn placed(&self) -> Placed {
-        Placed { ledger: self.ledger.clone(), terms: self.terms.clone(), copies: self.copies.clone() }
+    pub fn placed(&self) -> PlacedFlow {
+        PlacedFlow { ledger: self.ledger.clone(), terms: self.terms.clone(), copies: self.copies.clone() }
     }
 
     /// Has this reserved, and nothing else. It is a copy from another placement in the same network, with the same model and budgets.
-    pub fn take_over(&mut self, placed: Placed) {
-        Placed { ledger: self.ledger, terms: self.terms, copies: self.copies } = placed;
+    pub fn take_over(&mut self, placed: PlacedFlow) {
+        PlacedFlow { ledger: self.ledger, terms: self.terms, copies: self.copies } = placed;
         // What it knows of prices is of another load.
         self.quiet = None;
     }
@@ -141,16 +142,16 @@ impl Placement {
         self.routes_of(flow).into_iter().filter_map(bound).max()
     }
 
-    fn terms_of(&self, flow: FlowId) -> Option<Terms> {
+    fn terms_of(&self, flow: FlowId) -> Option<PromiseTerms> {
         self.ledger.flow(flow).and_then(|_| self.terms.get(flow.index()).copied())
     }
 
     /// An admitted flow, and what it was promised.
-    pub fn held(&self, flow: FlowId) -> Option<Held<'_>> {
+    pub fn held(&self, flow: FlowId) -> Option<AdmittedFlow<'_>> {
         let reservation = self.ledger.flow(flow)?;
         let bound = self.bound(&reservation.route);
         let (route, demand) = (&reservation.route, reservation.demand);
-        Some(Held { route, demand, deadline: self.deadline(flow)?, bound, released: bound })
+        Some(AdmittedFlow { route, demand, deadline: self.deadline(flow)?, bound, released: bound })
     }
 
     /// What adds up to the bound of a route: the source's tagger, then, for every link, its queue, its propagation, and
@@ -192,23 +193,23 @@ impl Placement {
     }
 
     /// The least-delay route with room, in time.
-    pub fn least_delay(&mut self, query: &Query) -> Option<Found> {
+    pub fn least_delay(&mut self, query: &Query) -> Option<FoundRoute> {
         let found = self.by_delay.search(&mut self.graph, &self.ledger, query);
         if found.is_some() || !self.graph.is_irregular() {
             return found;
         }
         // One label a link is exact only where less delay means less waiting.
-        self.exact_least_delay(query, Detours::Allowed)
+        self.exact_least_delay(query, SearchScope::Allowed)
     }
 
     /// The route of least cost in scarce resources along one of the quietest ways; if those have no room, that of least
     /// delay.
-    pub fn quiet_route(&mut self, query: &Query, scarcity: Scarcity) -> Option<Found> {
-        let quiet = self.quiet.get_or_insert_with(|| Quiet::new(&self.ledger, scarcity));
+    pub fn least_loaded_route(&mut self, query: &Query, scarcity: Scarcity) -> Option<FoundRoute> {
+        let quiet = self.quiet.get_or_insert_with(|| LeastLoaded::new(&self.ledger, scarcity));
         match quiet.search(&mut self.graph, &self.ledger, query) {
-            Quietest::Found(found) => Some(found),
-            Quietest::NoRoom => self.least_delay(query),
-            Quietest::Stuck => {
+            LeastLoadedResult::Found(found) => Some(found),
+            LeastLoadedResult::NoRoom => self.least_delay(query),
+            LeastLoadedResult::Stuck => {
                 quiet.spare(&mut self.by_delay);
                 None
             }
@@ -217,30 +218,35 @@ impl Placement {
 
     /// The least-delay route with room, in time, among those that would take least time in an empty network: a faster
     /// way with more switches does not hide it.
-    pub fn least_delay_without_detours(&mut self, query: &Query) -> Option<Found> {
-        self.exact_least_delay(query, Detours::None)
+    pub fn least_delay_without_detours(&mut self, query: &Query) -> Option<FoundRoute> {
+        self.exact_least_delay(query, SearchScope::None)
     }
 
-    fn exact_least_delay(&mut self, query: &Query, detours: Detours) -> Option<Found> {
-        let weigh = Weigh { cost: &DelayCost, cost_factor: 0, delay_factor: 1, cost_bounds: &[] };
-        let (deadline, labels) = (Some(query.deadline), Labels::Undominated);
+    fn exact_least_delay(&mut self, query: &Query, detours: SearchScope) -> Option<FoundRoute> {
+        let weigh = CostWeights { cost: &DelayCost, cost_factor: 0, delay_factor: 1, cost_bounds: &[] };
+        let (deadline, labels) = (Some(query.deadline), LabelLimit::Undominated);
         let rules = Rules { deadline, denied: Denied::Avoid, labels, detours };
         self.by_cost.search(&mut self.graph, &self.ledger, query, &weigh, rules).map(|priced| priced.found)
     }
 
     /// The route of least cost among those in time, by exact label setting.
-    pub fn least_cost(&mut self, query: &Query, cost: &dyn Cost, cost_bounds: &[u64]) -> Option<Found> {
-        self.cheapest(query, cost, cost_bounds, (Denied::Avoid, Labels::Undominated))
+    pub fn least_cost(&mut self, query: &Query, cost: &dyn Cost, cost_bounds: &[u64]) -> Option<FoundRoute> {
+        self.cheapest(query, cost, cost_bounds, (Denied::Avoid, LabelLimit::Undominated))
     }
 
     /// A route of little cost in time, as far as one label a node can tell.
-    pub fn cheap_route(&mut self, query: &Query, cost: &dyn Cost, cost_bounds: &[u64]) -> Option<Found> {
-        self.cheapest(query, cost, cost_bounds, (Denied::Avoid, Labels::OnePerNode))
+    pub fn cheap_route(&mut self, query: &Query, cost: &dyn Cost, cost_bounds: &[u64]) -> Option<FoundRoute> {
+        self.cheapest(query, cost, cost_bounds, (Denied::Avoid, LabelLimit::OnePerNode))
     }
 
     /// The route of least cost among those in time, whatever is reserved on it: whether there is room says [`Self::check`].
-    pub fn least_cost_without_load(&mut self, query: &Query, cost: &dyn Cost, cost_bounds: &[u64]) -> Option<Found> {
-        self.cheapest(query, cost, cost_bounds, (Denied::Ignore, Labels::Undominated))
+    pub fn least_cost_without_load(
+        &mut self,
+        query: &Query,
+        cost: &dyn Cost,
+        cost_bounds: &[u64],
+    ) -> Option<FoundRoute> {
+        self.cheapest(query, cost, cost_bounds, (Denied::Ignore, LabelLimit::Undominated))
     }
 
     fn cheapest(
@@ -248,11 +254,11 @@ impl Placement {
         query: &Query,
         cost: &dyn Cost,
         cost_bounds: &[u64],
-        (denied, labels): (Denied, Labels),
-    ) -> Option<Found> {
-        let weigh = Weigh { cost, cost_factor: 1, delay_factor: 0, cost_bounds };
+        (denied, labels): (Denied, LabelLimit),
+    ) -> Option<FoundRoute> {
+        let weigh = CostWeights { cost, cost_factor: 1, delay_factor: 0, cost_bounds };
         let (graph, ledger) = (&mut self.graph, &self.ledger);
-        let rules = Rules { deadline: Some(query.deadline), denied, labels, detours: Detours::Allowed };
+        let rules = Rules { deadline: Some(query.deadline), denied, labels, detours: SearchScope::Allowed };
         self.by_cost.search(graph, ledger, query, &weigh, rules).map(|priced| priced.found)
     }
 
@@ -263,7 +269,7 @@ impl Placement {
     }
 
     /// The route that LARAC finds for a cost.
-    pub fn larac(&mut self, query: &Query, cost: &dyn Cost, cost_bounds: &[u64]) -> Option<Found> {
+    pub fn larac(&mut self, query: &Query, cost: &dyn Cost, cost_bounds: &[u64]) -> Option<FoundRoute> {
         let searches = (&mut self.by_cost, &mut self.inner);
         larac::search(&mut self.graph, &self.ledger, query, cost, cost_bounds, searches).map(|priced| priced.found)
     }
@@ -283,7 +289,7 @@ impl Placement {
     ///
     /// # Errors
     /// What it would break, or that it takes too long.
-    pub fn check(&self, query: &Query, route: &Route) -> Result<Found, Refusal> {
+    pub fn check(&self, query: &Query, route: &Route) -> Result<FoundRoute, Refusal> {
         for hop in &route.hops {
             let queues = self.ledger.budgets(hop.link).len() as u8;
             if hop.queue >= queues {
@@ -304,7 +310,7 @@ impl Placement {
         if delay > query.deadline {
             return Err(Refusal::TooSlow { route: route.clone(), bound: delay, deadline: query.deadline });
         }
-        Ok(Found { route: route.clone(), delay })
+        Ok(FoundRoute { route: route.clone(), delay })
     }
 
     /// The promises that a flow would break along a route, from the source on.
@@ -331,14 +337,14 @@ impl Placement {
         if fastest > query.deadline {
             return Refusal::Deadline { fastest, deadline: query.deadline };
         }
-        let weigh = Weigh { cost: &DelayCost, cost_factor: 0, delay_factor: 1, cost_bounds: &[] };
+        let weigh = CostWeights { cost: &DelayCost, cost_factor: 0, delay_factor: 1, cost_bounds: &[] };
         // Without detours it is found soon; a deadline that only a detour meets needs the others.
         let mut search = |detours| {
-            let (deadline, labels) = (Some(query.deadline), Labels::Undominated);
+            let (deadline, labels) = (Some(query.deadline), LabelLimit::Undominated);
             let rules = Rules { deadline, denied: Denied::Count, labels, detours };
             self.by_cost.search(&mut self.graph, &self.ledger, query, &weigh, rules)
         };
-        let least_broken = search(Detours::None).or_else(|| search(Detours::Allowed));
+        let least_broken = search(SearchScope::None).or_else(|| search(SearchScope::Allowed));
         let Some(route) = least_broken.map(|priced| priced.found.route) else {
             let links = || network.links().map(|(link, _)| link);
             let too_large = query.max_frame.filter(|_| links().any(|link| !query.carries(&self.ledger, link)));
@@ -359,13 +365,13 @@ impl Placement {
     }
 
     /// Reserves a route that was found or checked.
-    pub fn reserve(&mut self, request: &Request, found: Found) -> Decision {
+    pub fn reserve(&mut self, request: &Request, found: FoundRoute) -> Decision {
         let mobility = if request.route.is_some() { Mobility::Fixed } else { Mobility::Free };
         let flow = self.occupy(request, found.route.clone(), mobility);
         if let Some(quiet) = &mut self.quiet {
             quiet.refresh(&self.ledger, &found.route);
         }
-        let Found { route, delay: bound } = found;
+        let FoundRoute { route, delay: bound } = found;
         Decision { flow, route, copies: Vec::new(), bound, moved: Vec::new(), handover: Handover::New }
     }
 
@@ -382,7 +388,7 @@ impl Placement {
     fn occupy(&mut self, request: &Request, route: Route, mobility: Mobility) -> FlowId {
         let demand = Demand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
         let first = self.ledger.reserve(demand, route);
-        self.remember(first, Terms { deadline: request.deadline, mobility, first });
+        self.remember(first, PromiseTerms { deadline: request.deadline, mobility, first });
         first
     }
 
@@ -393,7 +399,7 @@ impl Placement {
         let mut flows = Vec::with_capacity(routes.len());
         for reservation in routes {
             let flow = self.ledger.reserve_again(reservation);
-            self.remember(flow, Terms { deadline, mobility, first: flow });
+            self.remember(flow, PromiseTerms { deadline, mobility, first: flow });
             flows.push(flow);
         }
         if flows.len() > 1 {
@@ -422,7 +428,7 @@ impl Placement {
                 let amount = grown.map(Amount::from);
                 let denial = |amount| self.ledger.denial(hop.link, hop.queue, Input::LOCAL, demand.rate, amount);
                 let (Some(burst), Some(None)) = (grown, amount.map(denial)) else {
-                    self.let_go(held);
+                    self.release_holds(held);
                     return None;
                 };
                 held.push(self.ledger.reserve(Demand { burst, ..demand }, Route { hops: vec![hop] }));
@@ -433,7 +439,7 @@ impl Placement {
     }
 
     /// Takes back what [`Placement::hold`] has reserved.
-    pub fn let_go(&mut self, held: Vec<FlowId>) {
+    pub fn release_holds(&mut self, held: Vec<FlowId>) {
         for flow in held.into_iter().rev() {
             self.ledger.release(flow);
         }
@@ -482,7 +488,7 @@ impl Placement {
         }
     }
 
-    fn remember(&mut self, flow: FlowId, terms: Terms) {
+    fn remember(&mut self, flow: FlowId, terms: PromiseTerms) {
         if self.terms.len() <= flow.index() {
             self.terms.resize(flow.index() + 1, terms);
         }
@@ -490,15 +496,15 @@ impl Placement {
     }
 
     /// Reserves `route` for an admitted flow, then frees its old one, as Fig. 6 does (lines 9 and 10).
-    pub fn move_to(&mut self, flow: FlowId, route: Route) -> Option<Moved> {
+    pub fn move_to(&mut self, flow: FlowId, route: Route) -> Option<MovedFlow> {
         let old = self.ledger.also_reserve(flow, route.clone())?;
         self.ledger.leave(flow, &old);
-        Some(Moved { flow, old, to: route })
+        Some(MovedFlow { flow, old, to: route })
     }
 
     /// Takes moves back, last first.
-    pub(crate) fn undo_moves(&mut self, moved: Vec<Moved>) {
-        for Moved { flow, old, .. } in moved.into_iter().rev() {
+    pub(crate) fn undo_moves(&mut self, moved: Vec<MovedFlow>) {
+        for MovedFlow { flow, old, .. } in moved.into_iter().rev() {
             self.undo(flow, old);
         }
     }
@@ -539,7 +545,7 @@ impl Placement {
         self.terms_of(flow)?;
         let routes = self.routes_of(flow);
         let keep = |flow: FlowId| Some((flow, self.ledger.flow(flow)?.clone(), self.terms_of(flow)?));
-        let old: Vec<(FlowId, Reservation, Terms)> = routes.iter().copied().filter_map(keep).collect();
+        let old: Vec<(FlowId, Reservation, PromiseTerms)> = routes.iter().copied().filter_map(keep).collect();
         self.pin(flow, true);
         if let Ok(decision) = admit(self) {
             self.release(flow);

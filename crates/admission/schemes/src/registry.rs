@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use wayleave_ledger::Model;
 use wayleave_scheme_api::{
-    Admission, Certainty, Decision, Described, Descriptor, Given, Parameter, Parameters, Refusal, Request,
+    Admission, Certainty, Decision, Described, Descriptor, ParamValues, Parameter, Parameters, Refusal, Request,
     ShareDecision, ShareRequest, Value,
 };
 use wayleave_topology::devices::{Scenario, Table};
 use wayleave_topology::{FlowId, Network, Route, ShareId};
 use wayleave_units::Time;
 
-use crate::admitted::{Held, SharedService, Standing, Term};
+use crate::admitted::{AdmittedFlow, AdmittedSet, SharedService, Term};
 use crate::explanation::Section;
 use crate::hosts::{HOST_SCHEMES, HOSTS};
 use crate::placement::Placement;
@@ -74,7 +74,7 @@ impl fmt::Display for BuildError {
 impl Error for BuildError {}
 
 /// An admission scheme of the list.
-pub trait AdmissionScheme: Described + Standing + Sized {
+pub trait AdmissionScheme: Described + AdmittedSet + Sized {
     /// Whether its promises rest on queues of a ledger, as a controller needs it.
     const KEEPS_QUEUES: bool = false;
     /// Whether it places contracts on disjoint routes.
@@ -98,7 +98,7 @@ pub trait AdmissionScheme: Described + Standing + Sized {
 }
 
 /// Parameters with what counts of them.
-pub type Settled = Vec<(&'static Parameter, Value)>;
+pub type ResolvedParams = Vec<(&'static Parameter, Value)>;
 
 /// What can be done with an admission scheme of which only the name is known.
 pub struct Entry {
@@ -108,8 +108,8 @@ pub struct Entry {
     pub keeps_queues: bool,
     /// Whether it places contracts on disjoint routes.
     pub places_disjoint_routes: bool,
-    build: fn(&Given, &Setup<'_>) -> Result<Scheme, BuildError>,
-    settings: fn(&Given, Defaults) -> Result<Settled, BuildError>,
+    build: fn(&ParamValues, &Setup<'_>) -> Result<Scheme, BuildError>,
+    settings: fn(&ParamValues, Defaults) -> Result<ResolvedParams, BuildError>,
     refusal_words: fn(&Network, &Refusal) -> Option<String>,
 }
 
@@ -130,7 +130,7 @@ impl Entry {
     ///
     /// # Errors
     /// What does not fit; also a value that is not of its parameter's kind.
-    pub fn build(&self, given: &Given, setup: &Setup<'_>) -> Result<Scheme, BuildError> {
+    pub fn build(&self, given: &ParamValues, setup: &Setup<'_>) -> Result<Scheme, BuildError> {
         (self.build)(given, setup)
     }
 
@@ -138,12 +138,12 @@ impl Entry {
     ///
     /// # Errors
     /// A value that is not of its parameter's kind.
-    pub fn settings(&self, given: &Given, defaults: Defaults) -> Result<Settled, BuildError> {
+    pub fn settings(&self, given: &ParamValues, defaults: Defaults) -> Result<ResolvedParams, BuildError> {
         (self.settings)(given, defaults)
     }
 }
 
-fn params<S: Described>(given: &Given) -> Result<S::Params, BuildError> {
+fn params<S: Described>(given: &ParamValues) -> Result<S::Params, BuildError> {
     let wrong = |parameter: &Parameter| {
         BuildError::Invalid(format!(
             "{} of {}: a {} is expected",
@@ -211,10 +211,10 @@ pub fn refusal_words(network: &Network, refusal: &Refusal) -> Option<String> {
 /// thousands of times as long.
 pub struct Scheme {
     descriptor: &'static Descriptor,
-    scheme: Box<dyn Standing + Send + Sync>,
+    scheme: Box<dyn AdmittedSet + Send + Sync>,
 }
 
-impl<S: Described + Standing + Send + Sync + 'static> From<S> for Scheme {
+impl<S: Described + AdmittedSet + Send + Sync + 'static> From<S> for Scheme {
     fn from(scheme: S) -> Self {
         Self { descriptor: S::DESCRIPTOR, scheme: Box::new(scheme) }
     }
@@ -232,7 +232,7 @@ impl Scheme {
     }
 }
 
-impl Standing for Scheme {
+impl AdmittedSet for Scheme {
     fn queues(&self) -> Option<&Placement> {
         self.scheme.queues()
     }
@@ -241,7 +241,7 @@ impl Standing for Scheme {
         self.scheme.queues_mut()
     }
 
-    fn held(&self, flow: FlowId) -> Option<Held<'_>> {
+    fn held(&self, flow: FlowId) -> Option<AdmittedFlow<'_>> {
         self.scheme.held(flow)
     }
 
@@ -265,8 +265,8 @@ impl Standing for Scheme {
         self.scheme.explain_refused(refusal)
     }
 
-    fn given_away(&self) -> Option<(&'static str, Value)> {
-        self.scheme.given_away()
+    fn granted_shares(&self) -> Option<(&'static str, Value)> {
+        self.scheme.granted_shares()
     }
 
     fn shared_services(&self) -> Vec<SharedService> {
@@ -283,8 +283,8 @@ impl Admission for Scheme {
         self.scheme.admit(request)
     }
 
-    fn admit_or_not(&mut self, request: &Request) -> Option<Decision> {
-        self.scheme.admit_or_not(request)
+    fn try_admit(&mut self, request: &Request) -> Option<Decision> {
+        self.scheme.try_admit(request)
     }
 
     fn release(&mut self, flow: FlowId) -> Option<Route> {

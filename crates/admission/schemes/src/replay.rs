@@ -13,9 +13,9 @@ use crate::routing::Query;
 
 /// A decision that admits a request, as somebody states it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stated {
+pub struct PlannedDecision {
     /// The admitted flows that were moved, in their order.
-    pub moved: Vec<StatedMove>,
+    pub moved: Vec<PlannedMove>,
     /// The routes: one, or one for each copy of a protected request, the longest first.
     pub routes: Vec<Route>,
     /// What was promised.
@@ -24,7 +24,7 @@ pub struct Stated {
 
 /// A flow that was moved to make room.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StatedMove {
+pub struct PlannedMove {
     /// Which.
     pub flow: FlowId,
     /// Where it was.
@@ -35,7 +35,7 @@ pub struct StatedMove {
 
 /// Why a stated decision cannot have been made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Misfit {
+pub enum ReplayError {
     /// There are more or fewer routes than were asked for.
     Routes {
         /// How many are stated.
@@ -66,39 +66,41 @@ impl Placement {
     ///
     /// # Errors
     /// Why it cannot have been decided so.
-    pub fn decide_as_stated(&mut self, request: &Request, stated: &Stated) -> Result<Decision, Misfit> {
+    pub fn decide_as_stated(&mut self, request: &Request, stated: &PlannedDecision) -> Result<Decision, ReplayError> {
         let (count, asked) = (stated.routes.len(), request.protection);
         if count != usize::from(asked.max(1)) {
-            return Err(Misfit::Routes { stated: count, asked });
+            return Err(ReplayError::Routes { stated: count, asked });
         }
         let network = self.network().clone();
         for route in &stated.routes {
-            route.validate(&network, request.from, request.to).map_err(Misfit::NoRoute)?;
+            route.validate(&network, request.from, request.to).map_err(ReplayError::NoRoute)?;
         }
         let moved = stated.moved.iter().map(|one| self.move_as_stated(one)).collect::<Result<Vec<Move>, _>>()?;
         let decision = match stated.routes.as_slice() {
-            [only] if request.route.as_ref().is_some_and(|pinned| pinned != only) => return Err(Misfit::OtherRoute),
+            [only] if request.route.as_ref().is_some_and(|pinned| pinned != only) => {
+                return Err(ReplayError::OtherRoute);
+            }
             [only] => {
-                let found = self.check(&Query::of(request), only).map_err(Misfit::Refused)?;
+                let found = self.check(&Query::of(request), only).map_err(ReplayError::Refused)?;
                 self.reserve(request, found)
             }
             routes => {
-                let copies = protection::along(self, request, routes).map_err(Misfit::Refused)?;
-                copies.decide(self).ok_or(Misfit::Refused(Refusal::Disconnected))?
+                let copies = protection::along(self, request, routes).map_err(ReplayError::Refused)?;
+                copies.decide(self).ok_or(ReplayError::Refused(Refusal::Disconnected))?
             }
         };
         if decision.bound != stated.bound {
-            return Err(Misfit::Bound { stated: stated.bound, here: decision.bound });
+            return Err(ReplayError::Bound { stated: stated.bound, here: decision.bound });
         }
         Ok(Decision { moved, ..decision })
     }
 
-    fn move_as_stated(&mut self, stated: &StatedMove) -> Result<Move, Misfit> {
+    fn move_as_stated(&mut self, stated: &PlannedMove) -> Result<Move, ReplayError> {
         let flow = stated.flow;
         let is_there = self.ledger().flow(flow).is_some_and(|held| held.route == stated.from);
-        let query = self.query_of(flow).filter(|_| is_there && self.may_move(flow)).ok_or(Misfit::Move(flow))?;
-        stated.to.validate(self.network(), query.from, query.to).map_err(Misfit::NoRoute)?;
-        let found = self.check(&query, &stated.to).map_err(Misfit::Refused)?;
-        self.move_to(flow, found.route).map(Move::from).ok_or(Misfit::Move(flow))
+        let query = self.query_of(flow).filter(|_| is_there && self.may_move(flow)).ok_or(ReplayError::Move(flow))?;
+        stated.to.validate(self.network(), query.from, query.to).map_err(ReplayError::NoRoute)?;
+        let found = self.check(&query, &stated.to).map_err(ReplayError::Refused)?;
+        self.move_to(flow, found.route).map(Move::from).ok_or(ReplayError::Move(flow))
     }
 }

@@ -15,7 +15,7 @@ use crate::shortest::ShortestPaths;
 
 /// The shortest paths between two hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Survey {
+pub struct ShortestPathSurvey {
     /// How many there are; at the largest value there are that many or more.
     pub total: usize,
     /// The first of them.
@@ -75,11 +75,11 @@ pub enum PathOutcome {
 }
 
 /// Looks at the first `limit` shortest paths of a query.
-pub fn paths(placement: &Placement, query: &Query, limit: usize) -> Survey {
+pub fn paths(placement: &Placement, query: &Query, limit: usize) -> ShortestPathSurvey {
     let network = placement.network();
     let shortest = ShortestPaths::new(network, query.from, query.to);
     let tried = |links: Vec<LinkId>| PathTried { outcome: best_of_path(placement, query, &links), links };
-    Survey { total: shortest.count(), paths: shortest.first(limit).into_iter().map(tried).collect() }
+    ShortestPathSurvey { total: shortest.count(), paths: shortest.first(limit).into_iter().map(tried).collect() }
 }
 
 /// What the best queues of a path offer.

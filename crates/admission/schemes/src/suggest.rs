@@ -8,7 +8,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 /// What would be admitted instead, each alone with everything else as asked; `None` where nothing helps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Nearest {
+pub struct NearestRequest {
     /// The largest burst, in whole bytes.
     pub burst: Option<Bytes>,
     /// The largest rate, in whole bit/s.
@@ -20,7 +20,7 @@ pub struct Nearest {
 }
 
 /// Searches around a refused request; the scheme is left as it was.
-pub fn nearest(scheme: &mut impl Admission, request: &Request) -> Nearest {
+pub fn nearest(scheme: &mut impl Admission, request: &Request) -> NearestRequest {
     let mut try_admit = |request: &Request| scheme.would_admit(request);
     let least_burst = request.max_frame.map_or(1, Bytes::get);
     let burst = largest(least_burst, request.burst.get(), |bytes| {
@@ -35,7 +35,7 @@ pub fn nearest(scheme: &mut impl Admission, request: &Request) -> Nearest {
     });
     let fewer = (1..request.protection).rev();
     let protection = fewer.into_iter().find(|&routes| try_admit(&Request { protection: routes, ..request.clone() }));
-    Nearest {
+    NearestRequest {
         burst: burst.map(Bytes::new),
         rate: rate.map(Rate::from_bits_per_second),
         deadline: deadline.map(Time::from_nanos),

@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use wayleave_scheme_api::{
-    Described, Descriptor, Given, IntHop, Mark, Parameter, Parameters, ProbeAt, QueueState, Switch, Value,
+    Described, Descriptor, IntHop, Mark, ParamValues, Parameter, Parameters, ProbeAt, QueueState, Switch, Value,
 };
 use wayleave_units::{Bytes, Rate, Time};
 

@@ -63,7 +63,7 @@ impl<K: Ord + Copy + Hash> LeftRoutes<K> {
 
 /// When what a decision starts may start, counted from the decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Starts {
+pub struct StartTimes {
     /// For each move of the decision, when the flow takes its new route and leaves its old one.
     pub moves: Vec<Time>,
     /// The flow of the decision, with all its copies.
@@ -88,7 +88,7 @@ impl Timeline {
         decision: &Decision,
         given_up: &[(Route, Time)],
         bound: impl Fn(&Route) -> Time,
-    ) -> Starts {
+    ) -> StartTimes {
         if decision.handover == Handover::Instead {
             self.give_up(given_up, now);
         }
@@ -103,7 +103,7 @@ impl Timeline {
         if decision.handover == Handover::Beside {
             self.give_up(given_up, start);
         }
-        Starts { moves, flow: start - now }
+        StartTimes { moves, flow: start - now }
     }
 
     /// Returns the earliest start of a share on these links, counted from the decision: all that left them earlier is gone then.
@@ -161,7 +161,7 @@ mod tests {
         Time::from_micros(route.hops.len() as u64)
     }
 
-    fn micros(times: &Starts) -> (Vec<u64>, u64) {
+    fn micros(times: &StartTimes) -> (Vec<u64>, u64) {
         (times.moves.iter().map(|time| time.as_nanos() / 1000).collect(), times.flow.as_nanos() / 1000)
     }
 

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use wayleave_scheme_api::{
-    Ack, CongestionSignal, Departure, Described, Descriptor, Flow, FlowStart, Given, IntHop, LocalFlow, Loss,
+    Ack, CongestionSignal, Departure, Described, Descriptor, Flow, FlowStart, IntHop, LocalFlow, Loss, ParamValues,
     Parameter, Parameters, Path, PathProbe, PathReport, RouteFacts, Value,
 };
 use wayleave_units::{Rate, Time};
@@ -62,7 +62,7 @@ pub trait CustomTransport: fmt::Debug + Send + Sync {
     fn descriptor(&self) -> &'static Descriptor;
 
     /// Whether its packets say that switches may mark them.
-    fn hears_marks(&self) -> bool {
+    fn receives_marks(&self) -> bool {
         false
     }
 
@@ -128,7 +128,7 @@ macro_rules! flows {
             pub fn hears_marks(&self) -> bool {
                 match self {
                     $($(#[$meta])* Self::$scheme(_) => <crate::transport::$module::$scheme as Transport>::ECN_CAPABLE,)+
-                    Self::Custom(custom) => custom.0.hears_marks(),
+                    Self::Custom(custom) => custom.0.receives_marks(),
                 }
             }
         }
@@ -175,10 +175,10 @@ macro_rules! flows {
             }
 
             #[inline]
-            fn hears_routes(&self) -> bool {
+            fn receives_routes(&self) -> bool {
                 match self {
-                    $($(#[$meta])* Self::$scheme(flow) => flow.hears_routes(),)+
-                    Self::Custom(flow) => flow.hears_routes(),
+                    $($(#[$meta])* Self::$scheme(flow) => flow.receives_routes(),)+
+                    Self::Custom(flow) => flow.receives_routes(),
                 }
             }
 
@@ -368,10 +368,10 @@ macro_rules! paths {
             }
 
             #[inline]
-            fn hears_reports(&self) -> bool {
+            fn receives_reports(&self) -> bool {
                 match self {
-                    $($(#[$meta])* Self::$scheme(path) => path.hears_reports(),)+
-                    Self::Custom(path) => path.hears_reports(),
+                    $($(#[$meta])* Self::$scheme(path) => path.receives_reports(),)+
+                    Self::Custom(path) => path.receives_reports(),
                 }
             }
 

@@ -25,20 +25,20 @@ pub struct Usage {
     /// Of it, to or from machines outside the rack: what crosses the uplinks.
     pub uplink: [Bytes; 2],
     /// What its meter saw of what it received.
-    pub metered: Metered,
+    pub metered: MeteredUsage,
 }
 
 impl Usage {
     /// Of a service that has moved nothing.
     pub const fn none(class: ClassId) -> Self {
-        let metered = Metered { intervals: 0, held: 0 };
+        let metered = MeteredUsage { intervals: 0, held: 0 };
         Self { class, total: [Bytes::ZERO; 2], uplink: [Bytes::ZERO; 2], metered }
     }
 }
 
 /// What a class's meter has seen since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Metered {
+pub struct MeteredUsage {
     /// Intervals in which something arrived.
     pub intervals: u64,
     /// Of them, those in which each sender was held below what the class may receive. For EyeQ: in which R was less than 90 % of C. R

@@ -6,8 +6,8 @@ use wayleave_topology::{Network, Route};
 use wayleave_units::Time;
 
 use crate::bucket::Bucket;
-use crate::reservations::Place;
-use crate::statement::{Admitted, Counting, Figures, Lines, Statement};
+use crate::reservations::ContractLocation;
+use crate::statement::{Admitted, Exactness, Lines, ModelAccounting, Statement};
 
 /// A contract's name, with the number of its route if it is a further one.
 pub(crate) fn route_name(contract: &str, route: usize) -> String {
@@ -15,12 +15,12 @@ pub(crate) fn route_name(contract: &str, route: usize) -> String {
 }
 
 /// What has to be counted for a contract: what was reserved, or what it asks for if that is more.
-pub(crate) fn bucket(counting: &Counting, admitted: &Admitted) -> Bucket {
+pub(crate) fn bucket(counting: &ModelAccounting, admitted: &Admitted) -> Bucket {
     admitted.reserved.or(counting.on_the_wire(&admitted.asked))
 }
 
 /// One flow of a place, as it is derived.
-pub(crate) fn flow(statement: &Statement, place: &Place<'_>, number: usize, route: &Route) -> PromisedFlow {
+pub(crate) fn flow(statement: &Statement, place: &ContractLocation<'_>, number: usize, route: &Route) -> PromisedFlow {
     let admitted = place.admitted;
     let Bucket { rate, burst } = bucket(&statement.counting, admitted);
     // A flow that has moved was promised to be as fast as before.
@@ -79,6 +79,6 @@ pub(crate) fn asked(statement: &Statement, flows: Vec<PromisedFlow>) -> Asked<'_
         flows,
         disjoint: Vec::new(),
         claimed_queues: Vec::new(),
-        exact_claims: statement.counting.figures == Figures::Exact,
+        exact_claims: statement.counting.figures == Exactness::Exact,
     }
 }

@@ -22,15 +22,15 @@ pub struct Attack {
     /// In which frames.
     pub frames: Frames,
     /// Whether traffic without a contract is there, where there can be any.
-    pub company: Company,
+    pub company: CrossTraffic,
     /// How much of the jitter of nodes packets take.
-    pub held_up: HeldUp,
+    pub held_up: JitterDraw,
     /// What fails meanwhile, and stays so.
     pub cuts: Vec<Cut>,
     /// Of random phases, and of the simulator.
     pub seed: u64,
     /// What is moved from where the pattern puts it.
-    pub shifts: Vec<Shift>,
+    pub shifts: Vec<PhaseShift>,
 }
 
 /// When bursts begin. Promises are numbered from 0, in the order of the claim.
@@ -72,7 +72,7 @@ pub enum Frames {
 
 /// What else is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Company {
+pub enum CrossTraffic {
     /// What the claim's background is.
     Background,
     /// Nothing.
@@ -81,7 +81,7 @@ pub enum Company {
 
 /// How much of the jitter of nodes packets take; whether they may pass one another is the claim's matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HeldUp {
+pub enum JitterDraw {
     /// All of it, every packet.
     Alike,
     /// Each a time of its own, at random.
@@ -101,16 +101,16 @@ pub struct Cut {
 
 /// Something that begins earlier or later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shift {
+pub struct PhaseShift {
     /// What.
-    pub who: Who,
+    pub who: PhaseTarget,
     /// By how many ns; negative is earlier.
     pub by_ns: i64,
 }
 
 /// What begins earlier or later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Who {
+pub enum PhaseTarget {
     /// All that join the victim at this hop of its route, from 0.
     JoiningAt(usize),
     /// One promise, by its number.
@@ -130,8 +130,8 @@ impl Attack {
         Self {
             timing,
             frames: Frames::Largest,
-            company: Company::Background,
-            held_up: HeldUp::Alike,
+            company: CrossTraffic::Background,
+            held_up: JitterDraw::Alike,
             cuts: Vec::new(),
             seed,
             shifts: Vec::new(),
@@ -147,16 +147,16 @@ impl Attack {
     }
 
     /// By how many ns something is moved.
-    pub(crate) fn shift(&self, who: Who) -> i64 {
+    pub(crate) fn shift(&self, who: PhaseTarget) -> i64 {
         self.shifts.iter().filter(|shift| shift.who == who).map(|shift| shift.by_ns).sum()
     }
 
     /// Moves something by so many ns more.
-    pub(crate) fn moved(&self, who: Who, by_ns: i64) -> Self {
+    pub(crate) fn moved(&self, who: PhaseTarget, by_ns: i64) -> Self {
         let mut moved = self.clone();
         match moved.shifts.iter_mut().find(|shift| shift.who == who) {
             Some(shift) => shift.by_ns += by_ns,
-            None => moved.shifts.push(Shift { who, by_ns }),
+            None => moved.shifts.push(PhaseShift { who, by_ns }),
         }
         moved.shifts.retain(|shift| shift.by_ns != 0);
         moved
@@ -176,13 +176,13 @@ impl fmt::Display for Attack {
         if self.frames == Frames::Smallest {
             f.write_str("/small")?;
         }
-        if self.company == Company::Quiet {
+        if self.company == CrossTraffic::Quiet {
             f.write_str("/quiet")?;
         }
         match self.held_up {
-            HeldUp::Alike => {}
-            HeldUp::Drawn => f.write_str("/drawn")?,
-            HeldUp::Late => f.write_str("/late")?,
+            JitterDraw::Alike => {}
+            JitterDraw::Drawn => f.write_str("/drawn")?,
+            JitterDraw::Late => f.write_str("/late")?,
         }
         for Cut { element, at_ns } in &self.cuts {
             match element {
@@ -191,11 +191,11 @@ impl fmt::Display for Attack {
             }
         }
         write!(f, ",{}", self.seed)?;
-        for Shift { who, by_ns } in &self.shifts {
+        for PhaseShift { who, by_ns } in &self.shifts {
             f.write_str(",")?;
             match who {
-                Who::JoiningAt(hop) => write!(f, "@{hop}{by_ns:+}")?,
-                Who::Promise(number) => write!(f, "{number}{by_ns:+}")?,
+                PhaseTarget::JoiningAt(hop) => write!(f, "@{hop}{by_ns:+}")?,
+                PhaseTarget::Promise(number) => write!(f, "{number}{by_ns:+}")?,
             }
         }
         Ok(())
@@ -230,9 +230,9 @@ fn parse(text: &str) -> Option<Attack> {
     for word in words {
         match word {
             "small" => attack.frames = Frames::Smallest,
-            "quiet" => attack.company = Company::Quiet,
-            "drawn" => attack.held_up = HeldUp::Drawn,
-            "late" => attack.held_up = HeldUp::Late,
+            "quiet" => attack.company = CrossTraffic::Quiet,
+            "drawn" => attack.held_up = JitterDraw::Drawn,
+            "late" => attack.held_up = JitterDraw::Late,
             other => attack.cuts.push(cut(other.strip_prefix("cut:")?)?),
         }
     }
@@ -251,12 +251,12 @@ fn cut(text: &str) -> Option<Cut> {
     Some(Cut { element, at_ns: at.parse().ok()? })
 }
 
-fn shift(text: &str) -> Option<Shift> {
+fn shift(text: &str) -> Option<PhaseShift> {
     let (is_hop, rest) = text.strip_prefix('@').map_or((false, text), |rest| (true, rest));
     let sign = rest.find(['+', '-'])?;
     let number = rest[..sign].parse().ok()?;
-    let who = if is_hop { Who::JoiningAt(number) } else { Who::Promise(number) };
-    Some(Shift { who, by_ns: rest[sign..].parse().ok()? })
+    let who = if is_hop { PhaseTarget::JoiningAt(number) } else { PhaseTarget::Promise(number) };
+    Some(PhaseShift { who, by_ns: rest[sign..].parse().ok()? })
 }
 
 #[cfg(test)]

@@ -10,12 +10,12 @@ use std::fmt;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_scenarios::{Discipline, Scenario, ScenarioError, Sharing};
-use wayleave_sim::{Carried, Outcome};
+use wayleave_sim::{CarriedBytes, Outcome};
 use wayleave_topology::{Class, LinkId, Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::fill::MAX_OVERHEAD;
-use crate::terms::{MaximumPromise, Meeting, PartPromise, Way, due};
+use crate::terms::{MaximumPromise, PartPromise, ReceiverContention, TrafficDirection, due};
 
 /// At a receiver, of one service: in any time `t` in which somebody wants to send there, at least its minimum times `t - within` arrives.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub struct ClassClaim {
     /// Maxima, of what hosts send and receive from `record.carried_from` on.
     pub maxima: Vec<MaximumPromise>,
     /// Services that meet at a host and send there without end.
-    pub meeting: Option<Meeting>,
+    pub meeting: Option<ReceiverContention>,
     /// By how much of its part a division may have less or more, and of its weight less, per cent.
     pub tolerance_percent: u64,
 }
@@ -134,7 +134,7 @@ pub enum ClassBreach {
         /// Which.
         promise: MaximumPromise,
         /// In which direction.
-        way: Way,
+        way: TrafficDirection,
         /// What it had.
         got: Rate,
     },
@@ -283,7 +283,7 @@ impl ClassFault {
             Self::WeightIgnored => {
                 let by_minima = |sharing: &mut Sharing| sharing.set_word("ufab", "surplus", "minima");
                 scenario.sharing.as_mut().is_some_and(by_minima)
-                    && claim.meeting.as_ref().is_some_and(Meeting::has_weights)
+                    && claim.meeting.as_ref().is_some_and(ReceiverContention::has_weights)
             }
         }
     }
@@ -318,10 +318,10 @@ pub fn verify_classes(claim: &ClassClaim, attacks: &[ClassAttack], seed: u64) ->
         for full in outcome.queues.iter().filter(|one| Some(one.queue) == queue && one.counts.drops > 0) {
             *report.drops.entry(full.link).or_default() += full.counts.drops;
         }
-        look(claim, attack, &outcome, &mut report);
+        check_outcome(claim, attack, &outcome, &mut report);
         weigh(claim, attack, &outcome, &mut report);
-        look_at_maxima(claim, attack, &outcome, &mut report);
-        look_at_parts(claim, attack, &outcome, &mut report);
+        check_maxima(claim, attack, &outcome, &mut report);
+        check_parts(claim, attack, &outcome, &mut report);
     }
     Ok(report)
 }
@@ -341,7 +341,7 @@ fn shift(scenario: &mut Scenario, seed: u64, most: Time) {
     scenario.traffic.retain(|traffic| traffic.start < end);
 }
 
-fn look(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut ClassReport) {
+fn check_outcome(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut ClassReport) {
     let Some(sharing) = &outcome.sharing else { return };
     for (number, promise) in claim.minima.iter().enumerate() {
         let machines = sharing.service(&promise.service).map_or(&[][..], |service| &service.machines);
@@ -349,7 +349,7 @@ fn look(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut
         // A promise that nothing measures is not kept.
         let lag = lag.map_or(Time::MAX, |lag| Time::from_nanos(lag.longest().div_ceil(1_000)));
         report.lags[number] = report.lags[number].max(lag);
-        let got = carried(claim, outcome, &promise.service, promise.host, Way::Received);
+        let got = carried(claim, outcome, &promise.service, promise.host, TrafficDirection::Received);
         match report.rates.get_mut(number) {
             Some(rate) => *rate = got.min(*rate),
             None => report.rates.push(got),
@@ -384,7 +384,7 @@ fn look(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut
 fn weigh(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut ClassReport) {
     let Some(sharing) = &outcome.sharing else { return };
     for promise in &claim.weights {
-        let here = |path: &&Carried| path.to == promise.host && path.service.as_ref() == Some(&promise.service);
+        let here = |path: &&CarriedBytes| path.to == promise.host && path.service.as_ref() == Some(&promise.service);
         let bytes: u64 = sharing.carried.iter().filter(here).map(|path| path.bytes.get()).sum();
         let got = rate(claim, outcome, bytes);
         let part = per_mille(got.bits_per_second(), promise.rate.bits_per_second());
@@ -414,9 +414,9 @@ const TURNS: u64 = 5;
 const FRAMES_OF_PAIR: u64 = 2;
 
 /// What hosts sent and received, against maxima.
-fn look_at_maxima(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut ClassReport) {
+fn check_maxima(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut ClassReport) {
     for promise in &claim.maxima {
-        for way in [Way::Sent, Way::Received] {
+        for way in [TrafficDirection::Sent, TrafficDirection::Received] {
             let got = carried(claim, outcome, &promise.service, promise.host, way);
             let frames = frames_of(claim, outcome, &promise.service, promise.host, way);
             let whole = got.saturating_sub(rate(claim, outcome, frames));
@@ -435,11 +435,11 @@ const RAMPS: u64 = 2;
 const SETTLED: u64 = 20;
 
 /// What services got that met, against what is due to them.
-fn look_at_parts(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut ClassReport) {
-    let Some(Meeting { host, parts }) = &claim.meeting else { return };
+fn check_parts(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut ClassReport) {
+    let Some(ReceiverContention { host, parts }) = &claim.meeting else { return };
     let got: Vec<u64> = parts
         .iter()
-        .map(|part| carried(claim, outcome, &part.service, *host, Way::Received).bits_per_second())
+        .map(|part| carried(claim, outcome, &part.service, *host, TrafficDirection::Received).bits_per_second())
         .collect();
     let frame = largest_frame(claim, *host);
     // What somebody may have beyond its part since its windows are whole frames.
@@ -454,7 +454,7 @@ fn look_at_parts(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, rep
     let mut blind = 0;
     for ((part, due), &got) in parts.iter().zip(due).zip(&got) {
         // Who has more than is due breaks no promise: somebody else has less then.
-        let frames = frames_of(claim, outcome, &part.service, *host, Way::Received);
+        let frames = frames_of(claim, outcome, &part.service, *host, TrafficDirection::Received);
         let short = due.saturating_sub(got).saturating_sub(rate(claim, outcome, frames).bits_per_second());
         // The tolerance has room for windows that are whole frames, up to this.
         let others = all_rounded.saturating_sub(rounded(part, due));
@@ -475,24 +475,29 @@ fn look_at_parts(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, rep
     report.blind_parts = report.blind_parts.max(blind);
 }
 
-fn carried(claim: &ClassClaim, outcome: &Outcome, service: &str, host: NodeId, way: Way) -> Rate {
+fn carried(claim: &ClassClaim, outcome: &Outcome, service: &str, host: NodeId, way: TrafficDirection) -> Rate {
     rate(claim, outcome, paths_at(outcome, service, host, way).map(|path| path.bytes.get()).sum())
 }
 
 /// Bytes that pairs of a service carried from or to a host, by pair and path.
-fn paths_at<'a>(outcome: &'a Outcome, service: &str, host: NodeId, way: Way) -> impl Iterator<Item = &'a Carried> {
+fn paths_at<'a>(
+    outcome: &'a Outcome,
+    service: &str,
+    host: NodeId,
+    way: TrafficDirection,
+) -> impl Iterator<Item = &'a CarriedBytes> {
     let carried = outcome.sharing.iter().flat_map(|sharing| &sharing.carried);
     carried.filter(move |path| {
         let end = match way {
-            Way::Sent => path.from,
-            Way::Received => path.to,
+            TrafficDirection::Sent => path.from,
+            TrafficDirection::Received => path.to,
         };
         end == host && path.service.as_deref() == Some(service)
     })
 }
 
 /// Bytes of [`FRAMES_OF_PAIR`] largest frames for each pair of a service at a host.
-fn frames_of(claim: &ClassClaim, outcome: &Outcome, service: &str, host: NodeId, way: Way) -> u64 {
+fn frames_of(claim: &ClassClaim, outcome: &Outcome, service: &str, host: NodeId, way: TrafficDirection) -> u64 {
     let pairs: BTreeSet<(NodeId, NodeId)> =
         paths_at(outcome, service, host, way).map(|path| (path.from, path.to)).collect();
     largest_frame(claim, host) * FRAMES_OF_PAIR * pairs.len() as u64

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_recheck::{
-    Checked, Claim as Asked, ClaimedQueue, PromisedFlow, QueueFinding, ShareTerms, ShareTimes, Watcher,
+    CheckProgress, Checked, Claim as Asked, ClaimedQueue, PromisedFlow, QueueFinding, ShareTerms, ShareTimes,
     check_all_shares, check_watched,
 };
 use wayleave_topology::{Class, Classes, LinkId, Network, NodeKind, Route, ShortBuffer};
@@ -15,9 +15,9 @@ use crate::bucket::Bucket;
 use crate::claim::{Background, Claim, Duplication, Promise, Protected};
 use crate::discrepancy::Discrepancy;
 use crate::exact::{check_past, check_share_queues, check_share_times};
-use crate::meanwhile::meanwhile;
-use crate::reservations::{HistoryError, Nobody, Reservations};
-use crate::statement::{Admitted, Happening, LowestQueue, Part, StatedQueue, StatedTerm, Statement};
+use crate::meanwhile::check_transitions;
+use crate::reservations::{HistoryError, NoObserver, Reservations};
+use crate::statement::{Admitted, LowestQueue, Part, PlanEvent, StatedQueue, StatedTerm, Statement};
 use crate::transit::{Transit, port};
 
 /// What was derived from a statement's network, contracts and routes.
@@ -46,12 +46,12 @@ pub struct Derivation {
 /// # Errors
 /// Where it contradicts itself.
 pub fn check_history(statement: &Statement) -> Result<(), HistoryError> {
-    Reservations::of(statement, &mut Nobody).map(|_| ())
+    Reservations::of(statement, &mut NoObserver).map(|_| ())
 }
 
 /// A reservation on one route.
 #[derive(Clone, Debug)]
-pub struct Reserved {
+pub struct RouteReservation {
     /// The bucket on the wire.
     pub bucket: Bucket,
     /// The largest frame on the wire, where one is known.
@@ -64,11 +64,11 @@ pub struct Reserved {
 ///
 /// # Errors
 /// If the statement contradicts itself.
-pub fn reserved_in_the_end(statement: &Statement) -> Result<Vec<Reserved>, HistoryError> {
-    let reservations = Reservations::of(statement, &mut Nobody)?;
+pub fn reserved_in_the_end(statement: &Statement) -> Result<Vec<RouteReservation>, HistoryError> {
+    let reservations = Reservations::of(statement, &mut NoObserver)?;
     let all = reservations.places().flat_map(|(_, place)| {
         let (bucket, max_frame) = (bucket(&statement.counting, place.admitted), place.admitted.max_frame);
-        place.routes.iter().map(move |route| Reserved { bucket, max_frame, route: route.clone() })
+        place.routes.iter().map(move |route| RouteReservation { bucket, max_frame, route: route.clone() })
     });
     Ok(all.collect())
 }
@@ -85,7 +85,7 @@ pub fn derive(statement: &Statement) -> Result<Derivation, HistoryError> {
 ///
 /// # Errors
 /// As [`derive()`].
-pub fn derive_watched(statement: &Statement, progress: &mut Watcher<'_>) -> Result<Derivation, HistoryError> {
+pub fn derive_watched(statement: &Statement, progress: &mut CheckProgress<'_>) -> Result<Derivation, HistoryError> {
     let mut transit = Transit::new(statement);
     let reservations = Reservations::of(statement, &mut transit)?;
     let moves = transit.moves;
@@ -94,10 +94,10 @@ pub fn derive_watched(statement: &Statement, progress: &mut Watcher<'_>) -> Resu
         statement.findings.iter().cloned().partition(|finding| matches!(finding, Discrepancy::Stated { .. }));
     check_queues(statement, &mut discrepancies);
     let flows = Flows::of(statement, &reservations);
-    for admitted in statement.history.iter().filter_map(Happening::admitted) {
+    for admitted in statement.history.iter().filter_map(PlanEvent::admitted) {
         check_contract(statement, admitted, &mut discrepancies);
     }
-    let asked = flows.asked(statement, said_of_queues(statement));
+    let asked = flows.asked(statement, claimed_queues(statement));
     let report = check_watched(&asked, progress);
     check_counts(statement, &report, &mut discrepancies);
     // What is overbooked at the end is said once.
@@ -116,7 +116,7 @@ pub fn derive_watched(statement: &Statement, progress: &mut Watcher<'_>) -> Resu
         discrepancies.extend(buffers.into_iter().map(Discrepancy::Share));
         short_buffers = std::mem::take(&mut checked.short_buffers);
         let broken = checked.broken;
-        discrepancies.extend(meanwhile(statement, classes, &broken)?);
+        discrepancies.extend(check_transitions(statement, classes, &broken)?);
         let terms = ShareTerms { classes, closed: &open, times: &times };
         discrepancies
             .extend(transit.broken_shares(&asked, &terms, &broken, progress).into_iter().map(Discrepancy::ShareThen));
@@ -180,7 +180,7 @@ impl Flows {
     }
 }
 
-fn said_of_queues(statement: &Statement) -> Vec<ClaimedQueue> {
+fn claimed_queues(statement: &Statement) -> Vec<ClaimedQueue> {
     let claimed = |said: &StatedQueue| ClaimedQueue {
         link: said.link,
         queue: said.queue,

@@ -14,8 +14,8 @@ use wayleave_units::Time;
 
 use crate::asked::route_name;
 use crate::discrepancy::Discrepancy;
-use crate::reservations::{HistoryError, Left, Place, Reservations, Watcher, text};
-use crate::statement::{Admitted, Happening, Kind, Patience, Relocation, Statement};
+use crate::reservations::{ContractLocation, HistoryError, LeftoverTraffic, Reservations, TransitionObserver, text};
+use crate::statement::{Admitted, Kind, PlanEvent, Relocation, Statement, TransitionRule};
 use crate::transit::lasts;
 
 /// Compares the starts and the holds of a history with those that follow from it where senders act as soon as they may, as a plan
@@ -24,13 +24,13 @@ use crate::transit::lasts;
 /// # Errors
 /// If the history contradicts itself.
 pub fn check_moments(statement: &Statement) -> Result<Vec<Discrepancy>, HistoryError> {
-    let says_when = |happening: &Happening| match happening {
-        Happening::Admitted(admitted) => admitted.moved.iter().all(|moved| moved.after.is_some()),
-        Happening::Released { .. } | Happening::Shared { .. } => true,
+    let says_when = |happening: &PlanEvent| match happening {
+        PlanEvent::Admitted(admitted) => admitted.moved.iter().all(|moved| moved.after.is_some()),
+        PlanEvent::Released { .. } | PlanEvent::Shared { .. } => true,
     };
     // Statements of older plans do not say when flows are moved, and a statement without patience is wrong on purpose.
-    if statement.patience == Patience::None || !statement.history.iter().all(says_when) {
-        return Reservations::of(statement, &mut crate::reservations::Nobody).map(|_| Vec::new());
+    if statement.patience == TransitionRule::None || !statement.history.iter().all(says_when) {
+        return Reservations::of(statement, &mut crate::reservations::NoObserver).map(|_| Vec::new());
     }
     let mut moments = Moments {
         statement,
@@ -42,12 +42,12 @@ pub fn check_moments(statement: &Statement) -> Result<Vec<Discrepancy>, HistoryE
         found: Vec::new(),
     };
     Reservations::of(statement, &mut moments)?;
-    let held = |happening: &Happening| match happening {
-        Happening::Released { at, held_until, .. } => Some(held_until > at),
-        Happening::Admitted(_) | Happening::Shared { .. } => None,
+    let held = |happening: &PlanEvent| match happening {
+        PlanEvent::Released { at, held_until, .. } => Some(held_until > at),
+        PlanEvent::Admitted(_) | PlanEvent::Shared { .. } => None,
     };
     let holds: Vec<bool> = statement.history.iter().filter_map(held).collect();
-    let waits = statement.history.iter().filter_map(Happening::admitted).any(|admitted| {
+    let waits = statement.history.iter().filter_map(PlanEvent::admitted).any(|admitted| {
         admitted.activate_after > Time::ZERO || admitted.moved.iter().any(|moved| moved.after > Some(Time::ZERO))
     });
     if !holds.is_empty() && !holds.contains(&true) && !waits {
@@ -142,8 +142,8 @@ impl Moments<'_> {
     }
 }
 
-impl<'s> Watcher<'s> for Moments<'s> {
-    fn moved(&mut self, _: &Reservations<'s>, _: &'s Admitted, moved: &'s Relocation, left: Left) {
+impl<'s> TransitionObserver<'s> for Moments<'s> {
+    fn moved(&mut self, _: &Reservations<'s>, _: &'s Admitted, moved: &'s Relocation, left: LeftoverTraffic) {
         if let Some(routes) = self.standing.get_mut(&left.place)
             && let Some(route) = routes.iter_mut().find(|route| **route == left.route)
         {
@@ -196,13 +196,13 @@ impl<'s> Watcher<'s> for Moments<'s> {
 /// Checks the promises of decisions that are no longer in place: of contracts that have ended, have other terms or were moved.
 /// Their routes, bounds and deadlines are compared. Those that stand are checked with the queues.
 pub(crate) fn check_past(statement: &Statement, reservations: &Reservations<'_>) -> Vec<Discrepancy> {
-    let is_in_place = |place: &Place<'_>| {
+    let is_in_place = |place: &ContractLocation<'_>| {
         place.routes.len() == place.admitted.routes.len()
             && place.routes.iter().zip(&place.admitted.routes).all(|(route, stated)| *route == stated.route)
     };
     let places = reservations.places().filter(|(_, place)| is_in_place(place));
     let standing: BTreeSet<*const Admitted> = places.map(|(_, place)| std::ptr::from_ref(place.admitted)).collect();
-    let past = statement.history.iter().filter_map(Happening::admitted);
+    let past = statement.history.iter().filter_map(PlanEvent::admitted);
     let mut found = Vec::new();
     for admitted in past.filter(|admitted| !standing.contains(&std::ptr::from_ref(*admitted))) {
         for (number, stated) in admitted.routes.iter().enumerate() {
@@ -233,7 +233,7 @@ fn is_route(network: &Network, route: &Route, from: NodeId, to: NodeId) -> bool 
 
 /// Compares the routes and queues of minima of pairs with their hosts and with the queue of the guaranteed class.
 pub(crate) fn check_share_queues(statement: &Statement, classes: &Classes) -> Vec<Discrepancy> {
-    let (network, standing) = (&statement.network, standing(statement));
+    let (network, standing) = (&statement.network, admitted_shares(statement));
     let mut found = Vec::new();
     let mut seen: BTreeSet<(&str, LinkId)> = BTreeSet::new();
     for share in all_shares(statement) {
@@ -263,15 +263,15 @@ fn guaranteed_queue(network: &Network, classes: &Classes, link: LinkId) -> u8 {
 }
 
 /// Returns the shares that are held in the end, by name.
-fn standing(statement: &Statement) -> HashMap<&str, &PromisedShare> {
+fn admitted_shares(statement: &Statement) -> HashMap<&str, &PromisedShare> {
     statement.shares.iter().map(|share| (share.name.as_str(), share)).collect()
 }
 
 /// Returns all shares of a history, and those that are held in the end.
 fn all_shares(statement: &Statement) -> impl Iterator<Item = &PromisedShare> {
     let past = statement.history.iter().filter_map(|happening| match happening {
-        Happening::Shared { share, .. } => share.as_ref(),
-        Happening::Admitted(_) | Happening::Released { .. } => None,
+        PlanEvent::Shared { share, .. } => share.as_ref(),
+        PlanEvent::Admitted(_) | PlanEvent::Released { .. } => None,
     });
     past.chain(&statement.shares)
 }
@@ -302,7 +302,7 @@ pub(crate) fn check_share_times(
     if derived.len() != timed.len() {
         return Vec::new();
     }
-    let standing = standing(statement);
+    let standing = admitted_shares(statement);
     let differ = timed.into_iter().zip(derived).filter_map(|(share, derived)| {
         let is_past = || standing.get(share.name.as_str()) != Some(&share);
         let stated = share.there_within.filter(|&stated| stated > derived || (stated < derived && is_past()))?;

@@ -11,7 +11,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use crate::claim::{Claim, Duplication, Promise};
 use crate::derive::derive;
-use crate::statement::{Admitted, Happening, Patience, StatedQueue, Statement};
+use crate::statement::{Admitted, PlanEvent, StatedQueue, Statement, TransitionRule};
 
 /// One thing that is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,14 +54,14 @@ pub enum Layer {
 
 /// Why nothing was broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NotBroken {
+pub enum FaultNotInjected {
     /// The fault changes nothing here; the reason, as the end of a sentence.
     NoEffect(&'static str),
     /// The network cannot be rebuilt, which would be a mistake here.
     Network(NetworkError),
 }
 
-impl From<NetworkError> for NotBroken {
+impl From<NetworkError> for FaultNotInjected {
     fn from(error: NetworkError) -> Self {
         Self::Network(error)
     }
@@ -134,10 +134,10 @@ impl Claim {
     ///
     /// # Errors
     /// If the fault changes nothing.
-    pub fn broken_by(&self, fault: Fault) -> Result<Self, NotBroken> {
+    pub fn broken_by(&self, fault: Fault) -> Result<Self, FaultNotInjected> {
         let mut claim = self.clone();
         if claim.promises.is_empty() {
-            return Err(NotBroken::NoEffect("nothing is admitted"));
+            return Err(FaultNotInjected::NoEffect("nothing is admitted"));
         }
         match fault {
             Fault::BudgetHalved => claim.promises.iter_mut().for_each(|promise| halve(promise, &self.network)),
@@ -153,14 +153,14 @@ impl Claim {
             }
             Fault::DuplicationOff => {
                 if claim.protected.is_empty() {
-                    return Err(NotBroken::NoEffect("no contract is protected, so no packet is sent twice"));
+                    return Err(FaultNotInjected::NoEffect("no contract is protected, so no packet is sent twice"));
                 }
                 claim.protected.iter_mut().for_each(|protected| protected.duplication = Duplication::Off);
             }
             Fault::PrioritiesSwapped => swap_priorities(&mut claim)?,
             other => {
                 debug_assert_eq!(other.layer(), Layer::Statement);
-                return Err(NotBroken::NoEffect("this scheme says nothing of queues that could be wrong"));
+                return Err(FaultNotInjected::NoEffect("this scheme says nothing of queues that could be wrong"));
             }
         }
         Ok(claim)
@@ -183,7 +183,7 @@ fn with_small_buffers(network: &Network) -> Result<Network, NetworkError> {
 }
 
 /// At every port that promises use with two queues or more, the packets of the highest two of them change queues.
-fn swap_priorities(claim: &mut Claim) -> Result<(), NotBroken> {
+fn swap_priorities(claim: &mut Claim) -> Result<(), FaultNotInjected> {
     let mut used = vec![std::collections::BTreeSet::new(); claim.network.links().len()];
     for hop in claim.promises.iter().flat_map(|promise| &promise.route.hops) {
         if let Some(queues) = used.get_mut(hop.link.index()) {
@@ -202,7 +202,7 @@ fn swap_priorities(claim: &mut Claim) -> Result<(), NotBroken> {
             };
         }
     }
-    if is_any { Ok(()) } else { Err(NotBroken::NoEffect("at no port do contracts use two priorities")) }
+    if is_any { Ok(()) } else { Err(FaultNotInjected::NoEffect("at no port do contracts use two priorities")) }
 }
 
 impl Statement {
@@ -210,9 +210,9 @@ impl Statement {
     ///
     /// # Errors
     /// If the fault changes nothing.
-    pub fn broken_by(&self, fault: Fault) -> Result<Self, NotBroken> {
+    pub fn broken_by(&self, fault: Fault) -> Result<Self, FaultNotInjected> {
         let mut broken = self.clone();
-        let none = NotBroken::NoEffect;
+        let none = FaultNotInjected::NoEffect;
         let nothing = none("nothing is admitted");
         match fault {
             Fault::CalculusLow => {
@@ -250,7 +250,7 @@ impl Statement {
             }
             Fault::MovesChained => {
                 broken.last_admitted(|admitted| !admitted.moved.is_empty()).ok_or(none("no flow was moved"))?;
-                broken.patience = Patience::None;
+                broken.patience = TransitionRule::None;
             }
             Fault::JitterIgnored => {
                 if self.network.nodes().all(|(_, node)| node.jitter == Time::ZERO) {
@@ -271,8 +271,8 @@ impl Statement {
 
     fn all_admitted(&mut self) -> impl DoubleEndedIterator<Item = &mut Admitted> {
         self.history.iter_mut().filter_map(|happening| match happening {
-            Happening::Admitted(admitted) => Some(&mut **admitted),
-            Happening::Released { .. } | Happening::Shared { .. } => None,
+            PlanEvent::Admitted(admitted) => Some(&mut **admitted),
+            PlanEvent::Released { .. } | PlanEvent::Shared { .. } => None,
         })
     }
 
@@ -290,7 +290,7 @@ fn of_hundred(amount: u64, parts: u64) -> u64 {
 }
 
 /// What would be said of queues if nodes had no jitter.
-fn without_jitter(statement: &Statement) -> Result<Vec<StatedQueue>, NotBroken> {
+fn without_jitter(statement: &Statement) -> Result<Vec<StatedQueue>, FaultNotInjected> {
     let network = &statement.network;
     let mut builder = NetworkBuilder::default();
     for (_, node) in network.nodes() {

@@ -15,12 +15,12 @@ const MAX_INPUTS: usize = 4;
 pub(crate) const MAX_OVERHEAD: u64 = 62;
 
 /// Routes that fill ports.
-pub(crate) struct Fill {
+pub(crate) struct FillRoutes {
     /// By link.
     routes: BTreeMap<LinkId, Vec<(Route, Bytes)>>,
 }
 
-impl Fill {
+impl FillRoutes {
     /// Routes for every link that a promise uses.
     pub(crate) fn new(claim: &Claim, network: &Network) -> Self {
         let Background::Saturating { largest } = &claim.background else { return Self { routes: BTreeMap::new() } };

@@ -96,27 +96,27 @@ mod terms;
 mod transit;
 mod verify;
 
-pub use attack::{Attack, AttackError, Company, Cut, Frames, HeldUp, Shift, Timing, Who};
+pub use attack::{Attack, AttackError, CrossTraffic, Cut, Frames, JitterDraw, PhaseShift, PhaseTarget, Timing};
 pub use bucket::Bucket;
 pub use claim::{Background, Claim, ClaimError, Duplication, Promise, Protected};
 pub use classes::{
     ClassAttack, ClassBreach, ClassClaim, ClassFault, ClassReport, InFlightPromise, MinimumPromise, SharePromise,
     WeightPromise, verify_classes,
 };
-pub use derive::{Derivation, Reserved, check_history, derive, derive_watched, reserved_in_the_end};
+pub use derive::{Derivation, RouteReservation, check_history, derive, derive_watched, reserved_in_the_end};
 pub use discrepancy::Discrepancy;
 pub use effort::Effort;
 pub use exact::check_moments;
-pub use fault::{Fault, Layer, NotBroken};
+pub use fault::{Fault, FaultNotInjected, Layer};
 pub use links::{LinkClaim, Pattern};
 pub use report::{Breach, Finding, ProtectedFinding, Verification, Violation};
 pub use reservations::HistoryError;
 pub use statement::{
-    Accounting, Admitted, Counting, Figures, Happening, Kind, Lines, LowestQueue, MinimaTerms, Part, Patience,
-    Relocation, StatedQueue, StatedRoute, StatedTerm, Statement, Terms,
+    Accounting, Admitted, Exactness, Kind, Lines, LowestQueue, MinimaTerms, ModelAccounting, Part, PlanEvent,
+    Relocation, StatedQueue, StatedRoute, StatedTerm, Statement, Terms, TransitionRule,
 };
 pub use tenants::{LinkReport, TenantsClaim, TenantsReport, TestedMinimum, verify_tenants};
-pub use terms::{MaximumPromise, Meeting, PartPromise, Way};
+pub use terms::{MaximumPromise, PartPromise, ReceiverContention, TrafficDirection};
 pub use verify::{replay, verify};
 
 pub use wayleave_scenarios::Order;

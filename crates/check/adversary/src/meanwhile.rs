@@ -10,7 +10,7 @@ use wayleave_units::{Rate, Time};
 
 use crate::asked::bucket;
 use crate::discrepancy::Discrepancy;
-use crate::reservations::{HistoryError, Left, Reservations, Watcher};
+use crate::reservations::{HistoryError, LeftoverTraffic, Reservations, TransitionObserver};
 use crate::statement::{Admitted, Relocation, Statement};
 
 /// Follows a history.
@@ -27,12 +27,12 @@ struct Meanwhile<'s> {
 }
 
 /// What did not hold after some event, each link and class once; without what does not hold in the end, which is said anyway.
-pub(crate) fn meanwhile(
+pub(crate) fn check_transitions(
     statement: &Statement,
     classes: &Classes,
     in_the_end: &[BrokenShare],
 ) -> Result<Vec<Discrepancy>, HistoryError> {
-    if statement.shares.is_empty() && !statement.history.iter().any(crate::statement::Happening::is_shared) {
+    if statement.shares.is_empty() && !statement.history.iter().any(crate::statement::PlanEvent::is_shared) {
         return Ok(Vec::new());
     }
     let mut follows = Meanwhile {
@@ -80,7 +80,7 @@ impl<'s> Meanwhile<'s> {
         links
     }
 
-    fn look(&mut self, after: &str, links: impl IntoIterator<Item = LinkId>) {
+    fn check_links(&mut self, after: &str, links: impl IntoIterator<Item = LinkId>) {
         for link in links {
             for broken in self.held.broken_on(link) {
                 let class = if let BrokenShare::Class { class, .. } = &broken { class.name() } else { "" };
@@ -92,20 +92,26 @@ impl<'s> Meanwhile<'s> {
     }
 }
 
-impl<'s> Watcher<'s> for Meanwhile<'s> {
-    fn moved(&mut self, reservations: &Reservations<'s>, admitted: &'s Admitted, _: &'s Relocation, left: Left) {
+impl<'s> TransitionObserver<'s> for Meanwhile<'s> {
+    fn moved(
+        &mut self,
+        reservations: &Reservations<'s>,
+        admitted: &'s Admitted,
+        _: &'s Relocation,
+        left: LeftoverTraffic,
+    ) {
         self.advance(admitted.at);
         let Some(place) = reservations.place(left.place) else { return };
         let rate = bucket(&self.statement.counting, place.admitted).rate;
         let links = self.take(left.place, rate, place.routes.clone());
-        self.look(&admitted.name, links);
+        self.check_links(&admitted.name, links);
     }
 
     fn admitted(&mut self, reservations: &Reservations<'s>, admitted: &'s Admitted, number: usize) {
         self.advance(admitted.at);
         let Some(place) = reservations.place(number) else { return };
         let links = self.take(number, bucket(&self.statement.counting, admitted).rate, place.routes.clone());
-        self.look(&admitted.name, links);
+        self.check_links(&admitted.name, links);
     }
 
     fn released(&mut self, place: usize, at: Time, held_until: Time) {
@@ -122,6 +128,6 @@ impl<'s> Watcher<'s> for Meanwhile<'s> {
         let Some(Ok(added)) = share.map(|share| self.held.add(share)) else { return };
         let links: Vec<LinkId> = added.links().collect();
         self.shares.insert(name, added);
-        self.look(name, links);
+        self.check_links(name, links);
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use wayleave_scenarios::{Element, Ends, Scenario};
+use wayleave_scenarios::{Element, FlowEndpoints, Scenario};
 use wayleave_topology::{LinkId, LinkSpec, Network, NetworkBuilder, NetworkError, NodeId, PortSpec, Route};
 
 /// A part is cut out if all links are so many times as many.
@@ -36,7 +36,7 @@ pub(crate) fn narrow(scenario: &mut Scenario) -> Result<(), NetworkError> {
     for traffic in &mut scenario.traffic {
         traffic.route.iter_mut().for_each(along);
         traffic.copies.iter_mut().flat_map(|copies| &mut copies.routes).for_each(along);
-        if let Ends::Pairs(pairs) = &mut traffic.ends {
+        if let FlowEndpoints::Pairs(pairs) = &mut traffic.ends {
             for end in pairs.iter_mut().flat_map(|(from, to)| [from, to]) {
                 end.host = new_node(end.host);
             }

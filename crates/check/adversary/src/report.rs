@@ -7,7 +7,7 @@ use wayleave_units::Time;
 
 use crate::attack::Attack;
 use crate::claim::Claim;
-use crate::run::{Kept, Loses, Seen};
+use crate::run::{LossRule, PromiseObservation, ProtectionObservation};
 
 /// The outcome of a verification.
 #[derive(Clone, Debug, Default)]
@@ -166,12 +166,12 @@ impl Verification {
     }
 
     /// Adds what a run shows.
-    pub(crate) fn add(&mut self, claim: &Claim, seen: &[Seen], attack: &Attack) {
+    pub(crate) fn add(&mut self, claim: &Claim, seen: &[PromiseObservation], attack: &Attack) {
         for seen in seen {
             let finding = &mut self.findings[seen.promise];
             finding.delays.merge(&seen.delays);
             finding.packets += seen.packets;
-            let drops = if seen.loses == Loses::Nothing { seen.drops } else { 0 };
+            let drops = if seen.loses == LossRule::Nothing { seen.drops } else { 0 };
             finding.drops += drops;
             if seen.packets > 0 && (seen.delay_ps > finding.delay_ps || finding.attack.is_none()) {
                 finding.delay_ps = seen.delay_ps;
@@ -187,14 +187,14 @@ impl Verification {
             if drops > 0 {
                 self.violate(seen.promise, Breach::Dropped { packets: drops }, attack);
             }
-            if seen.loses == Loses::WhatFails {
+            if seen.loses == LossRule::WhatFails {
                 self.unprotected_losses += seen.drops;
             }
         }
     }
 
     /// Adds what a run with failures shows of protected contracts.
-    pub(crate) fn add_protected(&mut self, claim: &Claim, kept: &[Kept], attack: &Attack) {
+    pub(crate) fn add_protected(&mut self, claim: &Claim, kept: &[ProtectionObservation], attack: &Attack) {
         for kept in kept {
             if kept.is_any_left {
                 let finding = &mut self.protected[kept.group];

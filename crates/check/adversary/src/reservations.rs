@@ -7,11 +7,11 @@ use wayleave_recheck::PromisedShare;
 use wayleave_topology::{Network, Route};
 use wayleave_units::Time;
 
-use crate::statement::{Admitted, Happening, Kind, Relocation, Statement};
+use crate::statement::{Admitted, Kind, PlanEvent, Relocation, Statement};
 
 /// One contract's place in the network.
 #[derive(Clone, Debug)]
-pub(crate) struct Place<'s> {
+pub(crate) struct ContractLocation<'s> {
     pub(crate) admitted: &'s Admitted,
     /// Where its packets go now.
     pub(crate) routes: Vec<Route>,
@@ -23,7 +23,7 @@ pub(crate) struct Place<'s> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reservations<'s> {
     /// By number; `None` for those that are gone.
-    places: Vec<Option<Place<'s>>>,
+    places: Vec<Option<ContractLocation<'s>>>,
     by_name: HashMap<&'s str, usize>,
     /// Ended, and not gone yet.
     held: Vec<usize>,
@@ -31,7 +31,7 @@ pub(crate) struct Reservations<'s> {
 
 /// Somebody's packets that may still be on a route that they have left.
 #[derive(Clone, Debug)]
-pub(crate) struct Left {
+pub(crate) struct LeftoverTraffic {
     /// Whose, by its number.
     pub(crate) place: usize,
     pub(crate) route: Route,
@@ -98,9 +98,15 @@ impl fmt::Display for HistoryError {
 impl std::error::Error for HistoryError {}
 
 /// A decision as it is carried out.
-pub(crate) trait Watcher<'s> {
+pub(crate) trait TransitionObserver<'s> {
     /// One flow has been moved for a contract; its packets may still be on the route that it left.
-    fn moved(&mut self, reservations: &Reservations<'s>, admitted: &'s Admitted, moved: &'s Relocation, left: Left);
+    fn moved(
+        &mut self,
+        reservations: &Reservations<'s>,
+        admitted: &'s Admitted,
+        moved: &'s Relocation,
+        left: LeftoverTraffic,
+    );
     /// The contract has been given its routes, in this place: the one of its earlier terms, if it had any.
     fn admitted(&mut self, reservations: &Reservations<'s>, admitted: &'s Admitted, place: usize);
     /// The contract in this place has ended.
@@ -110,22 +116,22 @@ pub(crate) trait Watcher<'s> {
 }
 
 /// Nobody watches.
-pub(crate) struct Nobody;
+pub(crate) struct NoObserver;
 
-impl<'s> Watcher<'s> for Nobody {
-    fn moved(&mut self, _: &Reservations<'s>, _: &'s Admitted, _: &'s Relocation, _: Left) {}
+impl<'s> TransitionObserver<'s> for NoObserver {
+    fn moved(&mut self, _: &Reservations<'s>, _: &'s Admitted, _: &'s Relocation, _: LeftoverTraffic) {}
     fn admitted(&mut self, _: &Reservations<'s>, _: &'s Admitted, _: usize) {}
     fn released(&mut self, _: usize, _: Time, _: Time) {}
 }
 
 impl<'s> Reservations<'s> {
     /// Goes through the history of a statement.
-    pub(crate) fn of(statement: &'s Statement, watcher: &mut dyn Watcher<'s>) -> Result<Self, HistoryError> {
+    pub(crate) fn of(statement: &'s Statement, watcher: &mut dyn TransitionObserver<'s>) -> Result<Self, HistoryError> {
         let mut reservations = Self::default();
         for happening in &statement.history {
             reservations.free(happening.at());
             match happening {
-                Happening::Admitted(admitted) => {
+                PlanEvent::Admitted(admitted) => {
                     for moved in &admitted.moved {
                         let left = reservations.relocate(&statement.network, admitted, moved)?;
                         watcher.moved(&reservations, admitted, moved, left);
@@ -133,11 +139,11 @@ impl<'s> Reservations<'s> {
                     let place = reservations.admit(admitted)?;
                     watcher.admitted(&reservations, admitted, place);
                 }
-                Happening::Released { name, at, held_until } => {
+                PlanEvent::Released { name, at, held_until } => {
                     let place = reservations.release(name, *held_until)?;
                     watcher.released(place, *at, *held_until);
                 }
-                Happening::Shared { name, at, after, share } => {
+                PlanEvent::Shared { name, at, after, share } => {
                     watcher.shared((*at, *after), name, share.as_ref());
                 }
             }
@@ -149,11 +155,11 @@ impl<'s> Reservations<'s> {
     }
 
     /// Everybody, with their numbers.
-    pub(crate) fn places(&self) -> impl Iterator<Item = (usize, &Place<'s>)> {
+    pub(crate) fn places(&self) -> impl Iterator<Item = (usize, &ContractLocation<'s>)> {
         self.places.iter().enumerate().filter_map(|(number, place)| Some((number, place.as_ref()?)))
     }
 
-    pub(crate) fn place(&self, number: usize) -> Option<&Place<'s>> {
+    pub(crate) fn place(&self, number: usize) -> Option<&ContractLocation<'s>> {
         self.places.get(number)?.as_ref()
     }
 
@@ -179,7 +185,7 @@ impl<'s> Reservations<'s> {
             return Err(HistoryError::Twice { name: name.to_owned() });
         }
         let routes = admitted.routes.iter().map(|stated| stated.route.clone()).collect();
-        let place = Place { admitted, routes, held_until: None };
+        let place = ContractLocation { admitted, routes, held_until: None };
         match old {
             // Its number stays: it was first admitted then.
             Some(number) => {
@@ -206,7 +212,12 @@ impl<'s> Reservations<'s> {
     }
 
     /// Somebody takes another route: the contract of this name, or one of this name that is held, whichever has the route.
-    fn relocate(&mut self, network: &Network, by: &Admitted, moved: &Relocation) -> Result<Left, HistoryError> {
+    fn relocate(
+        &mut self,
+        network: &Network,
+        by: &Admitted,
+        moved: &Relocation,
+    ) -> Result<LeftoverTraffic, HistoryError> {
         let name = moved.name.as_str();
         let is_held = |&&number: &&usize| self.places[number].as_ref().is_some_and(|p| p.admitted.name == name);
         let known: Vec<usize> =
@@ -228,11 +239,11 @@ impl<'s> Reservations<'s> {
         if let Some(place) = &mut self.places[number] {
             place.routes[route] = moved.to.clone();
         }
-        Ok(Left { place: number, route: moved.from.clone() })
+        Ok(LeftoverTraffic { place: number, route: moved.from.clone() })
     }
 }
 
-impl Happening {
+impl PlanEvent {
     pub(crate) fn at(&self) -> Time {
         match self {
             Self::Admitted(admitted) => admitted.at,

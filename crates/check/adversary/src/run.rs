@@ -2,16 +2,16 @@
 
 use wayleave_scenarios::Element as Failing;
 use wayleave_scenarios::{
-    Change, Copies, Discipline, Draw, Ends, Jitter, Outage, PacketKind, Phase, Scenario, Traffic,
+    Change, Copies, Discipline, FlowEndpoints, Jitter, JitterDistribution, Outage, PacketKind, Phase, Scenario, Traffic,
 };
 use wayleave_sim::stats::Histogram;
 use wayleave_topology::{Element, Route};
 use wayleave_units::{Bytes, Time};
 
-use crate::attack::{Attack, Company, Cut, HeldUp};
+use crate::attack::{Attack, CrossTraffic, Cut, JitterDraw};
 use crate::claim::{Background, ClaimError, Duplication};
 use crate::narrow::narrow;
-use crate::schedule::{Burst, Then};
+use crate::schedule::{AfterBurst, Burst};
 use crate::stage::{SMALLEST_FRAME, Stage, nanos, sending};
 
 /// Frames of background that are sent before the first burst: its queues are not empty then.
@@ -29,18 +29,18 @@ const AFTER_A_CUT: u64 = 8;
 
 /// What became of one promise's packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct PromiseObservation {
     pub(crate) promise: usize,
     pub(crate) delay_ps: u64,
     pub(crate) delays: Histogram,
     pub(crate) packets: u64,
     pub(crate) drops: u64,
-    pub(crate) loses: Loses,
+    pub(crate) loses: LossRule,
 }
 
 /// Which of its packets a promise may lose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Loses {
+pub(crate) enum LossRule {
     /// None.
     #[default]
     Nothing,
@@ -52,7 +52,7 @@ pub(crate) enum Loses {
 
 /// What became of a protected contract's packets while something failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct ProtectionObservation {
     pub(crate) group: usize,
     pub(crate) is_any_cut: bool,
     pub(crate) is_any_left: bool,
@@ -63,9 +63,9 @@ pub(crate) struct Kept {
 
 /// What a run shows.
 #[derive(Debug)]
-pub(crate) struct Shown {
-    pub(crate) seen: Vec<Seen>,
-    pub(crate) kept: Vec<Kept>,
+pub(crate) struct RunObservations {
+    pub(crate) seen: Vec<PromiseObservation>,
+    pub(crate) kept: Vec<ProtectionObservation>,
     pub(crate) hops: u64,
 }
 
@@ -83,7 +83,7 @@ enum Owner {
 
 impl Stage<'_> {
     /// Makes an attack.
-    pub(crate) fn run(&self, attack: &Attack, packet_hops: u64) -> Result<Shown, ClaimError> {
+    pub(crate) fn run(&self, attack: &Attack, packet_hops: u64) -> Result<RunObservations, ClaimError> {
         if let Some(number) = attack.victim().filter(|&victim| victim >= self.ways.len()) {
             return Err(ClaimError::NoPromise { number, promises: self.ways.len() });
         }
@@ -96,12 +96,12 @@ impl Stage<'_> {
         }
         let (mut scenario, owners) = self.scenario(attack, packet_hops);
         if owners.iter().all(|owner| matches!(owner, Owner::Background)) {
-            return Ok(Shown { seen: Vec::new(), kept: Vec::new(), hops: 0 });
+            return Ok(RunObservations { seen: Vec::new(), kept: Vec::new(), hops: 0 });
         }
         narrow(&mut scenario).map_err(ClaimError::Network)?;
         let outcome =
             wayleave_sim::run(&scenario, attack.seed, |_| true).map_err(|error| ClaimError::Run(Box::new(error)))?;
-        let (mut seen, mut kept): (Vec<Seen>, Vec<Kept>) = (Vec::new(), Vec::new());
+        let (mut seen, mut kept): (Vec<PromiseObservation>, Vec<ProtectionObservation>) = (Vec::new(), Vec::new());
         for flow in outcome.flows {
             let Some(owner) = owners.get(flow.traffic) else { continue };
             let promise = match (owner, flow.copy) {
@@ -118,7 +118,7 @@ impl Stage<'_> {
                 (Owner::Promise(promise), _) => *promise,
             };
             debug_assert_eq!(flow.sent, flow.delivered + flow.drops, "the run has come to its end");
-            seen.push(Seen {
+            seen.push(PromiseObservation {
                 promise,
                 delay_ps: flow.delay.max().unwrap_or(0),
                 delays: flow.delay,
@@ -127,7 +127,7 @@ impl Stage<'_> {
                 loses: self.loses(attack, promise),
             });
         }
-        Ok(Shown { seen, kept, hops: outcome.hops })
+        Ok(RunObservations { seen, kept, hops: outcome.hops })
     }
 
     /// Whether the route of a promise fails.
@@ -136,20 +136,20 @@ impl Stage<'_> {
         attack.cuts.iter().any(|cut| self.network.uses(route, cut.element))
     }
 
-    fn loses(&self, attack: &Attack, promise: usize) -> Loses {
+    fn loses(&self, attack: &Attack, promise: usize) -> LossRule {
         match (self.is_cut(attack, promise), self.group_of[promise]) {
-            (false, _) => Loses::Nothing,
-            (true, None) => Loses::WhatFails,
-            (true, Some(_)) => Loses::Copies,
+            (false, _) => LossRule::Nothing,
+            (true, None) => LossRule::WhatFails,
+            (true, Some(_)) => LossRule::Copies,
         }
     }
 
     /// What is to be said of the packets of a protected contract.
-    fn kept(&self, attack: &Attack, promise: usize, packets: u64, lost: u64) -> Kept {
+    fn kept(&self, attack: &Attack, promise: usize, packets: u64, lost: u64) -> ProtectionObservation {
         let routes = self.routes(&promise);
         let cut = routes.iter().filter(|&&route| self.is_cut(attack, route)).count();
         let group = self.group_of[promise].unwrap_or_default();
-        Kept { group, is_any_cut: cut > 0, is_any_left: cut < routes.len(), packets, lost }
+        ProtectionObservation { group, is_any_cut: cut > 0, is_any_left: cut < routes.len(), packets, lost }
     }
 
     /// The scenario, and whose each of its traffics is.
@@ -203,9 +203,9 @@ impl Stage<'_> {
     /// What nodes do with their jitter; against the traffic of this number, if there is a victim.
     fn jitter(&self, attack: &Attack, victim: Option<usize>) -> Jitter {
         let draw = match (attack.held_up, victim) {
-            (HeldUp::Alike, _) => return Jitter::Whole,
-            (HeldUp::Late, Some(traffic)) => Draw::Against { traffic },
-            (HeldUp::Late, None) | (HeldUp::Drawn, _) => Draw::Uniform,
+            (JitterDraw::Alike, _) => return Jitter::Whole,
+            (JitterDraw::Late, Some(traffic)) => JitterDistribution::Against { traffic },
+            (JitterDraw::Late, None) | (JitterDraw::Drawn, _) => JitterDistribution::Uniform,
         };
         Jitter::Each { draw, order: self.claim.order }
     }
@@ -267,7 +267,7 @@ impl Stage<'_> {
 
     /// The routes that fill the queues below.
     fn background(&self, attack: &Attack) -> Vec<(Route, Bytes)> {
-        if attack.company == Company::Quiet || self.claim.background == Background::Dropped {
+        if attack.company == CrossTraffic::Quiet || self.claim.background == Background::Dropped {
             return Vec::new();
         }
         let routes = match attack.victim() {
@@ -297,7 +297,7 @@ impl Stage<'_> {
     fn filling(&self, number: usize, route: &Route, frame: Bytes, (lead, end): (i64, i64)) -> Traffic {
         let first = self.network.link(route.hops[0].link);
         let last = self.network.link(route.hops[route.hops.len() - 1].link);
-        let ends = Ends::Pairs(vec![(first.from, last.to)]);
+        let ends = FlowEndpoints::Pairs(vec![(first.from, last.to)]);
         let kind = PacketKind::ConstantRate { rate: first.rate };
         let mut traffic = Traffic::packets(&format!("background {number}"), ends, kind, frame);
         traffic.start = time(lead - self.transit(route, frame));
@@ -318,11 +318,11 @@ impl Stage<'_> {
             phase: Phase::Together,
         };
         let name = format!("burst {number}");
-        let mut traffic = Traffic::packets(&name, Ends::Pairs(vec![(from, to)]), kind, Bytes::new(frame));
+        let mut traffic = Traffic::packets(&name, FlowEndpoints::Pairs(vec![(from, to)]), kind, Bytes::new(frame));
         traffic.start = time(burst.start);
         traffic.stop = Some(time(match burst.then {
-            Then::Pause => burst.start + 1,
-            Then::Rate => plan.end,
+            AfterBurst::Pause => burst.start + 1,
+            AfterBurst::Rate => plan.end,
         }));
         traffic.route = Some(terms.route.clone());
         traffic.copies = if let Owner::Routes(routes) = owner { self.copies(routes) } else { None };

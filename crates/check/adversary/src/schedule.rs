@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use wayleave_scenarios::Order;
 use wayleave_topology::LinkId;
 
-use crate::attack::{Attack, HeldUp, Timing, Who};
+use crate::attack::{Attack, JitterDraw, PhaseTarget, Timing};
 use crate::claim::Background;
 use crate::stage::{Joiner, Stage, Stop, nanos, sending};
 
@@ -20,12 +20,12 @@ pub(crate) struct Burst {
     pub(crate) promise: usize,
     /// ns; any number, also below zero.
     pub(crate) start: i64,
-    pub(crate) then: Then,
+    pub(crate) then: AfterBurst,
 }
 
 /// What comes after a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Then {
+pub(crate) enum AfterBurst {
     /// A frame whenever one has been earned.
     Rate,
     /// Nothing, until the bucket is full.
@@ -35,7 +35,7 @@ pub(crate) enum Then {
 impl Stage<'_> {
     /// The bursts of an attack. Those of one instant are sent in this order, so a victim comes last.
     pub(crate) fn schedule(&self, attack: &Attack) -> Vec<Burst> {
-        let once = |(promise, start)| Burst { promise, start, then: Then::Rate };
+        let once = |(promise, start)| Burst { promise, start, then: AfterBurst::Rate };
         match attack.timing {
             Timing::Together => {
                 (0..self.ways.len()).map(|promise| once((promise, self.own_shift(attack, promise)))).collect()
@@ -49,7 +49,7 @@ impl Stage<'_> {
     }
 
     fn own_shift(&self, attack: &Attack, promise: usize) -> i64 {
-        attack.shift(Who::Promise(promise))
+        attack.shift(PhaseTarget::Promise(promise))
     }
 
     /// The longest that anybody is said to take, in ns.
@@ -78,7 +78,7 @@ impl Stage<'_> {
             let period = sending(terms.burst.get(), terms.rate) + 1;
             let more = ((window - phase) / period).clamp(0, MAX_BURSTS - 1);
             for number in 0..=more {
-                let then = if number == more { Then::Rate } else { Then::Pause };
+                let then = if number == more { AfterBurst::Rate } else { AfterBurst::Pause };
                 bursts.push(Burst { promise, start: phase + number * period, then });
             }
         }
@@ -93,7 +93,7 @@ impl Stage<'_> {
         // What the victim's last packet waits for of its own burst.
         let before = self.claim.promises[victim].burst.get().saturating_sub(frame);
         let mut involved: BTreeSet<usize> = joiners.iter().map(|joiner| joiner.promise).chain([victim]).collect();
-        let is_late = attack.held_up == HeldUp::Late;
+        let is_late = attack.held_up == JitterDraw::Late;
         // When the victim's last packet comes to the queue, in ns after its release. What its host takes before the first queue
         // is the same behind it, unless packets take different times there.
         let own_jitter = self.ways[victim].hops.first().filter(|_| is_late).map_or(0, |stop| stop.jitter);
@@ -102,7 +102,7 @@ impl Stage<'_> {
             let groups = self.groups(joiners.iter().filter(|joiner| joiner.at == at));
             for (input, group) in &groups {
                 let gained = if is_late { self.gained(stop, *input) } else { 0 };
-                let arrives = arrival + gained + attack.shift(Who::JoiningAt(at));
+                let arrives = arrival + gained + attack.shift(PhaseTarget::JoiningAt(at));
                 let squeezed = match input {
                     Some(input) if aim == Aim::Squeezed => self.squeezed(attack, *input, group, arrives, &mut involved),
                     _ => Vec::new(),
@@ -116,7 +116,11 @@ impl Stage<'_> {
             arrival += self.wait(at, stop, before, &groups, (aim, held)) + sending(frame, stop.rate) + stop.latency;
             arrival -= if at == 0 { own_jitter } else { 0 };
         }
-        bursts.push(Burst { promise: victim, start: attack.shift(Who::Promise(victim)), then: Then::Rate });
+        bursts.push(Burst {
+            promise: victim,
+            start: attack.shift(PhaseTarget::Promise(victim)),
+            then: AfterBurst::Rate,
+        });
         bursts
     }
 
@@ -142,7 +146,7 @@ impl Stage<'_> {
                 None => 0,
             };
             let start = arrives - before + self.own_shift(attack, joiner.promise);
-            Some(Burst { promise: joiner.promise, start, then: Then::Rate })
+            Some(Burst { promise: joiner.promise, start, then: AfterBurst::Rate })
         };
         group.members.iter().filter_map(burst).collect()
     }
@@ -182,7 +186,7 @@ impl Stage<'_> {
         let members = group.members.iter().map(|joiner| (joiner.promise, joiner.own - 1));
         let burst = |(promise, own): (usize, usize)| {
             let reach = self.reach(promise, own, self.frame(promise, attack.frames)?);
-            Some(Burst { promise, start: begins - reach + self.own_shift(attack, promise), then: Then::Rate })
+            Some(Burst { promise, start: begins - reach + self.own_shift(attack, promise), then: AfterBurst::Rate })
         };
         others.into_iter().chain(members).filter_map(burst).collect()
     }
@@ -305,7 +309,10 @@ mod tests {
                 // 1,000 B at 8 Mbit/s are earned in 1 ms.
                 assert!(own.windows(2).all(|pair| pair[1].start - pair[0].start >= 1_000_000), "seed {seed}");
                 let (last, before) = own.split_last().unwrap();
-                assert!(last.then == Then::Rate && before.iter().all(|burst| burst.then == Then::Pause), "seed {seed}");
+                assert!(
+                    last.then == AfterBurst::Rate && before.iter().all(|burst| burst.then == AfterBurst::Pause),
+                    "seed {seed}"
+                );
             }
         }
         let all: usize = (0..6).map(|seed| stage.schedule(&Attack::new(Timing::Repeated, seed)).len()).sum();

@@ -9,7 +9,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use crate::attack::Frames;
 use crate::claim::{Background, Claim, ClaimError, Promise};
-use crate::fill::Fill;
+use crate::fill::FillRoutes;
 
 /// No frame is smaller on the wire: 64 B, and 20 B of preamble and gap (IEEE 802.3). Tags take the place of padding.
 pub(crate) const SMALLEST_FRAME: u64 = 84;
@@ -22,16 +22,16 @@ pub(crate) struct Stage<'c> {
     pub(crate) claim: &'c Claim,
     /// With a queue for background below those of hosts.
     pub(crate) network: Arc<Network>,
-    pub(crate) ways: Vec<Way>,
+    pub(crate) ways: Vec<PromisePath>,
     /// Per link that promises use: which, with the number of the hop.
     pub(crate) on_link: HashMap<LinkId, Vec<(usize, usize)>>,
-    pub(crate) fill: Fill,
+    pub(crate) fill: FillRoutes,
     /// Per promise: the protected contract that it is a route of.
     pub(crate) group_of: Vec<Option<usize>>,
 }
 
 /// The way of one promise.
-pub(crate) struct Way {
+pub(crate) struct PromisePath {
     pub(crate) hops: Vec<Stop>,
 }
 
@@ -66,15 +66,15 @@ impl<'c> Stage<'c> {
                 Arc::new(with_room)
             }
         };
-        let of_promise = |promise: &Promise| way(&network, &claim.services, &promise.route.hops);
-        let ways: Vec<Way> = claim.promises.iter().map(of_promise).collect();
+        let of_promise = |promise: &Promise| promise_path(&network, &claim.services, &promise.route.hops);
+        let ways: Vec<PromisePath> = claim.promises.iter().map(of_promise).collect();
         let mut on_link: HashMap<LinkId, Vec<(usize, usize)>> = HashMap::new();
         for (promise, way) in ways.iter().enumerate() {
             for (hop, stop) in way.hops.iter().enumerate() {
                 on_link.entry(stop.link).or_default().push((promise, hop));
             }
         }
-        let fill = Fill::new(claim, &network);
+        let fill = FillRoutes::new(claim, &network);
         let mut group_of = vec![None; ways.len()];
         for (group, protected) in claim.protected.iter().enumerate() {
             protected.routes.iter().for_each(|&route| group_of[route] = Some(group));
@@ -145,7 +145,7 @@ impl<'c> Stage<'c> {
     }
 }
 
-fn way(network: &Network, services: &[SharedService], hops: &[wayleave_topology::Hop]) -> Way {
+fn promise_path(network: &Network, services: &[SharedService], hops: &[wayleave_topology::Hop]) -> PromisePath {
     let stop = |hop: &wayleave_topology::Hop| {
         let link = network.link(hop.link);
         // The simulator adds what a sending host takes behind its port, where it is the same.
@@ -161,7 +161,7 @@ fn way(network: &Network, services: &[SharedService], hops: &[wayleave_topology:
         let latency = nanos(link.propagation + inside + processing);
         Stop { link: hop.link, queue: hop.queue, rate, latency, jitter: nanos(jitter) }
     };
-    Way { hops: hops.iter().map(stop).collect() }
+    PromisePath { hops: hops.iter().map(stop).collect() }
 }
 
 /// Below the queues of hosts, which the topology leaves to contracts, comes one for what has none.

@@ -18,11 +18,11 @@ pub struct Statement {
     /// The network, as the user describes it.
     pub network: Arc<Network>,
     /// What is counted on it, as the user says.
-    pub counting: Counting,
+    pub counting: ModelAccounting,
     /// What is said of every queue that contracts may use: queues of a link in order, the highest priority first.
     pub queues: Vec<StatedQueue>,
     /// What happened, in its order.
-    pub history: Vec<Happening>,
+    pub history: Vec<PlanEvent>,
     /// What classes below the latency queues have been promised, in the end.
     pub shares: Vec<PromisedShare>,
     /// Switch ports whose buffers are said to be too small for what waits there of minima, in the end.
@@ -30,7 +30,7 @@ pub struct Statement {
     /// Terms of times of minima.
     pub minima: MinimaTerms,
     /// Whether later decisions wait for the packets of flows that were moved.
-    pub patience: Patience,
+    pub patience: TransitionRule,
     /// What was found to be wrong while the statement was read.
     pub findings: Vec<Discrepancy>,
 }
@@ -46,7 +46,7 @@ pub struct MinimaTerms {
 
 /// What the network model counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counting {
+pub struct ModelAccounting {
     /// The longest tag stack; `None` where frames are counted without preamble, gap and tags.
     pub tags: Option<u32>,
     /// The largest frame of every link on the wire; `None` where it follows from the MTU of each.
@@ -58,7 +58,7 @@ pub struct Counting {
     /// Whether the jitter of nodes keeps the order of the packets of a queue.
     pub order: Order,
     /// What is said of queues.
-    pub figures: Figures,
+    pub figures: Exactness,
 }
 
 /// Whose the lowest queue of every port of a switch is.
@@ -81,7 +81,7 @@ pub enum Lines {
 
 /// How what is said of queues relates to what is derived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Figures {
+pub enum Exactness {
     /// It is the same, rounded up.
     Exact,
     /// It may be more: the model is simpler than what is derived.
@@ -90,7 +90,7 @@ pub enum Figures {
 
 /// What decisions wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Patience {
+pub enum TransitionRule {
     /// As is said.
     Waits,
     /// Nobody waits for anything: a fault.
@@ -118,7 +118,7 @@ pub struct StatedQueue {
 
 /// What can happen.
 #[derive(Clone, Debug)]
-pub enum Happening {
+pub enum PlanEvent {
     /// A contract is admitted, or gets other terms.
     Admitted(Box<Admitted>),
     /// A contract ends.
@@ -249,7 +249,7 @@ pub struct Relocation {
     pub after: Option<Time>,
 }
 
-impl Happening {
+impl PlanEvent {
     /// Returns an event without a contract at the end of a history, if the history ends earlier: refused requests are no part of it,
     /// and until they were decided, reservations of ended contracts may have become free.
     pub fn time_passes(until: Time, history: &[Self]) -> Option<Self> {
@@ -268,7 +268,7 @@ impl Happening {
     }
 }
 
-impl Counting {
+impl ModelAccounting {
     /// Preamble and delimiter (8 B) and the gap between frames (12 B); IEEE 802.3.
     const BETWEEN_FRAMES: u64 = 20;
     /// IEEE 802.3.
@@ -312,13 +312,13 @@ impl Counting {
 mod tests {
     use super::*;
 
-    const COUNTING: Counting = Counting {
+    const COUNTING: ModelAccounting = ModelAccounting {
         tags: Some(6),
         max_frame: None,
         lowest_queue: LowestQueue::BestEffort,
         lines: Lines::Shape,
         order: Order::Free,
-        figures: Figures::Exact,
+        figures: Exactness::Exact,
     };
 
     fn in_frames(burst: u64, smallest: u64) -> Terms {
@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn a_full_frame_with_six_tags_is_1562_bytes_on_the_wire() {
         assert_eq!(COUNTING.largest_frame(Bytes::new(1500)), Bytes::new(1562));
-        assert_eq!(Counting { tags: None, ..COUNTING }.largest_frame(Bytes::new(1500)), Bytes::new(1518));
+        assert_eq!(ModelAccounting { tags: None, ..COUNTING }.largest_frame(Bytes::new(1500)), Bytes::new(1518));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::classes::{
 };
 use crate::effort::Effort;
 use crate::links::{self, LinkClaim, Pattern};
-use crate::terms::{MaximumPromise, Meeting, PartPromise};
+use crate::terms::{MaximumPromise, PartPromise, ReceiverContention};
 
 /// SCC's tunnels find their levels by marks (docs/theory/scc.md), and for a while have less: by how much of a weight, per cent.
 const TOLERANCE: u64 = 25;
@@ -173,7 +173,7 @@ impl TenantsClaim {
         let sharing = windows.scenario.sharing.as_mut();
         let is_there = sharing.is_some_and(|sharing| sharing.set_word("ufab", "floor", "nothing"));
         let competitors = tenants.competitors().filter(|_| has_begun);
-        let meeting = competitors.map(|(host, competitors)| meeting(&whole, tenants, host, &competitors));
+        let meeting = competitors.map(|(host, competitors)| receiver_contention(&whole, tenants, host, &competitors));
         let rates = tenants.minima().into_iter().map(|minimum| minimum.min).collect();
         let windows = is_there.then_some(windows);
         let (links, watch) = (Vec::new(), Watch::Promises);
@@ -205,9 +205,9 @@ impl TenantsClaim {
 }
 
 /// Those who meet at a host, alone on the network.
-fn meeting(whole: &ClassClaim, tenants: &Tenants, host: NodeId, competitors: &[Competitor]) -> ClassClaim {
+fn receiver_contention(whole: &ClassClaim, tenants: &Tenants, host: NodeId, competitors: &[Competitor]) -> ClassClaim {
     let mut scenario = whole.scenario.clone();
-    scenario.traffic = tenants.meeting(host, competitors);
+    scenario.traffic = tenants.receiver_contention(host, competitors);
     let part = |Competitor { name, min, weight, max, round_trip, .. }: &Competitor| PartPromise {
         service: name.clone(),
         min: *min,
@@ -223,7 +223,7 @@ fn meeting(whole: &ClassClaim, tenants: &Tenants, host: NodeId, competitors: &[C
         shares: Vec::new(),
         weights: Vec::new(),
         maxima,
-        meeting: Some(Meeting { host, parts: competitors.iter().map(part).collect() }),
+        meeting: Some(ReceiverContention { host, parts: competitors.iter().map(part).collect() }),
         tolerance_percent: PARTS,
     }
 }

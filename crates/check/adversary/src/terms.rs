@@ -36,7 +36,7 @@ pub struct PartPromise {
 
 /// Services that meet at a receiver.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Meeting {
+pub struct ReceiverContention {
     /// Where.
     pub host: NodeId,
     /// Who.
@@ -45,14 +45,14 @@ pub struct Meeting {
 
 /// A direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum TrafficDirection {
     /// What the host sends.
     Sent,
     /// What it receives.
     Received,
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for TrafficDirection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Sent => "sent",
@@ -100,7 +100,7 @@ fn scaled(of: u64, part: u64, whole: u64) -> u64 {
     u64::try_from(u128::from(of) * u128::from(part) / u128::from(whole.max(1))).unwrap_or(u64::MAX)
 }
 
-impl Meeting {
+impl ReceiverContention {
     /// Whether weights are others than minima, so that they matter.
     pub(crate) fn has_weights(&self) -> bool {
         let ratio = |part: &PartPromise| (u128::from(part.weight), u128::from(part.min.bits_per_second()));

@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 
 use wayleave_recheck::{
-    BrokenAt, BrokenShare, Claim, Overbooked, PromisedShare, ShareStay, ShareTerms, Stay, Violation,
+    BrokenAt, BrokenShare, Claim, Overbooked, PromisedShare, RouteLifetime, ShareLifetime, ShareTerms, Violation,
     check_share_transitions, check_transitions_watched,
 };
 use wayleave_topology::Route;
 use wayleave_units::Time;
 
 use crate::asked::{asked, budgets, constants, flow};
-use crate::reservations::{Left, Reservations, Watcher};
-use crate::statement::{Admitted, Happening, Patience, Relocation, Statement};
+use crate::reservations::{LeftoverTraffic, Reservations, TransitionObserver};
+use crate::statement::{Admitted, PlanEvent, Relocation, Statement, TransitionRule};
 
 /// When a decision is made.
 #[derive(Clone, Copy, Debug)]
@@ -27,10 +27,10 @@ enum Clock {
 pub(crate) struct Transit<'s> {
     statement: &'s Statement,
     clock: Clock,
-    stays: Vec<Stay>,
+    stays: Vec<RouteLifetime>,
     /// By place, the latest stays: one for each route.
     of_place: HashMap<usize, Vec<usize>>,
-    shares: Vec<ShareStay>,
+    shares: Vec<ShareLifetime>,
     /// By name, the latest stay of a share.
     of_name: HashMap<&'s str, usize>,
     pub(crate) moves: usize,
@@ -38,9 +38,9 @@ pub(crate) struct Transit<'s> {
 
 impl<'s> Transit<'s> {
     pub(crate) fn new(statement: &'s Statement) -> Self {
-        let has_time = |happening: &Happening| match happening {
-            Happening::Admitted(admitted) => admitted.moved.iter().all(|moved| moved.after.is_some()),
-            Happening::Released { .. } | Happening::Shared { .. } => true,
+        let has_time = |happening: &PlanEvent| match happening {
+            PlanEvent::Admitted(admitted) => admitted.moved.iter().all(|moved| moved.after.is_some()),
+            PlanEvent::Released { .. } | PlanEvent::Shared { .. } => true,
         };
         let clock = match statement.history.iter().all(has_time) {
             true => Clock::Said,
@@ -51,7 +51,7 @@ impl<'s> Transit<'s> {
     }
 
     /// Where more is on a link at once than its queues can take: the first time for every port and kind of violation.
-    pub(crate) fn overbooked(&self, progress: &mut wayleave_recheck::Watcher<'_>) -> Vec<Overbooked> {
+    pub(crate) fn overbooked(&self, progress: &mut wayleave_recheck::CheckProgress<'_>) -> Vec<Overbooked> {
         // If nobody leaves, whatever breaks at some time breaks at the end.
         if self.stays.iter().all(|stay| stay.until.is_none()) {
             return Vec::new();
@@ -74,7 +74,7 @@ impl<'s> Transit<'s> {
         claim: &Claim<'_>,
         terms: &ShareTerms<'_>,
         in_the_end: &[BrokenShare],
-        progress: &mut wayleave_recheck::Watcher<'_>,
+        progress: &mut wayleave_recheck::CheckProgress<'_>,
     ) -> Vec<BrokenAt> {
         if self.shares.is_empty() {
             return Vec::new();
@@ -93,14 +93,14 @@ impl<'s> Transit<'s> {
     /// So long after a decision.
     fn after(&self, decided: Time, wait: Time) -> Time {
         match self.statement.patience {
-            Patience::Waits => self.now(decided).checked_add(wait).unwrap_or(Time::MAX),
+            TransitionRule::Waits => self.now(decided).checked_add(wait).unwrap_or(Time::MAX),
             // Whatever is said, all happens at once.
-            Patience::None => self.now(decided),
+            TransitionRule::None => self.now(decided),
         }
     }
 
     fn leave(&mut self, stay: usize, at: Time) {
-        let Stay { flow, until, .. } = &mut self.stays[stay];
+        let RouteLifetime { flow, until, .. } = &mut self.stays[stay];
         // Who has stopped does not stop again.
         if until.is_none() {
             *until = Some(at);
@@ -117,11 +117,11 @@ pub(crate) fn lasts(statement: &Statement, route: &Route) -> Time {
 /// The longest time that packets may be on a route of a statement.
 fn longest(statement: &Statement) -> Time {
     let routes = statement.history.iter().flat_map(|happening| match happening {
-        Happening::Admitted(admitted) => {
+        PlanEvent::Admitted(admitted) => {
             let moved = admitted.moved.iter().flat_map(|moved| [&moved.from, &moved.to]);
             admitted.routes.iter().map(|stated| &stated.route).chain(moved).collect()
         }
-        Happening::Released { .. } | Happening::Shared { .. } => Vec::new(),
+        PlanEvent::Released { .. } | PlanEvent::Shared { .. } => Vec::new(),
     });
     routes.map(|route| lasts(statement, route)).max().unwrap_or(Time::ZERO)
 }
@@ -135,8 +135,14 @@ pub(crate) fn port(violation: &Violation) -> Option<(&str, Option<u8>)> {
     }
 }
 
-impl<'s> Watcher<'s> for Transit<'s> {
-    fn moved(&mut self, reservations: &Reservations<'s>, admitted: &'s Admitted, moved: &'s Relocation, left: Left) {
+impl<'s> TransitionObserver<'s> for Transit<'s> {
+    fn moved(
+        &mut self,
+        reservations: &Reservations<'s>,
+        admitted: &'s Admitted,
+        moved: &'s Relocation,
+        left: LeftoverTraffic,
+    ) {
         self.moves += 1;
         let at = self.after(admitted.at, moved.after.unwrap_or(Time::ZERO));
         let Some(place) = reservations.place(left.place) else { return };
@@ -146,7 +152,7 @@ impl<'s> Watcher<'s> for Transit<'s> {
         let flow = flow(self.statement, place, route, &moved.to);
         // Of a contract that has ended only the reservation moves.
         let until = self.stays[previous].until;
-        self.stays.push(Stay { flow, from: at, until, previous: Some(previous) });
+        self.stays.push(RouteLifetime { flow, from: at, until, previous: Some(previous) });
         self.leave(previous, at);
     }
 
@@ -160,17 +166,17 @@ impl<'s> Watcher<'s> for Transit<'s> {
         let first = self.stays.len();
         for (index, route) in place.routes.iter().enumerate() {
             let flow = flow(self.statement, place, index, route);
-            self.stays.push(Stay { flow, from: start, until: None, previous: None });
+            self.stays.push(RouteLifetime { flow, from: start, until: None, previous: None });
         }
         self.of_place.insert(number, (first..self.stays.len()).collect());
-        if let (Clock::Steps { now, longest }, Patience::Waits) = (&mut self.clock, self.statement.patience) {
+        if let (Clock::Steps { now, longest }, TransitionRule::Waits) = (&mut self.clock, self.statement.patience) {
             *now = start.max(end).checked_add(*longest).unwrap_or(Time::MAX);
         }
     }
 
     fn released(&mut self, place: usize, at: Time, held_until: Time) {
         for stay in self.of_place.get(&place).cloned().unwrap_or_default() {
-            let Stay { flow, from, .. } = &self.stays[stay];
+            let RouteLifetime { flow, from, .. } = &self.stays[stay];
             let now = self.now(at);
             // Without a hold nothing is said of packets that are still on the way: they are not counted.
             let end =
@@ -188,6 +194,6 @@ impl<'s> Watcher<'s> for Transit<'s> {
         let Some(share) = share.cloned() else { return };
         self.of_name.insert(name, self.shares.len());
         // Certainty depends on what comes later; it is compared at each decision.
-        self.shares.push(ShareStay { share: PromisedShare { certainty: None, ..share }, from, until: None });
+        self.shares.push(ShareLifetime { share: PromisedShare { certainty: None, ..share }, from, until: None });
     }
 }

@@ -6,11 +6,11 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
 
-use crate::attack::{Attack, Company, Frames, HeldUp, Timing, Who};
+use crate::attack::{Attack, CrossTraffic, Frames, JitterDraw, PhaseTarget, Timing};
 use crate::claim::{Claim, ClaimError};
 use crate::effort::Effort;
 use crate::report::Verification;
-use crate::run::{Seen, Shown};
+use crate::run::{PromiseObservation, RunObservations};
 use crate::stage::{Stage, sending};
 
 /// Contracts that are attacked for one whose routes are cut: such runs are several, and longer.
@@ -81,7 +81,7 @@ enum Next {
 }
 
 /// The longest that a packet of a promise took, in ps.
-fn delay_ps(seen: &[Seen], promise: usize) -> u64 {
+fn delay_ps(seen: &[PromiseObservation], promise: usize) -> u64 {
     seen.iter().filter(|seen| seen.promise == promise).map(|seen| seen.delay_ps).max().unwrap_or(0)
 }
 
@@ -117,14 +117,14 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
         let seed = self.effort.seed;
         let together = Attack::new(Timing::Together, seed);
         let small = Attack { frames: Frames::Smallest, ..together.clone() };
-        let quiet = Attack { company: Company::Quiet, ..together.clone() };
+        let quiet = Attack { company: CrossTraffic::Quiet, ..together.clone() };
         let mut patterns = vec![together, small, quiet];
         for number in 0..u64::from(self.effort.seeds) {
             let seed = seed.wrapping_add(number);
             patterns.push(Attack::new(Timing::Random, seed));
             patterns.push(Attack::new(Timing::Repeated, seed));
             if self.stage.has_jitter() {
-                let drawn = |timing| Attack { held_up: HeldUp::Drawn, ..Attack::new(timing, seed) };
+                let drawn = |timing| Attack { held_up: JitterDraw::Drawn, ..Attack::new(timing, seed) };
                 patterns.extend([Timing::Together, Timing::Random, Timing::Repeated].map(drawn));
             }
         }
@@ -155,7 +155,7 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
             small,
         ];
         if self.stage.has_jitter() {
-            let late = aimed.iter().map(|attack| Attack { held_up: HeldUp::Late, ..attack.clone() });
+            let late = aimed.iter().map(|attack| Attack { held_up: JitterDraw::Late, ..attack.clone() });
             aimed.extend(late.collect::<Vec<_>>());
         }
         aimed
@@ -176,11 +176,15 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
     }
 
     /// The same; `each` sees what each of them showed, in their order.
-    fn watched(&mut self, attacks: &[Attack], mut each: impl FnMut(&Attack, &[Seen])) -> Result<Next, ClaimError> {
+    fn watched(
+        &mut self,
+        attacks: &[Attack],
+        mut each: impl FnMut(&Attack, &[PromiseObservation]),
+    ) -> Result<Next, ClaimError> {
         // What is learnt from a run depends on those before it, so all are taken in order, whichever ended first.
         for some in attacks.chunks(RUNS_PER_THREAD * rayon::current_num_threads()) {
             let (stage, most) = (&self.stage, self.effort.packet_hops);
-            let shown: Vec<Result<Shown, ClaimError>> =
+            let shown: Vec<Result<RunObservations, ClaimError>> =
                 some.par_iter().with_max_len(1).map(|attack| stage.run(attack, most)).collect();
             for (attack, shown) in some.iter().zip(shown) {
                 let shown = shown?;
@@ -193,7 +197,7 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
         Ok(Next::Goes)
     }
 
-    fn take(&mut self, attack: &Attack, shown: &Shown) -> Next {
+    fn take(&mut self, attack: &Attack, shown: &RunObservations) -> Next {
         self.report.runs += 1;
         self.report.packet_hops += shown.hops;
         self.report.add(self.stage.claim, &shown.seen, attack);
@@ -212,10 +216,15 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
             return Ok(Next::Stops);
         }
         let joiners = self.stage.joiners(victim);
-        let mut coordinates: Vec<Who> =
-            joiners.iter().map(|joiner| joiner.at).collect::<BTreeSet<_>>().into_iter().map(Who::JoiningAt).collect();
-        coordinates.extend(joiners.iter().map(|joiner| Who::Promise(joiner.promise)));
-        coordinates.push(Who::Promise(victim));
+        let mut coordinates: Vec<PhaseTarget> = joiners
+            .iter()
+            .map(|joiner| joiner.at)
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .map(PhaseTarget::JoiningAt)
+            .collect();
+        coordinates.extend(joiners.iter().map(|joiner| PhaseTarget::Promise(joiner.promise)));
+        coordinates.push(PhaseTarget::Promise(victim));
         let frame = self.stage.ways[victim].hops.iter().map(|stop| sending(1500, stop.rate)).max().unwrap_or(1);
         let mut left = self.effort.rounds as usize;
         while left > 0 {

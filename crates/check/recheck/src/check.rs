@@ -18,7 +18,7 @@ use crate::report::{Checked, FlowFinding, QueueFinding};
 use crate::violation::{RouteFault, Violation};
 
 /// Who is told how far a check has come: what is done, and what there is to do.
-pub type Watcher<'a> = dyn FnMut(u64, u64) + Send + 'a;
+pub type CheckProgress<'a> = dyn FnMut(u64, u64) + Send + 'a;
 
 const NANOBITS_PER_BYTE: u64 = 8_000_000_000;
 
@@ -35,7 +35,7 @@ pub fn check(claim: &Claim<'_>) -> Checked {
 ///
 /// # Panics
 /// As [`check`].
-pub fn check_watched(claim: &Claim<'_>, progress: &mut Watcher<'_>) -> Checked {
+pub fn check_watched(claim: &Claim<'_>, progress: &mut CheckProgress<'_>) -> Checked {
     let links = claim.network.links().len();
     assert_eq!(claim.budgets.len(), links, "the budgets must have one entry per link");
     assert_eq!(claim.max_frame.len(), links, "the largest frames must have one entry per link");

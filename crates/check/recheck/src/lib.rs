@@ -91,13 +91,13 @@ mod shares;
 mod transitions;
 mod violation;
 
-pub use check::{Watcher, check, check_watched};
+pub use check::{CheckProgress, check, check_watched};
 pub use claim::{Claim, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow};
 pub use report::{Checked, FlowFinding, QueueFinding};
-pub use share_transitions::{BrokenAt, ShareStay, ShareTerms, ShareTransitions, check_share_transitions};
+pub use share_transitions::{BrokenAt, ShareLifetime, ShareTerms, ShareTransitions, check_share_transitions};
 pub use shares::{
     AddedShare, BrokenShare, CheckedShares, HeldShare, HeldShares, HoseCharge, PromisedShare, ShareTimes,
     StatedCertainty, check_all_shares, check_shares, check_times,
 };
-pub use transitions::{Overbooked, Stay, Transitions, check_transitions, check_transitions_watched};
+pub use transitions::{Overbooked, RouteLifetime, Transitions, check_transitions, check_transitions_watched};
 pub use violation::{RouteFault, Violation};

@@ -25,17 +25,17 @@ use rayon::prelude::*;
 use wayleave_topology::{Classes, LinkId, Network};
 use wayleave_units::Time;
 
-use crate::check::Watcher;
+use crate::check::CheckProgress;
 use crate::claim::Claim;
 use crate::shares::{
-    Both, BrokenShare, Holding, Lengths, Load, Place, Places, PromisedShare, Reserved, ShareTimes, SharesOn, Waiting,
-    Worst, broken_sums, reserved_on,
+    BrokenShare, Holding, LatencyLoad, Lengths, LinkAndBundleLoad, Load, NetworkStates, Place, PromisedShare,
+    ShareTimeInputs, ShareTimes, SharesOn, WorstLoad, broken_sums, reserved_on,
 };
-use crate::transitions::{Presence, Stay, presences};
+use crate::transitions::{Presence, RouteLifetime, presences};
 
 /// A share, and when it is used.
 #[derive(Clone, Debug)]
-pub struct ShareStay {
+pub struct ShareLifetime {
     /// The share.
     pub share: PromisedShare,
     /// The start of its senders.
@@ -92,16 +92,16 @@ impl fmt::Display for BrokenAt {
 struct Counts {
     stay: usize,
     holding: Holding,
-    worst: Worst,
+    worst: WorstLoad,
 }
 
 /// Shares over time.
 struct Course<'a, 'n> {
     claim: &'a Claim<'n>,
     terms: &'a ShareTerms<'a>,
-    waiting: Waiting,
-    stays: &'a [ShareStay],
-    places: Places<'n>,
+    waiting: ShareTimeInputs,
+    stays: &'a [ShareLifetime],
+    places: NetworkStates<'n>,
     links: Vec<Vec<Counts>>,
     bundles: Vec<Vec<Counts>>,
     /// By stay, its round trip and the largest sum of budgets; `None` where it has a fault.
@@ -119,13 +119,13 @@ struct Course<'a, 'n> {
 pub fn check_share_transitions(
     claim: &Claim<'_>,
     terms: &ShareTerms<'_>,
-    stays: &[Stay],
-    shares: &[ShareStay],
-    progress: &mut Watcher<'_>,
+    stays: &[RouteLifetime],
+    shares: &[ShareLifetime],
+    progress: &mut CheckProgress<'_>,
 ) -> ShareTransitions {
     let mut found = ShareTransitions::default();
     let mut course = Course::new(claim, terms, stays, shares, &mut found);
-    let gone = course.gone();
+    let gone = course.left_links();
     let links: Vec<LinkId> = claim.network.links().map(|(link, _)| link).collect();
     course.alone = course.alone_on(&links);
     let course = &course;
@@ -150,14 +150,14 @@ impl<'a, 'n> Course<'a, 'n> {
     fn new(
         claim: &'a Claim<'n>,
         terms: &'a ShareTerms<'a>,
-        stays: &'a [Stay],
-        shares: &'a [ShareStay],
+        stays: &'a [RouteLifetime],
+        shares: &'a [ShareLifetime],
         found: &mut ShareTransitions,
     ) -> Self {
-        let waiting = Waiting::new(claim, terms.times);
+        let waiting = ShareTimeInputs::new(claim, terms.times);
         let least = terms.classes.round_trip.map_or(0, Time::as_nanos);
         let mut course = Self {
-            places: Places::new(claim.network, terms.closed, waiting.lengths(claim.network), least),
+            places: NetworkStates::new(claim.network, terms.closed, waiting.lengths(claim.network), least),
             claim,
             terms,
             waiting,
@@ -207,8 +207,8 @@ impl<'a, 'n> Course<'a, 'n> {
     }
 
     /// By stay, when its last packets have gone, ns; `None`: never. In the order of ends, since what drains still delays what ends next.
-    fn gone(&self) -> Vec<Option<u128>> {
-        let drains = |stay: &ShareStay| stay.until.is_some() && stay.share.there_within.is_none();
+    fn left_links(&self) -> Vec<Option<u128>> {
+        let drains = |stay: &ShareLifetime| stay.until.is_some() && stay.share.there_within.is_none();
         let mut links: BTreeMap<usize, Vec<LinkId>> = BTreeMap::new();
         if self.stays.iter().any(drains) {
             for (link, _) in self.claim.network.links() {
@@ -217,7 +217,7 @@ impl<'a, 'n> Course<'a, 'n> {
             }
         }
         let one_each = Lengths { budget: vec![1; self.claim.network.links().len()], ..Lengths::default() };
-        let mut hops = Places::new(self.claim.network, self.terms.closed, one_each, 0);
+        let mut hops = NetworkStates::new(self.claim.network, self.terms.closed, one_each, 0);
         let mut order: Vec<usize> = (0..self.stays.len()).filter(|&stay| self.stays[stay].until.is_some()).collect();
         order.sort_by_key(|&stay| self.stays[stay].until);
         let mut gone = vec![None; self.stays.len()];
@@ -241,7 +241,7 @@ impl<'a, 'n> Course<'a, 'n> {
 
     /// Longest wait at a link with all that is there at a moment, what drains included, ns.
     fn wait_at(&self, link: LinkId, at: u128, gone: &[Option<u128>]) -> u64 {
-        let mut reserved = Reserved::default();
+        let mut reserved = LatencyLoad::default();
         for one in self.flows.get(&link).into_iter().flatten() {
             if one.from <= at && one.gone.is_none_or(|gone| gone > at) {
                 let of = reserved_on(self.claim, one.flow, one.hop);
@@ -329,7 +329,7 @@ impl<'a, 'n> Course<'a, 'n> {
     ) {
         found.sets += 1;
         let network: &Network = self.claim.network;
-        let load = Both(&here.load, None);
+        let load = LinkAndBundleLoad(&here.load, None);
         let mut broken = broken_sums(network, self.terms.classes, here.link, here.latency.rate, &load);
         if load.timed() {
             let alone = self.alone.get(&here.link).copied().filter(|_| load.alone());
@@ -355,7 +355,7 @@ impl<'a, 'n> Course<'a, 'n> {
 /// Everything on a link at a moment.
 struct Here {
     link: LinkId,
-    latency: Reserved,
+    latency: LatencyLoad,
     load: Load,
     flows: BTreeSet<usize>,
     shares: BTreeSet<usize>,
@@ -364,10 +364,10 @@ struct Here {
 impl Here {
     fn on(link: LinkId) -> Self {
         let (flows, shares) = (BTreeSet::new(), BTreeSet::new());
-        Self { link, latency: Reserved::default(), load: Load::default(), flows, shares }
+        Self { link, latency: LatencyLoad::default(), load: Load::default(), flows, shares }
     }
 
-    fn flow(&mut self, number: usize, of: Reserved, starts: bool) {
+    fn flow(&mut self, number: usize, of: LatencyLoad, starts: bool) {
         let all = &mut self.latency;
         if starts {
             (all.rate, all.bursts) = (all.rate + of.rate, all.bursts + of.bursts);

@@ -16,14 +16,14 @@ use rayon::prelude::*;
 use wayleave_topology::LinkId;
 use wayleave_units::Time;
 
-use crate::check::{LinkLoad, Watcher, add_hop, bound_of, check_link, validate};
+use crate::check::{CheckProgress, LinkLoad, add_hop, bound_of, check_link, validate};
 use crate::claim::{Claim, PromisedFlow};
 use crate::report::Checked;
 use crate::violation::Violation;
 
 /// A flow on one route.
 #[derive(Clone, Debug)]
-pub struct Stay {
+pub struct RouteLifetime {
     /// The flow, with this route.
     pub flow: PromisedFlow,
     /// When its sender starts there.
@@ -77,7 +77,7 @@ pub(crate) struct Presence<'a> {
 ///
 /// # Panics
 /// If the claim does not have one entry per link in `budgets` and in `max_frame`.
-pub fn check_transitions(claim: &Claim<'_>, stays: &[Stay]) -> Transitions {
+pub fn check_transitions(claim: &Claim<'_>, stays: &[RouteLifetime]) -> Transitions {
     check_transitions_watched(claim, stays, &mut |_, _| {})
 }
 
@@ -85,7 +85,11 @@ pub fn check_transitions(claim: &Claim<'_>, stays: &[Stay]) -> Transitions {
 ///
 /// # Panics
 /// As [`check_transitions`].
-pub fn check_transitions_watched(claim: &Claim<'_>, stays: &[Stay], progress: &mut Watcher<'_>) -> Transitions {
+pub fn check_transitions_watched(
+    claim: &Claim<'_>,
+    stays: &[RouteLifetime],
+    progress: &mut CheckProgress<'_>,
+) -> Transitions {
     let (links, mut found) = presences(claim, stays);
     // Links do not depend on one another. What is found is put together in their order, whichever thread was first.
     let links: Vec<_> = links.into_iter().collect();
@@ -109,13 +113,13 @@ pub fn check_transitions_watched(claim: &Claim<'_>, stays: &[Stay], progress: &m
 /// By link, the flows that can have packets there, and from when until when.
 pub(crate) fn presences<'a>(
     claim: &Claim<'_>,
-    stays: &'a [Stay],
+    stays: &'a [RouteLifetime],
 ) -> (BTreeMap<LinkId, Vec<Presence<'a>>>, Transitions) {
     let mut found = Transitions::default();
     let mut links: BTreeMap<LinkId, Vec<Presence<'_>>> = BTreeMap::new();
     // When each stay's last packet has left; `None` if it is nowhere, or stays.
     let mut left: Vec<Option<u128>> = Vec::with_capacity(stays.len());
-    for Stay { flow, from, until, previous } in stays {
+    for RouteLifetime { flow, from, until, previous } in stays {
         left.push(None);
         if until.is_some_and(|until| until < *from) {
             // It was told to stop before it was to start.
@@ -143,7 +147,7 @@ pub(crate) fn presences<'a>(
 }
 
 /// How many hops a route has in common with that of an earlier stay, from the first on.
-fn common(before: &Stay, flow: &PromisedFlow) -> usize {
+fn common(before: &RouteLifetime, flow: &PromisedFlow) -> usize {
     let pairs = before.flow.route.hops.iter().zip(&flow.route.hops);
     pairs.take_while(|(one, other)| one == other).count()
 }
@@ -220,7 +224,7 @@ mod tests {
     }
 
     /// 3,000 B take 24 us at 1 Gbit/s, and the frame in front of them 8 us: two such flows do not fit into 50 us.
-    fn stay(network: &Network, name: &str, from: u64, until: Option<u64>) -> Stay {
+    fn stay(network: &Network, name: &str, from: u64, until: Option<u64>) -> RouteLifetime {
         let link = |name| network.find_link(name).unwrap();
         let hops = [link("h1->s1"), link("s1->h2")].map(|link| Hop { link, queue: 0 }).to_vec();
         let flow = PromisedFlow {
@@ -234,7 +238,7 @@ mod tests {
             deadline: Time::from_millis(1),
             promised_bound: Time::from_micros(100),
         };
-        Stay { flow, from: Time::from_micros(from), until: until.map(Time::from_micros), previous: None }
+        RouteLifetime { flow, from: Time::from_micros(from), until: until.map(Time::from_micros), previous: None }
     }
 
     #[test]
@@ -258,13 +262,13 @@ mod tests {
         let network = build::star(2, Cabling::default()).unwrap();
         let moved = |previous| {
             let first = stay(&network, "a", 0, Some(1000));
-            let again = Stay { previous, ..stay(&network, "a", 1000, Some(1010)) };
+            let again = RouteLifetime { previous, ..stay(&network, "a", 1000, Some(1010)) };
             check_transitions(&claim(&network), &[first, again]).overbooked.len()
         };
         assert_eq!((moved(None), moved(Some(0))), (2, 0));
         // It counts all the time: another one beside it is too much, whether it comes before or after the first has left.
         for (at, overbooked) in [(1050, 4), (1105, 2), (1110, 0)] {
-            let again = Stay { previous: Some(0), ..stay(&network, "a", 1000, Some(1010)) };
+            let again = RouteLifetime { previous: Some(0), ..stay(&network, "a", 1000, Some(1010)) };
             let stays = [stay(&network, "a", 0, Some(1000)), again, stay(&network, "b", at, None)];
             assert_eq!(check_transitions(&claim(&network), &stays).overbooked.len(), overbooked, "{at}");
         }
@@ -274,7 +278,7 @@ mod tests {
     #[test]
     fn links_are_looked_at_by_many_threads_with_the_result_of_one() {
         let network = build::star(2, Cabling::default()).unwrap();
-        let stays: Vec<Stay> =
+        let stays: Vec<RouteLifetime> =
             (0..40).map(|number| stay(&network, &format!("f{number}"), number * 30, Some(number * 30 + 500))).collect();
         let with = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

@@ -1,6 +1,6 @@
 //! What a packet costs in a host's eBPF programs, and how exact their buckets are.
 
-use wayleave_dataplane::measure::{Crossing, Shaped, TABLE_4, Tagging, cross, load, memory, shape, tag};
+use wayleave_dataplane::measure::{HostCrossingTime, ShapingError, TABLE_4, Tagging, cross, load, memory, shape, tag};
 
 use super::Metric;
 
@@ -45,7 +45,7 @@ fn tagging(tags: u16) -> Result<Vec<Metric>, wayleave_dataplane::Error> {
 
 /// A packet from a tenant's interface to the wire, beside hosts that only forward or shape by HTB.
 fn crossing() -> Result<Vec<Metric>, wayleave_dataplane::Error> {
-    let Crossing { plain, htb, wayleave, shared } = cross(BATCHES)?;
+    let HostCrossingTime { plain, htb, wayleave, shared } = cross(BATCHES)?;
     Ok(vec![
         Metric::new("plain", plain, "ns"),
         Metric::new("htb", htb, "ns"),
@@ -64,9 +64,9 @@ fn loading() -> Result<Vec<Metric>, wayleave_dataplane::Error> {
 
 /// The worst of all scenarios of Table 4.
 fn precision() -> Result<Vec<Metric>, wayleave_dataplane::Error> {
-    let mut worst = Shaped::default();
+    let mut worst = ShapingError::default();
     for scenario in TABLE_4 {
-        let Shaped { rate_error, burst_error } = shape(scenario, ROUNDS)?;
+        let ShapingError { rate_error, burst_error } = shape(scenario, ROUNDS)?;
         worst.rate_error = worst.rate_error.max(rate_error);
         worst.burst_error = worst.burst_error.max(burst_error);
     }

@@ -5,13 +5,13 @@ use wayleave::Watch;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use wayleave_scheme_api::{Admission, Among, ShareRequest};
+use wayleave_scheme_api::{Admission, ShareMembers, ShareRequest};
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{Classes, LinkSpec, NetworkBuilder, NodeId, NodeKind, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::admission::{Setting, summary};
-use super::mixed::Draw;
+use super::mixed::RandomContracts;
 use super::{Metric, peak_rss_mb};
 use wayleave::{Network, SchemeOptions, Session, recheck_shares};
 
@@ -60,12 +60,12 @@ pub(crate) fn run(case: HoseCase, setting: Setting) -> Result<Vec<Metric>, Strin
     let network = Network::new(case.name, network(case.fabric, &mut random)?);
     let options = SchemeOptions::named("fabric").map_err(|error| error.to_string())?;
     let mut session = Session::open(&network, setting.model, options).map_err(|error| error.to_string())?;
-    let mut draw = Draw { hosts: network.graph.hosts().collect(), random };
+    let mut draw = RandomContracts { hosts: network.graph.hosts().collect(), random };
     let mut times = Vec::new();
     let mut admitted = 0_u64;
     for _ in 0..case.hoses {
         let min = Rate::from_bits_per_second(draw.random.random_range(100_000..=1_000_000));
-        let request = ShareRequest { among: Among::Hose(draw.members(case.members)), min, within: None };
+        let request = ShareRequest { among: ShareMembers::Hose(draw.members(case.members)), min, within: None };
         let start = Instant::now();
         let decision = session.scheme.admit_share(&request);
         times.push(start.elapsed());

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_contracts::Mix;
-use wayleave_scheme_api::{Admission, Among, ShareRequest};
+use wayleave_scheme_api::{Admission, ShareMembers, ShareRequest};
 use wayleave_schemes::admission::chameleon::Params;
 use wayleave_schemes::admission::fabric::{Fabric, Settings};
 use wayleave_topology::builders::{Cabling, FatTree, build};
@@ -48,15 +48,16 @@ pub(crate) fn run(case: MixedCase, setting: Setting) -> Result<Vec<Metric>, Stri
     let mut fabric =
         Fabric::new(network.clone(), setting.model, params, &Settings::default()).map_err(|error| error.to_string())?;
     let mut latency = Mix::new(&network, setting.scenario, setting.seed);
-    let mut draw = Draw { hosts: network.hosts().collect(), random: ChaCha8Rng::seed_from_u64(setting.seed) };
+    let mut draw =
+        RandomContracts { hosts: network.hosts().collect(), random: ChaCha8Rng::seed_from_u64(setting.seed) };
     let mut times: [Vec<Duration>; 4] = Default::default();
     let mut admitted = [0_u64; 4];
     for number in 0..case.contracts {
         let (kind, members, request) = match number % 100 {
             0..80 => (0, 1, None),
             80..94 => (1, 1, Some(draw.pair())),
-            94..98 => (2, HOSE, Some(draw.among(HOSE, Among::Hose))),
-            _ => (3, DIVISION, Some(draw.among(DIVISION, Among::Objective))),
+            94..98 => (2, HOSE, Some(draw.among(HOSE, ShareMembers::Hose))),
+            _ => (3, DIVISION, Some(draw.among(DIVISION, ShareMembers::Objective))),
         };
         let (time, is_admitted) = match request {
             Some(request) => {
@@ -68,7 +69,7 @@ pub(crate) fn run(case: MixedCase, setting: Setting) -> Result<Vec<Metric>, Stri
                 let Some(contract) = latency.next() else { break };
                 let request = wayleave_schemes::request(&contract, &setting.model);
                 let start = Instant::now();
-                let decision = fabric.admit_or_not(&request);
+                let decision = fabric.try_admit(&request);
                 (start.elapsed(), decision.is_some())
             }
         };
@@ -92,12 +93,12 @@ fn network(case: MixedCase) -> Result<Network, String> {
 }
 
 /// Random contracts.
-pub(super) struct Draw {
+pub(super) struct RandomContracts {
     pub(super) hosts: Vec<NodeId>,
     pub(super) random: ChaCha8Rng,
 }
 
-impl Draw {
+impl RandomContracts {
     /// So many different hosts.
     pub(super) fn members(&mut self, count: usize) -> Vec<NodeId> {
         for at in 0..count {
@@ -110,10 +111,10 @@ impl Draw {
     fn pair(&mut self) -> ShareRequest {
         let ends = self.members(2);
         let min = Rate::from_mbit(self.random.random_range(1..=20));
-        ShareRequest { among: Among::Pair(ends[0], ends[1]), min, within: None }
+        ShareRequest { among: ShareMembers::Pair(ends[0], ends[1]), min, within: None }
     }
 
-    fn among(&mut self, count: usize, among: fn(Vec<NodeId>) -> Among) -> ShareRequest {
+    fn among(&mut self, count: usize, among: fn(Vec<NodeId>) -> ShareMembers) -> ShareRequest {
         let members = self.members(count);
         let min = Rate::from_bits_per_second(self.random.random_range(100_000..=1_000_000));
         ShareRequest { among: among(members), min, within: None }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Collective, Congestion, Discipline, Ecn, Ends, Exchange, FastForward, Job, PacketKind,
-    PortBehaviour, Reliable, Scenario, Traffic, Transport, Workload,
+    Arrivals, Buffering, Collective, Congestion, Discipline, Ecn, Exchange, FastForward, FlowEndpoints, Job,
+    PacketKind, PortBehaviour, Reliable, Scenario, Traffic, Transport, Workload,
 };
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{Network, NodeId, PortSpec};
@@ -185,14 +185,14 @@ fn ring(hosts: &[NodeId]) -> Result<Traffic, String> {
     let graph = ring.graph(hosts.len() as u32).map_err(|error| error.to_string())?;
     let ranks = hosts.iter().map(|&host| host.into()).collect();
     let job = Job::new(ranks, Arc::new(graph), 1).map_err(|error| error.to_string())?;
-    Ok(Traffic::new("ring", Ends::Pairs(job.pairs()), Workload::Job(job)))
+    Ok(Traffic::new("ring", FlowEndpoints::Pairs(job.pairs()), Workload::Job(job)))
 }
 
 fn traffic(load: Load, network: &Network) -> Result<Vec<Traffic>, String> {
     let hosts: Vec<NodeId> = network.hosts().collect();
     let constant = |queue: u8, rate: Rate| Traffic {
         name: format!("cbr-{queue}"),
-        ends: Ends::Permutation(hosts.clone()).into(),
+        ends: FlowEndpoints::Permutation(hosts.clone()).into(),
         workload: Workload::Packets { kind: PacketKind::ConstantRate { rate }, frame: Bytes::new(1538) },
         service: None,
         to_service: None,
@@ -203,7 +203,7 @@ fn traffic(load: Load, network: &Network) -> Result<Vec<Traffic>, String> {
         route: None,
         copies: None,
     };
-    let endless = |ends: Ends| Traffic {
+    let endless = |ends: FlowEndpoints| Traffic {
         name: "bulk".to_owned(),
         ends: ends.into(),
         workload: Workload::Flows(Reliable::new(Arrivals::Once, None)),
@@ -220,10 +220,10 @@ fn traffic(load: Load, network: &Network) -> Result<Vec<Traffic>, String> {
         Load::Ring | Load::RingForward => vec![ring(&hosts)?],
         Load::ConstantRate => vec![constant(0, Rate::from_gbit(9))],
         Load::Priorities => (0..8).map(|queue| constant(queue, Rate::from_mbit(1_125))).collect(),
-        Load::Dctcp => vec![endless(Ends::Permutation(hosts))],
+        Load::Dctcp => vec![endless(FlowEndpoints::Permutation(hosts))],
         Load::DctcpIncast => {
             let to = hosts[0];
-            vec![endless(Ends::Pairs(hosts[1..].iter().map(|&from| (from, to)).collect()))]
+            vec![endless(FlowEndpoints::Pairs(hosts[1..].iter().map(|&from| (from, to)).collect()))]
         }
     })
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{
-    Arrivals, Congestion, Ends, FlowSizes, HostSchemeConfig, Reliable, Scenario, Sharing, Traffic, Transport, Workload,
+    Arrivals, Congestion, FlowEndpoints, FlowSizes, HostSchemeConfig, Reliable, Scenario, Sharing, Traffic, Transport,
+    Workload,
 };
 use wayleave_schemes::host::ufab::Settings;
 use wayleave_topology::builders::{Cabling, FatTree, build};
@@ -52,7 +53,7 @@ pub(super) fn scenario(name: &str, duration: Time) -> Result<Scenario, String> {
     scenario.traffic = (0..tenants)
         .map(|tenant| Traffic {
             name: format!("tenant{tenant}"),
-            ends: Ends::Random(members(tenant), members(tenant)).into(),
+            ends: FlowEndpoints::Random(members(tenant), members(tenant)).into(),
             workload: Workload::Flows(Reliable::new(Arrivals::Load(0.5), Some(sizes.clone()))),
             service: Some(format!("tenant{tenant}")),
             to_service: None,

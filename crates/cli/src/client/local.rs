@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ureq::http;
-use wayleave_client::{Ask, Error, OnEvent, Told, Wire};
+use wayleave_client::{ClientRequest, ClientResponse, Error, OnEvent, Wire};
 use wayleave_controller::{Change, EnforcedBy, Setup, Timing};
 use wayleave_formats::write_topology;
 use wayleave_server::disk::{Disk, File, Memory};
@@ -53,7 +53,7 @@ pub(crate) fn options(disk: Box<dyn Disk>, session: &SessionArgs, limits: Limits
 }
 
 impl Wire for Local {
-    fn ask(&self, ask: &Ask) -> Result<Told, Error> {
+    fn ask(&self, ask: &ClientRequest) -> Result<ClientResponse, Error> {
         let mut request =
             http::Request::builder().method(ask.method.name()).uri(&ask.path).header("accept", ask.accept);
         if let Some(body) = &ask.body {
@@ -65,7 +65,7 @@ impl Wire for Local {
         let response = self.controller.ask(request);
         let seconds = |value: &http::HeaderValue| value.to_str().ok()?.parse().ok().map(Duration::from_secs);
         let retry_after = response.headers().get("retry-after").and_then(seconds);
-        Ok(Told { status: response.status().as_u16(), body: response.into_body().to_vec(), retry_after })
+        Ok(ClientResponse { status: response.status().as_u16(), body: response.into_body().to_vec(), retry_after })
     }
 
     fn watch(&self, _after: Option<u64>, _on_event: &mut OnEvent<'_>) -> Result<(), Error> {
@@ -97,13 +97,13 @@ impl Planned {
 }
 
 impl Wire for Planned {
-    fn ask(&self, ask: &Ask) -> Result<Told, Error> {
+    fn ask(&self, ask: &ClientRequest) -> Result<ClientResponse, Error> {
         if ask.path != "/v1/what-if" {
             return Err(Error::Usage(format!("a plan answers what-if, and not {}", ask.path)));
         }
         let question = ask.body.as_ref().map_or("", |body| &body.text);
         let (status, body) = wayleave_server::what_if(&self.setup, &self.records, question);
-        Ok(Told { status, body, retry_after: None })
+        Ok(ClientResponse { status, body, retry_after: None })
     }
 
     fn watch(&self, _after: Option<u64>, _on_event: &mut OnEvent<'_>) -> Result<(), Error> {

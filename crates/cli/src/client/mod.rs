@@ -15,4 +15,4 @@ pub(crate) mod target;
 pub(crate) use names::{Names, did_you_mean};
 pub(crate) use target::Target;
 pub(crate) use wayleave_client::encode;
-pub(crate) use wayleave_client::{Service, Text, Trouble};
+pub(crate) use wayleave_client::{RequestError, Service, Text};

@@ -2,7 +2,7 @@
 
 use wayleave_explain::sentences;
 
-use super::{Service, Trouble};
+use super::{RequestError, Service};
 use crate::failure::Failure;
 
 /// What an object is called in the interface, to find the nearest name.
@@ -28,7 +28,7 @@ pub(crate) enum Names {
 }
 
 /// Adds the nearest name to what says that there is no such thing.
-pub(crate) fn did_you_mean(service: &Service, trouble: Trouble, what: &str, name: &str, names: Names) -> Failure {
+pub(crate) fn did_you_mean(service: &Service, trouble: RequestError, what: &str, name: &str, names: Names) -> Failure {
     if !trouble.is_not_found() {
         return trouble.into();
     }

@@ -153,7 +153,7 @@ fn endpoint(file: &AgentFile, command: &EndpointCommand) -> Result<Exit, Failure
     if let EndpointCommand::Add { interface, .. } = command {
         let options = with_credentials(file).unwrap_or(options);
         let node = options.nodes.iter().find(|known| known.name == *node);
-        for doubt in node.map(|node| doubts::doubts(node, &endpoint, interface)).unwrap_or_default() {
+        for doubt in node.map(|node| doubts::warnings(node, &endpoint, interface)).unwrap_or_default() {
             tell!("warning: {doubt}");
         }
     }

@@ -102,7 +102,7 @@ pub(crate) fn run(args: &ApplyArgs) -> Result<Exit, Failure> {
     let mut not_pruned = Vec::new();
     match prune {
         Some(prune) if is_refused => not_pruned = prune.ids(),
-        Some(prune) => items.extend(prune.carry_out(&service, args.dry_run)),
+        Some(prune) => items.extend(prune.execute(&service, args.dry_run)),
         None => {}
     }
     args.print(items, not_pruned)

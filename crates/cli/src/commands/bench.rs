@@ -134,7 +134,7 @@ fn run_admission(args: &AdmissionArgs) -> Result<Exit, Failure> {
     }
     args.model.model()?;
     if let Some(name) = &args.only {
-        return run_here(args, name);
+        return run_in_process(args, name);
     }
     let usual = names.iter().copied().filter(|name| !name.starts_with("k16-")).collect();
     chosen(&args.cases, &names, usual)?.into_iter().try_for_each(run_apart)?;
@@ -235,7 +235,7 @@ fn chosen(names: &[String], all: &[&'static str], usual: Vec<&'static str>) -> R
     names.iter().map(find).collect()
 }
 
-fn run_here(args: &AdmissionArgs, name: &str) -> Result<Exit, Failure> {
+fn run_in_process(args: &AdmissionArgs, name: &str) -> Result<Exit, Failure> {
     let routing = RoutingName::or_usual(args.routing, args.model.model.defaults()).routing(None);
     let (scenario, model) = (args.scenario as usize, args.model.model()?);
     let setting = admission::Setting { scenario, seed: args.seed, model, routing };

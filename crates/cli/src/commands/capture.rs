@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use wayleave_agent::endpoints::Declared;
-use wayleave_agent::interfaces::{Place, places};
+use wayleave_agent::interfaces::{NodeInterface, places};
 use wayleave_agent::{NodeOptions, links, remembered};
 use wayleave_dataplane::frames::describe;
 use wayleave_dataplane::net::{Capture, Namespace};
@@ -69,13 +69,13 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     let id = id.ok_or_else(|| Failure::Usage(format!("the topology of the agent has no node {}", node.name)))?;
     let space = match &node.netns {
         Some(name) => Namespace::open(name),
-        None => Ok(Namespace::here()),
+        None => Ok(Namespace::current()),
     };
     let space = space.map_err(|error| Failure::Internal(error.to_string()))?;
     let links = links(network, id, &node.interfaces).map_err(Failure::Usage)?;
     let endpoints = Declared::new(node.endpoints.clone(), node.endpoints_folder()).all();
     let index = |name: &str| nix::net::if_::if_nametoindex(name).ok();
-    let places: BTreeMap<u32, Place> = space
+    let places: BTreeMap<u32, NodeInterface> = space
         .run(|| places(network, id, &links, &endpoints, index))
         .map_err(|error| Failure::Internal(error.to_string()))?;
     if let Some(only) = args.interface.as_ref().filter(|only| places.values().all(|place| place.interface != **only)) {

@@ -8,7 +8,7 @@ use wayleave_explain::human::{Human, count};
 use wayleave_explain::table::write_table;
 use wayleave_formats::{parse_device_scenario, write_benchmark};
 use wayleave_schemes::admission::loko::{Allocation, Model, Share};
-use wayleave_topology::devices::{Case, Scenario, SoftwareSwitch, Table, Worst};
+use wayleave_topology::devices::{Case, Scenario, SoftwareSwitch, Table, WorstMeasurements};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -71,8 +71,8 @@ pub(crate) fn run(args: &CharacterizeSwitchArgs) -> Result<Exit, Failure> {
 }
 
 fn summary(table: &Table, scenario: &Scenario) -> Result<(), Failure> {
-    let missing = |missing: wayleave_topology::devices::Missing| Failure::Usage(missing.to_string());
-    let Worst { throughput, delay, buffer, .. } = table.worst(scenario).map_err(missing)?;
+    let missing = |missing: wayleave_topology::devices::MissingMeasurements| Failure::Usage(missing.to_string());
+    let WorstMeasurements { throughput, delay, buffer, .. } = table.worst(scenario).map_err(missing)?;
     let model = Model::of(table, scenario).map_err(missing)?;
     let mut out = out();
     writeln!(out, "{} measured; the worst of each", count(table.iter().len(), "combination"))?;

@@ -5,7 +5,7 @@ use std::io::Write;
 use crate::client::{Names, did_you_mean};
 use clap::{Args, ValueEnum};
 use wayleave_explain::human;
-use wayleave_protocol::agent::{Followed, Traffic};
+use wayleave_protocol::agent::{SampledPackets, Traffic};
 use wayleave_protocol::contract::{Contract, Kind as Promise, State};
 use wayleave_protocol::network::{Host, Link, Node, QueueClass};
 use wayleave_protocol::policy::Policy;
@@ -125,7 +125,7 @@ fn counted(counters: &ContractTraffic) -> Vec<(&'static str, String)> {
         ("waited", format!("{delayed} of them for tokens, {} on average; {waiting} wait now", time(mean))),
         ("dropped", format!("{queue_full} because as many waited as may, {oversized} because they were too large")),
     ];
-    fields.extend(followed.iter().flat_map(on_their_way));
+    fields.extend(followed.iter().flat_map(in_flight_rows));
     fields
 }
 
@@ -138,8 +138,8 @@ fn of_hosts(counters: &ContractTraffic) -> String {
 }
 
 /// What became of packets on their way.
-fn on_their_way(followed: &Followed) -> Vec<(&'static str, String)> {
-    let Followed { packets, lost, timed, late, worst_ns, clock_error_ns, ref lost_behind } = *followed;
+fn in_flight_rows(followed: &SampledPackets) -> Vec<(&'static str, String)> {
+    let SampledPackets { packets, lost, timed, late, worst_ns, clock_error_ns, ref lost_behind } = *followed;
     let places: Vec<String> = lost_behind.iter().map(|(node, lost)| format!("; {lost} behind {node}")).collect();
     let places = places.concat();
     let lost = ("lost", format!("{lost} of {packets} packets that were followed to their receiver's host{places}"));

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::Args;
 use serde_json::{Value, json};
-use wayleave::diff::{self, Compared};
+use wayleave::diff::{self, DiffInput};
 use wayleave_formats::Source;
 
 use crate::exit::{self, Exit};
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Exit, Failure> {
 }
 
 /// A document, or all runs of a folder as one.
-fn read(path: &str) -> Result<(Compared, Value), Failure> {
+fn read(path: &str) -> Result<(DiffInput, Value), Failure> {
     let runs = Path::new(path).join("runs");
     if !runs.is_dir() {
         return Ok(diff::read(&Source::read(path)?)?);
@@ -70,5 +70,5 @@ fn read(path: &str) -> Result<(Compared, Value), Failure> {
     }
     files.sort();
     let all: Result<Vec<Value>, Failure> = files.iter().map(|file| Ok(diff::read(&Source::read(file)?)?.1)).collect();
-    Ok((Compared::Sweep, json!({ "runs": all? })))
+    Ok((DiffInput::Sweep, json!({ "runs": all? })))
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use wayleave::{Contracts, Explanation, SavedPlan, Session, Watch, explain_in, explain_planned};
 use wayleave_explain::camel_case;
 use wayleave_formats::Source;
-use wayleave_protocol::decision::{Decision, Verdict};
+use wayleave_protocol::decision::{Decision, DecisionOutcome};
 
 use crate::client::{Service, Target, encode};
 use crate::exit::{self, Exit};
@@ -125,7 +125,7 @@ fn last_refusal(service: &Service, id: &str) -> Result<Option<String>, Failure> 
     let decisions: Vec<Decision> = service.list("/v1/decisions", &[], usize::MAX)?;
     let wanted = |contract: &str| contract == id || contract.strip_prefix("default:") == Some(id);
     let last = decisions.into_iter().find(|decision| wanted(&decision.contract));
-    let refused = last.filter(|decision| decision.verdict == Verdict::Refused);
+    let refused = last.filter(|decision| decision.verdict == DecisionOutcome::Refused);
     Ok(refused.map(|Decision { number, contract, .. }| match contract.split_once(':') {
         Some((tenant, _)) => format!("{tenant}:{number}"),
         None => number.to_string(),

@@ -12,7 +12,8 @@ use wayleave_explain::Decided;
 use wayleave_explain::table::write_table;
 use wayleave_formats::{Source, read_interfaces};
 use wayleave_render::{
-    Codepoints, Control, Interfaces, Placed, Rendered, Settings, Target, changes, port_differences, render,
+    Codepoints, ControlQueue, Interfaces, QueueCodepoints, Rendered, Settings, Target, changes, port_differences,
+    render,
 };
 use wayleave_topology::{Network, NodeId, NodeKind};
 use wayleave_units::Bytes;
@@ -77,7 +78,7 @@ enum ControlName {
     BestEffort,
 }
 
-impl From<ControlName> for Control {
+impl From<ControlName> for ControlQueue {
     fn from(name: ControlName) -> Self {
         match name {
             ControlName::Own => Self::Own,
@@ -198,11 +199,13 @@ impl wayleave::Sink for Ignore {
 }
 
 /// The routes that are reserved, in the order in which they were placed.
-fn placed(session: &Session) -> Vec<Placed> {
+fn placed(session: &Session) -> Vec<QueueCodepoints> {
     let Some(ledger) = session.ledger() else { return Vec::new() };
     let flows = session.admitted().flatten();
     flows
-        .filter_map(|flow| Some(Placed { name: session.route_name(flow), route: ledger.flow(flow)?.route.clone() }))
+        .filter_map(|flow| {
+            Some(QueueCodepoints { name: session.route_name(flow), route: ledger.flow(flow)?.route.clone() })
+        })
         .collect()
 }
 
@@ -268,9 +271,9 @@ fn compare(target: Target, pairs: &[(&Rendered, PathBuf)]) -> Result<(), Failure
 
 struct Planned<'s> {
     session: &'s Session,
-    placed: Vec<Placed>,
+    placed: Vec<QueueCodepoints>,
     codepoints: Codepoints,
-    control: Control,
+    control: ControlQueue,
     /// A sentence for each key of the contracts that these switches do not carry out.
     not_carried_out: Vec<String>,
 }
@@ -300,7 +303,7 @@ impl Planned<'_> {
     }
 
     /// Where a route is in which queue: `leaf1->spine1 0, spine1->leaf2 2`.
-    fn queues(&self, placed: &Placed) -> String {
+    fn queues(&self, placed: &QueueCodepoints) -> String {
         let network = &self.session.network;
         let at_switch =
             |hop: &&wayleave_topology::Hop| network.node(network.link(hop.link).from).kind == NodeKind::Switch;

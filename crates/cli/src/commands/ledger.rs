@@ -5,10 +5,10 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use wayleave_controller::{Controller, EnforcedBy, EventKind, Setup, Timing, Unfit};
+use wayleave_controller::{Controller, EnforcedBy, EventKind, Setup, Timing, UnfitPolicy};
 use wayleave_explain::human::count;
 use wayleave_server::cluster::{self, CopyOf};
-use wayleave_store::{Absent, Inspection, Options, SqliteStore, StoreError};
+use wayleave_store::{IfAbsent, Inspection, Options, SqliteStore, StoreError};
 use wayleave_units::WallTime;
 
 use super::serve::{parse_cluster, parse_member};
@@ -204,14 +204,15 @@ fn check_at(args: &CheckArgs, ledger: &Path) -> Result<Exit, Failure> {
     let network = NetworkArgs { topology: topology.clone(), ..NetworkArgs::default() };
     let session = SessionArgs { network, scheme: args.scheme.clone(), model: args.model.clone() };
     let setup = setup(&session, EnforcedBy::Nobody, Timing::default())?;
-    let setup = Setup { unfit: if args.decide_again { Unfit::DecideAgain } else { Unfit::Refuse }, ..setup };
+    let setup =
+        Setup { unfit: if args.decide_again { UnfitPolicy::DecideAgain } else { UnfitPolicy::Refuse }, ..setup };
     let mut controller = load(&setup, WallTime::from_nanos(0), &records)?;
     if args.decide_again {
         changes(&mut out(), &mut controller)?;
     }
     match recheck::recheck(&Owners(&controller).context(), &mut Progress::new(false)) {
-        recheck::Verdict::Sound => Ok(Exit::Fine),
-        recheck::Verdict::Unsound => Ok(Exit::Unsound),
+        recheck::BoundSource::Sound => Ok(Exit::Fine),
+        recheck::BoundSource::Unsound => Ok(Exit::Unsound),
     }
 }
 
@@ -239,7 +240,7 @@ fn reseal(args: &ResealArgs) -> Result<Exit, Failure> {
 }
 
 fn backup(args: &BackupArgs) -> Result<Exit, Failure> {
-    let opened = SqliteStore::open(&args.ledger, &Options { absent: Absent::Refuse });
+    let opened = SqliteStore::open(&args.ledger, &Options { absent: IfAbsent::Refuse });
     let (mut store, records) = opened.map_err(|error| match error {
         StoreError::Locked { .. } => {
             Failure::Internal(format!("{error}; `wayleave backup NAME` has the server make a copy while it serves"))

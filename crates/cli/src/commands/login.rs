@@ -59,7 +59,7 @@ pub(crate) fn run(args: &LoginArgs) -> Result<Exit, Failure> {
     saved.write(&path)?;
     let mut out = out();
     writeln!(out, "{place} answers: version {}, topology {}", about.version, about.topology)?;
-    writeln!(out, "you ask as {}", who(&about))?;
+    writeln!(out, "you ask as {}", describe_account(&about))?;
     writeln!(out, "saved as context {} in {}", args.context, path.display())?;
     out.flush()?;
     Ok(Exit::Fine)
@@ -98,7 +98,7 @@ fn about(context: &Context) -> Result<About, Failure> {
 }
 
 /// As whom a token acts.
-pub(crate) fn who(about: &About) -> String {
+pub(crate) fn describe_account(about: &About) -> String {
     let role = show::word(&about.role);
     match (&about.tenant, &about.node) {
         (Some(tenant), _) => format!("{role} of {tenant}"),

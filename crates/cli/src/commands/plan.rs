@@ -17,7 +17,7 @@ use crate::inputs::check_stdin;
 use crate::model_args::Base;
 use crate::output::{OutputFormat, layout, out};
 use crate::progress::{Progress, waiting};
-use crate::recheck::{Verdict, recheck, recheck_transitions};
+use crate::recheck::{BoundSource, recheck, recheck_transitions};
 use crate::session::SessionArgs;
 
 const EXAMPLE: &str = "\
@@ -120,7 +120,7 @@ fn print(findings: &Findings) {
 
 impl PlanArgs {
     /// Decides, and prints: as JSON while decisions fall, as a table in the end.
-    fn decide(&self, session: &mut Session, asked: PlanInput<'_>) -> Result<(Outcome, Verdict), Failure> {
+    fn decide(&self, session: &mut Session, asked: PlanInput<'_>) -> Result<(Outcome, BoundSource), Failure> {
         let mut out = out();
         match self.output {
             OutputFormat::Json => {
@@ -145,11 +145,11 @@ impl PlanArgs {
         sink: &mut S,
         session: &mut Session,
         asked: PlanInput<'_>,
-    ) -> Result<(Outcome, Verdict), Failure> {
+    ) -> Result<(Outcome, BoundSource), Failure> {
         let mut progress = Progress::new(self.progress);
         // Without a hold, reservations are free while packets are on them, and nothing else is claimed.
         if !self.recheck || matches!(asked, PlanInput::Events(_, ReleaseHold::Nothing)) {
-            return Ok((decide(session, asked, sink, &mut Watch::progress(&mut progress))?, Verdict::Sound));
+            return Ok((decide(session, asked, sink, &mut Watch::progress(&mut progress))?, BoundSource::Sound));
         }
         let mut stays = ReservationLog::new(sink);
         let outcome = decide(session, asked, &mut stays, &mut Watch::progress(&mut progress))?;
@@ -211,9 +211,9 @@ impl PlanArgs {
         }
     }
 
-    fn exit(&self, session: &Session, summary: &Summary, in_flight: Verdict) -> Exit {
+    fn exit(&self, session: &Session, summary: &Summary, in_flight: BoundSource) -> Exit {
         let derived = || recheck(&session.context(), &mut Progress::new(self.progress));
-        if self.recheck && (derived() == Verdict::Unsound || in_flight == Verdict::Unsound) {
+        if self.recheck && (derived() == BoundSource::Unsound || in_flight == BoundSource::Unsound) {
             return Exit::Unsound;
         }
         if summary.refused > 0 { Exit::Refused } else { Exit::Fine }

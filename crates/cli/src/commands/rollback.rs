@@ -9,7 +9,7 @@ use wayleave_client::Method;
 use wayleave_contracts::Selector;
 use wayleave_protocol::contract::{Contract, ContractSpec};
 use wayleave_protocol::decision::{Applied, ApplyReport, BatchSpec, Outcome};
-use wayleave_protocol::timeline::{Past, PastContract, UnknownPast};
+use wayleave_protocol::timeline::{PastContract, PastContracts, UnknownPast};
 use wayleave_units::WallTime;
 
 use super::apply::changes::between;
@@ -84,7 +84,7 @@ struct Steps {
 pub(crate) fn run(args: &RollbackArgs) -> Result<Exit, Failure> {
     let service = args.target.service()?;
     let tenant = service.tenant().map(|tenant| format!("?tenant={}", encode(tenant))).unwrap_or_default();
-    let past: Past = service.get(&format!("/v1/past/{}{tenant}", encode(&args.to))).map_err(Failure::from)?;
+    let past: PastContracts = service.get(&format!("/v1/past/{}{tenant}", encode(&args.to))).map_err(Failure::from)?;
     let steps = Steps::plan(&service, &past, args.selector.as_ref())?;
     for UnknownPast { tenant, since } in &past.unknown {
         let since = since.as_ref().map_or_else(String::new, |since| format!(", only from {since} on"));
@@ -120,7 +120,7 @@ pub(crate) fn run(args: &RollbackArgs) -> Result<Exit, Failure> {
 
 impl Steps {
     /// Compares what there was with what there is.
-    fn plan(service: &Service, past: &Past, selector: Option<&Selector>) -> Result<Self, Failure> {
+    fn plan(service: &Service, past: &PastContracts, selector: Option<&Selector>) -> Result<Self, Failure> {
         let ids: Vec<&str> = past.contracts.iter().map(|contract| contract.id.as_str()).collect();
         let mut steps = Self { current: current(service, &ids)?, ..Self::default() };
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -135,7 +135,7 @@ impl Steps {
                 steps.ended.push(id.clone());
                 continue;
             }
-            let is_replaced = is.is_some_and(|is| spec.as_ref().is_none_or(|was| !can_become(is, was)));
+            let is_replaced = is.is_some_and(|is| spec.as_ref().is_none_or(|was| !can_change_to(is, was)));
             steps.batch.delete.extend(is_replaced.then(|| id.clone()));
             steps.batch.apply.extend(spec.clone());
         }
@@ -195,7 +195,7 @@ fn has_ended(spec: &ContractSpec, now: WallTime) -> bool {
 }
 
 /// Returns `true` if a contract can get these terms without being deleted: it stays of its kind, and a latency contract between its ends.
-fn can_become(is: &ContractSpec, was: &ContractSpec) -> bool {
+fn can_change_to(is: &ContractSpec, was: &ContractSpec) -> bool {
     let kind = |spec: &ContractSpec| (spec.bandwidth.is_some(), spec.objective.is_some(), spec.best_effort.is_some());
     let is_latency = kind(is) == (false, false, false);
     kind(is) == kind(was) && (!is_latency || (&is.from, &is.to) == (&was.from, &was.to))
@@ -218,12 +218,12 @@ mod tests {
         let other_hose = spec(r#"{"bandwidth":{"hose":["h1","h3"],"min":"1Mbit"}}"#);
         let objective = spec(r#"{"objective":{"aim":"latency","members":["h1","h2"],"min":"1Mbit"}}"#);
         let best_effort = spec(r#"{"bestEffort":{"members":["h1","h2"]}}"#);
-        assert!(can_become(&latency, &faster) && can_become(&hose, &other_hose));
-        assert!(!can_become(&latency, &elsewhere));
+        assert!(can_change_to(&latency, &faster) && can_change_to(&hose, &other_hose));
+        assert!(!can_change_to(&latency, &elsewhere));
         let kinds = [latency, hose, objective, best_effort];
         for (at, is) in kinds.iter().enumerate() {
             for (other, was) in kinds.iter().enumerate() {
-                assert_eq!(can_become(is, was), at == other, "{at} {other}");
+                assert_eq!(can_change_to(is, was), at == other, "{at} {other}");
             }
         }
     }

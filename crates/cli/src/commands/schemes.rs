@@ -100,7 +100,7 @@ fn details(out: &mut impl Write, scheme: &'static Descriptor) -> io::Result<()> 
     }
     writeln!(out, "\nParameters")?;
     for parameter in scheme.parameters {
-        writeln!(out, "  {}", said(scheme, parameter))?;
+        writeln!(out, "  {}", parameter_text(scheme, parameter))?;
         wrapped(out, "      ", 6, &format!("{}. {}", parameter.sentence(), parameter.note))?;
         let range = parameter.kind.range();
         let range = if range.is_empty() { String::new() } else { format!(": {range}") };
@@ -120,7 +120,7 @@ fn details(out: &mut impl Write, scheme: &'static Descriptor) -> io::Result<()> 
 }
 
 /// How a parameter is said: as an option, or as a key of a scenario.
-fn said(scheme: &Descriptor, parameter: &Parameter) -> String {
+fn parameter_text(scheme: &Descriptor, parameter: &Parameter) -> String {
     if scheme.roles.first() == Some(&Role::Admission) {
         return format!("--{}", option_name(scheme, parameter));
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use wayleave_controller::{EnforcedBy, Setup, Timing, Unfit};
+use wayleave_controller::{EnforcedBy, Setup, Timing, UnfitPolicy};
 use wayleave_explain::SettingsShape;
 use wayleave_server::cluster::{Cluster, Settings};
 use wayleave_server::disk::{Disk, File};
@@ -288,7 +288,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
         EnforcementName::HostsAndSwitches => EnforcedBy::HostsAndSwitches,
     };
     let Prepared { setup, settings, name } = prepare(&args.session, enforced_by, args.timing.timing())?;
-    let setup = Setup { unfit: if args.decide_again { Unfit::DecideAgain } else { Unfit::Refuse }, ..setup };
+    let setup =
+        Setup { unfit: if args.decide_again { UnfitPolicy::DecideAgain } else { UnfitPolicy::Refuse }, ..setup };
     args.log.begin()?;
     let operator_file = args.operator_token_file.clone().unwrap_or_else(|| {
         let mut name = args.ledger.clone().into_os_string();

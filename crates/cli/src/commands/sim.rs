@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use wayleave::result::Parameter;
 use wayleave::sim::quoted;
-use wayleave::{Batch, Choice, Sweep, SweepOptions, Threads, Watch, sweep};
+use wayleave::{Batch, RunSelection, Sweep, SweepOptions, Threads, Watch, sweep};
 use wayleave_scenarios::FastForward;
 
 use crate::exit::{self, Exit};
@@ -83,12 +83,12 @@ fn parameter(text: &str) -> Result<Parameter, String> {
 
 /// Runs the command.
 pub(crate) fn run(args: &SimArgs) -> Result<Exit, Failure> {
-    let mut batch = Batch::read(&args.file, &Choice { seed: args.seed, only: args.only.clone() })?;
+    let mut batch = Batch::read(&args.file, &RunSelection { seed: args.seed, only: args.only.clone() })?;
     if let Some(error) = args.fast_forward {
         batch.fast_forward(FastForward { error });
     }
     batch.not_carried_out.iter().for_each(|sentence| crate::output::tell!("warning: {sentence}"));
-    args.say_obstacle(&batch);
+    args.print_obstacle(&batch);
     let cancel = interrupt::listen()?;
     let sweep = sweep(batch, &args.options(), &mut Watch::new(&mut Progress::new(args.progress), &cancel))?;
     let mut out = out();
@@ -107,7 +107,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Exit, Failure> {
     }
     sweep.check()?;
     if sweep.is_partial() {
-        args.say_partial(&sweep);
+        args.print_partial(&sweep);
         return Ok(Exit::Stopped);
     }
     let missing = sweep.missing_traffic();
@@ -149,7 +149,7 @@ impl SimArgs {
     }
 
     /// Several threads were asked for, and a run uses one.
-    fn say_obstacle(&self, batch: &Batch) {
+    fn print_obstacle(&self, batch: &Batch) {
         if self.threads_per_run == 1 {
             return;
         }
@@ -160,7 +160,7 @@ impl SimArgs {
         }
     }
 
-    fn say_partial(&self, sweep: &Sweep) {
+    fn print_partial(&self, sweep: &Sweep) {
         let (complete, all, is_sweep) = (sweep.complete(), sweep.batch.runs.len(), sweep.batch.is_sweep());
         let what = if is_sweep {
             format!("{complete} of {all} runs are complete")

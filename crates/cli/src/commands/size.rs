@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use wayleave::provision::{Answer, Assumption, CONVERGES, Flows, Question};
+use wayleave::provision::{Assumption, CONVERGES, Flows, Question, SizeAnswer};
 use wayleave_calculus::sizing::{Burst, Load, Percentile};
 use wayleave_formats::{Source, read_flow_sizes};
 use wayleave_scenarios::{FlowSizes, PUBLISHED};
@@ -79,10 +79,11 @@ pub(crate) fn run(args: &SizeArgs) -> Result<Exit, Failure> {
     let question = args.question()?;
     let flows = args.flows()?;
     let models = args.model.map_or(vec![Model::Mm1, Model::Mg1, Model::Bound], |model| vec![model]);
-    let answers: Vec<Answer> = models.into_iter().map(|model| question.answer(model.assumption(), &flows)).collect();
+    let answers: Vec<SizeAnswer> =
+        models.into_iter().map(|model| question.answer(model.assumption(), &flows)).collect();
     let mut out = out();
     if args.output == OutputFormat::Json {
-        let text = serde_json::to_string_pretty(&answers.iter().map(Answer::json).collect::<Vec<_>>());
+        let text = serde_json::to_string_pretty(&answers.iter().map(SizeAnswer::json).collect::<Vec<_>>());
         writeln!(out, "{}", text.map_err(|error| Failure::Internal(error.to_string()))?)?;
     } else {
         question.write_text(&answers, args.percentile, &mut out, layout())?;

@@ -17,7 +17,7 @@ use crate::client::peers::{Peer, peers};
 use crate::client::show::lists::{Row, rows};
 use crate::client::show::{write_fields, write_rows};
 use crate::client::{Service, Target, show};
-use crate::commands::login::who;
+use crate::commands::login::describe_account;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::output::{OutputFormat, out};
@@ -167,7 +167,7 @@ impl Screen {
         let ledger = &status.ledger;
         let mut fields = vec![
             ("controller", format!("{place}, version {}{ready}", status.version)),
-            ("you ask as", who(about)),
+            ("you ask as", describe_account(about)),
             ("ledger", format!("{}, {} records, commit {}", ledger.path, ledger.records, ledger.sequence)),
             ("scheme", about.scheme.clone()),
         ];

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use comfy_table::Cell;
 use wayleave_explain::human::count;
-use wayleave_protocol::agent::Followed;
+use wayleave_protocol::agent::SampledPackets;
 use wayleave_protocol::contract::{Contract, ContractSpec};
 use wayleave_protocol::status::Status;
 use wayleave_protocol::traffic::{ContractCounters, ContractTraffic, TopTraffic};
@@ -124,7 +124,7 @@ fn cells(ContractCounters { contract, counters }: &ContractCounters) -> Vec<Cell
         return cells;
     };
     let share_of =
-        |share: fn(&Followed) -> (u64, u64)| traffic.followed.as_ref().map(share).map_or_else(String::new, part);
+        |share: fn(&SampledPackets) -> (u64, u64)| traffic.followed.as_ref().map(share).map_or_else(String::new, part);
     cells.extend([
         cell(sends(counters)),
         cell(own_rate(spec).zip(counters.rate_bps).map_or_else(String::new, share)),

@@ -7,7 +7,7 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use wayleave::{
     Cancel, ClassContracts, ClassFault, ClassFaultOutcome, ClassVerification, Contracts, Error, FaultOutcome, History,
-    Network, PlanFile, PlanInput, Promises, Released, Session, Sink, StatedPlan, Verified, VerifyOptions, decide,
+    Network, PlanFile, PlanInput, Promises, Released, Session, Sink, StatedPlan, VerifyOptions, VerifyReport, decide,
     read_plan, verify, verify_kinds,
 };
 use wayleave_adversary::{Attack, Effort, Fault};
@@ -197,7 +197,7 @@ enum Others {
 
 impl Others {
     /// Everybody, beside latency contracts as they were derived.
-    fn tenants(self, verified: &Verified) -> Result<Option<Tenants>, Error> {
+    fn tenants(self, verified: &VerifyReport) -> Result<Option<Tenants>, Error> {
         match self {
             Self::None => Ok(None),
             Self::Admitted(tenants) => Ok(Some(*tenants)),
@@ -314,8 +314,8 @@ impl VerifyArgs {
 
 /// Says on the standard error what did not hold: what is not as it was said, and broken promises, each with the command
 /// that shows it again.
-fn judge(verified: &Verified, is_stopped: bool) -> Exit {
-    let Verified { claim, report, .. } = verified;
+fn judge(verified: &VerifyReport, is_stopped: bool) -> Exit {
+    let VerifyReport { claim, report, .. } = verified;
     let discrepancies = verified.discrepancies();
     for discrepancy in discrepancies.iter().take(SHOWN) {
         crate::output::tell!("derived again: {discrepancy}");
@@ -364,7 +364,7 @@ fn judge(verified: &Verified, is_stopped: bool) -> Exit {
 }
 
 /// Nothing was broken: says what is not known all the same.
-fn incomplete(verified: &Verified) -> Exit {
+fn incomplete(verified: &VerifyReport) -> Exit {
     let unknown = verified.kinds.as_ref().map_or(0, ClassVerification::unknown);
     if unknown > 0 {
         crate::output::tell!(
@@ -391,7 +391,7 @@ fn left_out(all: usize, one: &str, many: &str) {
 }
 
 /// A fault was put in, and nothing shows it.
-fn unnoticed(verified: &Verified) -> Exit {
+fn unnoticed(verified: &VerifyReport) -> Exit {
     let fault = verified.fault.map_or("", Fault::name);
     match verified.no_effect {
         Some(why) => crate::output::tell!("--inject {fault} changes nothing here: {why}"),

@@ -9,16 +9,16 @@ use clap::Args;
 use wayleave::{Contracts, SavedPlan, Session, Watch};
 use wayleave_client::Method;
 use wayleave_contracts::{ContractKind, Order};
-use wayleave_controller::{Change, DEFAULT_TENANT, Holds, Placed};
+use wayleave_controller::{Change, DEFAULT_TENANT, PlacedReservation, ReservationKind};
 use wayleave_explain::human::count;
-use wayleave_formats::{Addressed, Places, Source, read_orders};
+use wayleave_formats::{Addressed, Source, VmLocations, read_orders};
 use wayleave_ledger::Share;
 use wayleave_protocol::contract::ContractSpec;
 use wayleave_protocol::decision::ApplyReport;
 use wayleave_protocol::tenant::{Tenant, TenantSpec};
 use wayleave_protocol::what_if::{WhatIfQuery, WhatIfResult};
 use wayleave_scheme_api::Admission as _;
-use wayleave_schemes::admitted::Standing;
+use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_topology::{FlowId, NodeId, ShareId};
 use wayleave_units::WallTime;
 
@@ -176,7 +176,7 @@ fn admit(service: &Service, files: &[Source]) -> Result<(), Failure> {
 /// Names of hosts are all there are.
 struct NoVms;
 
-impl Places for NoVms {
+impl VmLocations for NoVms {
     fn host_of(&self, _: Option<&str>, _: &str) -> Option<NodeId> {
         None
     }
@@ -220,16 +220,16 @@ fn records(session: &Session, orders: Vec<Order>) -> Vec<Change> {
             ContractKind::Latency => {
                 let flow = *flows.get(order.name())?;
                 let (reservations, bound) = (session.reservations(flow), session.scheme.promised(flow)?);
-                Holds::Routes { reservations, bound }
+                ReservationKind::Routes { reservations, bound }
             }
-            ContractKind::BestEffort => Holds::Share { share: None, certainty: None, within: None },
+            ContractKind::BestEffort => ReservationKind::Share { share: None, certainty: None, within: None },
             ContractKind::Bandwidth | ContractKind::Objective => {
                 let &(id, share) = shares.get(order.name())?;
                 let (certainty, within) = (session.scheme.certainty(id), session.scheme.share_bound(id));
-                Holds::Share { share: Some(share.clone()), certainty, within }
+                ReservationKind::Share { share: Some(share.clone()), certainty, within }
             }
         };
-        Some(Placed { order, holds })
+        Some(PlacedReservation { order, holds })
     });
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now = WallTime::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));

@@ -6,13 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wayleave_contracts::{
-    Accounting, BandwidthContract, BestEffortContract, Between, Contract, Excess, LatencyContract, Objective,
+    Accounting, BandwidthContract, BestEffortContract, Contract, Endpoints, Excess, LatencyContract, Objective,
     ObjectiveContract, Policy, PolicyLevel,
 };
 use wayleave_explain::human::Human;
 use wayleave_scenarios::{
-    Arrivals, Bursts, Congestion, Discipline, Ecn, Ends, FabricSettings, FlowSizes, HostSchemeConfig, Minimum, PortEcn,
-    Reliable, Routing, Scenario, StaticLimits, Tenants, Traffic, Transport, Workload,
+    Arrivals, Bursts, Congestion, Discipline, Ecn, FabricSettings, FlowEndpoints, FlowSizes, HostSchemeConfig, Minimum,
+    PortEcn, Reliable, Routing, Scenario, StaticLimits, Tenants, Traffic, Transport, Workload,
 };
 use wayleave_sim::Outcome;
 use wayleave_topology::NodeId;
@@ -23,7 +23,7 @@ use wayleave::Error;
 use wayleave::Network;
 use wayleave_report::plot::axis::Axis;
 use wayleave_report::plot::{Dot, Join, Line, Plot};
-use wayleave_report::svg::{self, Ground, Point};
+use wayleave_report::svg::{self, FigureBackground, Point};
 
 /// 16 hosts at 10 Gbit/s, with queues for all kinds.
 const TOPOLOGY: &str = "fat-tree:k=4,rate=10Gbit,delay=1us,queues=8";
@@ -127,8 +127,15 @@ fn contracts(hosts: &[NodeId]) -> Vec<Contract> {
     let (name, tenant) = named("db", "shop");
     let members = hosts.iter().copied().step_by(hosts.len() / MEMBERS).collect();
     let weight: Option<NonZeroU32> = None;
-    let hose =
-        BandwidthContract { name, tenant, between: Between::Hose(members), min: HOSE, max: None, weight, within: None };
+    let hose = BandwidthContract {
+        name,
+        tenant,
+        between: Endpoints::Hose(members),
+        min: HOSE,
+        max: None,
+        weight,
+        within: None,
+    };
     let objective = |(name, mbit): (&str, u64)| {
         let (name, tenant) = named(name, "web");
         let aim = if name == "search" { Objective::Deadline } else { Objective::Completion };
@@ -149,7 +156,7 @@ fn misbehaviour(tenants: &Tenants, hosts: &[NodeId]) -> Vec<Traffic> {
         let arrivals = sizes.map_or(Arrivals::Once, |_| Arrivals::Every(Time::from_millis(1)));
         let mut flows = Reliable::new(arrivals, sizes.map(FlowSizes::Fixed));
         flows.transport = Some(transport);
-        let mut traffic = Traffic::new(name, Ends::Pairs(pairs), Workload::Flows(flows));
+        let mut traffic = Traffic::new(name, FlowEndpoints::Pairs(pairs), Workload::Flows(flows));
         (traffic.service, traffic.queue) = (Some(service.to_owned()), Some(queue));
         Some(traffic)
     };
@@ -216,7 +223,7 @@ fn seen(tenants: &Tenants, scenario: &Scenario, outcome: &Outcome) -> Seen {
         if received > 0 {
             let point = |(at, &rate): (usize, &f64)| Dot::at((at as f64 + 0.5) * BIN.as_nanos() as f64 / 1e6, rate);
             let points = all.iter().enumerate().map(point).collect();
-            series.push(Line { name: said(&service.name).to_owned(), points });
+            series.push(Line { name: service_text(&service.name).to_owned(), points });
         }
     }
     let rate = |name: &str| got.get(name).copied().unwrap_or(0.0);
@@ -232,7 +239,7 @@ fn seen(tenants: &Tenants, scenario: &Scenario, outcome: &Outcome) -> Seen {
 }
 
 /// A service in the picture.
-fn said(service: &str) -> &str {
+fn service_text(service: &str) -> &str {
     match service {
         "latency" => "plant: latency contracts",
         "db" => "shop: a hose, at least 1.5 Gbit/s at each of 8 hosts",
@@ -298,9 +305,9 @@ fn picture(lines: Vec<Line>) -> String {
         x,
         y,
     };
-    let side = Ground::File.side();
+    let side = FigureBackground::File.side();
     let size = (plot.width + 2.0 * side, plot.height() + side);
-    let figure = svg::figure(&plot.id, size, Ground::File, &plot.title, &plot.description);
+    let figure = svg::figure(&plot.id, size, FigureBackground::File, &plot.title, &plot.description);
     svg::file(&figure.child(svg::moved(Point { x: side, y: side / 2.0 }, plot.parts())))
 }
 

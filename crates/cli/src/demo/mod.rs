@@ -16,12 +16,12 @@ use std::path::Path;
 
 use wayleave_contracts::{LatencyContract, Mix};
 
-use trial::{Entrant, Trial};
+use trial::{DemoScheme, Trial};
 use wayleave::Error;
 use wayleave::Network;
 use wayleave::{Progress, Step};
 use wayleave_report::findings::{Contender, DecisionRow, Findings, Setting};
-use wayleave_report::svg::{self, Ground};
+use wayleave_report::svg::{self, FigureBackground};
 use wayleave_report::{network_figure, page, terminal};
 
 pub(crate) use fabric::{FabricDemo, fabric_demo};
@@ -67,7 +67,7 @@ pub(crate) fn demo(options: &DemoOptions, progress: &mut dyn Progress) -> Result
     }
     let named = Network::build(TOPOLOGY)?;
     let network = &*named.graph;
-    let entrants = Entrant::all(options.reroute)?;
+    let entrants = DemoScheme::all(options.reroute)?;
     let requests: Vec<LatencyContract> =
         Mix::new(network, usize::from(options.scenario), options.seed).take(options.count as usize).collect();
     let (mut done, total) = (0, (entrants.len() * requests.len()) as u64);
@@ -96,7 +96,7 @@ impl Demo {
 
     /// Where the reservations lie, as an SVG file.
     pub(crate) fn picture(&self) -> String {
-        svg::file(&network_figure::draw(&self.findings, Ground::File))
+        svg::file(&network_figure::draw(&self.findings, FigureBackground::File))
     }
 
     /// Text of at most 100 columns; `report` and `picture` are where these files are.

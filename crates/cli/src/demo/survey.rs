@@ -5,14 +5,14 @@ use std::collections::HashSet;
 use wayleave_contracts::LatencyContract;
 use wayleave_ledger::QueueReport;
 use wayleave_scheme_api::{Binding, Refusal};
-use wayleave_schemes::admitted::Standing;
+use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_topology::{FlowId, LinkId, Network, NodeKind};
 use wayleave_units::{Rate, Time};
 
 use wayleave::Error;
 use wayleave::Session;
 use wayleave_report::findings::{
-    Ask, Level, LevelRole, Link, LinkTier, LinkUse, Node, NodeTier, PortKind, Proof, ProofHop,
+    Level, LevelRole, Link, LinkTier, LinkUse, Node, NodeTier, PortKind, Proof, ProofHop, RequestRow,
 };
 use wayleave_report::numbers;
 use wayleave_report::scale::Share;
@@ -56,8 +56,8 @@ pub(super) fn links(network: &Network, nodes: &[Node]) -> Result<Vec<Link>, Erro
 }
 
 /// A request as it is read; `index` counts from 0.
-pub(super) fn ask(network: &Network, index: usize, contract: &LatencyContract) -> Ask {
-    Ask {
+pub(super) fn ask(network: &Network, index: usize, contract: &LatencyContract) -> RequestRow {
+    RequestRow {
         number: index + 1,
         name: contract.name.clone(),
         from: network.node(contract.from).name.clone(),

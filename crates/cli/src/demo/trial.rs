@@ -13,13 +13,13 @@ use wayleave::Error;
 use wayleave::Network;
 use wayleave::SchemeOptions;
 use wayleave::Session;
-use wayleave_report::findings::{Answer, Contender, FirstRefusal, Recheck};
+use wayleave_report::findings::{Contender, ContenderDecision, FirstRefusal, Recheck};
 
 /// The limit of rerouting of Chameleon, section 4.1.3.
 pub(crate) const USUAL_LIMIT: u32 = 20;
 
 /// Who takes part: a name, a scheme, and the options of `wayleave plan` that make it.
-pub(super) struct Entrant {
+pub(super) struct DemoScheme {
     name: &'static str,
     about: &'static str,
     scheme: SchemeOptions,
@@ -34,7 +34,7 @@ pub(super) struct Trial {
     /// With everything admitted.
     pub(super) session: Session,
     /// Request by request.
-    pub(super) answers: Vec<Answer>,
+    pub(super) answers: Vec<ContenderDecision>,
     /// Request by request: the flow, if it was admitted.
     pub(super) flows: Vec<Option<FlowId>>,
     first_refusal: Option<FirstRefusal>,
@@ -60,7 +60,7 @@ impl Spent {
     }
 }
 
-impl Entrant {
+impl DemoScheme {
     /// Wayleave, Wayleave without rerouting, and Silo.
     pub(super) fn all(reroute_limit: u32) -> Result<[Self; 3], Error> {
         let limit = reroute_limit.to_string();
@@ -95,12 +95,12 @@ impl Entrant {
 impl Trial {
     /// Offers the list from its first request to its last; `offered` is called after each.
     pub(super) fn run(
-        entrant: Entrant,
+        entrant: DemoScheme,
         network: &Network,
         requests: &[LatencyContract],
         mut offered: impl FnMut(),
     ) -> Result<Self, Error> {
-        let Entrant { name, about, scheme, options } = entrant;
+        let DemoScheme { name, about, scheme, options } = entrant;
         let mut trial = Self {
             name,
             about,
@@ -125,7 +125,11 @@ impl Trial {
             Ok(decision) => {
                 admissions.add(verdict.time);
                 let queues = decision.route.hops.iter().map(|hop| hop.queue).collect();
-                self.answers.push(Answer::Admitted { bound: decision.bound, queues, moved: decision.moved.len() });
+                self.answers.push(ContenderDecision::Admitted {
+                    bound: decision.bound,
+                    queues,
+                    moved: decision.moved.len(),
+                });
                 self.flows.push(Some(decision.flow));
             }
             Err(refusal) => {
@@ -135,7 +139,7 @@ impl Trial {
                     let why = survey::obstacle(&self.session, contract, &refusal);
                     self.first_refusal = Some(FirstRefusal { ask, why });
                 }
-                self.answers.push(Answer::Refused(refusal.reason().code()));
+                self.answers.push(ContenderDecision::Refused(refusal.reason().code()));
                 self.flows.push(None);
             }
         }
@@ -145,7 +149,9 @@ impl Trial {
     pub(super) fn contender(&self) -> Contender {
         let admitted = self.flows.iter().flatten().count();
         let before_refusal = self.flows.iter().take_while(|flow| flow.is_some()).count();
-        let moves = |answer: &Answer| if let Answer::Admitted { moved, .. } = answer { *moved } else { 0 };
+        let moves = |answer: &ContenderDecision| {
+            if let ContenderDecision::Admitted { moved, .. } = answer { *moved } else { 0 }
+        };
         let [to_admit, to_refuse] = self.times.map(Spent::mean);
         Contender {
             name: self.name,
@@ -167,7 +173,7 @@ impl Trial {
     fn reasons(&self) -> Vec<(&'static str, usize)> {
         let mut reasons: Vec<(&'static str, usize)> = Vec::new();
         for answer in &self.answers {
-            let Answer::Refused(code) = answer else { continue };
+            let ContenderDecision::Refused(code) = answer else { continue };
             match reasons.iter_mut().find(|(known, _)| known == code) {
                 Some(reason) => reason.1 += 1,
                 None => reasons.push((code, 1)),

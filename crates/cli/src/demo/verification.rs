@@ -6,13 +6,13 @@ use wayleave_sim::stats::Histogram;
 use wayleave::Error;
 use wayleave::Session;
 use wayleave::of_session;
-use wayleave_report::findings::{Verified, VerifiedContract};
+use wayleave_report::findings::{VerifiedContract, VerifiedSet};
 
 /// Parts of a bound that are told apart in the distribution.
 const PARTS: u128 = 10_000;
 
 /// Puts everything that a session has admitted to the test.
-pub(super) fn run(session: &Session) -> Result<Verified, Error> {
+pub(super) fn run(session: &Session) -> Result<VerifiedSet, Error> {
     let promises = of_session(session);
     let claim =
         promises.claim().map_err(|error| Error::Internal(format!("the promises contradict themselves: {error}")))?;
@@ -32,7 +32,7 @@ pub(super) fn run(session: &Session) -> Result<Verified, Error> {
         })
         .collect();
     contracts.sort_by(|a, b| b.share().get().total_cmp(&a.share().get()).then(a.name.cmp(&b.name)));
-    Ok(Verified {
+    Ok(VerifiedSet {
         contracts,
         runs: report.runs as usize,
         packets: report.findings.iter().map(|finding| finding.packets as usize).sum(),

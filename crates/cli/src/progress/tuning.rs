@@ -24,7 +24,7 @@ impl Progress {
     fn candidate(&mut self, at: usize, value: f64) {
         self.best = self.best.max(value);
         let left = self.started.elapsed().as_secs_f64() / at as f64 * (self.candidates as f64 - at as f64);
-        self.say(&format!(
+        self.print(&format!(
             "candidate {at} of {}, best so far {:.0}, about {left:.0} s left",
             self.candidates, self.best
         ));
@@ -32,10 +32,10 @@ impl Progress {
 
     /// A method is being judged.
     fn judging(&mut self, name: &str) {
-        self.say(&format!("judging: {name}"));
+        self.print(&format!("judging: {name}"));
     }
 
-    fn say(&self, text: &str) {
+    fn print(&self, text: &str) {
         if matches!(self.show, Show::Bar(_)) && self.started.elapsed() > TIMEOUT {
             eprint!("\r\x1b[K{text}");
         }

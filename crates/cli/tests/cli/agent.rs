@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
-use wayleave_controller::{EnforcedBy, Setup, Timing, Unfit};
+use wayleave_controller::{EnforcedBy, Setup, Timing, UnfitPolicy};
 use wayleave_dataplane::net::Namespace;
 use wayleave_dataplane::sandbox::Apart;
 use wayleave_ledger::Model;
@@ -48,7 +48,7 @@ impl Controller {
             model: Model::default(),
             enforced_by: EnforcedBy::Hosts,
             timing,
-            unfit: Unfit::Refuse,
+            unfit: UnfitPolicy::Refuse,
         };
         let options = wayleave_server::Options {
             document,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use ureq::Agent;
-use wayleave_faults::linearizable::{Did, Operation};
+use wayleave_faults::linearizable::{Operation, RegisterOperation};
 use wayleave_units::Rate;
 
 use super::TIMEOUT;
@@ -136,9 +136,9 @@ impl Shared {
         }
     }
 
-    fn note(&self, key: u64, did: Did, called: u64, is_answered: bool) {
+    fn note(&self, key: u64, did: RegisterOperation, called: u64, is_answered: bool) {
         let answered = is_answered.then(|| self.now());
-        if is_answered && matches!(did, Did::Wrote(_)) {
+        if is_answered && matches!(did, RegisterOperation::Wrote(_)) {
             self.acknowledged.fetch_add(1, SeqCst);
             let now = self.now();
             self.longest.fetch_max(now.saturating_sub(self.last.swap(now, SeqCst)), SeqCst);
@@ -172,13 +172,13 @@ impl Shared {
             None => agent.delete(url).header("authorization", token).call(),
         };
         match sent.as_ref().map(|answer| answer.status().as_u16()) {
-            Ok(200 | 201 | 204) => self.note(key, Did::Wrote(value), called, true),
+            Ok(200 | 201 | 204) => self.note(key, RegisterOperation::Wrote(value), called, true),
             Ok(404) if value.is_none() => {}
             // Nothing was done.
             Ok(421) => self.move_on(at),
             Err(ureq::Error::Io(error)) if error.kind() == std::io::ErrorKind::ConnectionRefused => self.move_on(at),
             Ok(503) | Err(_) => {
-                self.note(key, Did::Wrote(value), called, false);
+                self.note(key, RegisterOperation::Wrote(value), called, false);
                 self.move_on(at);
             }
             Ok(other) => {
@@ -204,7 +204,7 @@ impl Shared {
             _ => None,
         };
         match found.filter(|_| is_current) {
-            Some(found) => self.note(key, Did::Read(found), called, true),
+            Some(found) => self.note(key, RegisterOperation::Read(found), called, true),
             None => self.move_on(at),
         }
     }

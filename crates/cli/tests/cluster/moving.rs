@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use nix::sys::signal::Signal;
-use wayleave_replica::{Etcd as _, Gateway, Lease, LogError, Member, Settings, Standing, State};
+use wayleave_replica::{Etcd as _, Gateway, Lease, LogError, Member, MemberRole, Settings, State};
 use wayleave_store::{Change, Record};
 
 use super::clients::{get, put};
@@ -207,9 +207,9 @@ pub(crate) fn batches_of_any_size_and_snapshots_come_back_as_they_were() {
     };
     let (quiet, fits) = (&mut |_: u64, _: &[Change]| Ok(()), &mut |_: &State| Ok(()));
     let (mut leader, mut early) = (member("a"), member("b"));
-    assert_eq!(leader.follow(0, quiet, fits).unwrap(), Standing::Leads);
+    assert_eq!(leader.follow(0, quiet, fits).unwrap(), MemberRole::Leads);
     assert!(
-        matches!(early.follow(0, quiet, fits).unwrap(), Standing::Follows(Some(found)) if found.address == "http://a")
+        matches!(early.follow(0, quiet, fits).unwrap(), MemberRole::Follows(Some(found)) if found.address == "http://a")
     );
     assert_eq!(early.commit(&[]).unwrap_err(), LogError::Deposed);
     let record =
@@ -233,7 +233,7 @@ pub(crate) fn batches_of_any_size_and_snapshots_come_back_as_they_were() {
     early.follow(0, quiet, fits).unwrap();
     assert_eq!((late.state(), late.number(), early.state()), (leader.state(), 72, leader.state()));
     leader.resign().unwrap();
-    assert_eq!(early.follow(0, quiet, fits).unwrap(), Standing::Leads);
+    assert_eq!(early.follow(0, quiet, fits).unwrap(), MemberRole::Leads);
     assert_eq!(leader.commit(&[record(1, 1)]).unwrap_err(), LogError::Deposed);
     assert_eq!(early.commit(&[record(1, 1)]).unwrap(), 73);
     // An etcd that has lost what a controller has seen.

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use wayleave_dataplane::net::{Batch, Namespace};
 use wayleave_dataplane::programs;
-use wayleave_lab::traffic::{Arrived, FlowSpec, Load, Traffic};
+use wayleave_lab::traffic::{ArrivalCounts, FlowSpec, Load, Traffic};
 use wayleave_lab::{LabName, Labs, Sentinel};
 use wayleave_repo_checks::{left_out, unless};
 

@@ -178,7 +178,7 @@ impl Flood {
 }
 
 /// Packets of the first flow, and of all others, of those that arrive after `first` more have.
-fn next(arrived: &Arrived, first: u64, count: u64) -> [u64; 2] {
+fn next(arrived: &ArrivalCounts, first: u64, count: u64) -> [u64; 2] {
     let both = || -> [u64; 2] {
         let all = arrived.all();
         [all[0], all[1..].iter().sum()]

@@ -42,7 +42,7 @@ pub struct OwnCertificate {
 
 /// Which certificates are in the files of an [`Address`], as far as the file system tells: of each file when it was written, and its length.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Stamp([Option<(SystemTime, u64)>; 3]);
+pub struct CertificateStamp([Option<(SystemTime, u64)>; 3]);
 
 impl std::fmt::Debug for Address {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -64,10 +64,10 @@ impl Address {
     }
 
     /// Another one than before if the files of certificates have changed: then [`Address::connections`] reads other ones.
-    pub fn stamp(&self) -> Stamp {
+    pub fn stamp(&self) -> CertificateStamp {
         let certificate = self.certificate.as_ref();
         let files = [self.ca.as_ref(), certificate.map(|own| &own.chain), certificate.map(|own| &own.key)];
-        Stamp(files.map(|file| {
+        CertificateStamp(files.map(|file| {
             let about = std::fs::metadata(file?).ok()?;
             Some((about.modified().ok()?, about.len()))
         }))

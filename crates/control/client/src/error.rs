@@ -29,12 +29,12 @@ pub fn connection(place: &str, error: &ureq::Error, hint: &str) -> Error {
         ureq::Error::Timeout(_) => {
             format!("{place} did not answer in time: what was asked may have been done, and asking again does no harm")
         }
-        other => other_trouble(place, &cause(other), hint),
+        other => other_error(place, &cause(other), hint),
     };
     Error::Failed(text)
 }
 
-fn other_trouble(place: &str, cause: &str, hint: &str) -> String {
+fn other_error(place: &str, cause: &str, hint: &str) -> String {
     if cause.contains("certificate") {
         format!(
             "the server at {place} is not trusted: {cause}\n  --ca FILE, or `ca` in the file of an agent, names the certificate that its own \

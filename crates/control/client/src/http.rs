@@ -10,7 +10,7 @@ use wayleave_protocol::problem::Problem;
 
 use super::address::Address;
 use super::trouble;
-use super::wire::{Ask, Method, OnEvent, Told, Wire};
+use super::wire::{ClientRequest, ClientResponse, Method, OnEvent, Wire};
 use crate::error::Error;
 
 /// How long an answer may take: large lists and what-if questions take seconds.
@@ -43,7 +43,7 @@ impl Http {
         Ok(Self { address, agent, streams })
     }
 
-    fn request<B>(&self, ask: &Ask, body: B) -> Result<http::Request<B>, Error> {
+    fn request<B>(&self, ask: &ClientRequest, body: B) -> Result<http::Request<B>, Error> {
         let mut request = self.address.request(ask.method.name(), &ask.path).header("accept", ask.accept);
         if let Some(key) = &ask.key {
             request = request.header("idempotency-key", key);
@@ -54,7 +54,7 @@ impl Http {
         request.body(body).map_err(|error| self.address.no_address(&error))
     }
 
-    fn once(&self, ask: &Ask) -> Result<Result<Told, ureq::Error>, Error> {
+    fn once(&self, ask: &ClientRequest) -> Result<Result<ClientResponse, ureq::Error>, Error> {
         let answered = match &ask.body {
             Some(body) => self.agent.run(self.request(ask, body.text.as_bytes())?),
             // A question that carries nothing still says so where a server expects something.
@@ -64,13 +64,13 @@ impl Http {
         let read = answered.and_then(|mut response| {
             let retry_after = retry_after(&response);
             let body = response.body_mut().with_config().limit(LARGEST).read_to_vec()?;
-            Ok(Told { status: response.status().as_u16(), body, retry_after })
+            Ok(ClientResponse { status: response.status().as_u16(), body, retry_after })
         });
         Ok(read)
     }
 
     /// Turns to another controller of the cluster, if that one may answer, after this pause.
-    fn elsewhere(&self, ask: &Ask, told: &Result<Told, ureq::Error>) -> Option<Duration> {
+    fn elsewhere(&self, ask: &ClientRequest, told: &Result<ClientResponse, ureq::Error>) -> Option<Duration> {
         let leader = match told {
             Ok(told) if told.status == 421 => serde_json::from_slice::<Problem>(&told.body).ok()?.leader,
             Ok(told) if told.status == 503 && may_repeat(ask) => None,
@@ -86,7 +86,7 @@ impl Http {
 
     /// Reads one stream; `Ok(true)` if it broke off and can be taken up again after `last`. Only the first has to begin.
     fn stream(&self, last: &Cell<Option<u64>>, is_first: bool, on_event: &mut OnEvent<'_>) -> Result<bool, Error> {
-        let ask = Ask {
+        let ask = ClientRequest {
             method: Method::Get,
             path: "/v1/events".to_owned(),
             accept: "text/event-stream",
@@ -133,12 +133,12 @@ fn retry_after<T>(response: &http::Response<T>) -> Option<Duration> {
 }
 
 /// Whether nothing can have been done, or asking twice is the same as asking once.
-fn may_repeat(ask: &Ask) -> bool {
+fn may_repeat(ask: &ClientRequest) -> bool {
     ask.method != Method::Post || ask.key.is_some()
 }
 
 /// How long to wait before asking again could help; `None` if it cannot.
-fn patience(told: &Result<Told, ureq::Error>, pause: Duration) -> Option<Duration> {
+fn retry_pause(told: &Result<ClientResponse, ureq::Error>, pause: Duration) -> Option<Duration> {
     match told {
         Ok(told) if matches!(told.status, 429 | 503) => Some(told.retry_after.unwrap_or(pause)),
         // A connection that broke; one that was never made is said at once.
@@ -152,7 +152,7 @@ fn patience(told: &Result<Told, ureq::Error>, pause: Duration) -> Option<Duratio
 }
 
 impl Wire for Http {
-    fn ask(&self, ask: &Ask) -> Result<Told, Error> {
+    fn ask(&self, ask: &ClientRequest) -> Result<ClientResponse, Error> {
         let (mut pause, mut tries) = (FIRST_PAUSE, if may_repeat(ask) { TRIES } else { 1 });
         let began = Instant::now();
         loop {
@@ -164,7 +164,7 @@ impl Wire for Http {
                 continue;
             }
             tries -= 1;
-            match patience(&told, pause).filter(|wait| tries > 0 && *wait <= LONGEST_PAUSE) {
+            match retry_pause(&told, pause).filter(|wait| tries > 0 && *wait <= LONGEST_PAUSE) {
                 Some(wait) => std::thread::sleep(wait),
                 None => return told.map_err(|error| trouble::connection(&self.place(), &error)),
             }

@@ -14,13 +14,13 @@ mod wire;
 
 use serde::Serialize;
 
-pub use address::{Address, CONNECT, OwnCertificate, Stamp, url};
+pub use address::{Address, CONNECT, CertificateStamp, OwnCertificate, url};
 pub use error::{Error, connection};
 pub use path::encode;
 pub use secret::{key, read_password, read_token, token_in};
 pub use service::Service;
-pub use trouble::Trouble;
-pub use wire::{Ask, Method, OnEvent, Text, Told, Wire};
+pub use trouble::RequestError;
+pub use wire::{ClientRequest, ClientResponse, Method, OnEvent, Text, Wire};
 
 /// Returns the word that an enum of the interface has in JSON.
 pub fn word(value: &impl Serialize) -> String {

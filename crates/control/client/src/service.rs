@@ -7,8 +7,8 @@ use wayleave_protocol::List;
 use super::address::Address;
 use super::http::Http;
 use super::path::encode;
-use super::trouble::{self, Trouble};
-use super::wire::{Ask, Method, OnEvent, Text, Told, Wire};
+use super::trouble::{self, RequestError};
+use super::wire::{ClientRequest, ClientResponse, Method, OnEvent, Text, Wire};
 use crate::error::Error;
 
 const JSON: &str = "application/json";
@@ -58,13 +58,13 @@ impl Service {
     }
 
     /// An object.
-    pub fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Trouble> {
+    pub fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, RequestError> {
         let told = self.ask(Method::Get, path, JSON, None)?;
         self.read(&told.body)
     }
 
     /// A text of a media type.
-    pub fn text(&self, path: &str, accept: &'static str) -> Result<String, Trouble> {
+    pub fn text(&self, path: &str, accept: &'static str) -> Result<String, RequestError> {
         let told = self.ask(Method::Get, path, accept, None)?;
         Ok(String::from_utf8_lossy(&told.body).into_owned())
     }
@@ -75,7 +75,7 @@ impl Service {
         path: &str,
         filters: &[(&str, Option<&str>)],
         most: usize,
-    ) -> Result<Vec<T>, Trouble> {
+    ) -> Result<Vec<T>, RequestError> {
         const PAGE: usize = 1000;
         let mut items: Vec<T> = Vec::new();
         let mut after: Option<String> = None;
@@ -102,20 +102,25 @@ impl Service {
         method: Method,
         path: &str,
         body: &impl Serialize,
-    ) -> Result<(u16, T), Trouble> {
+    ) -> Result<(u16, T), RequestError> {
         let text = serde_json::to_string(body)
             .map_err(|error| Error::Failed(format!("the request cannot be written as JSON: {error}")))?;
         self.send_text(method, path, Text { media: JSON, text })
     }
 
     /// Sends a document.
-    pub fn send_text<T: DeserializeOwned>(&self, method: Method, path: &str, text: Text) -> Result<(u16, T), Trouble> {
+    pub fn send_text<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        text: Text,
+    ) -> Result<(u16, T), RequestError> {
         let told = self.ask(method, path, JSON, Some(text))?;
         Ok((told.status, self.read(&told.body)?))
     }
 
     /// Ends an object.
-    pub fn delete(&self, path: &str) -> Result<(), Trouble> {
+    pub fn delete(&self, path: &str) -> Result<(), RequestError> {
         self.ask(Method::Delete, path, JSON, None).map(|_| ())
     }
 
@@ -124,18 +129,24 @@ impl Service {
         self.wire.watch(after, on_event)
     }
 
-    fn ask(&self, method: Method, path: &str, accept: &'static str, body: Option<Text>) -> Result<Told, Trouble> {
+    fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        accept: &'static str,
+        body: Option<Text>,
+    ) -> Result<ClientResponse, RequestError> {
         // A secret is shown once, so an answer that has one is not kept for a second time.
         let may_repeat = method == Method::Post && path != "/v1/tokens";
         let key = may_repeat.then(crate::secret::key).transpose()?;
-        let told = self.wire.ask(&Ask { method, path: path.to_owned(), accept, body, key })?;
+        let told = self.wire.ask(&ClientRequest { method, path: path.to_owned(), accept, body, key })?;
         match told.status {
             200..300 => Ok(told),
             status => Err(trouble::of(status, &told.body, told.retry_after)),
         }
     }
 
-    fn read<T: DeserializeOwned>(&self, body: &[u8]) -> Result<T, Trouble> {
+    fn read<T: DeserializeOwned>(&self, body: &[u8]) -> Result<T, RequestError> {
         serde_json::from_slice(body).map_err(|error| trouble::unreadable(&self.place(), &error).into())
     }
 }

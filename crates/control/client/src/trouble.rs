@@ -9,14 +9,14 @@ use crate::error::Error;
 
 /// Why a question was not answered.
 #[derive(Debug)]
-pub enum Trouble {
+pub enum RequestError {
     /// The controller says why.
     Problem(Box<Problem>, Option<Duration>),
     /// It was not reached, or something else went wrong.
     Failed(Error),
 }
 
-impl Trouble {
+impl RequestError {
     /// What the controller has said.
     pub fn problem(&self) -> Option<&Problem> {
         match self {
@@ -31,26 +31,26 @@ impl Trouble {
     }
 }
 
-impl From<Error> for Trouble {
+impl From<Error> for RequestError {
     fn from(failure: Error) -> Self {
         Self::Failed(failure)
     }
 }
 
-impl From<Trouble> for Error {
-    fn from(trouble: Trouble) -> Self {
+impl From<RequestError> for Error {
+    fn from(trouble: RequestError) -> Self {
         match trouble {
-            Trouble::Problem(problem, retry_after) => of_problem(&problem, retry_after),
-            Trouble::Failed(failure) => failure,
+            RequestError::Problem(problem, retry_after) => of_problem(&problem, retry_after),
+            RequestError::Failed(failure) => failure,
         }
     }
 }
 
 /// What an answer says that is none.
-pub(super) fn of(status: u16, body: &[u8], retry_after: Option<Duration>) -> Trouble {
+pub(super) fn of(status: u16, body: &[u8], retry_after: Option<Duration>) -> RequestError {
     match serde_json::from_slice::<Problem>(body) {
-        Ok(problem) => Trouble::Problem(Box::new(on_one_line(problem)), retry_after),
-        Err(_) => Trouble::Failed(Error::Failed(format!(
+        Ok(problem) => RequestError::Problem(Box::new(on_one_line(problem)), retry_after),
+        Err(_) => RequestError::Failed(Error::Failed(format!(
             "this is no answer of a Wayleave server (status {status}): is the address right, and is there a proxy between?"
         ))),
     }

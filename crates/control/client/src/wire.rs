@@ -42,7 +42,7 @@ pub struct Text {
 
 /// A question.
 #[derive(Clone, Debug)]
-pub struct Ask {
+pub struct ClientRequest {
     /// What is done.
     pub method: Method,
     /// Path and query.
@@ -57,7 +57,7 @@ pub struct Ask {
 
 /// An answer.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct ClientResponse {
     /// As HTTP has it.
     pub status: u16,
     /// As it came.
@@ -72,7 +72,7 @@ pub type OnEvent<'a> = dyn FnMut(Event) -> bool + 'a;
 /// Who carries questions and answers.
 pub trait Wire {
     /// Asks, again if that is safe and could help.
-    fn ask(&self, ask: &Ask) -> Result<Told, Error>;
+    fn ask(&self, ask: &ClientRequest) -> Result<ClientResponse, Error>;
 
     /// Hands on events as they happen, those after a number first.
     fn watch(&self, after: Option<u64>, on_event: &mut OnEvent<'_>) -> Result<(), Error>;

@@ -5,15 +5,15 @@ use wayleave_scheme_api::Certainty;
 use wayleave_units::WallTime;
 
 use crate::event::EventKind;
-use crate::grant::{Grant, KindState, ShareState, Trouble, Violation};
-use crate::journal::{Dirty, Journal};
+use crate::grant::{AdmittedContract, DegradedReason, KindState, ShareState, Violation};
+use crate::journal::{DirtyRecord, Journal};
 
 impl Journal {
     /// A contract is in another state: its record is to be written, and watchers are told.
-    pub(crate) fn announce(&mut self, grant: &mut Grant, state: State) {
+    pub(crate) fn announce(&mut self, grant: &mut AdmittedContract, state: State) {
         let revision = self.next_revision_of(&grant.id.tenant);
         (grant.state, grant.revision) = (state, revision);
-        self.mark(Dirty::Contract(grant.serial));
+        self.mark(DirtyRecord::Contract(grant.serial));
         self.contract_event(kind(state), &grant.id, revision, detail(grant));
     }
 }
@@ -30,14 +30,14 @@ const fn kind(state: State) -> EventKind {
 }
 
 /// Cause of the state of a contract, or its promise.
-fn detail(grant: &Grant) -> String {
+fn detail(grant: &AdmittedContract) -> String {
     match grant.state {
         State::Pending => pending(grant.waits_for(), grant.order.starts),
         State::Admitted | State::Enforced => match &grant.held {
             KindState::Latency(latency) => format!("bound {}", latency.bound),
             KindState::Share(share) => promised(share),
         },
-        State::Degraded => grant.trouble.as_ref().map(trouble).unwrap_or_default(),
+        State::Degraded => grant.trouble.as_ref().map(degraded_text).unwrap_or_default(),
         State::Violated => grant.violation().map(violation).unwrap_or_default(),
         State::Released => String::new(),
     }
@@ -61,15 +61,15 @@ fn pending(waits_for: usize, starts: Option<WallTime>) -> String {
     }
 }
 
-fn trouble(trouble: &Trouble) -> String {
+fn degraded_text(trouble: &DegradedReason) -> String {
     match trouble {
-        Trouble::Failed { element, why, .. } => format!("{element} is down: {why}"),
-        Trouble::Unfit { why } => format!("it was decided again at the start, and found no place: {why}"),
-        Trouble::Unconfirmed => "a host that has to carry it has not confirmed it in time".to_owned(),
-        Trouble::Silent { .. } => {
+        DegradedReason::Failed { element, why, .. } => format!("{element} is down: {why}"),
+        DegradedReason::Unfit { why } => format!("it was decided again at the start, and found no place: {why}"),
+        DegradedReason::Unconfirmed => "a host that has to carry it has not confirmed it in time".to_owned(),
+        DegradedReason::Silent { .. } => {
             "the agent of a host that has to carry it has not been heard of for too long".to_owned()
         }
-        Trouble::NotCarriedOut { why, .. } => format!("an agent cannot carry it out: {why}"),
+        DegradedReason::NotCarriedOut { why, .. } => format!("an agent cannot carry it out: {why}"),
     }
 }
 

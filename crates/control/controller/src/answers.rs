@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use wayleave_units::WallTime;
 
-use crate::journal::{Dirty, Journal};
+use crate::journal::{DirtyRecord, Journal};
 
 /// For how long answers are kept, by the calendar: a day, as is usual.
 const KEPT_NS: u64 = 24 * 3600 * 1_000_000_000;
@@ -19,7 +19,7 @@ const ENTRY_BYTES: u64 = 200;
 
 /// An answer that was given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Remembered {
+pub struct CachedReply {
     /// What was asked, as a hash: another request with the same key is a mistake.
     pub fingerprint: String,
     /// What was answered, as the driver wants it back.
@@ -33,7 +33,7 @@ pub struct Remembered {
     pub account: String,
 }
 
-impl Remembered {
+impl CachedReply {
     /// What it takes in memory, roughly; about as much on disk.
     fn bytes(&self, key: &str) -> u64 {
         let texts = 2 * key.len() + self.fingerprint.len() + self.answer.len() + self.account.len();
@@ -52,8 +52,8 @@ pub struct AnswersFull {
 
 /// All answers that are remembered.
 #[derive(Default)]
-pub(crate) struct Answers {
-    by_key: BTreeMap<String, Remembered>,
+pub(crate) struct ReplyCache {
+    by_key: BTreeMap<String, CachedReply>,
     /// Keys by the numbers of their answers: the oldest first.
     keys: BTreeMap<u64, String>,
     used: BTreeMap<String, Used>,
@@ -67,8 +67,8 @@ struct Used {
     numbers: BTreeSet<u64>,
 }
 
-impl Answers {
-    pub(crate) fn get(&self, key: &str) -> Option<&Remembered> {
+impl ReplyCache {
+    pub(crate) fn get(&self, key: &str) -> Option<&CachedReply> {
         self.by_key.get(key)
     }
 
@@ -97,7 +97,7 @@ impl Answers {
     }
 
     /// From a record.
-    pub(crate) fn insert(&mut self, key: String, answer: Remembered) {
+    pub(crate) fn insert(&mut self, key: String, answer: CachedReply) {
         let number = answer.number;
         self.take(&key);
         let used = self.used.entry(answer.account.clone()).or_default();
@@ -130,8 +130,8 @@ impl Answers {
         self.forget_old(journal, now);
         let NewAnswer { account, fingerprint, answer } = answer;
         let (number, account) = (journal.next_answer(), account.to_owned());
-        self.insert(key.to_owned(), Remembered { fingerprint, answer, at: now.as_nanos(), number, account });
-        journal.mark(Dirty::Answer(key.to_owned()));
+        self.insert(key.to_owned(), CachedReply { fingerprint, answer, at: now.as_nanos(), number, account });
+        journal.mark(DirtyRecord::Answer(key.to_owned()));
     }
 
     fn forget_old(&mut self, journal: &mut Journal, now: WallTime) {
@@ -142,7 +142,7 @@ impl Answers {
             }
             let key = key.clone();
             self.take(&key);
-            journal.mark(Dirty::Answer(key));
+            journal.mark(DirtyRecord::Answer(key));
         }
     }
 }

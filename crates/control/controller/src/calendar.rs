@@ -6,14 +6,14 @@
 
 use wayleave_units::{Time, WallTime};
 
-use crate::clock::Now;
+use crate::clock::Timestamps;
 use crate::setup::Timing;
 
 /// What is believed, and what is doubted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Calendar {
     /// Both clocks, as far as they are believed.
-    believed: Now,
+    believed: Timestamps,
     doubt: Option<Doubt>,
     /// A clock may go on by so much more than the steady one.
     jump: Time,
@@ -27,17 +27,17 @@ struct Doubt {
     /// When it was seen first, by the steady clock.
     since: Time,
     /// Both clocks when they were seen last.
-    seen: Now,
+    seen: Timestamps,
 }
 
 impl Calendar {
     /// Goes on from a time that was believed.
-    pub(crate) fn new(timing: &Timing, believed: Now) -> Self {
+    pub(crate) fn new(timing: &Timing, believed: Timestamps) -> Self {
         Self { believed, doubt: None, jump: timing.clock_jump, lasts: timing.clock_doubt }
     }
 
     /// The clocks have gone on.
-    pub(crate) fn see(&mut self, now: Now) {
+    pub(crate) fn see(&mut self, now: Timestamps) {
         let expected = after(self.believed, now.steady);
         if self.lasts == Time::ZERO || now.wall <= later(expected, self.jump) {
             (self.believed, self.doubt) = (now, None);
@@ -51,7 +51,7 @@ impl Calendar {
         if now.steady >= since + self.lasts {
             (self.believed, self.doubt) = (now, None);
         } else {
-            self.believed = Now { steady: now.steady, wall: expected };
+            self.believed = Timestamps { steady: now.steady, wall: expected };
             self.doubt = Some(Doubt { since, seen: now });
         }
     }
@@ -83,7 +83,7 @@ fn later(wall: WallTime, by: Time) -> WallTime {
 }
 
 /// What the calendar shows at this steady time if it goes on evenly.
-fn after(from: Now, steady: Time) -> WallTime {
+fn after(from: Timestamps, steady: Time) -> WallTime {
     later(from.wall, steady.saturating_sub(from.steady))
 }
 
@@ -93,8 +93,11 @@ mod tests {
 
     const BEGIN: u64 = 1_700_000_000;
 
-    fn at(steady: u64, wall: u64) -> Now {
-        Now { steady: Time::from_millis(steady * 1000), wall: WallTime::from_nanos((BEGIN + wall) * 1_000_000_000) }
+    fn at(steady: u64, wall: u64) -> Timestamps {
+        Timestamps {
+            steady: Time::from_millis(steady * 1000),
+            wall: WallTime::from_nanos((BEGIN + wall) * 1_000_000_000),
+        }
     }
 
     fn calendar() -> Calendar {

@@ -20,14 +20,14 @@ pub enum Command {
         /// What it may have at most.
         quota: Quota,
         /// Under which condition.
-        check: Check,
+        check: Precondition,
     },
     /// Ends a tenant that has nothing left.
     DeleteTenant {
         /// Its name.
         name: String,
         /// Under which condition.
-        check: Check,
+        check: Precondition,
     },
     /// Lets the holder of a secret act.
     PutToken {
@@ -54,37 +54,37 @@ pub enum Command {
         /// What it says, with its name.
         policy: Box<Policy>,
         /// Under which condition.
-        check: Check,
+        check: Precondition,
     },
     /// Keeps a policy no longer.
     DeletePolicy {
         /// Its name.
         name: String,
         /// Under which condition.
-        check: Check,
+        check: Precondition,
     },
     /// Creates a VM, or finds it where it is.
     PutVm {
         /// Which.
         id: Id,
         /// Where it should be.
-        wish: VmWish,
+        wish: VmRequest,
         /// The address of its interface; what it has, or what follows from its name, if not given.
         mac: Option<Mac>,
         /// Under which condition.
-        check: Check,
+        check: Precondition,
     },
     /// Ends a VM that no contract needs.
     DeleteVm {
         /// Which.
         id: Id,
         /// Under which condition.
-        check: Check,
+        check: Precondition,
     },
     /// Creates contracts, or gives them other terms.
     Apply {
         /// Each with its condition, in order.
-        orders: Vec<(Order, Check)>,
+        orders: Vec<(Order, Precondition)>,
         /// All or none, or each for itself.
         mode: Mode,
         /// Whether it is only tried.
@@ -93,7 +93,7 @@ pub enum Command {
     /// Ends contracts. Ending one that is not there does nothing.
     Delete {
         /// Each with its condition.
-        ids: Vec<(Id, Check)>,
+        ids: Vec<(Id, Precondition)>,
     },
     /// Ends the hold of a contract that was deleted, although its sender has not confirmed that it stopped. Only a person can
     /// know that it has.
@@ -176,7 +176,7 @@ pub enum Command {
 
 /// Under which condition something is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Check {
+pub enum Precondition {
     /// Under any.
     #[default]
     None,
@@ -233,7 +233,7 @@ pub enum Principal {
 
 /// Where a VM should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum VmWish {
+pub enum VmRequest {
     /// There.
     On(String),
     /// On any host; the number chooses.
@@ -294,14 +294,14 @@ pub struct ItemResult {
     /// Which.
     pub id: Id,
     /// Outcome, or the reason why it was not done; never `Ok(Outcome::Refused)`.
-    pub result: Result<Outcome, Fault>,
+    pub result: Result<Outcome, CommandError>,
     /// The decision that was made for it, if one was.
     pub decision: Option<u64>,
 }
 
 /// A VM that cannot move: contracts would have to move with it that have no place there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unmovable {
+pub struct UnmovableVm {
     /// The VM.
     pub vm: Id,
     /// The host on which it was to be.
@@ -314,7 +314,7 @@ pub struct Unmovable {
 
 /// Why something was not done. Nothing is half done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum CommandError {
     /// There is no such thing.
     NotFound {
         /// `tenant`, `vm`, `host`, ...
@@ -342,7 +342,7 @@ pub enum Fault {
         by: String,
     },
     /// A VM stays where it is.
-    CannotMove(Box<Unmovable>),
+    CannotMove(Box<UnmovableVm>),
     /// Something else has it already.
     Taken {
         /// What is to be given.
@@ -379,22 +379,22 @@ pub enum Fault {
     },
 }
 
-impl Fault {
+impl CommandError {
     pub(crate) fn wrong_name(field: &'static str, error: &NameError) -> Self {
         Self::Invalid { field, message: error.to_string() }
     }
 }
 
-impl Check {
+impl Precondition {
     /// Whether an object of this revision, or none, may be changed.
-    pub(crate) fn hold(self, revision: Option<u64>) -> Result<(), Fault> {
+    pub(crate) fn hold(self, revision: Option<u64>) -> Result<(), CommandError> {
         let holds = match self {
             Self::None => true,
             Self::Absent => revision.is_none(),
             Self::Present => revision.is_some(),
             Self::Revision(asked) => revision == Some(asked),
         };
-        if holds { Ok(()) } else { Err(Fault::Precondition { revision }) }
+        if holds { Ok(()) } else { Err(CommandError::Precondition { revision }) }
     }
 }
 

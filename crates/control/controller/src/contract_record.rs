@@ -5,7 +5,7 @@ use std::num::{NonZeroU16, NonZeroU32};
 
 use serde::{Deserialize, Serialize};
 use wayleave_contracts::{
-    Accounting, BandwidthContract, BestEffortContract, Between, Contract, Excess, Labels, LatencyContract, Match,
+    Accounting, BandwidthContract, BestEffortContract, Contract, Endpoints, Excess, Labels, LatencyContract, Match,
     Objective, ObjectiveContract, Order, Priority, Protocol,
 };
 use wayleave_ledger::{Share, Spread};
@@ -14,9 +14,9 @@ use wayleave_scheme_api::Certainty;
 use wayleave_topology::{Hop, Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time, WallTime};
 
-use crate::grant::{Grant, KindState, LatencyState, Sender, ShareState, Told, Violation};
-use crate::record::{Missing, RouteRecord, TroubleRecord, hops, node, reserved, reserved_as_far, route};
-use crate::scheme_ledger::Reserved;
+use crate::grant::{AdmittedContract, KindState, LatencyState, RuleState, Sender, ShareState, Violation};
+use crate::record::{MissingElement, RouteRecord, TroubleRecord, hops, node, reserved, reserved_as_far, route};
+use crate::scheme_ledger::UndoReservation;
 
 /// A contract.
 #[derive(Serialize, Deserialize)]
@@ -61,7 +61,7 @@ pub(crate) struct RuleRecord {
 }
 
 impl RuleRecord {
-    fn of(grant: &Grant) -> Option<Self> {
+    fn of(grant: &AdmittedContract) -> Option<Self> {
         let state = grant.share_state()?;
         (state.version > 0).then_some(Self { version: state.version, confirmed: state.unconfirmed.is_empty() })
     }
@@ -187,14 +187,14 @@ pub(crate) enum CertaintyRecord {
 }
 
 /// Reservation of a contract, if it has a place now.
-pub(crate) enum Held {
-    Routes(Option<Reserved>),
+pub(crate) enum HeldReservation {
+    Routes(Option<UndoReservation>),
     Share(Option<Share>),
 }
 
 impl ContractRecord {
     /// Of a contract that holds this.
-    pub(crate) fn of(network: &Network, grant: &Grant, held: &Held) -> Self {
+    pub(crate) fn of(network: &Network, grant: &AdmittedContract, held: &HeldReservation) -> Self {
         let order = &grant.order;
         Self {
             tenant: grant.id.tenant.clone(),
@@ -223,7 +223,7 @@ impl ContractRecord {
     }
 
     /// A contract that holds nothing yet.
-    pub(crate) fn grant(&self, network: &Network, serial: u64) -> Result<Grant, Missing> {
+    pub(crate) fn grant(&self, network: &Network, serial: u64) -> Result<AdmittedContract, MissingElement> {
         let order = self.order(network)?;
         let mut held = match &self.terms {
             TermsRecord::Latency(latency) => KindState::Latency(LatencyState {
@@ -245,18 +245,18 @@ impl ContractRecord {
                 share.unconfirmed = order.contract.hosts().into_iter().collect();
             }
         }
-        Ok(Grant {
+        Ok(AdmittedContract {
             revision: self.revision,
             decision: self.decision,
-            trouble: self.trouble.as_ref().map(|trouble| trouble.trouble(network)),
+            trouble: self.trouble.as_ref().map(|trouble| trouble.degraded_reason(network)),
             waits_for: self.waits_for.clone(),
             is_ended: self.ended,
             held,
-            ..Grant::new(self.id(), serial, order, WallTime::from_nanos(self.created))
+            ..AdmittedContract::new(self.id(), serial, order, WallTime::from_nanos(self.created))
         })
     }
 
-    fn order(&self, network: &Network) -> Result<Order, Missing> {
+    fn order(&self, network: &Network) -> Result<Order, MissingElement> {
         let hosts = self.hosts.iter().map(|name| node(network, name)).collect::<Result<Vec<NodeId>, _>>()?;
         let matching = match &self.terms {
             TermsRecord::Latency(latency) => latency.matching.as_ref().map(MatchRecord::matching),
@@ -273,23 +273,23 @@ impl ContractRecord {
         })
     }
 
-    fn contract(&self, network: &Network, hosts: Vec<NodeId>) -> Result<Contract, Missing> {
+    fn contract(&self, network: &Network, hosts: Vec<NodeId>) -> Result<Contract, MissingElement> {
         let (name, tenant) = (self.name.clone(), Some(self.tenant.clone()).filter(|_| !self.implied_tenant));
         let ends = |hosts: &[NodeId]| match *hosts {
             [from, to] => Ok((from, to)),
-            _ => Err(Missing { what: "member", name: format!("of {}, which has two", self.name) }),
+            _ => Err(MissingElement { what: "member", name: format!("of {}, which has two", self.name) }),
         };
         Ok(match &self.terms {
             TermsRecord::Latency(latency) => latency.contract(network, name, tenant, ends(&hosts)?)?.into(),
             TermsRecord::Pair(bandwidth, _) => {
                 let (from, to) = ends(&hosts)?;
-                bandwidth.contract(name, tenant, Between::Pair(from, to)).into()
+                bandwidth.contract(name, tenant, Endpoints::Pair(from, to)).into()
             }
-            TermsRecord::Hose(bandwidth, _) => bandwidth.contract(name, tenant, Between::Hose(hosts)).into(),
+            TermsRecord::Hose(bandwidth, _) => bandwidth.contract(name, tenant, Endpoints::Hose(hosts)).into(),
             TermsRecord::Objective(record, _) => {
                 let known = Objective::NAMED.iter().find(|(word, _)| *word == record.aim);
                 let Some(&(_, objective)) = known else {
-                    return Err(Missing { what: "objective", name: record.aim.clone() });
+                    return Err(MissingElement { what: "objective", name: record.aim.clone() });
                 };
                 let min = Rate::from_bits_per_second(record.min_bps);
                 let deadline = record.deadline_ns.map(Time::from_nanos);
@@ -304,44 +304,46 @@ impl ContractRecord {
     pub(crate) fn held_as_far(
         &self,
         network: &Network,
-        grant: &Grant,
+        grant: &AdmittedContract,
         is_usable: &dyn Fn(Hop) -> bool,
-    ) -> Result<(Held, Option<Reserved>, bool), Missing> {
+    ) -> Result<(HeldReservation, Option<UndoReservation>, bool), MissingElement> {
         match &self.terms {
             TermsRecord::Latency(latency) => {
                 let deadline = Time::from_nanos(latency.deadline_ns);
                 let (reserved, is_whole) = reserved_as_far(network, &latency.places, deadline, is_usable);
                 if !is_whole {
-                    return Ok((Held::Routes(None), Some(reserved), true));
+                    return Ok((HeldReservation::Routes(None), Some(reserved), true));
                 }
-                let reserved = Reserved { is_pinned: grant.has_given_route(), ..reserved };
-                Ok((Held::Routes(Some(reserved).filter(|one| !one.reservations.is_empty())), None, false))
+                let reserved = UndoReservation { is_pinned: grant.has_given_route(), ..reserved };
+                Ok((HeldReservation::Routes(Some(reserved).filter(|one| !one.reservations.is_empty())), None, false))
             }
             TermsRecord::Pair(_, ShareRecord { place: Some(PlaceRecord::Route(hops)), .. })
                 if route(network, hops).is_err() =>
             {
-                Ok((Held::Share(None), None, true))
+                Ok((HeldReservation::Share(None), None, true))
             }
             _ => Ok((self.held(network, grant)?, None, false)),
         }
     }
 
     /// Reservation of a contract that was read from this record.
-    pub(crate) fn held(&self, network: &Network, grant: &Grant) -> Result<Held, Missing> {
-        let missing = || Missing { what: "place", name: format!("of {}", self.name) };
+    pub(crate) fn held(&self, network: &Network, grant: &AdmittedContract) -> Result<HeldReservation, MissingElement> {
+        let missing = || MissingElement { what: "place", name: format!("of {}", self.name) };
         let (share, contract) = match (&self.terms, &grant.order.contract) {
             (TermsRecord::Latency(latency), _) => {
                 let (deadline, is_pinned) = (Time::from_nanos(latency.deadline_ns), grant.has_given_route());
                 let reserved = reserved(network, &latency.places, deadline, is_pinned)?;
-                return Ok(Held::Routes(Some(reserved).filter(|reserved| !reserved.reservations.is_empty())));
+                return Ok(HeldReservation::Routes(
+                    Some(reserved).filter(|reserved| !reserved.reservations.is_empty()),
+                ));
             }
-            (TermsRecord::BestEffort, _) => return Ok(Held::Share(None)),
+            (TermsRecord::BestEffort, _) => return Ok(HeldReservation::Share(None)),
             (TermsRecord::Objective(_, share), Contract::Objective(objective)) => {
                 return match share.place {
-                    None => Ok(Held::Share(None)),
+                    None => Ok(HeldReservation::Share(None)),
                     Some(PlaceRecord::Weights) => {
                         let (weight, members) = (objective.min, objective.members.clone());
-                        Ok(Held::Share(Some(Share::Objective { weight, members })))
+                        Ok(HeldReservation::Share(Some(Share::Objective { weight, members })))
                     }
                     Some(_) => Err(missing()),
                 };
@@ -353,29 +355,29 @@ impl ContractRecord {
         };
         let (min, is_timed) = (contract.min, contract.within.is_some());
         let spread = match (&share.place, &contract.between) {
-            (None, _) => return Ok(Held::Share(None)),
-            (Some(PlaceRecord::Route(hops)), Between::Pair(..)) => {
+            (None, _) => return Ok(HeldReservation::Share(None)),
+            (Some(PlaceRecord::Route(hops)), Endpoints::Pair(..)) => {
                 let route = route(network, hops)?;
-                return Ok(Held::Share(Some(Share::Pair { min, route, is_timed })));
+                return Ok(HeldReservation::Share(Some(Share::Pair { min, route, is_timed })));
             }
-            (Some(PlaceRecord::AllPaths), Between::Hose(_)) => Spread::AllPaths,
-            (Some(PlaceRecord::OnePath), Between::Hose(_)) => Spread::OnePath,
+            (Some(PlaceRecord::AllPaths), Endpoints::Hose(_)) => Spread::AllPaths,
+            (Some(PlaceRecord::OnePath), Endpoints::Hose(_)) => Spread::OnePath,
             _ => return Err(missing()),
         };
         let members = contract.between.hosts();
-        Ok(Held::Share(Some(Share::Hose { min, members, spread, is_timed })))
+        Ok(HeldReservation::Share(Some(Share::Hose { min, members, spread, is_timed })))
     }
 }
 
 impl TermsRecord {
-    fn of(network: &Network, grant: &Grant, held: &Held) -> Self {
+    fn of(network: &Network, grant: &AdmittedContract, held: &HeldReservation) -> Self {
         let share = || match held {
-            Held::Share(share) => ShareRecord::of(network, grant, share.as_ref()),
-            Held::Routes(_) => ShareRecord::default(),
+            HeldReservation::Share(share) => ShareRecord::of(network, grant, share.as_ref()),
+            HeldReservation::Routes(_) => ShareRecord::default(),
         };
         match &grant.order.contract {
             Contract::Latency(contract) => {
-                let reserved = if let Held::Routes(reserved) = held { reserved.as_ref() } else { None };
+                let reserved = if let HeldReservation::Routes(reserved) = held { reserved.as_ref() } else { None };
                 Self::Latency(Box::new(LatencyRecord::of(network, contract, grant, reserved)))
             }
             Contract::Bandwidth(contract) => {
@@ -386,8 +388,8 @@ impl TermsRecord {
                     within_ns: contract.within.map(Time::as_nanos),
                 };
                 match contract.between {
-                    Between::Pair(..) => Self::Pair(record, share()),
-                    Between::Hose(_) => Self::Hose(record, share()),
+                    Endpoints::Pair(..) => Self::Pair(record, share()),
+                    Endpoints::Hose(_) => Self::Hose(record, share()),
                 }
             }
             Contract::Objective(contract) => {
@@ -404,9 +406,14 @@ impl TermsRecord {
 }
 
 impl LatencyRecord {
-    fn of(network: &Network, contract: &LatencyContract, grant: &Grant, reserved: Option<&Reserved>) -> Self {
+    fn of(
+        network: &Network,
+        contract: &LatencyContract,
+        grant: &AdmittedContract,
+        reserved: Option<&UndoReservation>,
+    ) -> Self {
         let places = reserved.iter().flat_map(|reserved| &reserved.reservations);
-        let sender = grant.told_sender().cloned().unwrap_or_default();
+        let sender = grant.announced_sender().cloned().unwrap_or_default();
         Self {
             rate_bps: contract.rate.bits_per_second(),
             burst_bytes: contract.burst.get(),
@@ -435,7 +442,7 @@ impl LatencyRecord {
         name: String,
         tenant: Option<String>,
         (from, to): (NodeId, NodeId),
-    ) -> Result<LatencyContract, Missing> {
+    ) -> Result<LatencyContract, MissingElement> {
         let frame = |min: u64| Accounting::Frame { min_frame: Bytes::new(min) };
         Ok(LatencyContract {
             name,
@@ -483,7 +490,7 @@ impl MatchRecord {
 
 impl SenderRecord {
     fn of(sender: &Sender) -> Self {
-        let told = |told: Option<Told>| told.map(|told| (told.version, told.runs));
+        let told = |told: Option<RuleState>| told.map(|told| (told.version, told.runs));
         Self {
             version: sender.version,
             stop: sender.stop,
@@ -496,7 +503,7 @@ impl SenderRecord {
     }
 
     fn sender(&self) -> Sender {
-        let told = |told: Option<(u64, bool)>| told.map(|(version, runs)| Told { version, runs });
+        let told = |told: Option<(u64, bool)>| told.map(|(version, runs)| RuleState { version, runs });
         Sender {
             version: self.version,
             stop: self.stop,
@@ -510,7 +517,7 @@ impl SenderRecord {
 }
 
 impl BandwidthRecord {
-    fn contract(&self, name: String, tenant: Option<String>, between: Between) -> BandwidthContract {
+    fn contract(&self, name: String, tenant: Option<String>, between: Endpoints) -> BandwidthContract {
         BandwidthContract {
             name,
             tenant,
@@ -524,7 +531,7 @@ impl BandwidthRecord {
 }
 
 impl ShareRecord {
-    fn of(network: &Network, grant: &Grant, share: Option<&Share>) -> Self {
+    fn of(network: &Network, grant: &AdmittedContract, share: Option<&Share>) -> Self {
         let place = |share: &Share| match share {
             Share::Pair { route, .. } => PlaceRecord::Route(hops(network, route)),
             Share::Hose { spread: Spread::AllPaths, .. } => PlaceRecord::AllPaths,

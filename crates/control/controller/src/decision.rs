@@ -34,7 +34,7 @@ pub struct DecisionRecord {
 #[derive(Clone, Debug)]
 pub enum Decided {
     /// Admitted with this promise.
-    Admitted(Promised),
+    Admitted(ContractPromise),
     /// Refused: a promise would break.
     Refused(Refusal),
     /// Refused: the tenant has as much as it may have.
@@ -43,7 +43,7 @@ pub enum Decided {
 
 /// Promise that was given when a contract was admitted.
 #[derive(Clone, Debug)]
-pub enum Promised {
+pub enum ContractPromise {
     /// To a latency contract.
     Delay {
         /// No packet takes longer.

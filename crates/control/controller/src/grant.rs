@@ -18,7 +18,7 @@ use wayleave_protocol::contract::State;
 
 /// An admitted contract.
 #[derive(Clone, Debug)]
-pub struct Grant {
+pub struct AdmittedContract {
     /// Which; shared with whatever finds contracts by name.
     pub id: Arc<Id>,
     /// Its number, which no other contract ever has.
@@ -34,7 +34,7 @@ pub struct Grant {
     /// The state that was last announced.
     pub state: State,
     /// Why it is degraded, if it is.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<DegradedReason>,
     /// The pending releases that have to be complete before it is promised anything.
     pub(crate) waits_for: Vec<u64>,
     /// It was deleted.
@@ -80,7 +80,7 @@ pub(crate) struct ShareState {
 
 /// Why a contract is not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum DegradedReason {
     /// What failed is on all its routes, and there is no other.
     Failed {
         /// What failed.
@@ -111,7 +111,7 @@ pub enum Trouble {
     },
 }
 
-impl Trouble {
+impl DegradedReason {
     /// A stable code.
     pub const fn code(&self) -> &'static str {
         match self {
@@ -147,16 +147,16 @@ pub(crate) struct Sender {
     /// The first version that runs on the reservation which the contract has now.
     pub(crate) since: u64,
     /// What it was told last; it may have done that, or not.
-    pub(crate) told: Option<Told>,
+    pub(crate) told: Option<RuleState>,
     /// What it has confirmed last.
-    pub(crate) confirmed: Option<Told>,
+    pub(crate) confirmed: Option<RuleState>,
     /// Since when a confirmation is waited for.
     pub(crate) asked: Option<Time>,
 }
 
 /// What a sender was told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct RuleState {
     pub(crate) version: u64,
     pub(crate) runs: bool,
 }
@@ -178,7 +178,7 @@ impl Sender {
     }
 }
 
-impl Grant {
+impl AdmittedContract {
     /// A contract that is not announced yet and holds nothing.
     pub(crate) fn new(id: Id, serial: u64, order: Order, created: WallTime) -> Self {
         let held = match order.as_latency() {
@@ -279,7 +279,7 @@ impl Grant {
     }
 
     /// Rules of the sender of a latency contract.
-    pub(crate) fn told_sender(&self) -> Option<&Sender> {
+    pub(crate) fn announced_sender(&self) -> Option<&Sender> {
         self.latency().map(|latency| &latency.sender)
     }
 
@@ -300,7 +300,7 @@ impl Grant {
     }
 
     /// Returns `true` if agents are told of a contract of another kind than latency: it has its place and its time has come.
-    pub fn is_told_to_hosts(&self) -> bool {
+    pub fn is_announced_to_hosts(&self) -> bool {
         let is_there = !self.is_ended && !self.is_failed() && self.waits_for.is_empty();
         is_there && self.share_state().is_some() && self.state != State::Pending
     }
@@ -321,7 +321,7 @@ impl Grant {
             let version = Some(state.version).filter(|&version| version > 0);
             return (version, version.filter(|_| state.unconfirmed.is_empty()));
         }
-        let Some(sender) = self.told_sender() else { return (None, None) };
+        let Some(sender) = self.announced_sender() else { return (None, None) };
         (sender.run, sender.confirmed.filter(|told| told.runs).map(|told| told.version))
     }
 
@@ -342,7 +342,7 @@ impl Grant {
 
     /// Whether something that failed keeps it from sending.
     pub(crate) fn is_failed(&self) -> bool {
-        matches!(self.trouble, Some(Trouble::Failed { .. } | Trouble::Unfit { .. }))
+        matches!(self.trouble, Some(DegradedReason::Failed { .. } | DegradedReason::Unfit { .. }))
     }
 
     /// Whether it was deleted.

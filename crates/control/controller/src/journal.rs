@@ -8,7 +8,7 @@ use wayleave_topology::NodeId;
 use wayleave_units::{Time, WallTime};
 
 use crate::calendar::Calendar;
-use crate::clock::{Now, Uptime};
+use crate::clock::{Timestamps, Uptime};
 use crate::command::ElementName;
 use crate::event::{Event, EventKind};
 use crate::macs::VmSecret;
@@ -46,14 +46,14 @@ fn is_zero(number: &u64) -> bool {
 /// The numbers of a tenant, which tell it nothing of how much others do. They begin where those of all are when they are first needed, so that a
 /// tenant that is created again repeats none of the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Own {
+pub(crate) struct TenantNumbers {
     pub(crate) revision: u64,
     pub(crate) decision: u64,
 }
 
 /// A record that is no longer what is on disk.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Dirty {
+pub(crate) enum DirtyRecord {
     Counters,
     Tenant(String),
     Token(String),
@@ -69,11 +69,11 @@ pub(crate) enum Dirty {
 /// Records and events that have not been given to the driver yet, and the time at which they are made.
 pub(crate) struct Journal {
     counters: Counters,
-    own: BTreeMap<String, Own>,
-    dirty: BTreeSet<Dirty>,
+    own: BTreeMap<String, TenantNumbers>,
+    dirty: BTreeSet<DirtyRecord>,
     events: Vec<Event>,
     /// Of the last call.
-    now: Now,
+    now: Timestamps,
     calendar: Calendar,
     /// Uptime of the machine at a steady time, if it is known.
     uptime: Option<(Time, Uptime)>,
@@ -85,7 +85,7 @@ pub(crate) struct Journal {
 impl Journal {
     /// Empty, at this time of the calendar.
     pub(crate) fn new(timing: Timing, wall: WallTime) -> Self {
-        let now = Now { steady: Time::ZERO, wall };
+        let now = Timestamps { steady: Time::ZERO, wall };
         Self {
             counters: Counters::default(),
             own: BTreeMap::new(),
@@ -104,18 +104,18 @@ impl Journal {
         self.counters = counters;
         self.written = counters.uptime.map(|uptime| (counters.calendar, uptime));
         if counters.calendar > 0 {
-            let believed = Now { wall: WallTime::from_nanos(counters.calendar), ..self.now };
+            let believed = Timestamps { wall: WallTime::from_nanos(counters.calendar), ..self.now };
             self.calendar = Calendar::new(&self.timing, believed);
             self.calendar.see(self.now);
         }
     }
 
     /// The machine is up for so long. Time that has passed since the calendar was written down, in the same boot, is no jump of the clock.
-    pub(crate) fn set_uptime(&mut self, now: Now, uptime: Uptime) {
+    pub(crate) fn set_uptime(&mut self, now: Timestamps, uptime: Uptime) {
         let passed = self.written.and_then(|(calendar, written)| Some((calendar, uptime.since(&written)?)));
         if let Some((calendar, passed)) = passed {
             let wall = WallTime::from_nanos(calendar.saturating_add(passed.as_nanos()));
-            self.calendar = Calendar::new(&self.timing, Now { wall, ..now });
+            self.calendar = Calendar::new(&self.timing, Timestamps { wall, ..now });
         }
         self.uptime = Some((now.steady, uptime));
         self.set_now(now);
@@ -133,7 +133,7 @@ impl Journal {
         let calendar = self.calendar.wall().as_nanos();
         if calendar > self.counters.calendar.saturating_add(self.timing.clock_jump.as_nanos()) {
             self.write_time();
-            self.mark(Dirty::Counters);
+            self.mark(DirtyRecord::Counters);
         }
     }
 
@@ -141,7 +141,7 @@ impl Journal {
     pub(crate) fn set_vm_secret(&mut self, secret: VmSecret) {
         if self.counters.vm_secret.is_none() {
             self.counters.vm_secret = Some(secret);
-            self.mark(Dirty::Counters);
+            self.mark(DirtyRecord::Counters);
         }
     }
 
@@ -154,18 +154,18 @@ impl Journal {
         &self.counters
     }
 
-    pub(crate) fn now(&self) -> Now {
+    pub(crate) fn now(&self) -> Timestamps {
         self.now
     }
 
     /// It is later now. A clock that is steady does not go back; if a driver says so all the same, nothing ends early.
-    pub(crate) fn set_now(&mut self, now: Now) {
-        self.now = Now { steady: self.now.steady.max(now.steady), wall: now.wall };
+    pub(crate) fn set_now(&mut self, now: Timestamps) {
+        self.now = Timestamps { steady: self.now.steady.max(now.steady), wall: now.wall };
         self.calendar.see(self.now);
     }
 
     /// A record has to be written.
-    pub(crate) fn mark(&mut self, dirty: Dirty) {
+    pub(crate) fn mark(&mut self, dirty: DirtyRecord) {
         self.dirty.insert(dirty);
     }
 
@@ -176,19 +176,19 @@ impl Journal {
 
     /// At this time of the calendar, with clocks doubted as these times say, from what was believed last.
     pub(crate) fn with_timing(mut self, timing: Timing, wall: WallTime) -> Self {
-        let believed = Now { wall: self.calendar.wall(), ..self.now };
+        let believed = Timestamps { wall: self.calendar.wall(), ..self.now };
         (self.calendar, self.timing) = (Calendar::new(&timing, believed), timing);
-        self.set_now(Now { wall, ..self.now });
+        self.set_now(Timestamps { wall, ..self.now });
         self
     }
 
     /// What was marked since it was last taken.
-    pub(crate) fn dirty(&self) -> &BTreeSet<Dirty> {
+    pub(crate) fn dirty(&self) -> &BTreeSet<DirtyRecord> {
         &self.dirty
     }
 
     /// What was marked since the last time.
-    pub(crate) fn take_dirty(&mut self) -> BTreeSet<Dirty> {
+    pub(crate) fn take_dirty(&mut self) -> BTreeSet<DirtyRecord> {
         std::mem::take(&mut self.dirty)
     }
 
@@ -203,7 +203,7 @@ impl Journal {
     }
 
     fn next(&mut self, counter: impl FnOnce(&mut Counters) -> &mut u64) -> u64 {
-        self.mark(Dirty::Counters);
+        self.mark(DirtyRecord::Counters);
         self.write_time();
         let counter = counter(&mut self.counters);
         *counter += 1;
@@ -230,12 +230,12 @@ impl Journal {
     }
 
     /// The numbers of a tenant, if it has needed any.
-    pub(crate) fn own(&self, tenant: &str) -> Option<Own> {
+    pub(crate) fn own(&self, tenant: &str) -> Option<TenantNumbers> {
         self.own.get(tenant).copied()
     }
 
     /// Goes on with the numbers of a tenant's record.
-    pub(crate) fn restore_own(&mut self, tenant: &str, own: Own) {
+    pub(crate) fn restore_own(&mut self, tenant: &str, own: TenantNumbers) {
         self.own.insert(tenant.to_owned(), own);
     }
 
@@ -244,10 +244,10 @@ impl Journal {
         self.own.remove(tenant);
     }
 
-    fn own_mut(&mut self, tenant: &str) -> &mut Own {
-        self.mark(Dirty::Tenant(tenant.to_owned()));
+    fn own_mut(&mut self, tenant: &str) -> &mut TenantNumbers {
+        self.mark(DirtyRecord::Tenant(tenant.to_owned()));
         let Counters { revision, decision, .. } = self.counters;
-        self.own.entry(tenant.to_owned()).or_insert(Own { revision, decision })
+        self.own.entry(tenant.to_owned()).or_insert(TenantNumbers { revision, decision })
     }
 
     /// Of a contract.

@@ -61,24 +61,25 @@ mod tokens;
 mod vms;
 mod what_if;
 
-pub use answers::{AnswersFull, NewAnswer, Remembered};
-pub use clock::{Now, Uptime};
+pub use answers::{AnswersFull, CachedReply, NewAnswer};
+pub use clock::{Timestamps, Uptime};
 pub use command::{
-    Check, Command, Effect, ElementName, Fault, ItemResult, Mode, Outcome, Principal, Reply, Unmovable, VmWish,
+    Command, CommandError, Effect, ElementName, ItemResult, Mode, Outcome, Precondition, Principal, Reply, UnmovableVm,
+    VmRequest,
 };
 pub use controller::Controller;
 pub use controller::copy::Copied;
-pub use controller::follow::Unfollowed;
-pub use decision::{Decided, DecisionRecord, Promised, QuotaShort};
+pub use controller::follow::FollowError;
+pub use decision::{ContractPromise, Decided, DecisionRecord, QuotaShort};
 pub use event::{Event, EventKind};
-pub use grant::{Grant, Trouble, Violation};
+pub use grant::{AdmittedContract, DegradedReason, Violation};
 pub use load_error::LoadError;
 pub use nodes::NodeState;
 pub use output::{Change, Kind, Output};
-pub use placed::{Holds, Placed, records};
+pub use placed::{PlacedReservation, ReservationKind, records};
 pub use policies::PolicyState;
 pub use policy_spec::{needs as policy_needs, spec as policy_spec};
-pub use setup::{EnforcedBy, Setup, Timing, Unfit};
+pub use setup::{EnforcedBy, Setup, Timing, UnfitPolicy};
 pub use shares::in_shares;
 pub use tenants::TenantState;
 pub use tokens::Token;

@@ -11,25 +11,25 @@ use wayleave_scheme_api::Certainty;
 use wayleave_topology::Network;
 use wayleave_units::{Time, WallTime};
 
-use crate::contract_record::{ContractRecord, Held};
-use crate::grant::{Grant, KindState, LatencyState, Sender, ShareState, Told};
+use crate::contract_record::{ContractRecord, HeldReservation};
+use crate::grant::{AdmittedContract, KindState, LatencyState, RuleState, Sender, ShareState};
 use crate::journal::Counters;
 use crate::output::{Change, Kind};
 use crate::record::{TenantRecord, key, put};
-use crate::scheme_ledger::Reserved;
+use crate::scheme_ledger::UndoReservation;
 
 /// An admitted contract with its reservation.
 #[derive(Clone, Debug)]
-pub struct Placed {
+pub struct PlacedReservation {
     /// Order, with its tenant.
     pub order: Order,
     /// Reservation.
-    pub holds: Holds,
+    pub holds: ReservationKind,
 }
 
 /// Reservation of an admitted contract, by its kind.
 #[derive(Clone, Debug)]
-pub enum Holds {
+pub enum ReservationKind {
     /// Routes of a latency contract.
     Routes {
         /// What is reserved for it, one for each route, the longest first.
@@ -50,12 +50,12 @@ pub enum Holds {
 
 /// The records of these contracts, admitted in this order, whose senders do what they were told. Their tenants are there, without
 /// quotas.
-pub fn records(network: &Network, now: WallTime, placed: impl IntoIterator<Item = Placed>) -> Vec<Change> {
+pub fn records(network: &Network, now: WallTime, placed: impl IntoIterator<Item = PlacedReservation>) -> Vec<Change> {
     let (mut changes, mut tenants, mut serial) = (Vec::new(), BTreeSet::new(), 0);
-    for Placed { order, holds } in placed {
+    for PlacedReservation { order, holds } in placed {
         serial += 1;
         let tenant = order.tenant().unwrap_or(DEFAULT_TENANT).to_owned();
-        let mut grant = Grant::new(Id::new(tenant.as_str(), order.name()), serial, order, now);
+        let mut grant = AdmittedContract::new(Id::new(tenant.as_str(), order.name()), serial, order, now);
         (grant.revision, grant.decision) = (serial, serial);
         let held = hold(&mut grant, holds, now);
         changes.push(put(Kind::Contract, key(serial), Some(&ContractRecord::of(network, &grant, &held))));
@@ -67,20 +67,20 @@ pub fn records(network: &Network, now: WallTime, placed: impl IntoIterator<Item 
     changes
 }
 
-fn hold(grant: &mut Grant, holds: Holds, now: WallTime) -> Held {
+fn hold(grant: &mut AdmittedContract, holds: ReservationKind, now: WallTime) -> HeldReservation {
     match holds {
-        Holds::Routes { reservations, bound } => {
+        ReservationKind::Routes { reservations, bound } => {
             let (is_pinned, deadline) =
                 (grant.is_pinned(), grant.terms().map(|terms| terms.deadline).unwrap_or_default());
             let is_to_come = grant.order.starts.is_some_and(|starts| starts > now);
-            let told = (!is_to_come).then_some(Told { version: 1, runs: true });
+            let told = (!is_to_come).then_some(RuleState { version: 1, runs: true });
             let sender = Sender { version: 1, run: Some(1), since: 1, told, confirmed: told, ..Sender::default() };
             grant.held = KindState::Latency(LatencyState { bound, sender, ..LatencyState::default() });
-            Held::Routes(Some(Reserved { reservations, deadline, is_pinned }))
+            HeldReservation::Routes(Some(UndoReservation { reservations, deadline, is_pinned }))
         }
-        Holds::Share { share, certainty, within } => {
+        ReservationKind::Share { share, certainty, within } => {
             grant.held = KindState::Share(ShareState { certainty, within, ..ShareState::default() });
-            Held::Share(share)
+            HeldReservation::Share(share)
         }
     }
 }

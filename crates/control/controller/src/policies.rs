@@ -10,7 +10,7 @@ use wayleave_ledger::{Ledger, Share, ShareDenial};
 use wayleave_topology::{Class, Hop, LinkId, Network, Route, ShareId};
 use wayleave_units::Rate;
 
-use crate::scheme_ledger::{Book, NO_OWNER};
+use crate::scheme_ledger::{NO_OWNER, SchemeLedger};
 
 /// A policy that is kept.
 #[derive(Clone, Debug)]
@@ -61,8 +61,8 @@ impl Policies {
     ///
     /// # Errors
     /// The first link that has too little left; nothing has changed then.
-    pub(crate) fn put(&mut self, book: &mut Book, policy: Policy, revision: u64) -> Result<(), PolicyShort> {
-        self.let_go(book);
+    pub(crate) fn put(&mut self, book: &mut SchemeLedger, policy: Policy, revision: u64) -> Result<(), PolicyShort> {
+        self.release_holds(book);
         let network = book.ledger().network().clone();
         let mut minima = LinkMinima::default();
         for (_, other) in self.iter().filter(|(name, _)| *name != policy.name()) {
@@ -71,7 +71,7 @@ impl Policies {
         // What others need counts first, so that it is this policy which is told what is left.
         self.hold_all(book, &minima);
         let short = minima.add(&policy, &network).into_iter().find_map(|need| short(book.ledger(), &policy, &need));
-        self.let_go(book);
+        self.release_holds(book);
         if short.is_none() {
             self.insert(policy, revision);
         }
@@ -80,15 +80,15 @@ impl Policies {
     }
 
     /// Keeps a policy no longer; whether there was one.
-    pub(crate) fn remove(&mut self, book: &mut Book, name: &str) -> bool {
+    pub(crate) fn remove(&mut self, book: &mut SchemeLedger, name: &str) -> bool {
         let was_there = self.by_name.remove(name).is_some();
-        self.let_go(book);
+        self.release_holds(book);
         self.hold(book);
         was_there
     }
 
     /// Holds what all policies need. Whether the ledger holds shares at all.
-    pub(crate) fn hold(&mut self, book: &mut Book) -> bool {
+    pub(crate) fn hold(&mut self, book: &mut SchemeLedger) -> bool {
         let network = book.ledger().network().clone();
         let mut minima = LinkMinima::default();
         for (_, state) in self.iter() {
@@ -98,7 +98,7 @@ impl Policies {
         book.ledger().has_shares()
     }
 
-    fn hold_all(&mut self, book: &mut Book, minima: &LinkMinima) {
+    fn hold_all(&mut self, book: &mut SchemeLedger, minima: &LinkMinima) {
         for (link, min) in minima.iter() {
             if let Some(share) = book.put_share_back(share(book.ledger(), link, min), NO_OWNER) {
                 self.held.insert(link, share);
@@ -106,7 +106,7 @@ impl Policies {
         }
     }
 
-    fn let_go(&mut self, book: &mut Book) {
+    fn release_holds(&mut self, book: &mut SchemeLedger) {
         for (_, share) in std::mem::take(&mut self.held) {
             book.release_share(share);
         }

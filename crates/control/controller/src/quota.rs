@@ -1,6 +1,6 @@
 //! What a tenant has, against what it may have.
 
-use wayleave_contracts::{Between, Contract, Quota};
+use wayleave_contracts::{Contract, Endpoints, Quota};
 use wayleave_units::{Bytes, Rate};
 
 use crate::decision::QuotaShort;
@@ -42,8 +42,8 @@ impl Usage {
                 (times(terms.rate, copies), u128::from(terms.burst.get()) * copies as u128)
             }
             Contract::Bandwidth(terms) => match &terms.between {
-                Between::Pair(..) => (times(terms.min, 1), 0),
-                Between::Hose(members) => (times(terms.min, members.len()), 0),
+                Endpoints::Pair(..) => (times(terms.min, 1), 0),
+                Endpoints::Hose(members) => (times(terms.min, members.len()), 0),
             },
             Contract::Objective(terms) => (times(terms.min, terms.members.len()), 0),
             Contract::BestEffort(_) => (0, 0),

@@ -11,12 +11,12 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use crate::command::ElementName;
 use crate::elements::Down;
-use crate::grant::Trouble;
-use crate::journal::Own;
+use crate::grant::DegradedReason;
+use crate::journal::TenantNumbers;
 use crate::nodes::NodeState;
 use crate::output::{Change, Kind};
 use crate::releases::{PendingRelease, Phase};
-use crate::scheme_ledger::Reserved;
+use crate::scheme_ledger::UndoReservation;
 use crate::tenants::TenantState;
 use crate::vms::VmState;
 
@@ -32,11 +32,11 @@ pub(crate) struct TenantRecord {
     pub(crate) revision: u64,
     /// Absent in records that are older than it, and of a tenant that has had nothing yet.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub(crate) numbers: Option<Own>,
+    pub(crate) numbers: Option<TenantNumbers>,
 }
 
 impl TenantRecord {
-    pub(crate) fn of(tenant: &TenantState, numbers: Option<Own>) -> Self {
+    pub(crate) fn of(tenant: &TenantState, numbers: Option<TenantNumbers>) -> Self {
         Self {
             rate_bps: tenant.quota.rate.map(Rate::bits_per_second),
             burst_bytes: tenant.quota.burst.map(Bytes::get),
@@ -151,31 +151,31 @@ pub(crate) enum TroubleRecord {
 }
 
 impl TroubleRecord {
-    pub(crate) fn of(network: &Network, trouble: &Trouble) -> Self {
+    pub(crate) fn of(network: &Network, trouble: &DegradedReason) -> Self {
         let name = |host: NodeId| network.node(host).name.clone();
         match trouble.clone() {
-            Trouble::Failed { element, keeps_place, why } => Self::Failed { element, keeps_place, why },
-            Trouble::Unfit { why } => Self::Unfit { why },
-            Trouble::Unconfirmed => Self::Unconfirmed,
-            Trouble::Silent { hosts } => Self::Silent { hosts: hosts.into_iter().map(name).collect() },
-            Trouble::NotCarriedOut { host, why } => Self::NotCarriedOut { host: name(host), why },
+            DegradedReason::Failed { element, keeps_place, why } => Self::Failed { element, keeps_place, why },
+            DegradedReason::Unfit { why } => Self::Unfit { why },
+            DegradedReason::Unconfirmed => Self::Unconfirmed,
+            DegradedReason::Silent { hosts } => Self::Silent { hosts: hosts.into_iter().map(name).collect() },
+            DegradedReason::NotCarriedOut { host, why } => Self::NotCarriedOut { host: name(host), why },
         }
     }
 
     /// The trouble; that of a host which is not in the network any more is of no host.
-    pub(crate) fn trouble(&self, network: &Network) -> Trouble {
+    pub(crate) fn degraded_reason(&self, network: &Network) -> DegradedReason {
         match self {
             Self::Failed { element, keeps_place, why } => {
-                Trouble::Failed { element: element.clone(), keeps_place: *keeps_place, why: why.clone() }
+                DegradedReason::Failed { element: element.clone(), keeps_place: *keeps_place, why: why.clone() }
             }
-            Self::Unfit { why } => Trouble::Unfit { why: why.clone() },
-            Self::Unconfirmed => Trouble::Unconfirmed,
+            Self::Unfit { why } => DegradedReason::Unfit { why: why.clone() },
+            Self::Unconfirmed => DegradedReason::Unconfirmed,
             Self::Silent { hosts } => {
-                Trouble::Silent { hosts: hosts.iter().filter_map(|name| network.find_node(name)).collect() }
+                DegradedReason::Silent { hosts: hosts.iter().filter_map(|name| network.find_node(name)).collect() }
             }
             Self::NotCarriedOut { host, why } => match network.find_node(host) {
-                Some(host) => Trouble::NotCarriedOut { host, why: why.clone() },
-                None => Trouble::Unconfirmed,
+                Some(host) => DegradedReason::NotCarriedOut { host, why: why.clone() },
+                None => DegradedReason::Unconfirmed,
             },
         }
     }
@@ -216,21 +216,21 @@ pub(crate) fn hops(network: &Network, route: &Route) -> Vec<(String, u8)> {
 }
 
 /// The route of these names, or the link that the network does not have.
-pub(crate) fn route(network: &Network, hops: &[(String, u8)]) -> Result<Route, Missing> {
+pub(crate) fn route(network: &Network, hops: &[(String, u8)]) -> Result<Route, MissingElement> {
     let hop = |(name, queue): &(String, u8)| match network.find_link(name) {
         Some(link) => Ok(Hop { link, queue: *queue }),
-        None => Err(Missing { what: "link", name: name.clone() }),
+        None => Err(MissingElement { what: "link", name: name.clone() }),
     };
     Ok(Route { hops: hops.iter().map(hop).collect::<Result<_, _>>()? })
 }
 
-pub(crate) fn node(network: &Network, name: &str) -> Result<NodeId, Missing> {
-    network.find_node(name).ok_or_else(|| Missing { what: "node", name: name.to_owned() })
+pub(crate) fn node(network: &Network, name: &str) -> Result<NodeId, MissingElement> {
+    network.find_node(name).ok_or_else(|| MissingElement { what: "node", name: name.to_owned() })
 }
 
 /// What a record needs and the network does not have.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Missing {
+pub(crate) struct MissingElement {
     pub(crate) what: &'static str,
     pub(crate) name: String,
 }
@@ -264,7 +264,7 @@ impl RouteRecord {
         }
     }
 
-    fn reservation(&self, network: &Network) -> Result<Reservation, Missing> {
+    fn reservation(&self, network: &Network) -> Result<Reservation, MissingElement> {
         Ok(Reservation { demand: self.demand(), route: route(network, &self.hops)?, placed: self.placed })
     }
 }
@@ -275,9 +275,9 @@ pub(crate) fn reserved(
     routes: &[RouteRecord],
     deadline: Time,
     is_pinned: bool,
-) -> Result<Reserved, Missing> {
+) -> Result<UndoReservation, MissingElement> {
     let reservations = routes.iter().map(|route| route.reservation(network)).collect::<Result<_, _>>()?;
-    Ok(Reserved { reservations, deadline, is_pinned })
+    Ok(UndoReservation { reservations, deadline, is_pinned })
 }
 
 /// Reservations on these routes, each as far as the network has its links and queues, and `true` if that is all of them. Packets come no
@@ -287,10 +287,10 @@ pub(crate) fn reserved_as_far(
     routes: &[RouteRecord],
     deadline: Time,
     is_usable: &dyn Fn(Hop) -> bool,
-) -> (Reserved, bool) {
+) -> (UndoReservation, bool) {
     let (routes, whole): (Vec<_>, Vec<_>) = routes.iter().map(|one| one.as_far(network, is_usable)).unzip();
     let reservations = routes.into_iter().flatten().collect();
-    (Reserved { reservations, deadline, is_pinned: true }, whole.into_iter().all(|is_whole| is_whole))
+    (UndoReservation { reservations, deadline, is_pinned: true }, whole.into_iter().all(|is_whole| is_whole))
 }
 
 impl ReleaseRecord {
@@ -308,7 +308,7 @@ impl ReleaseRecord {
         }
     }
 
-    pub(crate) fn sender(&self, network: &Network) -> Result<NodeId, Missing> {
+    pub(crate) fn sender(&self, network: &Network) -> Result<NodeId, MissingElement> {
         node(network, &self.node)
     }
 }

@@ -6,7 +6,7 @@ use wayleave_schemes::transition::LeftRoutes;
 use wayleave_topology::{FlowId, LinkId, NodeId};
 use wayleave_units::Time;
 
-use crate::scheme_ledger::Reserved;
+use crate::scheme_ledger::UndoReservation;
 
 /// A route (or several, of a protected contract) that its sender leaves.
 #[derive(Clone, Debug)]
@@ -15,7 +15,7 @@ pub(crate) struct PendingRelease {
     /// The host that sends there.
     pub(crate) node: NodeId,
     /// What was reserved there.
-    pub(crate) reserved: Reserved,
+    pub(crate) reserved: UndoReservation,
     /// Once the sender has this version, or a later one, it sends nothing more there.
     pub(crate) until: u64,
     /// How long packets are under way there at most.

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_ledger::{Ledger, Reservation, Share};
 use wayleave_scheme_api::{Admission, Certainty, Decision, Refusal, Request, ShareDecision, ShareRequest};
-use wayleave_schemes::admitted::Standing;
-use wayleave_schemes::placement::{Placed, Placement};
+use wayleave_schemes::admitted::AdmittedSet;
+use wayleave_schemes::placement::{PlacedFlow, Placement};
 use wayleave_schemes::registry::Scheme;
 use wayleave_topology::{FlowId, Hop, LinkId, MAX_BUDGET, ShareId};
 use wayleave_units::Time;
@@ -14,7 +14,7 @@ use wayleave_units::Time;
 pub(crate) const NO_OWNER: u64 = 0;
 
 /// A scheme with the owners of its flows: the serial numbers of contracts.
-pub(crate) struct Book {
+pub(crate) struct SchemeLedger {
     scheme: Scheme,
     owners: Vec<u64>,
     share_owners: BTreeMap<ShareId, u64>,
@@ -23,8 +23,8 @@ pub(crate) struct Book {
 }
 
 /// All that a book holds, apart from what its scheme remembers of searches.
-pub(crate) struct Held {
-    placed: Placed,
+pub(crate) struct SchemeLedgerState {
+    placed: PlacedFlow,
     owners: Vec<u64>,
     share_owners: BTreeMap<ShareId, u64>,
     left_shares: BTreeMap<ShareId, Time>,
@@ -32,14 +32,14 @@ pub(crate) struct Held {
 
 /// What a contract had reserved, and what puts it back.
 #[derive(Clone, Debug)]
-pub(crate) struct Reserved {
+pub(crate) struct UndoReservation {
     /// One for each route, the longest first.
     pub(crate) reservations: Vec<Reservation>,
     pub(crate) deadline: Time,
     pub(crate) is_pinned: bool,
 }
 
-impl Book {
+impl SchemeLedger {
     /// Around a scheme that keeps a ledger of queues; `None` for others.
     pub(crate) fn new(scheme: Scheme) -> Option<Self> {
         scheme.queues()?;
@@ -47,13 +47,18 @@ impl Book {
     }
 
     /// A copy of all that is held.
-    pub(crate) fn held(&self) -> Held {
+    pub(crate) fn held(&self) -> SchemeLedgerState {
         let (owners, share_owners) = (self.owners.clone(), self.share_owners.clone());
-        Held { placed: self.placement().placed(), owners, share_owners, left_shares: self.left_shares.clone() }
+        SchemeLedgerState {
+            placed: self.placement().placed(),
+            owners,
+            share_owners,
+            left_shares: self.left_shares.clone(),
+        }
     }
 
     /// Holds this, and nothing else.
-    pub(crate) fn take_over(&mut self, held: Held) {
+    pub(crate) fn take_over(&mut self, held: SchemeLedgerState) {
         self.placement_mut().take_over(held.placed);
         (self.owners, self.share_owners, self.left_shares) = (held.owners, held.share_owners, held.left_shares);
     }
@@ -94,22 +99,27 @@ impl Book {
     }
 
     /// What a contract has reserved.
-    pub(crate) fn reserved(&self, flow: FlowId, is_pinned: bool) -> Option<Reserved> {
+    pub(crate) fn reserved(&self, flow: FlowId, is_pinned: bool) -> Option<UndoReservation> {
         let placement = self.placement();
         let routes = placement.routes_of(flow);
         let reservations = routes.into_iter().filter_map(|flow| placement.ledger().flow(flow).cloned()).collect();
-        Some(Reserved { reservations, deadline: placement.deadline(flow)?, is_pinned })
+        Some(UndoReservation { reservations, deadline: placement.deadline(flow)?, is_pinned })
     }
 
     /// Puts back what a contract had.
-    pub(crate) fn put_back(&mut self, reserved: Reserved, owner: u64) -> Option<FlowId> {
+    pub(crate) fn put_back(&mut self, reserved: UndoReservation, owner: u64) -> Option<FlowId> {
         let flow = self.placement_mut().put_back(reserved.reservations, reserved.deadline, reserved.is_pinned)?;
         self.own(flow, owner);
         Some(flow)
     }
 
     /// The same if it still fits, links that are down included.
-    pub(crate) fn put_back_if_it_fits(&mut self, reserved: Reserved, query: &Request, owner: u64) -> Option<FlowId> {
+    pub(crate) fn put_back_if_it_fits(
+        &mut self,
+        reserved: UndoReservation,
+        query: &Request,
+        owner: u64,
+    ) -> Option<FlowId> {
         let links = reserved.reservations.iter().flat_map(|one| one.route.hops.iter().map(|hop| hop.link));
         let closed: Vec<LinkId> = links.filter(|&link| self.ledger().is_closed(link)).collect();
         self.turn(&closed, false);
@@ -119,7 +129,7 @@ impl Book {
         let fits = reserved.reservations.iter().all(|reservation| {
             let fits = self.placement().check(&query, &reservation.route).is_ok();
             if fits {
-                let alone = Reserved { reservations: vec![reservation.clone()], ..reserved };
+                let alone = UndoReservation { reservations: vec![reservation.clone()], ..reserved };
                 flows.extend(self.put_back(alone, NO_OWNER));
             }
             fits
@@ -147,7 +157,7 @@ impl Book {
         for (reservation, first) in left {
             let is_meant = |index: usize, hop: Hop| index >= first && links.contains(&hop.link);
             let Some(flows) = self.placement_mut().hold(reservation, is_meant) else {
-                self.let_go(held);
+                self.release_holds(held);
                 return None;
             };
             held.extend(flows);
@@ -156,8 +166,8 @@ impl Book {
     }
 
     /// Takes back what [`Book::hold`] has reserved.
-    pub(crate) fn let_go(&mut self, held: Vec<FlowId>) {
-        self.placement_mut().let_go(held);
+    pub(crate) fn release_holds(&mut self, held: Vec<FlowId>) {
+        self.placement_mut().release_holds(held);
     }
 
     /// From now on the flows of a contract belong to this one.

@@ -21,12 +21,12 @@ pub struct Setup {
     /// Time-outs.
     pub timing: Timing,
     /// Treatment of contracts that the network cannot keep as they are in the records.
-    pub unfit: Unfit,
+    pub unfit: UnfitPolicy,
 }
 
 /// Treatment of contracts that the network cannot keep as they are in the records: it is another one than when they were admitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unfit {
+pub enum UnfitPolicy {
     /// No controller is made, so that a wrong file does no harm.
     #[default]
     Refuse,

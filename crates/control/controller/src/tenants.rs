@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use wayleave_contracts::{Named, Quota};
 use wayleave_protocol::DEFAULT_TENANT;
 
-use crate::command::{Check, Fault, Outcome, Reply};
+use crate::command::{CommandError, Outcome, Precondition, Reply};
 use crate::decision::QuotaShort;
 use crate::event::EventKind;
-use crate::journal::{Dirty, Journal};
+use crate::journal::{DirtyRecord, Journal};
 use crate::quota::Usage;
 
 /// A tenant.
@@ -34,9 +34,9 @@ impl Tenants {
         journal: &mut Journal,
         name: String,
         quota: Quota,
-        check: Check,
-    ) -> Result<Reply, Fault> {
-        Named::Tenant.check(&name).map_err(|error| Fault::wrong_name("name", &error))?;
+        check: Precondition,
+    ) -> Result<Reply, CommandError> {
+        Named::Tenant.check(&name).map_err(|error| CommandError::wrong_name("name", &error))?;
         let known = self.get(&name);
         check.hold(known.map(|tenant| tenant.revision))?;
         if let Some(same) = known.filter(|tenant| tenant.quota == quota) {
@@ -45,7 +45,7 @@ impl Tenants {
         let (usage, outcome) = known.map_or((Usage::default(), Outcome::Created), |old| (old.usage, Outcome::Changed));
         let revision = journal.next_revision_of(&name);
         journal.event(EventKind::Put, &format!("tenant {name}"), Some(name.clone()), revision, String::new());
-        journal.mark(Dirty::Tenant(name.clone()));
+        journal.mark(DirtyRecord::Tenant(name.clone()));
         self.by_name.insert(name, TenantState { quota, usage, revision });
         Ok(Reply::Done { outcome, revision })
     }
@@ -56,7 +56,7 @@ impl Tenants {
         let revision = journal.next_revision_of(name);
         journal.forget_own(name);
         journal.event(EventKind::Deleted, &format!("tenant {name}"), Some(name.to_owned()), revision, String::new());
-        journal.mark(Dirty::Tenant(name.to_owned()));
+        journal.mark(DirtyRecord::Tenant(name.to_owned()));
         Reply::Done { outcome: Outcome::Deleted, revision }
     }
 
@@ -65,7 +65,7 @@ impl Tenants {
         if self.get(DEFAULT_TENANT).is_none() {
             let revision = journal.next_revision_of(DEFAULT_TENANT);
             self.insert(DEFAULT_TENANT.to_owned(), Quota::default(), revision);
-            journal.mark(Dirty::Tenant(DEFAULT_TENANT.to_owned()));
+            journal.mark(DirtyRecord::Tenant(DEFAULT_TENANT.to_owned()));
         }
     }
 
@@ -90,8 +90,8 @@ impl Tenants {
     }
 
     /// The tenant of this name, or the fault that there is none.
-    pub(crate) fn find(&self, name: &str) -> Result<&TenantState, Fault> {
-        self.get(name).ok_or_else(|| Fault::NotFound { what: "tenant", name: name.to_owned() })
+    pub(crate) fn find(&self, name: &str) -> Result<&TenantState, CommandError> {
+        self.get(name).ok_or_else(|| CommandError::NotFound { what: "tenant", name: name.to_owned() })
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &TenantState)> {

@@ -8,13 +8,13 @@ use wayleave_units::{Time, WallTime};
 /// What is due at some time. What has become of it meanwhile is looked up then, so that nothing has to be taken back.
 #[derive(Default)]
 pub(crate) struct Timers {
-    steady: BTreeSet<(Time, Due)>,
+    steady: BTreeSet<(Time, TimerEvent)>,
     wall: BTreeSet<(WallTime, u64)>,
 }
 
 /// Something by the steady clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Due {
+pub(crate) enum TimerEvent {
     /// A route is empty.
     Empty(u64),
     /// A sender should have confirmed this version.
@@ -32,7 +32,7 @@ pub(crate) enum Due {
 }
 
 impl Timers {
-    pub(crate) fn at(&mut self, time: Time, due: Due) {
+    pub(crate) fn at(&mut self, time: Time, due: TimerEvent) {
         self.steady.insert((time, due));
     }
 
@@ -41,7 +41,7 @@ impl Timers {
         self.wall.insert((time, serial));
     }
 
-    pub(crate) fn pop(&mut self, now: Time) -> Option<Due> {
+    pub(crate) fn pop(&mut self, now: Time) -> Option<TimerEvent> {
         let first = self.steady.first().copied().filter(|(time, _)| *time <= now)?;
         self.steady.remove(&first);
         Some(first.1)
@@ -57,7 +57,7 @@ impl Timers {
         (self.steady.first().map(|&(time, _)| time), self.wall.first().map(|&(time, _)| time))
     }
 
-    pub(crate) fn has(&self, due: Due) -> bool {
+    pub(crate) fn has(&self, due: TimerEvent) -> bool {
         self.steady.iter().any(|&(_, other)| other == due)
     }
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use wayleave_units::WallTime;
 
-use crate::command::{Fault, Outcome, Principal, Reply};
+use crate::command::{CommandError, Outcome, Principal, Reply};
 use crate::event::EventKind;
-use crate::journal::{Dirty, Journal};
+use crate::journal::{DirtyRecord, Journal};
 
 /// A token, without its secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,16 +57,16 @@ pub(crate) struct Tokens {
 
 impl Tokens {
     /// Adds a token or replaces it; the tenant or node of its role is there.
-    pub(crate) fn put(&mut self, journal: &mut Journal, mut token: Token) -> Result<Reply, Fault> {
+    pub(crate) fn put(&mut self, journal: &mut Journal, mut token: Token) -> Result<Reply, CommandError> {
         if token.hash.len() != 64 || !token.hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             let message = "64 hexadecimal digits of a SHA-256 are expected".to_owned();
-            return Err(Fault::Invalid { field: "hash", message });
+            return Err(CommandError::Invalid { field: "hash", message });
         }
         if let Some(name) = &token.certificate
             && let Some(other) = self.iter().find(|other| other.id != token.id && other.hash == token.hash)
         {
             let (what, of) = (format!("certificate {name}"), format!("token {}", other.id));
-            return Err(Fault::Taken { what, of, field: "certificate" });
+            return Err(CommandError::Taken { what, of, field: "certificate" });
         }
         let tenant = match &token.role {
             Principal::Tenant { tenant } => Some(tenant.clone()),
@@ -79,7 +79,7 @@ impl Tokens {
         };
         let (id, revision) = (token.id.clone(), token.revision);
         journal.event(EventKind::Put, &format!("token {id}"), tenant, revision, token.label.clone());
-        journal.mark(Dirty::Token(id.clone()));
+        journal.mark(DirtyRecord::Token(id.clone()));
         let known = self.by_id.insert(id, token);
         Ok(Reply::Done { outcome: if known.is_some() { Outcome::Changed } else { Outcome::Created }, revision })
     }
@@ -95,7 +95,7 @@ impl Tokens {
             self.by_id.remove(id);
         }
         journal.event(EventKind::Deleted, &format!("token {id}"), None, revision, String::new());
-        journal.mark(Dirty::Token(id.to_owned()));
+        journal.mark(DirtyRecord::Token(id.to_owned()));
         Reply::Done { outcome: Outcome::Deleted, revision }
     }
 

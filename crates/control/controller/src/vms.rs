@@ -6,7 +6,7 @@ use wayleave_packet_format::Mac;
 use wayleave_protocol::Id;
 use wayleave_topology::{Network, NodeId};
 
-use crate::command::Fault;
+use crate::command::CommandError;
 use crate::macs::{self, VmSecret};
 
 /// A VM.
@@ -70,13 +70,13 @@ impl Vms {
     }
 
     /// No other VM and no host may have the address: agents know VMs by it.
-    pub(crate) fn check_free(&self, mac: Mac, id: &Id) -> Result<(), Fault> {
+    pub(crate) fn check_free(&self, mac: Mac, id: &Id) -> Result<(), CommandError> {
         // Of another tenant's VM nothing is said but that it has the address.
         let name = |other: &Id| if other.tenant == id.tenant { format!("VM {other}") } else { "another VM".to_owned() };
         let vm = self.by_mac.get(&mac).filter(|other| *other != id).map(name);
         let host = || self.hosts.get(&mac).map(|host| format!("host {host}"));
         match vm.or_else(host) {
-            Some(of) => Err(Fault::Taken { what: format!("MAC {mac}"), of, field: "mac" }),
+            Some(of) => Err(CommandError::Taken { what: format!("MAC {mac}"), of, field: "mac" }),
             None => Ok(()),
         }
     }

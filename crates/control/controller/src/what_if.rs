@@ -5,7 +5,7 @@ use wayleave_protocol::Id;
 use wayleave_scheme_api::Certainty;
 use wayleave_topology::NodeId;
 
-use crate::command::{ElementName, Fault};
+use crate::command::{CommandError, ElementName};
 
 /// Steps of a what-if query, taken in this order.
 #[derive(Clone, Debug, Default)]
@@ -34,7 +34,7 @@ pub struct WhatIfOutcome {
     /// Contracts that would be admitted: new ones, and those with other terms.
     pub admitted: Vec<Id>,
     /// Contracts that would be refused.
-    pub refused: Vec<(Id, Fault)>,
+    pub refused: Vec<(Id, CommandError)>,
     /// Contracts that would be ended.
     pub deleted: Vec<Id>,
     /// Contracts whose promise would be known with another certainty: before and after.

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub use trace::{Call, Step, read};
+pub use trace::{Step, TracedCall, read};
 
 /// What the system says when a call fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 /// What was done with a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Did {
+pub enum RegisterOperation {
     /// It has this value now, or is gone.
     Wrote(Option<u64>),
     /// It had this value, or was not there.
@@ -18,7 +18,7 @@ pub struct Operation {
     /// Of what.
     pub key: usize,
     /// What.
-    pub did: Did,
+    pub did: RegisterOperation,
     /// When it was asked for, by any clock that all operations have in common.
     pub called: u64,
     /// `None`: it may have been carried out, or may be at any time from its call on.
@@ -57,9 +57,9 @@ fn has_order(operations: &[Operation]) -> bool {
         let limit = left().filter_map(|(_, one)| one.answered).min().unwrap_or(u64::MAX);
         for (at, one) in left().filter(|(_, one)| one.called <= limit) {
             match one.did {
-                Did::Wrote(written) => open.push((done | 1 << at, written)),
-                Did::Read(read) if read == value => open.push((done | 1 << at, value)),
-                Did::Read(_) => {}
+                RegisterOperation::Wrote(written) => open.push((done | 1 << at, written)),
+                RegisterOperation::Read(read) if read == value => open.push((done | 1 << at, value)),
+                RegisterOperation::Read(_) => {}
             }
         }
     }

@@ -9,12 +9,12 @@ pub struct Step {
     /// The file or, for a sync, perhaps the directory.
     pub path: PathBuf,
     /// What was done.
-    pub call: Call,
+    pub call: TracedCall,
 }
 
 /// What a call did.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Call {
+pub enum TracedCall {
     /// The file was created.
     Create,
     /// These bytes were written from this offset on.
@@ -40,12 +40,12 @@ pub fn read(path: &Path) -> Result<Vec<Step>, String> {
     let mut steps = Vec::new();
     while let Some((kind, name, offset, data)) = next(&mut rest) {
         let call = match kind {
-            b'c' => Call::Create,
-            b'w' => Call::Write(offset, data.to_vec()),
-            b's' => Call::Sync,
-            b't' => Call::Truncate(offset),
-            b'u' => Call::Unlink,
-            b'r' => Call::Rename(text(data)),
+            b'c' => TracedCall::Create,
+            b'w' => TracedCall::Write(offset, data.to_vec()),
+            b's' => TracedCall::Sync,
+            b't' => TracedCall::Truncate(offset),
+            b'u' => TracedCall::Unlink,
+            b'r' => TracedCall::Rename(text(data)),
             other => return Err(format!("{} is no trace: a call {other}", path.display())),
         };
         steps.push(Step { path: text(name), call });

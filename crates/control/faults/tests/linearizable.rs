@@ -2,19 +2,23 @@
 
 #![allow(clippy::unwrap_used, reason = "tests assert by panicking")]
 
-use wayleave_faults::linearizable::{Did, Operation, violation};
+use wayleave_faults::linearizable::{Operation, RegisterOperation, violation};
 
 #[test]
 fn orders_are_found_and_what_has_none_is_refused() {
     let op = |did, called, answered| Operation { key: 0, did, called, answered };
-    let (wrote, read) = (|value| Did::Wrote(Some(value)), |value| Did::Read(Some(value)));
+    let (wrote, read) = (|value| RegisterOperation::Wrote(Some(value)), |value| RegisterOperation::Read(Some(value)));
     let fine = [
         vec![op(wrote(1), 0, Some(1)), op(read(1), 2, Some(3))],
         // At once, in either order.
         vec![op(wrote(1), 0, Some(5)), op(wrote(2), 0, Some(5)), op(read(1), 6, Some(7))],
         // Without an answer: never, or late.
-        vec![op(wrote(1), 0, None), op(Did::Read(None), 1, Some(2)), op(Did::Read(None), 8, Some(9))],
-        vec![op(wrote(1), 0, None), op(Did::Read(None), 1, Some(2)), op(read(1), 8, Some(9))],
+        vec![
+            op(wrote(1), 0, None),
+            op(RegisterOperation::Read(None), 1, Some(2)),
+            op(RegisterOperation::Read(None), 8, Some(9)),
+        ],
+        vec![op(wrote(1), 0, None), op(RegisterOperation::Read(None), 1, Some(2)), op(read(1), 8, Some(9))],
     ];
     for history in fine {
         assert!(violation(&history).is_none(), "{history:?}");
@@ -22,9 +26,9 @@ fn orders_are_found_and_what_has_none_is_refused() {
     let wrong = [
         // A stale read, a lost write, one that was never made, and one that goes away again.
         vec![op(wrote(1), 0, Some(1)), op(wrote(2), 2, Some(3)), op(read(1), 4, Some(5))],
-        vec![op(wrote(1), 0, Some(1)), op(Did::Read(None), 2, Some(3))],
+        vec![op(wrote(1), 0, Some(1)), op(RegisterOperation::Read(None), 2, Some(3))],
         vec![op(read(1), 0, Some(1))],
-        vec![op(wrote(1), 0, None), op(read(1), 1, Some(2)), op(Did::Read(None), 3, Some(4))],
+        vec![op(wrote(1), 0, None), op(read(1), 1, Some(2)), op(RegisterOperation::Read(None), 3, Some(4))],
     ];
     for history in wrong {
         assert_eq!(violation(&history).unwrap().0, 0, "{history:?}");

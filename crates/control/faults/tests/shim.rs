@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use wayleave_faults::{Call, Errno, Fault, Shim, Step, read};
+use wayleave_faults::{Errno, Fault, Shim, Step, TracedCall, read};
 
 const KILLED: Option<i32> = Some(9);
 
@@ -30,8 +30,11 @@ fn calls_on_watched_files_are_counted_killed_and_refused() {
     let shim = Shim::build(&directory).unwrap();
     let trace = directory.join("trace");
     assert!(run(&shim, &directory, &Fault::Trace(trace.clone())).status.success());
-    let calls: Vec<Call> = read(&trace).unwrap().into_iter().map(|Step { call, .. }| call).collect();
-    assert_eq!(calls, [Call::Create, Call::Write(0, b"one\n".to_vec()), Call::Write(4, b"two\n".to_vec())]);
+    let calls: Vec<TracedCall> = read(&trace).unwrap().into_iter().map(|Step { call, .. }| call).collect();
+    assert_eq!(
+        calls,
+        [TracedCall::Create, TracedCall::Write(0, b"one\n".to_vec()), TracedCall::Write(4, b"two\n".to_vec())]
+    );
     for (fault, signal, left) in [
         (Fault::None, None, Some("one\ntwo\n")),
         (Fault::KillBefore(1), KILLED, None),

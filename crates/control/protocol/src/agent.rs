@@ -272,7 +272,7 @@ pub struct Traffic {
     pub waits: Vec<u64>,
     /// What became of those that were followed to their receiver's host. The controller finds it out from what both hosts tell.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub followed: Option<Followed>,
+    pub followed: Option<SampledPackets>,
 }
 
 impl Traffic {
@@ -293,7 +293,7 @@ impl Traffic {
 /// What became of packets that were followed from their sender's host to their receiver's: a sample of all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Followed {
+pub struct SampledPackets {
     /// Packets of which it is known whether they arrived.
     pub packets: u64,
     /// Those that did not.

@@ -146,7 +146,7 @@ pub struct CheckReport {
     pub sent: u32,
     /// Where it has seen which.
     #[serde(default)]
-    pub seen: Vec<Seen>,
+    pub seen: Vec<ProbeCounts>,
     /// What it has counted of all packets meanwhile, by what became of them; only a host.
     #[serde(default)]
     pub counted: BTreeMap<String, u64>,
@@ -155,7 +155,7 @@ pub struct CheckReport {
 /// Probes at an interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Seen {
+pub struct ProbeCounts {
     /// The interface.
     pub interface: String,
     /// The link that leaves by it, or the endpoint behind it.

@@ -376,7 +376,7 @@ pub struct ContractStatus {
     pub effective: Option<u64>,
     /// What its receiver has measured, if that was too late.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub measured: Option<Late>,
+    pub measured: Option<LatePackets>,
     /// Number of routes that other contracts have left and whose packets must drain before packets of this contract may be sent.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub pending_releases: u64,
@@ -429,7 +429,7 @@ impl Hop {
 /// Packets that came too late.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Late {
+pub struct LatePackets {
     /// How many.
     pub packets: u64,
     /// The longest delay.

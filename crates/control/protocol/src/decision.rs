@@ -9,7 +9,7 @@ use crate::problem::Problem;
 /// What was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum DecisionOutcome {
     /// Yes.
     Admitted,
     /// No.
@@ -29,7 +29,7 @@ pub struct Decision {
     /// What was asked.
     pub asked: ContractSpec,
     /// What was decided.
-    pub verdict: Verdict,
+    pub verdict: DecisionOutcome,
     /// No packet takes longer, if it was admitted.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bound_ns: Option<u64>,

@@ -64,7 +64,7 @@ pub struct UnmetContract {
 
 /// Contracts as they were at an earlier time, of those that differ now: `GET /v1/past/{asOf}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Past {
+pub struct PastContracts {
     /// The time that was asked for, or the time of the event (RFC 3339).
     pub at: String,
     /// Contracts that were created, changed or deleted since, by name.

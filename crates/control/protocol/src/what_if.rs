@@ -32,22 +32,22 @@ pub struct WhatIfQuery {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WhatIfResult {
     /// Contracts that would go another way.
-    pub rerouted: Vec<Moved>,
+    pub rerouted: Vec<MovedContract>,
     /// Contracts that would be kept no longer.
-    pub degraded: Vec<Broken>,
+    pub degraded: Vec<BrokenContract>,
     /// Contracts that would be kept again.
-    pub restored: Vec<Moved>,
+    pub restored: Vec<MovedContract>,
     /// Contracts that would be admitted: new ones, and those with other terms.
-    pub admitted: Vec<Moved>,
+    pub admitted: Vec<MovedContract>,
     /// Contracts that would be refused.
-    pub refused: Vec<Broken>,
+    pub refused: Vec<BrokenContract>,
     /// Contracts that would be ended.
     pub deleted: Vec<String>,
     /// Contracts whose promise would be `proven` no longer, or again.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub certainty: Vec<Recertified>,
     /// VMs that would be elsewhere.
-    pub placed: Vec<Placed>,
+    pub placed: Vec<PlacedContract>,
     /// How many of each list are left out, by its key, if fewer were asked for (`limit`).
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub omitted: BTreeMap<String, u64>,
@@ -56,7 +56,7 @@ pub struct WhatIfResult {
 /// A contract with the place that it would have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Moved {
+pub struct MovedContract {
     /// `tenant:name`.
     pub id: String,
     /// No packet of a latency contract would take longer.
@@ -71,7 +71,7 @@ pub struct Moved {
 
 /// A contract that would not be kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Broken {
+pub struct BrokenContract {
     /// `tenant:name`.
     pub id: String,
     /// A stable code.
@@ -93,7 +93,7 @@ pub struct Recertified {
 
 /// A VM with the host that it would be on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Placed {
+pub struct PlacedContract {
     /// `tenant:name`.
     pub id: String,
     /// Where it is.

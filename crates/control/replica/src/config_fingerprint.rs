@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a controller decides with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Basis {
+pub struct ClusterConfig {
     /// Another one for every other basis.
     pub fingerprint: String,
     /// What it is made of.
@@ -28,12 +28,12 @@ pub struct Part {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// Of the controller.
-    pub own: Basis,
+    pub own: ClusterConfig,
     /// Of the cluster.
-    pub cluster: Basis,
+    pub cluster: ClusterConfig,
 }
 
-impl Basis {
+impl ClusterConfig {
     /// How it differs from that of the cluster; what people know the parts by does not count, since the same file may have another name elsewhere.
     pub(crate) fn difference(&self, cluster: &Self) -> Option<Difference> {
         let hashes = |basis: &Self| -> Vec<(String, String)> {
@@ -82,13 +82,13 @@ mod tests {
 
     use super::*;
 
-    fn basis(parts: &[(&str, &str, &[&str])]) -> Basis {
+    fn basis(parts: &[(&str, &str, &[&str])]) -> ClusterConfig {
         let part = |(name, hash, summary): &(&str, &str, &[&str])| Part {
             name: (*name).to_owned(),
             hash: (*hash).to_owned(),
             summary: summary.iter().map(|item| (*item).to_owned()).collect(),
         };
-        Basis { fingerprint: "f".to_owned(), parts: parts.iter().map(part).collect() }
+        ClusterConfig { fingerprint: "f".to_owned(), parts: parts.iter().map(part).collect() }
     }
 
     #[test]

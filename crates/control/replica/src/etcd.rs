@@ -48,7 +48,7 @@ pub enum Op {
 
 /// What became of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Done {
+pub struct TransactionResult {
     /// Whether everything was as compared, so that it was carried out.
     pub is_carried_out: bool,
     /// The revision of etcd then.
@@ -100,7 +100,7 @@ pub trait Etcd: Send {
     ///
     /// # Errors
     /// If it is not known that it was carried out or refused by the comparison.
-    fn transact(&mut self, compares: &[Compare], then: &[Op]) -> Result<Done, EtcdError>;
+    fn transact(&mut self, compares: &[Compare], then: &[Op]) -> Result<TransactionResult, EtcdError>;
 
     /// Reads several ranges, all of them at one revision, which each range names.
     ///

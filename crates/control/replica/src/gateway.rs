@@ -9,9 +9,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use ureq::Agent;
-use wayleave_client::{Address, OwnCertificate, Stamp, read_password};
+use wayleave_client::{Address, CertificateStamp, OwnCertificate, read_password};
 
-use crate::etcd::{Compare, Done, Etcd, EtcdError, KeyValue, NOW, Op, Query, Range};
+use crate::etcd::{Compare, Etcd, EtcdError, KeyValue, NOW, Op, Query, Range, TransactionResult};
 
 /// How long a member may take to accept a connection, and to answer.
 const CONNECT: Duration = Duration::from_millis(500);
@@ -55,7 +55,7 @@ pub struct Gateway {
     /// Which one answered last.
     at: usize,
     /// Connections, and the certificates that they were made with.
-    agent: Option<(Agent, Stamp)>,
+    agent: Option<(Agent, CertificateStamp)>,
     /// What the user has in place of the password; it ends.
     token: Option<String>,
     /// Set when the process ends: nothing more is asked, except that a lease is given up.
@@ -77,7 +77,7 @@ impl Gateway {
 
     /// The same for questions that have to be asked of the next member soon if one hangs.
     #[must_use]
-    pub fn with_patience(self, patience: Duration) -> Self {
+    pub fn with_timeout(self, patience: Duration) -> Self {
         Self { patience: patience.min(ANSWER), ..self }
     }
 
@@ -259,12 +259,12 @@ fn key_value(found: &Value) -> Option<KeyValue> {
 }
 
 impl Etcd for Gateway {
-    fn transact(&mut self, compares: &[Compare], then: &[Op]) -> Result<Done, EtcdError> {
+    fn transact(&mut self, compares: &[Compare], then: &[Op]) -> Result<TransactionResult, EtcdError> {
         let compares: Vec<Value> = compares.iter().map(compared).collect();
         let then: Vec<Value> = then.iter().map(operation).collect();
         let answer = self.ask("kv/txn", &json!({ "compare": compares, "success": then }), false)?;
         let is_carried_out = answer.get("succeeded").and_then(Value::as_bool).unwrap_or(false);
-        Ok(Done { is_carried_out, revision: revision(&answer) })
+        Ok(TransactionResult { is_carried_out, revision: revision(&answer) })
     }
 
     fn read(&mut self, queries: &[Query]) -> Result<Vec<Range>, EtcdError> {

@@ -12,8 +12,8 @@ mod gateway;
 mod log;
 mod member;
 
-pub use config_fingerprint::{Basis, Difference, Part};
-pub use etcd::{Compare, Done, Etcd, EtcdError, KeyValue, NOW, Op, Query, Range};
+pub use config_fingerprint::{ClusterConfig, Difference, Part};
+pub use etcd::{Compare, Etcd, EtcdError, KeyValue, NOW, Op, Query, Range, TransactionResult};
 pub use gateway::{Access, Gateway, User};
 pub use log::{LogError, State, records};
-pub use member::{Bar, Fits, Leader, Lease, Member, OnBatch, Settings, Standing};
+pub use member::{AcceptRecords, ConfigMismatch, Leader, Lease, Member, MemberRole, OnBatch, Settings};

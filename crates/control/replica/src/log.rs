@@ -22,8 +22,8 @@ use flate2::write::ZlibEncoder;
 use serde::{Deserialize, Serialize};
 use wayleave_store::{Change, Record};
 
-use crate::config_fingerprint::Basis;
-use crate::etcd::{Compare, Done, Etcd, EtcdError, KeyValue, Op, Query};
+use crate::config_fingerprint::ClusterConfig;
+use crate::etcd::{Compare, Etcd, EtcdError, KeyValue, Op, Query, TransactionResult};
 
 /// The largest value: etcd takes requests of 1.5 MiB.
 const LARGEST: usize = 1 << 20;
@@ -80,7 +80,7 @@ pub(crate) struct Pointer {
 
 /// Values of a cluster's keys at one revision of etcd.
 #[derive(Clone, Debug)]
-pub(crate) struct Survey {
+pub(crate) struct LogSurvey {
     /// That revision.
     pub(crate) revision: i64,
     /// Number of the last batch; `None` before the first leader.
@@ -88,7 +88,7 @@ pub(crate) struct Survey {
     /// The leader.
     pub(crate) leader: Option<KeyValue>,
     /// Configuration of the cluster, as written and as read; `None` before the first leader.
-    pub(crate) basis: Option<(Vec<u8>, Basis)>,
+    pub(crate) basis: Option<(Vec<u8>, ClusterConfig)>,
     /// The last snapshot, and the revision at which it was written.
     pub(crate) snapshot: Option<(Pointer, i64)>,
     /// First batches behind the number that was asked for; empty if there are none, or the snapshot has them.
@@ -200,7 +200,7 @@ impl Names {
     ///
     /// # Errors
     /// [`LogError::Damaged`] if the keys contradict one another, or what the controller knows: all were read at one revision, so no batch was written in between.
-    pub(crate) fn survey(&self, etcd: &mut dyn Etcd, number: u64, most: usize) -> Result<Survey, LogError> {
+    pub(crate) fn survey(&self, etcd: &mut dyn Etcd, number: u64, most: usize) -> Result<LogSurvey, LogError> {
         let alone = |key: String| Query { to: after(&key), from: key, most: 1 };
         let log = Query { from: self.entry(number + 1), to: after(&self.entry(u64::MAX)), most };
         let queries = [alone(self.head()), alone(self.leader()), alone(self.basis()), alone(self.snapshot()), log];
@@ -222,7 +222,7 @@ impl Names {
             pointer.map(|pointer| (pointer, found.revision)).map_err(|error| damaged(&found.key, error))
         });
         let (basis, snapshot) = (basis.transpose()?, snapshot.transpose()?);
-        let survey = Survey { revision, head, leader, basis, snapshot, page: keys() };
+        let survey = LogSurvey { revision, head, leader, basis, snapshot, page: keys() };
         self.check(survey, number)
     }
 
@@ -232,8 +232,8 @@ impl Names {
     }
 
     /// Checks that a controller that knows all up to this number gets from there to the head by what is there.
-    fn check(&self, survey: Survey, number: u64) -> Result<Survey, LogError> {
-        let Survey { head, snapshot, page, .. } = &survey;
+    fn check(&self, survey: LogSurvey, number: u64) -> Result<LogSurvey, LogError> {
+        let LogSurvey { head, snapshot, page, .. } = &survey;
         let in_snapshot = snapshot.map_or(0, |(pointer, _)| pointer.number);
         let Some(head) = *head else {
             let left = page.first().map(|found| &found.key).or(snapshot.map(|_| self.snapshot()).as_ref()).cloned();
@@ -257,7 +257,7 @@ impl Names {
             _ if head == number => Ok(survey),
             Some(found) if found.key == self.entry(number + 1) => Ok(survey),
             // The log begins later.
-            _ if in_snapshot > number => Ok(Survey { page: Vec::new(), ..survey }),
+            _ if in_snapshot > number => Ok(LogSurvey { page: Vec::new(), ..survey }),
             _ => Err(self.lost(number + 1)),
         }
     }
@@ -407,7 +407,12 @@ impl Names {
     }
 
     /// From now on its controllers decide with this.
-    pub(crate) fn replace_basis(&self, etcd: &mut dyn Etcd, leader: i64, basis: &Basis) -> Result<(), LogError> {
+    pub(crate) fn replace_basis(
+        &self,
+        etcd: &mut dyn Etcd,
+        leader: i64,
+        basis: &ClusterConfig,
+    ) -> Result<(), LogError> {
         self.write(etcd, &[self.leads(leader)], &[put(self.basis(), json(basis)?)]).map(drop)
     }
 
@@ -457,7 +462,7 @@ impl Names {
         Compare::Revision(self.leader(), revision)
     }
 
-    fn write(&self, etcd: &mut dyn Etcd, compares: &[Compare], then: &[Op]) -> Result<Done, LogError> {
+    fn write(&self, etcd: &mut dyn Etcd, compares: &[Compare], then: &[Op]) -> Result<TransactionResult, LogError> {
         let done = etcd.transact(compares, then)?;
         if done.is_carried_out { Ok(done) } else { Err(LogError::Deposed) }
     }

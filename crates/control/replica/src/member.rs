@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use serde::{Deserialize, Serialize};
 use wayleave_store::Change;
 
-use crate::config_fingerprint::{Basis, Difference};
-use crate::etcd::{Compare, Done, Etcd, EtcdError, KeyValue, Op};
-use crate::log::{LogError, MIN_PAGE, Names, Parts, State, Survey, apply, json, next_page, put};
+use crate::config_fingerprint::{ClusterConfig, Difference};
+use crate::etcd::{Compare, Etcd, EtcdError, KeyValue, Op, TransactionResult};
+use crate::log::{LogError, LogSurvey, MIN_PAGE, Names, Parts, State, apply, json, next_page, put};
 
 /// A snapshot is written after so many batches, or so many bytes of them, whichever is first: etcd holds 2 GB, and what was deleted in between.
 const SNAPSHOT_BATCHES: u64 = 2_048;
@@ -19,7 +19,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub type OnBatch<'a> = dyn FnMut(u64, &[Change]) -> Result<(), LogError> + 'a;
 
 /// Who says whether everything that a cluster has promised can be kept with the basis of this controller, and if not, why.
-pub type Fits<'a> = dyn FnMut(&State) -> Result<(), String> + 'a;
+pub type AcceptRecords<'a> = dyn FnMut(&State) -> Result<(), String> + 'a;
 
 /// How a controller takes part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct Settings {
     /// How long others wait for a leader that says nothing, in seconds.
     pub lease_s: u32,
     /// With what it decides: that of the cluster, or its first; `None` for who decides nothing.
-    pub basis: Option<Basis>,
+    pub basis: Option<ClusterConfig>,
     /// The fingerprint of a basis that may be replaced by that of this controller.
     pub replaces: Option<String>,
 }
@@ -49,18 +49,18 @@ pub struct Leader {
 
 /// What a controller is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum MemberRole {
     /// Nobody else may write.
     Leads,
     /// Another one may, if there is one.
     Follows(Option<Leader>),
     /// It decides with something else than the cluster: it may not write, and cannot judge what others write.
-    Barred(Bar),
+    Barred(ConfigMismatch),
 }
 
 /// Why a controller takes no part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Bar {
+pub enum ConfigMismatch {
     /// Its basis is another one.
     Differs(Difference),
     /// Its basis shall replace that of the cluster as soon as nobody leads by that.
@@ -74,7 +74,7 @@ enum Ground {
     /// Nothing: this one decides nothing.
     Any,
     /// There is none yet.
-    First(Basis),
+    First(ClusterConfig),
     /// It is the same, as it is written.
     Same(Vec<u8>),
     /// It is to be replaced, as it is written, and how it differs.
@@ -210,12 +210,17 @@ impl<E: Etcd> Member<E> {
     ///
     /// # Errors
     /// If etcd does not answer. Then nothing is known of who leads; what was told is so.
-    pub fn follow(&mut self, now: u64, on_batch: &mut OnBatch<'_>, fits: &mut Fits<'_>) -> Result<Standing, LogError> {
+    pub fn follow(
+        &mut self,
+        now: u64,
+        on_batch: &mut OnBatch<'_>,
+        fits: &mut AcceptRecords<'_>,
+    ) -> Result<MemberRole, LogError> {
         self.leads = None;
-        let Survey { leader: found, basis, .. } = self.catch_up(on_batch)?;
+        let LogSurvey { leader: found, basis, .. } = self.catch_up(on_batch)?;
         let ground = match self.ground(basis) {
             Ok(ground) => ground,
-            Err(difference) => return self.bar(Bar::Differs(difference)),
+            Err(difference) => return self.bar(ConfigMismatch::Differs(difference)),
         };
         let key = self.names.leader();
         let compare = match &found {
@@ -224,31 +229,31 @@ impl<E: Etcd> Member<E> {
                 let leader = leader(found)?;
                 if leader.id != self.settings.id {
                     self.lease.end();
-                    return self.stand_behind(leader, ground, fits);
+                    return self.follow_leader(leader, ground, fits);
                 }
                 // Its own key, of a time when it got no answer. Written again, nothing of that time can be carried out any more.
                 Compare::Revision(key.clone(), found.revision)
             }
         };
-        let Some(done) = self.take_lead(compare, &ground, now)? else { return Ok(Standing::Follows(None)) };
+        let Some(done) = self.take_lead(compare, &ground, now)? else { return Ok(MemberRole::Follows(None)) };
         // What others wrote before this revision is all that there will be.
-        let Survey { head, snapshot, .. } = self.catch_up(on_batch)?;
+        let LogSurvey { head, snapshot, .. } = self.catch_up(on_batch)?;
         if head.is_none() {
             self.names.begin(&mut self.etcd, done.revision)?;
         }
         self.snapshot = snapshot.map(|(_, written)| written);
         if let Ground::Replaced(_, difference) = ground {
             if let Err(why) = self.check(fits) {
-                return self.bar(Bar::Misfit(difference, why));
+                return self.bar(ConfigMismatch::Misfit(difference, why));
             }
             self.names.replace_basis(&mut self.etcd, done.revision, &difference.own)?;
         }
         self.leads = Some(done.revision);
-        Ok(Standing::Leads)
+        Ok(MemberRole::Leads)
     }
 
     /// What the basis of this controller is to that of the cluster; how it differs if it may not replace that.
-    fn ground(&self, cluster: Option<(Vec<u8>, Basis)>) -> Result<Ground, Difference> {
+    fn ground(&self, cluster: Option<(Vec<u8>, ClusterConfig)>) -> Result<Ground, Difference> {
         let Some(own) = &self.settings.basis else { return Ok(Ground::Any) };
         let Some((text, cluster)) = cluster else { return Ok(Ground::First(own.clone())) };
         match own.difference(&cluster) {
@@ -261,21 +266,26 @@ impl<E: Etcd> Member<E> {
     }
 
     /// While another one leads.
-    fn stand_behind(&mut self, leader: Leader, ground: Ground, fits: &mut Fits<'_>) -> Result<Standing, LogError> {
-        let Ground::Replaced(_, difference) = ground else { return Ok(Standing::Follows(Some(leader))) };
+    fn follow_leader(
+        &mut self,
+        leader: Leader,
+        ground: Ground,
+        fits: &mut AcceptRecords<'_>,
+    ) -> Result<MemberRole, LogError> {
+        let Ground::Replaced(_, difference) = ground else { return Ok(MemberRole::Follows(Some(leader))) };
         // Once, so that whoever starts it is told at once; it takes long, and is done again when nobody leads.
         let checked = match &self.checked {
             Some((_, checked)) => checked.clone(),
             None => self.check(fits),
         };
         self.bar(match checked {
-            Ok(()) => Bar::Waits(difference),
-            Err(why) => Bar::Misfit(difference, why),
+            Ok(()) => ConfigMismatch::Waits(difference),
+            Err(why) => ConfigMismatch::Misfit(difference, why),
         })
     }
 
     /// Whether all promises can be kept with the basis of this controller.
-    fn check(&mut self, fits: &mut Fits<'_>) -> Result<(), String> {
+    fn check(&mut self, fits: &mut AcceptRecords<'_>) -> Result<(), String> {
         match &self.checked {
             Some((number, checked)) if *number == self.number => checked.clone(),
             _ => {
@@ -287,13 +297,18 @@ impl<E: Etcd> Member<E> {
     }
 
     /// Lets others lead.
-    fn bar(&mut self, bar: Bar) -> Result<Standing, LogError> {
+    fn bar(&mut self, bar: ConfigMismatch) -> Result<MemberRole, LogError> {
         self.resign()?;
-        Ok(Standing::Barred(bar))
+        Ok(MemberRole::Barred(bar))
     }
 
     /// Writes the key of the leader, if nobody has written it meanwhile, nor the basis; `None` if somebody has.
-    fn take_lead(&mut self, compare: Compare, ground: &Ground, now: u64) -> Result<Option<Done>, LogError> {
+    fn take_lead(
+        &mut self,
+        compare: Compare,
+        ground: &Ground,
+        now: u64,
+    ) -> Result<Option<TransactionResult>, LogError> {
         let lease = match self.lease.number() {
             0 => self.etcd.grant(self.settings.lease_s)?,
             lease => lease,
@@ -336,10 +351,10 @@ impl<E: Etcd> Member<E> {
 
     /// Reads everything up to the head that the log has now, which is the first one that is seen: later batches are for the next time, so a leader that writes cannot keep a follower here.
     /// Values of the keys then.
-    fn catch_up(&mut self, on_batch: &mut OnBatch<'_>) -> Result<Survey, LogError> {
+    fn catch_up(&mut self, on_batch: &mut OnBatch<'_>) -> Result<LogSurvey, LogError> {
         let mut parts = Parts::default();
         let mut survey = self.survey()?;
-        let (target, seen) = (survey.head.unwrap_or(0), Survey { page: Vec::new(), ..survey.clone() });
+        let (target, seen) = (survey.head.unwrap_or(0), LogSurvey { page: Vec::new(), ..survey.clone() });
         while self.number < target {
             match self.advance(survey, &mut parts, on_batch) {
                 Ok(()) => break,
@@ -355,7 +370,7 @@ impl<E: Etcd> Member<E> {
         Ok(seen)
     }
 
-    fn survey(&mut self) -> Result<Survey, LogError> {
+    fn survey(&mut self) -> Result<LogSurvey, LogError> {
         let survey = self.names.survey(&mut self.etcd, self.number, self.page);
         if survey.is_err() {
             self.page = MIN_PAGE;
@@ -364,8 +379,8 @@ impl<E: Etcd> Member<E> {
     }
 
     /// Reads everything up to the head of a survey, as it was at its revision.
-    fn advance(&mut self, survey: Survey, parts: &mut Parts, on_batch: &mut OnBatch<'_>) -> Result<(), LogError> {
-        let Survey { revision, head, snapshot, page: mut keys, .. } = survey;
+    fn advance(&mut self, survey: LogSurvey, parts: &mut Parts, on_batch: &mut OnBatch<'_>) -> Result<(), LogError> {
+        let LogSurvey { revision, head, snapshot, page: mut keys, .. } = survey;
         let head = head.unwrap_or(0);
         if keys.is_empty()
             && let Some((pointer, written)) = snapshot.filter(|(pointer, _)| pointer.number > self.number)

@@ -70,7 +70,7 @@ struct Used {
 
 /// Which limit a request would go beyond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Beyond {
+pub(crate) enum ExceededLimit {
     /// That of its account.
     Account,
     /// That of all accounts together.
@@ -79,20 +79,25 @@ pub(crate) enum Beyond {
 
 impl OpenBytes {
     /// Counts the bytes of a request until the guard is dropped.
-    pub(crate) fn take(self: &Arc<Self>, account: &Account, bytes: usize, most: usize) -> Result<Held, Beyond> {
+    pub(crate) fn take(
+        self: &Arc<Self>,
+        account: &Account,
+        bytes: usize,
+        most: usize,
+    ) -> Result<CountedBytes, ExceededLimit> {
         let mut used = self.lock();
         let weight = usize::try_from(account.weight()).unwrap_or(1);
         let own = used.by_account.get(account).copied().unwrap_or(0);
         // One request is always possible, however large its limit is.
         if own > 0 && own + bytes > most * weight {
-            return Err(Beyond::Account);
+            return Err(ExceededLimit::Account);
         }
         if own > 0 && used.all + bytes > most * 4 {
-            return Err(Beyond::All);
+            return Err(ExceededLimit::All);
         }
         used.all += bytes;
         *used.by_account.entry(account.clone()).or_default() += bytes;
-        Ok(Held { of: self.clone(), account: account.clone(), bytes })
+        Ok(CountedBytes { of: self.clone(), account: account.clone(), bytes })
     }
 
     pub(crate) fn all(&self) -> usize {
@@ -106,13 +111,13 @@ impl OpenBytes {
 
 /// Bytes that are counted while this lives.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct CountedBytes {
     of: Arc<OpenBytes>,
     account: Account,
     bytes: usize,
 }
 
-impl Drop for Held {
+impl Drop for CountedBytes {
     fn drop(&mut self) {
         let mut used = self.of.lock();
         used.all -= self.bytes;
@@ -146,13 +151,13 @@ impl<K: Eq + Hash> Default for Open<K> {
 
 impl<K: Eq + Hash + Clone> Open<K> {
     /// Counts one of an owner until the guard is dropped. There may be `own` of this owner and `all` of all owners.
-    pub(crate) fn take(self: &Arc<Self>, owner: &K, own: usize, all: usize) -> Result<OpenOne<K>, Beyond> {
+    pub(crate) fn take(self: &Arc<Self>, owner: &K, own: usize, all: usize) -> Result<OpenOne<K>, ExceededLimit> {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if open.get(owner).is_some_and(|&count| count >= own) {
-            return Err(Beyond::Account);
+            return Err(ExceededLimit::Account);
         }
         if open.values().sum::<usize>() >= all {
-            return Err(Beyond::All);
+            return Err(ExceededLimit::All);
         }
         *open.entry(owner.clone()).or_default() += 1;
         Ok(OpenOne { of: self.clone(), owner: owner.clone() })
@@ -197,9 +202,9 @@ mod tests {
     fn what_is_dropped_is_free_again() {
         let open = Arc::new(Open::<&str>::default());
         let (a, second) = (open.take(&"a", 2, 3).unwrap(), open.take(&"a", 2, 3).unwrap());
-        assert_eq!(open.take(&"a", 2, 3).unwrap_err(), Beyond::Account);
+        assert_eq!(open.take(&"a", 2, 3).unwrap_err(), ExceededLimit::Account);
         let b = open.take(&"b", 2, 3).unwrap();
-        assert_eq!(open.take(&"b", 2, 3).unwrap_err(), Beyond::All);
+        assert_eq!(open.take(&"b", 2, 3).unwrap_err(), ExceededLimit::All);
         drop(second);
         let again = open.take(&"b", 2, 3).unwrap();
         drop((a, b, again));

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use crate::pulse::{Pulse, Watch};
+use crate::pulse::{EngineHeartbeat, Watch};
 use crate::queue::{Message, Queue};
 
 /// Interval of looks.
@@ -19,7 +19,7 @@ const EVERY: Duration = Duration::from_secs(1);
 /// Progress of the threads that carry requests out, and the reason for which this process is not in order.
 #[derive(Debug, Default)]
 pub(crate) struct Alive {
-    requests: Pulse,
+    requests: EngineHeartbeat,
     /// A sign of progress was asked for and has not come yet.
     is_asked: AtomicBool,
     trouble: Mutex<Option<String>>,
@@ -27,11 +27,11 @@ pub(crate) struct Alive {
 
 impl Alive {
     /// Reason for which the process is not in order, as far as the last look has shown one.
-    pub(crate) fn trouble(&self) -> Option<String> {
+    pub(crate) fn problem(&self) -> Option<String> {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn set_trouble(&self, trouble: Option<String>) {
+    fn set_problem(&self, trouble: Option<String>) {
         *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
     }
 
@@ -61,7 +61,7 @@ impl Looks {
     }
 
     /// Reason for which the process is not in order, `every` after the look before.
-    fn look(&mut self, every: Duration, engine: &Pulse, requests: &Pulse) -> Option<String> {
+    fn inspect(&mut self, every: Duration, engine: &EngineHeartbeat, requests: &EngineHeartbeat) -> Option<String> {
         self.looked += every;
         let now = u64::try_from(self.looked.as_nanos()).unwrap_or(u64::MAX);
         let (engine, requests) = (self.engine.look(engine, now), self.requests.look(requests, now));
@@ -73,9 +73,9 @@ impl Looks {
 }
 
 /// Looks until the server ends. The engine and the threads of `requests` may make no progress for `most`.
-pub(crate) async fn look_on(
+pub(crate) async fn watch_loop(
     alive: Arc<Alive>,
-    (jobs, engine): (Arc<Queue>, Arc<Pulse>),
+    (jobs, engine): (Arc<Queue>, Arc<EngineHeartbeat>),
     requests: Handle,
     most: Duration,
     mut ending: watch::Receiver<bool>,
@@ -90,14 +90,14 @@ pub(crate) async fn look_on(
             () = tokio::time::sleep(every) => {}
             _ = ending.wait_for(|ending| *ending) => return,
         }
-        let trouble = looks.look(every, &engine, &alive.requests);
-        if trouble != alive.trouble() {
+        let trouble = looks.inspect(every, &engine, &alive.requests);
+        if trouble != alive.problem() {
             match &trouble {
                 Some(trouble) => tracing::error!(trouble, "/healthz answers 503"),
                 None => tracing::info!("/healthz answers 200 again"),
             }
         }
-        alive.set_trouble(trouble);
+        alive.set_problem(trouble);
     }
 }
 
@@ -109,16 +109,17 @@ mod tests {
 
     #[test]
     fn what_makes_no_progress_for_too_long_is_named_until_it_goes_on() {
-        let (engine, requests, mut looks) = (Pulse::default(), Pulse::default(), Looks::new(3 * SECOND));
+        let (engine, requests, mut looks) =
+            (EngineHeartbeat::default(), EngineHeartbeat::default(), Looks::new(3 * SECOND));
         for _ in 0..10 {
             engine.beat();
             requests.beat();
-            assert_eq!(looks.look(SECOND, &engine, &requests), None);
+            assert_eq!(looks.inspect(SECOND, &engine, &requests), None);
         }
         let mut after = |beats: [bool; 2]| {
             beats[0].then(|| engine.beat());
             beats[1].then(|| requests.beat());
-            looks.look(SECOND, &engine, &requests)
+            looks.inspect(SECOND, &engine, &requests)
         };
         assert_eq!([after([false, true]), after([false, true]), after([false, true])], [None, None, None]);
         assert_eq!(after([false, true]).as_deref(), Some("the engine has made no progress for 4 s"));

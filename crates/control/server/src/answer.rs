@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use wayleave_controller::{DEFAULT_TENANT, Fault, Unmovable};
+use wayleave_controller::{CommandError, DEFAULT_TENANT, UnmovableVm};
 use wayleave_formats::InputErrors;
 use wayleave_protocol::problem::{Code, FieldError, MEDIA_TYPE, Problem};
 use wayleave_units::WallTime;
@@ -11,7 +11,7 @@ use crate::audit::Note;
 
 /// What is answered.
 #[derive(Clone, Debug)]
-pub(crate) struct Answer {
+pub(crate) struct HttpReply {
     pub(crate) status: u16,
     /// The revision of the object.
     pub(crate) etag: Option<u64>,
@@ -27,11 +27,11 @@ pub(crate) struct Answer {
 }
 
 /// What a handler gives.
-pub(crate) type Outcome = Result<Answer, Box<Problem>>;
+pub(crate) type Outcome = Result<HttpReply, Box<Problem>>;
 
 const JSON: &str = "application/json";
 
-impl Answer {
+impl HttpReply {
     pub(crate) fn json(status: u16, value: &impl Serialize) -> Self {
         let body = serde_json::to_vec(value).unwrap_or_default();
         Self::of(status, JSON, body)
@@ -81,7 +81,7 @@ impl Answer {
     }
 }
 
-impl From<Box<Problem>> for Answer {
+impl From<Box<Problem>> for HttpReply {
     fn from(problem: Box<Problem>) -> Self {
         let retry_after = match problem.code {
             Code::Unavailable | Code::RateLimited => Some(1),
@@ -104,7 +104,7 @@ struct Kept {
     body: String,
 }
 
-impl Answer {
+impl HttpReply {
     /// As text to keep.
     pub(crate) fn keep(&self) -> String {
         let body = String::from_utf8_lossy(self.shortened.as_ref().unwrap_or(&self.body)).into_owned();
@@ -148,10 +148,10 @@ pub(crate) fn invalid(field: &str, detail: impl Into<String>) -> Box<Problem> {
 }
 
 /// Why the controller did not do something.
-pub(crate) fn fault(fault: Fault) -> Box<Problem> {
+pub(crate) fn fault(fault: CommandError) -> Box<Problem> {
     match fault {
-        Fault::NotFound { what, name } => not_found(what, &name),
-        Fault::Precondition { revision } => {
+        CommandError::NotFound { what, name } => not_found(what, &name),
+        CommandError::Precondition { revision } => {
             let detail = match revision {
                 Some(revision) => format!("its revision is {revision}: read it again, and decide again"),
                 None => "it is not there".to_owned(),
@@ -160,10 +160,12 @@ pub(crate) fn fault(fault: Fault) -> Box<Problem> {
             problem.revision = revision;
             Box::new(problem)
         }
-        Fault::Invalid { field, message } => invalid(field, message),
-        Fault::InUse { what, by } => problem(Code::Conflict, format!("{what} is needed by {by}: end that first")),
-        Fault::CannotMove(unmovable) => {
-            let Unmovable { vm, host, refused, others } = *unmovable;
+        CommandError::Invalid { field, message } => invalid(field, message),
+        CommandError::InUse { what, by } => {
+            problem(Code::Conflict, format!("{what} is needed by {by}: end that first"))
+        }
+        CommandError::CannotMove(unmovable) => {
+            let UnmovableVm { vm, host, refused, others } = *unmovable;
             let refused: Vec<String> = refused.iter().map(|(id, why)| format!("{id} ({why})")).collect();
             let others: Vec<String> = others.iter().map(ToString::to_string).collect();
             let more =
@@ -175,13 +177,13 @@ pub(crate) fn fault(fault: Fault) -> Box<Problem> {
             );
             problem(Code::Conflict, detail)
         }
-        Fault::Taken { what, of, field } => {
+        CommandError::Taken { what, of, field } => {
             let mut problem = *invalid(field, format!("{what} is that of {of}: choose another"));
             let errors = std::mem::take(&mut problem.errors);
             Box::new(Problem { errors, ..Problem::new(Code::Conflict, problem.detail) })
         }
-        Fault::Forbidden { message } => problem(Code::Forbidden, message),
-        Fault::Refused { tenant, decision, reason } => {
+        CommandError::Forbidden { message } => problem(Code::Forbidden, message),
+        CommandError::Refused { tenant, decision, reason } => {
             let code = Code::of(reason).unwrap_or(Code::Policy);
             let whose = if tenant == DEFAULT_TENANT { String::new() } else { format!("{tenant}:") };
             let detail = format!("the contract was refused; why: GET /v1/decisions/{whose}{decision}/explanation");
@@ -189,13 +191,15 @@ pub(crate) fn fault(fault: Fault) -> Box<Problem> {
             problem.decision = Some(decision);
             Box::new(problem)
         }
-        Fault::PolicyRefused(short) => problem(Code::Rate, short.to_string()),
-        Fault::NoClasses => problem(
+        CommandError::PolicyRefused(short) => problem(Code::Rate, short.to_string()),
+        CommandError::NoClasses => problem(
             Code::Policy,
             "minima of services are held where the queues of the network are divided: its topology needs `classes`",
         ),
-        Fault::WithOthers => problem(Code::WithOthers, "another contract of the list was refused, so none was changed"),
-        Fault::StaleEpoch { current } => {
+        CommandError::WithOthers => {
+            problem(Code::WithOthers, "another contract of the list was refused, so none was changed")
+        }
+        CommandError::StaleEpoch { current } => {
             let detail = match current {
                 Some(epoch) => format!("the node's last session is {epoch}: begin a new one after that"),
                 None => "the node has no open session: begin one".to_owned(),
@@ -241,7 +245,7 @@ pub(crate) fn not_leader(leader: Option<&str>) -> Box<Problem> {
     problem
 }
 
-pub(crate) fn unavailable() -> Answer {
+pub(crate) fn unavailable() -> HttpReply {
     let detail = "the ledger cannot be written now, and the request may or may not have been carried out: ask again with \
                   the same Idempotency-Key, or look";
     problem(Code::Unavailable, detail).into()

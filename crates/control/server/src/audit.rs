@@ -128,7 +128,7 @@ pub(crate) fn is_noted(verb: crate::http::operation::Verb, operation: &str) -> b
 }
 
 /// Shared by whoever answers and the engine, which writes.
-pub(crate) type Waiting = Arc<Refusals>;
+pub(crate) type PendingEntries = Arc<Refusals>;
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use wayleave_protocol::check::{
-    Check, CheckReport, CheckTask, HostCounter, LostProbes, Observation, Probes, Seen, Tasks,
+    Check, CheckReport, CheckTask, HostCounter, LostProbes, Observation, ProbeCounts, Probes, Tasks,
 };
 use wayleave_topology::Network;
 
@@ -39,7 +39,7 @@ struct Running {
 
 /// What a check is about.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct CheckTarget {
     pub(crate) probes: Probes,
     /// The hosts of the sender and of the receiver.
     pub(crate) ends: [String; 2],
@@ -62,7 +62,7 @@ impl Checks {
     }
 
     /// Begins one under this number.
-    pub(crate) fn begin(&self, id: &str, asked: Asked) -> Result<(), Busy> {
+    pub(crate) fn begin(&self, id: &str, asked: CheckTarget) -> Result<(), Busy> {
         let mut all = self.lock();
         if all.len() >= MAX {
             return Err(Busy::All);
@@ -70,14 +70,14 @@ impl Checks {
         if all.values().any(|other| other.ends[0] == asked.ends[0]) {
             return Err(Busy::Host);
         }
-        let Asked { probes, ends, nodes } = asked;
+        let CheckTarget { probes, ends, nodes } = asked;
         let (begun, news) = (Instant::now(), Instant::now());
         all.insert(id.to_owned(), Running { probes, ends, asked: nodes, told: BTreeMap::new(), begun, news });
         Ok(())
     }
 
     /// A node has told what it knows; what it has to do now.
-    pub(crate) fn hear(&self, node: &str, reports: Vec<CheckReport>) -> Tasks {
+    pub(crate) fn on_reports(&self, node: &str, reports: Vec<CheckReport>) -> Tasks {
         let mut all = self.lock();
         for report in reports {
             let Some(running) = all.get_mut(&report.id).filter(|running| running.asked.contains(node)) else {
@@ -101,7 +101,7 @@ impl Checks {
     pub(crate) fn ended(&self, id: &str, network: &Network) -> Option<Check> {
         let all = self.lock();
         let running = all.get(id)?;
-        running.is_over().then(|| running.became(network))
+        running.is_over().then(|| running.result(network))
     }
 
     /// Nobody wants to know it any more.
@@ -136,7 +136,7 @@ impl Running {
         here.flat_map(|seen| seen.probes.iter().copied()).collect()
     }
 
-    fn became(&self, network: &Network) -> Check {
+    fn result(&self, network: &Network) -> Check {
         let received = self.received();
         let sent = self.sender().map_or(0, |sender| sender.sent);
         let way = ordered(network, &self.ends[0], &self.told);
@@ -174,7 +174,11 @@ impl Running {
 
 /// Where probes were seen, in the order of their way: node by node from the sender's host on, and at each node first where they entered it.
 /// Clocks of hosts do not order what happens on several; links do.
-fn ordered<'a>(network: &Network, from: &str, told: &'a BTreeMap<String, CheckReport>) -> Vec<(&'a str, &'a Seen)> {
+fn ordered<'a>(
+    network: &Network,
+    from: &str,
+    told: &'a BTreeMap<String, CheckReport>,
+) -> Vec<(&'a str, &'a ProbeCounts)> {
     let mut depths: BTreeMap<&str, usize> = BTreeMap::new();
     let mut next: Vec<&str> = told.keys().map(String::as_str).filter(|node| *node == from).collect();
     for depth in 0.. {
@@ -191,20 +195,20 @@ fn ordered<'a>(network: &Network, from: &str, told: &'a BTreeMap<String, CheckRe
         }
     }
     let all = told.iter().flat_map(|(node, report)| report.seen.iter().map(move |seen| (node.as_str(), seen)));
-    let mut all: Vec<(&str, &Seen)> = all.collect();
+    let mut all: Vec<(&str, &ProbeCounts)> = all.collect();
     // Nodes to which no link led were reached from one that did not watch, or not by a link.
     all.sort_by_key(|(node, seen)| (depths.get(node).copied().unwrap_or(usize::MAX), seen.is_outgoing));
     all
 }
 
 /// Where those that did not arrive were seen last, and the next place at which others were seen.
-fn lost(way: &[(&str, &Seen)], sent: u32, received: &BTreeSet<u32>) -> Vec<LostProbes> {
+fn lost(way: &[(&str, &ProbeCounts)], sent: u32, received: &BTreeSet<u32>) -> Vec<LostProbes> {
     let mut behind: BTreeMap<Option<usize>, u32> = BTreeMap::new();
     for probe in (0..sent).filter(|probe| !received.contains(probe)) {
         let last = way.iter().rposition(|(_, seen)| seen.probes.contains(&probe));
         *behind.entry(last).or_default() += 1;
     }
-    let name = |(node, seen): &(&str, &Seen)| {
+    let name = |(node, seen): &(&str, &ProbeCounts)| {
         let verb = if seen.is_outgoing { "leaving" } else { "entering" };
         format!("{node}, {verb} by {} ({})", seen.interface, seen.leads_to)
     };
@@ -221,19 +225,19 @@ mod tests {
     use super::*;
     use wayleave_topology::builders::{Cabling, build};
 
-    fn seen(leads_to: &str, is_outgoing: bool, probes: &[u32]) -> Seen {
+    fn seen(leads_to: &str, is_outgoing: bool, probes: &[u32]) -> ProbeCounts {
         let (interface, frame) = ("p".to_owned(), String::new());
-        Seen { interface, leads_to: leads_to.to_owned(), is_outgoing, probes: probes.to_vec(), frame }
+        ProbeCounts { interface, leads_to: leads_to.to_owned(), is_outgoing, probes: probes.to_vec(), frame }
     }
 
-    fn report(sent: u32, seen: Vec<Seen>) -> CheckReport {
+    fn report(sent: u32, seen: Vec<ProbeCounts>) -> CheckReport {
         CheckReport { id: "1".to_owned(), sent, seen, ..CheckReport::default() }
     }
 
-    fn asked(from: &str) -> Asked {
+    fn asked(from: &str) -> CheckTarget {
         let probes = Probes { from: "host:h1".to_owned(), to: "host:h2".to_owned(), matching: None, count: 3 };
         let nodes = [from, "h2", "s1"].map(str::to_owned).into();
-        Asked { probes, ends: [from.to_owned(), "h2".to_owned()], nodes }
+        CheckTarget { probes, ends: [from.to_owned(), "h2".to_owned()], nodes }
     }
 
     #[tokio::test(start_paused = true)]
@@ -241,12 +245,12 @@ mod tests {
         let network = build::star(2, Cabling::default()).unwrap();
         let checks = Checks::default();
         checks.begin("1", asked("h1")).unwrap();
-        let sends = |node: &str, told: Vec<CheckReport>| checks.hear(node, told).checks[0].sends.is_some();
+        let sends = |node: &str, told: Vec<CheckReport>| checks.on_reports(node, told).checks[0].sends.is_some();
         assert!(!sends("h1", vec![report(0, vec![])]) && !sends("h2", vec![report(0, vec![])]));
         assert!(!sends("h1", vec![report(0, vec![])]), "s1 does not watch yet");
         assert!(!sends("s1", vec![report(0, vec![])]), "a switch sends nothing");
         assert!(sends("h1", vec![]));
-        assert_eq!(checks.hear("h3", vec![report(9, vec![])]), Tasks::default(), "it was not asked");
+        assert_eq!(checks.on_reports("h3", vec![report(9, vec![])]), Tasks::default(), "it was not asked");
         sends("s1", vec![report(0, vec![seen("s1->h2", true, &[0]), seen("s1->h1", false, &[0, 1, 2])])]);
         sends("h1", vec![report(3, vec![seen("h1->s1", true, &[0, 1, 2]), seen("host:h1", false, &[0, 1, 2])])]);
         sends("h2", vec![report(0, vec![seen("host:h2", true, &[0]), seen("h2->s1", false, &[0])])]);
@@ -262,7 +266,7 @@ mod tests {
         };
         assert_eq!((check.sent, check.received, check.lost), (3, 1, vec![lost]));
         checks.end("1");
-        assert_eq!(checks.hear("h1", vec![]), Tasks::default());
+        assert_eq!(checks.on_reports("h1", vec![]), Tasks::default());
     }
 
     #[tokio::test(start_paused = true)]
@@ -270,11 +274,11 @@ mod tests {
         let network = build::star(2, Cabling::default()).unwrap();
         let checks = Checks::default();
         checks.begin("1", asked("h1")).unwrap();
-        checks.hear("h1", vec![report(0, vec![])]);
+        checks.on_reports("h1", vec![report(0, vec![])]);
         tokio::time::advance(WATCHING).await;
-        assert!(checks.hear("h1", vec![]).checks[0].sends.is_some());
+        assert!(checks.on_reports("h1", vec![]).checks[0].sends.is_some());
         let trouble = Some("h1 has no interface".to_owned());
-        checks.hear("h1", vec![CheckReport { trouble, ..report(0, vec![]) }]);
+        checks.on_reports("h1", vec![CheckReport { trouble, ..report(0, vec![]) }]);
         let check = checks.ended("1", &network).unwrap();
         assert_eq!(check.unobserved_nodes.len(), 3, "{:?}", check.unobserved_nodes);
         assert!(check.lost.is_empty() && check.sent == 0);

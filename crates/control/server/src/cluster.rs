@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 
 pub use crate::cluster_metrics::ClusterMetrics;
 pub use crate::copy_of::CopyOf;
-pub use wayleave_replica::{Access, Basis, Part, Settings, User};
-use wayleave_replica::{Bar, Gateway, Lease, LogError, Member, Standing, State, records};
+pub use wayleave_replica::{Access, ClusterConfig, Part, Settings, User};
+use wayleave_replica::{ConfigMismatch, Gateway, Lease, LogError, Member, MemberRole, State, records};
 use wayleave_store::{Change, Options, Record, SqliteStore, Store, StoreError};
 
 use crate::clock::boottime;
 use crate::cluster_metrics::Timed;
 use crate::copy_of::POSITION;
-use crate::disk::{Disk, Fits, News, Opened, Turn};
-use crate::pulse::{Pulse, Watch};
+use crate::disk::{AcceptRecords, Disk, ForeignChanges, Opened, WriterTurn};
+use crate::pulse::{EngineHeartbeat, Watch};
 use crate::secret::{hash, hex};
 
 /// So long a controller takes no part whose copy could not be written, since its disk is full for instance. Others take the lead meanwhile, and do not lose it again to one that cannot lead.
@@ -29,9 +29,9 @@ pub fn part(name: &str, text: &str, summary: Vec<String>) -> Part {
 }
 
 /// What a cluster decides with.
-pub fn basis(parts: Vec<Part>) -> Basis {
+pub fn basis(parts: Vec<Part>) -> ClusterConfig {
     let hashes: Vec<String> = parts.iter().map(|part| format!("{} {}", part.name, part.hash)).collect();
-    Basis { fingerprint: fingerprint(&hashes.join("\n")), parts }
+    ClusterConfig { fingerprint: fingerprint(&hashes.join("\n")), parts }
 }
 
 /// The first 64 bits of the SHA-256: nobody gains anything by two texts that have the same.
@@ -50,7 +50,7 @@ pub struct Cluster {
     lease: Lease,
     keeper: Option<(Arc<AtomicBool>, JoinHandle<()>)>,
     /// Progress of the engine, without which the lease is not prolonged.
-    pulse: Arc<Pulse>,
+    pulse: Arc<EngineHeartbeat>,
     /// Set when the process is to end.
     ending: Arc<AtomicBool>,
     /// Changes since the last call; `None` if all records have to be read.
@@ -100,7 +100,7 @@ impl Cluster {
         let position = found.iter().find(|record| record.kind == POSITION);
         let position = position.map(|record| self.position(&record.body)).transpose()?;
         if position.is_none() && !found.is_empty() {
-            return Err(self.trouble(format!(
+            return Err(self.error(format!(
                 "{} is the ledger of a controller by itself: `wayleave ledger join` makes it the beginning of a cluster, and a path without a file makes this controller one of a cluster that is there",
                 self.copy.display()
             )));
@@ -126,7 +126,7 @@ impl Cluster {
             let until = *self.rests.get_or_insert_with(|| Instant::now() + REST);
             if Instant::now() < until {
                 let copy = self.copy.display();
-                return Err(self.trouble(format!("{copy} could not be written: others lead until it is tried again")));
+                return Err(self.error(format!("{copy} could not be written: others lead until it is tried again")));
             }
         }
         self.rests = None;
@@ -138,29 +138,29 @@ impl Cluster {
         if cluster != self.settings.cluster {
             let file = self.copy.display();
             return Err(
-                self.trouble(format!("{file} is a copy of the ledger of cluster {cluster}: another path is needed"))
+                self.error(format!("{file} is a copy of the ledger of cluster {cluster}: another path is needed"))
             );
         }
-        number.parse().map_err(|_| self.trouble(format!("{} does not say how far it is", self.copy.display())))
+        number.parse().map_err(|_| self.error(format!("{} does not say how far it is", self.copy.display())))
     }
 
-    fn trouble(&self, message: String) -> StoreError {
+    fn error(&self, message: String) -> StoreError {
         StoreError::Elsewhere { place: self.name(), message }
     }
 
     /// Why it takes no part, and what to do.
-    fn barred(&self, bar: &Bar) -> String {
+    fn barred(&self, bar: &ConfigMismatch) -> String {
         let cluster = &self.settings.cluster;
         match bar {
-            Bar::Differs(difference) => format!(
+            ConfigMismatch::Differs(difference) => format!(
                 "this controller has {difference}: nothing is decided and nothing is answered by it. Start it with what cluster {cluster} has, or have all its controllers begin with this by \
                  --force-config {} (docs/operate/high-availability.md, \"Another network\")",
                 difference.cluster.fingerprint
             ),
-            Bar::Waits(difference) => format!(
+            ConfigMismatch::Waits(difference) => format!(
                 "this controller has {difference}, which replaces that of cluster {cluster} when the controller that leads has ended"
             ),
-            Bar::Misfit(difference, why) => format!(
+            ConfigMismatch::Misfit(difference, why) => format!(
                 "this controller has {difference}, which cannot replace that of cluster {cluster}, since its promises could not all be kept: {why}"
             ),
         }
@@ -172,7 +172,7 @@ impl Cluster {
         let (lease, seconds) = (self.lease.clone(), self.settings.lease_s);
         // A member that hangs must not cost the lease.
         let patience = Duration::from_millis(u64::from(seconds) * 250);
-        let mut etcd = Gateway::new(self.access.clone()).with_patience(patience);
+        let mut etcd = Gateway::new(self.access.clone()).with_timeout(patience);
         let end = Arc::new(AtomicBool::new(false));
         let ended = end.clone();
         let every = Duration::from_millis(u64::from(seconds) * 250);
@@ -234,7 +234,7 @@ impl Disk for Cluster {
         Ok(Opened { store: Box::new(Shared(shared, self.metrics.clone())), records, sequence })
     }
 
-    fn turn(&mut self, fits: &mut Fits<'_>) -> Result<Turn, StoreError> {
+    fn turn(&mut self, fits: &mut AcceptRecords<'_>) -> Result<WriterTurn, StoreError> {
         self.rest()?;
         let shared = self.shared()?;
         let mut both = lock(&shared);
@@ -262,26 +262,26 @@ impl Disk for Cluster {
             Ok(standing) => standing,
             // What was asked may be asked again.
             Err(error @ (LogError::Etcd(_) | LogError::Deposed)) => {
-                return Ok(Turn::Unknown { why: error.to_string() });
+                return Ok(WriterTurn::Unknown { why: error.to_string() });
             }
-            Err(error) => return Err(self.trouble(error.to_string())),
+            Err(error) => return Err(self.error(error.to_string())),
         };
         match standing {
-            Standing::Leads => {
+            MemberRole::Leads => {
                 self.metrics.led_by(&self.settings.id);
-                Ok(Turn::Own)
+                Ok(WriterTurn::Own)
             }
-            Standing::Follows(leader) => {
+            MemberRole::Follows(leader) => {
                 if let Some(leader) = &leader {
                     self.metrics.led_by(&leader.id);
                 }
-                let news = News { changes: self.news.replace(Vec::new()), sequence: member.number() };
-                Ok(Turn::Others { leader: leader.map(|leader| leader.address), news })
+                let news = ForeignChanges { changes: self.news.replace(Vec::new()), sequence: member.number() };
+                Ok(WriterTurn::Others { leader: leader.map(|leader| leader.address), news })
             }
-            Standing::Barred(bar) => {
+            MemberRole::Barred(bar) => {
                 // If the cluster comes to what this one has, everything is news.
                 self.news = None;
-                Ok(Turn::Barred { waits: matches!(bar, Bar::Waits(_)), why: self.barred(&bar) })
+                Ok(WriterTurn::Barred { waits: matches!(bar, ConfigMismatch::Waits(_)), why: self.barred(&bar) })
             }
         }
     }
@@ -292,7 +292,7 @@ impl Disk for Cluster {
         Ok(records(both.member.state()))
     }
 
-    fn watch(&mut self, pulse: Arc<Pulse>) {
+    fn watch(&mut self, pulse: Arc<EngineHeartbeat>) {
         self.pulse = pulse;
     }
 
@@ -393,7 +393,7 @@ pub fn join(access: Access, cluster: &str, ledger: &std::path::Path) -> Result<u
     };
     let mut member = Member::new(Gateway::new(access), settings, Lease::default(), (State::new(), 0));
     let standing = member.follow(boottime(), &mut |_, _| Ok(()), &mut |_| Ok(())).map_err(|error| error.to_string())?;
-    if standing != Standing::Leads || member.number() > 0 {
+    if standing != MemberRole::Leads || member.number() > 0 {
         return Err(format!("cluster {cluster} has a ledger already: it was not touched"));
     }
     let number = member.commit(&changes).map_err(|error| error.to_string())?;

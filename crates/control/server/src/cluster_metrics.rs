@@ -12,7 +12,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use wayleave_protocol::status::ClusterRole;
-use wayleave_replica::{Compare, Done, Etcd, EtcdError, Gateway, Op, Query, Range};
+use wayleave_replica::{Compare, Etcd, EtcdError, Gateway, Op, Query, Range, TransactionResult};
 
 use crate::cluster_role::{ClusterStanding, old_name};
 use crate::measure::{seconds, signed};
@@ -70,7 +70,7 @@ impl ClusterMetrics {
     }
 
     /// As things stand now.
-    pub(crate) fn look(&self, standing: &ClusterStanding) {
+    pub(crate) fn update(&self, standing: &ClusterStanding) {
         for role in ClusterRole::ALL {
             let labels = StandingLabels { standing: old_name(role) };
             self.standing.get_or_create(&labels).set(i64::from(standing.role == role));
@@ -113,7 +113,7 @@ impl Timed {
 }
 
 impl Etcd for Timed {
-    fn transact(&mut self, compares: &[Compare], then: &[Op]) -> Result<Done, EtcdError> {
+    fn transact(&mut self, compares: &[Compare], then: &[Op]) -> Result<TransactionResult, EtcdError> {
         let start = Instant::now();
         let done = self.counted(|etcd| etcd.transact(compares, then));
         self.metrics.transaction_seconds.observe(start.elapsed().as_secs_f64());

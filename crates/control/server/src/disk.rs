@@ -10,7 +10,7 @@ use wayleave_store::{Change, MemoryStore, Options, Record, SqliteStore, Store, S
 
 use crate::cluster_metrics::ClusterMetrics;
 use crate::copy_of::{CopyOf, is_copy};
-use crate::pulse::Pulse;
+use crate::pulse::EngineHeartbeat;
 
 /// A store with what is in it.
 pub struct Opened {
@@ -23,7 +23,7 @@ pub struct Opened {
 }
 
 /// Who may write to a place that several controllers share.
-pub enum Turn {
+pub enum WriterTurn {
     /// This one: the place can be opened.
     Own,
     /// Another one, if there is one.
@@ -31,7 +31,7 @@ pub enum Turn {
         /// Where that one answers.
         leader: Option<String>,
         /// Changes that it has written.
-        news: News,
+        news: ForeignChanges,
     },
     /// Unknown: the shared store does not answer now.
     Unknown {
@@ -48,11 +48,11 @@ pub enum Turn {
 }
 
 /// Says whether these records can be gone on from, and if not, why.
-pub type Fits<'a> = dyn FnMut(&[Record]) -> Result<(), String> + 'a;
+pub type AcceptRecords<'a> = dyn FnMut(&[Record]) -> Result<(), String> + 'a;
 
 /// Changes that another controller has written since the last look.
 #[derive(Debug, Default)]
-pub struct News {
+pub struct ForeignChanges {
     /// Its changes, in order; `None` if only [`Disk::records`] says what is there.
     pub changes: Option<Vec<Change>>,
     /// The number of the last commit.
@@ -71,8 +71,8 @@ pub trait Disk: Send {
     ///
     /// # Errors
     /// If that cannot be known now.
-    fn turn(&mut self, _fits: &mut Fits<'_>) -> Result<Turn, StoreError> {
-        Ok(Turn::Own)
+    fn turn(&mut self, _fits: &mut AcceptRecords<'_>) -> Result<WriterTurn, StoreError> {
+        Ok(WriterTurn::Own)
     }
 
     /// Everything that is there by the last turn, which was of others.
@@ -84,7 +84,7 @@ pub trait Disk: Send {
     }
 
     /// Has the lease prolonged only while the engine goes on; called before anything else.
-    fn watch(&mut self, _pulse: Arc<Pulse>) {}
+    fn watch(&mut self, _pulse: Arc<EngineHeartbeat>) {}
 
     /// Flag that cancels requests to the shared store, also running ones: set when the process is to exit.
     fn ending(&self) -> Option<Arc<AtomicBool>> {

@@ -10,24 +10,24 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
-use wayleave_controller::{Change, Controller, Now, Output, Setup};
+use wayleave_controller::{Change, Controller, Output, Setup, Timestamps};
 use wayleave_protocol::problem::Code;
 use wayleave_store::{Store, StoreError};
 use wayleave_units::Time;
 
 use crate::account::Account;
-use crate::answer::{Answer, problem, unavailable};
-use crate::audit::{Note, Waiting};
+use crate::answer::{HttpReply, problem, unavailable};
+use crate::audit::{Note, PendingEntries};
 use crate::clock::{uptime, wall};
-use crate::disk::{Disk, Turn, stored};
+use crate::disk::{Disk, WriterTurn, stored};
 use crate::history::History;
-use crate::metrics::{Kept, Metrics};
+use crate::metrics::{ClientMemory, Metrics};
 use crate::past::ChangedContract;
-use crate::pulse::Pulse;
-use crate::queue::{Message, Next, Queue};
+use crate::pulse::EngineHeartbeat;
+use crate::queue::{Message, NextJob, Queue};
 use crate::read_view::{Edit, Health, View};
 use crate::render;
-use crate::replica_follower::{Following, Loaded, Reader};
+use crate::replica_follower::{FollowerState, Loaded, Reader};
 use crate::view_update::Stage;
 use crate::work::{Executor, Job, Performed, perform};
 
@@ -56,7 +56,7 @@ const LEAD_EVERY: Duration = Duration::from_millis(250);
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// What is done first of all on every controller that is loaded; the token that was made, if one was.
-pub(crate) type First = Box<dyn FnMut(&mut Controller, Now) -> Result<Option<String>, String> + Send>;
+pub(crate) type First = Box<dyn FnMut(&mut Controller, Timestamps) -> Result<Option<String>, String> + Send>;
 
 /// What runs while the ledger can be written.
 struct Running {
@@ -81,7 +81,7 @@ struct Running {
 
 /// When the figures of links are worked out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Looks {
+pub(crate) enum FigureSchedule {
     /// While nothing else is to be done, so that answers find them.
     Ahead,
     /// When somebody asks for them ([`Message::Look`]): of one question most would never be read.
@@ -94,11 +94,11 @@ pub(crate) struct Engine {
     pub(crate) view: Arc<View>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) jobs: Arc<Queue>,
-    pub(crate) pulse: Arc<Pulse>,
+    pub(crate) pulse: Arc<EngineHeartbeat>,
     pub(crate) first: First,
-    pub(crate) looks: Looks,
+    pub(crate) looks: FigureSchedule,
     /// Refusals that are to be written.
-    pub(crate) refusals: Waiting,
+    pub(crate) refusals: PendingEntries,
     /// Bytes of a tenant's events, decisions and audit.
     pub(crate) history_bytes: u64,
 }
@@ -121,9 +121,9 @@ impl Drop for Closing {
 }
 
 impl Running {
-    fn now(&self) -> Now {
+    fn now(&self) -> Timestamps {
         let steady = Time::from_nanos(u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX));
-        Now { steady, wall: wall() }
+        Timestamps { steady, wall: wall() }
     }
 
     /// How long nothing is due.
@@ -138,14 +138,14 @@ impl Running {
     }
 
     /// What is to go to disk, and what readers will see of it beside the objects that it has changed.
-    fn output(&mut self, now: Now) -> (Output, Vec<Edit>) {
+    fn output(&mut self, now: Timestamps) -> (Output, Vec<Edit>) {
         let output = self.controller.take_output();
         let changed = self.stage.changed_contracts(&self.controller, &output);
         self.remembered(now, output, &changed)
     }
 
     /// The same with what is remembered of it.
-    fn remembered(&mut self, now: Now, mut output: Output, changed: &[ChangedContract]) -> (Output, Vec<Edit>) {
+    fn remembered(&mut self, now: Timestamps, mut output: Output, changed: &[ChangedContract]) -> (Output, Vec<Edit>) {
         let (changes, edits) = self.history.add(now.wall, &self.controller, &output, changed);
         output.changes.extend(changes);
         (output, edits)
@@ -175,7 +175,7 @@ impl Engine {
     fn begin(&mut self, opened: &mut Option<oneshot::Sender<Result<(), String>>>) -> Option<Running> {
         let is_first = opened.is_some();
         let (view, metrics) = (self.view.clone(), self.metrics.clone());
-        let mut following = Following::new(self.reader(), &view, &metrics);
+        let mut following = FollowerState::new(self.reader(), &view, &metrics);
         // Who has given up the lead, since its disk is full for instance, is not the first to take it again.
         let has_given_up = !is_first && self.has_lost_lead();
         let mut next = Instant::now() + if has_given_up { RETRY_DELAY } else { Duration::ZERO };
@@ -184,16 +184,16 @@ impl Engine {
             let rest = next.saturating_duration_since(Instant::now());
             let lull = if following.has_stale() { IDLE_DELAY } else { rest };
             match self.jobs.next(rest.min(lull)) {
-                Next::Nothing if lull < rest => following.look(INSPECTION_BATCH),
-                Next::Job(account, job) => {
+                NextJob::Nothing if lull < rest => following.poll(INSPECTION_BATCH),
+                NextJob::Job(account, job) => {
                     if let Some(took) = following.answer(job) {
                         self.jobs.charge(&account, true, took);
                     }
                 }
-                Next::Message(Message::Look(done)) => drop(done.send(())),
-                Next::Message(_) => {}
-                Next::End => return None,
-                Next::Nothing => {
+                NextJob::Message(Message::Look(done)) => drop(done.send(())),
+                NextJob::Message(_) => {}
+                NextJob::End => return None,
+                NextJob::Nothing => {
                     self.pulse.reads(true);
                     let tried = self.take_turn(&mut following, opened.is_some());
                     self.pulse.reads(false);
@@ -232,21 +232,21 @@ impl Engine {
     }
 
     /// Does what its turn asks for; the first turn of a process ends it where it can never go on. What runs from now on if it is its own turn.
-    fn take_turn(&mut self, following: &mut Following<'_>, is_first: bool) -> Result<Option<Running>, Unopened> {
+    fn take_turn(&mut self, following: &mut FollowerState<'_>, is_first: bool) -> Result<Option<Running>, Unopened> {
         let turn = self.disk.turn(&mut |records| following.reader().read(records).map(drop));
         match turn.map_err(|error| Unopened::Never(error.to_string()))? {
             // Who cannot go on from what is there lets others try.
-            Turn::Own => self.load().inspect_err(|_| self.disk.pass()).map(Some),
-            Turn::Others { leader, news } => {
+            WriterTurn::Own => self.load().inspect_err(|_| self.disk.pass()).map(Some),
+            WriterTurn::Others { leader, news } => {
                 let followed = following.follow(leader, news, &mut || self.disk.records());
                 followed.map(|()| None).map_err(Unopened::Never)
             }
-            Turn::Unknown { why } => Err(Unopened::Later(why)),
-            Turn::Barred { why, waits } if waits || !is_first => {
-                following.stand_aside(why);
+            WriterTurn::Unknown { why } => Err(Unopened::Later(why)),
+            WriterTurn::Barred { why, waits } if waits || !is_first => {
+                following.stop_following(why);
                 Ok(None)
             }
-            Turn::Barred { why, .. } => Err(Unopened::Never(why)),
+            WriterTurn::Barred { why, .. } => Err(Unopened::Never(why)),
         }
     }
 
@@ -329,21 +329,21 @@ impl Engine {
                 return Some("the lease of this controller has ended, and another one may lead".to_owned());
             }
             let done = match self.wait(&mut running) {
-                Next::Message(Message::Beat) => continue,
-                Next::Message(Message::Backup(begun)) => {
+                NextJob::Message(Message::Beat) => continue,
+                NextJob::Message(Message::Backup(begun)) => {
                     let _ = begun.send(running.store.begin_backup());
                     continue;
                 }
-                Next::Message(Message::Look(done)) => {
-                    self.look(&mut running, usize::MAX);
+                NextJob::Message(Message::Look(done)) => {
+                    self.compute_figures(&mut running, usize::MAX);
                     // Who does not wait any more does not need to know.
                     let _ = done.send(());
                     continue;
                 }
-                Next::Job(account, job) => self.carry_out(&mut running, Some((account, job))),
+                NextJob::Job(account, job) => self.execute(&mut running, Some((account, job))),
                 // What is due.
-                Next::Nothing => self.carry_out(&mut running, None),
-                Next::End => {
+                NextJob::Nothing => self.execute(&mut running, None),
+                NextJob::End => {
                     self.take_refusals(&mut running, Duration::ZERO);
                     let now = running.now();
                     running.controller.keep_time(now);
@@ -379,20 +379,20 @@ impl Engine {
     }
 
     /// Looks at links whose figures are old.
-    fn look(&self, running: &mut Running, most: usize) {
+    fn compute_figures(&self, running: &mut Running, most: usize) {
         let looked = running.stage.stale.look(running.controller.ledger(), most);
         let edits = looked.into_iter().map(|(link, figures)| Edit::Link(link, figures)).collect();
         self.view.publish(edits, running.sequence, running.controller.revision());
     }
 
     /// Uses the time until something comes, or is due.
-    fn wait(&self, running: &mut Running) -> Next {
+    fn wait(&self, running: &mut Running) -> NextJob {
         let mut lull = if running.looked.elapsed() < POLL_INTERVAL { IDLE_DELAY } else { Duration::ZERO };
-        while self.looks == Looks::Ahead && !running.stage.stale.is_empty() {
+        while self.looks == FigureSchedule::Ahead && !running.stage.stale.is_empty() {
             match self.jobs.next(lull) {
-                Next::Nothing if self.rest(running).is_zero() => return Next::Nothing,
-                Next::Nothing => {
-                    self.look(running, INSPECTION_BATCH);
+                NextJob::Nothing if self.rest(running).is_zero() => return NextJob::Nothing,
+                NextJob::Nothing => {
+                    self.compute_figures(running, INSPECTION_BATCH);
                     (running.looked, lull) = (Instant::now(), Duration::ZERO);
                 }
                 next => return next,
@@ -401,7 +401,7 @@ impl Engine {
         let rest = self.rest(running);
         let quiet = if running.is_untidy { rest.min(QUIET) } else { rest };
         let next = self.jobs.next(quiet);
-        if matches!(next, Next::Nothing) && running.is_untidy && quiet < rest {
+        if matches!(next, NextJob::Nothing) && running.is_untidy && quiet < rest {
             running.is_untidy = false;
             if let Err(error) = running.store.idle() {
                 // The next commit says so too, and then somebody is told.
@@ -430,7 +430,7 @@ impl Engine {
     }
 
     /// Carries out a batch and answers it; a few reads come after it, so that neither waits for many of the other.
-    fn carry_out(&self, running: &mut Running, first: Option<(Account, Job)>) -> Result<(), String> {
+    fn execute(&self, running: &mut Running, first: Option<(Account, Job)>) -> Result<(), String> {
         let (now, began) = (running.now(), Instant::now());
         let mut batch = Batch::default();
         let mut next = first;
@@ -461,7 +461,7 @@ impl Engine {
     }
 
     /// One step of a job; what is left of it.
-    fn step(&self, running: &mut Running, now: Now, job: Job, batch: &mut Batch) -> Option<Job> {
+    fn step(&self, running: &mut Running, now: Timestamps, job: Job, batch: &mut Batch) -> Option<Job> {
         let Job { work, repeat, note, reply, is_read, is_begun } = job;
         let Running { controller, keys, history, .. } = running;
         let mut executor = Executor { controller, now, metrics: &self.metrics };
@@ -490,7 +490,7 @@ impl Engine {
     }
 
     /// Puts what a batch has changed on disk, and answers it.
-    fn finish(&self, running: &mut Running, now: Now, batch: Batch) -> Result<(), String> {
+    fn finish(&self, running: &mut Running, now: Timestamps, batch: Batch) -> Result<(), String> {
         let committed = if batch.is_panicked {
             Err("a job has failed inside the controller, which is therefore loaded again".to_owned())
         } else {
@@ -500,7 +500,7 @@ impl Engine {
         if let Err(error) = &committed {
             self.view.set_health(Health::Broken(error.clone()));
         }
-        let is_internal = |answer: &Answer| answer.status == 500;
+        let is_internal = |answer: &HttpReply| answer.status == 500;
         for (reply, answer) in batch.replies {
             let answer = if committed.is_err() && !is_internal(&answer) { unavailable() } else { answer };
             // Who does not wait any more has been told nothing, and may ask again.
@@ -513,21 +513,21 @@ impl Engine {
 /// Jobs that are answered together.
 #[derive(Default)]
 struct Batch {
-    replies: Vec<(oneshot::Sender<Answer>, Answer)>,
+    replies: Vec<(oneshot::Sender<HttpReply>, HttpReply)>,
     is_panicked: bool,
 }
 
 impl Running {
     /// What is due, then all changes to disk, then to readers.
-    fn finish(&mut self, engine: &Engine, now: Now) -> Result<(), String> {
+    fn finish(&mut self, engine: &Engine, now: Timestamps) -> Result<(), String> {
         let tick = AssertUnwindSafe(|| self.controller.tick(now));
         if catch_unwind(tick).is_err() {
             return Err("the controller has failed, and is loaded again".to_owned());
         }
         let (output, told) = self.output(now);
-        self.look_at_clock(&engine.metrics);
-        engine.metrics.keeps(Kept::Answers, self.controller.answer_bytes());
-        engine.metrics.keeps(Kept::History, self.history.bytes());
+        self.check_clock(&engine.metrics);
+        engine.metrics.keeps(ClientMemory::Answers, self.controller.answer_bytes());
+        engine.metrics.keeps(ClientMemory::History, self.history.bytes());
         if output.changes.is_empty() && output.events.is_empty() {
             return Ok(());
         }
@@ -539,7 +539,7 @@ impl Running {
     }
 
     /// Says when the clock begins to be doubted, and when it is believed again.
-    fn look_at_clock(&mut self, metrics: &Metrics) {
+    fn check_clock(&mut self, metrics: &Metrics) {
         let ahead = self.controller.clock_ahead();
         metrics.clock_is_ahead(ahead.unwrap_or(Time::ZERO));
         match (self.is_clock_doubted, ahead) {

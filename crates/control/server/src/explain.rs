@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use http::HeaderMap;
 use http::header::ACCEPT;
 use wayleave_contracts::Contract;
-use wayleave_controller::{Controller, Decided, DecisionRecord, Grant, Id, Principal};
+use wayleave_controller::{AdmittedContract, Controller, Decided, DecisionRecord, Id, Principal};
 use wayleave_explain::table::Layout;
 use wayleave_explain::{
     Context, DecidedShare, Explained, ExplainedShare, ExplanationShape, Names, NearestShare, SharedExplanation,
-    assumption, look_around, sentences, write_share,
+    assumption, inspect_links, sentences, write_share,
 };
 use wayleave_protocol::problem::Code;
 use wayleave_scheme_api::Refusal;
 use wayleave_topology::{FlowId, ShareId};
 
 use crate::access::{sees, tenant_of};
-use crate::answer::{Answer, Outcome, problem};
+use crate::answer::{HttpReply, Outcome, problem};
 use crate::render;
 
 /// How it is said.
@@ -37,24 +37,24 @@ impl Form {
 
     fn answer(self, context: &Context<'_>, explained: &Explained<'_>) -> Outcome {
         match self {
-            Self::Json => Ok(Answer::explained(&ExplanationShape::of(context, explained))),
+            Self::Json => Ok(HttpReply::explained(&ExplanationShape::of(context, explained))),
             Self::Text => {
                 let mut text = Vec::new();
                 let written = wayleave_explain::text::write(&mut text, context, explained, Layout::default());
                 written.map_err(|error| problem(Code::Internal, error.to_string()))?;
-                Ok(Answer::of(200, TEXT, text))
+                Ok(HttpReply::of(200, TEXT, text))
             }
         }
     }
 
     fn share(self, context: &Context<'_>, explained: &ExplainedShare<'_>) -> Outcome {
         match self {
-            Self::Json => Ok(Answer::explained(&SharedExplanation::of(context, explained))),
+            Self::Json => Ok(HttpReply::explained(&SharedExplanation::of(context, explained))),
             Self::Text => {
                 let mut text = Vec::new();
                 let written = write_share(&mut text, context, explained, Layout::default());
                 written.map_err(|error| problem(Code::Internal, error.to_string()))?;
-                Ok(Answer::of(200, TEXT, text))
+                Ok(HttpReply::of(200, TEXT, text))
             }
         }
     }
@@ -99,7 +99,7 @@ impl Names for Owners<'_> {
 }
 
 /// A contract as its tenant may know it: its own bound and routes. The terms of the proof would show what others have reserved.
-fn own_contract(controller: &Controller, grant: &Grant, form: Form) -> Outcome {
+fn own_contract(controller: &Controller, grant: &AdmittedContract, form: Form) -> Outcome {
     let mut shown = render::of(controller, grant);
     shown.status.serial = 0;
     let (Some(bound), Some(terms)) = (grant.bound(), grant.terms()) else {
@@ -111,7 +111,7 @@ fn own_contract(controller: &Controller, grant: &Grant, form: Form) -> Outcome {
          {bound}, within the deadline {deadline}"
     );
     if form == Form::Json {
-        return Ok(Answer::explained(&serde_json::json!({ "contract": shown, "message": message })));
+        return Ok(HttpReply::explained(&serde_json::json!({ "contract": shown, "message": message })));
     }
     let mut text =
         format!("contract {}: {}\n\nWhy\n  {}\n", grant.id, grant.state.name(), sentences::sentence(&message));
@@ -119,22 +119,22 @@ fn own_contract(controller: &Controller, grant: &Grant, form: Form) -> Outcome {
         let hops: Vec<String> = route.hops.iter().map(|hop| format!("{} (queue {})", hop.link, hop.queue)).collect();
         text += &format!("\nRoute\n  {}\n", hops.join("\n  "));
     }
-    Ok(Answer::of(200, TEXT, text))
+    Ok(HttpReply::of(200, TEXT, text))
 }
 
 /// A refusal as its tenant may know it: why in general. The largest request that would fit is the capacity less what others have.
 fn own_refusal(controller: &Controller, record: &DecisionRecord, role: &Principal, form: Form) -> Outcome {
     let shown = render::decision(controller.network(), record, role);
     if form == Form::Json {
-        return Ok(Answer::explained(&serde_json::json!({ "decision": shown })));
+        return Ok(HttpReply::explained(&serde_json::json!({ "decision": shown })));
     }
     let (reason, message) = (shown.reason.unwrap_or_default(), shown.message.unwrap_or_default());
     let text = format!("contract {}: refused ({reason})\n\nWhy\n  {message}\n", record.id);
-    Ok(Answer::of(200, TEXT, text))
+    Ok(HttpReply::of(200, TEXT, text))
 }
 
 /// Of a contract that is there, by what is admitted now.
-pub(crate) fn contract(controller: &Controller, grant: &Grant, role: &Principal, form: Form) -> Outcome {
+pub(crate) fn contract(controller: &Controller, grant: &AdmittedContract, role: &Principal, form: Form) -> Outcome {
     let Some(contract) = grant.terms() else { return share(controller, grant, role, form) };
     let has_place = !controller.routes(grant).is_empty();
     if has_place && tenant_of(role).is_some() {
@@ -144,7 +144,7 @@ pub(crate) fn contract(controller: &Controller, grant: &Grant, role: &Principal,
     let (network, model, scheme) = (&**controller.network(), controller.model(), controller.scheme());
     let context = Context { network, model, scheme, names: &owners };
     let routes = controller.routes(grant);
-    let standing = routes.first().and_then(|&(flow, _)| context.standing(flow));
+    let standing = routes.first().and_then(|&(flow, _)| context.admitted(flow));
     let Some(decision) = standing else {
         let detail =
             format!("contract {} has no place now, so there is nothing to prove; its status says why", grant.id);
@@ -157,7 +157,7 @@ pub(crate) fn contract(controller: &Controller, grant: &Grant, role: &Principal,
 }
 
 /// A contract of another kind than latency that is there, by what is admitted now.
-fn share(controller: &Controller, grant: &Grant, role: &Principal, form: Form) -> Outcome {
+fn share(controller: &Controller, grant: &AdmittedContract, role: &Principal, form: Form) -> Outcome {
     let contract = &grant.order.contract;
     let share = controller.share_of(grant);
     let decision = controller.promise_of(grant);
@@ -178,20 +178,20 @@ fn share(controller: &Controller, grant: &Grant, role: &Principal, form: Form) -
 }
 
 /// The same as its tenant may know it: what it is promised, under which assumption, and nothing of links.
-fn own_share(controller: &Controller, grant: &Grant, decided: &DecidedShare<'_>, form: Form) -> Outcome {
+fn own_share(controller: &Controller, grant: &AdmittedContract, decided: &DecidedShare<'_>, form: Form) -> Outcome {
     let message = sentences::sentence(&decided.sentence(controller.network()));
     let assumption = assumption(decided.contract, grant.certainty());
     if form == Form::Json {
         let mut shown = render::of(controller, grant);
         shown.status.serial = 0;
         let explained = serde_json::json!({ "contract": shown, "message": message, "assumption": assumption });
-        return Ok(Answer::explained(&explained));
+        return Ok(HttpReply::explained(&explained));
     }
     let mut text = format!("contract {}: {}\n\nWhy\n  {message}\n", grant.id, grant.state.name());
     if let Some(assumption) = assumption {
         text += &format!("\nAssumption\n  {}\n", sentences::sentence(assumption));
     }
-    Ok(Answer::of(200, TEXT, text))
+    Ok(HttpReply::of(200, TEXT, text))
 }
 
 /// A refusal of another kind than latency.
@@ -221,11 +221,11 @@ pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, rol
         Decided::Admitted(_) => return admitted(controller, record, role, form),
         Decided::Quota(short) if form == Form::Text => {
             let text = format!("contract {}: refused (QUOTA)\n\nWhy\n  {}\n", record.id, render::quota_short(short));
-            return Ok(Answer::of(200, TEXT, text));
+            return Ok(HttpReply::of(200, TEXT, text));
         }
         Decided::Quota(short) => {
             let shown = render::decision(controller.network(), record, role);
-            return Ok(Answer::explained(
+            return Ok(HttpReply::explained(
                 &serde_json::json!({ "decision": shown, "message": render::quota_short(short) }),
             ));
         }
@@ -239,7 +239,7 @@ pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, rol
     }
     let model = *controller.model();
     let request = wayleave_schemes::request(contract, &model);
-    let refused = look_around(controller.scheme_for_questions(), &model, contract, &request, refusal);
+    let refused = inspect_links(controller.scheme_for_questions(), &model, contract, &request, refusal);
     let owners = Owners::new(controller, role);
     let (network, scheme) = (&**controller.network(), controller.scheme());
     let context = Context { network, model: &model, scheme, names: &owners };
@@ -249,14 +249,14 @@ pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, rol
 }
 
 fn admitted(controller: &Controller, record: &DecisionRecord, role: &Principal, form: Form) -> Outcome {
-    standing(controller, &record.id, record.number, role, form).unwrap_or_else(|| {
+    admitted_contract(controller, &record.id, record.number, role, form).unwrap_or_else(|| {
         let detail = format!("contract {} is not there any more as it was decided then", record.id);
         Err(problem(Code::Conflict, detail))
     })
 }
 
 /// Of a contract that is still there as this decision has left it.
-pub(crate) fn standing(
+pub(crate) fn admitted_contract(
     controller: &Controller,
     id: &Id,
     decision: u64,

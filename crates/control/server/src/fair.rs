@@ -18,7 +18,7 @@ const MIN: Duration = Duration::from_micros(10);
 
 /// Reason for which a job cannot wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoPlace {
+pub(crate) enum QueueRefusal {
     /// As many of its account wait as may.
     Account,
     /// As many of all accounts wait as may.
@@ -61,14 +61,14 @@ impl<J> Lines<J> {
     }
 
     /// Adds a job behind those of its account.
-    pub(crate) fn push(&mut self, account: &Account, job: J) -> Result<(), NoPlace> {
+    pub(crate) fn push(&mut self, account: &Account, job: J) -> Result<(), QueueRefusal> {
         if self.count >= OF_ALL {
-            return Err(NoPlace::All);
+            return Err(QueueRefusal::All);
         }
         let clock = self.clock;
         let line = self.lines.entry(account.clone()).or_default();
         if line.jobs.len() >= OF_ACCOUNT * usize::try_from(account.weight()).unwrap_or(1) {
-            return Err(NoPlace::Account);
+            return Err(QueueRefusal::Account);
         }
         if line.jobs.is_empty() {
             line.used = line.used.max(clock);

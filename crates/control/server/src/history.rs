@@ -17,8 +17,8 @@ use wayleave_units::WallTime;
 
 use crate::account::Account;
 use crate::audit::Note;
-use crate::log::{Entry, Topic};
-use crate::past::{ChangedContract, Since, UndoRecord};
+use crate::log::{Entry, LogTopic};
+use crate::past::{ChangedContract, KnownSince, UndoRecord};
 use crate::read_view::Edit;
 use crate::render;
 
@@ -40,7 +40,7 @@ struct Chunk {
     before: [u64; 2],
     /// Undo records are kept from here on; earlier versions keep none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    since: Option<Since>,
+    since: Option<KnownSince>,
     /// Number of undo records that the account had before.
     #[serde(skip_serializing_if = "is_zero", default)]
     undone: u64,
@@ -83,7 +83,7 @@ struct Stored {
 impl Stored {
     /// Entries of a chunk that is deleted.
     fn forgotten(self) -> impl Iterator<Item = Edit> {
-        let numbers = Topic::ALL.into_iter().zip(self.numbers);
+        let numbers = LogTopic::ALL.into_iter().zip(self.numbers);
         numbers.flat_map(|(topic, numbers)| numbers.into_iter().map(move |one| Edit::Forget(topic, one)))
     }
 }
@@ -111,7 +111,7 @@ pub(crate) struct History {
     /// The number of the last undo record.
     undo: u64,
     /// Undo records are kept from here on.
-    since: Since,
+    since: KnownSince,
     base: u64,
     kept: BTreeMap<Account, Kept>,
     notes: Vec<Note>,
@@ -137,8 +137,9 @@ impl History {
         history.base = read.values().map(|chunk| chunk.base).max().unwrap_or(last_event);
         // A chunk without it is of a version that keeps no undo records.
         let known = read.last_key_value().and_then(|(_, chunk)| chunk.since);
-        let begins =
-            || if last_event == 0 { Since::default() } else { Since { event: last_event, at: now.as_nanos() } };
+        let begins = || {
+            if last_event == 0 { KnownSince::default() } else { KnownSince { event: last_event, at: now.as_nanos() } }
+        };
         history.since = known.unwrap_or_else(begins);
         let mut edits = vec![Edit::Lost(history.base), Edit::UndoSince(history.since)];
         for (number, chunk) in read {
@@ -405,22 +406,22 @@ fn show(chunk: &Chunk, written: Written, edits: &mut Vec<Edit>) {
     let text = Bytes::from_owner(written.body);
     if let (Some(undo), Some(place)) = (&chunk.undo, written.undo) {
         let entry = Entry::new(undo.number, chunk.undone + 1, tenant.clone(), text.slice(place));
-        edits.push(Edit::Entry(Topic::Undo, Arc::new(entry)));
+        edits.push(Edit::Entry(LogTopic::Undo, Arc::new(entry)));
     }
     let [events, audit] = chunk.before;
     for ((own, event), place) in (events + 1..).zip(&chunk.events).zip(written.events) {
         let entry = Entry::new(event.number, own, tenant.clone(), text.slice(place));
-        edits.push(Edit::Entry(Topic::Events, Arc::new(entry.of_kind(&event.kind))));
+        edits.push(Edit::Entry(LogTopic::Events, Arc::new(entry.of_kind(&event.kind))));
     }
     for (Decided { sequence, decision, .. }, (place, own)) in chunk.decisions.iter().zip(written.decisions) {
         let entry = Entry::new(*sequence, decision.number, tenant.clone(), text.slice(place));
         let own = own.map(|place| text.slice(place));
-        let entry = entry.about(&decision.contract, "").shown_as(decision.number).told(own);
-        edits.push(Edit::Entry(Topic::Decisions, Arc::new(entry)));
+        let entry = entry.about(&decision.contract, "").shown_as(decision.number).with_own(own);
+        edits.push(Edit::Entry(LogTopic::Decisions, Arc::new(entry)));
     }
     for ((own, one), place) in (audit + 1..).zip(&chunk.audit).zip(written.audit) {
         let entry = Entry::new(one.number, own, tenant.clone(), text.slice(place));
-        edits.push(Edit::Entry(Topic::Audit, Arc::new(entry.about(&one.object, &one.who))));
+        edits.push(Edit::Entry(LogTopic::Audit, Arc::new(entry.about(&one.object, &one.who))));
     }
 }
 
@@ -429,7 +430,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests assert by panicking")]
 
     use wayleave_protocol::contract::ContractSpec;
-    use wayleave_protocol::decision::Verdict;
+    use wayleave_protocol::decision::DecisionOutcome;
 
     use super::*;
 
@@ -450,7 +451,7 @@ mod tests {
             at: String::new(),
             contract: "acme:c".to_owned(),
             asked: ContractSpec::default(),
-            verdict: Verdict::Admitted,
+            verdict: DecisionOutcome::Admitted,
             bound_ns: Some(5),
             certainty: None,
             moved: Vec::new(),
@@ -467,7 +468,7 @@ mod tests {
                 base: 1,
                 after: 2,
                 before: [3, 4],
-                since: (count > 0).then_some(Since { event: 6, at: 7 }),
+                since: (count > 0).then_some(KnownSince { event: 6, at: 7 }),
                 undone: count as u64,
                 events: vec![event.clone(); count],
                 decisions: (0..count).map(|at| decided((at == 1).then(|| decision(2)))).collect(),
@@ -509,12 +510,12 @@ mod tests {
             };
             serde_json::to_string(&chunk).unwrap()
         };
-        let (begin, this_start) = (Since { event: 2, at: 3 }, Since { event: 5, at: 9 });
+        let (begin, this_start) = (KnownSince { event: 2, at: 3 }, KnownSince { event: 5, at: 9 });
         let (old, new) = (chunk(None), chunk(Some(begin)));
         assert!(!old.contains("since"), "as earlier versions write it: {old}");
-        type Case<'a> = (&'a [(&'a str, &'a str)], u64, Since);
+        type Case<'a> = (&'a [(&'a str, &'a str)], u64, KnownSince);
         let cases: [Case<'_>; 5] = [
-            (&[], 0, Since::default()),
+            (&[], 0, KnownSince::default()),
             (&[], 5, this_start),
             (&[("1", &old)], 5, this_start),
             (&[("1", &old), ("2", &new)], 5, begin),

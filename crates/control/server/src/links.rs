@@ -49,7 +49,7 @@ pub(crate) struct QueueFigures {
 }
 
 /// Returns the figures of a link as the ledger has them now.
-pub(crate) fn look(ledger: &Ledger, link: LinkId) -> LinkFigures {
+pub(crate) fn compute(ledger: &Ledger, link: LinkId) -> LinkFigures {
     let flows = ledger.flows_on(link).len();
     let mut queues: Vec<QueueFigures> = if flows == 0 {
         // Most links of a large network are so: their curves need not be computed.
@@ -98,9 +98,9 @@ fn shared_queues(ledger: &Ledger, link: LinkId) -> Vec<QueueFigures> {
 
 /// Links whose figures are outdated.
 #[derive(Debug, Default)]
-pub(crate) struct Stale(BTreeSet<LinkId>);
+pub(crate) struct OutdatedLinks(BTreeSet<LinkId>);
 
-impl Stale {
+impl OutdatedLinks {
     /// Returns all links of a network.
     pub(crate) fn all(network: &Network) -> Self {
         Self(network.links().map(|(link, _)| link).collect())
@@ -119,7 +119,7 @@ impl Stale {
         let mut looked = Vec::new();
         while looked.len() < most {
             let Some(link) = self.0.pop_first() else { break };
-            looked.push((link, look(ledger, link)));
+            looked.push((link, compute(ledger, link)));
         }
         looked
     }

@@ -17,8 +17,8 @@ use wayleave_controller::{EnforcedBy, Kind, Principal};
 use wayleave_topology::{Network, NodeKind};
 
 use crate::disk::{Disk, Opened};
-use crate::engine::Looks;
-use crate::http::dispatch::{Insider, router};
+use crate::engine::FigureSchedule;
+use crate::http::dispatch::{InternalRequest, router};
 use crate::queue::Message;
 use crate::read_view::Holder;
 use crate::server::{Options, open};
@@ -29,7 +29,7 @@ pub struct Local {
     runtime: Runtime,
     router: Router,
     shared: Arc<Shared>,
-    insider: Insider,
+    insider: InternalRequest,
     engine: Option<JoinHandle<()>>,
     /// Kept, since the server ends with it.
     _ending: watch::Sender<bool>,
@@ -50,8 +50,9 @@ impl Local {
         options.setup.enforced_by = enforced_by(&options.setup.network, &opened);
         options.disk = Box::new(Ready { opened: Some(opened), disk: options.disk });
         let (end, ending) = watch::channel(false);
-        let (shared, engine) = runtime.block_on(open(options, Box::new(|_, _| Ok(None)), Looks::WhenAsked, ending))?;
-        let insider = Insider(Arc::new(Holder::insider(Principal::Operator)));
+        let (shared, engine) =
+            runtime.block_on(open(options, Box::new(|_, _| Ok(None)), FigureSchedule::WhenAsked, ending))?;
+        let insider = InternalRequest(Arc::new(Holder::insider(Principal::Operator)));
         let router = router(&shared);
         Ok(Self { runtime, router, shared, insider, engine: Some(engine), _ending: end })
     }

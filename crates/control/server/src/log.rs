@@ -7,7 +7,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 
 /// Which log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Topic {
+pub(crate) enum LogTopic {
     Events,
     Decisions,
     Audit,
@@ -15,7 +15,7 @@ pub(crate) enum Topic {
     Undo,
 }
 
-impl Topic {
+impl LogTopic {
     pub(crate) const ALL: [Self; 4] = [Self::Events, Self::Decisions, Self::Audit, Self::Undo];
 }
 
@@ -45,7 +45,7 @@ impl Entry {
     /// Of documents that begin with their number.
     pub(crate) fn new(number: u64, own: u64, tenant: Option<String>, json: Bytes) -> Self {
         let (kind, object, who) = (String::new(), String::new(), String::new());
-        Self { number, own, shown: number, tenant, kind, object, who, rest: behind_number(&json), own_rest: None }
+        Self { number, own, shown: number, tenant, kind, object, who, rest: after_number(&json), own_rest: None }
     }
 
     /// An event of this type.
@@ -64,8 +64,8 @@ impl Entry {
     }
 
     /// With what its tenant is told in its place.
-    pub(crate) fn told(self, own: Option<Bytes>) -> Self {
-        Self { own_rest: own.map(|json| behind_number(&json)), ..self }
+    pub(crate) fn with_own(self, own: Option<Bytes>) -> Self {
+        Self { own_rest: own.map(|json| after_number(&json)), ..self }
     }
 
     /// Its place for a reader: of one tenant, or of everything.
@@ -88,7 +88,7 @@ impl Entry {
 /// How the documents begin.
 const NUMBER: &[u8] = b"{\"number\":";
 
-fn behind_number(json: &Bytes) -> Bytes {
+fn after_number(json: &Bytes) -> Bytes {
     let digits = json.iter().skip(NUMBER.len()).take_while(|byte| byte.is_ascii_digit()).count();
     debug_assert!(json.starts_with(NUMBER) && digits > 0, "a document that does not begin with its number");
     json.slice((NUMBER.len() + digits).min(json.len())..)

@@ -8,7 +8,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
-use wayleave_protocol::agent::{Clock, Followed, Samples};
+use wayleave_protocol::agent::{Clock, SampledPackets, Samples};
 use wayleave_units::Time;
 
 /// Hosts tell every second. An agent that tells nothing for 5 s is silent, so what is not told after twice as long never is.
@@ -27,7 +27,7 @@ const MAX_SAME: usize = 1_000;
 pub(crate) struct Follower {
     receivers: BTreeMap<String, Receiver>,
     /// By sender and contract.
-    results: BTreeMap<(String, u64), Followed>,
+    results: BTreeMap<(String, u64), SampledPackets>,
     /// Of the same, packets that were lost since the last one arrived.
     lost_runs: BTreeMap<(String, u64), LostRun>,
 }
@@ -98,7 +98,7 @@ struct Arrival {
 }
 
 impl Receiver {
-    fn hear(&mut self, now: Time, samples: &Samples) {
+    fn on_samples(&mut self, now: Time, samples: &Samples) {
         let is_whole = !samples.is_incomplete && self.next == Some(samples.number);
         self.next = Some(samples.number.wrapping_add(1));
         self.reports.push_back(Report { at: now, level: samples.level, is_whole });
@@ -151,7 +151,7 @@ impl Receiver {
     }
 
     /// Whether a packet that was told by its sender at a time would have been told by now if it had arrived.
-    fn would_have_told(&self, number: u64, departure: &Departure) -> bool {
+    fn would_have_reported(&self, number: u64, departure: &Departure) -> bool {
         let (told, bound) = (departure.told, Time::from_nanos(departure.bound));
         let from = Time::from_nanos(told.as_nanos().saturating_sub(LAG.as_nanos()));
         let covers = self.reports.front().is_some_and(|first| first.at <= from)
@@ -163,10 +163,10 @@ impl Receiver {
 
 impl Follower {
     /// A host has told what it has noted. Names of hosts to which it says it sends are checked by `is_host`.
-    pub(crate) fn hear(&mut self, now: Time, node: &str, samples: &Samples, is_host: impl Fn(&str) -> bool) {
+    pub(crate) fn on_samples(&mut self, now: Time, node: &str, samples: &Samples, is_host: impl Fn(&str) -> bool) {
         let clock = Arc::new(samples.clock.clone());
         let receiver = self.receivers.entry(node.to_owned()).or_default();
-        receiver.hear(now, samples);
+        receiver.on_samples(now, samples);
         for &(number, at) in &samples.arrived {
             match receiver.same(now, number) {
                 Some(same) => same.arrived.push(Arrival { at, clock: clock.clone() }),
@@ -194,7 +194,7 @@ impl Follower {
     }
 
     /// What became of the packets of a contract; `None` if of none it is known.
-    pub(crate) fn of(&self, node: &str, serial: u64) -> Option<Followed> {
+    pub(crate) fn of(&self, node: &str, serial: u64) -> Option<SampledPackets> {
         self.results.get(&(node.to_owned(), serial)).cloned()
     }
 
@@ -215,8 +215,8 @@ impl Follower {
     }
 
     /// Of all contracts together.
-    pub(crate) fn sum(&self) -> Followed {
-        let mut sum = Followed::default();
+    pub(crate) fn sum(&self) -> SampledPackets {
+        let mut sum = SampledPackets::default();
         for one in self.results.values() {
             sum.packets += one.packets;
             sum.lost += one.lost;
@@ -245,7 +245,7 @@ impl Follower {
     fn settle(&mut self, to: &str, number: u64, same: &Same) {
         let missing = same.sent.len().saturating_sub(same.arrived.len());
         let told = |departure: &Departure| {
-            self.receivers.get(to).is_some_and(|receiver| receiver.would_have_told(number, departure))
+            self.receivers.get(to).is_some_and(|receiver| receiver.would_have_reported(number, departure))
         };
         if missing > 0 && !same.sent.iter().all(told) {
             return;
@@ -279,7 +279,7 @@ impl Follower {
             let switch = self.receivers.get(node);
             if switch.is_some_and(|switch| switch.packets.contains_key(&number)) {
                 (last, is_certain) = (node.clone(), true);
-            } else if !switch.is_some_and(|switch| switch.would_have_told(number, departure)) {
+            } else if !switch.is_some_and(|switch| switch.would_have_reported(number, departure)) {
                 is_certain = false;
             } else {
                 break;
@@ -290,7 +290,7 @@ impl Follower {
 }
 
 /// Notes how long a packet took, if that is known.
-fn time(result: &mut Followed, departure: &Departure, arrival: &Arrival) {
+fn time(result: &mut SampledPackets, departure: &Departure, arrival: &Arrival) {
     if let Some((delay, error)) = delay(departure, arrival) {
         result.timed += 1;
         result.late += u64::from(delay > departure.bound.saturating_add(error));
@@ -346,7 +346,7 @@ mod tests {
             };
             let (number, clock) = (self.second, self.clocks[0].clone());
             let samples = Samples { number, clock, sent: vec![sent], ..Samples::default() };
-            self.follower.hear(Time::from_millis(1_000 * self.second), "h1", &samples, |host| host == "h2");
+            self.follower.on_samples(Time::from_millis(1_000 * self.second), "h1", &samples, |host| host == "h2");
         }
 
         fn report(&self, packets: &[(u64, u64)]) -> Samples {
@@ -356,7 +356,7 @@ mod tests {
 
         fn told(&mut self, samples: &Samples) {
             let at = Time::from_millis(1_000 * self.second) + Time::from_millis(500);
-            self.follower.hear(at, "h2", samples, |_| false);
+            self.follower.on_samples(at, "h2", samples, |_| false);
             self.second += 1;
         }
 
@@ -372,7 +372,7 @@ mod tests {
             }
         }
 
-        fn found(&self) -> Followed {
+        fn found(&self) -> SampledPackets {
             self.follower.of("h1", 7).unwrap_or_default()
         }
     }
@@ -388,13 +388,14 @@ mod tests {
         hosts.arrive(&[(1, 105 * MS), (3, 113 * MS), (4, 120 * MS)]);
         hosts.sends(&[(4, 118 * MS)]);
         hosts.arrive(&[]);
-        assert_eq!(hosts.found(), Followed::default(), "there may be more packets that look the same");
+        assert_eq!(hosts.found(), SampledPackets::default(), "there may be more packets that look the same");
         hosts.idle(12);
-        let known = Followed { packets: 4, lost: 1, timed: 3, late: 1, worst_ns: 11 * MS, ..Followed::default() };
+        let known =
+            SampledPackets { packets: 4, lost: 1, timed: 3, late: 1, worst_ns: 11 * MS, ..SampledPackets::default() };
         assert_eq!(hosts.found(), known, "nobody knows where");
         assert_eq!(hosts.follower.sum(), hosts.found());
         hosts.follower.retain("h1", |serial| serial != 7);
-        assert_eq!(hosts.found(), Followed::default());
+        assert_eq!(hosts.found(), SampledPackets::default());
         assert!(hosts.follower.receivers["h2"].packets.is_empty(), "nothing is remembered for ever");
     }
 
@@ -423,7 +424,7 @@ mod tests {
             hosts.sends(&[(1, 100 * MS)]);
             hosts.arrive(&[(1, 62 * MS)]);
             hosts.idle(12);
-            let Followed { packets, lost, timed, late, .. } = hosts.found();
+            let SampledPackets { packets, lost, timed, late, .. } = hosts.found();
             assert_eq!((packets, lost), (1, 0));
             (timed, late)
         };
@@ -467,7 +468,7 @@ mod tests {
         hosts.sends(&[(1, 100 * MS), (1, 150 * MS), (1, 200 * MS)]);
         hosts.arrive(&[(1, 151 * MS), (1, 201 * MS)]);
         hosts.idle(12);
-        let Followed { packets, lost, timed, late, .. } = hosts.found();
+        let SampledPackets { packets, lost, timed, late, .. } = hosts.found();
         assert_eq!((packets, lost, timed, late), (3, 1, 0, 0));
         // Without an end nothing is said.
         for _ in 0..70 {
@@ -487,7 +488,7 @@ mod tests {
                     let arrived = numbers.into_iter().map(|number| (number, 2 * MS)).collect();
                     let clock = hosts.clocks[0].clone();
                     let samples = Samples { number: second, is_incomplete, clock, arrived, ..Samples::default() };
-                    hosts.follower.hear(Time::from_millis(1_000 * second + 100), "s1", &samples, |_| false);
+                    hosts.follower.on_samples(Time::from_millis(1_000 * second + 100), "s1", &samples, |_| false);
                 }
                 hosts.arrive(&[]);
             }

@@ -14,8 +14,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
-use wayleave_controller::{Fault, ItemResult, State};
-use wayleave_protocol::agent::{Followed, Traffic};
+use wayleave_controller::{CommandError, ItemResult, State};
+use wayleave_protocol::agent::{SampledPackets, Traffic};
 use wayleave_protocol::contract::Kind;
 use wayleave_topology::{Class, LinkId, Network, NodeKind};
 use wayleave_units::Time;
@@ -26,7 +26,7 @@ use crate::links::LinkFigures;
 use crate::logger;
 use crate::measure::{seconds, signed};
 use crate::read_view::{Counts, Tables, View};
-use crate::traffic::Counted;
+use crate::traffic::ReportedTraffic;
 
 type Level = Gauge<f64, AtomicU64>;
 
@@ -135,7 +135,7 @@ impl Limit {
 
 /// What takes memory at the request of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kept {
+pub(crate) enum ClientMemory {
     /// Answers to requests with an `Idempotency-Key`.
     Answers,
     /// Bodies of requests that are being answered.
@@ -144,7 +144,7 @@ pub(crate) enum Kept {
     History,
 }
 
-impl Kept {
+impl ClientMemory {
     const fn name(self) -> &'static str {
         match self {
             Self::Answers => "answers",
@@ -335,7 +335,7 @@ impl Metrics {
         for one in applied {
             let (result, reason) = match &one.result {
                 Ok(_) => ("admitted", ""),
-                Err(Fault::Refused { reason, .. }) => ("refused", *reason),
+                Err(CommandError::Refused { reason, .. }) => ("refused", *reason),
                 Err(_) => continue,
             };
             self.decisions.get_or_create(&DecisionLabels { result, reason }).inc();
@@ -364,7 +364,7 @@ impl Metrics {
     }
 
     /// So much is kept.
-    pub(crate) fn keeps(&self, what: Kept, bytes: u64) {
+    pub(crate) fn keeps(&self, what: ClientMemory, bytes: u64) {
         self.kept.get_or_create(&KeptLabels { what: what.name() }).set(signed(bytes));
     }
 
@@ -374,10 +374,10 @@ impl Metrics {
     }
 
     /// As Prometheus reads it. Links are looked at as the engine has last seen them.
-    pub(crate) fn text(&self, network: &Network, view: &View, counted: &Counted) -> String {
+    pub(crate) fn text(&self, network: &Network, view: &View, counted: &ReportedTraffic) -> String {
         // Without reports of agents nothing is known of packets, so there are no figures.
         if let Some(sum) = counted.sum() {
-            self.look_at_traffic(&sum, &counted.followed());
+            self.update_traffic(&sum, &counted.followed());
         }
         // Only what was reported last: labels of earlier reports do not add up.
         self.host_packets.clear();
@@ -401,7 +401,7 @@ impl Metrics {
         text
     }
 
-    fn look_at_traffic(&self, sum: &Traffic, followed: &Followed) {
+    fn update_traffic(&self, sum: &Traffic, followed: &SampledPackets) {
         let ends = [
             ("followed", followed.packets),
             ("lost", followed.lost),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use wayleave_controller::Id;
 use wayleave_protocol::contract::ContractSpec;
-use wayleave_protocol::timeline::{Past, PastContract, UnknownPast};
+use wayleave_protocol::timeline::{PastContract, PastContracts, UnknownPast};
 use wayleave_units::WallTime;
 
 use crate::log::{Entry, Log};
@@ -42,7 +42,7 @@ pub(crate) struct UndoRecord {
 
 /// From where on something is known: behind this event, and from this time on in ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Since {
+pub(crate) struct KnownSince {
     pub(crate) event: u64,
     pub(crate) at: u64,
 }
@@ -66,7 +66,7 @@ impl Target {
     }
 
     /// Returns `true` if records from here on are all that is needed.
-    fn is_within(self, since: Since) -> bool {
+    fn is_within(self, since: KnownSince) -> bool {
         match self {
             Self::Event(number) => number >= since.event,
             Self::Time(time) => time.as_nanos() >= since.at,
@@ -75,24 +75,24 @@ impl Target {
 }
 
 /// Undo records of a tenant, the latest first.
-pub(crate) struct Kept {
+pub(crate) struct TenantUndoLog {
     tenant: String,
     records: Vec<Arc<Entry>>,
     /// One before them was forgotten.
     is_shortened: bool,
-    since: Since,
+    since: KnownSince,
 }
 
-impl Kept {
+impl TenantUndoLog {
     /// Of a tenant. Records are read later, without the view: there may be many.
-    pub(crate) fn of(undo: &Log, since: Since, tenant: String) -> Self {
+    pub(crate) fn of(undo: &Log, since: KnownSince, tenant: String) -> Self {
         let records = undo.before(Some(&tenant), u64::MAX).cloned().collect();
         let is_shortened = undo.misses(Some(&tenant), 0);
         Self { tenant, records, is_shortened, since }
     }
 
     /// Adds the contracts that were different, or the tenant to those of which that is not known.
-    pub(crate) fn undo(self, target: Target, past: &mut Past) {
+    pub(crate) fn undo(self, target: Target, past: &mut PastContracts) {
         match self.contracts(target) {
             Ok(contracts) => past.contracts.extend(contracts.into_iter().map(|(name, spec)| {
                 let id = Id::new(self.tenant.as_str(), name).to_string();
@@ -142,12 +142,17 @@ mod tests {
 
     use super::*;
 
-    fn kept(records: &[UndoRecord], is_shortened: bool) -> Kept {
+    fn kept(records: &[UndoRecord], is_shortened: bool) -> TenantUndoLog {
         let entry = |record: &UndoRecord| {
             Arc::new(Entry::new(record.number, record.number, None, serde_json::to_vec(record).unwrap().into()))
         };
-        let since = Since { event: 5, at: 50 };
-        Kept { tenant: "t".to_owned(), records: records.iter().rev().map(entry).collect(), is_shortened, since }
+        let since = KnownSince { event: 5, at: 50 };
+        TenantUndoLog {
+            tenant: "t".to_owned(),
+            records: records.iter().rev().map(entry).collect(),
+            is_shortened,
+            since,
+        }
     }
 
     fn record(number: u64, after: u64, rate: Option<&str>) -> UndoRecord {
@@ -158,7 +163,7 @@ mod tests {
     }
 
     /// The rate of contract a, or `-` if there was none, or nothing if it is as it is now.
-    fn rate(kept: &Kept, target: Target) -> Result<Option<String>, Option<u64>> {
+    fn rate(kept: &TenantUndoLog, target: Target) -> Result<Option<String>, Option<u64>> {
         let contracts = kept.contracts(target)?;
         Ok(contracts.get("a").map(|spec| spec.as_ref().map_or("-".to_owned(), |spec| spec.rate.clone().unwrap())))
     }

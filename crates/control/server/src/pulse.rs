@@ -8,12 +8,12 @@ const MAX_READING: Duration = Duration::from_secs(30);
 
 /// Progress of the engine's thread.
 #[derive(Debug, Default)]
-pub struct Pulse {
+pub struct EngineHeartbeat {
     beats: AtomicU64,
     is_reading: AtomicBool,
 }
 
-impl Pulse {
+impl EngineHeartbeat {
     /// The loop of the engine has gone on.
     pub(crate) fn beat(&self) {
         self.beats.fetch_add(1, Ordering::Relaxed);
@@ -48,7 +48,7 @@ impl Watch {
     }
 
     /// Looks at the progress; how long there was none, if that is too long.
-    pub(crate) fn look(&mut self, pulse: &Pulse, now: u64) -> Option<Duration> {
+    pub(crate) fn look(&mut self, pulse: &EngineHeartbeat, now: u64) -> Option<Duration> {
         let beats = pulse.beats();
         if beats != self.beats {
             (self.beats, self.seen) = (beats, now);
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn an_engine_hangs_that_has_not_gone_on_for_longer_than_it_may() {
-        let (pulse, mut watch) = (Pulse::default(), Watch::new(Duration::from_secs(3), 5 * SECOND));
+        let (pulse, mut watch) = (EngineHeartbeat::default(), Watch::new(Duration::from_secs(3), 5 * SECOND));
         assert_eq!(watch.look(&pulse, 8 * SECOND), None);
         assert_eq!(watch.look(&pulse, 9 * SECOND), Some(Duration::from_secs(4)));
         pulse.beat();
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn to_read_the_ledger_may_take_longer_but_not_for_ever() {
-        let (pulse, mut watch) = (Pulse::default(), Watch::new(Duration::from_secs(3), 0));
+        let (pulse, mut watch) = (EngineHeartbeat::default(), Watch::new(Duration::from_secs(3), 0));
         pulse.reads(true);
         assert_eq!(watch.look(&pulse, SECOND), None);
         assert_eq!(watch.look(&pulse, 31 * SECOND), None);

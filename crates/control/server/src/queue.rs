@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use wayleave_store::{Backup, StoreError};
 
 use crate::account::Account;
-use crate::fair::{Lines, NoPlace};
+use crate::fair::{Lines, QueueRefusal};
 use crate::work::Job;
 
 /// What the engine is asked for besides jobs.
@@ -18,14 +18,14 @@ pub(crate) enum Message {
     /// Show that the loop goes on.
     Beat,
     /// Say how things stand on disk, for a copy.
-    Backup(oneshot::Sender<Begun>),
+    Backup(oneshot::Sender<StartedBackup>),
 }
 
 /// A backup that has begun; none where there are no files.
-pub(crate) type Begun = Result<Option<Backup>, StoreError>;
+pub(crate) type StartedBackup = Result<Option<Backup>, StoreError>;
 
 /// What comes next.
-pub(crate) enum Next {
+pub(crate) enum NextJob {
     Message(Message),
     Job(Account, Job),
     /// Everything that was taken before the end is done.
@@ -56,10 +56,10 @@ impl Queue {
     }
 
     /// A job waits.
-    pub(crate) fn push(&self, account: &Account, job: Job) -> Result<(), NoPlace> {
+    pub(crate) fn push(&self, account: &Account, job: Job) -> Result<(), QueueRefusal> {
         let mut state = self.lock();
         if state.has_ended {
-            return Err(NoPlace::Ended);
+            return Err(QueueRefusal::Ended);
         }
         let lines = if job.is_read { &mut state.reads } else { &mut state.writes };
         let pushed = lines.push(account, job);
@@ -100,23 +100,23 @@ impl Queue {
     }
 
     /// What comes next: messages first, then changes, then reads.
-    pub(crate) fn next(&self, within: Duration) -> Next {
+    pub(crate) fn next(&self, within: Duration) -> NextJob {
         let until = Instant::now() + within;
         let mut state = self.lock();
         loop {
             if let Some(message) = state.messages.pop_front() {
-                return Next::Message(message);
+                return NextJob::Message(message);
             }
             let job = state.writes.pop();
             if let Some((account, job)) = job.or_else(|| state.reads.pop()) {
-                return Next::Job(account, job);
+                return NextJob::Job(account, job);
             }
             if state.is_ending {
-                return Next::End;
+                return NextJob::End;
             }
             let rest = until.saturating_duration_since(Instant::now());
             if rest.is_zero() {
-                return Next::Nothing;
+                return NextJob::Nothing;
             }
             state = self.come.wait_timeout(state, rest).unwrap_or_else(PoisonError::into_inner).0;
         }
@@ -160,7 +160,7 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::Answer;
+    use crate::answer::HttpReply;
     use crate::fair::OF_ACCOUNT;
     use crate::work::Step;
 
@@ -171,7 +171,7 @@ mod tests {
     fn job() -> Job {
         let (reply, _) = oneshot::channel();
         Job {
-            work: Box::new(|_| Step::Done(Ok(Answer::nothing()))),
+            work: Box::new(|_| Step::Done(Ok(HttpReply::nothing()))),
             repeat: None,
             note: None,
             reply,
@@ -236,7 +236,7 @@ mod tests {
     fn an_account_fills_only_its_own_line() {
         let queue = Queue::default();
         let refused = (0..).find_map(|count| queue.push(&tenant("noisy"), job()).err().map(|why| (count, why)));
-        assert_eq!(refused, Some((OF_ACCOUNT, NoPlace::Account)));
+        assert_eq!(refused, Some((OF_ACCOUNT, QueueRefusal::Account)));
         queue.push(&tenant("quiet"), job()).unwrap();
         assert_eq!(queue.waiting(), OF_ACCOUNT + 1);
     }
@@ -263,6 +263,6 @@ mod tests {
         queue.push(&tenant("a"), job).unwrap();
         queue.close();
         assert!(matches!(answer.try_recv(), Err(oneshot::error::TryRecvError::Closed)));
-        assert_eq!(queue.push(&tenant("a"), self::job()), Err(NoPlace::Ended));
+        assert_eq!(queue.push(&tenant("a"), self::job()), Err(QueueRefusal::Ended));
     }
 }

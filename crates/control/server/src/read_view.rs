@@ -14,8 +14,8 @@ use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::WallTime;
 
 use crate::links::LinkFigures;
-use crate::log::{Entry, Log, Topic};
-use crate::past::Since;
+use crate::log::{Entry, Log, LogTopic};
+use crate::past::KnownSince;
 use crate::rendered::{ContractObject, Object};
 
 /// A VM as it is answered.
@@ -152,7 +152,7 @@ pub(crate) struct Tables {
     pub(crate) audit: Log,
     pub(crate) undo: Log,
     /// Undo records are kept from here on.
-    pub(crate) undo_since: Since,
+    pub(crate) undo_since: KnownSince,
     /// How many records are on disk, without histories, tokens and answers.
     pub(crate) records: u64,
     pub(crate) sequence: u64,
@@ -174,13 +174,13 @@ pub(crate) enum Edit {
     /// How many records are on disk.
     Records(u64),
     Link(LinkId, LinkFigures),
-    Entry(Topic, Arc<Entry>),
+    Entry(LogTopic, Arc<Entry>),
     /// An entry is kept no longer, by its number among all.
-    Forget(Topic, u64),
+    Forget(LogTopic, u64),
     /// Numbers of events, entries of the audit and undo records of a tenant.
     Counted(String, [u64; 3]),
     /// Undo records are kept from here on.
-    UndoSince(Since),
+    UndoSince(KnownSince),
     /// Events up to this number are not kept.
     Lost(u64),
     /// Its agent may have something to do.
@@ -215,7 +215,7 @@ impl Tables {
             decisions: Log::default(),
             audit: Log::default(),
             undo: Log::default(),
-            undo_since: Since::default(),
+            undo_since: KnownSince::default(),
             records: 0,
             sequence: 0,
             revision: 0,
@@ -329,12 +329,12 @@ impl Tables {
         }
     }
 
-    fn log(&mut self, topic: Topic) -> &mut Log {
+    fn log(&mut self, topic: LogTopic) -> &mut Log {
         match topic {
-            Topic::Events => &mut self.events,
-            Topic::Decisions => &mut self.decisions,
-            Topic::Audit => &mut self.audit,
-            Topic::Undo => &mut self.undo,
+            LogTopic::Events => &mut self.events,
+            LogTopic::Decisions => &mut self.decisions,
+            LogTopic::Audit => &mut self.audit,
+            LogTopic::Undo => &mut self.undo,
         }
     }
 
@@ -424,7 +424,7 @@ impl View {
         for edit in edits {
             match &edit {
                 Edit::Wake(node) => woken.push(*node),
-                Edit::Entry(Topic::Events, event) => last = Some(event.number),
+                Edit::Entry(LogTopic::Events, event) => last = Some(event.number),
                 _ => {}
             }
             tables.put(edit);

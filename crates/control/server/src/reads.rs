@@ -11,7 +11,7 @@ use std::time::Instant;
 use tokio::sync::oneshot;
 
 use crate::account::Account;
-use crate::fair::{Lines, NoPlace};
+use crate::fair::{Lines, QueueRefusal};
 
 type Task = Box<dyn FnOnce() + Send>;
 
@@ -62,9 +62,9 @@ impl Inner {
 
 /// Reason for which there is no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unread {
+pub(crate) enum ReadFailure {
     /// It cannot wait.
-    NoPlace(NoPlace),
+    NoPlace(QueueRefusal),
     /// The task has panicked.
     Panicked,
 }
@@ -89,7 +89,7 @@ impl Reads {
         &self,
         account: &Account,
         task: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Unread> {
+    ) -> Result<T, ReadFailure> {
         let (reply, answer) = oneshot::channel();
         let task = move || {
             if !reply.is_closed() {
@@ -99,13 +99,13 @@ impl Reads {
         {
             let mut state = self.0.lock();
             if state.has_ended {
-                return Err(Unread::NoPlace(NoPlace::Ended));
+                return Err(ReadFailure::NoPlace(QueueRefusal::Ended));
             }
-            state.lines.push(account, Box::new(task)).map_err(Unread::NoPlace)?;
+            state.lines.push(account, Box::new(task)).map_err(ReadFailure::NoPlace)?;
         }
         // All, since one of the threads serves operators only.
         self.0.come.notify_all();
-        answer.await.map_err(|_| Unread::Panicked)
+        answer.await.map_err(|_| ReadFailure::Panicked)
     }
 }
 
@@ -198,7 +198,7 @@ mod tests {
         assert!(gone.await.unwrap_err().is_cancelled());
         drop(releases);
         let panics = reads.run(&tenant("a"), || -> u32 { std::panic::resume_unwind(Box::new(())) }).await;
-        assert_eq!(panics, Err(Unread::Panicked));
+        assert_eq!(panics, Err(ReadFailure::Panicked));
         assert_eq!(reads.run(&tenant("a"), || 1).await, Ok(1));
         assert_eq!(*done.lock().unwrap(), 0);
     }

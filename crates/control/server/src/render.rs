@@ -2,25 +2,25 @@
 
 use std::num::NonZeroU32;
 
-use wayleave_contracts::{Accounting, Between, Contract, DataPlane, Excess, LatencyContract, Order, Priority};
+use wayleave_contracts::{Accounting, Contract, DataPlane, Endpoints, Excess, LatencyContract, Order, Priority};
 use wayleave_controller::{
-    self as controller, Controller, Decided, DecisionRecord, Grant, PolicyState, Promised, QuotaShort, Trouble,
-    policy_needs, policy_spec,
+    self as controller, AdmittedContract, ContractPromise, Controller, Decided, DecisionRecord, DegradedReason,
+    PolicyState, QuotaShort, policy_needs, policy_spec,
 };
 use wayleave_explain::sentences;
 use wayleave_ledger::Share;
 use wayleave_protocol::agent::{Member, ShareRule};
 use wayleave_protocol::contract::{
-    self, BandwidthSpec, BestEffortSpec, ContractSpec, ContractStatus, Hop, Late, Match, ObjectiveSpec, Route,
+    self, BandwidthSpec, BestEffortSpec, ContractSpec, ContractStatus, Hop, LatePackets, Match, ObjectiveSpec, Route,
 };
-use wayleave_protocol::decision::{Decision, Verdict};
+use wayleave_protocol::decision::{Decision, DecisionOutcome};
 use wayleave_protocol::event::Event;
 use wayleave_protocol::policy::Policy;
 use wayleave_protocol::tenant;
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Rate, Time};
 
-use wayleave_schemes::admitted::Standing as _;
+use wayleave_schemes::admitted::AdmittedSet as _;
 
 use crate::access::{sees, tenant_of};
 use crate::certificate_name::unmatched;
@@ -41,7 +41,7 @@ pub(crate) fn spec(network: &Network, order: &Order) -> ContractSpec {
     match &order.contract {
         Contract::Latency(terms) => latency_spec(network, order, terms, spec),
         Contract::Bandwidth(terms) => {
-            let is_pair = matches!(terms.between, Between::Pair(..));
+            let is_pair = matches!(terms.between, Endpoints::Pair(..));
             let end = |at: usize| members.get(at).cloned().filter(|_| is_pair);
             let bandwidth = BandwidthSpec {
                 from: end(0),
@@ -95,7 +95,7 @@ pub(crate) struct Bounded {
 }
 
 /// The routes that a contract has, the longest first.
-pub(crate) fn routes(controller: &Controller, grant: &Grant) -> Box<[Bounded]> {
+pub(crate) fn routes(controller: &Controller, grant: &AdmittedContract) -> Box<[Bounded]> {
     if let Some(Share::Pair { route, .. }) = controller.share_of(grant) {
         return Box::new([Bounded { route: route.clone(), bound: None }]);
     }
@@ -105,14 +105,19 @@ pub(crate) fn routes(controller: &Controller, grant: &Grant) -> Box<[Bounded]> {
 }
 
 /// A contract with these routes and what has become of it.
-pub(crate) fn contract(network: &Network, grant: &Grant, routes: &[Bounded], has_agents: bool) -> contract::Contract {
+pub(crate) fn contract(
+    network: &Network,
+    grant: &AdmittedContract,
+    routes: &[Bounded],
+    has_agents: bool,
+) -> contract::Contract {
     let shown =
         |one: &Bounded| Route { hops: Hop::named(network, &one.route), bound_ns: one.bound.map(Time::as_nanos) };
     let (reason, message) = reason(network, grant, has_agents);
     let (configured, confirmed) = grant.versions();
     // Without agents nobody has confirmed anything.
     let effective = confirmed.filter(|_| has_agents);
-    let measured = grant.violation().map(|late| Late {
+    let measured = grant.violation().map(|late| LatePackets {
         packets: late.packets,
         worst_ns: late.worst.as_nanos(),
         at: late.at.to_string(),
@@ -121,7 +126,7 @@ pub(crate) fn contract(network: &Network, grant: &Grant, routes: &[Bounded], has
     let names: Vec<String> = contract.hosts().into_iter().map(|host| network.node(host).name.clone()).collect();
     let has_ends = match contract {
         Contract::Latency(_) => true,
-        Contract::Bandwidth(terms) => matches!(terms.between, Between::Pair(..)),
+        Contract::Bandwidth(terms) => matches!(terms.between, Endpoints::Pair(..)),
         Contract::Objective(_) | Contract::BestEffort(_) => false,
     };
     let end = |at: usize| names.get(at).cloned().filter(|_| has_ends);
@@ -153,12 +158,12 @@ pub(crate) fn contract(network: &Network, grant: &Grant, routes: &[Bounded], has
 }
 
 /// A contract with what has become of it, as it is now.
-pub(crate) fn of(controller: &Controller, grant: &Grant) -> contract::Contract {
+pub(crate) fn of(controller: &Controller, grant: &AdmittedContract) -> contract::Contract {
     contract(controller.network(), grant, &routes(controller, grant), controller.has_agents())
 }
 
 /// What the agents of its members are told of a contract of another kind than latency.
-pub(crate) fn shared_rule(controller: &Controller, grant: &Grant) -> ShareRule {
+pub(crate) fn shared_rule(controller: &Controller, grant: &AdmittedContract) -> ShareRule {
     let network = &**controller.network();
     let contract = &grant.order.contract;
     let members = grant.order.members.iter().zip(contract.hosts());
@@ -188,7 +193,11 @@ pub(crate) fn shared_rule(controller: &Controller, grant: &Grant) -> ShareRule {
 }
 
 /// Reason for which a contract that is admitted is not enforced, or only in part.
-fn enforcement(network: &Network, grant: &Grant, has_agents: bool) -> (Option<&'static str>, Option<String>) {
+fn enforcement(
+    network: &Network,
+    grant: &AdmittedContract,
+    has_agents: bool,
+) -> (Option<&'static str>, Option<String>) {
     let contract = &grant.order.contract;
     if !has_agents {
         let message = "admitted, not enforced: this controller has no agents (--enforcement none)".to_owned();
@@ -246,9 +255,13 @@ fn pending(waits_for: usize, starts: Option<wayleave_units::WallTime>) -> (Optio
 }
 
 /// Why a contract is not kept.
-fn trouble_of(network: &Network, grant: &Grant, trouble: &Trouble) -> (Option<&'static str>, Option<String>) {
+fn degraded_text(
+    network: &Network,
+    grant: &AdmittedContract,
+    trouble: &DegradedReason,
+) -> (Option<&'static str>, Option<String>) {
     let message = match trouble {
-        Trouble::Failed { element, keeps_place, why } => {
+        DegradedReason::Failed { element, keeps_place, why } => {
             let back = if *keeps_place {
                 "its place is kept: it comes back when that is up again"
             } else {
@@ -256,22 +269,22 @@ fn trouble_of(network: &Network, grant: &Grant, trouble: &Trouble) -> (Option<&'
             };
             format!("{element} is down, and there is no other route ({why}); {back}")
         }
-        Trouble::Unfit { why } => format!(
+        DegradedReason::Unfit { why } => format!(
             "it was decided again when the controller began, by the rules of this version and on the network as it is now, and found no place ({why}); \
              it is tried again every few seconds"
         ),
-        Trouble::Unconfirmed => {
+        DegradedReason::Unconfirmed => {
             let hosts: Vec<NodeId> =
                 grant.terms().map(|terms| terms.from).into_iter().chain(grant.unconfirmed()).collect();
             format!("{} not confirmed it in time", agents_of(network, &hosts))
         }
-        Trouble::Silent { hosts } => {
+        DegradedReason::Silent { hosts } => {
             format!(
                 "{} not been heard of for too long: its rule may not be in force any more",
                 agents_of(network, hosts)
             )
         }
-        Trouble::NotCarriedOut { host, why } => {
+        DegradedReason::NotCarriedOut { host, why } => {
             format!("the agent of {} cannot carry it out: {why}", network.node(*host).name)
         }
     };
@@ -279,10 +292,10 @@ fn trouble_of(network: &Network, grant: &Grant, trouble: &Trouble) -> (Option<&'
 }
 
 /// Why a contract is in its state: a stable code, and a message.
-fn reason(network: &Network, grant: &Grant, has_agents: bool) -> (Option<&'static str>, Option<String>) {
+fn reason(network: &Network, grant: &AdmittedContract, has_agents: bool) -> (Option<&'static str>, Option<String>) {
     match grant.state {
         controller::State::Degraded => {
-            grant.trouble.as_ref().map_or((None, None), |trouble| trouble_of(network, grant, trouble))
+            grant.trouble.as_ref().map_or((None, None), |trouble| degraded_text(network, grant, trouble))
         }
         controller::State::Violated => {
             let message = grant
@@ -361,8 +374,8 @@ pub(crate) fn decision(network: &Network, record: &DecisionRecord, role: &contro
         Decided::Admitted(_) => None,
     };
     let (bound_ns, certainty, moved) = match &record.decided {
-        Decided::Admitted(Promised::Delay { bound, moved }) => (Some(bound.as_nanos()), None, &moved[..]),
-        Decided::Admitted(Promised::Share { certainty, .. }) => (None, *certainty, &[][..]),
+        Decided::Admitted(ContractPromise::Delay { bound, moved }) => (Some(bound.as_nanos()), None, &moved[..]),
+        Decided::Admitted(ContractPromise::Share { certainty, .. }) => (None, *certainty, &[][..]),
         Decided::Refused(_) | Decided::Quota(_) => (None, None, &[][..]),
     };
     let mut asked = spec(network, &record.order);
@@ -372,7 +385,7 @@ pub(crate) fn decision(network: &Network, record: &DecisionRecord, role: &contro
         at: record.at.to_string(),
         contract: record.id.to_string(),
         asked,
-        verdict: if record.decided.reason().is_some() { Verdict::Refused } else { Verdict::Admitted },
+        verdict: if record.decided.reason().is_some() { DecisionOutcome::Refused } else { DecisionOutcome::Admitted },
         bound_ns,
         certainty: certainty.map(|certainty| certainty.name().to_owned()),
         moved: moved.iter().filter(|id| sees(role, id)).map(ToString::to_string).collect(),

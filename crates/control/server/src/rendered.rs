@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde::Serialize;
 use wayleave_contracts::Labels;
-use wayleave_controller::{Controller, Grant, Id, State};
+use wayleave_controller::{AdmittedContract, Controller, Id, State};
 use wayleave_protocol::agent::ShareRule;
 use wayleave_protocol::contract::{Contract, Kind};
 use wayleave_topology::{LinkId, Network, NodeId};
@@ -30,7 +30,7 @@ pub(crate) fn json(value: &impl Serialize) -> Bytes {
 /// A contract; its terms are shared with the controller.
 #[derive(Debug)]
 pub(crate) struct ContractObject {
-    grant: Arc<Grant>,
+    grant: Arc<AdmittedContract>,
     routes: Box<[Bounded]>,
     /// Links on which a contract of another kind than latency has something.
     links: Box<[LinkId]>,
@@ -49,7 +49,7 @@ impl ContractObject {
             grant: grant.clone(),
             routes: render::routes(controller, grant),
             links: links.unwrap_or_default().into(),
-            rule: grant.is_told_to_hosts().then(|| Arc::new(render::shared_rule(controller, grant))),
+            rule: grant.is_announced_to_hosts().then(|| Arc::new(render::shared_rule(controller, grant))),
             has_agents: controller.has_agents(),
         })
     }
@@ -59,7 +59,7 @@ impl ContractObject {
     }
 
     /// As the controller had it.
-    pub(crate) fn grant(&self) -> &Arc<Grant> {
+    pub(crate) fn grant(&self) -> &Arc<AdmittedContract> {
         &self.grant
     }
 

@@ -5,14 +5,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use wayleave_controller::{Change, Controller, Kind, Now, Output, Setup};
+use wayleave_controller::{Change, Controller, Kind, Output, Setup, Timestamps};
 use wayleave_protocol::problem::Code;
 use wayleave_store::{Record, StoreError};
 use wayleave_units::Time;
 
 use crate::answer::{not_leader, problem, unavailable};
 use crate::clock::wall;
-use crate::disk::News;
+use crate::disk::ForeignChanges;
 use crate::history::History;
 use crate::metrics::Metrics;
 use crate::read_view::{Edit, Health, View};
@@ -81,9 +81,9 @@ impl Reading {
         Ok(edits)
     }
 
-    fn now(&self) -> Now {
+    fn now(&self) -> Timestamps {
         let steady = Time::from_nanos(u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX));
-        Now { steady, wall: wall() }
+        Timestamps { steady, wall: wall() }
     }
 
     fn numbers(&self, sequence: u64) -> (u64, u64, u64) {
@@ -106,7 +106,7 @@ fn unknown_kind(kind: &str) -> String {
 }
 
 /// What a controller knows while another one leads.
-pub(crate) struct Following<'a> {
+pub(crate) struct FollowerState<'a> {
     reader: Reader,
     view: &'a Arc<View>,
     metrics: &'a Metrics,
@@ -120,7 +120,7 @@ pub(crate) struct Following<'a> {
     leader: Option<Option<String>>,
 }
 
-impl<'a> Following<'a> {
+impl<'a> FollowerState<'a> {
     /// Nothing yet.
     pub(crate) fn new(reader: Reader, view: &'a Arc<View>, metrics: &'a Metrics) -> Self {
         Self { reader, view, metrics, reading: None, is_behind: true, next: None, leader: None }
@@ -141,7 +141,7 @@ impl<'a> Following<'a> {
     }
 
     /// Looks at some links whose figures are old.
-    pub(crate) fn look(&mut self, most: usize) {
+    pub(crate) fn poll(&mut self, most: usize) {
         let Some(Reading { controller, stage, .. }) = &mut self.reading else { return };
         let looked = stage.stale.look(controller.ledger(), most);
         let edits = looked.into_iter().map(|(link, figures)| Edit::Link(link, figures)).collect();
@@ -152,10 +152,10 @@ impl<'a> Following<'a> {
     pub(crate) fn follow(
         &mut self,
         leader: Option<String>,
-        news: News,
+        news: ForeignChanges,
         records: &mut dyn FnMut() -> Result<Vec<Record>, StoreError>,
     ) -> Result<(), String> {
-        let News { changes, sequence } = news;
+        let ForeignChanges { changes, sequence } = news;
         match changes {
             None => self.is_behind = true,
             Some(changes) if !changes.is_empty() => self.apply(&changes, &leader, sequence),
@@ -207,7 +207,7 @@ impl<'a> Following<'a> {
     }
 
     /// Answers nothing: what others write cannot be judged here.
-    pub(crate) fn stand_aside(&mut self, why: String) {
+    pub(crate) fn stop_following(&mut self, why: String) {
         (self.reading, self.is_behind, self.next, self.leader) = (None, true, None, None);
         let is_new = self.view.read().health != Health::Barred(why.clone());
         if is_new {
@@ -227,7 +227,7 @@ impl<'a> Following<'a> {
             return None;
         }
         let steady = Time::from_nanos(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
-        let (start, now) = (Instant::now(), Now { steady, wall: wall() });
+        let (start, now) = (Instant::now(), Timestamps { steady, wall: wall() });
         let mut executor = Executor { controller, now, metrics: self.metrics };
         let mut keys = HashSet::new();
         let Job { work, repeat, reply, is_begun, .. } = job;

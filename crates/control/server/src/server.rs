@@ -13,18 +13,18 @@ use wayleave_controller::{Command, Principal, Setup};
 use wayleave_replica::Lease;
 
 use crate::alive;
-use crate::audit::Waiting;
+use crate::audit::PendingEntries;
 use crate::clock::boottime;
 use crate::disk::Disk;
-use crate::engine::{Engine, First, Looks};
+use crate::engine::{Engine, FigureSchedule, First};
 use crate::http::dispatch::{self, router};
-use crate::http::door::Door;
-use crate::http::listen::{self, By};
+use crate::http::door::HealthListener;
+use crate::http::listen::{self, ServingThreads};
 use crate::http::openapi;
 use crate::http::tls::{Tls, TlsFiles};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
-use crate::pulse::Pulse;
+use crate::pulse::EngineHeartbeat;
 use crate::queue::{Message, Queue};
 use crate::read_view::View;
 use crate::reads::Reads;
@@ -66,7 +66,7 @@ pub struct Server {
     tls: Option<Tls>,
     end: watch::Sender<bool>,
     jobs: Arc<Queue>,
-    pulse: Arc<Pulse>,
+    pulse: Arc<EngineHeartbeat>,
     /// Flag that cancels requests of a follower, and the lease of a leader.
     shared: Option<(Arc<AtomicBool>, Lease)>,
     engine: Option<JoinHandle<()>>,
@@ -98,32 +98,32 @@ impl Server {
         let first = operator(options.operator_file.clone(), options.operator_file_counts);
         let (end, ending) = watch::channel(false);
         let cluster = options.disk.ending().zip(options.disk.lease());
-        let (shared, engine) = open(options, first, Looks::Ahead, ending.clone()).await?;
+        let (shared, engine) = open(options, first, FigureSchedule::Ahead, ending.clone()).await?;
         let (jobs, pulse) = (shared.jobs.clone(), shared.pulse.clone());
         let (router, watched) = (router(&shared), dispatch::watching(&shared));
         let (other, also_ending) = (tls.clone(), ending.clone());
         let certificates = tls.clone();
         let (of_engine, most) = ((jobs.clone(), pulse.clone()), limits.silent_within);
-        let looks = alive::look_on(shared.alive.clone(), of_engine, shared.requests.clone(), most, ending.clone());
+        let looks = alive::watch_loop(shared.alive.clone(), of_engine, shared.requests.clone(), most, ending.clone());
         let error = |error: std::io::Error| format!("{address}: {error}");
         // Each runtime waits for its own sockets.
         let listener = listener.into_std().map_err(error)?;
         let watching = watching.map(TcpListener::into_std).transpose().map_err(error)?;
-        let (door, requests) = (Door(shared.clone()), shared.requests.clone());
+        let (door, requests) = (HealthListener(shared.clone()), shared.requests.clone());
         let door = Some(door).filter(|_| tls.is_none());
-        let serving = at_the_door(async move {
+        let serving = serve_health(async move {
             let few = Limits { connections: WATCHING, connections_of_address: WATCHING, ..limits.clone() };
             let watched = async {
                 match watching {
                     // All by this thread: few connections, of which no request takes long here.
                     Some(listener) => {
-                        let by = By { door: None, runtime: Handle::current() };
+                        let by = ServingThreads { door: None, runtime: Handle::current() };
                         listen::serve(listener, other, watched, by, &few, also_ending).await
                     }
                     None => Ok(()),
                 }
             };
-            let by = By { door, runtime: requests };
+            let by = ServingThreads { door, runtime: requests };
             let served = tokio::join!(listen::serve(listener, tls, router, by, &limits, ending), watched, looks);
             served.0.and(served.1)
         })?;
@@ -174,7 +174,7 @@ impl Server {
 }
 
 /// Runs this on a thread of its own, which accepts connections and answers `/healthz`.
-fn at_the_door(
+fn serve_health(
     serve: impl Future<Output = std::io::Result<()>> + Send + 'static,
 ) -> Result<JoinHandle<std::io::Result<()>>, String> {
     let failed = |error: std::io::Error| format!("the thread that accepts connections cannot be started: {error}");
@@ -186,14 +186,14 @@ fn at_the_door(
 pub(crate) async fn open(
     options: Options,
     first: First,
-    looks: Looks,
+    looks: FigureSchedule,
     ending: watch::Receiver<bool>,
 ) -> Result<(Arc<Shared>, JoinHandle<()>), String> {
     let cluster = options.disk.metrics();
     let (view, metrics) = (Arc::new(View::new()), Metrics::new(cluster.as_deref()));
-    let (jobs, pulse) = (Arc::new(Queue::default()), Arc::new(Pulse::default()));
+    let (jobs, pulse) = (Arc::new(Queue::default()), Arc::new(EngineHeartbeat::default()));
     let (ledger, lease) = (options.disk.name(), options.disk.lease());
-    let refusals = Waiting::default();
+    let refusals = PendingEntries::default();
     let agents_secret = Secret::new().map_err(|error| format!("a secret for agents cannot be made: {error}"))?;
     let engine = Engine {
         setup: options.setup.clone(),

@@ -13,24 +13,24 @@ use wayleave_topology::{LinkId, Network, NodeId};
 
 use crate::account::{Account, Open, OpenBytes};
 use crate::alive::Alive;
-use crate::answer::{Answer, Outcome, not_found, not_leader, problem, unavailable};
-use crate::audit::{Note, Waiting};
+use crate::answer::{HttpReply, Outcome, not_found, not_leader, problem, unavailable};
+use crate::audit::{Note, PendingEntries};
 use crate::checks::Checks;
 use crate::clock::boottime;
 use crate::cluster_metrics::ClusterMetrics;
 use crate::cluster_role::ClusterStanding;
-use crate::fair::NoPlace;
-use crate::http::call::Call;
+use crate::fair::QueueRefusal;
+use crate::http::call::AuthorizedRequest;
 use crate::limits::Limits;
 use crate::metrics::{Limit, Metrics};
-use crate::pulse::Pulse;
+use crate::pulse::EngineHeartbeat;
 use crate::queue::Queue;
 use crate::read_view::{Health, View};
-use crate::reads::{Reads, Unread};
+use crate::reads::{ReadFailure, Reads};
 use crate::rendered::ContractObject;
 use crate::secret::Secret;
 use crate::tiers::Layers;
-use crate::traffic::Counted;
+use crate::traffic::ReportedTraffic;
 use crate::trial;
 use crate::work::{Executor, Job, Repeat, Step, Work};
 
@@ -57,14 +57,14 @@ pub(crate) struct Shared {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) jobs: Arc<Queue>,
     /// Refusals that the engine is to write down.
-    pub(crate) refusals: Waiting,
-    pub(crate) pulse: Arc<Pulse>,
+    pub(crate) refusals: PendingEntries,
+    pub(crate) pulse: Arc<EngineHeartbeat>,
     /// Of requests that are being answered.
     pub(crate) open_bytes: Arc<OpenBytes>,
     /// Checks that are on.
     pub(crate) checks: Arc<Checks>,
     /// What hosts have counted.
-    pub(crate) counted: Arc<Counted>,
+    pub(crate) counted: Arc<ReportedTraffic>,
     /// With this agents sign what they tell one another; another one after each start.
     pub(crate) agents_secret: Secret,
     pub(crate) limits: Limits,
@@ -96,7 +96,7 @@ impl Shared {
     /// Has the engine do something, and waits until it is on disk.
     pub(crate) async fn submit(
         &self,
-        call: &Call,
+        call: &AuthorizedRequest,
         work: impl FnOnce(&mut Executor<'_>) -> Outcome + Send + 'static,
     ) -> Outcome {
         let repeat = self.repeat(call)?;
@@ -104,9 +104,9 @@ impl Shared {
     }
 
     /// Has the engine look at something and change nothing, when no change waits.
-    pub(crate) async fn look_up(
+    pub(crate) async fn read_view(
         &self,
-        call: &Call,
+        call: &AuthorizedRequest,
         work: impl FnOnce(&mut Executor<'_>) -> Outcome + Send + 'static,
     ) -> Outcome {
         let account = Account::of(call.role());
@@ -114,12 +114,12 @@ impl Shared {
     }
 
     /// The same as [`Shared::submit`] for what is done in steps.
-    pub(crate) async fn submit_steps(&self, call: &Call, repeat: Option<Repeat>, work: Work) -> Outcome {
+    pub(crate) async fn submit_steps(&self, call: &AuthorizedRequest, repeat: Option<Repeat>, work: Work) -> Outcome {
         self.wait_for(&Account::of(call.role()), call.note(), repeat, work, false).await
     }
 
     /// What makes a request one that may be repeated, if it says so.
-    pub(crate) fn repeat(&self, call: &Call) -> Result<Option<Repeat>, Box<Problem>> {
+    pub(crate) fn repeat(&self, call: &AuthorizedRequest) -> Result<Option<Repeat>, Box<Problem>> {
         call.repeat(self.limits.answer_bytes)
     }
 
@@ -141,7 +141,7 @@ impl Shared {
     /// charged to whoever asks.
     pub(crate) async fn try_out(
         self: &Arc<Self>,
-        call: &Call,
+        call: &AuthorizedRequest,
         question: impl FnOnce(&mut Controller) -> Outcome + Send + 'static,
     ) -> Outcome {
         let account = Account::of(call.role());
@@ -151,7 +151,7 @@ impl Shared {
             let copy = move |executor: &mut Executor<'_>| {
                 // Who does not wait any more does not need it.
                 let _ = give.send(executor.controller.copy());
-                Ok(Answer::nothing())
+                Ok(HttpReply::nothing())
             };
             let work: Work = Box::new(|executor| Step::Done(copy(executor)));
             // A thread of its own may wait for the engine.
@@ -164,9 +164,9 @@ impl Shared {
     }
 
     /// Reads something that takes longer than a fraction of a millisecond, when it is the turn of the account that asks.
-    pub(crate) async fn look_through<T: Send + 'static>(
+    pub(crate) async fn scan_view<T: Send + 'static>(
         &self,
-        call: &Call,
+        call: &AuthorizedRequest,
         look: impl FnOnce() -> Result<T, Box<Problem>> + Send + 'static,
     ) -> Result<T, Box<Problem>> {
         let account = Account::of(call.role());
@@ -174,7 +174,11 @@ impl Shared {
     }
 
     /// Reads what a request asks for, when it is the turn of its account.
-    pub(crate) async fn read(self: Arc<Self>, call: Call, read: fn(&Arc<Self>, &Call) -> Outcome) -> Outcome {
+    pub(crate) async fn read(
+        self: Arc<Self>,
+        call: AuthorizedRequest,
+        read: fn(&Arc<Self>, &AuthorizedRequest) -> Outcome,
+    ) -> Outcome {
         let account = Account::of(call.role());
         let shared = self.clone();
         let read = self.reads.run(&account, move || read(&shared, &call)).await;
@@ -184,29 +188,29 @@ impl Shared {
     /// Reads what the body of a request asks for: a long one when it is the turn of its account.
     pub(crate) async fn parse<T: Send + 'static>(
         self: &Arc<Self>,
-        call: &Arc<Call>,
-        read: impl FnOnce(&Self, &Call) -> Result<T, Box<Problem>> + Send + 'static,
+        call: &Arc<AuthorizedRequest>,
+        read: impl FnOnce(&Self, &AuthorizedRequest) -> Result<T, Box<Problem>> + Send + 'static,
     ) -> Result<T, Box<Problem>> {
         if call.body.len() <= SHORT_BYTES {
             return read(self, call);
         }
         let (shared, of) = (self.clone(), call.clone());
-        self.look_through(call, move || read(&shared, &of)).await
+        self.scan_view(call, move || read(&shared, &of)).await
     }
 
-    fn unread(&self, account: &Account, unread: Unread) -> Box<Problem> {
+    fn unread(&self, account: &Account, unread: ReadFailure) -> Box<Problem> {
         match unread {
-            Unread::Panicked => problem(Code::Internal, "this request has found a mistake in the server"),
-            Unread::NoPlace(why) => self.no_place(account, why),
+            ReadFailure::Panicked => problem(Code::Internal, "this request has found a mistake in the server"),
+            ReadFailure::NoPlace(why) => self.no_place(account, why),
         }
     }
 
-    fn no_place(&self, account: &Account, why: NoPlace) -> Box<Problem> {
-        if why == NoPlace::Ended {
+    fn no_place(&self, account: &Account, why: QueueRefusal) -> Box<Problem> {
+        if why == QueueRefusal::Ended {
             return problem(Code::Unavailable, "the server is ending");
         }
         self.metrics.limited(Limit::Waiting);
-        if why == NoPlace::All {
+        if why == QueueRefusal::All {
             return problem(Code::Unavailable, "too much is waiting to be done: nothing was done, ask again");
         }
         let detail = format!("as many requests of {account} wait as may: nothing was done, ask again");
@@ -287,7 +291,7 @@ impl Shared {
     }
 
     /// What this controller is in a cluster; `None` for one by itself.
-    pub(crate) fn standing(&self) -> Option<ClusterStanding> {
+    pub(crate) fn cluster_standing(&self) -> Option<ClusterStanding> {
         let now = boottime();
         let (is_current, left) = (self.lease.as_ref()?.is_good(now), self.lease.as_ref()?.left(now));
         let tables = self.view.read();

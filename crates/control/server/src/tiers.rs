@@ -44,7 +44,7 @@ pub(crate) enum Part {
 
 /// Nodes that are shown as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Block {
+pub(crate) enum NodeBlock {
     /// Those of a tier outside of the part that is looked at.
     Outside(u32),
     /// Those of a tier in a pod, or in no pod.
@@ -123,13 +123,13 @@ impl Layers {
     }
 
     /// What to ask for to look into a block; nothing for a host.
-    pub(crate) fn group(&self, network: &Network, block: Block) -> Option<String> {
+    pub(crate) fn group(&self, network: &Network, block: NodeBlock) -> Option<String> {
         match block {
-            Block::Tier(Some(pod), _) => Some(self.pod_group(network, pod)),
-            Block::Rack(node) | Block::Node(node) if network.node(node).kind == NodeKind::Switch => {
+            NodeBlock::Tier(Some(pod), _) => Some(self.pod_group(network, pod)),
+            NodeBlock::Rack(node) | NodeBlock::Node(node) if network.node(node).kind == NodeKind::Switch => {
                 Some(format!("switch:{}", network.node(node).name))
             }
-            Block::Tier(None, _) | Block::Outside(_) | Block::Rack(_) | Block::Node(_) => None,
+            NodeBlock::Tier(None, _) | NodeBlock::Outside(_) | NodeBlock::Rack(_) | NodeBlock::Node(_) => None,
         }
     }
 
@@ -164,18 +164,18 @@ impl Layers {
     }
 
     /// The block in which a node is shown.
-    pub(crate) fn block(&self, part: Part, node: NodeId) -> Block {
+    pub(crate) fn block(&self, part: Part, node: NodeId) -> NodeBlock {
         let (tier, pod, rack) = (self.tier(node), self.pod[node.index()], self.rack[node.index()]);
-        let by_rack = if tier == 0 { Block::Rack(rack) } else { Block::Node(node) };
+        let by_rack = if tier == 0 { NodeBlock::Rack(rack) } else { NodeBlock::Node(node) };
         match part {
             Part::Network if self.switches <= FEW_SWITCHES => by_rack,
-            Part::Network if !self.pods.is_empty() => Block::Tier(pod, tier),
+            Part::Network if !self.pods.is_empty() => NodeBlock::Tier(pod, tier),
             // Without pods racks are what is counted: switches next to hosts are shown each, others by tier.
             Part::Network if tier <= 1 => by_rack,
-            Part::Network => Block::Tier(None, tier),
+            Part::Network => NodeBlock::Tier(None, tier),
             Part::Pod(of) if pod == Some(of) => by_rack,
-            Part::Pod(_) => Block::Outside(tier),
-            Part::Switch(_) => Block::Node(node),
+            Part::Pod(_) => NodeBlock::Outside(tier),
+            Part::Switch(_) => NodeBlock::Node(node),
         }
     }
 
@@ -186,7 +186,7 @@ impl Layers {
             Part::Switch(switch) => return [network.links_from(switch), network.links_into(switch)].concat(),
             Part::Pod(_) => {}
         }
-        let is_in = |node: NodeId| !matches!(self.block(part, node), Block::Outside(_));
+        let is_in = |node: NodeId| !matches!(self.block(part, node), NodeBlock::Outside(_));
         let nodes = network.nodes().map(|(node, _)| node).filter(|&node| is_in(node));
         let mut links: Vec<LinkId> =
             nodes.flat_map(|node| network.links_from(node).iter().chain(network.links_into(node)).copied()).collect();
@@ -196,32 +196,32 @@ impl Layers {
     }
 
     /// Whether a block is not of the part that is looked at.
-    pub(crate) fn is_outside(&self, part: Part, block: Block) -> bool {
+    pub(crate) fn is_outside(&self, part: Part, block: NodeBlock) -> bool {
         match (part, block) {
-            (_, Block::Outside(_)) => true,
-            (Part::Switch(of), Block::Node(node)) => self.rack[node.index()] != of,
+            (_, NodeBlock::Outside(_)) => true,
+            (Part::Switch(of), NodeBlock::Node(node)) => self.rack[node.index()] != of,
             _ => false,
         }
     }
 
     /// What a block is called.
-    pub(crate) fn block_name(&self, network: &Network, block: Block) -> String {
+    pub(crate) fn block_name(&self, network: &Network, block: NodeBlock) -> String {
         match block {
-            Block::Node(node) => network.node(node).name.clone(),
-            Block::Rack(switch) => format!("hosts of {}", network.node(switch).name),
+            NodeBlock::Node(node) => network.node(node).name.clone(),
+            NodeBlock::Rack(switch) => format!("hosts of {}", network.node(switch).name),
             // The row says of which tier it is.
-            Block::Tier(Some(pod), _) => self.pods[pod as usize].name.clone(),
-            Block::Tier(None, tier) => format!("{} switches", tier_name(tier, self.top)),
-            Block::Outside(tier) => format!("{} outside", tier_name(tier, self.top)),
+            NodeBlock::Tier(Some(pod), _) => self.pods[pod as usize].name.clone(),
+            NodeBlock::Tier(None, tier) => format!("{} switches", tier_name(tier, self.top)),
+            NodeBlock::Outside(tier) => format!("{} outside", tier_name(tier, self.top)),
         }
     }
 
     /// The tier in which a block is shown.
-    pub(crate) fn block_tier(&self, block: Block) -> u32 {
+    pub(crate) fn block_tier(&self, block: NodeBlock) -> u32 {
         match block {
-            Block::Outside(tier) | Block::Tier(_, tier) => tier,
-            Block::Rack(_) => 0,
-            Block::Node(node) => self.tier(node),
+            NodeBlock::Outside(tier) | NodeBlock::Tier(_, tier) => tier,
+            NodeBlock::Rack(_) => 0,
+            NodeBlock::Node(node) => self.tier(node),
         }
     }
 }
@@ -286,8 +286,13 @@ fn name(network: &Network, at: usize, switches: &[NodeId]) -> String {
 }
 
 /// How many nodes are in each block of a part, with one of them.
-pub(crate) fn count(network: &Network, layers: &Layers, part: Part, links: &[LinkId]) -> BTreeMap<Block, Vec<NodeId>> {
-    let mut blocks: BTreeMap<Block, Vec<NodeId>> = BTreeMap::new();
+pub(crate) fn count(
+    network: &Network,
+    layers: &Layers,
+    part: Part,
+    links: &[LinkId],
+) -> BTreeMap<NodeBlock, Vec<NodeId>> {
+    let mut blocks: BTreeMap<NodeBlock, Vec<NodeId>> = BTreeMap::new();
     let mut add = |node: NodeId| blocks.entry(layers.block(part, node)).or_default().push(node);
     if part == Part::Network {
         network.nodes().for_each(|(node, _)| add(node));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use wayleave_protocol::agent::{Followed, Samples, Traffic};
+use wayleave_protocol::agent::{SampledPackets, Samples, Traffic};
 use wayleave_protocol::traffic::ContractTraffic;
 use wayleave_units::Time;
 
@@ -13,7 +13,7 @@ use crate::loss_tracking::{Follower, LostRun};
 
 /// What nodes have told last.
 #[derive(Debug, Default)]
-pub(crate) struct Counted(Mutex<Told>);
+pub(crate) struct ReportedTraffic(Mutex<Told>);
 
 /// By node.
 #[derive(Debug, Default)]
@@ -78,7 +78,7 @@ impl Since {
     }
 }
 
-impl Counted {
+impl ReportedTraffic {
     fn lock(&self) -> MutexGuard<'_, Told> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -99,11 +99,11 @@ impl Counted {
 
     /// A host has told which packets it has noted. `is_host` says whether there is a host of a name.
     pub(crate) fn put_samples(&self, now: Time, node: &str, samples: &Samples, is_host: impl Fn(&str) -> bool) {
-        self.lock().follower.hear(now, node, samples, is_host);
+        self.lock().follower.on_samples(now, node, samples, is_host);
     }
 
     /// What became of the packets of all contracts on their way, as far as they were followed.
-    pub(crate) fn followed(&self) -> Followed {
+    pub(crate) fn followed(&self) -> SampledPackets {
         self.lock().follower.sum()
     }
 
@@ -129,7 +129,7 @@ impl Counted {
     }
 
     /// A node has told what is wrong there, all of it.
-    pub(crate) fn put_troubles(&self, node: &str, troubles: Vec<String>) {
+    pub(crate) fn set_problems(&self, node: &str, troubles: Vec<String>) {
         let all = &mut self.lock().troubles;
         if troubles.is_empty() {
             all.remove(node)
@@ -139,12 +139,12 @@ impl Counted {
     }
 
     /// A node has told where it hears other agents.
-    pub(crate) fn put_hears_at(&self, node: &str, address: String) {
+    pub(crate) fn set_peer_address(&self, node: &str, address: String) {
         self.lock().hears_at.insert(node.to_owned(), address);
     }
 
     /// Where a node hears other agents, if it has said so.
-    pub(crate) fn hears_at(&self, node: &str) -> Option<String> {
+    pub(crate) fn peer_address(&self, node: &str) -> Option<String> {
         self.lock().hears_at.get(node).cloned()
     }
 
@@ -154,12 +154,12 @@ impl Counted {
     }
 
     /// What a node has said is wrong there.
-    pub(crate) fn troubles_of(&self, node: &str) -> Vec<String> {
+    pub(crate) fn problems_of(&self, node: &str) -> Vec<String> {
         self.lock().troubles.get(node).cloned().unwrap_or_default()
     }
 
     /// What is wrong anywhere: each sentence begins with its node.
-    pub(crate) fn troubles(&self) -> Vec<String> {
+    pub(crate) fn problems(&self) -> Vec<String> {
         let all = &self.lock().troubles;
         all.iter().flat_map(|(node, troubles)| troubles.iter().map(move |what| format!("{node}: {what}"))).collect()
     }
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn what_two_hosts_note_is_told_with_what_the_sender_counts() {
-        let counted = Counted::default();
+        let counted = ReportedTraffic::default();
         let clock = Clock { boot: "one".to_owned(), ..Clock::default() };
         let tell = |second: u64, node: &str, number: u64, sent: Vec<SentPackets>, arrived: Vec<(u64, u64)>| {
             let samples = Samples { number, clock: clock.clone(), sent, arrived, ..Samples::default() };
@@ -235,17 +235,18 @@ mod tests {
         tell(2, "h2", 0, Vec::new(), vec![(11, 600), (12, 1_900)]);
         assert_eq!(of(5).unwrap().followed, None, "there may be more packets that look the same");
         tell(13, "h2", 1, Vec::new(), Vec::new());
-        let known = Followed { packets: 2, lost: 0, timed: 2, late: 1, worst_ns: 1_700, ..Followed::default() };
+        let known =
+            SampledPackets { packets: 2, lost: 0, timed: 2, late: 1, worst_ns: 1_700, ..SampledPackets::default() };
         let told = of(5).unwrap();
         assert_eq!((told.packets, told.followed, counted.followed()), (9, Some(known.clone()), known));
         counted.put(start, "h1", Vec::new());
-        assert_eq!(counted.followed(), Followed::default(), "it goes with the contract");
+        assert_eq!(counted.followed(), SampledPackets::default(), "it goes with the contract");
     }
 
     /// 3,000 B in two seconds are 12 kbit/s. A hose of which one member reports nothing has the figures of the other, and says so.
     #[test]
     fn counters_of_members_are_added_and_those_of_silent_hosts_are_unknown() {
-        let (counted, start) = (Counted::default(), Instant::now());
+        let (counted, start) = (ReportedTraffic::default(), Instant::now());
         let after = |seconds| start + Duration::from_secs(seconds);
         let report = |second, host: &str, bytes, delayed, waited_ns| {
             let one = Traffic { serial: 7, bytes, packets: 1, delayed, waited_ns, ..Traffic::default() };

@@ -1,6 +1,6 @@
 //! A controller like the one that runs, in which things can be tried without harm.
 
-use wayleave_controller::{Controller, Copied, EnforcedBy, Kind, Now, Setup};
+use wayleave_controller::{Controller, Copied, EnforcedBy, Kind, Setup, Timestamps};
 use wayleave_protocol::problem::Code;
 use wayleave_units::Time;
 
@@ -33,6 +33,6 @@ fn for_questions(setup: &Setup) -> Setup {
 }
 
 /// The time of a controller that was just made.
-pub(crate) fn now() -> Now {
-    Now { steady: Time::ZERO, wall: wall() }
+pub(crate) fn now() -> Timestamps {
+    Timestamps { steady: Time::ZERO, wall: wall() }
 }

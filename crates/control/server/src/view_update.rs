@@ -7,7 +7,7 @@ use wayleave_contracts::Order;
 use wayleave_controller::{Change, Controller, Id, Kind, Output, Token, in_shares};
 use wayleave_store::Record;
 
-use crate::links::Stale;
+use crate::links::OutdatedLinks;
 use crate::past::ChangedContract;
 use crate::read_view::{Bucket, Edit, Holder, VmObject};
 use crate::render;
@@ -19,13 +19,13 @@ pub(crate) struct Stage {
     known: BTreeMap<u64, Arc<ContractObject>>,
     /// Other records, without histories, tokens and answers.
     records: BTreeSet<(Kind, String)>,
-    pub(crate) stale: Stale,
+    pub(crate) stale: OutdatedLinks,
 }
 
 impl Stage {
     /// Of a controller that was just loaded.
     pub(crate) fn new(controller: &Controller) -> Self {
-        Self { known: BTreeMap::new(), records: BTreeSet::new(), stale: Stale::all(controller.network()) }
+        Self { known: BTreeMap::new(), records: BTreeSet::new(), stale: OutdatedLinks::all(controller.network()) }
     }
 
     /// What readers will see of a controller that was loaded from these records. What it has changed since is in its output.
@@ -125,7 +125,7 @@ impl Stage {
                 });
                 edits.push(Edit::Policy(key.clone(), object));
                 // What is held may be other on any link that any policy needs.
-                self.stale = Stale::all(controller.network());
+                self.stale = OutdatedLinks::all(controller.network());
             }
             Kind::Vm => {
                 let Ok(id) = key.parse::<Id>() else { return };

@@ -5,23 +5,23 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::sync::oneshot;
-use wayleave_controller::{Command, Controller, Fault, NewAnswer, Now, Reply};
+use wayleave_controller::{Command, CommandError, Controller, NewAnswer, Reply, Timestamps};
 use wayleave_protocol::problem::Code;
 
-use crate::answer::{Answer, Outcome, problem};
+use crate::answer::{HttpReply, Outcome, problem};
 use crate::audit::Note;
 use crate::metrics::{Limit, Metrics};
 
 /// What a job uses: the controller, at the time of the job.
 pub(crate) struct Executor<'a> {
     pub(crate) controller: &'a mut Controller,
-    pub(crate) now: Now,
+    pub(crate) now: Timestamps,
     pub(crate) metrics: &'a Metrics,
 }
 
 impl Executor<'_> {
     /// Carries a command out.
-    pub(crate) fn handle(&mut self, command: Command) -> Result<Reply, Fault> {
+    pub(crate) fn handle(&mut self, command: Command) -> Result<Reply, CommandError> {
         let decides = matches!(command, Command::Apply { .. });
         let start = Instant::now();
         let reply = self.controller.handle(self.now, command);
@@ -58,7 +58,7 @@ pub(crate) struct Job {
     pub(crate) repeat: Option<Repeat>,
     /// What is written down of it if it is done.
     pub(crate) note: Option<Box<Note>>,
-    pub(crate) reply: oneshot::Sender<Answer>,
+    pub(crate) reply: oneshot::Sender<HttpReply>,
     /// Whether it changes nothing, so that changes go before it.
     pub(crate) is_read: bool,
     /// Whether a part of it was done.
@@ -67,9 +67,9 @@ pub(crate) struct Job {
 
 /// What one step of a job came to.
 pub(crate) enum Performed {
-    Done(Answer),
+    Done(HttpReply),
     /// It was done before.
-    Known(Answer),
+    Known(HttpReply),
     More(Work, Option<Repeat>),
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn perform(
             Performed::More(work, repeat)
         }
         Step::Done(outcome) => {
-            let answer = outcome.unwrap_or_else(Answer::from);
+            let answer = outcome.unwrap_or_else(HttpReply::from);
             if let Some(Repeat { key, fingerprint, account, .. }) = repeat {
                 running.remove(&key);
                 let kept = NewAnswer { account: &account, fingerprint, answer: answer.keep() };
@@ -106,14 +106,14 @@ pub(crate) fn perform(
 }
 
 /// The answer to a request that was made before, or that cannot be remembered.
-fn known(executor: &mut Executor<'_>, running: &HashSet<String>, repeat: &Repeat) -> Option<Answer> {
+fn known(executor: &mut Executor<'_>, running: &HashSet<String>, repeat: &Repeat) -> Option<HttpReply> {
     let Repeat { key, fingerprint, account, most } = repeat;
     if let Some(known) = executor.controller.recall(key) {
         if known.fingerprint != *fingerprint {
             let detail = "this Idempotency-Key was used for another request: use a new one for each request";
             return Some(problem(Code::IdempotencyMismatch, detail).into());
         }
-        if let Some(answer) = Answer::kept(&known.answer) {
+        if let Some(answer) = HttpReply::kept(&known.answer) {
             return Some(answer);
         }
     }

@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         store.commit(&changes)?;
         times.push(start.elapsed());
     }
-    say("new contracts, 64 a commit", &mut times);
+    print("new contracts, 64 a commit", &mut times);
     let mut times = Vec::new();
     for n in 0..2000 {
         let changes = [Change::Put(contract(n * 7919 % CONTRACTS))];
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         store.commit(&changes)?;
         times.push(start.elapsed());
     }
-    say("one contract a commit", &mut times);
+    print("one contract a commit", &mut times);
     let start = Instant::now();
     store.idle()?;
     println!("idle: {:?}", start.elapsed());
@@ -66,7 +66,7 @@ fn contract(n: usize) -> Record {
     Record::new("contract", format!("tenant-{}:backup-{name:016x}", n % 50), format!("{n:0>BODY$}"))
 }
 
-fn say(what: &str, times: &mut [Duration]) {
+fn print(what: &str, times: &mut [Duration]) {
     times.sort_unstable();
     let total: Duration = times.iter().sum();
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];

@@ -236,21 +236,21 @@ impl fmt::Display for StoreError {
             | Self::ReadOnly { .. }
             | Self::NoSpace { .. }
             | Self::Io { .. }
-            | Self::Broken { .. } => self.say_access(f),
+            | Self::Broken { .. } => self.fmt_access(f),
             Self::Elsewhere { place, message } => write!(f, "{place}: {message}"),
-            Self::NotALedger { .. } | Self::Future { .. } => self.say_foreign(f),
+            Self::NotALedger { .. } | Self::Future { .. } => self.fmt_foreign(f),
             Self::Structure { .. }
             | Self::State { .. }
             | Self::Record { .. }
             | Self::Count { .. }
-            | Self::Digest { .. } => self.say_damage(f),
-            _ => self.say_seal(f),
+            | Self::Digest { .. } => self.fmt_damage(f),
+            _ => self.fmt_seal(f),
         }
     }
 }
 
 impl StoreError {
-    fn say_access(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt_access(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Locked { path, holder } => {
                 write!(f, "{} is in use by ", path.display())?;
@@ -306,7 +306,7 @@ impl StoreError {
         }
     }
 
-    fn say_foreign(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt_foreign(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotALedger { path, found } => {
                 write!(f, "{} is not a Wayleave ledger: {found}. Check the path; nothing was changed", path.display())
@@ -321,7 +321,7 @@ impl StoreError {
         }
     }
 
-    fn say_damage(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt_damage(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Structure { path, found } => {
                 write!(f, "{} is damaged: {found}. {RESTORE}", path.display())
@@ -354,7 +354,7 @@ impl StoreError {
         }
     }
 
-    fn say_seal(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt_seal(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ahead { path, seal, found, sealed } => write!(
                 f,

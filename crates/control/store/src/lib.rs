@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 pub use error::{Holder, StoreError};
 pub use memory::{Failure, MemoryStore};
-pub use sqlite::{Absent, Backup, Inspection, Options, SqliteStore, inspect, reseal, seal_path, verify};
+pub use sqlite::{Backup, IfAbsent, Inspection, Options, SqliteStore, inspect, reseal, seal_path, verify};
 
 /// What sort of thing a record is, for example `contract`.
 pub type Kind = Cow<'static, str>;

@@ -29,7 +29,7 @@ pub struct BandwidthContract {
     /// Whose it is.
     pub tenant: Option<String>,
     /// Between whom.
-    pub between: Between,
+    pub between: Endpoints,
     /// On the wire: of the pair, or of every member of the hose, to and from all others together.
     pub min: Rate,
     /// It gets no more than this, even of what nobody else wants: of a pair, or of every member of the hose, to and from all others together.
@@ -43,14 +43,14 @@ pub struct BandwidthContract {
 
 /// Between whom bandwidth is promised.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Between {
+pub enum Endpoints {
     /// From one host to another.
     Pair(NodeId, NodeId),
     /// Among these hosts, in whatever pattern: every one of them may send and receive at the minimum.
     Hose(Vec<NodeId>),
 }
 
-impl Between {
+impl Endpoints {
     /// The hosts: the sender first, or the members in their order.
     pub fn hosts(&self) -> Vec<NodeId> {
         match self {
@@ -63,13 +63,13 @@ impl Between {
 impl BandwidthContract {
     /// From one host to another.
     pub fn pair(name: &str, from: NodeId, to: NodeId, min: Rate) -> Self {
-        let between = Between::Pair(from, to);
+        let between = Endpoints::Pair(from, to);
         Self { name: name.to_owned(), tenant: None, between, min, max: None, weight: None, within: None }
     }
 
     /// Among hosts.
     pub fn hose(name: &str, members: &[NodeId], min: Rate) -> Self {
-        let between = Between::Hose(members.to_vec());
+        let between = Endpoints::Hose(members.to_vec());
         Self { name: name.to_owned(), tenant: None, between, min, max: None, weight: None, within: None }
     }
 
@@ -102,14 +102,14 @@ impl BandwidthContract {
     pub fn validate(&self, network: &Network) -> Result<(), ContractError> {
         check_name(&self.name)?;
         match &self.between {
-            Between::Pair(from, to) => {
+            Endpoints::Pair(from, to) => {
                 check_host("from", *from, network)?;
                 check_host("to", *to, network)?;
                 if from == to {
                     return Err(ContractError::SameHost(network.node(*to).name.clone()));
                 }
             }
-            Between::Hose(members) => check_members("hose", members, 2, network)?,
+            Endpoints::Hose(members) => check_members("hose", members, 2, network)?,
         }
         if self.min == Rate::ZERO {
             return Err(ContractError::ZeroMin);

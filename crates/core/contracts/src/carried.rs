@@ -21,14 +21,14 @@ pub enum DataPlane {
 
 /// A key of a contract that a data plane does not carry out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct NotCarriedOut {
+pub struct UnsupportedKey {
     /// The key as it stands in files, with its value where other values are carried out.
     pub key: &'static str,
     /// Reason, as the second half of a sentence.
     pub why: &'static str,
 }
 
-impl fmt::Display for NotCarriedOut {
+impl fmt::Display for UnsupportedKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} is not carried out: {}", self.key, self.why)
     }
@@ -176,7 +176,7 @@ fn excess(contract: &Contract) -> Option<Excess> {
 impl DataPlane {
     /// Returns the keys of a contract that this data plane does not carry out. `gives` returns `true` for the keys `match`, `priority`, `starts`
     /// and `ends` that were written, which no [`Contract`] has.
-    pub fn not_carried_out(self, contract: &Contract, gives: Gives<'_>) -> Vec<NotCarriedOut> {
+    pub fn not_carried_out(self, contract: &Contract, gives: Gives<'_>) -> Vec<UnsupportedKey> {
         let of = |limit: &Limit| match self {
             Self::Simulator => limit.simulator,
             Self::Agents => limit.agents,
@@ -184,7 +184,7 @@ impl DataPlane {
             Self::Rendered => limit.rendered,
         };
         let limits = LIMITS.iter().filter(|limit| (limit.is_in)(contract, gives));
-        limits.filter_map(|limit| Some(NotCarriedOut { key: limit.key, why: of(limit)? })).collect()
+        limits.filter_map(|limit| Some(UnsupportedKey { key: limit.key, why: of(limit)? })).collect()
     }
 }
 
@@ -197,12 +197,12 @@ impl DataPlane {
 /// let found = [("a", ends), ("b", ends)];
 /// assert_eq!(sentences(found), ["ends of 2 contracts (a, ...) is not carried out: all contracts are there at once and for good"]);
 /// ```
-pub fn sentences<'a>(found: impl IntoIterator<Item = (&'a str, NotCarriedOut)>) -> Vec<String> {
-    let mut all: BTreeMap<NotCarriedOut, (&str, usize)> = BTreeMap::new();
+pub fn sentences<'a>(found: impl IntoIterator<Item = (&'a str, UnsupportedKey)>) -> Vec<String> {
+    let mut all: BTreeMap<UnsupportedKey, (&str, usize)> = BTreeMap::new();
     for (name, what) in found {
         all.entry(what).or_insert((name, 0)).1 += 1;
     }
-    let sentence = |(NotCarriedOut { key, why }, (first, count)): (NotCarriedOut, (&str, usize))| {
+    let sentence = |(UnsupportedKey { key, why }, (first, count)): (UnsupportedKey, (&str, usize))| {
         let whose = if count == 1 { format!("contract {first}") } else { format!("{count} contracts ({first}, ...)") };
         format!("{key} of {whose} is not carried out: {why}")
     };

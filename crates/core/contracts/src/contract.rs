@@ -2,7 +2,7 @@
 
 use wayleave_topology::{Class, Network, NodeId};
 
-use crate::bandwidth::{BandwidthContract, Between};
+use crate::bandwidth::{BandwidthContract, Endpoints};
 use crate::objective::{BestEffortContract, ObjectiveContract};
 use crate::{ContractError, LatencyContract};
 
@@ -113,12 +113,12 @@ impl Contract {
     pub fn among(mut self, hosts: &[NodeId]) -> Self {
         match &mut self {
             Self::Latency(LatencyContract { from, to, .. })
-            | Self::Bandwidth(BandwidthContract { between: Between::Pair(from, to), .. }) => {
+            | Self::Bandwidth(BandwidthContract { between: Endpoints::Pair(from, to), .. }) => {
                 if let [first, second] = *hosts {
                     (*from, *to) = (first, second);
                 }
             }
-            Self::Bandwidth(BandwidthContract { between: Between::Hose(members), .. })
+            Self::Bandwidth(BandwidthContract { between: Endpoints::Hose(members), .. })
             | Self::Objective(ObjectiveContract { members, .. })
             | Self::BestEffort(BestEffortContract { members, .. }) => {
                 if members.len() == hosts.len() {
@@ -132,7 +132,7 @@ impl Contract {
     /// The field of a file in which each of its hosts stands.
     pub(crate) const fn member_fields(&self) -> fn(usize) -> &'static str {
         match self {
-            Self::Latency(_) | Self::Bandwidth(BandwidthContract { between: Between::Pair(..), .. }) => {
+            Self::Latency(_) | Self::Bandwidth(BandwidthContract { between: Endpoints::Pair(..), .. }) => {
                 |at| if at == 0 { "from" } else { "to" }
             }
             Self::Bandwidth(_) => |_| "hose",

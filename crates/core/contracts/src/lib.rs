@@ -36,8 +36,8 @@ mod order;
 mod policy;
 mod tenant;
 
-pub use bandwidth::{BandwidthContract, Between};
-pub use carried::{DataPlane, NotCarriedOut, sentences};
+pub use bandwidth::{BandwidthContract, Endpoints};
+pub use carried::{DataPlane, UnsupportedKey, sentences};
 pub use contract::{Contract, ContractKind};
 pub use demand::WireOverhead;
 pub use error::ContractError;
@@ -57,4 +57,4 @@ pub use policy::{
     Service, guarantee_between,
 };
 pub use tenant::{Quota, Tenant, Vm, VmPlacement};
-pub use wayleave_packet_format::{Demand, LONGEST_WAIT, Waiting, wire_bytes};
+pub use wayleave_packet_format::{Demand, LONGEST_WAIT, QueueLimit, wire_bytes};

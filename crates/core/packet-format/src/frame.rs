@@ -52,14 +52,14 @@ pub struct Ports {
 
 /// Why a frame is not sent on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotParsed {
+pub enum ParseError {
     /// It has a VLAN tag, which only the host may give it.
     Tagged,
     /// It is shorter than its headers say, or its headers are none.
     Malformed,
 }
 
-impl fmt::Display for NotParsed {
+impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Tagged => "the frame has a VLAN tag",
@@ -68,7 +68,7 @@ impl fmt::Display for NotParsed {
     }
 }
 
-impl core::error::Error for NotParsed {}
+impl core::error::Error for ParseError {}
 
 impl Packet {
     /// Takes a frame (from its destination address on, without check sequence) apart.
@@ -78,16 +78,16 @@ impl Packet {
     ///
     /// # Errors
     /// If it has a tag, or is malformed.
-    pub fn parse(frame: &[u8]) -> Result<Self, NotParsed> {
-        let (header, rest) = frame.split_first_chunk::<14>().ok_or(NotParsed::Malformed)?;
+    pub fn parse(frame: &[u8]) -> Result<Self, ParseError> {
+        let (header, rest) = frame.split_first_chunk::<14>().ok_or(ParseError::Malformed)?;
         let [d0, d1, d2, d3, d4, d5, s0, s1, s2, s3, s4, s5, type0, type1] = *header;
         let ether_type = u16::from_be_bytes([type0, type1]);
         if is_tag_type(ether_type) {
-            return Err(NotParsed::Tagged);
+            return Err(ParseError::Tagged);
         }
         let ip = match ether_type {
-            IPV4 => Some(ipv4(rest).ok_or(NotParsed::Malformed)?),
-            IPV6 => Some(ipv6(rest).ok_or(NotParsed::Malformed)?),
+            IPV4 => Some(ipv4(rest).ok_or(ParseError::Malformed)?),
+            IPV6 => Some(ipv6(rest).ok_or(ParseError::Malformed)?),
             _ => None,
         };
         Ok(Self { destination: Mac::new([d0, d1, d2, d3, d4, d5]), source: Mac::new([s0, s1, s2, s3, s4, s5]), ip })

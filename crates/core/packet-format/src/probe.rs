@@ -49,7 +49,7 @@ impl ProbeType {
 
 /// What the sender says to a port that has not been passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct PortRequest {
     /// The pair's window at this link.
     pub window: u64,
     /// The window that the port counts already.
@@ -93,7 +93,7 @@ pub struct ProbePacket {
     /// Of the ports that were passed, the first first.
     pub records: Vec<Record>,
     /// For the others.
-    pub said: Vec<Said>,
+    pub said: Vec<PortRequest>,
 }
 
 /// Why bytes are no such packet.
@@ -165,7 +165,7 @@ pub fn rounded(window: u64) -> u64 {
     grow(shrink(window, W.0, W.1), W.0)
 }
 
-impl Said {
+impl PortRequest {
     fn bits(&self) -> u64 {
         let q = u64::from(self.change) & ((1 << CHANGE_BITS) - 1) | u64::from(self.is_repeated) << CHANGE_BITS;
         let c = self.period.map_or(0, |period| 2 | u64::from(period));
@@ -273,7 +273,7 @@ impl ProbePacket {
             tokens: u16::from_be_bytes([high, low]),
             change,
             records: records.iter().map(|&slot| Record::read(u64::from_be_bytes(slot))).collect(),
-            said: said.iter().map(|&slot| Said::read(u64::from_be_bytes(slot))).collect(),
+            said: said.iter().map(|&slot| PortRequest::read(u64::from_be_bytes(slot))).collect(),
         })
     }
 }
@@ -318,7 +318,7 @@ mod tests {
             tokens: 1,
             change: 0,
             records: vec![record(); 8],
-            said: vec![Said::default(); 8],
+            said: vec![PortRequest::default(); 8],
         };
         assert_eq!(packet.encode(), Err(ProbeError::TooManyHops(16)));
         packet.records = vec![Record { rate: Rate::from_gbit(7), ..record() }];

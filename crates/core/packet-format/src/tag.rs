@@ -56,7 +56,7 @@ pub struct Tag {
 
 /// Numbers that no tag can have.
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotATag {
+pub enum TagError {
     /// Ports count from 0 to 4093.
     #[error("a tag names the outgoing links 0 to {} of a switch, not {}", MAX_PORTS - 1, .0)]
     Port(u16),
@@ -73,11 +73,11 @@ impl Tag {
     ///
     /// # Errors
     /// If a tag has no room for one of them.
-    pub const fn new(port: u16, queue: u8) -> Result<Self, NotATag> {
+    pub const fn new(port: u16, queue: u8) -> Result<Self, TagError> {
         if port >= MAX_PORTS {
-            Err(NotATag::Port(port))
+            Err(TagError::Port(port))
         } else if queue > 7 {
-            Err(NotATag::Queue(queue))
+            Err(TagError::Queue(queue))
         } else {
             Ok(Self { port, queue })
         }
@@ -87,10 +87,10 @@ impl Tag {
     ///
     /// # Errors
     /// If none is.
-    pub const fn from_tci(tci: u16) -> Result<Self, NotATag> {
+    pub const fn from_tci(tci: u16) -> Result<Self, TagError> {
         let (vid, dei) = (tci & 0x0FFF, tci & 0x1000);
         if vid == 0 || vid == 0x0FFF || dei != 0 {
-            return Err(NotATag::Tci(tci));
+            return Err(TagError::Tci(tci));
         }
         Ok(Self { port: vid - 1, queue: 7 - (tci >> 13) as u8 })
     }
@@ -165,8 +165,8 @@ mod tests {
             }
         }
         assert_eq!(tags, 8 * 4094);
-        assert_eq!(Tag::new(4094, 0), Err(NotATag::Port(4094)));
-        assert_eq!(Tag::new(0, 8), Err(NotATag::Queue(8)));
+        assert_eq!(Tag::new(4094, 0), Err(TagError::Port(4094)));
+        assert_eq!(Tag::new(0, 8), Err(TagError::Queue(8)));
     }
 
     #[test]

@@ -12,14 +12,14 @@ const SLOWER: u64 = 10_000;
 
 /// How much of a contract may wait, and how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Waiting {
+pub struct QueueLimit {
     /// Wire bytes.
     pub limit: Bytes,
     /// No packet waits longer.
     pub longest: Time,
 }
 
-impl Waiting {
+impl QueueLimit {
     /// Of a contract with this rate whose largest frame takes so much of the wire: what its rate sends in `wait`, but never less than the first
     /// window of TCP.
     pub fn of(rate: Rate, largest: Bytes, wait: Time) -> Self {
@@ -46,10 +46,10 @@ mod tests {
     #[test]
     fn as_much_waits_as_the_rate_sends_in_the_time_but_never_less_than_a_window() {
         let largest = Bytes::new(1538);
-        let fast = Waiting::of(Rate::from_mbit(300), largest, Time::from_millis(100));
+        let fast = QueueLimit::of(Rate::from_mbit(300), largest, Time::from_millis(100));
         assert_eq!(fast.limit, Bytes::new(3_750_000));
         assert!(fast.longest > Time::from_millis(100) && fast.longest < Time::from_millis(101), "{:?}", fast.longest);
-        let slow = Waiting::of(Rate::from_bits_per_second(10_000), largest, Time::from_millis(100));
+        let slow = QueueLimit::of(Rate::from_bits_per_second(10_000), largest, Time::from_millis(100));
         assert_eq!(slow.limit, Bytes::new(16 * 1538));
         // 17 frames at 10 kbit/s.
         assert!(

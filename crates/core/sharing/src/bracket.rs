@@ -6,7 +6,7 @@
 
 use core::cmp::Ordering;
 
-use crate::claim::{Among, Claim, Water};
+use crate::claim::{Claim, SiblingClaims, Water};
 use crate::slope::Slope;
 
 /// A lower and an upper level.
@@ -21,7 +21,7 @@ pub(crate) struct Bracket {
 impl Bracket {
     /// Around the level of water among hundreds of claims or more. `memory` has room for all of them and is overwritten.
     #[inline(always)]
-    pub(crate) fn guess(water: Water, among: &impl Among, memory: &mut [Claim]) -> Self {
+    pub(crate) fn guess(water: Water, among: &impl SiblingClaims, memory: &mut [Claim]) -> Self {
         // Sorting three times the root of them, and settling whom the bracket leaves in doubt, is little beside one pass.
         let stride = among.count().isqrt() / 3;
         let mut size = 0;

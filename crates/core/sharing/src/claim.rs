@@ -26,7 +26,7 @@ pub(crate) fn product(one: u64, other: u64) -> u128 {
 }
 
 /// Those who share: the children of one node, with one claim each.
-pub(crate) trait Among {
+pub(crate) trait SiblingClaims {
     /// How many there are.
     fn count(&self) -> usize;
     /// The weight of all. It is below 2^64: fewer than 2^32 weights below 2^32, or minima of 2^56 together.

@@ -20,7 +20,7 @@ use core::cmp::Ordering;
 use core::hint::select_unpredictable;
 
 use crate::bracket::Bracket;
-use crate::claim::{Among, Claim, Water, product};
+use crate::claim::{Claim, SiblingClaims, Water, product};
 use crate::slope::Slope;
 
 /// Among so few the lower bound alone is quicker, although it may settle them one by one.
@@ -79,7 +79,7 @@ impl Level {
 /// Who is not full of all who want more than `amount` together, and what they have: their level. It takes time linear in the number of
 /// claims. `memory` is overwritten.
 #[inline(always)]
-pub(crate) fn level(amount: u64, among: &impl Among, memory: &mut Vec<Claim>) -> Water {
+pub(crate) fn level(amount: u64, among: &impl SiblingClaims, memory: &mut Vec<Claim>) -> Water {
     let (water, heaviest) = (Water { amount, weight: among.weight() }, among.heaviest());
     memory.resize(among.count(), Claim { cap: 0, weight: 0 });
     let (full, doubt) = if among.count() < MANY {
@@ -105,7 +105,7 @@ pub(crate) fn level(amount: u64, among: &impl Among, memory: &mut Vec<Claim>) ->
 /// Sums over those who are full, and the others as far as they may be full.
 #[inline(always)]
 fn divide<'a>(
-    among: &impl Among,
+    among: &impl SiblingClaims,
     memory: &'a mut [Claim],
     is_and_may_be_full: impl Fn(&Claim) -> (bool, bool),
 ) -> (Sums, &'a mut [Claim]) {

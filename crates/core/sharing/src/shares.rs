@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use wayleave_units::Rate;
 
-use crate::claim::{Among, Claim};
+use crate::claim::{Claim, SiblingClaims};
 use crate::level::{Level, level};
 use crate::slope::Slope;
 use crate::tree::{Inner, MAX_RATE, NodeId, Tree};
@@ -186,7 +186,7 @@ impl<F> Children<'_, F> {
     }
 }
 
-impl<F: Fn(Parts) -> Claim> Among for Children<'_, F> {
+impl<F: Fn(Parts) -> Claim> SiblingClaims for Children<'_, F> {
     fn count(&self) -> usize {
         self.inner.count
     }

@@ -6,7 +6,7 @@ use wayleave_recheck::{
     StatedCertainty,
 };
 use wayleave_scheme_api::{Admission as _, Certainty};
-use wayleave_schemes::admitted::Standing;
+use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_schemes::placement::Placement;
 use wayleave_topology::{FlowId, NodeKind, ShareId};
 use wayleave_units::{Bytes, Time};

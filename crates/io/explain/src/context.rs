@@ -2,7 +2,7 @@
 
 use wayleave_ledger::{Ledger, Model, QueueReport};
 use wayleave_scheme_api::{Decision, DisjointRoute, Handover};
-use wayleave_schemes::admitted::Standing;
+use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::registry::Scheme;
 use wayleave_topology::{FlowId, Hop, LinkId, Network, Route, ShareId};
@@ -61,7 +61,7 @@ impl Context<'_> {
 
     /// The contract that an admitted flow belongs to, as a decision that is made now: where it goes at present, and
     /// nothing moved for it. `None` if there is no such flow.
-    pub fn standing(&self, flow: FlowId) -> Option<Decision> {
+    pub fn admitted(&self, flow: FlowId) -> Option<Decision> {
         let mut routes = self.scheme.routes_of(flow).into_iter().filter_map(|flow| {
             let held = self.scheme.held(flow)?;
             Some(DisjointRoute { flow, route: held.route.clone(), bound: held.bound })

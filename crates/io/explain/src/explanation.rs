@@ -4,18 +4,18 @@ use serde::Serialize;
 use wayleave_contracts::{Accounting, LatencyContract};
 use wayleave_ledger::Model;
 use wayleave_scheme_api::{Binding, Decision, Refusal, Request};
-use wayleave_schemes::admitted::Standing;
+use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_schemes::registry::Scheme;
-use wayleave_schemes::reservations::{PathOutcome, PathTried, Survey, paths};
+use wayleave_schemes::reservations::{PathOutcome, PathTried, ShortestPathSurvey, paths};
 use wayleave_schemes::routing::Query;
-use wayleave_schemes::suggest::{self, Nearest};
-use wayleave_schemes::transition::Starts;
+use wayleave_schemes::suggest::{self, NearestRequest};
+use wayleave_schemes::transition::StartTimes;
 use wayleave_topology::{LinkId, Network, Route};
 use wayleave_units::{Bytes, Rate};
 
 use crate::context::{Context, routes};
 use crate::request::{DecidedFlow, RequestShape};
-use crate::schemes::GivenAway;
+use crate::schemes::GrantedShares;
 use crate::sentences;
 use crate::shapes::{self, BindingShape, HopShape, QueueShape};
 
@@ -31,16 +31,16 @@ pub struct Explained<'a> {
     /// What became of it; for a contract that is admitted already, see [`Context::standing`].
     pub decision: &'a Result<Decision, Refusal>,
     /// When it, and what was moved for it, may start. `None`: at once, or when a controller says so.
-    pub starts: Option<&'a Starts>,
+    pub starts: Option<&'a StartTimes>,
     /// What became of the contracts before it, where they are known.
-    pub before: Option<Before>,
+    pub before: Option<EarlierDecisions>,
     /// For a refusal, what [`look_around`] found.
     pub refused: Option<&'a Refused>,
 }
 
 /// How many contracts were decided before.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Before {
+pub struct EarlierDecisions {
     /// Those that were admitted.
     pub admitted: u64,
     /// Those that were refused.
@@ -53,14 +53,14 @@ pub struct Refused {
     /// What each queue of the link that blocks it would break, highest priority first.
     pub at_binding: Vec<Option<Binding>>,
     /// Where queues are reserved: the paths, each with what its queues offer.
-    pub survey: Option<Survey>,
+    pub survey: Option<ShortestPathSurvey>,
     /// In the contract's own way of counting.
-    pub nearest: Nearest,
+    pub nearest: NearestRequest,
 }
 
 /// Looks for the paths, and for the nearest request that fits. The scheme has to be as it was when it refused, and is
 /// left so.
-pub fn look_around(
+pub fn inspect_links(
     scheme: &mut Scheme,
     model: &Model,
     contract: &LatencyContract,
@@ -75,7 +75,7 @@ pub fn look_around(
 }
 
 /// The nearest request that fits, in the contract's own way of counting: what [`look_around`] finds that says nothing of others.
-pub fn nearest(scheme: &mut Scheme, model: &Model, contract: &LatencyContract, request: &Request) -> Nearest {
+pub fn nearest(scheme: &mut Scheme, model: &Model, contract: &LatencyContract, request: &Request) -> NearestRequest {
     in_terms_of(contract, model, suggest::nearest(scheme, request))
 }
 
@@ -93,14 +93,14 @@ fn at_binding(scheme: &Scheme, query: &Query, refusal: &Refusal) -> Vec<Option<B
 }
 
 /// A contract in frame bytes is told frame bytes: as much as grows to no more than what fits on the wire.
-fn in_terms_of(contract: &LatencyContract, model: &Model, wire: Nearest) -> Nearest {
+fn in_terms_of(contract: &LatencyContract, model: &Model, wire: NearestRequest) -> NearestRequest {
     let Accounting::Frame { min_frame } = contract.accounting else { return wire };
     let (frame, on_the_wire) = (min_frame.get(), model.overhead.on_the_wire(min_frame).get());
     let shrink = |value: u64| (u128::from(value) * u128::from(frame) / u128::from(on_the_wire)) as u64;
     let least = contract.max_frame.unwrap_or(min_frame).max(min_frame);
     let burst = wire.burst.map(|burst| Bytes::new(shrink(burst.get())));
     let rate = wire.rate.map(|rate| Rate::from_bits_per_second(shrink(rate.bits_per_second())));
-    Nearest {
+    NearestRequest {
         burst: burst.filter(|&burst| burst >= least),
         rate: rate.filter(|&rate| rate > Rate::ZERO),
         deadline: wire.deadline,
@@ -116,7 +116,7 @@ pub struct ExplanationShape<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     breaks: Option<BreaksShape<'a>>,
     #[serde(flatten)]
-    given_away: GivenAway,
+    given_away: GrantedShares,
     /// All queues of the links on the route: with the request if it was admitted, without it if not.
     queues: Vec<QueueShape<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -131,11 +131,11 @@ impl<'a> ExplanationShape<'a> {
         let Explained { contract, decision, starts, refused, .. } = *explained;
         let decided = DecidedFlow { contract, decision, starts, event: None, keeps_old_terms: false };
         let refusal = decision.as_ref().err();
-        let reports = links_looked_at(decision).into_iter().flat_map(|link| context.reports(link));
+        let reports = inspected_links(decision).into_iter().flat_map(|link| context.reports(link));
         Self {
             request: RequestShape::of(context, &decided),
             breaks: refusal.zip(refused).and_then(|(refusal, refused)| BreaksShape::of(context, refusal, refused)),
-            given_away: GivenAway::of(context),
+            given_away: GrantedShares::of(context),
             queues: reports.map(|report| shapes::queue(context.network, &report)).collect(),
             paths: refused
                 .and_then(|refused| refused.survey.as_ref())
@@ -146,7 +146,7 @@ impl<'a> ExplanationShape<'a> {
 }
 
 /// The links of the routes that were taken or that came closest, each once.
-fn links_looked_at(decision: &Result<Decision, Refusal>) -> Vec<LinkId> {
+fn inspected_links(decision: &Result<Decision, Refusal>) -> Vec<LinkId> {
     let looked_at = match decision {
         Ok(decision) => routes(decision),
         Err(refusal) => match refusal.innermost() {
@@ -221,7 +221,7 @@ struct PathShape<'a> {
 }
 
 impl<'a> PathsShape<'a> {
-    fn of(network: &'a Network, survey: &Survey) -> Self {
+    fn of(network: &'a Network, survey: &ShortestPathSurvey) -> Self {
         let tried = survey.paths.iter().map(|path| PathShape::of(network, path)).collect();
         Self { total: survey.total, tried }
     }
@@ -274,7 +274,7 @@ impl NearestShape {
     }
 
     /// Of what was found.
-    pub fn of_nearest(nearest: &Nearest) -> Self {
+    pub fn of_nearest(nearest: &NearestRequest) -> Self {
         Self {
             burst_bytes: nearest.burst.map(|burst| burst.get()),
             rate_bps: nearest.rate.map(|rate| rate.bits_per_second()),

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use wayleave_contracts::LatencyContract;
 use wayleave_scheme_api::{Decision, Refusal};
-use wayleave_schemes::admitted::Standing;
-use wayleave_schemes::transition::Starts;
+use wayleave_schemes::admitted::AdmittedSet;
+use wayleave_schemes::transition::StartTimes;
 use wayleave_topology::Network;
 use wayleave_units::Time;
 
@@ -22,7 +22,7 @@ pub struct DecidedFlow<'a> {
     /// What became of it.
     pub decision: &'a Result<Decision, Refusal>,
     /// When it, and what was moved for it, may start. `None`: at once, or when a controller says so.
-    pub starts: Option<&'a Starts>,
+    pub starts: Option<&'a StartTimes>,
     /// The event, and when it happened.
     pub event: Option<(EventKind, Time)>,
     /// Whether older terms of the contract still hold if these do not fit.

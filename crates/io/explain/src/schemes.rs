@@ -2,7 +2,7 @@
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use wayleave_scheme_api::{Kind, Parameter, Value};
-use wayleave_schemes::admitted::Standing;
+use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_units::Time;
 
 use crate::context::Context;
@@ -128,12 +128,12 @@ impl Serialize for Group<'_> {
 /// What a scheme without queues had to give away, and what is left of it, under the name that it goes by; nothing of
 /// other schemes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct GivenAway(Option<(&'static str, Value)>);
+pub struct GrantedShares(Option<(&'static str, Value)>);
 
-impl GivenAway {
+impl GrantedShares {
     /// What is left now.
     pub fn of(context: &Context<'_>) -> Self {
-        Self(context.scheme.given_away())
+        Self(context.scheme.granted_shares())
     }
 
     /// Its name and value, for documents that are written member by member.
@@ -142,7 +142,7 @@ impl GivenAway {
     }
 }
 
-impl Serialize for GivenAway {
+impl Serialize for GrantedShares {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.member())
     }

@@ -1,7 +1,7 @@
 //! Contracts about bandwidth, objectives and best effort: what became of them, as sentences and JSON.
 
 use serde::Serialize;
-use wayleave_contracts::{BandwidthContract, Between, Contract, ContractKind};
+use wayleave_contracts::{BandwidthContract, Contract, ContractKind, Endpoints};
 use wayleave_scheme_api::{Certainty, Refusal, ShareDecision};
 use wayleave_schemes::share_request;
 use wayleave_topology::{Network, NodeId};
@@ -32,8 +32,8 @@ impl DecidedShare<'_> {
         let members = match self.contract {
             Contract::Latency(contract) => return format!("{} -> {}", name(&contract.from), name(&contract.to)),
             Contract::Bandwidth(contract) => match &contract.between {
-                Between::Pair(from, to) => return format!("{} -> {}", name(from), name(to)),
-                Between::Hose(members) => members,
+                Endpoints::Pair(from, to) => return format!("{} -> {}", name(from), name(to)),
+                Endpoints::Hose(members) => members,
             },
             Contract::Objective(contract) => &contract.members,
             Contract::BestEffort(contract) => &contract.members,
@@ -176,8 +176,8 @@ impl<'a> ShareShape<'a> {
             class: contract.kind().class().name(),
             members: members.iter().map(|&host| network.node(host).name.as_str()).collect(),
             between: bandwidth.map(|bandwidth| match bandwidth.between {
-                Between::Pair(..) => "pair",
-                Between::Hose(_) => "hose",
+                Endpoints::Pair(..) => "pair",
+                Endpoints::Hose(_) => "hose",
             }),
             objective: objective.map(|objective| objective.objective.name()),
             deadline_ns: objective.and_then(|objective| objective.deadline).map(|deadline| deadline.as_nanos()),

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use comfy_table::Cell;
 use serde::Serialize;
-use wayleave_contracts::{Between, Contract};
+use wayleave_contracts::{Contract, Endpoints};
 use wayleave_ledger::{Ledger, Share};
 use wayleave_scheme_api::{Admission, Certainty, Refusal};
 use wayleave_schemes::registry::Scheme;
@@ -93,17 +93,17 @@ impl NearestShare {
 pub fn assumption(contract: &Contract, certainty: Option<Certainty>) -> Option<&'static str> {
     match (contract, certainty?) {
         (Contract::Bandwidth(bandwidth), certainty) => Some(match (&bandwidth.between, certainty) {
-            (Between::Pair(..), Certainty::Proven) => {
+            (Endpoints::Pair(..), Certainty::Proven) => {
                 "hosts keep within their windows, and to the route, and buffers hold what is in flight"
             }
-            (Between::Pair(..), Certainty::Measured) => {
+            (Endpoints::Pair(..), Certainty::Measured) => {
                 "hosts keep within their windows, and to the route, and hoses that share links with it spread their pairs over the \
                  paths, which was measured and is no guarantee"
             }
-            (Between::Hose(_), Certainty::Proven) => {
+            (Endpoints::Hose(_), Certainty::Proven) => {
                 "packets take paths with the fewest links, hosts keep within their windows, and buffers hold what is in flight"
             }
-            (Between::Hose(_), Certainty::Measured) => {
+            (Endpoints::Hose(_), Certainty::Measured) => {
                 "hosts spread their pairs over the paths, which was measured and is no guarantee"
             }
         }),

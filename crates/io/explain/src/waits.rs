@@ -1,8 +1,8 @@
 //! What is before a bound: how long a packet waits on its host that exceeds its contract.
 
-use wayleave_contracts::{Demand, LONGEST_WAIT, Waiting, wire_bytes};
+use wayleave_contracts::{Demand, LONGEST_WAIT, QueueLimit, wire_bytes};
 use wayleave_scheme_api::Decision;
-use wayleave_schemes::admitted::Standing;
+use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_topology::{Network, Route};
 use wayleave_units::{Bytes, Time};
 
@@ -27,5 +27,5 @@ pub fn wait_for_tokens(network: &Network, routes: &[Route], demand: Demand) -> T
     };
     let links = routes.iter().filter_map(carried).min().unwrap_or(Bytes::MAX);
     let largest = demand.max_frame.unwrap_or(Bytes::MAX).min(links).min(demand.burst);
-    Waiting::of(demand.rate, largest, LONGEST_WAIT).longest
+    QueueLimit::of(demand.rate, largest, LONGEST_WAIT).longest
 }

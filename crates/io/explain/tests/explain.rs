@@ -7,11 +7,13 @@ use std::sync::Arc;
 use serde_json::Value;
 use wayleave_contracts::{LatencyContract, Mix};
 use wayleave_explain::table::Layout;
-use wayleave_explain::{Before, Context, Explained, ExplanationShape, Names, Refused, look_around, sentences, text};
+use wayleave_explain::{
+    Context, EarlierDecisions, Explained, ExplanationShape, Names, Refused, inspect_links, sentences, text,
+};
 use wayleave_ledger::Model;
 use wayleave_scheme_api::{Admission, Decision, Refusal, Request};
 use wayleave_schemes::admission::chameleon::{Chameleon, Params};
-use wayleave_schemes::admitted::Standing;
+use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_schemes::registry::Scheme;
 use wayleave_topology::builders::{FatTree, build};
 use wayleave_topology::{FlowId, LinkId, Network};
@@ -75,14 +77,14 @@ impl Desk {
 
     fn look_around(&mut self, contract: &LatencyContract, decision: &Result<Decision, Refusal>) -> Refused {
         let request = self.request(contract);
-        look_around(&mut self.scheme, &self.model, contract, &request, decision.as_ref().unwrap_err())
+        inspect_links(&mut self.scheme, &self.model, contract, &request, decision.as_ref().unwrap_err())
     }
 
     fn answers(
         &self,
         contract: &LatencyContract,
         decision: &Result<Decision, Refusal>,
-        before: Option<Before>,
+        before: Option<EarlierDecisions>,
         refused: Option<&Refused>,
     ) -> (Value, String) {
         let request = self.request(contract);
@@ -102,11 +104,11 @@ fn a_contract_that_stands_is_explained_as_when_it_was_admitted() {
         let contract =
             LatencyContract { protection, deadline: Time::from_millis(100), ..desk.contracts().next().unwrap() };
         let decision = desk.admit(&contract);
-        let standing = desk.context().standing(decision.as_ref().unwrap().flow);
+        let standing = desk.context().admitted(decision.as_ref().unwrap().flow);
         assert_eq!(standing.as_ref(), decision.as_ref().ok());
         // Any of its routes leads to the contract.
         let last = decision.as_ref().unwrap().copies.last().map_or(decision.as_ref().unwrap().flow, |copy| copy.flow);
-        assert_eq!(desk.context().standing(last), standing);
+        assert_eq!(desk.context().admitted(last), standing);
         let (json, page) = desk.answers(&contract, &standing.ok_or(Refusal::Disconnected), None, None);
         assert_eq!(json["request"]["decision"], "admitted");
         let routes = json["request"].get("copies").map_or(0, |copies| copies.as_array().unwrap().len());
@@ -125,7 +127,7 @@ fn a_flow_that_is_gone_does_not_stand() {
     let contract = desk.contracts().next().unwrap();
     let flow = desk.admit(&contract).unwrap().flow;
     desk.scheme.release(flow);
-    assert_eq!(desk.context().standing(flow), None);
+    assert_eq!(desk.context().admitted(flow), None);
 }
 
 #[test]
@@ -133,7 +135,7 @@ fn a_refusal_says_what_is_missing_where_and_what_would_fit() {
     let mut desk = Desk::new();
     let (contract, decision, refused) = desk.refused();
     let admitted = desk.scheme.flows().len() as u64;
-    let before = Some(Before { admitted, refused: 0 });
+    let before = Some(EarlierDecisions { admitted, refused: 0 });
     let (json, page) = desk.answers(&contract, &decision, before, Some(&refused));
     assert_eq!(json["request"]["decision"], "refused");
     let sentence = json["request"]["message"].as_str().unwrap().to_owned();

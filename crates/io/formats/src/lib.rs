@@ -82,8 +82,8 @@ pub use agent::{
 };
 pub use benchmark::{parse_device_scenario, read_benchmark, write_benchmark};
 pub use contracts::{
-    Addressed, ContractField, ContractList, Listed, MixedList, OrderList, Places, Written, WrittenBody, WrittenList,
-    read_contracts, read_contracts_of_all_kinds, read_order, read_orders, read_written,
+    Addressed, ContractField, ContractItems, ContractList, MixedList, OrderList, VmLocations, WrittenBody,
+    WrittenContract, WrittenList, read_contracts, read_contracts_of_all_kinds, read_order, read_orders, read_written,
 };
 pub use document::{API_VERSION, Kind, kind_of, name_of};
 pub use events::{EventList, read_events};

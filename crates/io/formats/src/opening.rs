@@ -46,7 +46,7 @@ impl Source {
         if bytes.len() > most {
             return Err(refusal(name, ProblemKind::TooLarge, "is longer than 1 GiB, the most that is read"));
         }
-        if signatures::is_read_here(&bytes) {
+        if signatures::is_supported(&bytes) {
             return Ok(Self { bytes: Some(bytes.into()), ..Self::new(name, "") });
         }
         match String::from_utf8(bytes) {

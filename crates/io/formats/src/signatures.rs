@@ -7,7 +7,7 @@ pub(crate) const LOGGOPSIM: [u8; 8] = 4223_u64.to_le_bytes();
 const READ_HERE: &[&[u8]] = &[&LOGGOPSIM];
 
 /// Returns `true` if a module of this crate reads the binary form that begins like this.
-pub(crate) fn is_read_here(bytes: &[u8]) -> bool {
+pub(crate) fn is_supported(bytes: &[u8]) -> bool {
     READ_HERE.iter().any(|start| bytes.starts_with(start))
 }
 

@@ -7,7 +7,7 @@ use std::hash::Hash;
 use std::net::IpAddr;
 use std::num::NonZeroU16;
 
-use wayleave_contracts::{Accounting, Between, Contract, Excess, LatencyContract, Match, Order, Priority};
+use wayleave_contracts::{Accounting, Contract, Endpoints, Excess, LatencyContract, Match, Order, Priority};
 use wayleave_topology::{Link, LinkId, Network, NodeId, NodeKind, PortQueue};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -112,7 +112,7 @@ fn line_of(contract: &Contract, members: &[&str], network: &Network) -> String {
     let body = match contract {
         Contract::Bandwidth(contract) => {
             let mut body = match (&contract.between, members.as_slice()) {
-                (Between::Pair(..), [from, to]) => format!("bandwidth: {{ from: {from}, to: {to}"),
+                (Endpoints::Pair(..), [from, to]) => format!("bandwidth: {{ from: {from}, to: {to}"),
                 _ => format!("bandwidth: {{ hose: [{list}]"),
             };
             push(&mut body, format_args!(", min: {}", contract.min));

@@ -22,12 +22,12 @@ pub struct Findings {
     /// One bound, term by term.
     pub proof: Option<Proof>,
     /// What the first contender has promised, packet by packet.
-    pub verified: Verified,
+    pub verified: VerifiedSet,
 }
 
 /// An admitted set under the worst traffic that its contracts allow.
 #[derive(Clone, Debug, Default)]
-pub struct Verified {
+pub struct VerifiedSet {
     /// Every contract that sent something.
     pub contracts: Vec<VerifiedContract>,
     /// Runs of the simulator.
@@ -170,7 +170,7 @@ pub struct Contender {
 
 /// What is asked for.
 #[derive(Clone, Debug)]
-pub struct Ask {
+pub struct RequestRow {
     /// Its place in the list, from 1.
     pub number: usize,
     /// Its name.
@@ -191,7 +191,7 @@ pub struct Ask {
 #[derive(Clone, Debug)]
 pub struct FirstRefusal {
     /// What was asked for.
-    pub ask: Ask,
+    pub ask: RequestRow,
     /// What stood in the way: the end of a sentence that says what was asked.
     pub why: String,
 }
@@ -251,14 +251,14 @@ pub enum LevelRole {
 #[derive(Clone, Debug)]
 pub struct DecisionRow {
     /// The request.
-    pub ask: Ask,
+    pub ask: RequestRow,
     /// Contender by contender.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<ContenderDecision>,
 }
 
 /// What a contender decided.
 #[derive(Clone, Debug)]
-pub enum Answer {
+pub enum ContenderDecision {
     /// It was admitted.
     Admitted {
         /// No packet takes longer.
@@ -287,7 +287,7 @@ pub struct Recheck {
 #[derive(Clone, Debug)]
 pub struct Proof {
     /// Whose.
-    pub ask: Ask,
+    pub ask: RequestRow,
     /// Queue by queue.
     pub hops: Vec<ProofHop>,
     /// Propagation and processing, once.

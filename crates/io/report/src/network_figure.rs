@@ -5,7 +5,7 @@ use super::findings::{Contender, Findings, Link, LinkTier, Node, NodeTier};
 use super::markup::Element;
 use super::numbers;
 use super::scale::Share;
-use super::svg::{self, Anchor, Area, Ground, Point};
+use super::svg::{self, Anchor, Area, FigureBackground, Point};
 
 const TREE_WIDTH: f64 = 540.0;
 /// For the tiers' means beside the tree.
@@ -17,7 +17,7 @@ const HEAD: f64 = 56.0;
 const LEGEND: f64 = 74.0;
 
 /// The figure.
-pub fn draw(findings: &Findings, ground: Ground) -> Element {
+pub fn draw(findings: &Findings, ground: FigureBackground) -> Element {
     let layout = Layout::new(&findings.nodes, &findings.links, TREE_WIDTH);
     let panels = compared(findings);
     let panel_width = TREE_WIDTH + MARGIN;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::findings::{Ask, Contender, Findings, NodeTier, Proof, Recheck, Verified};
+use super::findings::{Contender, Findings, NodeTier, Proof, Recheck, RequestRow, VerifiedSet};
 use super::scale::Share;
 
 /// `12,345`.
@@ -124,7 +124,7 @@ fn three_digits(value: f64) -> String {
 }
 
 /// `h3 to h9, 143 kbit/s, bursts of 201 B, deadline 2.914 ms`.
-pub fn terms(ask: &Ask) -> String {
+pub fn terms(ask: &RequestRow) -> String {
     let (rate, burst, deadline) = (rate(ask.rate), size(ask.burst), at_least(ask.deadline));
     format!("{} to {}, {rate}, bursts of {burst}, deadline {deadline}", ask.from, ask.to)
 }
@@ -134,7 +134,7 @@ pub fn first_refusal(contender: &Contender) -> String {
     let Some(refusal) = &contender.first_refusal else {
         return format!("none of {} was refused.", counted(contender.admitted, "request"));
     };
-    let Ask { number, name, from, to, rate: asked, burst, deadline } = &refusal.ask;
+    let RequestRow { number, name, from, to, rate: asked, burst, deadline } = &refusal.ask;
     let (number, asked, burst, deadline) = (ordinal(*number), rate(*asked), size(*burst), at_least(*deadline));
     let why = &refusal.why;
     format!(
@@ -153,7 +153,7 @@ pub fn rechecked(findings: &Findings) -> String {
 }
 
 /// `verified packet by packet: 585,400 packets of 2,357 contracts, none late, none lost`.
-pub fn verified(verified: &Verified) -> String {
+pub fn verified(verified: &VerifiedSet) -> String {
     let packets = counted(verified.packets, "packet");
     let contracts = counted(verified.contracts.len(), "contract");
     match verified.violations.len() {
@@ -173,7 +173,7 @@ pub fn about_verification(findings: &Findings) -> String {
 }
 
 /// How close packets come to their bounds.
-pub fn closeness(verified: &Verified) -> String {
+pub fn closeness(verified: &VerifiedSet) -> String {
     let share = Share::mean(verified.contracts.iter().map(|contract| contract.share()));
     format!(
         "The slowest packet of a contract took {} of its bound in the mean. Bounds count budgets that later contracts \

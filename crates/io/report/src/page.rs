@@ -2,7 +2,7 @@
 
 use super::findings::{Contender, Findings};
 use super::markup::Element;
-use super::svg::Ground;
+use super::svg::FigureBackground;
 use super::{network_figure, numbers, palette, queue_figure, tables, verified_figure};
 
 /// Stylesheet of every page.
@@ -102,7 +102,7 @@ fn sections(findings: &Findings) -> Vec<Element> {
         section("What was admitted", [tables::comparison(findings), about_times()]),
         section(
             "Where the reservations lie",
-            [figure(network_figure::draw(findings, Ground::Page)), tables::tiers(findings)],
+            [figure(network_figure::draw(findings, FigureBackground::Page)), tables::tiers(findings)],
         ),
         section("How full the queues are", [figure(queue_figure::draw(findings))]),
         section("Why the first refusals happened", first_refusals(findings)),

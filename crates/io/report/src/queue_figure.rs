@@ -4,7 +4,7 @@ use super::findings::{Contender, Findings, Level, LevelRole, PortKind};
 use super::markup::Element;
 use super::numbers;
 use super::scale::{Share, round_up};
-use super::svg::{self, Anchor, Area, Ground, Point};
+use super::svg::{self, Anchor, Area, FigureBackground, Point};
 
 const PANEL: f64 = 392.0;
 const GAP: f64 = 32.0;
@@ -28,7 +28,7 @@ pub fn draw(findings: &Findings) -> Element {
     let width = contenders.len() as f64 * (PANEL + GAP) - GAP;
     let height = HEAD + rows * ROW + 42.0;
     let title = "How full the queues are, priority by priority";
-    let figure = svg::figure("queues", (width, height), Ground::Page, title, &description(findings));
+    let figure = svg::figure("queues", (width, height), FigureBackground::Page, title, &description(findings));
     let axis = round_up(contenders.iter().flat_map(|contender| &contender.levels).map(flows).max().unwrap_or(1) as u64);
     let at = |x: f64, y: f64| Point { x, y };
     let panels = contenders

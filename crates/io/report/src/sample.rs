@@ -52,8 +52,8 @@ pub(crate) fn findings() -> Findings {
     let (nodes, links) = fat_tree(4);
     let contenders = vec![contender("First & <best>", &links, 7, 1_940), contender("Last \"one\"", &links, 2, 461)];
     let answers = vec![
-        Answer::Admitted { bound: Time::from_millis(1), queues: vec![0, 1, 2], moved: 3 },
-        Answer::Refused("LATENCY"),
+        ContenderDecision::Admitted { bound: Time::from_millis(1), queues: vec![0, 1, 2], moved: 3 },
+        ContenderDecision::Refused("LATENCY"),
     ];
     Findings {
         setting: Setting {
@@ -74,7 +74,7 @@ pub(crate) fn findings() -> Findings {
     }
 }
 
-fn verified() -> Verified {
+fn verified() -> VerifiedSet {
     let contract = |number: u64| VerifiedContract {
         name: format!("ptp-<{number}>"),
         bound: Time::from_micros(600 * number),
@@ -82,7 +82,7 @@ fn verified() -> Verified {
         worst: Time::from_micros(310),
         drops: 0,
     };
-    Verified {
+    VerifiedSet {
         contracts: (1..=9).map(contract).collect(),
         runs: 107,
         packets: 585_400,
@@ -91,8 +91,8 @@ fn verified() -> Verified {
     }
 }
 
-fn ask(number: usize) -> Ask {
-    Ask {
+fn ask(number: usize) -> RequestRow {
+    RequestRow {
         number,
         name: format!("ptp-<{number}>"),
         from: "h1".into(),

@@ -36,14 +36,14 @@ pub enum Anchor {
 
 /// Where a figure will stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ground {
+pub enum FigureBackground {
     /// In a page, which brings the colours.
     Page,
     /// In a file of its own, with its colours and a background.
     File,
 }
 
-impl Ground {
+impl FigureBackground {
     /// The space on either side of a figure: a page has its own.
     pub const fn side(self) -> f64 {
         match self {
@@ -65,7 +65,7 @@ impl Ground {
 }
 
 /// A figure that can be read aloud: title and description come first.
-pub fn figure(id: &str, size: (f64, f64), ground: Ground, title: &str, description: &str) -> Element {
+pub fn figure(id: &str, size: (f64, f64), ground: FigureBackground, title: &str, description: &str) -> Element {
     let (title_id, description_id) = (format!("{id}-title"), format!("{id}-desc"));
     let (width, height) = size;
     let figure = Element::new("svg")
@@ -77,8 +77,8 @@ pub fn figure(id: &str, size: (f64, f64), ground: Ground, title: &str, descripti
         .child(Element::new("title").with("id", &title_id).text(title))
         .child(Element::new("desc").with("id", &description_id).text(description));
     match ground {
-        Ground::Page => figure,
-        Ground::File => {
+        FigureBackground::Page => figure,
+        FigureBackground::File => {
             let paper = Area { at: Point { x: 0.0, y: 0.0 }, width, height };
             let figure = figure.with("width", number(width)).with("height", number(height));
             figure.child(Element::new("style").text(palette::stylesheet())).child(rect(paper, "paper"))

@@ -1,6 +1,6 @@
 //! The tables of the page.
 
-use super::findings::{Answer, Ask, DecisionRow, Findings, LinkTier, Proof, Verified};
+use super::findings::{ContenderDecision, DecisionRow, Findings, LinkTier, Proof, RequestRow, VerifiedSet};
 use super::markup::Element;
 use super::numbers;
 
@@ -58,7 +58,7 @@ pub fn boxed(label: &str, table: Element) -> Element {
 }
 
 /// The contracts that came closest to their bounds.
-pub fn verified(verified: &Verified) -> Element {
+pub fn verified(verified: &VerifiedSet) -> Element {
     const SHOWN: usize = 40;
     let heads = [
         ("contract", Text),
@@ -198,7 +198,7 @@ pub fn decisions(findings: &Findings) -> Element {
     ];
     heads.extend(findings.contenders.iter().map(|contender| (contender.name, Text)));
     let row = |row: &DecisionRow| {
-        let Ask { number, name, from, to, rate, burst, deadline } = &row.ask;
+        let RequestRow { number, name, from, to, rate, burst, deadline } = &row.ask;
         let mut cells = vec![numbers::count(*number), name.clone(), from.clone(), to.clone()];
         cells.extend([numbers::rate(*rate), numbers::size(*burst), numbers::at_least(*deadline)]);
         cells.extend(row.answers.iter().map(answer));
@@ -208,10 +208,10 @@ pub fn decisions(findings: &Findings) -> Element {
     boxed("Decisions", table)
 }
 
-fn answer(answer: &Answer) -> String {
+fn answer(answer: &ContenderDecision) -> String {
     match answer {
-        Answer::Refused(code) => format!("refused: {code}"),
-        Answer::Admitted { bound, queues, moved } => {
+        ContenderDecision::Refused(code) => format!("refused: {code}"),
+        ContenderDecision::Admitted { bound, queues, moved } => {
             let queues: Vec<String> = queues.iter().map(u8::to_string).collect();
             let moved = match moved {
                 0 => String::new(),

@@ -1,9 +1,9 @@
 //! How close packets come to their bounds: the distribution over all packets, and every contract's slowest packet.
 
-use super::findings::Verified;
+use super::findings::VerifiedSet;
 use super::markup::Element;
 use super::numbers;
-use super::svg::{self, Anchor, Ground, Point, number};
+use super::svg::{self, Anchor, FigureBackground, Point, number};
 
 const PANEL: f64 = 560.0;
 const GAP: f64 = 72.0;
@@ -17,15 +17,15 @@ const BOTTOM: f64 = 52.0;
 const QUARTERS: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 
 /// The figure.
-pub fn draw(verified: &Verified) -> Element {
+pub fn draw(verified: &VerifiedSet) -> Element {
     let size = (2.0 * PANEL + GAP, TOP + HEIGHT + BOTTOM);
     let title = "How close packets come to their bounds";
-    let figure = svg::figure("verified", size, Ground::Page, title, &description(verified));
+    let figure = svg::figure("verified", size, FigureBackground::Page, title, &description(verified));
     let right = Point { x: PANEL + GAP, y: 0.0 };
     figure.children(distribution(verified)).child(svg::moved(right, contracts(verified)))
 }
 
-fn description(verified: &Verified) -> String {
+fn description(verified: &VerifiedSet) -> String {
     let largest =
         verified.contracts.first().map_or_else(|| "nothing".to_owned(), |first| numbers::percent(first.share()));
     format!(
@@ -64,7 +64,7 @@ fn grid(x: &[(f64, String)], y: &[(f64, String)]) -> Vec<Element> {
     parts
 }
 
-fn distribution(verified: &Verified) -> Vec<Element> {
+fn distribution(verified: &VerifiedSet) -> Vec<Element> {
     let marks = || QUARTERS.map(|share| (share, format!("{:.0} %", share * 100.0)));
     let mut parts =
         vec![heading("All packets"), below("share of its bound that a packet took; on the right the bound itself")];
@@ -93,7 +93,7 @@ fn curve(d: &str, width: f64) -> Element {
 }
 
 /// Every contract on two logarithmic axes of the same length.
-fn contracts(verified: &Verified) -> Vec<Element> {
+fn contracts(verified: &VerifiedSet) -> Vec<Element> {
     let times = || verified.contracts.iter().flat_map(|contract| [contract.bound, contract.worst]);
     let nanos = |time: wayleave_units::Time| time.as_nanos().max(1);
     let low = times().map(nanos).min().unwrap_or(1).ilog10();

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use wayleave_dataplane::frames::describe;
 use wayleave_dataplane::net::{Capture, Injector, Namespace};
-use wayleave_protocol::check::{CheckReport, CheckTask, MAX_PROBES, Probes, Seen};
+use wayleave_protocol::check::{CheckReport, CheckTask, MAX_PROBES, ProbeCounts, Probes};
 use wayleave_topology::Network;
 
-use crate::interfaces::Place;
+use crate::interfaces::NodeInterface;
 use crate::node::Node;
 use crate::probe::Template;
 
@@ -36,7 +36,7 @@ pub struct Checks {
 struct Watch {
     mark: [u8; 8],
     capture: Option<Capture>,
-    places: BTreeMap<u32, Place>,
+    places: BTreeMap<u32, NodeInterface>,
     trouble: Option<String>,
     /// By interface and direction: the first in words, and the numbers of all.
     seen: BTreeMap<(u32, bool), (String, BTreeSet<u32>)>,
@@ -79,7 +79,7 @@ impl Checks {
         self.watches.retain(|_, watch| now < watch.until);
         for watch in self.watches.values_mut() {
             watch.send_due(now);
-            watch.look(network);
+            watch.poll(network);
         }
     }
 
@@ -147,7 +147,7 @@ impl Watch {
         }
     }
 
-    fn look(&mut self, network: &Network) {
+    fn poll(&mut self, network: &Network) {
         let Some(capture) = &mut self.capture else { return };
         for _ in 0..BATCH {
             let Ok(Some(one)) = capture.next_now() else { return };
@@ -166,7 +166,7 @@ impl Watch {
         let seen = |(&(index, is_outgoing), (frame, probes)): (&(u32, bool), &(String, BTreeSet<u32>))| {
             let place = self.places.get(&index)?;
             let (interface, leads_to) = (place.interface.clone(), place.leads_to.clone());
-            Some(Seen {
+            Some(ProbeCounts {
                 interface,
                 leads_to,
                 is_outgoing,
@@ -190,7 +190,7 @@ impl Watch {
 
 /// Sees the probes of a check at all interfaces of this thread's namespace.
 fn watch(mark: [u8; 8]) -> Result<Capture, String> {
-    let capture = Capture::open(&Namespace::here()).map_err(|error| format!("{error} (CAP_NET_RAW is needed)"))?;
+    let capture = Capture::open(&Namespace::current()).map_err(|error| format!("{error} (CAP_NET_RAW is needed)"))?;
     capture.only(mark).map_err(|error| format!("frames cannot be chosen: {error}"))?;
     Ok(capture)
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use ureq::http;
-use wayleave_client::{Address, Error, Stamp, connection, encode};
+use wayleave_client::{Address, CertificateStamp, Error, connection, encode};
 use wayleave_protocol::agent::{Confirmations, Messages, Neighbours, Reports, Session, SessionSpec, Shares};
 use wayleave_protocol::check::Tasks;
 use wayleave_protocol::network::Topology;
@@ -27,7 +27,7 @@ const HINT: &str = "the agent's configuration says where the server is";
 
 /// What was answered.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Told<T> {
+pub enum ControllerReply<T> {
     /// This.
     Done(T),
     /// The session is over; the last one, if the controller says.
@@ -36,15 +36,15 @@ pub enum Told<T> {
 
 /// A node's connection.
 #[derive(Clone, Debug)]
-pub struct Talk {
+pub struct ControllerClient {
     address: Address,
     /// Made again when the files of certificates change: they are renewed while the agent runs.
-    connections: Arc<Mutex<(Stamp, ureq::Agent)>>,
+    connections: Arc<Mutex<(CertificateStamp, ureq::Agent)>>,
     /// `/v1/agents/<node>`.
     path: String,
 }
 
-impl Talk {
+impl ControllerClient {
     /// Of a node.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ impl Talk {
     ///
     /// # Errors
     /// If that is not known.
-    pub fn begin(&self, after: u64, installed: Vec<(u64, u64)>) -> Result<Told<Session>, Error> {
+    pub fn begin(&self, after: u64, installed: Vec<(u64, u64)>) -> Result<ControllerReply<Session>, Error> {
         self.send("session", &SessionSpec { after, installed })
     }
 
@@ -86,7 +86,7 @@ impl Talk {
     ///
     /// # Errors
     /// If that is not known.
-    pub fn messages(&self, epoch: u64) -> Result<Told<Messages>, Error> {
+    pub fn messages(&self, epoch: u64) -> Result<ControllerReply<Messages>, Error> {
         let wait = if self.address.count() > 1 { WAIT_OF_SEVERAL } else { WAIT };
         let path = format!("{}/messages?epoch={epoch}&wait={}", self.path, wait.as_secs());
         let asked = self.address.pinned();
@@ -100,7 +100,7 @@ impl Talk {
     ///
     /// # Errors
     /// If it is not known whether that was heard.
-    pub fn confirm(&self, epoch: u64, done: Vec<(u64, u64)>) -> Result<Told<()>, Error> {
+    pub fn confirm(&self, epoch: u64, done: Vec<(u64, u64)>) -> Result<ControllerReply<()>, Error> {
         self.send("confirmations", &Confirmations { epoch, done })
     }
 
@@ -108,7 +108,7 @@ impl Talk {
     ///
     /// # Errors
     /// If it is not known whether that was heard.
-    pub fn report(&self, reports: &Reports) -> Result<Told<Option<Tasks>>, Error> {
+    pub fn report(&self, reports: &Reports) -> Result<ControllerReply<Option<Tasks>>, Error> {
         self.send("reports", reports)
     }
 
@@ -116,7 +116,7 @@ impl Talk {
     ///
     /// # Errors
     /// If it is not known whether that was heard.
-    pub fn see(&self, epoch: u64, without_carrier: Vec<String>) -> Result<Told<()>, Error> {
+    pub fn see(&self, epoch: u64, without_carrier: Vec<String>) -> Result<ControllerReply<()>, Error> {
         self.send("reports", &Reports { epoch, without_carrier: Some(without_carrier), ..Reports::default() })
     }
 
@@ -129,8 +129,8 @@ impl Talk {
         // The controller answers a number that is out of date with the one that counts.
         for _ in 0..LEAVING {
             match self.begin(after, Vec::new())? {
-                Told::Stale(current) => after = current.unwrap_or(0),
-                Told::Done(Session { epoch, .. }) => {
+                ControllerReply::Stale(current) => after = current.unwrap_or(0),
+                ControllerReply::Done(Session { epoch, .. }) => {
                     return self.report(&Reports { epoch, leaves: true, ..Reports::default() }).map(|_| ());
                 }
             }
@@ -146,8 +146,8 @@ impl Talk {
         let asked = self.address.pinned();
         let request = asked.request("GET", "/v1/topology").body(()).map_err(|error| asked.no_address(&error))?;
         match self.read(&asked, self.agent().run(request))? {
-            Told::Done(topology) => Ok(topology),
-            Told::Stale(_) => Err(self.unreadable("a topology is expected")),
+            ControllerReply::Done(topology) => Ok(topology),
+            ControllerReply::Stale(_) => Err(self.unreadable("a topology is expected")),
         }
     }
 
@@ -177,7 +177,7 @@ impl Talk {
         };
         let request = request.body(()).map_err(|error| asked.no_address(&error))?;
         let answer = match self.agent().run(request) {
-            Err(error) => return self.read(&asked, Err(error)).map(|_: Told<T>| None),
+            Err(error) => return self.read(&asked, Err(error)).map(|_: ControllerReply<T>| None),
             Ok(answer) => answer,
         };
         if answer.status().as_u16() == 304 {
@@ -185,12 +185,12 @@ impl Talk {
         }
         let tag = answer.headers().get("etag").and_then(|tag| tag.to_str().ok()).unwrap_or_default().to_owned();
         match self.read(&asked, Ok(answer))? {
-            Told::Done(found) => Ok(Some((tag, found))),
-            Told::Stale(_) => Err(self.unreadable(&format!("{what} are expected"))),
+            ControllerReply::Done(found) => Ok(Some((tag, found))),
+            ControllerReply::Stale(_) => Err(self.unreadable(&format!("{what} are expected"))),
         }
     }
 
-    fn send<T: DeserializeOwned>(&self, what: &str, body: &impl Serialize) -> Result<Told<T>, Error> {
+    fn send<T: DeserializeOwned>(&self, what: &str, body: &impl Serialize) -> Result<ControllerReply<T>, Error> {
         let text = serde_json::to_string(body).map_err(|error| Error::Failed(error.to_string()))?;
         let asked = self.address.pinned();
         let request = asked.request("POST", &format!("{}/{what}", self.path));
@@ -203,7 +203,7 @@ impl Talk {
         &self,
         asked: &Address,
         answered: Result<http::Response<ureq::Body>, ureq::Error>,
-    ) -> Result<Told<T>, Error> {
+    ) -> Result<ControllerReply<T>, Error> {
         let read = answered.and_then(|mut answer| {
             let body = answer.body_mut().with_config().limit(LARGEST).read_to_vec()?;
             Ok((answer.status().as_u16(), body))
@@ -216,10 +216,12 @@ impl Talk {
         })?;
         if status < 300 {
             let body = if body.is_empty() { b"null".as_slice() } else { &body };
-            return serde_json::from_slice(body).map(Told::Done).map_err(|error| self.unreadable(&error.to_string()));
+            return serde_json::from_slice(body)
+                .map(ControllerReply::Done)
+                .map_err(|error| self.unreadable(&error.to_string()));
         }
         match serde_json::from_slice::<Problem>(&body) {
-            Ok(problem) if problem.code == Code::StaleEpoch => Ok(Told::Stale(problem.epoch)),
+            Ok(problem) if problem.code == Code::StaleEpoch => Ok(ControllerReply::Stale(problem.epoch)),
             Ok(problem) if matches!(problem.code, Code::Unauthorized | Code::Forbidden | Code::NotFound) => {
                 let text = match self.address.certificate {
                     None => {

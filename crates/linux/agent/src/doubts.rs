@@ -2,18 +2,18 @@
 
 use wayleave_dataplane::net::Namespace;
 
-use crate::controller_client::Talk;
+use crate::controller_client::ControllerClient;
 use crate::options::NodeOptions;
 
 /// Reasons for which nothing may be sent or received by an endpoint although it is declared: its interface is not there, or the controller has no such
 /// VM on this host. What cannot be found out is named, too.
-pub fn doubts(node: &NodeOptions, endpoint: &str, interface: &str) -> Vec<String> {
-    interface_doubt(node, interface).into_iter().chain(vm_doubt(node, endpoint)).collect()
+pub fn warnings(node: &NodeOptions, endpoint: &str, interface: &str) -> Vec<String> {
+    interface_warning(node, interface).into_iter().chain(vm_warning(node, endpoint)).collect()
 }
 
-fn interface_doubt(node: &NodeOptions, interface: &str) -> Option<String> {
+fn interface_warning(node: &NodeOptions, interface: &str) -> Option<String> {
     let namespace = match node.netns.as_deref().map(Namespace::open).transpose() {
-        Ok(namespace) => namespace.unwrap_or_else(Namespace::here),
+        Ok(namespace) => namespace.unwrap_or_else(Namespace::current),
         Err(error) => return Some(format!("whether {interface} is there is not known: {error}")),
     };
     match namespace.run(|| nix::net::if_::if_nametoindex(interface).is_ok()) {
@@ -23,7 +23,7 @@ fn interface_doubt(node: &NodeOptions, interface: &str) -> Option<String> {
     }
 }
 
-fn vm_doubt(node: &NodeOptions, endpoint: &str) -> Option<String> {
+fn vm_warning(node: &NodeOptions, endpoint: &str) -> Option<String> {
     if endpoint.starts_with("host:") {
         return None;
     }
@@ -31,10 +31,11 @@ fn vm_doubt(node: &NodeOptions, endpoint: &str) -> Option<String> {
     if node.address.url.is_empty() {
         return Some(unknown("the node has no credential here"));
     }
-    let neighbours = match Talk::new(node.address.clone(), &node.name).and_then(|talk| talk.neighbours(None)) {
-        Ok(told) => told.map(|(_, neighbours)| neighbours).unwrap_or_default(),
-        Err(error) => return Some(unknown(&error.to_string())),
-    };
+    let neighbours =
+        match ControllerClient::new(node.address.clone(), &node.name).and_then(|talk| talk.neighbours(None)) {
+            Ok(told) => told.map(|(_, neighbours)| neighbours).unwrap_or_default(),
+            Err(error) => return Some(unknown(&error.to_string())),
+        };
     match neighbours.vms.iter().find(|vm| vm.id == endpoint) {
         None => Some(format!("the controller has no VM {endpoint}: create it (`wayleave apply`), or correct the name")),
         Some(vm) if vm.host != node.name => {

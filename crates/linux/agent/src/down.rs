@@ -8,10 +8,10 @@ use wayleave_dataplane::net::{Batch, Injector, Namespace, output};
 
 use wayleave_client::Address;
 
-use crate::controller_client::Talk;
+use crate::controller_client::ControllerClient;
 use crate::endpoints::Declared;
 use crate::options::{NodeOptions, Options};
-use crate::run::{Owned, own};
+use crate::run::{OwnedNode, own};
 
 /// Detaches all programs of these nodes, removes their queues, maps and remembered rules. Agents that run have to be ended before.
 /// Interfaces that are gone are no error. The controller of a node is told, if the node has one; that it cannot be told is only logged.
@@ -25,14 +25,14 @@ pub fn down(options: Options) -> Result<(), String> {
     for owned in own(nodes, &settings)? {
         let (name, address) = (owned.options.name.clone(), owned.options.address.clone());
         // A thread of its own, because it enters the node's namespace.
-        let done = std::thread::spawn(move || take_away(&owned)).join();
+        let done = std::thread::spawn(move || uninstall(&owned)).join();
         match done {
             Ok(Ok(())) => left.push((name, address)),
             Ok(Err(error)) => troubles.push(format!("node {name}: {error}")),
             Err(_) => troubles.push(format!("node {name}: its thread has failed")),
         }
     }
-    left.iter().for_each(|(name, address)| tell(name, address));
+    left.iter().for_each(|(name, address)| notify_controller(name, address));
     if let Some(shared) = shared {
         troubles.extend(remove(&shared).err());
     }
@@ -40,11 +40,11 @@ pub fn down(options: Options) -> Result<(), String> {
 }
 
 /// Tells the controller that nothing is installed on a node any more.
-fn tell(name: &str, address: &Address) {
+fn notify_controller(name: &str, address: &Address) {
     if address.url.is_empty() {
         return;
     }
-    let told = Talk::new(address.clone(), name).and_then(|talk| talk.leave());
+    let told = ControllerClient::new(address.clone(), name).and_then(|talk| talk.leave());
     match told {
         Ok(()) => tracing::info!("node {name}: nothing is installed any more, and the controller knows"),
         Err(error) => tracing::warn!(
@@ -53,9 +53,9 @@ fn tell(name: &str, address: &Address) {
     }
 }
 
-fn take_away(owned: &Owned) -> Result<(), String> {
+fn uninstall(owned: &OwnedNode) -> Result<(), String> {
     owned.namespace.enter().map_err(|error| error.to_string())?;
-    Injector::take_away();
+    Injector::remove();
     let options = &owned.options;
     let declared = Declared::new(options.endpoints.clone(), options.endpoints_folder());
     let mut interfaces: Vec<String> =
@@ -65,7 +65,7 @@ fn take_away(owned: &Owned) -> Result<(), String> {
         if let Ok(mut host) = Host::open(&options.pins, &owned.settings) {
             let known = host.endpoints();
             interfaces.extend(known.into_iter().filter_map(|(index, _)| name(index)));
-            host.let_go().map_err(|error| error.to_string())?;
+            host.release_hold().map_err(|error| error.to_string())?;
             host.tear_down().map_err(|error| error.to_string())?;
         }
     }
@@ -93,7 +93,7 @@ fn name(index: u32) -> Option<String> {
 
 /// Detaches the program of an interface, and the place of programs if no other program is there. There may be none.
 fn detach(interface: &str) {
-    let tc = |arguments: &[&str]| output(&Namespace::here(), "tc", arguments);
+    let tc = |arguments: &[&str]| output(&Namespace::current(), "tc", arguments);
     for hook in ["ingress", "egress"] {
         let _ = tc(&["filter", "del", "dev", interface, hook, "pref", "1", "handle", "1", "bpf"]);
     }
@@ -106,14 +106,14 @@ fn detach(interface: &str) {
 
 /// Removes the queues of a port, if the agent made them: those of others are not touched.
 fn drop_queues(options: &NodeOptions, interface: &str) -> Result<(), String> {
-    let shown = output(&Namespace::here(), "tc", &["qdisc", "show", "dev", interface, "root"]);
+    let shown = output(&Namespace::current(), "tc", &["qdisc", "show", "dev", interface, "root"]);
     let is_ours = shown.is_ok_and(|text| text.contains("qdisc tbf 1:"));
     if !is_ours || crate::linux::index(interface).is_none() || !options.state.exists() {
         return Ok(());
     }
     let mut batch = Batch::tc();
     batch.line(format_args!("qdisc del dev {interface} root"));
-    batch.run(&Namespace::here()).map_err(|error| error.to_string())
+    batch.run(&Namespace::current()).map_err(|error| error.to_string())
 }
 
 fn remove(folder: &Path) -> Result<(), String> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::machine::{Driver, NotDone};
+use crate::machine::{Driver, DriverError};
 use wayleave_broker::process::{LimitsLine, ReportLine};
 use wayleave_dataplane::clock::Clock;
 use wayleave_dataplane::host::{HostPath, HostRule};
@@ -17,18 +17,18 @@ use wayleave_units::Time;
 use crate::best_effort::Routes;
 use crate::endpoints::{Attachment, Declared};
 use crate::environment::{Environment, Location, OWN};
-use crate::interfaces::{Place, places};
+use crate::interfaces::{NodeInterface, places};
 use crate::node::Node;
-use crate::plane::Plane;
+use crate::plane::HostDataplane;
 use crate::probe::Template;
-use crate::resolve::{Here, best_effort, check, match_of, receiver, resolve};
-use crate::rule_store::Memo;
+use crate::resolve::{ResolvedHost, best_effort, check, match_of, receiver, resolve};
+use crate::rule_store::RuleStore;
 use crate::samples;
 use crate::shares::host::{HostShares, Scope, by_contract};
-use crate::shares::message::Said;
+use crate::shares::message::PeerMessage;
 use crate::shares::peers::Exchange;
 use crate::shares::rules::contract_of;
-use crate::spoofing::Strangers;
+use crate::spoofing::SpoofReports;
 
 /// The driver of a host.
 #[derive(Debug)]
@@ -36,16 +36,16 @@ pub struct HostDriver<P> {
     plane: P,
     host: NodeId,
     environment: Arc<Environment>,
-    memo: Memo,
+    memo: RuleStore,
     /// Interfaces by the names of links, as configured.
     links: BTreeMap<LinkId, String>,
     declared: Declared,
-    here: Here,
+    here: ResolvedHost,
     /// Addresses of the endpoints that the plane has.
     bound: BTreeMap<u32, Mac>,
     rules: BTreeMap<u64, Installed>,
     ways: BTreeMap<Mac, Vec<HostPath>>,
-    strangers: Strangers,
+    strangers: SpoofReports,
     /// Whether `ways` has to be computed again.
     is_moved: bool,
     /// Contracts of other kinds than latency.
@@ -68,7 +68,7 @@ struct Installed {
     resolved: Option<HostRule>,
 }
 
-impl<P: Plane> HostDriver<P> {
+impl<P: HostDataplane> HostDriver<P> {
     /// Over a plane, which may have rules already. Rules whose text is not remembered are removed: the controller tells them again.
     ///
     /// # Errors
@@ -77,7 +77,7 @@ impl<P: Plane> HostDriver<P> {
         mut plane: P,
         host: NodeId,
         environment: Arc<Environment>,
-        memo: Memo,
+        memo: RuleStore,
         links: BTreeMap<LinkId, String>,
         declared: Declared,
     ) -> Result<Self, String> {
@@ -103,8 +103,9 @@ impl<P: Plane> HostDriver<P> {
         }
         let bound = plane.endpoints()?.into_iter().collect();
         let told = plane.measured()?.into_iter().map(|one| (one.serial, (one.packets, one.late))).collect();
-        let (here, ways, troubles, problems) = (Here::default(), BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
-        let strangers = Strangers::before(plane.strangers()?);
+        let (here, ways, troubles, problems) =
+            (ResolvedHost::default(), BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
+        let strangers = SpoofReports::before(plane.spoof_reports()?);
         let mut driver = Self {
             plane,
             host,
@@ -316,7 +317,7 @@ impl<P: Plane> HostDriver<P> {
     }
 }
 
-impl<P: Plane> Node for HostDriver<P> {
+impl<P: HostDataplane> Node for HostDriver<P> {
     fn refresh(&mut self) {
         let mut troubles = BTreeSet::new();
         self.refresh_uplinks(&mut troubles);
@@ -383,12 +384,12 @@ impl<P: Plane> Node for HostDriver<P> {
         Some(problems.into_iter().map(|(serial, why)| ContractProblem { serial, why }).collect())
     }
 
-    fn hears_at(&self) -> Option<String> {
-        self.shares.hears_at()
+    fn peer_address(&self) -> Option<String> {
+        self.shares.peer_address()
     }
 
-    fn hear(&mut self, now: Time, from: NodeId, said: &Said) {
-        self.shares.hear(now, from, said, &mut self.plane);
+    fn on_peer_message(&mut self, now: Time, from: NodeId, said: &PeerMessage) {
+        self.shares.on_peer_message(now, from, said, &mut self.plane);
     }
 
     fn divide(&mut self, now: Time) -> bool {
@@ -396,7 +397,7 @@ impl<P: Plane> Node for HostDriver<P> {
         !self.shares.is_idle()
     }
 
-    fn places(&mut self) -> BTreeMap<u32, Place> {
+    fn places(&mut self) -> BTreeMap<u32, NodeInterface> {
         let index = |interface: &str| self.plane.index(interface);
         places(self.environment.network(), self.host, &self.links, &self.declared.all(), index)
     }
@@ -416,13 +417,13 @@ impl<P: Plane> Node for HostDriver<P> {
         Ok((attached.interface, Template { mark, macs, vlan: attached.vlan, matching }))
     }
 
-    fn troubles(&mut self, now: Time) -> Vec<String> {
+    fn problems(&mut self, now: Time) -> Vec<String> {
         let names: BTreeMap<u32, String> =
             self.here.endpoints.iter().map(|(name, &index)| (index, name.clone())).collect();
-        let seen = self.plane.strangers().unwrap_or_default();
+        let seen = self.plane.spoof_reports().unwrap_or_default();
         let mut all: Vec<String> = self.troubles.iter().cloned().collect();
-        all.extend(self.shares.troubles());
-        all.extend(self.plane.troubles());
+        all.extend(self.shares.own_problem());
+        all.extend(self.plane.problems());
         all.extend(self.strangers.sentences(now, &seen, &names, &self.bound));
         all
     }
@@ -442,7 +443,7 @@ impl<P: Plane> Node for HostDriver<P> {
         self.tellings += 1;
         let (rules, environment) = (&self.rules, &self.environment);
         let receiver = |serial: u64| receiver(&rules.get(&serial)?.rule, environment.network());
-        Some(samples::told(number, noted, &clock, receiver))
+        Some(samples::sample_report(number, noted, &clock, receiver))
     }
 
     fn reports(&mut self) -> Vec<Measured> {
@@ -468,16 +469,16 @@ impl<P: Plane> Node for HostDriver<P> {
     }
 }
 
-impl<P: Plane> Driver for HostDriver<P> {
-    fn installed(&mut self, _now: Time) -> Result<Vec<(u64, u64)>, NotDone> {
-        let mut installed = self.plane.installed().map_err(NotDone::Later)?;
+impl<P: HostDataplane> Driver for HostDriver<P> {
+    fn installed(&mut self, _now: Time) -> Result<Vec<(u64, u64)>, DriverError> {
+        let mut installed = self.plane.installed().map_err(DriverError::Later)?;
         installed.retain(|&(rule, _)| contract_of(rule).is_none());
         // What somebody else has removed is not there, whatever is remembered.
         self.rules.retain(|serial, rule| installed.contains(&(*serial, rule.version)));
         Ok(installed)
     }
 
-    fn install(&mut self, _now: Time, serial: u64, version: u64, rule: &Rule) -> Result<(), NotDone> {
+    fn install(&mut self, _now: Time, serial: u64, version: u64, rule: &Rule) -> Result<(), DriverError> {
         let done = self.put_in_force(serial, version, rule);
         match &done {
             Ok(()) => self.problems.remove(&serial),
@@ -486,8 +487,8 @@ impl<P: Plane> Driver for HostDriver<P> {
         done
     }
 
-    fn remove(&mut self, _now: Time, serial: u64, version: u64) -> Result<(), NotDone> {
-        self.plane.remove(serial).map_err(NotDone::Later)?;
+    fn remove(&mut self, _now: Time, serial: u64, version: u64) -> Result<(), DriverError> {
+        self.plane.remove(serial).map_err(DriverError::Later)?;
         self.rules.remove(&serial);
         self.problems.remove(&serial);
         self.told.remove(&serial);
@@ -496,20 +497,20 @@ impl<P: Plane> Driver for HostDriver<P> {
         Ok(())
     }
 
-    fn set_up(&mut self, _now: Time, _version: u64) -> Result<(), NotDone> {
-        Err(NotDone::Never("this node is a host".to_owned()))
+    fn set_up(&mut self, _now: Time, _version: u64) -> Result<(), DriverError> {
+        Err(DriverError::Never("this node is a host".to_owned()))
     }
 }
 
-impl<P: Plane> HostDriver<P> {
+impl<P: HostDataplane> HostDriver<P> {
     /// Installs a rule that is checked and resolved first.
-    fn put_in_force(&mut self, serial: u64, version: u64, rule: &Rule) -> Result<(), NotDone> {
+    fn put_in_force(&mut self, serial: u64, version: u64, rule: &Rule) -> Result<(), DriverError> {
         check(rule, self.environment.network())
             .inspect_err(|error| tracing::warn!(serial, version, "a rule cannot be read: {error}"))?;
         let resolved = resolve(rule, &self.environment, self.host, &self.here)?;
-        let remember = |error: std::io::Error| NotDone::Later(format!("a rule cannot be remembered: {error}"));
+        let remember = |error: std::io::Error| DriverError::Later(format!("a rule cannot be remembered: {error}"));
         self.memo.write(serial, version, rule).map_err(remember)?;
-        self.plane.install(serial, version, &resolved).map_err(NotDone::Later)?;
+        self.plane.install(serial, version, &resolved).map_err(DriverError::Later)?;
         self.rules.insert(serial, Installed { version, rule: rule.clone(), resolved: Some(resolved) });
         // An old file that stays does no harm: nothing of its version is installed.
         let _ = self.memo.forget(serial, Some(version));

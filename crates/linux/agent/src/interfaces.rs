@@ -8,7 +8,7 @@ use crate::endpoints::Attachment;
 
 /// An interface of a node, and what is behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct NodeInterface {
     /// Its name.
     pub interface: String,
     /// The link that leaves the node by it, or the endpoint behind it.
@@ -24,19 +24,19 @@ pub fn places(
     links: &BTreeMap<LinkId, String>,
     endpoints: &BTreeMap<String, Attachment>,
     mut index: impl FnMut(&str) -> Option<u32>,
-) -> BTreeMap<u32, Place> {
+) -> BTreeMap<u32, NodeInterface> {
     let mut places = BTreeMap::new();
     for (&link, interface) in links {
         let link = network.link(link);
         let beyond = if link.from == node { link.to } else { link.from };
         let readers = [Some(node), Some(beyond)];
         if let Some(index) = index(interface) {
-            places.insert(index, Place { interface: interface.clone(), leads_to: link.name.clone(), readers });
+            places.insert(index, NodeInterface { interface: interface.clone(), leads_to: link.name.clone(), readers });
         }
     }
     for (name, Attachment { interface, .. }) in endpoints {
         if let Some(index) = index(interface) {
-            let place = Place { interface: interface.clone(), leads_to: name.clone(), readers: [None, None] };
+            let place = NodeInterface { interface: interface.clone(), leads_to: name.clone(), readers: [None, None] };
             places.insert(index, place);
         }
     }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use wayleave_dataplane::host::{Contract, Host, HostPath, HostProgram, HostRule, Measured, Reason, Stranger};
+use wayleave_dataplane::host::{Contract, Host, HostPath, HostProgram, HostRule, Measured, Reason, SpoofReport};
 use wayleave_dataplane::net::{
     Attached, Batch, Hook, Namespace, PortQdisc, VLAN_ROOM, attach_egress, attach_ingress, mtu, plain_packets,
 };
@@ -15,8 +15,8 @@ use wayleave_protocol::agent::Traffic;
 use wayleave_topology::{LinkId, Network, NodeId};
 
 use crate::endpoints::Attachment;
-use crate::plane::{Noted, Plane, Repairs};
-use crate::samples::{Choice, FOLLOW};
+use crate::plane::{HostDataplane, NotedPackets, Repairs};
+use crate::samples::{FOLLOW, SamplingRule};
 
 /// An uplink as it was when the program was attached.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +37,7 @@ pub struct LinuxHost {
     uplinks: BTreeMap<String, Uplink>,
     endpoints: BTreeMap<u32, String>,
     /// How packets are chosen that are noted; `None` before the first are.
-    choice: Option<Choice>,
+    choice: Option<SamplingRule>,
     /// So many packets a second are told of at most.
     follow: u32,
     /// Who else sees packets of its interfaces.
@@ -75,7 +75,7 @@ impl LinuxHost {
     fn attach(&self, interface: &str, program: HostProgram) -> Result<(), String> {
         let mut batch = Batch::tc();
         batch.extend(attach_ingress(interface, &self.host.pinned(program)));
-        batch.run(&Namespace::here()).map_err(|error| error.to_string())
+        batch.run(&Namespace::current()).map_err(|error| error.to_string())
     }
 
     /// The queues of an uplink, as the topology has them.
@@ -91,13 +91,13 @@ impl LinuxHost {
         let lines = queues.rebuild(interface).map_err(|error| error.to_string())?;
         let text = lines.join("\n");
         let file = self.folder.join(format!("{interface}.{index}"));
-        let there = Attached::of(&Namespace::here(), &[], &[]).map_err(|error| error.to_string())?;
+        let there = Attached::of(&Namespace::current(), &[], &[]).map_err(|error| error.to_string())?;
         if fs::read_to_string(&file).is_ok_and(|before| before == text) && there.has_queues(interface, &queues) {
             return Ok(());
         }
         let mut batch = Batch::tc();
         batch.extend(lines);
-        batch.run(&Namespace::here()).map_err(|error| error.to_string())?;
+        batch.run(&Namespace::current()).map_err(|error| error.to_string())?;
         let written = fs::create_dir_all(&self.folder).and_then(|()| fs::write(&file, text));
         written.map_err(|error| format!("{}: {error}", file.display()))
     }
@@ -111,10 +111,10 @@ impl LinuxHost {
         all.chain(held).collect()
     }
 
-    fn look(&self, places: &[(String, Hook, HostProgram)]) -> Result<Attached, String> {
+    fn inspect(&self, places: &[(String, Hook, HostProgram)]) -> Result<Attached, String> {
         let places: Vec<(&str, Hook)> = places.iter().map(|(name, hook, _)| (name.as_str(), *hook)).collect();
         let plain: Vec<&str> = self.uplinks.keys().map(String::as_str).filter(|name| index(name).is_some()).collect();
-        Attached::of(&Namespace::here(), &places, &plain).map_err(|error| error.to_string())
+        Attached::of(&Namespace::current(), &places, &plain).map_err(|error| error.to_string())
     }
 
     fn repair_programs(&self, there: &Attached, places: &[(String, Hook, HostProgram)]) -> Result<Vec<String>, String> {
@@ -127,7 +127,7 @@ impl LinuxHost {
                 Hook::Ingress => self.attach(name, *program)?,
                 Hook::Egress => {
                     let lines = attach_egress(name, &self.host.pinned(*program));
-                    Batch::tc().extend(lines).run(&Namespace::here()).map_err(|error| error.to_string())?;
+                    Batch::tc().extend(lines).run(&Namespace::current()).map_err(|error| error.to_string())?;
                 }
             }
             done.push(format!("the program of {name} was gone"));
@@ -136,21 +136,21 @@ impl LinuxHost {
     }
 
     /// Takes away what stands before the host's programs or chooses among its queues, and notes who else sees its packets.
-    fn take_away_filters(
+    fn remove_filters(
         &mut self,
         there: &Attached,
         places: &[(String, Hook, HostProgram)],
     ) -> Result<Vec<String>, String> {
         let names: BTreeSet<&str> =
             places.iter().map(|(name, ..)| name.as_str()).chain(self.host.waiting_interface()).collect();
-        let (done, lines): (Vec<_>, Vec<_>) = names.iter().flat_map(|name| there.in_the_way(name)).unzip();
-        Batch::tc().extend(lines).run(&Namespace::here()).map_err(|error| error.to_string())?;
+        let (done, lines): (Vec<_>, Vec<_>) = names.iter().flat_map(|name| there.conflicting_filters(name)).unzip();
+        Batch::tc().extend(lines).run(&Namespace::current()).map_err(|error| error.to_string())?;
         self.beside = names.iter().flat_map(|name| there.beside(name)).collect();
         Ok(done)
     }
 
     fn repair_uplinks(&self, there: &Attached) -> Result<Vec<String>, String> {
-        let here = Namespace::here();
+        let here = Namespace::current();
         let mut done = Vec::new();
         for (name, Uplink { link, mtu, is_plain }) in self.uplinks.iter().filter(|(name, _)| index(name).is_some()) {
             if let Some(found) = there.mtu(name).filter(|found| found != mtu) {
@@ -193,13 +193,13 @@ pub fn index(interface: &str) -> Option<u32> {
     nix::net::if_::if_nametoindex(interface).ok()
 }
 
-impl Plane for LinuxHost {
+impl HostDataplane for LinuxHost {
     fn index(&mut self, interface: &str) -> Option<u32> {
         index(interface)
     }
 
     fn add_uplink(&mut self, link: LinkId, interface: &str, at: u32) -> Result<(), String> {
-        let (needed, has) = (self.network.link(link).mtu.get(), mtu(&Namespace::here(), interface));
+        let (needed, has) = (self.network.link(link).mtu.get(), mtu(&Namespace::current(), interface));
         let has = has.map_err(|error| error.to_string())?.get();
         if has < needed {
             return Err(format!(
@@ -209,12 +209,12 @@ impl Plane for LinuxHost {
             ));
         }
         // What the network brings is handed on as it came: merged frames would have the tags of one of them.
-        if let Err(error) = plain_packets(&Namespace::here(), interface) {
+        if let Err(error) = plain_packets(&Namespace::current(), interface) {
             tracing::warn!(interface, "offloads cannot be turned off: {error}");
         }
         self.queues(link, interface, at)?;
         self.attach(interface, HostProgram::Uplink)?;
-        let looked = Attached::of(&Namespace::here(), &[], &[interface]).map_err(|error| error.to_string())?;
+        let looked = Attached::of(&Namespace::current(), &[], &[interface]).map_err(|error| error.to_string())?;
         let is_plain = !looked.merges(interface);
         self.uplinks.insert(interface.to_owned(), Uplink { link, mtu: has, is_plain });
         Ok(())
@@ -237,8 +237,8 @@ impl Plane for LinuxHost {
         self.host.set_group(at, members).map_err(|error| error.to_string())
     }
 
-    fn strangers(&mut self) -> Result<Vec<Stranger>, String> {
-        self.host.strangers().map_err(|error| error.to_string())
+    fn spoof_reports(&mut self) -> Result<Vec<SpoofReport>, String> {
+        self.host.spoof_reports().map_err(|error| error.to_string())
     }
 
     fn remove_endpoint(&mut self, at: u32) -> Result<(), String> {
@@ -262,13 +262,13 @@ impl Plane for LinuxHost {
         self.host.set_best_effort(mac, paths).map_err(|error| error.to_string())
     }
 
-    fn troubles(&self) -> Vec<String> {
+    fn problems(&self) -> Vec<String> {
         self.beside.clone()
     }
 
     fn repair(&mut self) -> Result<Repairs, String> {
         let places = self.places();
-        let there = self.look(&places)?;
+        let there = self.inspect(&places)?;
         let mut lost: BTreeSet<u64> = self.host.lost_rules().map_err(|error| error.to_string())?.into_iter().collect();
         let mut repairs = Repairs { done: self.host.mend().map_err(|error| error.to_string())?, lost: None };
         if !lost.is_empty() {
@@ -276,8 +276,8 @@ impl Plane for LinuxHost {
         }
         repairs.done.extend(self.repair_programs(&there, &places)?);
         repairs.done.extend(self.repair_uplinks(&there)?);
-        repairs.done.extend(self.take_away_filters(&there, &places)?);
-        if let (Some(trouble), Some(longest)) = (self.host.holding_trouble(&there), self.host.holding()) {
+        repairs.done.extend(self.remove_filters(&there, &places)?);
+        if let (Some(trouble), Some(longest)) = (self.host.hold_problem(&there), self.host.holding()) {
             self.host.hold(longest).map_err(|error| error.to_string())?;
             repairs.done.push(trouble);
             return Ok(repairs);
@@ -301,14 +301,14 @@ impl Plane for LinuxHost {
         Ok(counters.reasons.iter().map(|(reason, &count)| (reason.name().to_owned(), count)).collect())
     }
 
-    fn samples(&mut self) -> Result<Option<Noted>, String> {
+    fn samples(&mut self) -> Result<Option<NotedPackets>, String> {
         let samples = self.host.samples();
         let counters = self.host.counters().map_err(|error| error.to_string())?;
         let missed = counters.of(Reason::Unsampled);
         let Some(choice) = &mut self.choice else {
             let first = (self.follow > 0).then_some(0);
             self.host.sample(first).map_err(|error| error.to_string())?;
-            self.choice = Some(Choice::since(missed, self.follow));
+            self.choice = Some(SamplingRule::since(missed, self.follow));
             return Ok(None);
         };
         if self.follow == 0 {

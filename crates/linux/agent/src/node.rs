@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::interfaces::Place;
+use crate::interfaces::NodeInterface;
 use crate::machine::Driver;
 use crate::probe::Template;
 use wayleave_protocol::agent::{ContractProblem, Measured, Samples, Shares, Traffic};
@@ -14,7 +14,7 @@ use wayleave_topology::NodeId;
 use wayleave_units::Time;
 
 use crate::environment::Environment;
-use crate::shares::message::Said;
+use crate::shares::message::PeerMessage;
 
 /// A host or a switch.
 pub trait Node: Driver {
@@ -49,7 +49,7 @@ pub trait Node: Driver {
     }
 
     /// What is wrong now, one sentence each. What somebody sends as it should not counts as wrong for a while.
-    fn troubles(&mut self, _now: Time) -> Vec<String> {
+    fn problems(&mut self, _now: Time) -> Vec<String> {
         Vec::new()
     }
 
@@ -67,12 +67,12 @@ pub trait Node: Driver {
     fn set_shares(&mut self, _now: Time, _shares: Shares) {}
 
     /// Where other agents reach this one; `None` if they do not.
-    fn hears_at(&self) -> Option<String> {
+    fn peer_address(&self) -> Option<String> {
         None
     }
 
     /// The agent of another node has said this.
-    fn hear(&mut self, _now: Time, _from: NodeId, _said: &Said) {}
+    fn on_peer_message(&mut self, _now: Time, _from: NodeId, _said: &PeerMessage) {}
 
     /// An interval of the division among these contracts is over; whether there is another one.
     fn divide(&mut self, _now: Time) -> bool {
@@ -88,7 +88,7 @@ pub trait Node: Driver {
     fn limit(&mut self, _now: Time, _limits: LimitsLine) {}
 
     /// The interfaces at which probes of a check are looked for, by their index.
-    fn places(&mut self) -> BTreeMap<u32, Place> {
+    fn places(&mut self) -> BTreeMap<u32, NodeInterface> {
         BTreeMap::new()
     }
 

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use crate::machine::{Answer, Ask};
+use crate::machine::{AgentReply, AgentRequest};
 use wayleave_client::Error;
 use wayleave_protocol::agent::{Neighbours, Reports};
 use wayleave_topology::Network;
 
-use crate::controller_client::{Talk, Told};
+use crate::controller_client::{ControllerClient, ControllerReply};
 use crate::environment::Environment;
 use crate::options::ReadTopology;
-use crate::worker::{Event, Notice};
+use crate::worker::{ControllerNotice, Event};
 
 /// How often it is asked where VMs are.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -23,7 +23,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// Asks what there is to do, and waits for it; each request is a number and a session.
-pub(crate) fn poll(talk: &Talk, requests: &Receiver<(u64, u64)>, events: &Sender<Event>) {
+pub(crate) fn poll(talk: &ControllerClient, requests: &Receiver<(u64, u64)>, events: &Sender<Event>) {
     let mut pause = FIRST_PAUSE;
     while let Ok((number, epoch)) = requests.recv() {
         let told = talk.messages(epoch).ok();
@@ -42,10 +42,10 @@ pub(crate) fn poll(talk: &Talk, requests: &Receiver<(u64, u64)>, events: &Sender
 
 /// Sends what the worker reports, and asks where VMs are.
 pub(crate) struct Notifier {
-    talk: Talk,
+    talk: ControllerClient,
     events: Sender<Event>,
-    inbox: Receiver<Notice>,
-    known: Known,
+    inbox: Receiver<ControllerNotice>,
+    known: KnownRules,
     tag: Option<String>,
     /// That of the contracts of other kinds than latency.
     shares_tag: Option<String>,
@@ -54,7 +54,7 @@ pub(crate) struct Notifier {
 
 /// What the controller has told, on disk too: an agent that starts without a controller goes by it.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct KnownRules {
     folder: PathBuf,
     read: ReadTopology,
     document: String,
@@ -62,7 +62,7 @@ pub(crate) struct Known {
     generation: u64,
 }
 
-impl Known {
+impl KnownRules {
     /// What was told before, if anything.
     pub(crate) fn read(folder: &Path, read: ReadTopology) -> (Self, Option<Arc<Environment>>) {
         let mut known = Self { folder: folder.to_owned(), read, document: String::new(), network: None, generation: 0 };
@@ -96,18 +96,23 @@ impl Known {
 }
 
 /// Whether something only says that the agent is there: the next one says so, too.
-fn is_beat(notice: &Notice) -> bool {
-    matches!(notice, Notice::Report(reports) if reports.measured.is_empty() && reports.repairs.is_empty() && !tells_packets(reports))
+fn is_heartbeat(notice: &ControllerNotice) -> bool {
+    matches!(notice, ControllerNotice::Report(reports) if reports.measured.is_empty() && reports.repairs.is_empty() && !reports_packets(reports))
 }
 
 /// Whether a report tells of packets, which no other report does again.
-fn tells_packets(reports: &Reports) -> bool {
+fn reports_packets(reports: &Reports) -> bool {
     reports.samples.as_ref().is_some_and(|samples| !samples.sent.is_empty() || !samples.arrived.is_empty())
 }
 
 impl Notifier {
     /// Of a node; `known` is what was told before.
-    pub(crate) fn new(talk: Talk, events: Sender<Event>, inbox: Receiver<Notice>, known: Known) -> Self {
+    pub(crate) fn new(
+        talk: ControllerClient,
+        events: Sender<Event>,
+        inbox: Receiver<ControllerNotice>,
+        known: KnownRules,
+    ) -> Self {
         Self { talk, events, inbox, known, tag: None, shares_tag: None, trouble: None }
     }
 
@@ -116,14 +121,14 @@ impl Notifier {
         let (mut pause, mut look_at) = (FIRST_PAUSE, Instant::now());
         loop {
             if Instant::now() >= look_at {
-                let result = self.look();
+                let result = self.poll();
                 pause = if result.is_ok() { FIRST_PAUSE } else { (pause * 2).min(LONGEST_PAUSE) };
                 look_at = Instant::now() + if result.is_ok() { POLL_INTERVAL } else { pause };
                 self.note(result);
             }
             match self.inbox.recv_timeout(look_at.saturating_duration_since(Instant::now())) {
                 Ok(first) => {
-                    let result = self.tell(first);
+                    let result = self.notify(first);
                     self.note(result);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -145,8 +150,8 @@ impl Notifier {
     }
 
     /// Where VMs are, what is down, and which contracts share the links here, if that has changed.
-    fn look(&mut self) -> Result<(), Error> {
-        self.look_around()?;
+    fn poll(&mut self) -> Result<(), Error> {
+        self.poll_state()?;
         if let Some((tag, shares)) = self.talk.shares(self.shares_tag.as_deref())? {
             self.shares_tag = Some(tag);
             let _ = self.events.send(Event::Shares(Box::new(shares)));
@@ -154,14 +159,14 @@ impl Notifier {
         Ok(())
     }
 
-    fn look_around(&mut self) -> Result<(), Error> {
+    fn poll_state(&mut self) -> Result<(), Error> {
         let Some((tag, neighbours)) = self.talk.neighbours(self.tag.as_deref())? else { return Ok(()) };
         let mut is_other = false;
         if self.known.network.is_none() || self.known.generation != neighbours.generation {
             let document = self.talk.topology()?.document;
             if self.known.network.is_none() || document != self.known.document {
                 self.known.network = Some((self.known.read)(&document).map(Arc::new).map_err(Error::Failed)?);
-                Known::write(&self.known.topology_file(), &document);
+                KnownRules::write(&self.known.topology_file(), &document);
                 self.known.document = document;
                 is_other = true;
             }
@@ -169,7 +174,7 @@ impl Notifier {
         }
         let Some(network) = self.known.network.clone() else { return Ok(()) };
         if let Ok(text) = serde_json::to_string(&neighbours) {
-            Known::write(&self.known.neighbours_file(), &text);
+            KnownRules::write(&self.known.neighbours_file(), &text);
         }
         let environment = Arc::new(Environment::of(network, &neighbours));
         let event = if is_other { Event::OtherNetwork(environment) } else { Event::Environment(environment) };
@@ -180,56 +185,55 @@ impl Notifier {
     }
 
     /// Tells everything that waits. Of several requests for a session only the last counts: it says what is installed now.
-    fn tell(&mut self, first: Notice) -> Result<(), Error> {
+    fn notify(&mut self, first: ControllerNotice) -> Result<(), Error> {
         let mut all = vec![first];
         while let Ok(more) = self.inbox.try_recv() {
             all.push(more);
         }
-        let begins =
-            |tell: &Notice| matches!(tell, Notice::Request(request) if matches!(request.ask, Ask::Begin { .. }));
+        let begins = |tell: &ControllerNotice| matches!(tell, ControllerNotice::Request(request) if matches!(request.ask, AgentRequest::Begin { .. }));
         let last = all.iter().rposition(begins);
         let (mut result, count) = (Ok(()), all.len());
         for (at, tell) in all.into_iter().enumerate() {
             let is_outdated = begins(&tell) && Some(at) != last;
-            if is_outdated || (is_beat(&tell) && at + 1 < count) {
+            if is_outdated || (is_heartbeat(&tell) && at + 1 < count) {
                 continue;
             }
-            result = self.tell_one(tell);
+            result = self.notify_one(tell);
         }
         result
     }
 
-    fn tell_one(&mut self, tell: Notice) -> Result<(), Error> {
+    fn notify_one(&mut self, tell: ControllerNotice) -> Result<(), Error> {
         let request = match tell {
-            Notice::Report(reports) => {
-                if let Told::Done(tasks) = self.talk.report(&reports)? {
+            ControllerNotice::Report(reports) => {
+                if let ControllerReply::Done(tasks) = self.talk.report(&reports)? {
                     let _ = self.events.send(Event::Checks(tasks.unwrap_or_default().checks));
                 }
                 return Ok(());
             }
-            Notice::See(sight) => {
+            ControllerNotice::See(sight) => {
                 let links = sight.without_carrier.iter().cloned().collect();
-                if let Told::Done(()) = self.talk.see(sight.epoch, links)? {
+                if let ControllerReply::Done(()) = self.talk.see(sight.epoch, links)? {
                     let _ = self.events.send(Event::Seen(sight));
                 }
                 return Ok(());
             }
-            Notice::Request(request) => request,
+            ControllerNotice::Request(request) => request,
         };
-        if matches!(request.ask, Ask::Begin { .. }) {
+        if matches!(request.ask, AgentRequest::Begin { .. }) {
             // Whoever begins has perhaps not heard of contracts yet: they are told again.
             self.shares_tag = None;
         }
         let answer = match request.ask {
-            Ask::Begin { after, installed } => match self.talk.begin(after, installed)? {
-                Told::Done(session) => Answer::Begun { epoch: session.epoch },
-                Told::Stale(current) => Answer::Stale { current },
+            AgentRequest::Begin { after, installed } => match self.talk.begin(after, installed)? {
+                ControllerReply::Done(session) => AgentReply::Begun { epoch: session.epoch },
+                ControllerReply::Stale(current) => AgentReply::Stale { current },
             },
-            Ask::Confirm { epoch, done } => match self.talk.confirm(epoch, done)? {
-                Told::Done(()) => Answer::Noted,
-                Told::Stale(current) => Answer::Stale { current },
+            AgentRequest::Confirm { epoch, done } => match self.talk.confirm(epoch, done)? {
+                ControllerReply::Done(()) => AgentReply::Noted,
+                ControllerReply::Stale(current) => AgentReply::Stale { current },
             },
-            Ask::Operations { .. } => return Ok(()),
+            AgentRequest::Operations { .. } => return Ok(()),
         };
         let _ = self.events.send(Event::Answered(request.number, answer));
         Ok(())

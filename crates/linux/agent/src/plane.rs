@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_dataplane::host::{HostPath, HostRule, Measured, Sample, Stranger};
+use wayleave_dataplane::host::{HostPath, HostRule, Measured, Sample, SpoofReport};
 use wayleave_packet_format::Mac;
 use wayleave_protocol::agent::Traffic;
 use wayleave_topology::LinkId;
@@ -20,7 +20,7 @@ pub struct Repairs {
 
 /// Packets that were noted since the last time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Noted {
+pub struct NotedPackets {
     /// In order.
     pub samples: Vec<Sample>,
     /// They were chosen by so many bits of their numbers.
@@ -32,7 +32,7 @@ pub struct Noted {
 }
 
 /// The data plane of a host. Everything that is done twice is the same as done once; what failed may be done again.
-pub trait Plane {
+pub trait HostDataplane {
     /// The index of an interface, if it is there.
     fn index(&mut self, interface: &str) -> Option<u32>;
 
@@ -65,7 +65,7 @@ pub trait Plane {
     ///
     /// # Errors
     /// Why that is not known.
-    fn strangers(&mut self) -> Result<Vec<Stranger>, String>;
+    fn spoof_reports(&mut self) -> Result<Vec<SpoofReport>, String>;
 
     /// The interface is no endpoint any more; it may be gone.
     ///
@@ -104,7 +104,7 @@ pub trait Plane {
     fn repair(&mut self) -> Result<Repairs, String>;
 
     /// What is wrong now and not for the agent to mend, one sentence each.
-    fn troubles(&self) -> Vec<String> {
+    fn problems(&self) -> Vec<String> {
         Vec::new()
     }
 
@@ -124,7 +124,7 @@ pub trait Plane {
     ///
     /// # Errors
     /// Why that is not known.
-    fn samples(&mut self) -> Result<Option<Noted>, String> {
+    fn samples(&mut self) -> Result<Option<NotedPackets>, String> {
         Ok(None)
     }
 

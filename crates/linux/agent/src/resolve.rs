@@ -13,11 +13,11 @@ use wayleave_topology::{Class, Hop, LinkId, Network, NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::environment::Environment;
-use crate::machine::NotDone;
+use crate::machine::DriverError;
 
 /// What the names of a host stand for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Here {
+pub struct ResolvedHost {
     /// Interfaces of VMs and of the host itself, by name.
     pub endpoints: BTreeMap<String, u32>,
     /// Interfaces of links that leave the host.
@@ -29,19 +29,19 @@ pub struct Here {
 /// # Errors
 /// If the rule is of another network or another version of the protocol. A rule of a newer network can be read once the node has that
 /// network.
-pub fn check(rule: &Rule, network: &Network) -> Result<(), NotDone> {
+pub fn check(rule: &Rule, network: &Network) -> Result<(), DriverError> {
     tenant(rule)?;
     matching(rule)?;
     routes(rule, network).map(drop)
 }
 
-fn tenant(rule: &Rule) -> Result<String, NotDone> {
-    let id: Id = rule.id.parse().map_err(|error| NotDone::Never(format!("{}: {error}", rule.id)))?;
+fn tenant(rule: &Rule) -> Result<String, DriverError> {
+    let id: Id = rule.id.parse().map_err(|error| DriverError::Never(format!("{}: {error}", rule.id)))?;
     Ok(id.tenant)
 }
 
-fn matching(rule: &Rule) -> Result<Match, NotDone> {
-    match_of(rule.matching.as_ref()).map_err(NotDone::Never)
+fn matching(rule: &Rule) -> Result<Match, DriverError> {
+    match_of(rule.matching.as_ref()).map_err(DriverError::Never)
 }
 
 /// A match of a document; that of all packets if there is none.
@@ -49,10 +49,10 @@ pub(crate) fn match_of(matching: Option<&document::Match>) -> Result<Match, Stri
     Ok(matching.map(Match::try_from).transpose()?.unwrap_or_default())
 }
 
-fn routes(rule: &Rule, network: &Network) -> Result<Vec<Route>, NotDone> {
+fn routes(rule: &Rule, network: &Network) -> Result<Vec<Route>, DriverError> {
     let route = |hops: &Vec<document::Hop>| {
         document::Hop::route(network, hops)
-            .map_err(|link| NotDone::Later(format!("the network of this node has no link {link}")))
+            .map_err(|link| DriverError::Later(format!("the network of this node has no link {link}")))
     };
     rule.routes.iter().map(route).collect()
 }
@@ -72,27 +72,32 @@ pub fn receiver(rule: &Rule, network: &Network) -> Option<(String, Vec<String>)>
 ///
 /// # Errors
 /// If an end or an interface is not there yet, or if tags cannot express the route.
-pub fn resolve(rule: &Rule, environment: &Environment, host: NodeId, here: &Here) -> Result<HostRule, NotDone> {
+pub fn resolve(
+    rule: &Rule,
+    environment: &Environment,
+    host: NodeId,
+    here: &ResolvedHost,
+) -> Result<HostRule, DriverError> {
     let (tenant, matching, routes) = (tenant(rule)?, matching(rule)?, routes(rule, environment.network())?);
     let from = environment.end(&tenant, &rule.from);
     let from_here: Vec<&String> =
         from.iter().filter(|(_, location)| location.host == host).map(|(name, _)| name).collect();
     if from_here.is_empty() {
-        return Err(NotDone::Later(format!("{} is not known on this host", rule.from)));
+        return Err(DriverError::Later(format!("{} is not known on this host", rule.from)));
     }
     let senders: Vec<u32> = from_here.iter().filter_map(|name| here.endpoints.get(*name).copied()).collect();
     if senders.is_empty() {
-        return Err(NotDone::Later(format!("the interface of {} is not there", rule.from)));
+        return Err(DriverError::Later(format!("the interface of {} is not there", rule.from)));
     }
     let to = environment.end(&tenant, &rule.to);
     if to.is_empty() {
-        return Err(NotDone::Later(format!("{} is not known", rule.to)));
+        return Err(DriverError::Later(format!("{} is not known", rule.to)));
     }
     let pairs = senders.iter().flat_map(|&ifindex| to.iter().map(move |(_, location)| (ifindex, location)));
     let senders = pairs.map(|(ifindex, location)| Sender { ifindex, selector: selector(matching, location.mac) });
     let routes = routes.iter().filter(|route| !route.hops.is_empty());
     let paths: Vec<HostPath> =
-        routes.map(|route| way(environment.network(), &route.hops, here)).collect::<Result<_, _>>()?;
+        routes.map(|route| host_path(environment.network(), &route.hops, here)).collect::<Result<_, _>>()?;
     Ok(HostRule {
         senders: senders.collect(),
         demand: Demand {
@@ -116,30 +121,33 @@ fn selector(matching: Match, mac: Mac) -> Selector {
     }
 }
 
-fn way(network: &Network, hops: &[Hop], here: &Here) -> Result<HostPath, NotDone> {
+fn host_path(network: &Network, hops: &[Hop], here: &ResolvedHost) -> Result<HostPath, DriverError> {
     let Some((first, rest)) = hops.split_first() else {
-        return Err(NotDone::Never("a route without links".to_owned()));
+        return Err(DriverError::Never("a route without links".to_owned()));
     };
     let name = || network.link(first.link).name.clone();
     let uplink = here.uplinks.get(&first.link).copied();
-    let uplink = uplink.ok_or_else(|| NotDone::Later(format!("the interface of {} is not there", name())))?;
+    let uplink = uplink.ok_or_else(|| DriverError::Later(format!("the interface of {} is not there", name())))?;
     let tags: Vec<Tag> = rest.iter().map(|hop| tag(network, *hop)).collect::<Result<_, _>>()?;
     if tags.len() > MAX_TAGS {
-        return Err(NotDone::Never(format!("a route through {} switches: {MAX_TAGS} tags are possible", tags.len())));
+        return Err(DriverError::Never(format!(
+            "a route through {} switches: {MAX_TAGS} tags are possible",
+            tags.len()
+        )));
     }
     let mtu = hops.iter().map(|hop| network.link(hop.link).mtu).min().unwrap_or(Bytes::MAX);
     Ok(HostPath { uplink, queue: first.queue, tags, mtu })
 }
 
-fn tag(network: &Network, hop: Hop) -> Result<Tag, NotDone> {
+fn tag(network: &Network, hop: Hop) -> Result<Tag, DriverError> {
     Tag::new(port_of(network, hop.link), hop.queue)
-        .map_err(|error| NotDone::Never(format!("{}: {error}", network.link(hop.link).name)))
+        .map_err(|error| DriverError::Never(format!("{}: {error}", network.link(hop.link).name)))
 }
 
 /// A way of best effort over these links: the host's own class below all contracts, and the lowest queue of every switch. `None` if its
 /// interface is not there, or tags cannot say it.
-pub fn best_effort(network: &Network, links: &[LinkId], here: &Here) -> Option<HostPath> {
+pub fn best_effort(network: &Network, links: &[LinkId], here: &ResolvedHost) -> Option<HostPath> {
     let hop = |&link: &LinkId| Hop { link, queue: queue_of(network, link, Class::BestEffort) };
     let hops: Vec<Hop> = links.iter().map(hop).collect();
-    way(network, &hops, here).ok()
+    host_path(network, &hops, here).ok()
 }

@@ -13,11 +13,11 @@ use wayleave_protocol::agent::Rule;
 
 /// The folder with the rules of a node.
 #[derive(Debug)]
-pub struct Memo {
+pub struct RuleStore {
     folder: PathBuf,
 }
 
-impl Memo {
+impl RuleStore {
     /// In this folder, which is made if it is not there.
     ///
     /// # Errors

@@ -14,19 +14,19 @@ use wayleave_dataplane::net::{LinkWatch, Namespace, with_carrier};
 use wayleave_dataplane::switch::{LinuxSwitch, OvsBridge, OvsSwitch, SwitchDriver};
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 
-use crate::controller_client::Talk;
+use crate::controller_client::ControllerClient;
 use crate::endpoints::Declared;
 use crate::environment::Environment;
 use crate::host::HostDriver;
 use crate::linux::{LinuxHost, index};
-use crate::notifier::{Known, Notifier, poll};
+use crate::notifier::{KnownRules, Notifier, poll};
 use crate::options::{NodeOptions, Options, ReadTopology};
 use crate::rights;
-use crate::rule_store::Memo;
+use crate::rule_store::RuleStore;
 use crate::shares::broker;
 use crate::shares::peers::{self, Exchange};
 use crate::switch::Switch;
-use crate::worker::{Cables, Event, Notice, Worker};
+use crate::worker::{Cables, ControllerNotice, Event, Worker};
 
 /// Before a data plane that cannot be opened is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -39,7 +39,7 @@ pub struct Agents {
 }
 
 /// A node before its loop: no other process drives it.
-pub(crate) struct Owned {
+pub(crate) struct OwnedNode {
     pub(crate) options: NodeOptions,
     pub(crate) settings: Settings,
     pub(crate) namespace: Namespace,
@@ -53,7 +53,7 @@ impl Agents {
     /// If rights are missing, a namespace is not there, or another process drives one of the nodes.
     pub fn start(options: Options, read_topology: ReadTopology) -> Result<Self, String> {
         let Options { settings, nodes } = options;
-        let owned: Vec<Owned> = own(nodes, &settings)?;
+        let owned: Vec<OwnedNode> = own(nodes, &settings)?;
         let nodes = owned.into_iter().map(|owned| begin(owned, read_topology)).collect::<Result<_, String>>()?;
         Ok(Self { nodes })
     }
@@ -76,7 +76,7 @@ impl Agents {
 }
 
 /// Makes sure that no other process drives these nodes, and that this one has the rights to.
-pub(crate) fn own(nodes: Vec<NodeOptions>, settings: &Settings) -> Result<Vec<Owned>, String> {
+pub(crate) fn own(nodes: Vec<NodeOptions>, settings: &Settings) -> Result<Vec<OwnedNode>, String> {
     let enters = nodes.iter().any(|node| node.netns.is_some());
     if let Some(missing) = rights::missing(enters) {
         return Err(missing);
@@ -84,10 +84,10 @@ pub(crate) fn own(nodes: Vec<NodeOptions>, settings: &Settings) -> Result<Vec<Ow
     let own = |options: NodeOptions| {
         let namespace = match &options.netns {
             Some(name) => Namespace::open(name).map_err(|error| format!("node {}: {error}", options.name))?,
-            None => Namespace::here(),
+            None => Namespace::current(),
         };
         let _lock = lock(&options.state, &options.name)?;
-        Ok(Owned { options, settings: settings.clone(), namespace, _lock })
+        Ok(OwnedNode { options, settings: settings.clone(), namespace, _lock })
     };
     nodes.into_iter().map(own).collect()
 }
@@ -108,13 +108,13 @@ fn lock(state: &Path, node: &str) -> Result<File, String> {
 }
 
 /// Starts the threads of a node.
-fn begin(owned: Owned, read_topology: ReadTopology) -> Result<(Sender<Event>, JoinHandle<()>), String> {
+fn begin(owned: OwnedNode, read_topology: ReadTopology) -> Result<(Sender<Event>, JoinHandle<()>), String> {
     let name = owned.options.name.clone();
-    let talk = Talk::new(owned.options.address.clone(), &name).map_err(|error| error.to_string())?;
+    let talk = ControllerClient::new(owned.options.address.clone(), &name).map_err(|error| error.to_string())?;
     let (events, heard) = channel();
     let (notifier, inbox) = channel();
     let (poller, requests) = sync_channel(1);
-    let (known, before) = Known::read(&owned.options.state, read_topology);
+    let (known, before) = KnownRules::read(&owned.options.state, read_topology);
     if let Some(environment) = before {
         // The first that is heard, so that a node without a controller goes on with what it knew.
         let _ = events.send(Event::OtherNetwork(environment));
@@ -132,7 +132,7 @@ fn begin(owned: Owned, read_topology: ReadTopology) -> Result<(Sender<Event>, Jo
     let (exchange, told) = (Arc::<Exchange>::default(), events.clone());
     let (opened, listen) = (exchange.clone(), owned.options.listen);
     let controller = owned.options.address.current().to_owned();
-    spawn("hears", Box::new(move || hear(&opened, listen, &controller, &told)))?;
+    spawn("hears", Box::new(move || receive_reports(&opened, listen, &controller, &told)))?;
     let (broker, told) = (Arc::<broker::Connection>::default(), events.clone());
     let (connection, socket) = (broker.clone(), owned.options.broker_socket());
     spawn("limits", Box::new(move || limits(&socket, &connection, &told)))?;
@@ -143,7 +143,7 @@ fn begin(owned: Owned, read_topology: ReadTopology) -> Result<(Sender<Event>, Jo
 }
 
 /// Opens a socket for what agents tell one another, and hands on what comes.
-fn hear(exchange: &Exchange, listen: Option<SocketAddr>, controller: &str, told: &Sender<Event>) {
+fn receive_reports(exchange: &Exchange, listen: Option<SocketAddr>, controller: &str, told: &Sender<Event>) {
     let mut is_told = false;
     let opened = loop {
         match peers::open(listen, controller) {
@@ -191,11 +191,11 @@ fn watch(namespace: &Namespace, told: &Sender<Event>) {
 
 /// The life of a node: each network that the controller has is a new beginning.
 fn drive(
-    owned: &Owned,
+    owned: &OwnedNode,
     told: &(Arc<Exchange>, Arc<broker::Connection>),
     heard: &Receiver<Event>,
     poller: &SyncSender<(u64, u64)>,
-    notifier: &Sender<Notice>,
+    notifier: &Sender<ControllerNotice>,
 ) {
     let name = &owned.options.name;
     let _span = tracing::info_span!("node", name).entered();
@@ -245,12 +245,12 @@ fn pause(heard: &Receiver<Event>) -> Option<Option<Arc<Environment>>> {
 
 /// Drives a node on a network until it is another one (that is returned), or all is over.
 fn serve(
-    owned: &Owned,
+    owned: &OwnedNode,
     told: &(Arc<Exchange>, Arc<broker::Connection>),
     environment: &Arc<Environment>,
     heard: &Receiver<Event>,
     poller: &SyncSender<(u64, u64)>,
-    notifier: &Sender<Notice>,
+    notifier: &Sender<ControllerNotice>,
 ) -> Result<Option<Arc<Environment>>, String> {
     let network = environment.shared_network();
     let options = &owned.options;
@@ -271,12 +271,12 @@ fn serve(
             let (open, pins) = (OpenSwitch { options, environment, node, interfaces }, &options.pins);
             match &options.ovs {
                 None => {
-                    let driver = LinuxSwitch::open(Namespace::here(), pins).map_err(|error| error.to_string())?;
+                    let driver = LinuxSwitch::open(Namespace::current(), pins).map_err(|error| error.to_string())?;
                     Ok(Worker::new(open.over(driver), network, cables, poller, notifier).run(heard))
                 }
                 Some(bridge) => {
-                    let driver =
-                        OvsSwitch::open(bridge.clone(), Namespace::here(), pins).map_err(|error| error.to_string())?;
+                    let driver = OvsSwitch::open(bridge.clone(), Namespace::current(), pins)
+                        .map_err(|error| error.to_string())?;
                     Ok(Worker::new(open.over(driver), network, cables, poller, notifier).run(heard))
                 }
             }
@@ -309,7 +309,7 @@ fn carriers(ovs: Option<OvsBridge>) -> Box<dyn FnMut() -> Option<BTreeSet<String
 }
 
 fn open_host(
-    owned: &Owned,
+    owned: &OwnedNode,
     environment: &Arc<Environment>,
     node: NodeId,
     interfaces: BTreeMap<LinkId, String>,
@@ -318,7 +318,7 @@ fn open_host(
     let mut host = Host::open(&options.pins, &owned.settings).map_err(|error| error.to_string())?;
     let held = match owned.settings.wait {
         Some(longest) => host.hold(longest),
-        None => host.let_go(),
+        None => host.release_hold(),
     };
     if let Err(error) = held {
         // What exceeds a contract is dropped then, as it is on kernels without what that needs.
@@ -326,7 +326,8 @@ fn open_host(
     }
     let plane = LinuxHost::new(host, environment.shared_network(), node, options.state.join("uplinks"));
     let plane = plane.following(options.follow);
-    let memo = Memo::open(&rules(&options.state)).map_err(|error| format!("{}: {error}", options.state.display()))?;
+    let memo =
+        RuleStore::open(&rules(&options.state)).map_err(|error| format!("{}: {error}", options.state.display()))?;
     let declared = Declared::new(options.endpoints.clone(), options.endpoints_folder());
     HostDriver::open(plane, node, environment.clone(), memo, interfaces, declared)
 }
@@ -337,7 +338,7 @@ fn rules(state: &Path) -> PathBuf {
 
 /// The network and the places of VMs as the agent of a node has last heard of them; `None` if it never has.
 pub fn remembered(options: &NodeOptions, read_topology: ReadTopology) -> Option<Arc<Environment>> {
-    Known::read(&options.state, read_topology).1
+    KnownRules::read(&options.state, read_topology).1
 }
 
 /// The links by which the ports of a node are named: those that leave it, and those that enter it where nothing goes back.

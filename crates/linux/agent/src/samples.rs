@@ -7,7 +7,7 @@ use wayleave_dataplane::host::Sample;
 use wayleave_protocol::agent::{self, Samples, SentPackets};
 use wayleave_units::Time;
 
-use crate::plane::Noted;
+use crate::plane::NotedPackets;
 
 /// So many packets a second a node tells of at most, if nothing else is said: the controller of a thousand of them hears of fifty thousand, and remembers each for ten
 /// seconds.
@@ -49,7 +49,7 @@ impl Level {
 
 /// How a node chooses the packets that it notes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Choice {
+pub struct SamplingRule {
     level: Level,
     /// By the most bits by which any of those were chosen that are read next.
     bits: u32,
@@ -59,34 +59,34 @@ pub struct Choice {
     most: u32,
 }
 
-impl Choice {
+impl SamplingRule {
     /// From now on, by no bits; so many could not be noted before. `most` are told of in a second.
     pub fn since(missed: u64, most: u32) -> Self {
         Self { missed, most, ..Self::default() }
     }
 
     /// These were noted in the last second, and so many could not be so far. Also how many bits choose from now on, if that changes.
-    pub fn next(&mut self, samples: Vec<Sample>, missed: u64) -> (Noted, Option<u32>) {
+    pub fn next(&mut self, samples: Vec<Sample>, missed: u64) -> (NotedPackets, Option<u32>) {
         let is_incomplete = std::mem::replace(&mut self.missed, missed) != missed;
         let (before, after) = (self.level, self.level.after(samples.len(), self.most));
         self.level = after;
         // What came between the reading and the change was chosen as before.
         let level = std::mem::replace(&mut self.bits, before.bits().max(after.bits())).max(before.bits());
         (
-            Noted { samples, level, is_incomplete, most: self.most },
+            NotedPackets { samples, level, is_incomplete, most: self.most },
             (after.bits() != before.bits()).then_some(after.bits()),
         )
     }
 }
 
 /// What is told. `receiver` names the host to which the packets of a contract go, and the nodes on their way; of what it does not know nothing is told.
-pub fn told(
+pub fn sample_report(
     number: u64,
-    noted: Noted,
+    noted: NotedPackets,
     clock: &Clock,
     receiver: impl Fn(u64) -> Option<(String, Vec<String>)>,
 ) -> Samples {
-    let Noted { mut samples, mut level, is_incomplete, most } = noted;
+    let NotedPackets { mut samples, mut level, is_incomplete, most } = noted;
     // Too many are no reason to forget any that are chosen: fewer are chosen afterwards.
     while samples.len() > most as usize && level < MAX_BITS {
         level += 1;
@@ -139,7 +139,7 @@ mod tests {
     fn a_report_says_the_most_bits_by_which_its_packets_were_chosen() {
         let at = |number| Sample { number, at: Time::ZERO, sent: None };
         let many = || vec![at(4); FOLLOW as usize + 1];
-        let mut choice = Choice::since(3, FOLLOW);
+        let mut choice = SamplingRule::since(3, FOLLOW);
         let (noted, level) = choice.next(many(), 3);
         assert_eq!((noted.level, noted.is_incomplete, level), (0, false, Some(1)));
         let (noted, level) = choice.next(many(), 4);
@@ -161,15 +161,15 @@ mod tests {
         };
         let clock = Clock { boot: "a".to_owned(), ahead: at(9), error: None };
         let receiver = |serial: u64| (serial != 3).then(|| (format!("h{serial}"), vec!["s1".to_owned()]));
-        let noted = |samples| Noted { samples, level: 2, is_incomplete: false, most: FOLLOW };
+        let noted = |samples| NotedPackets { samples, level: 2, is_incomplete: false, most: FOLLOW };
         let samples = vec![sample(4, 1), sample(8, 0), sample(12, 2), sample(16, 1), sample(20, 3)];
-        let all = told(7, noted(samples), &clock, receiver);
+        let all = sample_report(7, noted(samples), &clock, receiver);
         assert_eq!((all.number, all.level, all.is_incomplete, all.clock.ahead_ns), (7, 2, false, 9_000));
         assert_eq!(all.arrived, [(8, 8_000)]);
         let sent: Vec<_> = all.sent.iter().map(|one| (one.serial, one.to.as_str(), one.packets.len())).collect();
         assert_eq!(sent, [(1, "h1", 2), (2, "h2", 1)], "where 3 goes is not known");
         let many = (0..8 * FOLLOW as usize as u64).map(|number| sample(4 * number, 0)).collect();
-        let many = told(8, noted(many), &clock, receiver);
+        let many = sample_report(8, noted(many), &clock, receiver);
         assert_eq!(
             (many.level, many.arrived.len(), many.is_incomplete),
             (5, FOLLOW as usize, false),

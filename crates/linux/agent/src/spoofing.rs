@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_dataplane::host::{Strange, Stranger};
+use wayleave_dataplane::host::{SpoofKind, SpoofReport};
 use wayleave_packet_format::Mac;
 use wayleave_units::Time;
 
@@ -16,30 +16,30 @@ const NAMED: usize = 8;
 
 /// What was seen of strange packets.
 #[derive(Debug, Default)]
-pub(crate) struct Strangers {
+pub(crate) struct SpoofReports {
     /// Of each kind, without its count: the packets until now, and when there were more the last time.
-    seen: BTreeMap<Stranger, (u64, Option<Time>)>,
+    seen: BTreeMap<SpoofReport, (u64, Option<Time>)>,
     /// Endpoints that are wrong, and when the last packet was seen. They outlive `seen`: the kernel forgets addresses when others come.
-    wrong: BTreeMap<(u32, Strange), Time>,
+    wrong: BTreeMap<(u32, SpoofKind), Time>,
 }
 
 /// Wrong packets of one endpoint.
 #[derive(Debug, PartialEq, Eq)]
 struct Wrong {
     /// The address with the most packets.
-    example: Stranger,
+    example: SpoofReport,
     /// Packets and addresses, all of them.
     packets: u64,
     addresses: usize,
 }
 
-fn kind(stranger: &Stranger) -> Stranger {
-    Stranger { packets: 0, ..*stranger }
+fn kind(stranger: &SpoofReport) -> SpoofReport {
+    SpoofReport { packets: 0, ..*stranger }
 }
 
-impl Strangers {
+impl SpoofReports {
     /// Nothing but what an agent before has seen, too.
-    pub(crate) fn before(seen: Vec<Stranger>) -> Self {
+    pub(crate) fn before(seen: Vec<SpoofReport>) -> Self {
         Self { seen: seen.iter().map(|one| (kind(one), (one.packets, None))).collect(), wrong: BTreeMap::new() }
     }
 
@@ -47,7 +47,7 @@ impl Strangers {
     pub(crate) fn sentences(
         &mut self,
         now: Time,
-        all: &[Stranger],
+        all: &[SpoofReport],
         names: &BTreeMap<u32, String>,
         own: &BTreeMap<u32, Mac>,
     ) -> Vec<String> {
@@ -62,7 +62,7 @@ impl Strangers {
     }
 
     /// Notes what was seen, and returns an address of each endpoint that was not wrong a moment ago.
-    fn begun(&mut self, now: Time, all: &[Stranger]) -> Vec<Stranger> {
+    fn begun(&mut self, now: Time, all: &[SpoofReport]) -> Vec<SpoofReport> {
         self.wrong.retain(|_, last| now < *last + REMEMBERED);
         let mut begun = Vec::new();
         let mut seen = BTreeMap::new();
@@ -79,8 +79,8 @@ impl Strangers {
     }
 
     /// The endpoints of which packets were wrong within the last minute.
-    fn recent(&self, now: Time, all: &[Stranger]) -> Vec<Wrong> {
-        let mut endpoints: BTreeMap<(u32, Strange), Wrong> = BTreeMap::new();
+    fn recent(&self, now: Time, all: &[SpoofReport]) -> Vec<Wrong> {
+        let mut endpoints: BTreeMap<(u32, SpoofKind), Wrong> = BTreeMap::new();
         for one in all {
             let last = self.seen.get(&kind(one)).and_then(|(_, last)| *last);
             if last.is_none_or(|last| now >= last + REMEMBERED) {
@@ -98,15 +98,15 @@ impl Strangers {
     }
 }
 
-fn sentence(one: &Stranger, names: &BTreeMap<u32, String>, own: &BTreeMap<u32, Mac>) -> String {
+fn sentence(one: &SpoofReport, names: &BTreeMap<u32, String>, own: &BTreeMap<u32, Mac>) -> String {
     let name = names.get(&one.ifindex).map_or_else(|| format!("interface {}", one.ifindex), Clone::clone);
     let source = one.source.map_or_else(String::new, |source| format!(" and {source}"));
     match one.why {
-        Strange::Address => {
+        SpoofKind::Address => {
             let its = own.get(&one.ifindex).map_or_else(String::new, |mac| format!(", and its own is {mac}"));
             format!("{name} sends from {}{source}{its}: dropped", one.mac)
         }
-        Strange::Source => {
+        SpoofKind::Source => {
             let address = one.source.map_or_else(|| one.mac.to_string(), |source| source.to_string());
             format!("{name} sends from {address}, which is the source address of none of its contracts: best effort")
         }
@@ -117,16 +117,16 @@ fn sentence(one: &Stranger, names: &BTreeMap<u32, String>, own: &BTreeMap<u32, M
 mod tests {
     use super::*;
 
-    fn wrong(packets: u64) -> Stranger {
+    fn wrong(packets: u64) -> SpoofReport {
         let (mac, source) = (Mac::new([2, 0, 0, 0, 0, 9]), Some([10, 0, 0, 9].into()));
-        Stranger { ifindex: 7, why: Strange::Address, mac, source, packets }
+        SpoofReport { ifindex: 7, why: SpoofKind::Address, mac, source, packets }
     }
 
     #[test]
     fn who_sends_from_a_wrong_address_is_named_until_a_minute_after_the_last_packet() {
         let names = BTreeMap::from([(7, "acme:web".to_owned())]);
         let own = BTreeMap::from([(7, Mac::new([2, 0, 0, 0, 0, 1]))]);
-        let mut strangers = Strangers::before(vec![wrong(3)]);
+        let mut strangers = SpoofReports::before(vec![wrong(3)]);
         let mut said = |seconds: u64, packets| {
             strangers.sentences(Time::from_millis(1_000 * seconds), &[wrong(packets)], &names, &own)
         };
@@ -141,16 +141,16 @@ mod tests {
     /// Ten new addresses a second for two minutes, beside an endpoint with one; the kernel remembers the last hundred.
     #[test]
     fn an_endpoint_that_changes_its_address_has_one_line_and_others_keep_theirs() {
-        let mut strangers = Strangers::default();
+        let mut strangers = SpoofReports::default();
         let (names, own) = (BTreeMap::from([(7, "acme:web".to_owned()), (8, "acme:db".to_owned())]), BTreeMap::new());
         let mut log = Vec::new();
         for second in 0..120_u16 {
             let address = |number: u16| {
                 let [high, low] = number.to_be_bytes();
-                Stranger { mac: Mac::new([2, 0, 0, 1, high, low]), ..wrong(1) }
+                SpoofReport { mac: Mac::new([2, 0, 0, 1, high, low]), ..wrong(1) }
             };
-            let mut all: Vec<Stranger> = (0..10 * (second + 1)).rev().take(100).map(address).collect();
-            all.push(Stranger { ifindex: 8, ..wrong(u64::from(second) + 1) });
+            let mut all: Vec<SpoofReport> = (0..10 * (second + 1)).rev().take(100).map(address).collect();
+            all.push(SpoofReport { ifindex: 8, ..wrong(u64::from(second) + 1) });
             let now = Time::from_millis(1_000 * u64::from(second));
             log.extend(strangers.begun(now, &all).iter().map(|one| (second, one.ifindex)));
             let said = strangers.sentences(now, &all, &names, &own);

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::machine::{Driver, NotDone};
+use crate::machine::{Driver, DriverError};
 use wayleave_dataplane::clock::Clock;
 use wayleave_dataplane::switch::{SwitchDriver, SwitchPlan};
 use wayleave_protocol::agent::Measured;
@@ -14,9 +14,9 @@ use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_units::Time;
 
 use crate::environment::Environment;
-use crate::interfaces::{Place, places};
+use crate::interfaces::{NodeInterface, places};
 use crate::node::Node;
-use crate::samples::{self, Choice, FOLLOW};
+use crate::samples::{self, FOLLOW, SamplingRule};
 
 /// The serial number under which a switch is set up.
 const SET_UP: u64 = 0;
@@ -36,7 +36,7 @@ pub struct Switch<S> {
     file: PathBuf,
     set_ups: usize,
     /// How packets are chosen that it notes; `None` before the first are.
-    choice: Option<Choice>,
+    choice: Option<SamplingRule>,
     /// So many a second are told of at most.
     follow: u32,
     /// How often it was told which.
@@ -89,7 +89,7 @@ impl<S: SwitchDriver> Switch<S> {
     }
 
     /// What the switch is to be, with the interfaces that are there now.
-    fn plan(&mut self) -> Result<SwitchPlan, NotDone> {
+    fn plan(&mut self) -> Result<SwitchPlan, DriverError> {
         let mut named = BTreeMap::new();
         let mut missing = Vec::new();
         for (link, interface) in &self.interfaces {
@@ -99,15 +99,15 @@ impl<S: SwitchDriver> Switch<S> {
             }
         }
         if !missing.is_empty() {
-            return Err(NotDone::Later(format!("interface {} is not there", missing.join(", "))));
+            return Err(DriverError::Later(format!("interface {} is not there", missing.join(", "))));
         }
         let of = |link| named.get(&link).cloned().unwrap_or_default();
         let plan = SwitchPlan::of(&self.network, self.switch, of);
-        let plan = plan.map_err(|error| NotDone::Never(error.to_string()))?;
+        let plan = plan.map_err(|error| DriverError::Never(error.to_string()))?;
         match plan.ports.iter().find(|port| port.ifindex == 0) {
             Some(port) => {
                 let link = port.link.map(|link| self.network.link(link).name.clone()).unwrap_or_default();
-                Err(NotDone::Never(format!("the configuration names no interface for link {link}")))
+                Err(DriverError::Never(format!("the configuration names no interface for link {link}")))
             }
             None => Ok(plan),
         }
@@ -130,29 +130,29 @@ impl<S: SwitchDriver> Switch<S> {
 }
 
 impl<S: SwitchDriver> Driver for Switch<S> {
-    fn installed(&mut self, _now: Time) -> Result<Vec<(u64, u64)>, NotDone> {
+    fn installed(&mut self, _now: Time) -> Result<Vec<(u64, u64)>, DriverError> {
         Ok(self.version().map(|version| (SET_UP, version)).into_iter().collect())
     }
 
-    fn install(&mut self, _now: Time, _serial: u64, _version: u64, _rule: &Rule) -> Result<(), NotDone> {
-        Err(NotDone::Never("this node is a switch".to_owned()))
+    fn install(&mut self, _now: Time, _serial: u64, _version: u64, _rule: &Rule) -> Result<(), DriverError> {
+        Err(DriverError::Never("this node is a switch".to_owned()))
     }
 
-    fn remove(&mut self, _now: Time, _serial: u64, _version: u64) -> Result<(), NotDone> {
+    fn remove(&mut self, _now: Time, _serial: u64, _version: u64) -> Result<(), DriverError> {
         // Nothing of a contract is ever in a switch.
         Ok(())
     }
 
-    fn set_up(&mut self, _now: Time, version: u64) -> Result<(), NotDone> {
+    fn set_up(&mut self, _now: Time, version: u64) -> Result<(), DriverError> {
         let plan = self.plan()?;
         if self.version().is_none() {
-            self.driver.configure(&plan).map_err(|error| NotDone::Later(error.to_string()))?;
+            self.driver.configure(&plan).map_err(|error| DriverError::Later(error.to_string()))?;
             self.set_ups += 1;
             tracing::info!(switch = plan.name, ports = plan.ports.len(), "set up");
         }
         let text = format!("{version}{}\n", Self::fingerprint(&plan));
         let written = self.file.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&self.file, text));
-        written.map_err(|error| NotDone::Later(format!("{}: {error}", self.file.display())))
+        written.map_err(|error| DriverError::Later(format!("{}: {error}", self.file.display())))
     }
 }
 
@@ -174,11 +174,11 @@ impl<S: SwitchDriver> Node for Switch<S> {
         self.driver.is_watched()
     }
 
-    fn troubles(&mut self, _now: Time) -> Vec<String> {
-        self.driver.troubles()
+    fn problems(&mut self, _now: Time) -> Vec<String> {
+        self.driver.problems()
     }
 
-    fn places(&mut self) -> BTreeMap<u32, Place> {
+    fn places(&mut self) -> BTreeMap<u32, NodeInterface> {
         places(&self.network, self.switch, &self.interfaces, &BTreeMap::new(), &mut self.indices)
     }
 
@@ -190,7 +190,7 @@ impl<S: SwitchDriver> Node for Switch<S> {
             return None;
         }
         let Some(choice) = &mut self.choice else {
-            self.choice = self.driver.sample(0).ok()?.then(|| Choice::since(missed, self.follow));
+            self.choice = self.driver.sample(0).ok()?.then(|| SamplingRule::since(missed, self.follow));
             return None;
         };
         let (noted, level) = choice.next(samples, missed);
@@ -200,7 +200,7 @@ impl<S: SwitchDriver> Node for Switch<S> {
         let clock = Clock::now().ok()?;
         self.tellings += 1;
         // A switch sends nothing itself.
-        Some(samples::told(self.tellings, noted, &clock, |_| None))
+        Some(samples::sample_report(self.tellings, noted, &clock, |_| None))
     }
 
     fn reports(&mut self) -> Vec<Measured> {

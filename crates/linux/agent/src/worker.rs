@@ -14,20 +14,20 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::time::{Duration, Instant};
 
 use crate::checks::Checks;
-use crate::machine::{Agent, Answer, Ask, Pace, Request};
+use crate::machine::{Agent, AgentReply, AgentRequest, PollInterval, Request};
 use wayleave_broker::process::LimitsLine;
 use wayleave_protocol::agent::{Messages, Reports, Shares};
 use wayleave_protocol::check::CheckTask;
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::Time;
 
-use crate::controller_client::Told;
+use crate::controller_client::ControllerReply;
 use crate::environment::Environment;
 use crate::node::Node;
 use crate::shares::INTERVAL;
 use crate::shares::broker;
-use crate::shares::message::Said;
-use crate::shares::peers::Unread;
+use crate::shares::message::PeerMessage;
+use crate::shares::peers::UnreadMessage;
 
 /// How often interfaces are looked for.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -47,7 +47,7 @@ const DIVIDE_EVERY: Duration = Duration::from_nanos(INTERVAL.as_nanos());
 const STEADY_AFTER: Duration = Duration::from_secs(1);
 
 /// How often the controller is asked and things are tried again: nothing waits longer than a second.
-pub const PACE: Pace = Pace {
+pub const PACE: PollInterval = PollInterval {
     poll_every: Time::from_millis(100),
     retry_first: Time::from_millis(250),
     retry_most: Time::from_millis(1_000),
@@ -57,9 +57,9 @@ pub const PACE: Pace = Pace {
 #[derive(Debug)]
 pub enum Event {
     /// What there is to do, or that it is not known.
-    Messages(u64, Option<Told<Messages>>),
+    Messages(u64, Option<ControllerReply<Messages>>),
     /// Something else was answered.
-    Answered(u64, Answer),
+    Answered(u64, AgentReply),
     /// VMs moved, or something failed or was repaired.
     Environment(Arc<Environment>),
     /// The controller has another network: everything is found out again.
@@ -73,16 +73,16 @@ pub enum Event {
     /// The checks that are on.
     Checks(Vec<CheckTask>),
     /// The agent of another node has said this.
-    Said(NodeId, Said, Unread),
+    Said(NodeId, PeerMessage, UnreadMessage),
     /// The rack broker of this machine has said this.
-    Limits(LimitsLine, broker::Unread),
+    Limits(LimitsLine, broker::UnreadLimits),
     /// Stop; what is installed stays.
     End,
 }
 
 /// What the notifier is to send to the controller.
 #[derive(Debug)]
-pub enum Notice {
+pub enum ControllerNotice {
     /// This.
     Request(Request),
     /// That the agent is there, and what it has measured, counted and repaired in this session.
@@ -127,7 +127,7 @@ pub struct Worker<N> {
     seen: Option<CarrierState>,
     see_at: Instant,
     poller: SyncSender<(u64, u64)>,
-    notifier: Sender<Notice>,
+    notifier: Sender<ControllerNotice>,
     began: Instant,
     /// Whether the poller waits for an answer.
     is_asking: bool,
@@ -153,7 +153,7 @@ impl<N: Node> Worker<N> {
         network: Arc<Network>,
         cables: Cables,
         poller: SyncSender<(u64, u64)>,
-        notifier: Sender<Notice>,
+        notifier: Sender<ControllerNotice>,
     ) -> Self {
         let began = Instant::now();
         let agent = Agent::new(node, PACE);
@@ -199,7 +199,7 @@ impl<N: Node> Worker<N> {
             match events.recv_timeout(due.saturating_duration_since(Instant::now())) {
                 Ok(Event::End) | Err(RecvTimeoutError::Disconnected) => return None,
                 Ok(Event::OtherNetwork(environment)) => return Some(environment),
-                Ok(event) => self.hear(event),
+                Ok(event) => self.on_event(event),
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
@@ -215,7 +215,7 @@ impl<N: Node> Worker<N> {
         if now >= self.look_at {
             self.look_at = now + POLL_INTERVAL;
             self.agent.driver_mut().refresh();
-            self.look_at_cables(now);
+            self.check_links(now);
         }
         if now >= self.repair_at {
             for what in self.agent.driver_mut().repair() {
@@ -239,7 +239,7 @@ impl<N: Node> Worker<N> {
             if let Some(broker) = self.broker.as_ref().filter(|broker| broker.is_open())
                 && let Some(moved) = self.agent.driver_mut().moved(time)
             {
-                broker.tell(&moved);
+                broker.send_report(&moved);
             }
             if let Some(epoch) = self.agent.epoch() {
                 let repairs = std::mem::take(&mut self.repairs);
@@ -251,15 +251,15 @@ impl<N: Node> Worker<N> {
                     repairs,
                     traffic,
                     packets: driver.packets(),
-                    troubles: Some(driver.troubles(time)),
+                    troubles: Some(driver.problems(time)),
                     samples: driver.samples(),
-                    hears_at: driver.hears_at(),
+                    hears_at: driver.peer_address(),
                     rules_in_force: driver.rules_in_force(),
                     contract_problems: driver.contract_problems(),
                     beat: true,
                     ..Reports::default()
                 };
-                let _ = self.notifier.send(Notice::Report(Box::new(reports)));
+                let _ = self.notifier.send(ControllerNotice::Report(Box::new(reports)));
             }
         }
         let time = self.now();
@@ -278,12 +278,12 @@ impl<N: Node> Worker<N> {
         if let Some(checks) = self.checks.reports(self.agent.driver_mut()) {
             self.check_report_at = now + CHECK_REPORT_EVERY;
             let reports = Reports { epoch, checks: Some(checks), ..Reports::default() };
-            let _ = self.notifier.send(Notice::Report(Box::new(reports)));
+            let _ = self.notifier.send(ControllerNotice::Report(Box::new(reports)));
         }
     }
 
     /// A carrier that is gone is gone at once; one that is back has to stay for a while.
-    fn look_at_cables(&mut self, now: Instant) {
+    fn check_links(&mut self, now: Instant) {
         let Some(dark) = self.cables.without_carrier() else { return };
         for link in &dark {
             if self.dark.insert(link.clone(), None).is_none_or(|over| over.is_some()) {
@@ -311,43 +311,45 @@ impl<N: Node> Worker<N> {
         // In every session once, since the controller may remember what was seen in one before.
         if self.seen.as_ref() != Some(&sight) && now >= self.see_at {
             self.see_at = now + REPORT_INTERVAL;
-            let _ = self.notifier.send(Notice::See(sight));
+            let _ = self.notifier.send(ControllerNotice::See(sight));
         }
     }
 
     fn send(&mut self, request: Request) {
-        if let Ask::Operations { epoch } = request.ask {
+        if let AgentRequest::Operations { epoch } = request.ask {
             // One request at a time is enough: it is answered as soon as there is an operation.
             if !self.is_asking {
                 self.is_asking = self.poller.try_send((request.number, epoch)).is_ok();
             }
             return;
         }
-        let _ = self.notifier.send(Notice::Request(request));
+        let _ = self.notifier.send(ControllerNotice::Request(request));
     }
 
-    fn hear(&mut self, event: Event) {
+    fn on_event(&mut self, event: Event) {
         let now = self.now();
         match event {
             Event::Messages(number, told) => {
                 self.is_asking = false;
                 match told {
-                    Some(Told::Done(messages)) => {
-                        self.agent.answer(now, number, Answer::Operations(messages.operations));
+                    Some(ControllerReply::Done(messages)) => {
+                        self.agent.answer(now, number, AgentReply::Operations(messages.operations));
                     }
-                    Some(Told::Stale(current)) => self.agent.answer(now, number, Answer::Stale { current }),
+                    Some(ControllerReply::Stale(current)) => {
+                        self.agent.answer(now, number, AgentReply::Stale { current })
+                    }
                     None => {}
                 }
             }
             Event::Answered(number, answer) => {
-                if let Answer::Begun { epoch } = &answer {
+                if let AgentReply::Begun { epoch } = &answer {
                     tracing::info!(epoch, "a session has begun");
                 }
                 self.agent.answer(now, number, answer);
             }
             Event::Interfaces => {
                 let now = Instant::now();
-                self.look_at_cables(now);
+                self.check_links(now);
                 // News need not wait.
                 self.see_at = now;
                 self.repair_at = self.repair_at.min(now + REPAIR_AFTER);
@@ -360,7 +362,7 @@ impl<N: Node> Worker<N> {
                 self.report_at = Instant::now();
             }
             Event::Checks(tasks) => self.checks.set(tasks, self.agent.driver_mut()),
-            Event::Said(from, said, _unread) => self.agent.driver_mut().hear(now, from, &said),
+            Event::Said(from, said, _unread) => self.agent.driver_mut().on_peer_message(now, from, &said),
             Event::Limits(limits, _unread) => self.agent.driver_mut().limit(now, limits),
             Event::Environment(environment) => self.agent.driver_mut().set_environment(environment),
             Event::OtherNetwork(_) | Event::End => {}

@@ -8,11 +8,11 @@ use wayleave_schemes::brokers::BrokerError;
 use wayleave_units::{Rate, Time};
 
 use crate::Setup;
-use crate::world::World;
+use crate::world::SimulatedRacks;
 
 /// Something that is done to a broker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deed {
+pub enum ScriptAction {
     /// The broker of a machine is killed.
     KillRack(usize),
     /// It begins again.
@@ -31,7 +31,7 @@ pub struct Phase {
     /// Machine, service, and what it wants to send from now on. Machines are numbered in the order of the network's hosts.
     pub wants: Vec<(usize, &'static str, Rate)>,
     /// What is done.
-    pub deeds: Vec<Deed>,
+    pub deeds: Vec<ScriptAction>,
 }
 
 /// What limits each service at each machine on what it sends, by machine and class.
@@ -43,7 +43,7 @@ pub type Limits = Vec<Vec<Option<Rate>>>;
 /// # Errors
 /// If a broker has nothing to divide.
 pub fn run(setup: &Arc<Setup>, phases: &[Phase], calm: Time, longest: Time) -> Result<Vec<Limits>, BrokerError> {
-    let mut world = World::on_time(Arc::clone(setup), 1)?;
+    let mut world = SimulatedRacks::on_time(Arc::clone(setup), 1)?;
     let mut history = Vec::new();
     for phase in phases {
         for &(machine, service, rate) in &phase.wants {
@@ -53,10 +53,10 @@ pub fn run(setup: &Arc<Setup>, phases: &[Phase], calm: Time, longest: Time) -> R
         }
         for &deed in &phase.deeds {
             match deed {
-                Deed::KillRack(machine) => world.crash_broker(machine),
-                Deed::StartRack(machine) => world.start_broker(machine)?,
-                Deed::KillFabric => world.crash_fabric(),
-                Deed::StartFabric => world.start_fabric()?,
+                ScriptAction::KillRack(machine) => world.crash_broker(machine),
+                ScriptAction::StartRack(machine) => world.start_broker(machine)?,
+                ScriptAction::KillFabric => world.crash_fabric(),
+                ScriptAction::StartFabric => world.start_fabric()?,
             }
         }
         let (begin, mut changed) = (world.now(), world.now());
@@ -73,7 +73,7 @@ pub fn run(setup: &Arc<Setup>, phases: &[Phase], calm: Time, longest: Time) -> R
     Ok(history)
 }
 
-fn limits_of(setup: &Setup, world: &World) -> Limits {
+fn limits_of(setup: &Setup, world: &SimulatedRacks) -> Limits {
     let of = |machine: usize| {
         let classes = setup.services().classes();
         classes.map(|class| world.limit(machine, class)[Direction::Transmit as usize]).collect()

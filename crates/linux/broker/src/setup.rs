@@ -5,7 +5,7 @@ use std::fmt;
 
 use wayleave_contracts::{ContentionPoint, Policy, PolicyLevel};
 use wayleave_scheme_api::{BrokerId, Value};
-use wayleave_schemes::brokers::{BrokerError, BrokerNetwork, BrokerSeat, BrokerSeats, BrokerSetup, BrokerTimes};
+use wayleave_schemes::brokers::{BrokerError, BrokerNetwork, BrokerSetup, BrokerSpec, BrokerSpecs, BrokerTimes};
 use wayleave_schemes::hosts::{AnyBroker, HostSchemeConfig};
 use wayleave_schemes::services::{Policies, Services, TooManyServices};
 use wayleave_topology::{Network, NodeId};
@@ -22,7 +22,7 @@ pub struct Setup {
     hosts: Vec<NodeId>,
     scheme: HostSchemeConfig,
     /// The brokers that the scheme asks for, in the order of their numbers.
-    seats: Vec<BrokerSeat>,
+    seats: Vec<BrokerSpec>,
     numbers: HashMap<NodeId, BrokerId>,
     /// Which policies these are: brokers of different epochs do not heed one another.
     pub epoch: u32,
@@ -117,7 +117,7 @@ impl Setup {
         let hosts: Vec<NodeId> = network.hosts().collect();
         let around = BrokerNetwork { network: &network, policies, services: &services, hosts: &hosts, today: None };
         let seats = scheme.brokers(&around);
-        let numbers = BrokerSeats { first: FIRST, seats: &seats }.by_host();
+        let numbers = BrokerSpecs { first: FIRST, seats: &seats }.by_host();
         Ok(Self { network, machine, rack, fabric, services, hosts, scheme, seats, numbers, epoch })
     }
 
@@ -147,8 +147,8 @@ impl Setup {
     }
 
     /// All brokers of the network.
-    pub fn seats(&self) -> BrokerSeats<'_> {
-        BrokerSeats { first: FIRST, seats: &self.seats }
+    pub fn broker_specs(&self) -> BrokerSpecs<'_> {
+        BrokerSpecs { first: FIRST, seats: &self.seats }
     }
 
     /// The broker of a machine.
@@ -158,7 +158,7 @@ impl Setup {
 
     /// The broker of the fabric.
     pub fn fabric_broker(&self) -> Option<BrokerId> {
-        self.seats().find(|seat| seat.point == Some(ContentionPoint::Fabric))
+        self.broker_specs().find(|seat| seat.point == Some(ContentionPoint::Fabric))
     }
 
     /// The network as brokers see it on a day.
@@ -179,7 +179,7 @@ impl Setup {
         today: Option<WallTime>,
     ) -> Result<AnyBroker, BrokerError> {
         let seat = self.seats.get(number.index()).ok_or_else(|| BrokerError("there is no such broker".to_owned()))?;
-        let (around, all) = (self.around(today), self.seats());
+        let (around, all) = (self.around(today), self.broker_specs());
         self.scheme.broker(&BrokerSetup { around, all, seat: *seat, epoch, serial })
     }
 

@@ -37,7 +37,7 @@ struct Attributes {
 }
 
 /// What came of a run.
-pub(crate) struct Ran {
+pub(crate) struct TestRunResult {
     pub(crate) returned: u32,
     /// Mean of the repetitions.
     pub(crate) nanos: u32,
@@ -52,7 +52,7 @@ pub(crate) fn test_run(
     out: &mut [u8],
     context: &mut [u8; CONTEXT],
     repeat: u32,
-) -> io::Result<Ran> {
+) -> io::Result<TestRunResult> {
     let before = *context;
     let length = |bytes: &[u8]| u32::try_from(bytes.len()).map_err(|_| io::ErrorKind::InvalidInput);
     let mut attributes = Attributes {
@@ -73,7 +73,11 @@ pub(crate) fn test_run(
         libc::syscall(libc::SYS_bpf, BPF_PROG_TEST_RUN, &raw mut attributes, size_of::<Attributes>() as libc::c_ulong)
     };
     match result {
-        0 => Ok(Ran { returned: attributes.returned, nanos: attributes.duration, size: attributes.size_out as usize }),
+        0 => Ok(TestRunResult {
+            returned: attributes.returned,
+            nanos: attributes.duration,
+            size: attributes.size_out as usize,
+        }),
         _ => Err(io::Error::last_os_error()),
     }
 }

@@ -40,7 +40,7 @@ pub(crate) fn build(plan: &LabPlan, folder: &Folder, stop: &Stop) -> Result<(), 
     for [a, b] in plan.links().iter().map(|[a, b]| [a, b]).chain(endpoints) {
         links.line(create_veth(a, b)?);
     }
-    links.run(&Namespace::here())?;
+    links.run(&Namespace::current())?;
     let pass = pass(plan, pins)?;
     stop.check()?;
     each(&insides(plan, &pass)?, Inside::configure)?;

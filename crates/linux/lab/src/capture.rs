@@ -7,7 +7,7 @@ use crate::plan::LabPlan;
 
 /// Where a frame was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct CapturePoint {
     /// The node or endpoint, and its interface.
     pub name: String,
     interface: String,
@@ -15,7 +15,7 @@ pub struct Place {
     reader: Option<NodeId>,
 }
 
-impl Place {
+impl CapturePoint {
     /// Of an interface of a namespace of the lab; `None` if the lab has no such interface.
     pub fn of(plan: &LabPlan, network: &Network, ifindex: u32, is_outgoing: bool) -> Option<Self> {
         if let Some(endpoint) = plan.endpoints.iter().find(|one| one.inside.ifindex == ifindex) {
@@ -73,7 +73,7 @@ mod tests {
         let last = network.find_link("s1->h2").unwrap();
         let tag = Tag::new(port_of(&network, last), 3).unwrap();
         let host = &plan.node("h1").unwrap().ports.ports[0];
-        let place = Place::of(&plan, &network, host.ifindex, true).unwrap();
+        let place = CapturePoint::of(&plan, &network, host.ifindex, true).unwrap();
         let frame = Stack { tags: vec![tag], number: None }.push(&udp());
         assert_eq!(place.name, "h1 up1");
         assert_eq!(place.describe(&network, &frame), "[s1->h2 q3] 10.0.0.1 port 7 > 10.0.0.2 port 9 UDP, 64 B");
@@ -81,9 +81,9 @@ mod tests {
         assert!(place.describe(&network, &numbered).starts_with("[s1->h2 q3][copy 8] 10.0.0.1"));
         // Behind the switch there is nobody who reads tags: one that is there is wrong.
         let behind = &plan.node("s1").unwrap().ports.ports.iter().find(|port| port.link == Some(last)).unwrap();
-        let place = Place::of(&plan, &network, behind.ifindex, true).unwrap();
+        let place = CapturePoint::of(&plan, &network, behind.ifindex, true).unwrap();
         assert!(place.describe(&network, &frame).starts_with("[port "), "{}", place.describe(&network, &frame));
         assert_eq!(place.describe(&network, &udp()), "10.0.0.1 port 7 > 10.0.0.2 port 9 UDP, 60 B");
-        assert_eq!(Place::of(&plan, &network, 1, true), None);
+        assert_eq!(CapturePoint::of(&plan, &network, 1, true), None);
     }
 }

@@ -9,7 +9,7 @@ use wayleave_dataplane::host::Counters;
 use wayleave_dataplane::net::{Capture, Captured, Namespace};
 use wayleave_topology::NodeKind;
 
-use crate::capture::Place;
+use crate::capture::CapturePoint;
 use crate::error::LabError;
 use crate::plan::EndpointPlan;
 use crate::up::Lab;
@@ -116,11 +116,11 @@ pub fn check(lab: &Lab, probe: &Probe) -> Result<Checked, LabError> {
         let to = SocketAddr::new(IpAddr::V4(to.address), target);
         outbox.send_to(&payload, to).map_err(|error| LabError::io("a probe cannot be sent", error))?;
         lab.stop().sleep_until(Instant::now() + EVERY);
-        seen.look(lab, &mut captures)?;
+        seen.poll(lab, &mut captures)?;
     }
     let (begin, mut quiet) = (Instant::now(), Instant::now());
     while quiet.elapsed() < QUIET && begin.elapsed() < TIMEOUT && !lab.stop().is_asked() {
-        let mut is_more = seen.look(lab, &mut captures)?;
+        let mut is_more = seen.poll(lab, &mut captures)?;
         let mut payload = [0; 2 * PAYLOAD];
         while let Ok(length) = inbox.recv(&mut payload) {
             is_more |=
@@ -187,7 +187,7 @@ type Known = (String, String);
 
 impl Seen {
     /// Takes what was captured since the last time; whether there was any probe.
-    fn look(&mut self, lab: &Lab, captures: &mut [Capture]) -> Result<bool, LabError> {
+    fn poll(&mut self, lab: &Lab, captures: &mut [Capture]) -> Result<bool, LabError> {
         let mut is_any = false;
         for capture in captures {
             while let Some(one) =
@@ -201,7 +201,9 @@ impl Seen {
 
     fn note(&mut self, lab: &Lab, one: &Captured) -> bool {
         let Some(number) = number_in(&one.frame) else { return false };
-        let Some(place) = Place::of(lab.plan(), lab.network(), one.ifindex, one.is_outgoing) else { return false };
+        let Some(place) = CapturePoint::of(lab.plan(), lab.network(), one.ifindex, one.is_outgoing) else {
+            return false;
+        };
         let describe = || (place.name.clone(), place.describe(lab.network(), &one.frame));
         let entry = self.places.entry((one.ifindex, one.is_outgoing)).or_insert_with(|| (describe(), BTreeMap::new()));
         entry.1.entry(number).or_insert(one.at_ns);

@@ -30,7 +30,7 @@ const CONTROLLER: &str = "controller";
 
 /// How the programs of a lab are reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Control {
+pub struct LabPrograms {
     /// The address of the controller, such as `http://127.0.0.1:39127`.
     pub server: String,
     /// The file with an operator's token.
@@ -56,7 +56,7 @@ impl Lab {
     ///
     /// # Errors
     /// If it does not come up; its log says why.
-    pub fn start_controller(&self, wayleave: &Path, options: &[String]) -> Result<Control, LabError> {
+    pub fn start_controller(&self, wayleave: &Path, options: &[String]) -> Result<LabPrograms, LabError> {
         let path = |path: PathBuf| path.to_string_lossy().into_owned();
         let token_file = self.token_file();
         let mut arguments: Vec<String> =
@@ -76,7 +76,7 @@ impl Lab {
         loop {
             let said = fs::read_to_string(&log).unwrap_or_default();
             if let Some(server) = address(said.get(before..).unwrap_or_default()) {
-                return Ok(Control { server, token_file, programs: vec![controller] });
+                return Ok(LabPrograms { server, token_file, programs: vec![controller] });
             }
             if !is_alive(controller.pid) || start.elapsed() > TIMEOUT {
                 return Err(self.ended(CONTROLLER));

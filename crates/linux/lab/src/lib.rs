@@ -29,9 +29,9 @@ pub mod traffic;
 mod up;
 
 pub use calibrate::{Calibrated, calibrate};
-pub use capture::Place;
+pub use capture::CapturePoint;
 pub use check::{Checked, Observation, Probe, check};
-pub use control::Control;
+pub use control::LabPrograms;
 pub use error::LabError;
 pub use hosts::{Hosts, host_path, shortest};
 pub use names::LabName;

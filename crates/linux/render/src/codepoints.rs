@@ -15,7 +15,7 @@ pub(crate) const CONTROL: [u8; 2] = [48, 56];
 
 /// A route that was admitted, with what it is called.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Placed {
+pub struct QueueCodepoints {
     /// The contract, with the number of the route if it is a further one.
     pub name: String,
     /// Where it goes.
@@ -41,7 +41,7 @@ pub struct Codepoints {
      ({switch} is the first). A topology with fewer queues needs fewer codepoints; switches with agents need none",
     .before + 1
 )]
-pub struct NoCodepoint {
+pub struct CodepointError {
     /// The route.
     pub name: String,
     /// The first switch of its way.
@@ -57,7 +57,7 @@ impl Codepoints {
     ///
     /// # Errors
     /// If more would be needed than the 61 that routes can have (59 where the network has classes).
-    pub fn assign(network: &Network, placed: &[Placed]) -> Result<Self, NoCodepoint> {
+    pub fn assign(network: &Network, placed: &[QueueCodepoints]) -> Result<Self, CodepointError> {
         let mut this = Self::default();
         let mut first = 1;
         if let Some(classes) = network.classes() {
@@ -80,7 +80,7 @@ impl Codepoints {
             let Some(dscp) = usable().find(fits) else {
                 let switch = at_switches().next().map_or(String::new(), |(at, _)| network.node(at).name.clone());
                 let (before, most) = (this.routes.len(), usable().count());
-                return Err(NoCodepoint { name: one.name.clone(), switch, before, most });
+                return Err(CodepointError { name: one.name.clone(), switch, before, most });
             };
             for (at, hop) in at_switches() {
                 this.queues.insert((at, dscp), hop.queue);

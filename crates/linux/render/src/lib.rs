@@ -10,9 +10,9 @@ mod sonic;
 mod switch;
 mod tc;
 
-pub use codepoints::{Codepoints, NoCodepoint, Placed};
+pub use codepoints::{CodepointError, Codepoints, QueueCodepoints};
 pub use diff::{Change, PortDifference, changes, port_differences};
-pub use switch::{Control, Interfaces, RenderError, Settings, Target};
+pub use switch::{ControlQueue, Interfaces, RenderError, Settings, Target};
 
 use wayleave_topology::Network;
 use wayleave_units::{Bytes, Rate};

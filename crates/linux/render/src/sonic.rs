@@ -9,7 +9,7 @@ use wayleave_dataplane::switch::PortPlan;
 use wayleave_topology::{Class, Network};
 
 use crate::codepoints::CONTROL;
-use crate::{Control, RenderError, Settings, Switch};
+use crate::{ControlQueue, RenderError, Settings, Switch};
 
 /// What all names begin with, so that a comparison knows which entries are ours.
 pub(crate) const PREFIX: &str = "wayleave";
@@ -34,10 +34,10 @@ enum Queue {
 
 /// Queues of a port with this number of them, the highest priority first. Routing protocols come after all contracts about latency: there they delay these by no more than the
 /// frame that is being sent, which is counted anyway, and no load of other classes keeps them from being sent.
-fn queues(network: &Network, of: usize, control: Control) -> Vec<Queue> {
+fn queues(network: &Network, of: usize, control: ControlQueue) -> Vec<Queue> {
     let latency = network.classes().map_or(of.saturating_sub(1).max(1), |classes| usize::from(classes.latency).min(of));
     let mut all: Vec<Queue> = (0..of).map(Queue::Of).collect();
-    if control == Control::Own {
+    if control == ControlQueue::Own {
         all.insert(latency, Queue::Control);
     }
     all
@@ -88,7 +88,7 @@ pub(crate) fn tables(network: &Network, switch: &Switch, settings: &Settings) ->
     };
     let lowest = most.saturating_sub(1);
     let to_class = |dscp: u8| match switch.queues.get(&dscp) {
-        _ if CONTROL.contains(&dscp) && settings.control == Control::Own => place(Queue::Control, &all),
+        _ if CONTROL.contains(&dscp) && settings.control == ControlQueue::Own => place(Queue::Control, &all),
         Some(&queue) => place(Queue::Of(usize::from(queue)), &all),
         None => lowest,
     };

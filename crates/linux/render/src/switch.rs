@@ -26,14 +26,14 @@ pub struct Settings {
     /// Names of interfaces.
     pub interfaces: Interfaces,
     /// Queue of routing protocols on SONiC's switches.
-    pub control: Control,
+    pub control: ControlQueue,
     /// Queues of classes that share mark packets (ECN) from so many bytes on; `None`: never.
     pub marks_from: Option<Bytes>,
 }
 
 /// The queue of what the network itself sends: codepoints CS6 and CS7 (RFC 4594, section 3.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Control {
+pub enum ControlQueue {
     /// One of its own, below those of contracts about latency.
     #[default]
     Own,
@@ -102,7 +102,7 @@ impl Target {
     }
 
     /// What the plan assumes of the device and this configuration cannot make true, one sentence each.
-    pub fn assumptions(self, control: Control) -> Vec<&'static str> {
+    pub fn assumptions(self, control: ControlQueue) -> Vec<&'static str> {
         let mut all = vec![
             "Packets take the routes of the plan: the codepoint chooses queues, not the way. Pin the routes (contracts.csv has them).",
             "Hosts set the codepoint of each contract (contracts.csv) and keep it to its rate, burst and largest frame. Wayleave's agents mark packets with VLAN tags, not with codepoints, so something else has to do both here.",
@@ -111,7 +111,7 @@ impl Target {
             "No packet is larger than the MTU of its link in the topology, which is not set here, and nobody sends PAUSE or PFC: bounds do not count time in which a port is paused.",
         ];
         all.push(match (self, control) {
-            (Self::Sonic, Control::Own) => {
+            (Self::Sonic, ControlQueue::Own) => {
                 "What the network itself sends (routing protocols, CS6 and CS7) is small: its queue is sent before all but contracts about latency, and takes from the other classes."
             }
             _ => "What the network itself sends (routing protocols, CS6 and CS7) is small: it is in the lowest queue here.",

@@ -5,13 +5,13 @@ use std::fmt::Write;
 use wayleave_dataplane::class;
 use wayleave_dataplane::net::PortQdisc;
 
-use crate::{Control, RenderError, Switch, Target};
+use crate::{ControlQueue, RenderError, Switch, Target};
 
 /// The script of one switch. It can be run again: what waits in the queues is dropped then.
 pub(crate) fn script(switch: &Switch) -> Result<String, RenderError> {
     let mut text =
         format!("#!/bin/sh\n# Queues of {}, by `wayleave export-config --for tc`. Run it as root.\n", switch.plan.name);
-    for line in Target::Tc.assumptions(Control::BestEffort) {
+    for line in Target::Tc.assumptions(ControlQueue::BestEffort) {
         let _ = writeln!(text, "# Assumed: {line}");
     }
     text.push_str("set -eu\n");

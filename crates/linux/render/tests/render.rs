@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use wayleave_dataplane::net::{Namespace, queue_counters};
 use wayleave_dataplane::sandbox::Apart;
 use wayleave_render::{
-    Change, Codepoints, Control, Placed, RenderError, Settings, Target, changes, port_differences, render,
+    Change, Codepoints, ControlQueue, QueueCodepoints, RenderError, Settings, Target, changes, port_differences, render,
 };
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
 use wayleave_topology::{Classes, Hop, Network, NodeKind, PortSpec, Route};
@@ -37,16 +37,16 @@ fn racks(queues: u32, classes: Classes) -> Network {
 
 /// All eight queues of SONiC are the topology's.
 fn eight() -> Settings {
-    Settings { control: Control::BestEffort, ..Settings::default() }
+    Settings { control: ControlQueue::BestEffort, ..Settings::default() }
 }
 
-fn route(network: &Network, name: &str, hops: &[(&str, u8)]) -> Placed {
+fn route(network: &Network, name: &str, hops: &[(&str, u8)]) -> QueueCodepoints {
     let hops = hops.iter().map(|&(link, queue)| Hop { link: network.find_link(link).unwrap(), queue });
-    Placed { name: name.to_owned(), route: Route { hops: hops.collect() } }
+    QueueCodepoints { name: name.to_owned(), route: Route { hops: hops.collect() } }
 }
 
 /// `robot` and `camera` need different queues at both leaves, `lamp` none that contradicts `robot`.
-fn placed(network: &Network) -> Vec<Placed> {
+fn placed(network: &Network) -> Vec<QueueCodepoints> {
     vec![
         route(network, "robot", &[("h1->leaf1", 0), ("leaf1->spine1", 0), ("spine1->leaf2", 1), ("leaf2->h3", 0)]),
         route(network, "camera", &[("h2->leaf1", 0), ("leaf1->spine1", 2), ("spine1->leaf2", 1), ("leaf2->h3", 3)]),
@@ -145,7 +145,11 @@ fn a_port_without_a_queue_for_routing_protocols_is_refused_with_the_option() {
     assert!(render(&network, &codepoints, Target::Tc, &Settings::default()).is_ok());
     let of = |target: Target, control| target.assumptions(control).join(" ").contains("in the lowest queue here");
     assert_eq!(
-        [of(Target::Sonic, Control::Own), of(Target::Sonic, Control::BestEffort), of(Target::Tc, Control::Own)],
+        [
+            of(Target::Sonic, ControlQueue::Own),
+            of(Target::Sonic, ControlQueue::BestEffort),
+            of(Target::Tc, ControlQueue::Own)
+        ],
         [false, true, true]
     );
 }
@@ -235,7 +239,7 @@ proptest! {
     #[test]
     fn a_codepoint_means_the_queue_of_its_route_at_every_switch(queues in prop::collection::vec(prop::array::uniform3(0_u8..5), 1..60), ends in any::<u8>()) {
         let network = two_racks();
-        let placed: Vec<Placed> = queues.iter().enumerate().map(|(at, &[a, b, c])| {
+        let placed: Vec<QueueCodepoints> = queues.iter().enumerate().map(|(at, &[a, b, c])| {
             let to = if (ends >> (at % 8)) & 1 == 0 { "leaf2->h3" } else { "leaf2->h4" };
             route(&network, &at.to_string(), &[("h1->leaf1", 0), ("leaf1->spine1", a), ("spine1->leaf2", b), (to, c)])
         }).collect();
@@ -330,7 +334,7 @@ fn the_script_puts_packets_into_the_queue_of_their_codepoint() {
             socket.send_to(b"x", "10.9.0.2:9").unwrap();
         }
     }
-    let counters = queue_counters(&Namespace::here()).unwrap();
+    let counters = queue_counters(&Namespace::current()).unwrap();
     let (_, queues) = counters.into_iter().find(|(name, _)| *name == format!("eth{to_spine}")).unwrap();
     let waiting = |queue: usize| queues[queue].packets;
     assert_eq!((0..7).map(waiting).collect::<Vec<_>>(), [1, 0, 2, 0, 0, 3, 4]);

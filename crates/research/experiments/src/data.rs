@@ -161,7 +161,7 @@ pub struct Series {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Point {
     /// Where.
-    pub x: X,
+    pub x: AxisValue,
     /// One value for each seed; the mean, where a run has many.
     #[serde(deserialize_with = "numbers::many")]
     pub values: Vec<f64>,
@@ -171,14 +171,14 @@ pub struct Point {
 
 impl Point {
     /// From one value for each seed.
-    pub fn of(x: impl Into<X>, values: Vec<f64>) -> Self {
+    pub fn of(x: impl Into<AxisValue>, values: Vec<f64>) -> Self {
         let summary = Summary::of_runs(&values);
         Self { x: x.into(), values, summary }
     }
 
     /// From many samples for each seed: percentiles are those of all samples together, the confidence interval is that
     /// of the means of the runs.
-    pub fn pooled(x: impl Into<X>, runs: &[Vec<f64>]) -> Self {
+    pub fn pooled(x: impl Into<AxisValue>, runs: &[Vec<f64>]) -> Self {
         let (values, summary) = Summary::pooled(runs);
         Self { x: x.into(), values, summary }
     }
@@ -187,26 +187,26 @@ impl Point {
 /// A place on the axis to the right.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum X {
+pub enum AxisValue {
     /// One of several names.
     Name(String),
     /// A number.
     Number(f64),
 }
 
-impl From<f64> for X {
+impl From<f64> for AxisValue {
     fn from(number: f64) -> Self {
         Self::Number(number)
     }
 }
 
-impl From<String> for X {
+impl From<String> for AxisValue {
     fn from(name: String) -> Self {
         Self::Name(name)
     }
 }
 
-impl From<&str> for X {
+impl From<&str> for AxisValue {
     fn from(name: &str) -> Self {
         Self::Name(name.to_owned())
     }

@@ -57,7 +57,7 @@ mod ufab;
 
 pub use catalogue::{CATALOGUE, CHAMELEON, Entry, LOKO, ONE_FABRIC, PARLEY, Paper, SCC, UFAB, find};
 pub use checkpoint::Checkpoints;
-pub use data::{Axis, Band, Centre, Figure, Form, Panel, Point, Scale, Series, Setting, Table, X};
+pub use data::{Axis, AxisValue, Band, Centre, Figure, Form, Panel, Point, Scale, Series, Setting, Table};
 pub use failed::Failed;
 pub use parley::{SHARE_CASES, ShareCase, ShareTimes, time_shares};
 pub use reproduce::{

@@ -102,7 +102,7 @@ impl Run {
     }
 
     /// Tells who watches that so many parts of a figure are done, of those that come one after another.
-    pub(crate) fn tell(&self, done: usize, of: usize) -> Result<(), Failed> {
+    pub(crate) fn report_progress(&self, done: usize, of: usize) -> Result<(), Failed> {
         if self.watch.as_ref().is_some_and(|watch| !watch(done, of)) { Err(Failed::Stopped) } else { Ok(()) }
     }
 

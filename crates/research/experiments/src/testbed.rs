@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::Order;
 use wayleave_lab::Lab;
-use wayleave_lab::run::{Operator, Promised, RunOptions, RunReport};
+use wayleave_lab::run::{OfferedContract, Operator, RunOptions, RunReport};
 use wayleave_topology::Network;
 
 use crate::failed::Failed;
@@ -38,7 +38,7 @@ pub trait Testbed {
     ///
     /// # Errors
     /// If the controller or a namespace cannot be used.
-    fn run(&mut self, promised: &[Promised], options: &RunOptions) -> Result<RunReport, Failed>;
+    fn run(&mut self, promised: &[OfferedContract], options: &RunOptions) -> Result<RunReport, Failed>;
 }
 
 /// The laboratory of a run.

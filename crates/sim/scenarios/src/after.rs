@@ -12,7 +12,7 @@
 /// assert_eq!(replicas.to.flows(), 3);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct After {
+pub struct DependentFlows {
     /// The other traffic; it stands above this one.
     pub traffic: String,
     /// To whom.

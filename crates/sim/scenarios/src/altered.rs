@@ -1,7 +1,7 @@
 //! The same sharing with something changed: for questions of what would be, and for faults on purpose.
 
 use wayleave_contracts::{Bandwidth, Policy};
-use wayleave_scheme_api::{Given, Value};
+use wayleave_scheme_api::{ParamValues, Value};
 use wayleave_topology::Network;
 use wayleave_units::Rate;
 
@@ -45,7 +45,7 @@ impl Sharing {
 
 fn set_word(scheme: &mut HostSchemeConfig, key: &str, word: &'static str) -> bool {
     let settings = scheme.settings();
-    let given: Given = settings
+    let given: ParamValues = settings
         .into_iter()
         .enumerate()
         .filter(|(_, (_, value))| *value != Value::Absent)

@@ -9,7 +9,7 @@ pub enum Jitter {
     /// A time of its own.
     Each {
         /// Which.
-        draw: Draw,
+        draw: JitterDistribution,
         /// What becomes of the order.
         order: Order,
     },
@@ -17,7 +17,7 @@ pub enum Jitter {
 
 /// How long a packet is held up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Draw {
+pub enum JitterDistribution {
     /// Uniform between nothing and the jitter.
     Uniform,
     /// The worst for the packets of one traffic: they take all of it, and what came to the node before enters as late, what

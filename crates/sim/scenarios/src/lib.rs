@@ -23,13 +23,13 @@ mod transport;
 mod validate;
 mod vms;
 
-pub use after::{After, Onward};
+pub use after::{DependentFlows, Onward};
 pub use deadline::{Deadline, DeadlineError};
 pub use forward::FastForward;
-pub use jitter::{Draw, Jitter, Order};
+pub use jitter::{Jitter, JitterDistribution, Order};
 pub use jobs::{
     Action, Collective, CollectiveError, Dependency, Exchange, Graph, GraphError, Job, JobError, MAX_OPERATIONS,
-    MAX_RANKS, Moment, Operation, Progress, Step,
+    MAX_RANKS, Operation, Progress, Step, WaitUntil,
 };
 pub use ports::{Buffering, Discipline, Ecn, PortBehaviour, PortEcn, Red, SharedService};
 pub use requests::{Rpc, Server};
@@ -43,7 +43,9 @@ pub use tenants::{
     Bursts, Competitor, FabricSettings, Guaranteed, LatencyTenant, Maximum, Minimum, OfContract, PairDemand,
     SharingTenant, Tenants, TenantsError, Weight,
 };
-pub use traffic::{Arrivals, Copies, Ends, FlowSpec, Offer, OnOff, PacketKind, Phase, Reliable, Traffic, Workload};
+pub use traffic::{
+    Arrivals, Copies, FlowEndpoints, FlowSpec, OnOff, PacketKind, Phase, Reliable, SendSchedule, Traffic, Workload,
+};
 pub use transport::{Pacing, Transport};
 pub use validate::{MAX_ACTORS, MAX_HOP, PortError, ScenarioError, TrafficError, WIRE_OVERHEAD};
 pub use vms::{Endpoint, Vm, VmError};

@@ -22,7 +22,7 @@ use std::collections::{HashMap, HashSet};
 
 use wayleave_topology::NodeId;
 
-use crate::{Arrivals, Endpoint, Ends, PacketKind, Reliable, Scenario, Server, Traffic, Workload};
+use crate::{Arrivals, Endpoint, FlowEndpoints, PacketKind, Reliable, Scenario, Server, Traffic, Workload};
 
 const LINK: u64 = 1024;
 const QUEUE: u64 = 256;
@@ -128,30 +128,30 @@ fn memory_of(traffic: &Traffic) -> u64 {
 }
 
 /// Pairs that packets are sent between.
-fn sources(ends: &Ends<Endpoint>) -> u64 {
+fn sources(ends: &FlowEndpoints<Endpoint>) -> u64 {
     match ends {
-        Ends::Random(..) => 1,
+        FlowEndpoints::Random(..) => 1,
         _ => pairs(ends),
     }
 }
 
-fn flows_together(reliable: &Reliable, ends: &Ends<Endpoint>) -> u64 {
+fn flows_together(reliable: &Reliable, ends: &FlowEndpoints<Endpoint>) -> u64 {
     match &reliable.arrivals {
         Arrivals::Once | Arrivals::Every(_) => pairs(ends),
         Arrivals::Uniform { connections, .. } => pairs(ends).saturating_mul(u64::from(connections.unwrap_or(1))),
         Arrivals::Rpc(rpc) => {
             let loops = match (rpc.server, ends) {
-                (Server::Drawn, Ends::AllToAll(from, _) | Ends::Random(from, _)) => from.len() as u64,
+                (Server::Drawn, FlowEndpoints::AllToAll(from, _) | FlowEndpoints::Random(from, _)) => from.len() as u64,
                 _ => pairs(ends),
             };
             loops.saturating_mul(u64::from(rpc.outstanding)).saturating_mul(u64::from(rpc.fan_out))
         }
-        Arrivals::Periodic(_) if !matches!(ends, Ends::Random(..)) => pairs(ends),
+        Arrivals::Periodic(_) if !matches!(ends, FlowEndpoints::Random(..)) => pairs(ends),
         Arrivals::Load(_) | Arrivals::PerSecond(_) | Arrivals::Periodic(_) | Arrivals::After(_) => {
             let senders = match ends {
-                Ends::Pairs(pairs) => pairs.iter().map(|pair| pair.0).collect::<HashSet<_>>().len(),
-                Ends::Permutation(nodes) => nodes.len(),
-                Ends::AllToAll(from, _) | Ends::Random(from, _) => from.len(),
+                FlowEndpoints::Pairs(pairs) => pairs.iter().map(|pair| pair.0).collect::<HashSet<_>>().len(),
+                FlowEndpoints::Permutation(nodes) => nodes.len(),
+                FlowEndpoints::AllToAll(from, _) | FlowEndpoints::Random(from, _) => from.len(),
             };
             FLOWS_PER_HOST * senders as u64
         }
@@ -159,11 +159,11 @@ fn flows_together(reliable: &Reliable, ends: &Ends<Endpoint>) -> u64 {
 }
 
 /// How many ordered pairs of two hosts there are; of random ones, that of the draws.
-fn pairs(ends: &Ends<Endpoint>) -> u64 {
+fn pairs(ends: &FlowEndpoints<Endpoint>) -> u64 {
     match ends {
-        Ends::Pairs(pairs) => pairs.len() as u64,
-        Ends::Permutation(nodes) => nodes.len() as u64,
-        Ends::AllToAll(from, to) | Ends::Random(from, to) => {
+        FlowEndpoints::Pairs(pairs) => pairs.len() as u64,
+        FlowEndpoints::Permutation(nodes) => nodes.len() as u64,
+        FlowEndpoints::AllToAll(from, to) | FlowEndpoints::Random(from, to) => {
             // Of the pairs of both lists, those at one host are none.
             let mut at: HashMap<NodeId, u64> = HashMap::new();
             from.iter().for_each(|end| *at.entry(end.host).or_default() += 1);
@@ -192,9 +192,9 @@ mod tests {
     #[test]
     fn pairs_of_overlapping_groups_leave_out_what_goes_to_itself() {
         let (_, hosts) = hosts(4);
-        assert_eq!(pairs(&Ends::AllToAll(hosts.clone(), hosts.clone()).into()), 12);
-        assert_eq!(pairs(&Ends::AllToAll(hosts[..2].to_vec(), hosts[1..].to_vec()).into()), 5);
-        assert_eq!(sources(&Ends::Random(hosts.clone(), hosts).into()), 1);
+        assert_eq!(pairs(&FlowEndpoints::AllToAll(hosts.clone(), hosts.clone()).into()), 12);
+        assert_eq!(pairs(&FlowEndpoints::AllToAll(hosts[..2].to_vec(), hosts[1..].to_vec()).into()), 5);
+        assert_eq!(sources(&FlowEndpoints::Random(hosts.clone(), hosts).into()), 1);
     }
 
     #[test]
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(scenario.memory_estimate(), idle);
         let kind =
             PacketKind::TokenBucket { rate: Rate::from_mbit(1), burst: Bytes::new(3000), phase: Phase::Together };
-        let ends = Ends::AllToAll(hosts.clone(), hosts.clone());
+        let ends = FlowEndpoints::AllToAll(hosts.clone(), hosts.clone());
         scenario.traffic.push(Traffic::packets("a", ends.clone(), kind, Bytes::new(1500)));
         let packets = 6 * HISTOGRAMS + 6 * (FLOW + 2 * PACKET);
         assert_eq!(scenario.memory_estimate(), idle + packets);

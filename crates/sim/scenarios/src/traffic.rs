@@ -3,7 +3,7 @@
 use wayleave_topology::{NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::{After, Deadline, Endpoint, FlowSizes, Job, Rpc, Schedule, Transport};
+use crate::{Deadline, DependentFlows, Endpoint, FlowSizes, Job, Rpc, Schedule, Transport};
 
 /// One kind of traffic.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,7 +11,7 @@ pub struct Traffic {
     /// Unique in its scenario.
     pub name: String,
     /// Between whom.
-    pub ends: Ends<Endpoint>,
+    pub ends: FlowEndpoints<Endpoint>,
     /// What.
     pub workload: Workload,
     /// The service that it is charged to where it is sent, and where it is received as well if `to_service` says nothing
@@ -48,7 +48,7 @@ pub struct Copies {
 
 impl Traffic {
     /// Any workload, in the lowest queue, from the start to the end.
-    pub fn new(name: &str, ends: impl Into<Ends<Endpoint>>, workload: Workload) -> Self {
+    pub fn new(name: &str, ends: impl Into<FlowEndpoints<Endpoint>>, workload: Workload) -> Self {
         Self {
             name: name.to_owned(),
             ends: ends.into(),
@@ -66,23 +66,23 @@ impl Traffic {
 
     /// A job, from the start on.
     pub fn job(name: &str, job: Job) -> Self {
-        Self::new(name, Ends::Pairs(job.pairs()), Workload::Job(job))
+        Self::new(name, FlowEndpoints::Pairs(job.pairs()), Workload::Job(job))
     }
 
     /// Packets that nobody acknowledges, in the lowest queue, from the start to the end.
-    pub fn packets(name: &str, ends: impl Into<Ends<Endpoint>>, kind: PacketKind, frame: Bytes) -> Self {
+    pub fn packets(name: &str, ends: impl Into<FlowEndpoints<Endpoint>>, kind: PacketKind, frame: Bytes) -> Self {
         Self::new(name, ends, Workload::Packets { kind, frame })
     }
 
     /// Reliable flows without deadline, carried as the scenario says, in the lowest queue, from the start to the end.
-    pub fn flows(name: &str, ends: impl Into<Ends<Endpoint>>, arrivals: Arrivals, sizes: FlowSizes) -> Self {
+    pub fn flows(name: &str, ends: impl Into<FlowEndpoints<Endpoint>>, arrivals: Arrivals, sizes: FlowSizes) -> Self {
         Self::new(name, ends, Workload::Flows(Reliable::new(arrivals, Some(sizes))))
     }
 }
 
 /// Between whom: hosts, or endpoints (virtual machines, and hosts among them). Nothing is sent within a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ends<E = NodeId> {
+pub enum FlowEndpoints<E = NodeId> {
     /// These ordered pairs.
     Pairs(Vec<(E, E)>),
     /// A random permutation without fixed points: everybody sends to one and receives from one.
@@ -94,14 +94,16 @@ pub enum Ends<E = NodeId> {
     Random(Vec<E>, Vec<E>),
 }
 
-impl From<Ends<NodeId>> for Ends<Endpoint> {
-    fn from(ends: Ends<NodeId>) -> Self {
+impl From<FlowEndpoints<NodeId>> for FlowEndpoints<Endpoint> {
+    fn from(ends: FlowEndpoints<NodeId>) -> Self {
         let all = |hosts: Vec<NodeId>| hosts.into_iter().map(Endpoint::from).collect();
         match ends {
-            Ends::Pairs(pairs) => Self::Pairs(pairs.into_iter().map(|(from, to)| (from.into(), to.into())).collect()),
-            Ends::Permutation(hosts) => Self::Permutation(all(hosts)),
-            Ends::AllToAll(from, to) => Self::AllToAll(all(from), all(to)),
-            Ends::Random(from, to) => Self::Random(all(from), all(to)),
+            FlowEndpoints::Pairs(pairs) => {
+                Self::Pairs(pairs.into_iter().map(|(from, to)| (from.into(), to.into())).collect())
+            }
+            FlowEndpoints::Permutation(hosts) => Self::Permutation(all(hosts)),
+            FlowEndpoints::AllToAll(from, to) => Self::AllToAll(all(from), all(to)),
+            FlowEndpoints::Random(from, to) => Self::Random(all(from), all(to)),
         }
     }
 }
@@ -196,14 +198,14 @@ pub struct Reliable {
     /// answer.
     pub deadline: Option<Deadline>,
     /// When their data is there; all at once if absent. Not with [`Arrivals::Rpc`].
-    pub offer: Option<Offer>,
+    pub offer: Option<SendSchedule>,
     /// How they are carried, if not as the scenario says.
     pub transport: Option<Transport>,
 }
 
 /// What the application of a flow writes, in payload. A segment is sent when all its bytes are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Offer {
+pub enum SendSchedule {
     /// Byte by byte, from the beginning of the flow on.
     Rate(Rate),
     /// So much at the beginning of the flow, and again and again.
@@ -248,7 +250,7 @@ pub enum Arrivals {
     /// one of the receivers at another host.
     Periodic(Time),
     /// When flows of another traffic are complete.
-    After(After),
+    After(DependentFlows),
     /// Closed loops of requests, whose sizes are those of the flows, and their answers.
     Rpc(Rpc),
 }

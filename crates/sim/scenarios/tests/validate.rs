@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Change, Congestion, Copies, Deadline, Discipline, Ecn, Element, Ends, FlowSizes, FlowSpec,
-    MAX_ACTORS, OnOff, Outage, PacketKind, Phase, PortEcn, Red, Routing, Rpc, Scenario, ScenarioError, SharedService,
-    Traffic, Transport, Workload,
+    Arrivals, Buffering, Change, Congestion, Copies, Deadline, Discipline, Ecn, Element, FlowEndpoints, FlowSizes,
+    FlowSpec, MAX_ACTORS, OnOff, Outage, PacketKind, Phase, PortEcn, Red, Routing, Rpc, Scenario, ScenarioError,
+    SharedService, Traffic, Transport, Workload,
 };
 use wayleave_schemes::path::flowlet;
 use wayleave_schemes::path::presto;
@@ -33,7 +33,7 @@ fn hosts(scenario: &Scenario) -> Vec<NodeId> {
 /// A good scenario: everybody sends 1 MB to everybody.
 fn good() -> Scenario {
     let mut scenario = star();
-    let ends = Ends::AllToAll(hosts(&scenario), hosts(&scenario));
+    let ends = FlowEndpoints::AllToAll(hosts(&scenario), hosts(&scenario));
     scenario.traffic.push(Traffic::flows("a", ends, Arrivals::Once, FlowSizes::Fixed(Bytes::new(1_000_000))));
     scenario
 }
@@ -49,7 +49,7 @@ fn assert_refused(path: &str, message: &str, change: impl FnOnce(&mut Scenario))
 
 /// The same for the ends of its traffic.
 #[track_caller]
-fn assert_ends_refused(path: &str, message: &str, ends: impl FnOnce(&Scenario) -> Ends) {
+fn assert_ends_refused(path: &str, message: &str, ends: impl FnOnce(&Scenario) -> FlowEndpoints) {
     assert_refused(path, message, |scenario| scenario.traffic[0].ends = ends(scenario).into());
 }
 
@@ -183,7 +183,7 @@ fn a_link_that_is_slower_than_the_event_queue_reaches_is_refused() {
     let with = |rate: Rate, propagation: Time| {
         let network = build::star(2, Cabling { rate, propagation, ..Cabling::default() }).unwrap();
         let mut scenario = Scenario::new("x", Arc::new(network), Time::from_millis(1));
-        let ends = Ends::AllToAll(hosts(&scenario), hosts(&scenario));
+        let ends = FlowEndpoints::AllToAll(hosts(&scenario), hosts(&scenario));
         scenario.traffic.push(Traffic::flows("a", ends, Arrivals::Once, FlowSizes::Fixed(Bytes::new(1))));
         scenario.validate().map_err(|error| (error.path(), error.to_string()))
     };
@@ -220,20 +220,20 @@ fn traffic_needs_a_name_of_its_own_and_a_time() {
 fn ends_are_different_hosts() {
     assert_ends_refused("traffic.0.from", "there is no pair of two hosts here", |scenario| {
         let alone = vec![node(scenario, "h1")];
-        Ends::AllToAll(alone.clone(), alone)
+        FlowEndpoints::AllToAll(alone.clone(), alone)
     });
     let none = "there is no pair of two hosts here";
-    assert_ends_refused("traffic.0.from", none, |scenario| Ends::Random(Vec::new(), hosts(scenario)));
-    assert_ends_refused("traffic.0.from", none, |scenario| Ends::Permutation(vec![node(scenario, "h1")]));
-    assert_ends_refused("traffic.0.from", none, |_| Ends::Pairs(Vec::new()));
+    assert_ends_refused("traffic.0.from", none, |scenario| FlowEndpoints::Random(Vec::new(), hosts(scenario)));
+    assert_ends_refused("traffic.0.from", none, |scenario| FlowEndpoints::Permutation(vec![node(scenario, "h1")]));
+    assert_ends_refused("traffic.0.from", none, |_| FlowEndpoints::Pairs(Vec::new()));
     assert_ends_refused("traffic.0.to", "s1 is a switch: hosts send and receive", |scenario| {
-        Ends::Random(hosts(scenario), vec![node(scenario, "s1")])
+        FlowEndpoints::Random(hosts(scenario), vec![node(scenario, "s1")])
     });
     assert_ends_refused("traffic.0.pairs", "h1 would send to itself", |scenario| {
-        Ends::Pairs(vec![(node(scenario, "h1"), node(scenario, "h1"))])
+        FlowEndpoints::Pairs(vec![(node(scenario, "h1"), node(scenario, "h1"))])
     });
     assert_ends_refused("traffic.0.from", "h1 stands here twice", |scenario| {
-        Ends::Permutation(vec![node(scenario, "h1"), node(scenario, "h2"), node(scenario, "h1")])
+        FlowEndpoints::Permutation(vec![node(scenario, "h1"), node(scenario, "h2"), node(scenario, "h1")])
     });
 }
 
@@ -254,22 +254,23 @@ fn a_host_that_no_path_leads_to_is_refused() {
         scenario.traffic.push(traffic);
         scenario.validate().map_err(|error| error.to_string())
     };
-    let packets = |ends: Ends| {
+    let packets = |ends: FlowEndpoints| {
         let kind =
             PacketKind::TokenBucket { rate: Rate::from_mbit(1), burst: Bytes::new(3_000), phase: Phase::Together };
         checked(Traffic::packets("a", ends, kind, Bytes::new(300)))
     };
-    assert_eq!(packets(Ends::Pairs(vec![(h1, h3)])), Ok(()));
-    assert_eq!(packets(Ends::Pairs(vec![(h2, h3)])), Err("no path leads from h2 to h3".to_owned()));
-    assert_eq!(packets(Ends::AllToAll(vec![h1], vec![h3])), Ok(()));
-    assert_eq!(packets(Ends::Random(vec![h1, h2], vec![h3])), Err("no path leads from h2 to h3".to_owned()));
-    assert_eq!(packets(Ends::Permutation(vec![h1, h3])), Err("no path leads from h3 to h1".to_owned()));
+    assert_eq!(packets(FlowEndpoints::Pairs(vec![(h1, h3)])), Ok(()));
+    assert_eq!(packets(FlowEndpoints::Pairs(vec![(h2, h3)])), Err("no path leads from h2 to h3".to_owned()));
+    assert_eq!(packets(FlowEndpoints::AllToAll(vec![h1], vec![h3])), Ok(()));
+    assert_eq!(packets(FlowEndpoints::Random(vec![h1, h2], vec![h3])), Err("no path leads from h2 to h3".to_owned()));
+    assert_eq!(packets(FlowEndpoints::Permutation(vec![h1, h3])), Err("no path leads from h3 to h1".to_owned()));
     // A flow whose acknowledgements find no way back would send nothing, or for ever the same.
-    let flows = |ends: Ends| checked(Traffic::flows("a", ends, Arrivals::Once, FlowSizes::Fixed(Bytes::new(1))));
+    let flows =
+        |ends: FlowEndpoints| checked(Traffic::flows("a", ends, Arrivals::Once, FlowSizes::Fixed(Bytes::new(1))));
     let no_way_back = Err("no path leads from h3 back to h1, and acknowledgements take one".to_owned());
-    assert_eq!(flows(Ends::Pairs(vec![(h1, h3)])), no_way_back);
-    assert_eq!(flows(Ends::AllToAll(vec![h1], vec![h3])), no_way_back);
-    assert_eq!(flows(Ends::Pairs(vec![(h2, h3)])), Err("no path leads from h2 to h3".to_owned()));
+    assert_eq!(flows(FlowEndpoints::Pairs(vec![(h1, h3)])), no_way_back);
+    assert_eq!(flows(FlowEndpoints::AllToAll(vec![h1], vec![h3])), no_way_back);
+    assert_eq!(flows(FlowEndpoints::Pairs(vec![(h2, h3)])), Err("no path leads from h2 to h3".to_owned()));
 }
 
 #[test]
@@ -290,7 +291,7 @@ fn a_path_that_does_not_pass_the_first_switch_is_found() {
     }
     let network = Arc::new(builder.build());
     let mut scenario = Scenario::new("x", network, Time::from_millis(1));
-    let pair = |from: usize, to: usize| Ends::Pairs(vec![(ends[from], ends[to])]);
+    let pair = |from: usize, to: usize| FlowEndpoints::Pairs(vec![(ends[from], ends[to])]);
     scenario.traffic.push(Traffic::flows("a", pair(2, 3), Arrivals::Once, FlowSizes::Fixed(Bytes::new(1))));
     assert_eq!(scenario.validate(), Ok(()));
     scenario.traffic[0].ends = pair(1, 2).into();
@@ -303,7 +304,7 @@ fn a_route_leads_from_the_one_to_the_other() {
         let hop = |&(link, queue): &(&str, u8)| Hop { link: scenario.network.find_link(link).unwrap(), queue };
         Some(Route { hops: hops.iter().map(hop).collect() })
     };
-    let pair = |scenario: &Scenario| Ends::Pairs(vec![(node(scenario, "h1"), node(scenario, "h2"))]);
+    let pair = |scenario: &Scenario| FlowEndpoints::Pairs(vec![(node(scenario, "h1"), node(scenario, "h2"))]);
     let whole = [("h1->s1", 0), ("s1->h2", 3)];
     let mut fine = good();
     (fine.traffic[0].ends, fine.traffic[0].route) = (pair(&fine).into(), route(&fine, &whole));
@@ -441,7 +442,7 @@ fn a_frame_fits_the_links_of_its_route_where_it_has_one() {
         [cable(a, wide, 9000), cable(a, narrow, 1500), cable(d, wide, 9000), cable(d, narrow, 1500)];
     let mut scenario = Scenario::new("x", Arc::new(builder.build()), Time::from_millis(1));
     let kind = PacketKind::ConstantRate { rate: Rate::from_mbit(1) };
-    let traffic = Traffic::packets("jumbo", Ends::Pairs(vec![(a, d)]), kind, Bytes::new(9000));
+    let traffic = Traffic::packets("jumbo", FlowEndpoints::Pairs(vec![(a, d)]), kind, Bytes::new(9000));
     scenario.traffic.push(traffic);
     let refused = "9kB on the wire, and a->narrow carries up to 1.562kB";
     let said = |scenario: &Scenario| scenario.validate().map_err(|error| error.to_string());
@@ -530,14 +531,14 @@ fn outages_are_of_switches_and_links_in_order_of_time() {
 fn more_flows_than_the_event_queue_has_numbers_for_are_refused() {
     let network = Arc::new(build::star(2500, Cabling::default()).unwrap());
     let mut scenario = Scenario::new("x", network, Time::from_millis(1));
-    let ends = Ends::AllToAll(hosts(&scenario), hosts(&scenario));
+    let ends = FlowEndpoints::AllToAll(hosts(&scenario), hosts(&scenario));
     scenario.traffic.push(Traffic::flows("a", ends, Arrivals::Once, FlowSizes::Fixed(Bytes::new(1))));
     let error = scenario.validate().unwrap_err();
     let message = "5000 links, which count twice, and 6247500 flows: together up to 4194303 are simulated";
     assert_eq!((error.path(), error.to_string()), ("topology".to_owned(), message.to_owned()));
     assert!(scenario.memory_estimate() > 6_247_500 * 4096, "and the estimate says how much it would take");
     // At random, the same hosts are no problem.
-    scenario.traffic[0].ends = Ends::Random(hosts(&scenario), hosts(&scenario)).into();
+    scenario.traffic[0].ends = FlowEndpoints::Random(hosts(&scenario), hosts(&scenario)).into();
     if let Workload::Flows(reliable) = &mut scenario.traffic[0].workload {
         reliable.arrivals = Arrivals::Load(0.5);
     }
@@ -548,7 +549,7 @@ fn more_flows_than_the_event_queue_has_numbers_for_are_refused() {
 fn links_count_twice_among_the_numbers_of_the_event_queue() {
     let with = |outstanding: u64| {
         let mut scenario = star();
-        let ends = Ends::Pairs(vec![(node(&scenario, "h1"), node(&scenario, "h2"))]);
+        let ends = FlowEndpoints::Pairs(vec![(node(&scenario, "h1"), node(&scenario, "h2"))]);
         let size = FlowSizes::Fixed(Bytes::new(1));
         let outstanding = u32::try_from(outstanding).unwrap();
         let arrivals = Arrivals::Rpc(Rpc { outstanding, ..Rpc::new(size.clone()) });

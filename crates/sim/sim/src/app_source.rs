@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use wayleave_scenarios::Offer;
+use wayleave_scenarios::SendSchedule;
 
 use crate::clock::{self, Instant, PS_PER_SECOND};
 use crate::schedule::Schedule;
@@ -19,7 +19,7 @@ use crate::transport::{NEVER, Sender};
 #[derive(Clone, Debug)]
 pub(crate) struct Supply {
     /// Everything at once if absent, as long as it is on.
-    offer: Option<Offer>,
+    offer: Option<SendSchedule>,
     schedule: Option<Arc<Schedule>>,
     /// When the flow began.
     began: Instant,
@@ -30,17 +30,17 @@ pub(crate) struct Supply {
 }
 
 impl Supply {
-    pub(crate) fn new(offer: Option<Offer>, schedule: Option<Arc<Schedule>>, began: Instant) -> Self {
+    pub(crate) fn new(offer: Option<SendSchedule>, schedule: Option<Arc<Schedule>>, began: Instant) -> Self {
         let active = schedule.as_ref().map_or(began, |schedule| schedule.active(began));
         Self { offer, schedule, began, active, is_on: true }
     }
 
     /// How much was written until now, payload.
-    fn written(&self, offer: Offer, now: Instant) -> u64 {
+    fn written(&self, offer: SendSchedule, now: Instant) -> u64 {
         let active = self.schedule.as_ref().map_or(now, |schedule| schedule.active(now)) - self.active;
         match offer {
-            Offer::Rate(rate) => clock::transmitted(active, rate),
-            Offer::Writes { bytes, every } => {
+            SendSchedule::Rate(rate) => clock::transmitted(active, rate),
+            SendSchedule::Writes { bytes, every } => {
                 let every = clock::from_time(every).max(1);
                 let is_on = self.schedule.as_ref().is_none_or(|schedule| schedule.is_on(now));
                 // What is due at the end of a period is written at the start of the next.
@@ -51,15 +51,15 @@ impl Supply {
     }
 
     /// When so much, more than nothing, has been written; [`NEVER`] if it never is.
-    fn written_at(&self, offer: Offer, bytes: u64) -> Instant {
+    fn written_at(&self, offer: SendSchedule, bytes: u64) -> Instant {
         match offer {
-            Offer::Rate(rate) => {
+            SendSchedule::Rate(rate) => {
                 let bits = u128::from(bytes) * 8 * u128::from(PS_PER_SECOND);
                 let active = bits.div_ceil(u128::from(rate.bits_per_second().max(1)));
                 let active = self.active.saturating_add(Instant::try_from(active).unwrap_or(NEVER));
                 self.schedule.as_ref().map_or(active, |schedule| schedule.reached(active))
             }
-            Offer::Writes { bytes: each, every } => {
+            SendSchedule::Writes { bytes: each, every } => {
                 let before = bytes.div_ceil(each.get().max(1)).saturating_sub(1);
                 let active = self.active.saturating_add(before.saturating_mul(clock::from_time(every)));
                 self.schedule.as_ref().map_or(active, |schedule| schedule.real(active))
@@ -77,7 +77,7 @@ impl Supply {
     }
 
     /// When the sender has to be given more, or be stopped: not before now.
-    pub(crate) fn next_look(&self, sender: &Sender, now: Instant) -> Instant {
+    pub(crate) fn next_poll(&self, sender: &Sender, now: Instant) -> Instant {
         match (self.offer, &self.schedule) {
             _ if sender.is_done() => NEVER,
             (None, None) => NEVER,

@@ -15,12 +15,12 @@ pub(crate) struct Connections {
 #[derive(Clone, Debug, Default)]
 struct Pair {
     busy: u32,
-    waiting: VecDeque<Arrived>,
+    waiting: VecDeque<ArrivedFlow>,
 }
 
 /// A flow that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Arrived {
+pub(crate) struct ArrivedFlow {
     pub(crate) at: Instant,
     /// Payload.
     pub(crate) bytes: u64,
@@ -34,7 +34,7 @@ impl Connections {
     }
 
     /// A flow arrives: whether it has a connection. If not, it waits.
-    pub(crate) fn take(&mut self, pair: u32, flow: Arrived) -> bool {
+    pub(crate) fn take(&mut self, pair: u32, flow: ArrivedFlow) -> bool {
         let pair = &mut self.pairs[pair as usize];
         if pair.busy < self.most {
             pair.busy += 1;
@@ -45,7 +45,7 @@ impl Connections {
     }
 
     /// A flow has ended: the one that has its connection now, if one waits.
-    pub(crate) fn leave(&mut self, pair: u32) -> Option<Arrived> {
+    pub(crate) fn leave(&mut self, pair: u32) -> Option<ArrivedFlow> {
         let pair = &mut self.pairs[pair as usize];
         let next = pair.waiting.pop_front();
         pair.busy -= u32::from(next.is_none());
@@ -53,7 +53,7 @@ impl Connections {
     }
 
     /// Those that wait.
-    pub(crate) fn waiting(&self) -> impl Iterator<Item = Arrived> {
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = ArrivedFlow> {
         self.pairs.iter().flat_map(|pair| pair.waiting.iter().copied())
     }
 }

@@ -3,7 +3,7 @@
 //! Chameleon (CoNEXT 2020), section 4.2.2. Every copy is a packet like any other, and is counted as one; what the filter
 //! hands up is counted once more, as the flow itself.
 
-use wayleave_schemes::duplicates::{Filter, Verdict};
+use wayleave_schemes::duplicates::{DuplicateCheck, Filter};
 
 use crate::clock::{self, Instant};
 use crate::fabric::Step;
@@ -66,7 +66,7 @@ impl Copies {
     }
 
     /// The ways of a set beside its source's own.
-    pub(crate) fn ways(&self, set: u32) -> &[CopyWay] {
+    pub(crate) fn paths(&self, set: u32) -> &[CopyWay] {
         &self.sets[set as usize].ways
     }
 
@@ -77,8 +77,8 @@ impl Copies {
         let Some(set) = set else { return };
         // Numbers are of 16 bits on the wire.
         match set.filter.on_packet(clock::to_time(now), packet.sequence as u16) {
-            Verdict::Accept => stats.delivered(set.whole, packet, || packet.sequence, now),
-            Verdict::Discard => stats.duplicate(set.whole),
+            DuplicateCheck::Accept => stats.delivered(set.whole, packet, || packet.sequence, now),
+            DuplicateCheck::Discard => stats.duplicate(set.whole),
         }
     }
 }

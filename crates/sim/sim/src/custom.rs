@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use wayleave_scenarios::{HostSchemeConfig, Scenario, ScenarioError, SharingError};
 use wayleave_scheme_api::{BrokerId, CustomBroker, CustomHost, PairSpec, Path, Switch, Tunnel};
-use wayleave_schemes::brokers::{BrokerNetwork, BrokerSeat, BrokerSetup};
+use wayleave_schemes::brokers::{BrokerNetwork, BrokerSetup, BrokerSpec};
 use wayleave_schemes::switches::AnySwitch;
 use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_units::Rate;
@@ -35,7 +35,7 @@ pub trait CustomScheme: Send + Sync {
     }
 
     /// The brokers that it needs, which are numbered from [`HostPlace::first_broker`] on.
-    fn brokers(&self, _around: &BrokerNetwork<'_>) -> Vec<BrokerSeat> {
+    fn brokers(&self, _around: &BrokerNetwork<'_>) -> Vec<BrokerSpec> {
         Vec::new()
     }
 

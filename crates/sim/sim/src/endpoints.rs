@@ -1,7 +1,7 @@
 //! Pairs of endpoints that a traffic stands for.
 
 use rand::Rng;
-use wayleave_scenarios::{Endpoint, Ends};
+use wayleave_scenarios::{Endpoint, FlowEndpoints};
 use wayleave_topology::NodeId;
 
 use crate::random;
@@ -17,15 +17,15 @@ pub(crate) enum Pairs {
 
 impl Pairs {
     /// Permutations are drawn once.
-    pub(crate) fn new(ends: &Ends<Endpoint>, rng: &mut impl Rng) -> Self {
+    pub(crate) fn new(ends: &FlowEndpoints<Endpoint>, rng: &mut impl Rng) -> Self {
         match ends {
-            Ends::Pairs(pairs) => Self::Fixed(pairs.clone()),
-            Ends::Permutation(hosts) => Self::Fixed(derangement(hosts, rng)),
-            Ends::AllToAll(from, to) => {
+            FlowEndpoints::Pairs(pairs) => Self::Fixed(pairs.clone()),
+            FlowEndpoints::Permutation(hosts) => Self::Fixed(derangement(hosts, rng)),
+            FlowEndpoints::AllToAll(from, to) => {
                 let all = from.iter().flat_map(|&from| to.iter().map(move |&to| (from, to)));
                 Self::Fixed(all.filter(|(from, to)| from.host != to.host).collect())
             }
-            Ends::Random(from, to) => Self::Drawn(from.clone(), to.clone()),
+            FlowEndpoints::Random(from, to) => Self::Drawn(from.clone(), to.clone()),
         }
     }
 
@@ -94,7 +94,7 @@ mod tests {
     fn in_a_permutation_everybody_sends_to_one_other_and_receives_from_one() {
         for seed in 0..20 {
             let hosts: Vec<Endpoint> = (0..16).map(|host| NodeId(host).into()).collect();
-            let pairs = Pairs::new(&Ends::Permutation(hosts.clone()), &mut random::generator(seed, 0));
+            let pairs = Pairs::new(&FlowEndpoints::Permutation(hosts.clone()), &mut random::generator(seed, 0));
             let Pairs::Fixed(pairs) = pairs else { unreachable!() };
             assert!(pairs.iter().all(|(from, to)| from != to), "seed {seed}");
             let mut receivers: Vec<Endpoint> = pairs.iter().map(|pair| pair.1).collect();

@@ -1,7 +1,7 @@
 //! Tasks: the flows of a traffic that follow one flow of another, and what became of them.
 
 use rand::Rng;
-use wayleave_scenarios::{After, Endpoint, Ends, Onward};
+use wayleave_scenarios::{DependentFlows, Endpoint, FlowEndpoints, Onward};
 
 use crate::clock::Instant;
 use crate::ideal::{PortLoad, PortUse};
@@ -33,17 +33,17 @@ struct Task {
 
 /// A task is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Over {
+pub(crate) struct TaskEnd {
     pub(crate) origin: Instant,
     pub(crate) bytes: u64,
     pub(crate) ideal: Instant,
 }
 
 impl Chains {
-    pub(crate) fn new(after: &After, ends: &Ends<Endpoint>) -> Self {
+    pub(crate) fn new(after: &DependentFlows, ends: &FlowEndpoints<Endpoint>) -> Self {
         // A scenario that was validated has receivers to draw from.
         let receivers = match ends {
-            Ends::Random(_, to) => to.clone(),
+            FlowEndpoints::Random(_, to) => to.clone(),
             _ => Vec::new(),
         };
         Self { to: after.to, receivers, tasks: Vec::new(), vacant: Vec::new() }
@@ -85,7 +85,7 @@ impl Chains {
     }
 
     /// Counts a complete flow of a task, which would have taken `ideal` alone and used its sender's port so. Returns the task if all its flows are complete.
-    pub(crate) fn completed(&mut self, place: u32, bytes: u64, ideal: Instant, sender: PortUse) -> Option<Over> {
+    pub(crate) fn completed(&mut self, place: u32, bytes: u64, ideal: Instant, sender: PortUse) -> Option<TaskEnd> {
         let task = &mut self.tasks[place as usize];
         task.bytes += bytes;
         task.longest = task.longest.max(ideal);
@@ -96,6 +96,6 @@ impl Chains {
         }
         self.vacant.push(place);
         let Task { origin, bytes, longest, sender, .. } = *task;
-        Some(Over { origin, bytes, ideal: longest.max(sender.longest()) })
+        Some(TaskEnd { origin, bytes, ideal: longest.max(sender.longest()) })
     }
 }

@@ -13,7 +13,7 @@ use wayleave_topology::NodeKind;
 
 use crate::clock::Instant;
 use crate::events::HORIZON;
-use crate::fabric::{Fabric, Step};
+use crate::fabric::{NetworkState, Step};
 use crate::flows::{FlowSlot, Flows};
 use crate::hosts::PairSlot;
 use crate::link::Port;
@@ -120,7 +120,7 @@ impl Interfaces {
 
     /// Whether somebody may send at once: nobody else wants to, and nothing of a flow is in the port.
     #[inline]
-    pub(crate) fn has_turn(&self, number: u32, fabric: &Fabric, now: Instant) -> bool {
+    pub(crate) fn has_turn(&self, number: u32, fabric: &NetworkState, now: Instant) -> bool {
         let interface = &self.all[number as usize];
         interface.is_idle()
             && match fabric.port(interface.link) {
@@ -131,7 +131,7 @@ impl Interfaces {
 
     /// A segment was sent: the next one may come to the port when this one has left it.
     #[inline]
-    pub(crate) fn has_sent(&mut self, number: u32, fabric: &Fabric) {
+    pub(crate) fn has_sent(&mut self, number: u32, fabric: &NetworkState) {
         let interface = &mut self.all[number as usize];
         interface.turn_at = fabric.free_at(interface.link);
     }
@@ -167,7 +167,7 @@ impl Interfaces {
     }
 
     /// Puts the event of the next turn.
-    pub(crate) fn schedule_turn(&mut self, number: u32, fabric: &mut Fabric, now: Instant) {
+    pub(crate) fn schedule_turn(&mut self, number: u32, fabric: &mut NetworkState, now: Instant) {
         let interface = &mut self.all[number as usize];
         let link = interface.link;
         match fabric.port(link) {

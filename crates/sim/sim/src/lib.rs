@@ -70,13 +70,13 @@ mod transport;
 
 pub use custom::{Custom, CustomScheme, HostPlace, SwitchFactory};
 pub use fast_forward::ForwardOutcome;
-pub use hosts::{Carried, MachineShare, MessageCounts, RackShare, ServiceShare, SharingOutcome, TunnelOutcome};
+pub use hosts::{CarriedBytes, MachineShare, MessageCounts, RackShare, ServiceShare, SharingOutcome, TunnelOutcome};
 pub use outcome::{
-    Ending, FlowOutcome, LinkOutcome, Outcome, QueueCounts, QueueOutcome, ServiceOutcome, TrafficOutcome,
+    FlowOutcome, LinkOutcome, Outcome, QueueCounts, QueueOutcome, RunEnd, ServiceOutcome, TrafficOutcome,
 };
 pub use parallel::{Obstacle, TrafficObstacle, obstacle, run_on};
 pub use recorder::Recording;
-pub use wayleave_schemes::brokers::{BrokerLocation, BrokerNetwork, BrokerSeat, BrokerSetup};
+pub use wayleave_schemes::brokers::{BrokerLocation, BrokerNetwork, BrokerSetup, BrokerSpec};
 
 use wayleave_scenarios::{Scenario, ScenarioError};
 use wayleave_units::Time;

@@ -92,7 +92,7 @@ const PORT_FIFO: u32 = u32::MAX;
 
 /// What arrives after a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum NextArrival {
     /// Nothing yet.
     None,
     /// One so many ps later.
@@ -103,7 +103,7 @@ pub(crate) enum Next {
 
 /// How a packet found a first-come-first-served port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum PortState {
     /// Nothing was being sent.
     Idle,
     /// It waits.
@@ -155,13 +155,13 @@ impl Link {
     }
 
     /// The same, with its end elsewhere.
-    pub(crate) fn leading_away(self) -> Self {
+    pub(crate) fn without_receiver(self) -> Self {
         Self { target: self.target | AWAY, ..self }
     }
 
     /// Whether its end is elsewhere: nothing arrives here.
     #[inline]
-    pub(crate) fn is_away(&self) -> bool {
+    pub(crate) fn leaves_part(&self) -> bool {
         self.target & AWAY != 0
     }
 
@@ -177,16 +177,16 @@ impl Link {
     /// How a packet of this size, which takes the port so long, finds it. `largest` is the size of the largest packet that there is: what is
     /// held exactly matters only where one packet more or less decides, and only there it is looked up.
     #[inline(always)]
-    pub(crate) fn look(
+    pub(crate) fn inspect(
         &mut self,
         (bytes, transmission): (u32, Instant),
         largest: u32,
         now: Instant,
         arena: &Arena,
-    ) -> Found {
+    ) -> PortState {
         if self.free_at <= now {
             (self.leaving, self.held) = (NO_PACKET, 0);
-            return if bytes <= self.limit { Found::Idle } else { Found::Full };
+            return if bytes <= self.limit { PortState::Idle } else { PortState::Full };
         }
         let wait = self.free_at - now;
         let in_time = |bytes: u32| u64::from(bytes) * u64::from(self.ps_per_byte);
@@ -194,23 +194,23 @@ impl Link {
         let most = wait + in_time(largest);
         if self.ps_per_byte > 0 && most + transmission <= in_time(self.limit) {
             if most <= in_time(self.mark_above) {
-                return Found::Busy;
+                return PortState::Busy;
             }
             if wait > in_time(self.mark_above) {
-                return Found::BusyAbove;
+                return PortState::BusyAbove;
             }
         }
-        self.look_closely(bytes, now, arena)
+        self.inspect_fifo(bytes, now, arena)
     }
 
     /// By the packets that are held.
     #[inline(never)]
-    fn look_closely(&mut self, bytes: u32, now: Instant, arena: &Arena) -> Found {
+    fn inspect_fifo(&mut self, bytes: u32, now: Instant, arena: &Arena) -> PortState {
         self.count_held(now, arena);
         match self.limit.checked_sub(self.held) {
-            Some(room) if bytes <= room && self.held > self.mark_above => Found::BusyAbove,
-            Some(room) if bytes <= room => Found::Busy,
-            _ => Found::Full,
+            Some(room) if bytes <= room && self.held > self.mark_above => PortState::BusyAbove,
+            Some(room) if bytes <= room => PortState::Busy,
+            _ => PortState::Full,
         }
     }
 
@@ -283,17 +283,17 @@ impl Link {
 
     /// Takes the first packet. How long after it the next one arrives, if there is one and that is known.
     #[inline(always)]
-    pub(crate) fn remove_first(&mut self, id: PacketId, packet: &Packet) -> Next {
+    pub(crate) fn remove_first(&mut self, id: PacketId, packet: &Packet) -> NextArrival {
         if self.leaving == id {
             self.held -= packet.size;
             self.leaving = packet.next;
         }
         self.head = packet.next;
         match (self.head, packet.next_gap) {
-            (NO_PACKET, _) => Next::None,
-            (_, u32::MAX) => Next::Far,
+            (NO_PACKET, _) => NextArrival::None,
+            (_, u32::MAX) => NextArrival::Far,
             // The next packet itself is not needed yet, and most likely in no cache.
-            (_, gap) => Next::After(gap),
+            (_, gap) => NextArrival::After(gap),
         }
     }
 
@@ -394,19 +394,19 @@ mod tests {
         let mut arena = Arena::new();
         let mut link = Link::new(LineSpeed::new(Rate::from_gbit(10)), 0, Target::Host, Port::Fifo, 2_000);
         let mut offer = |link: &mut Link, now: Instant| {
-            let found = link.look((1_000, 800_000), 1_000, now, &arena);
-            if found != Found::Full {
+            let found = link.inspect((1_000, 800_000), 1_000, now, &arena);
+            if found != PortState::Full {
                 let id = arena.insert(Packet { size: 1_000, ..Packet::default() });
                 link.append(id, 800_000, now, &mut arena);
                 link.hold(id, 1_000);
             }
             found
         };
-        assert_eq!(offer(&mut link, 0), Found::Idle);
-        assert_eq!(offer(&mut link, 0), Found::Busy);
-        assert_eq!(offer(&mut link, 799_999), Found::Full);
-        assert_eq!(offer(&mut link, 800_000), Found::Busy);
-        assert_eq!(offer(&mut link, 2_400_000), Found::Idle);
+        assert_eq!(offer(&mut link, 0), PortState::Idle);
+        assert_eq!(offer(&mut link, 0), PortState::Busy);
+        assert_eq!(offer(&mut link, 799_999), PortState::Full);
+        assert_eq!(offer(&mut link, 800_000), PortState::Busy);
+        assert_eq!(offer(&mut link, 2_400_000), PortState::Idle);
     }
 
     /// The short cuts of `look` against the rule of the scheme on a list of what is held.
@@ -429,15 +429,15 @@ mod tests {
             let size = 64 + crate::random::below(&mut rng, largest - 63);
             held.retain(|&(leaves, _)| leaves > now);
             let bytes: u32 = held.iter().map(|packet| packet.1).sum();
-            let found = link.look((size, u64::from(size) * 800), largest, now, &arena);
-            assert_eq!(found == Found::Full, bytes + size > limit, "step {step}: {bytes} B held");
-            if found == Found::Full {
+            let found = link.inspect((size, u64::from(size) * 800), largest, now, &arena);
+            assert_eq!(found == PortState::Full, bytes + size > limit, "step {step}: {bytes} B held");
+            if found == PortState::Full {
                 counts[2] += 1;
                 continue;
             }
             let state = QueueState { queued: Bytes::new(u64::from(bytes)), idle_since: None };
             let is_marked = scheme.on_arrival(Time::ZERO, state, size) == Mark::Congestion;
-            let is_above = found == Found::BusyAbove;
+            let is_above = found == PortState::BusyAbove;
             assert_eq!(is_above, is_marked, "step {step}: {bytes} B held");
             counts[usize::from(is_above)] += 1;
             let id = arena.insert(Packet { size, ..Packet::default() });

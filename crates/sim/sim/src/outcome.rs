@@ -10,7 +10,7 @@ use crate::stats::{Completions, Histogram, Histograms, Levels, Series};
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum RunEnd {
     /// Its time was over.
     Complete,
     /// Somebody stopped it before.
@@ -31,7 +31,7 @@ pub struct Outcome {
     /// Of that, what is counted.
     pub counted: Time,
     /// Whether it came to its end.
-    pub ending: Ending,
+    pub ending: RunEnd,
     /// Packets put on links.
     pub hops: u64,
     /// Events that were dealt with.

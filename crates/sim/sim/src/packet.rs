@@ -111,7 +111,7 @@ pub(crate) struct Packet {
     /// Which of its flow's paths it takes.
     pub(crate) path: u8,
     /// What only this kind of packet carries.
-    pub(crate) extra: Extra,
+    pub(crate) extra: KindFields,
 }
 
 impl Packet {
@@ -125,11 +125,11 @@ impl Packet {
 
 /// What a kind of packet carries for itself.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Extra {
+pub(crate) struct KindFields {
     words: [u32; 4],
 }
 
-impl Extra {
+impl KindFields {
     /// Of a segment: how much its flow had left (pFabric's priority, less first), and its flowcell.
     #[inline]
     pub(crate) fn data(remaining: u64, flowcell: u32) -> Self {

@@ -32,7 +32,7 @@ const NO_QUEUE: Queue = Queue { head: NO_PACKET, tail: NO_PACKET, bytes: 0, limi
 
 /// When a port chooses what it sends next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Choice {
+pub(crate) enum SelectionTime {
     /// When its line is free: an event stands there.
     AtOnce,
     /// When somebody asks what it has sent; what comes at the very instant at which the line is free can still be chosen. Packets
@@ -44,7 +44,7 @@ pub(crate) enum Choice {
 
 /// Who asks what a port has sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asking {
+pub(crate) enum ForwardedQuery {
     /// A packet comes to the port.
     Entering,
     /// A packet arrives at the other end of the link.
@@ -188,7 +188,7 @@ pub(crate) struct QueuedPort {
     /// Whether an event stands at the time when the port is free.
     pub(crate) is_scheduled: bool,
     /// When it chooses.
-    pub(crate) choice: Choice,
+    pub(crate) choice: SelectionTime,
     /// Whether it works.
     pub(crate) is_up: bool,
     count: u8,
@@ -211,7 +211,7 @@ impl QueuedPort {
             sending_from: 0,
             waiting: 0,
             is_scheduled: false,
-            choice: Choice::AtOnce,
+            choice: SelectionTime::AtOnce,
             is_up: true,
             count,
             queues,
@@ -244,7 +244,7 @@ impl QueuedPort {
 
     /// The same in a buffer that ports share.
     #[inline(never)]
-    pub(crate) fn shares_room(&self, bytes: u32, held: u32, pool: &Pool) -> bool {
+    pub(crate) fn fits_shared_buffer(&self, bytes: u32, held: u32, pool: &Pool) -> bool {
         let more = u64::from(bytes);
         self.is_up && u64::from(held) + more <= pool.threshold() && pool.used + more <= pool.total
     }

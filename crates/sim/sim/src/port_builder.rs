@@ -11,7 +11,7 @@ use crate::clock::{self, LineSpeed};
 use crate::custom::Custom;
 use crate::fabric::{NO_STAMPER, Stamper};
 use crate::link::{Link, NO_LIMIT, Port, Target, limit};
-use crate::port::{Choice, Deficit, Order, Pool, PoolId, QueuedPort, Roles};
+use crate::port::{Deficit, Order, Pool, PoolId, QueuedPort, Roles, SelectionTime};
 
 /// A frame's overhead beside its layer-3 packet: Ethernet, preamble, gap (38 B), and six tags.
 const FRAME_OVERHEAD: u64 = 38 + 24;
@@ -158,19 +158,23 @@ impl<'a> PortsBuilder<'a> {
     }
 
     /// When a port chooses, if its link has some latency; without any it would have to choose before all has come.
-    fn choice(&self, from: NodeId, behaviour: &PortBehaviour, roles: Roles) -> Choice {
+    fn choice(&self, from: NodeId, behaviour: &PortBehaviour, roles: Roles) -> SelectionTime {
         // What is in a shared buffer, what a port tells of itself, and the order of a trace are seen by others when the port chooses.
         let is_shared = matches!(behaviour.buffering, Buffering::Shared { .. });
         if roles.stamps != 0 || is_shared || self.scenario.record.trace.is_some() {
-            return Choice::AtOnce;
+            return SelectionTime::AtOnce;
         }
         if self.scenario.network.node(from).kind == NodeKind::Switch {
-            return Choice::AfterArrivals;
+            return SelectionTime::AfterArrivals;
         }
         // The turns of flows are events of their host's port.
         let is_packets = |traffic: &Traffic| matches!(traffic.workload, Workload::Packets { .. });
         let is_plain = self.scenario.sharing.is_none() && self.scenario.jitter == Jitter::Whole;
-        if is_plain && self.scenario.traffic.iter().all(is_packets) { Choice::BeforeSources } else { Choice::AtOnce }
+        if is_plain && self.scenario.traffic.iter().all(is_packets) {
+            SelectionTime::BeforeSources
+        } else {
+            SelectionTime::AtOnce
+        }
     }
 
     /// The jitter of a node that all packets take.

@@ -45,7 +45,7 @@ pub(crate) struct Loop {
 
 /// What an answer is followed by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Follows {
+pub(crate) enum AfterReply {
     /// Other answers of its step.
     Answers,
     /// Another step.
@@ -128,22 +128,22 @@ impl Calls {
 
     /// An answer of so much payload is there. Alone it would have taken `ideal` with its request, of which `transfer` on
     /// the client's link.
-    pub(crate) fn answered(&mut self, index: u32, bytes: u64, ideal: Instant, transfer: Instant) -> Follows {
-        let Some(state) = self.loops.get_mut(index as usize) else { return Follows::Answers };
+    pub(crate) fn answered(&mut self, index: u32, bytes: u64, ideal: Instant, transfer: Instant) -> AfterReply {
+        let Some(state) = self.loops.get_mut(index as usize) else { return AfterReply::Answers };
         state.bytes += bytes;
         state.longest = state.longest.max(ideal);
         state.shortest = state.shortest.min(ideal.saturating_sub(transfer));
         state.transfer += transfer;
         state.missing = state.missing.saturating_sub(1);
         if state.missing > 0 {
-            return Follows::Answers;
+            return AfterReply::Answers;
         }
         // Nobody receives all answers before they have passed the link, and none comes before the shortest way is over.
         state.ideal += state.longest.max(state.shortest.saturating_add(state.transfer));
         state.steps = state.steps.saturating_sub(1);
         if state.steps > 0 {
-            return Follows::Step;
+            return AfterReply::Step;
         }
-        Follows::End { bytes: state.bytes, ideal: state.ideal }
+        AfterReply::End { bytes: state.bytes, ideal: state.ideal }
     }
 }

@@ -6,7 +6,7 @@ use wayleave_scenarios::Endpoint;
 use wayleave_units::{Bytes, Time};
 
 use crate::clock::{self, Instant};
-use crate::connections::Arrived;
+use crate::connections::ArrivedFlow;
 use crate::flows::{Purpose, RpcStep};
 use crate::outcome::{FlowOutcome, TrafficOutcome};
 use crate::packet::{Flags, Packet};
@@ -140,7 +140,7 @@ impl RunStats {
 
     /// Looks at what is counted of flows whose packets are about to arrive, so that its memory is there then.
     #[inline]
-    pub(crate) fn look_at(&self, flows: impl Iterator<Item = u32>) {
+    pub(crate) fn prefetch(&self, flows: impl Iterator<Item = u32>) {
         let records = flows.map(|flow| &self.flows[flow as usize]);
         std::hint::black_box(records.fold(0, |seen, record| seen ^ record.delivered ^ record.delay.zeros()));
     }
@@ -216,7 +216,7 @@ impl RunStats {
     }
 
     /// A flow that arrived is not open when the run ends.
-    pub(crate) fn waiting(&mut self, traffic: usize, flow: &Arrived, end: Instant) {
+    pub(crate) fn waiting(&mut self, traffic: usize, flow: &ArrivedFlow, end: Instant) {
         let is_counted = self.counts(flow.at);
         let record = &mut self.traffic[traffic];
         record.begun += 1;

@@ -8,7 +8,7 @@ use wayleave_schemes::transports::AnyPath;
 use wayleave_units::{Bytes, Rate};
 
 use crate::clock::{self, Instant, PS_PER_SECOND};
-use crate::fabric::{Fabric, Step};
+use crate::fabric::{NetworkState, Step};
 use crate::random;
 use crate::router::PathSetId;
 use crate::schedule::Schedule;
@@ -19,7 +19,7 @@ const SMALLEST_FRAME: u32 = 84;
 /// One pair of hosts, or one route, with what is sent there.
 #[derive(Debug)]
 pub(crate) struct Source {
-    pub(crate) way: Way,
+    pub(crate) way: SourceDestination,
     /// Choice of a path for each packet, if not all take one.
     pub(crate) spreading: Option<Box<AnyPath>>,
     frame: u32,
@@ -32,7 +32,7 @@ pub(crate) struct Source {
 
 /// Where a source sends.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
+pub(crate) struct SourceDestination {
     pub(crate) first: Step,
     pub(crate) route: u32,
     pub(crate) last_hop: Step,
@@ -45,9 +45,9 @@ pub(crate) struct Way {
     pub(crate) copies: Option<u32>,
 }
 
-impl Way {
+impl SourceDestination {
     /// Takes this path of a set, if there is one.
-    pub(crate) fn take(&mut self, set: PathSetId, path: u32, fabric: &Fabric) {
+    pub(crate) fn take(&mut self, set: PathSetId, path: u32, fabric: &NetworkState) {
         let Some(route) = fabric.start(set, path) else { return };
         self.route = route;
         if let Some((first, last_hop)) = fabric.own_ends(set, path) {
@@ -158,7 +158,7 @@ pub(crate) struct Emission {
 impl Source {
     /// That begins at `start`, which counts the time of being active where it is switched.
     pub(crate) fn new(
-        way: Way,
+        way: SourceDestination,
         kind: PacketKind,
         frame: Bytes,
         start: Instant,
@@ -245,7 +245,7 @@ mod tests {
 
     fn source(kind: PacketKind, frame: u64, stop: Instant) -> Source {
         let (first, last_hop) = (Step::END, Step::END);
-        let way = Way { first, route: 0, last_hop, flow: 0, is_tagged: false, paths: None, copies: None };
+        let way = SourceDestination { first, route: 0, last_hop, flow: 0, is_tagged: false, paths: None, copies: None };
         Source::new(way, kind, Bytes::new(frame), 0, stop, &mut random::generator(1, 0))
     }
 

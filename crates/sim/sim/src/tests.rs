@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_scenarios::{Arrivals, Congestion, Ecn, Ends, FlowSizes, PacketKind, Red, Scenario, Traffic};
+use wayleave_scenarios::{Arrivals, Congestion, Ecn, FlowEndpoints, FlowSizes, PacketKind, Red, Scenario, Traffic};
 use wayleave_scheme_api::IntHop;
 use wayleave_topology::builders::{Cabling, Chain, build};
 use wayleave_topology::{Network, NodeId};
@@ -26,7 +26,7 @@ fn every_switch_on_the_way_writes_its_state_into_a_segment() {
     let mut scenario = Scenario::new("telemetry", network, Time::from_nanos(10_500));
     scenario.switches.telemetry = true;
     scenario.transport.congestion = Congestion::fixed_window(2);
-    let ends = Ends::Pairs(vec![(hosts[0], hosts[2])]);
+    let ends = FlowEndpoints::Pairs(vec![(hosts[0], hosts[2])]);
     let sizes = FlowSizes::Fixed(Bytes::new(2 * 1_460));
     scenario.traffic = vec![Traffic::flows("two", ends, Arrivals::Once, sizes)];
     scenario.validate().unwrap();
@@ -53,7 +53,7 @@ fn random_early_detection_marks_more_the_longer_the_queue_is() {
         let (min, max) = (Bytes::new(20_000), Bytes::new(40_000_000));
         scenario.switches.ecn = Ecn::Red(Red { min, max, probability, weight: 1.0 }).into();
         scenario.transport.congestion = Congestion::dctcp();
-        let into = |from: usize| Ends::Pairs(vec![(hosts[from], hosts[2])]);
+        let into = |from: usize| FlowEndpoints::Pairs(vec![(hosts[from], hosts[2])]);
         let sizes = FlowSizes::Fixed(Bytes::new(2_000_000));
         let flows = Traffic::flows("flows", into(0), Arrivals::Once, sizes);
         let kind = PacketKind::ConstantRate { rate: Rate::from_gbit(5) };

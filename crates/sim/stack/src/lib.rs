@@ -63,9 +63,9 @@ mod window;
 
 pub use bucket::TokenBucket;
 pub use clock::{Instant, NEVER};
-pub use host::{AdmitOutcome, ClassStep, Flows, HostStack, Opening, Step, Waiting};
-pub use paths::{Paths, Shared};
+pub use host::{AdmitOutcome, ClassStep, Flows, HostStack, Opening, PairBacklog, Step};
+pub use paths::{Paths, SharedPath};
 pub use tunnel::{NextPacket, TunnelCounts, TunnelState};
 pub use turns::WeightedTurns;
 pub use weights::FairQueues;
-pub use window::{Room, Window};
+pub use window::{Window, WindowCheck};

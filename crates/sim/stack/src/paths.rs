@@ -22,7 +22,7 @@ struct InUse {
 
 /// A path that shares a pair's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shared {
+pub struct SharedPath {
     /// Which.
     pub path: PathIndex,
     /// No packet takes it before.
@@ -83,12 +83,12 @@ impl Paths {
     }
 
     /// The path that shares packets with this number, counted from zero in the order of the candidates.
-    pub fn share(&self, number: u32) -> Option<Shared> {
+    pub fn share(&self, number: u32) -> Option<SharedPath> {
         match &self.in_use {
-            None => (number < self.count).then_some(Shared { path: PathIndex(number), from: 0 }),
+            None => (number < self.count).then_some(SharedPath { path: PathIndex(number), from: 0 }),
             Some(in_use) => {
                 let mut shared = in_use.iter().filter(|used| used.purpose == PathUse::Share);
-                shared.nth(number as usize).map(|used| Shared { path: used.path, from: used.from })
+                shared.nth(number as usize).map(|used| SharedPath { path: used.path, from: used.from })
             }
         }
     }

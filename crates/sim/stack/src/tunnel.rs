@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use wayleave_scheme_api::{
-    CongestionSignal, Entry, FlowStart, LocalFlow, Slot, Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Turn,
+    CongestionSignal, Entry, FlowStart, LocalFlow, NextQueue, Slot, Tunnel, TunnelAck, TunnelPacket, TunnelQueue,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -138,12 +138,12 @@ impl<K: Copy, T: Tunnel + ?Sized> TunnelState<K, T> {
     pub fn next(&mut self, now: Instant) -> NextPacket {
         let Some((&first, _)) = self.packets.first_key_value() else { return NextPacket::None };
         match self.role.next(clock::to_time(now)) {
-            Turn::InOrder => NextPacket::At(first),
-            Turn::Of(flow) => {
+            NextQueue::InOrder => NextPacket::At(first),
+            NextQueue::Of(flow) => {
                 let own = self.of_flow.get(flow.index()).and_then(|numbers| numbers.front());
                 NextPacket::At(own.copied().unwrap_or(first))
             }
-            Turn::NotBefore(at) => match clock::from_time(at) {
+            NextQueue::NotBefore(at) => match clock::from_time(at) {
                 at if at > now => NextPacket::NotBefore(at),
                 _ => NextPacket::At(first),
             },
@@ -210,15 +210,15 @@ mod tests {
     #[derive(Default)]
     struct Scripted {
         entry: Option<Entry>,
-        turn: Option<Turn>,
+        turn: Option<NextQueue>,
     }
 
     impl Tunnel for Scripted {
         fn on_arrival(&mut self, _: Time, _: TunnelPacket, _: TunnelQueue) -> Entry {
             self.entry.unwrap_or(Entry::Queued)
         }
-        fn next(&mut self, _: Time) -> Turn {
-            self.turn.unwrap_or(Turn::InOrder)
+        fn next(&mut self, _: Time) -> NextQueue {
+            self.turn.unwrap_or(NextQueue::InOrder)
         }
         fn on_ack(&mut self, _: Time, _: LocalFlow, ack: TunnelAck, _: TunnelQueue) -> u64 {
             2 * ack.newly
@@ -253,7 +253,7 @@ mod tests {
             offer(&mut tunnel, packet(flow, 100), name);
         }
         assert_eq!(take(&mut tunnel), Some(1));
-        tunnel.role.turn = Some(Turn::Of(LocalFlow(1)));
+        tunnel.role.turn = Some(NextQueue::Of(LocalFlow(1)));
         assert_eq!([take(&mut tunnel), take(&mut tunnel)], [Some(2), Some(4)]);
         assert_eq!(take(&mut tunnel), Some(3), "a flow without packets has no turn");
         assert_eq!(take(&mut tunnel), None);
@@ -263,7 +263,7 @@ mod tests {
     fn a_turn_that_was_to_come_earlier_is_now() {
         let mut tunnel = TunnelState::new(Box::<Scripted>::default());
         offer(&mut tunnel, packet(0, 100), 1);
-        tunnel.role.turn = Some(Turn::NotBefore(Time::from_nanos(5)));
+        tunnel.role.turn = Some(NextQueue::NotBefore(Time::from_nanos(5)));
         assert_eq!(tunnel.next(4_999), NextPacket::NotBefore(5_000));
         assert_eq!(tunnel.next(5_000), NextPacket::At(0));
     }
@@ -282,7 +282,7 @@ mod tests {
             let mut packets = 0;
             for (what, flow, bytes) in steps {
                 tunnel.role.entry = [Some(Entry::Dropped), Some(Entry::HeldBack), None, None][usize::from(what)];
-                tunnel.role.turn = Some(Turn::Of(LocalFlow(flow)));
+                tunnel.role.turn = Some(NextQueue::Of(LocalFlow(flow)));
                 match what {
                     3 => packets -= u32::from(take(&mut tunnel).is_some()),
                     _ => packets += u32::from(offer(&mut tunnel, packet(flow, bytes), 0) == Entry::Queued),

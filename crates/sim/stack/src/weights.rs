@@ -94,12 +94,12 @@ impl<I> FairQueues<I> {
         queue.items.push_back(item);
         self.len += 1;
         if is_first {
-            self.stand(class);
+            self.enqueue(class);
         }
     }
 
     /// A class stands in line for its next item. After a pause it has saved nothing.
-    fn stand(&mut self, class: u32) {
+    fn enqueue(&mut self, class: u32) {
         let queue = &mut self.classes[class as usize];
         if self.last != Some(class) {
             queue.start = queue.start.max(self.now);
@@ -131,7 +131,7 @@ impl<I> FairQueues<I> {
         self.len -= 1;
         self.last = Some(class);
         if !queue.items.is_empty() {
-            self.stand(class);
+            self.enqueue(class);
         }
         Some(item)
     }

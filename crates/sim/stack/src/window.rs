@@ -59,20 +59,20 @@ impl Floor {
     }
 
     /// What a full window means for the next packet.
-    fn or(self, full: Room, now: Instant) -> Room {
+    fn or(self, full: WindowCheck, now: Instant) -> WindowCheck {
         match full {
-            Room::Open => full,
+            WindowCheck::Open => full,
             _ if self.rate == 0 => full,
-            _ if self.next_at <= now => Room::Open,
-            Room::Until(at) => Room::Until(at.min(self.next_at)),
-            Room::Closed => Room::Until(self.next_at),
+            _ if self.next_at <= now => WindowCheck::Open,
+            WindowCheck::Until(at) => WindowCheck::Until(at.min(self.next_at)),
+            WindowCheck::Closed => WindowCheck::Until(self.next_at),
         }
     }
 }
 
 /// Whether a window lets a packet through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Room {
+pub enum WindowCheck {
     /// It does.
     Open,
     /// Not before this time, if nothing else changes.
@@ -115,18 +115,18 @@ impl Window {
     }
 
     /// Whether a packet may leave now. A window below one packet means one packet every `bytes / window` round trips.
-    pub fn room(&self, bytes: u32, now: Instant) -> Room {
+    pub fn check(&self, bytes: u32, now: Instant) -> WindowCheck {
         let bytes = u64::from(bytes);
         let room = match self.limit {
-            None => Room::Open,
-            Some(0) => return Room::Closed,
+            None => WindowCheck::Open,
+            Some(0) => return WindowCheck::Closed,
             Some(limit) if limit < bytes => match self.in_flight() {
-                0 if self.next_at <= now => Room::Open,
-                0 => Room::Until(self.next_at),
-                _ => Room::Closed,
+                0 if self.next_at <= now => WindowCheck::Open,
+                0 => WindowCheck::Until(self.next_at),
+                _ => WindowCheck::Closed,
             },
-            Some(limit) if self.in_flight() + bytes <= limit + self.extra => Room::Open,
-            Some(_) => Room::Closed,
+            Some(limit) if self.in_flight() + bytes <= limit + self.extra => WindowCheck::Open,
+            Some(_) => WindowCheck::Closed,
         };
         self.floor.or(room, now)
     }
@@ -209,11 +209,11 @@ mod tests {
     #[test]
     fn a_window_lets_through_what_fits_beside_what_is_in_flight() {
         let mut window = window(3_000);
-        assert_eq!(window.room(1_500, 0), Room::Open);
+        assert_eq!(window.check(1_500, 0), WindowCheck::Open);
         window.reserve(1_500, 0);
-        assert_eq!(window.room(1_501, 0), Room::Closed, "what was let go counts before it is sent");
+        assert_eq!(window.check(1_501, 0), WindowCheck::Closed, "what was let go counts before it is sent");
         assert_eq!(window.send(1_400, 1_500, ROUND_TRIP, 0), 1_400);
-        assert_eq!((window.in_flight(), window.room(1_600, 0)), (1_400, Room::Open));
+        assert_eq!((window.in_flight(), window.check(1_600, 0)), (1_400, WindowCheck::Open));
         assert!(window.answer(1_400, 5));
         assert_eq!(window.in_flight(), 0);
     }
@@ -222,7 +222,7 @@ mod tests {
     fn an_answer_frees_what_was_lost_before_it() {
         let mut window = window(3_000);
         let [_, second] = [(); 2].map(|()| window.send(1_500, 0, ROUND_TRIP, 0));
-        assert_eq!(window.room(1, 0), Room::Closed);
+        assert_eq!(window.check(1, 0), WindowCheck::Closed);
         assert!(window.answer(second, 1));
         assert_eq!(window.in_flight(), 0);
         assert!(!window.answer(1_500, 2), "the answer that was overtaken frees nothing twice");
@@ -234,9 +234,9 @@ mod tests {
     fn a_window_whose_last_packets_were_lost_opens_when_it_is_told_to_forget_them() {
         let mut window = window(1_500);
         window.send(1_500, 0, ROUND_TRIP, 0);
-        assert_eq!(window.room(1_500, u64::MAX), Room::Closed);
+        assert_eq!(window.check(1_500, u64::MAX), WindowCheck::Closed);
         assert!(window.forget());
-        assert_eq!(window.room(1_500, 0), Room::Open);
+        assert_eq!(window.check(1_500, 0), WindowCheck::Open);
         assert!(!window.forget());
     }
 
@@ -244,14 +244,14 @@ mod tests {
     #[test]
     fn a_window_below_a_packet_is_a_pause() {
         let mut window = window(375);
-        assert_eq!(window.room(1_500, 0), Room::Open);
+        assert_eq!(window.check(1_500, 0), WindowCheck::Open);
         let sent = window.send(1_500, 0, ROUND_TRIP, 0);
-        assert_eq!(window.room(1_500, 10), Room::Closed, "one at a time");
+        assert_eq!(window.check(1_500, 10), WindowCheck::Closed, "one at a time");
         window.answer(sent, ROUND_TRIP);
-        assert_eq!(window.room(1_500, ROUND_TRIP), Room::Until(4 * ROUND_TRIP));
-        assert_eq!(window.room(1_500, 4 * ROUND_TRIP), Room::Open);
+        assert_eq!(window.check(1_500, ROUND_TRIP), WindowCheck::Until(4 * ROUND_TRIP));
+        assert_eq!(window.check(1_500, 4 * ROUND_TRIP), WindowCheck::Open);
         window.set(Some(750));
-        assert_eq!(window.room(1_500, ROUND_TRIP), Room::Open, "a larger one ends the pause");
+        assert_eq!(window.check(1_500, ROUND_TRIP), WindowCheck::Open, "a larger one ends the pause");
     }
 
     /// The first of ten rounds has nothing left of others: nine halves are four packets, nine times 0.9 are eight.
@@ -261,7 +261,7 @@ mod tests {
             let mut window = window(limit);
             let mut count = 0;
             for round in 0..10 {
-                while window.room(1_000, round) == Room::Open {
+                while window.check(1_000, round) == WindowCheck::Open {
                     window.send(1_000, 0, ROUND_TRIP, round);
                     count += 1;
                     assert!(window.in_flight() <= limit + 1_000);
@@ -278,32 +278,32 @@ mod tests {
         let mut window = window(1_500);
         window.set_floor(500_000_000, ROUND_TRIP, 0);
         let mut let_go = |now: Instant| {
-            let room = window.room(1_500, now);
-            if room == Room::Open {
+            let room = window.check(1_500, now);
+            if room == WindowCheck::Open {
                 window.reserve(1_500, now);
                 window.send(1_500, 1_500, ROUND_TRIP, now);
             }
             room
         };
-        assert_eq!(let_go(0), Room::Open, "by the window");
-        assert_eq!(let_go(0), Room::Until(ROUND_TRIP), "what the window let go counts");
-        assert_eq!(let_go(ROUND_TRIP), Room::Open);
-        assert_eq!(let_go(ROUND_TRIP), Room::Until(2 * ROUND_TRIP));
+        assert_eq!(let_go(0), WindowCheck::Open, "by the window");
+        assert_eq!(let_go(0), WindowCheck::Until(ROUND_TRIP), "what the window let go counts");
+        assert_eq!(let_go(ROUND_TRIP), WindowCheck::Open);
+        assert_eq!(let_go(ROUND_TRIP), WindowCheck::Until(2 * ROUND_TRIP));
         // After a pause there is one packet for the present, and one round trip that was kept.
-        assert_eq!([let_go(10 * ROUND_TRIP), let_go(10 * ROUND_TRIP)], [Room::Open; 2]);
-        assert_eq!(let_go(10 * ROUND_TRIP), Room::Until(11 * ROUND_TRIP));
+        assert_eq!([let_go(10 * ROUND_TRIP), let_go(10 * ROUND_TRIP)], [WindowCheck::Open; 2]);
+        assert_eq!(let_go(10 * ROUND_TRIP), WindowCheck::Until(11 * ROUND_TRIP));
         window.set(Some(0));
-        assert_eq!(window.room(1_500, u64::MAX), Room::Closed, "no path, no floor");
+        assert_eq!(window.check(1_500, u64::MAX), WindowCheck::Closed, "no path, no floor");
         window.set(Some(1_500));
         window.set_floor(0, ROUND_TRIP, 0);
-        assert_eq!(window.room(1_500, u64::MAX), Room::Closed);
+        assert_eq!(window.check(1_500, u64::MAX), WindowCheck::Closed);
     }
 
     #[test]
     fn a_window_of_zero_holds_everything_back_and_none_nothing() {
         let mut window = window(0);
-        assert_eq!(window.room(1, u64::MAX), Room::Closed);
+        assert_eq!(window.check(1, u64::MAX), WindowCheck::Closed);
         window.set(None);
-        assert_eq!(window.room(u32::MAX, 0), Room::Open);
+        assert_eq!(window.check(u32::MAX, 0), WindowCheck::Open);
     }
 }

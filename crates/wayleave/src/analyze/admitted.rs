@@ -13,13 +13,13 @@ use wayleave_calculus::network::{Flow, Options, PortNetwork, Server, Shaping};
 use wayleave_calculus::rational::{from_amount, from_rate, from_time};
 use wayleave_calculus::{ArrivalCurve, Rational, TokenBucket};
 use wayleave_ledger::Shaping as Lines;
-use wayleave_schemes::admitted::{Standing, Term};
+use wayleave_schemes::admitted::{AdmittedSet, Term};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::registry;
 use wayleave_topology::Route;
 use wayleave_units::{Amount, Time};
 
-use super::subject::{Extra, ROUTE, Subject};
+use super::subject::{AddedDelays, ROUTE, Subject};
 use crate::error::Error;
 use crate::session::Session;
 
@@ -98,8 +98,8 @@ fn network(session: &Session, placement: &Placement) -> Result<PortNetwork, Erro
 }
 
 /// What is not in the curves of queues.
-fn extra(placement: &Placement, route: &Route) -> Extra {
-    let mut extra = Extra { budgets: Rational::zero(), constants: Rational::zero() };
+fn extra(placement: &Placement, route: &Route) -> AddedDelays {
+    let mut extra = AddedDelays { budgets: Rational::zero(), constants: Rational::zero() };
     for term in placement.terms(route) {
         match term {
             Term::Queue(_, budget) => extra.budgets += from_time(budget),

@@ -1,7 +1,7 @@
 //! All bounds that were asked for.
 
 use wayleave_calculus::Rational;
-use wayleave_calculus::network::{NoBound, PathBounds, PortNetwork, ServerBound, Tfa, pmoo, sfa_of, tfa_watched};
+use wayleave_calculus::network::{BoundError, PathBounds, PortNetwork, ServerBound, Tfa, pmoo, sfa_of, tfa_watched};
 
 use super::subject::Subject;
 use crate::error::Error;
@@ -165,7 +165,7 @@ impl Analyses<'_> {
         instead: &mut Option<Analysis>,
     ) -> Bound {
         let network = &self.subject.network;
-        let explain = |reason: NoBound| reason.explain(network);
+        let explain = |reason: BoundError| reason.explain(network);
         match analysis {
             Analysis::Tfa => self.tfa.path_delay(flow, path).map_err(explain),
             Analysis::Sfa => match &self.sfa {

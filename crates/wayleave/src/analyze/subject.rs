@@ -11,7 +11,7 @@ use crate::error::Error;
 pub(super) const ROUTE: &str = " (route ";
 
 /// What an admitted contract has beside what is analysed, in ns.
-pub struct Extra {
+pub struct AddedDelays {
     /// The budgets of its queues: what admission counts with.
     pub budgets: Rational,
     /// Propagation and constant processing: the same for every analysis.
@@ -27,7 +27,7 @@ pub struct Subject {
     /// What is assumed of servers.
     pub options: Options,
     /// Of admitted contracts, by flow; `None` for a file.
-    pub extras: Option<Vec<Extra>>,
+    pub extras: Option<Vec<AddedDelays>>,
     /// Keys of the file that are not used.
     pub remarks: Vec<Remark>,
 }

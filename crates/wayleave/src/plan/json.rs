@@ -5,7 +5,7 @@ use std::io::Write;
 
 use serde::Serialize;
 use wayleave_contracts::WireOverhead;
-use wayleave_explain::{Decided, GivenAway, RequestShape, SettingsShape, ShareShape, shapes};
+use wayleave_explain::{Decided, GrantedShares, RequestShape, SettingsShape, ShareShape, shapes};
 use wayleave_ledger::{BestEffort, Comparison, Jitter, Model, Residual, Shaping};
 
 use super::certainty::Certainties;
@@ -52,7 +52,7 @@ impl<W: Write> Document<W> {
             }
         }
         self.out.write_all(b"\n],\n")?;
-        if let Some((name, value)) = GivenAway::of(&session.context()).member() {
+        if let Some((name, value)) = GrantedShares::of(&session.context()).member() {
             writeln!(self.out, "\"{name}\":{},", serde_json::to_string(&value)?)?;
         }
         let changed = self.certainties.changed(session);

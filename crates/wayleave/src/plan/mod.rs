@@ -20,7 +20,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use wayleave_contracts::{Contract, LatencyContract};
 use wayleave_explain::table::Layout;
 use wayleave_explain::{
-    Decided, DecidedFlow, DecidedShare, EventKind, GivenAway, RequestShape, ShareShape, sentences, shapes,
+    Decided, DecidedFlow, DecidedShare, EventKind, GrantedShares, RequestShape, ShareShape, sentences, shapes,
 };
 use wayleave_ledger::Model;
 use wayleave_scenarios::Tenants;
@@ -280,7 +280,7 @@ impl Serialize for Plan {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let context = self.session.context();
         let head = Head::of(&self.session);
-        let given_away = GivenAway::of(&context);
+        let given_away = GrantedShares::of(&context);
         let mut plan = serializer.serialize_map(None)?;
         plan.serialize_entry("wayleave", head.wayleave)?;
         plan.serialize_entry("scheme", head.scheme)?;

@@ -6,7 +6,7 @@ use wayleave_contracts::{Action, Contract, LatencyContract};
 use wayleave_explain::{Decided, DecidedFlow, DecidedShare, EventKind, sentences};
 use wayleave_formats::EventList;
 use wayleave_scheme_api::{Admission, Refusal, ShareDecision};
-use wayleave_schemes::admitted::Standing as _;
+use wayleave_schemes::admitted::AdmittedSet as _;
 use wayleave_topology::{FlowId, ShareId};
 use wayleave_units::Time;
 
@@ -16,7 +16,7 @@ use crate::contracts::Contracts;
 use crate::error::Error;
 use crate::findings::Findings;
 use crate::progress::Watch;
-use crate::session::{Session, Verdict};
+use crate::session::{RequestOutcome, Session};
 
 /// Decides every contract of the lists.
 pub(super) fn contracts(
@@ -52,7 +52,7 @@ pub(super) fn contracts(
 }
 
 /// What can be said against a refused contract whatever else is admitted.
-fn finding(session: &Session, contract: &LatencyContract, verdict: &Verdict) -> Option<(&'static str, String)> {
+fn finding(session: &Session, contract: &LatencyContract, verdict: &RequestOutcome) -> Option<(&'static str, String)> {
     sentences::finding(&session.network, contract, verdict.decision.as_ref().err()?)
 }
 
@@ -60,18 +60,18 @@ fn decided(
     session: &Session,
     sink: &mut dyn Sink,
     contract: &LatencyContract,
-    verdict: &Verdict,
+    verdict: &RequestOutcome,
     event: Option<(EventKind, Time)>,
     keeps_old_terms: bool,
 ) -> Result<(), Error> {
-    let Verdict { decision, starts, .. } = verdict;
+    let RequestOutcome { decision, starts, .. } = verdict;
     let flow = DecidedFlow { contract, decision, starts: Some(starts), event, keeps_old_terms };
     sink.decided(session, &Decided::Flow(flow))
 }
 
 /// What an admitted contract holds.
 #[derive(Clone, Copy)]
-enum Standing {
+enum AdmittedState {
     Flow(FlowId),
     /// Nothing for best effort.
     Share(Option<ShareId>),
@@ -82,14 +82,14 @@ pub(super) struct Replay<'a> {
     session: &'a mut Session,
     hold: ReleaseHold,
     /// Who is admitted.
-    standing: HashMap<&'a str, Standing>,
+    standing: HashMap<&'a str, AdmittedState>,
     /// Ended reservations that are still held, by the time at which they are freed.
-    due: BTreeSet<(Time, Ended)>,
+    due: BTreeSet<(Time, EndedReservation)>,
 }
 
 /// A reservation of a contract that has ended.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Ended {
+enum EndedReservation {
     Flow(FlowId),
     Share(ShareId),
 }
@@ -151,8 +151,8 @@ impl<'a> Replay<'a> {
         while let Some(&(due, ended)) = self.due.first().filter(|(due, _)| *due <= now) {
             self.due.remove(&(due, ended));
             match ended {
-                Ended::Flow(flow) => _ = self.session.scheme.release(flow),
-                Ended::Share(share) => _ = self.session.scheme.release_share(share),
+                EndedReservation::Flow(flow) => _ = self.session.scheme.release(flow),
+                EndedReservation::Share(share) => _ = self.session.scheme.release_share(share),
             }
         }
     }
@@ -160,13 +160,13 @@ impl<'a> Replay<'a> {
     fn release(&mut self, name: &'a str, now: Time) -> Released<'a> {
         let held_until = self.standing.remove(name).map(|standing| {
             let flow = match standing {
-                Standing::Flow(flow) => flow,
-                Standing::Share(None) => return now,
-                Standing::Share(Some(share)) => {
+                AdmittedState::Flow(flow) => flow,
+                AdmittedState::Share(None) => return now,
+                AdmittedState::Share(Some(share)) => {
                     let drain =
                         if self.hold == ReleaseHold::Bound { self.session.share_drain(share) } else { Time::ZERO };
                     let due = now.checked_add(drain).unwrap_or(Time::MAX);
-                    self.due.insert((due, Ended::Share(share)));
+                    self.due.insert((due, EndedReservation::Share(share)));
                     return due;
                 }
             };
@@ -175,7 +175,7 @@ impl<'a> Replay<'a> {
             if let Some(placement) = self.session.scheme.queues_mut() {
                 placement.pin(flow, true);
             }
-            self.due.insert((due, Ended::Flow(flow)));
+            self.due.insert((due, EndedReservation::Flow(flow)));
             due
         });
         self.free(now);
@@ -190,13 +190,13 @@ impl<'a> Replay<'a> {
 
     /// Admits a contract, or gives it new terms if it is there; and whether it had terms before. A change of a
     /// contract that was refused asks for it again.
-    fn place(&mut self, contract: &'a LatencyContract) -> (Verdict, bool) {
-        let flow = |standing: &Standing| if let Standing::Flow(flow) = *standing { Some(flow) } else { None };
+    fn place(&mut self, contract: &'a LatencyContract) -> (RequestOutcome, bool) {
+        let flow = |standing: &AdmittedState| if let AdmittedState::Flow(flow) = *standing { Some(flow) } else { None };
         let old = self.standing.get(contract.name.as_str()).and_then(flow);
         let changed = old.and_then(|flow| self.session.change(flow, contract));
         let verdict = changed.unwrap_or_else(|| self.session.admit(contract));
         if let Ok(decision) = &verdict.decision {
-            self.standing.insert(&contract.name, Standing::Flow(decision.flow));
+            self.standing.insert(&contract.name, AdmittedState::Flow(decision.flow));
         }
         (verdict, old.is_some())
     }
@@ -209,16 +209,16 @@ impl<'a> Replay<'a> {
         summary: &mut Summary,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
-        let share = |standing: &Standing| if let Standing::Share(share) = *standing { share } else { None };
+        let share = |standing: &AdmittedState| if let AdmittedState::Share(share) = *standing { share } else { None };
         let old = self.standing.get(contract.name()).and_then(share);
         let (decision, time, kept) = self.session.change_share(old, contract);
         summary.count_share(decision.as_ref().err().map(Refusal::reason), time);
         match &decision {
             Ok(decision) => {
                 let share = decision.as_ref().map(|decision| decision.share);
-                self.standing.insert(contract.name(), Standing::Share(share));
+                self.standing.insert(contract.name(), AdmittedState::Share(share));
             }
-            Err(_) if kept.is_some() => drop(self.standing.insert(contract.name(), Standing::Share(kept))),
+            Err(_) if kept.is_some() => drop(self.standing.insert(contract.name(), AdmittedState::Share(kept))),
             Err(_) => {}
         }
         let start = start_of(self.session, &decision);

@@ -11,11 +11,11 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use wayleave_contracts::LatencyContract;
-use wayleave_explain::{Before, DecidedFlow, DecidedShare, RequestShape, ShareShape};
+use wayleave_explain::{DecidedFlow, DecidedShare, EarlierDecisions, RequestShape, ShareShape};
 use wayleave_formats::Source;
 use wayleave_ledger::Ledger;
-use wayleave_schemes::admitted::Standing;
-use wayleave_schemes::replay::{Misfit, Stated, StatedMove};
+use wayleave_schemes::admitted::AdmittedSet;
+use wayleave_schemes::replay::{PlannedDecision, PlannedMove, ReplayError};
 use wayleave_topology::{FlowId, Hop, Network, Route};
 use wayleave_units::Time;
 
@@ -23,7 +23,7 @@ use super::json::Head;
 use crate::contracts::{ContractIndex, Contracts};
 use crate::error::Error;
 use crate::progress::{Step, Watch};
-use crate::session::{Session, Verdict};
+use crate::session::{RequestOutcome, Session};
 
 /// A document of `wayleave plan -o json` for a list of contracts, which is for a session's network, scheme and model.
 pub struct SavedPlan<'a> {
@@ -155,14 +155,14 @@ impl<'a> SavedPlan<'a> {
         contracts: &Contracts,
         until: Option<ContractIndex>,
         watch: &mut Watch<'_>,
-    ) -> Result<Before, Error> {
+    ) -> Result<EarlierDecisions, Error> {
         let (said, there) = (self.requests.len(), contracts.len());
         if said != there {
             let name = self.source.name();
             let what = format!("decides {said} requests, and {there} contracts were given: {AGAIN}");
             return Err(Error::Located(format!("{name}: {what}")));
         }
-        let mut before = Before { admitted: 0, refused: 0 };
+        let mut before = EarlierDecisions { admitted: 0, refused: 0 };
         let mut flows = HashMap::with_capacity(there);
         let asked = contracts.all().take_while(|(place, _)| Some(*place) != until);
         for (done, ((_, any), request)) in (1..).zip(asked.zip(&self.requests)) {
@@ -217,7 +217,7 @@ impl<'a> SavedPlan<'a> {
         session: &Session,
         contracts: &Contracts,
         place: ContractIndex,
-        verdict: &Verdict,
+        verdict: &RequestOutcome,
     ) -> Result<(), Error> {
         let Some(((_, contract), request)) = contracts.all().zip(&self.requests).find(|((at, _), _)| *at == place)
         else {
@@ -370,20 +370,20 @@ impl Entry<'_> {
     }
 
     /// The decision, in indices.
-    fn stated(&self, network: &Network, flows: &HashMap<&str, FlowId>) -> Result<Stated, String> {
+    fn stated(&self, network: &Network, flows: &HashMap<&str, FlowId>) -> Result<PlannedDecision, String> {
         let missing = |what: &str| format!("\"{}\" is admitted, and has no {what}", self.name);
         let first = self.route.as_ref().ok_or_else(|| missing("route"))?;
         let copies = self.copies.iter().map(|copy| &copy.route);
         let routes = std::iter::once(first).chain(copies).map(|hops| route(network, hops));
         let moved = |moved: &Moved<'_>| {
             let unknown = || format!("\"{}\" is said to be moved, and was not admitted before", moved.name);
-            Ok::<_, String>(StatedMove {
+            Ok::<_, String>(PlannedMove {
                 flow: *flows.get(&*moved.name).ok_or_else(unknown)?,
                 from: route(network, &moved.from)?,
                 to: route(network, &moved.to)?,
             })
         };
-        Ok(Stated {
+        Ok(PlannedDecision {
             moved: self.moved.iter().map(moved).collect::<Result<_, _>>()?,
             routes: routes.collect::<Result<_, _>>()?,
             bound: Time::from_nanos(self.bound_ns.ok_or_else(|| missing("bound"))?),
@@ -400,14 +400,14 @@ fn route(network: &Network, hops: &[Hopped<'_>]) -> Result<Route, String> {
 }
 
 /// Why a decision of the plan cannot have been made here.
-fn words(session: &Session, contract: &LatencyContract, misfit: &Misfit) -> String {
+fn words(session: &Session, contract: &LatencyContract, misfit: &ReplayError) -> String {
     let why = match misfit {
-        Misfit::Routes { stated, asked } => format!("{stated} routes are said, and {asked} were asked for"),
-        Misfit::OtherRoute => "the contract gives another route".to_owned(),
-        Misfit::NoRoute(error) => error.to_string(),
-        Misfit::Refused(refusal) => wayleave_explain::sentences::refusal(&session.network, contract, refusal),
-        Misfit::Bound { stated, here } => format!("its bound is {stated} in the plan, and {here} here"),
-        Misfit::Move(flow) => {
+        ReplayError::Routes { stated, asked } => format!("{stated} routes are said, and {asked} were asked for"),
+        ReplayError::OtherRoute => "the contract gives another route".to_owned(),
+        ReplayError::NoRoute(error) => error.to_string(),
+        ReplayError::Refused(refusal) => wayleave_explain::sentences::refusal(&session.network, contract, refusal),
+        ReplayError::Bound { stated, here } => format!("its bound is {stated} in the plan, and {here} here"),
+        ReplayError::Move(flow) => {
             format!("\"{}\" cannot be moved as the plan says, or is not where it says", session.name_of(*flow))
         }
     };

@@ -4,11 +4,11 @@ use std::collections::{BTreeSet, HashMap};
 
 use wayleave_explain::{Decided, DecidedFlow, DecidedShare, promised_share, share_times};
 use wayleave_recheck::{
-    PromisedFlow, ShareStay, ShareTerms, ShareTransitions, Stay, Transitions, check_share_transitions,
+    PromisedFlow, RouteLifetime, ShareLifetime, ShareTerms, ShareTransitions, Transitions, check_share_transitions,
     check_transitions_watched,
 };
 use wayleave_scheme_api::{Decision, Handover};
-use wayleave_schemes::admitted::Standing;
+use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_topology::{FlowId, Route};
 use wayleave_units::Time;
 
@@ -21,12 +21,12 @@ use crate::session::Session;
 /// Keeps what is told to senders, and hands every decision on to another sink.
 pub struct ReservationLog<S> {
     sink: S,
-    stays: Vec<Stay>,
+    stays: Vec<RouteLifetime>,
     /// By flow, its latest stay.
     of_flow: HashMap<FlowId, usize>,
     /// By contract, its flows.
     of_contract: HashMap<String, Vec<FlowId>>,
-    shares: Vec<ShareStay>,
+    shares: Vec<ShareLifetime>,
     /// By contract, the latest stay of its share.
     of_sharer: HashMap<String, usize>,
 }
@@ -76,7 +76,7 @@ impl<S> ReservationLog<S> {
         share.certainty = None;
         let from = now + decided.start.unwrap_or(Time::ZERO);
         self.of_sharer.insert(name.to_owned(), self.shares.len());
-        self.shares.push(ShareStay { share, from, until: None });
+        self.shares.push(ShareLifetime { share, from, until: None });
     }
 
     fn leave_share(&mut self, name: &str, at: Time) {
@@ -93,7 +93,7 @@ impl<S> ReservationLog<S> {
 
     fn take(&mut self, flow: FlowId, promised: PromisedFlow, from: Time, previous: Option<usize>) {
         self.of_flow.insert(flow, self.stays.len());
-        self.stays.push(Stay { flow: promised, from, until: None, previous });
+        self.stays.push(RouteLifetime { flow: promised, from, until: None, previous });
     }
 
     fn follow(&mut self, session: &Session, decided: &DecidedFlow<'_>, decision: &Decision) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use wayleave_scheme_api::Reason;
 use wayleave_units::Time;
 
-use crate::session::Verdict;
+use crate::session::RequestOutcome;
 
 /// A contract that ended.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +60,7 @@ impl Summary {
     }
 
     /// Counts one more verdict.
-    pub fn count(&mut self, verdict: &Verdict) {
+    pub fn count(&mut self, verdict: &RequestOutcome) {
         match &verdict.decision {
             Ok(decision) => {
                 self.admitted += 1;

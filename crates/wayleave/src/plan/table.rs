@@ -10,7 +10,7 @@ use wayleave_explain::table::{Layout, Style, plain_table, styled, write_table};
 use wayleave_explain::{Decided, DecidedFlow, DecidedShare, EventKind, sentences};
 use wayleave_ledger::Ledger;
 use wayleave_scheme_api::{Certainty, ShareDecision};
-use wayleave_schemes::admitted::Standing;
+use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_topology::{FlowId, Route, ShortBuffer};
 use wayleave_units::Time;
 
@@ -63,7 +63,7 @@ impl RequestTable {
 
     /// Adds a request, if there is room.
     fn request(&mut self, session: &Session, decided: &DecidedFlow<'_>) {
-        if !self.has_room(decided.decision.is_err()) {
+        if !self.has_space(decided.decision.is_err()) {
             return;
         }
         let (contract, network) = (decided.contract, &*session.network);
@@ -95,7 +95,7 @@ impl RequestTable {
 
     /// Adds a contract of another kind than latency, if there is room.
     fn share(&mut self, session: &Session, decided: &DecidedShare<'_>) {
-        if !self.has_room(decided.decision.is_err()) {
+        if !self.has_space(decided.decision.is_err()) {
             return;
         }
         let admitted = decided.decision.as_ref().ok().and_then(Option::as_ref);
@@ -124,7 +124,7 @@ impl RequestTable {
 
     /// Adds the end of a contract, if there is room.
     fn release(&mut self, released: &Released<'_>) {
-        if !self.has_room(false) {
+        if !self.has_space(false) {
             return;
         }
         let text = match released.held_until {
@@ -143,7 +143,7 @@ impl RequestTable {
         });
     }
 
-    fn has_room(&mut self, is_refusal: bool) -> bool {
+    fn has_space(&mut self, is_refusal: bool) -> bool {
         let has_room = self.show_all || self.rows.len() < SHOWN || (is_refusal && self.refusals < REFUSALS_SHOWN);
         self.refusals += usize::from(is_refusal && has_room);
         self.more += usize::from(!has_room);

@@ -8,7 +8,7 @@ use wayleave_sim::trace::fnv1a;
 
 use crate::error::Error;
 use wayleave_report::sim::page::Runs;
-use wayleave_report::sim::result::{Ending, Parameter, RunResult};
+use wayleave_report::sim::result::{Parameter, RunEnd, RunResult};
 
 /// The runs of a scenario file.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ pub struct Planned {
 
 /// Which runs of a file are wanted.
 #[derive(Clone, Debug, Default)]
-pub struct Choice {
+pub struct RunSelection {
     /// This seed instead of those of the file.
     pub seed: Option<u64>,
     /// Only the runs in which these parameters have these values, as they are written.
@@ -54,7 +54,7 @@ impl Batch {
     ///
     /// # Errors
     /// If the file or one that it names is wrong, or a choice leaves no run.
-    pub fn read(file: &str, choice: &Choice) -> Result<Self, Error> {
+    pub fn read(file: &str, choice: &RunSelection) -> Result<Self, Error> {
         Self::parse(&Source::read(file)?, file, choice)
     }
 
@@ -62,7 +62,7 @@ impl Batch {
     ///
     /// # Errors
     /// If the text or a file that it names is wrong, or a choice leaves no run.
-    pub fn parse(source: &Source, file: &str, choice: &Choice) -> Result<Self, Error> {
+    pub fn parse(source: &Source, file: &str, choice: &RunSelection) -> Result<Self, Error> {
         Self::parse_with(source, file, choice, &|name| beside(source, name))
     }
 
@@ -73,7 +73,7 @@ impl Batch {
     pub fn parse_with(
         source: &Source,
         file: &str,
-        choice: &Choice,
+        choice: &RunSelection,
         open: &dyn Fn(&str) -> Result<Source, InputErrors>,
     ) -> Result<Self, Error> {
         let ScenarioFile { name, runs, sources, not_carried_out } = read_scenario(source, open)?;
@@ -152,7 +152,7 @@ impl Batch {
             && result.seed == planned.seed
             && result.forward.as_ref().map(|forward| forward.error)
                 == planned.scenario.fast_forward.map(|asked| asked.error)
-            && result.ending != Ending::Stopped
+            && result.ending != RunEnd::Stopped
     }
 }
 
@@ -181,7 +181,7 @@ fn parameters(run: &Run) -> Vec<Parameter> {
 }
 
 /// The runs that a choice leaves.
-fn chosen(runs: Vec<Run>, choice: &Choice) -> Result<Vec<Run>, Error> {
+fn chosen(runs: Vec<Run>, choice: &RunSelection) -> Result<Vec<Run>, Error> {
     for wanted in &choice.only {
         check(&runs, wanted)?;
     }

@@ -11,7 +11,7 @@ use wayleave_topology::{Network, NodeId, NodeKind};
 use super::batch::{Batch, Planned};
 use super::divisions::divisions;
 use wayleave_report::sim::result::{
-    Distribution, Ending, FlowResult, ForwardResult, LevelsResult, LinkResult, MAX_PAIRS, QueueResult, RunResult,
+    Distribution, FlowResult, ForwardResult, LevelsResult, LinkResult, MAX_PAIRS, QueueResult, RunEnd, RunResult,
     SeriesResult, ServiceResult, ShareResult, SharingResult, ShortfallResult, SizeResult, Tier, TimesResult,
     TrafficKind, TrafficResult,
 };
@@ -40,9 +40,9 @@ pub(crate) fn run_result(batch: &Batch, planned: &Planned, outcome: &Outcome) ->
         input_hash: batch.input_hash(),
         replay: planned.replay.clone(),
         ending: match outcome.ending {
-            wayleave_sim::Ending::Complete => Ending::Complete,
-            wayleave_sim::Ending::Stopped => Ending::Stopped,
-            wayleave_sim::Ending::TooManyFlows => Ending::TooManyFlows,
+            wayleave_sim::RunEnd::Complete => RunEnd::Complete,
+            wayleave_sim::RunEnd::Stopped => RunEnd::Stopped,
+            wayleave_sim::RunEnd::TooManyFlows => RunEnd::TooManyFlows,
         },
         duration_ns: scenario.duration.as_nanos(),
         simulated_ns: outcome.simulated.as_nanos(),

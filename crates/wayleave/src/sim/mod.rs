@@ -32,7 +32,7 @@ use wayleave_scenarios::Scenario;
 use crate::error::Error;
 use crate::progress::Watch;
 
-pub use batch::{Batch, Choice, Planned, quoted};
+pub use batch::{Batch, Planned, RunSelection, quoted};
 pub use memory::Threads;
 pub use store::write_whole;
 pub use sweep::{Sweep, SweepOptions, TRACE_EVENTS, sweep};

@@ -3,7 +3,7 @@
 use roxmltree::{Document, Node, ParsingOptions};
 use wayleave_explain::table::Layout;
 
-use crate::sim::{Batch, Choice, convert};
+use crate::sim::{Batch, RunSelection, convert};
 use wayleave_report::sim::result::RunResult;
 use wayleave_report::sim::{page, summary};
 
@@ -24,7 +24,7 @@ const SWEEP: &str = "  sweep: { seeds: [1, 2], vary: { traffic.web.load: [0.2, 0
 fn simulated(name: &str, text: &str, go_on: bool) -> (Batch, Vec<RunResult>) {
     let path = std::env::temp_dir().join(format!("wayleave-{}-{name}.yaml", std::process::id()));
     std::fs::write(&path, text).unwrap();
-    let batch = Batch::read(path.to_str().unwrap(), &Choice::default()).unwrap();
+    let batch = Batch::read(path.to_str().unwrap(), &RunSelection::default()).unwrap();
     std::fs::remove_file(&path).unwrap();
     let results = batch.runs.iter().map(|planned| {
         let outcome = wayleave_sim::run(&planned.scenario, planned.seed, |_| go_on).unwrap();

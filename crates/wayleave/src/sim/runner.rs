@@ -46,7 +46,7 @@ impl Clocks {
 }
 
 /// A run that has ended.
-pub(crate) struct Ended {
+pub(crate) struct EndedRun {
     /// Its index in the batch.
     pub(crate) index: usize,
     /// What it found out.
@@ -64,7 +64,7 @@ pub(super) fn run_all(
     (threads, per_run): (usize, NonZeroUsize),
     progress: &mut dyn Progress,
     cancel: &Cancel,
-    mut ended: impl FnMut(Result<Ended, (usize, Error)>) -> Result<(), Error>,
+    mut ended: impl FnMut(Result<EndedRun, (usize, Error)>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let clocks = Clocks::new(indices.iter().map(|&index| batch.runs[index].scenario.duration.as_nanos()));
     let has_failed = AtomicBool::new(false);
@@ -136,7 +136,7 @@ fn run_one(
     threads: NonZeroUsize,
     is_stopped: &impl Fn() -> bool,
     clock: impl Fn(u64),
-) -> Result<Ended, Error> {
+) -> Result<EndedRun, Error> {
     let planned = &batch.runs[index];
     let go_on = |now: wayleave_units::Time| {
         clock(now.as_nanos());
@@ -146,7 +146,7 @@ fn run_one(
         .map_err(|error| Error::Internal(format!("{} cannot be run: {error}", batch.file)))?;
     clock(planned.scenario.duration.as_nanos());
     let recording = outcome.recording.take();
-    Ok(Ended { index, result: convert::run_result(batch, planned, &outcome), recording })
+    Ok(EndedRun { index, result: convert::run_result(batch, planned, &outcome), recording })
 }
 
 #[cfg(test)]

@@ -11,11 +11,11 @@ use wayleave_sim::trace::{self, pcap};
 
 use super::batch::Batch;
 use super::memory::{self, Threads};
-use super::runner::{Ended, run_all};
+use super::runner::{EndedRun, run_all};
 use super::store::Store;
 use crate::error::Error;
 use crate::progress::{Progress, Step, Watch};
-use wayleave_report::sim::result::{Ending, MAX_PAIRS, RunResult, TrafficResult};
+use wayleave_report::sim::result::{MAX_PAIRS, RunEnd, RunResult, TrafficResult};
 use wayleave_report::sim::{page, summary, text};
 
 /// How many packet events a trace keeps if the scenario does not say: 32 MB.
@@ -206,7 +206,7 @@ impl Sweep {
             )));
         };
         let result = RunResult { replay: planned.replay.clone(), ..result };
-        self.add(Ended { index, result, recording: None }, &SweepOptions::default())
+        self.add(EndedRun { index, result, recording: None }, &SweepOptions::default())
     }
 
     /// Writes the report into the folder, if there is one; `command` is what does the same again.
@@ -234,8 +234,8 @@ impl Sweep {
         if self.batch.is_sweep() { result.condensed() } else { result }
     }
 
-    fn add(&mut self, ended: Ended, options: &SweepOptions) -> Result<(), Error> {
-        let Ended { index, result, recording } = ended;
+    fn add(&mut self, ended: EndedRun, options: &SweepOptions) -> Result<(), Error> {
+        let EndedRun { index, result, recording } = ended;
         self.store.keep(&self.batch, index, &result)?;
         self.hops += result.hops;
         self.runs[index] = Some(self.condensed(result));
@@ -332,7 +332,7 @@ impl Sweep {
     /// The first reason, with what to do.
     pub fn check(&self) -> Result<(), Error> {
         let there = || self.runs.iter().flatten();
-        if let Some(run) = there().find(|run| run.ending == Ending::TooManyFlows) {
+        if let Some(run) = there().find(|run| run.ending == RunEnd::TooManyFlows) {
             let when = text::time(run.simulated_ns.saturating_mul(1_000));
             return Err(Error::Usage(format!(
                 "too many flows were open at once at {when} of the run with seed {}: it offers more than its network can \

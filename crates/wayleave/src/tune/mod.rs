@@ -13,7 +13,7 @@ use rand::seq::SliceRandom;
 use wayleave_contracts::{Contract, LatencyContract, Mix as Drawn};
 use wayleave_ledger::{LedgerError, Model};
 use wayleave_schemes::tune::bound::Cuts;
-use wayleave_schemes::tune::{Division, Effort, Method, Objective, Sample, climb, judge, starts};
+use wayleave_schemes::tune::{Division, Method, Objective, Sample, SearchBudget, climb, judge, starts};
 
 use crate::contracts::Contracts;
 use crate::error::Error;
@@ -103,7 +103,7 @@ pub fn tune(network: &Network, mix: Mix<'_>, options: &TuneOptions, watch: &mut 
     let sample = |seed: u64| draw(graph, mix, model, list, seed);
     let training: Vec<Sample> = (seed..seed + train).map(sample).collect();
     let judges: Vec<Sample> = (seed + train..seed + train + judging).map(sample).collect();
-    let effort = Effort { candidates, threads: threads.get(), list };
+    let effort = SearchBudget { candidates, threads: threads.get(), list };
     let fits = |error: LedgerError| Error::Usage(error.to_string());
     let tell = |number: usize, method: &Method| watch.step(Step::Candidate { number, value: method.value });
     let division = graph.classes().map(|&classes| Division::new(classes, kinds));

@@ -2,7 +2,7 @@
 
 use wayleave_schemes::admission::chameleon::{Params, Routing};
 use wayleave_schemes::costs::Scarcity;
-use wayleave_schemes::tune::{Candidate, Division, Method, Objective, Verdict};
+use wayleave_schemes::tune::{Candidate, Division, Method, MethodScores, Objective};
 use wayleave_topology::Classes;
 use wayleave_units::Time;
 
@@ -28,7 +28,7 @@ pub struct Tuned {
     /// Every candidate, best first.
     pub tried: Vec<Method>,
     /// The judgement.
-    pub verdict: Verdict,
+    pub verdict: MethodScores,
     /// Whether the contracts are of Table 1's categories.
     pub has_categories: bool,
 }

@@ -14,7 +14,7 @@ use wayleave_explain::human::{Human, count};
 use wayleave_explain::table::{Layout, plain_table, write_table};
 use wayleave_scenarios::{LatencyTenant, SharingTenant, Tenants};
 use wayleave_scheme_api::{Decision, ShareDecision};
-use wayleave_schemes::admitted::Standing;
+use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_topology::{Class, FlowId, HopDistances, LinkId, Network, NodeId, ShortBuffer};
 use wayleave_units::{Bytes, Time};
 

@@ -7,7 +7,7 @@ mod plan;
 mod promises;
 
 use wayleave_adversary::{
-    Attack, Claim, Derivation, Discrepancy, Effort, Fault, Layer, NotBroken, Verification, derive_watched,
+    Attack, Claim, Derivation, Discrepancy, Effort, Fault, FaultNotInjected, Layer, Verification, derive_watched,
 };
 use wayleave_topology::ShortBuffer;
 
@@ -42,7 +42,7 @@ impl Default for VerifyOptions {
 
 /// A verification, and what it is about.
 #[derive(Clone, Debug)]
-pub struct Verified {
+pub struct VerifyReport {
     /// What packets were to show, with what was broken on purpose.
     pub claim: Claim,
     /// What was derived again; `None` for a scheme that says nothing of queues.
@@ -84,7 +84,7 @@ pub struct Derived {
 ///
 /// # Errors
 /// If a contract is named that is not among the promises, or the attack does not fit them.
-pub fn verify(promises: &Promises, options: &VerifyOptions, watch: &mut Watch<'_>) -> Result<Verified, Error> {
+pub fn verify(promises: &Promises, options: &VerifyOptions, watch: &mut Watch<'_>) -> Result<VerifyReport, Error> {
     let (claim, derived, no_effect) = prepared(promises, options.fault, watch)?;
     let chosen = options.flow.as_ref().map(|name| number_of(&claim, name)).transpose()?;
     let effort = options.effort;
@@ -99,7 +99,7 @@ pub fn verify(promises: &Promises, options: &VerifyOptions, watch: &mut Watch<'_
     };
     let report = report.map_err(|error| Error::Usage(error.to_string()))?;
     let (fault, command) = (options.fault, options.command.clone());
-    Ok(Verified { claim, derived, report, effort, chosen, fault, no_effect, kinds: None, command })
+    Ok(VerifyReport { claim, derived, report, effort, chosen, fault, no_effect, kinds: None, command })
 }
 
 /// Derives what is said, and puts a fault in, before or after.
@@ -136,11 +136,13 @@ fn prepared(
 }
 
 /// What was broken, or why nothing was.
-fn excuse<T>(broken: Result<Option<T>, NotBroken>) -> Result<(Option<T>, Option<&'static str>), Error> {
+fn excuse<T>(broken: Result<Option<T>, FaultNotInjected>) -> Result<(Option<T>, Option<&'static str>), Error> {
     match broken {
         Ok(broken) => Ok((broken, None)),
-        Err(NotBroken::NoEffect(why)) => Ok((None, Some(why))),
-        Err(NotBroken::Network(error)) => Err(Error::Internal(format!("the network cannot be rebuilt: {error}"))),
+        Err(FaultNotInjected::NoEffect(why)) => Ok((None, Some(why))),
+        Err(FaultNotInjected::Network(error)) => {
+            Err(Error::Internal(format!("the network cannot be rebuilt: {error}")))
+        }
     }
 }
 
@@ -165,7 +167,7 @@ pub enum FaultOutcome {
     ByNobody,
 }
 
-impl Verified {
+impl VerifyReport {
     /// Promises that no run tested: of latency contracts that sent nothing, and of minima that are longer than a run.
     pub fn untested(&self) -> usize {
         if self.no_effect.is_some() {

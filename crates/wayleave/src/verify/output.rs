@@ -12,13 +12,13 @@ use wayleave_topology::Network;
 use wayleave_units::Time;
 
 use super::classes::{ClassVerification, KindsShape};
-use super::{Derived, FaultOutcome, Verified};
+use super::{Derived, FaultOutcome, VerifyReport};
 use crate::error::Error;
 
 /// How many contracts are shown unless all are asked for.
 const SHOWN: usize = 40;
 
-impl Verified {
+impl VerifyReport {
     /// Writes a table of the promises, those that came closest to their limits first, and what sums it up; without
     /// `show_all` only the first 40.
     ///
@@ -116,8 +116,8 @@ fn margin(bound: Time, delay_ps: u64) -> f64 {
     100.0 * (bound - delay_ps as f64) / bound
 }
 
-fn table(verified: &Verified, out: &mut impl Write, layout: Layout, show_all: bool) -> Result<(), Error> {
-    let Verified { claim, report, .. } = verified;
+fn table(verified: &VerifyReport, out: &mut impl Write, layout: Layout, show_all: bool) -> Result<(), Error> {
+    let VerifyReport { claim, report, .. } = verified;
     if let (Some(fault), Some(why)) = (verified.fault, verified.no_effect) {
         return Ok(writeln!(out, "{} changes nothing here: {why}; nothing was tried", fault.name())?);
     }
@@ -202,7 +202,7 @@ fn derived_text(derived: &Derived) -> String {
     format!("{what} derived again{moves}: {verdict}{short}")
 }
 
-fn row(verified: &Verified, number: usize, layout: Layout) -> Vec<Cell> {
+fn row(verified: &VerifyReport, number: usize, layout: Layout) -> Vec<Cell> {
     let (promise, finding) = (&verified.claim.promises[number], &verified.report.findings[number]);
     let left = margin(promise.bound, finding.delay_ps);
     let margin = Cell::new(format!("{left:.1} %"));
@@ -274,7 +274,7 @@ struct BrokenShape {
     no_effect: Option<&'static str>,
 }
 
-fn broken(verified: &Verified, fault: Fault) -> BrokenShape {
+fn broken(verified: &VerifyReport, fault: Fault) -> BrokenShape {
     let noticed_by = match verified.noticed() {
         Some(FaultOutcome::ByDerivation) => Some("derivation"),
         Some(FaultOutcome::ByPackets) => Some("packets"),
@@ -364,8 +364,8 @@ struct SummaryShape {
     unprotected_losses: Option<u64>,
 }
 
-fn json(verified: &Verified, out: &mut impl Write, topology: &str) -> Result<(), Error> {
-    let Verified { claim, report, effort, .. } = verified;
+fn json(verified: &VerifyReport, out: &mut impl Write, topology: &str) -> Result<(), Error> {
+    let VerifyReport { claim, report, effort, .. } = verified;
     let protected = |number: usize| {
         let group = verified.protected(number)?;
         let finding = report.protected[group];

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use wayleave_adversary::{
-    Accounting, Admitted, Claim, Counting, Discrepancy, Happening, Kind, LowestQueue, MinimaTerms, Order, Part,
-    Patience, Relocation, StatedQueue, StatedRoute, StatedTerm, Statement, Terms, check_moments,
+    Accounting, Admitted, Claim, Discrepancy, Kind, LowestQueue, MinimaTerms, ModelAccounting, Order, Part, PlanEvent,
+    Relocation, StatedQueue, StatedRoute, StatedTerm, Statement, Terms, TransitionRule, check_moments,
 };
 use wayleave_contracts::LatencyContract;
 use wayleave_ledger::{Model, Residual, Shaping};
@@ -101,7 +101,7 @@ impl Plan {
 
     /// Whether it counts what is counted here. A plan does not decide what traffic there is on a network.
     fn counts(&self, model: &Model) -> Result<(), String> {
-        let Counting { tags, max_frame, lowest_queue, order, .. } = counting(model);
+        let ModelAccounting { tags, max_frame, lowest_queue, order, .. } = counting(model);
         let said = &self.model;
         let switch = |is_on: bool| if is_on { "on" } else { "off" };
         let frames = |bytes: Option<u64>| bytes.map_or_else(|| "mtu".to_owned(), |bytes| format!("{bytes}B"));
@@ -213,7 +213,7 @@ impl Reader<'_> {
                     let (tenant, share) = self.share(entry, &mut findings)?;
                     let at = time(entry.at_ns, &entry.name)?;
                     let after = time(entry.activate_after_ns.unwrap_or(0), &entry.name)?;
-                    history.push(Happening::Shared { name: name(), at, after, share: share.clone() });
+                    history.push(PlanEvent::Shared { name: name(), at, after, share: share.clone() });
                     certainties.decided(entry, share.as_ref(), &mut findings);
                     words.extend(entry.share.certainty.as_deref().map(|word| (entry.name.as_str(), word)));
                     kinds.add(tenant, share);
@@ -225,26 +225,26 @@ impl Reader<'_> {
                         let what = "the end of its reservation";
                         findings.push(compared::stated(&entry.name, what, format!("{held} ns"), at));
                     }
-                    history.push(Happening::Shared { name: name(), at, after: Time::ZERO, share: None });
+                    history.push(PlanEvent::Shared { name: name(), at, after: Time::ZERO, share: None });
                 }
                 "admitted" => {
                     let admitted = self.admitted(entry, &mut findings)?;
                     if let Some(contract) = self.latency(&entry.name) {
                         kinds.know(contract);
                     }
-                    history.push(Happening::Admitted(Box::new(admitted)));
+                    history.push(PlanEvent::Admitted(Box::new(admitted)));
                 }
                 "released" => {
                     let at = time(entry.at_ns, &entry.name)?;
                     let held_until = entry.held_until_ns.map_or(Ok(at), |until| time(until, &entry.name))?;
-                    history.push(Happening::Released { name: name(), at, held_until });
+                    history.push(PlanEvent::Released { name: name(), at, held_until });
                 }
                 "refused" | "not-admitted" => {}
                 other => return Err(format!("\"{}\" is \"{other}\", which is no decision", entry.name)),
             }
         }
         let end = plan.requests.last().map_or(Ok(Time::ZERO), |entry| time(entry.at_ns, &entry.name))?;
-        history.extend(Happening::time_passes(end, &history));
+        history.extend(PlanEvent::time_passes(end, &history));
         certainties.end(end.as_nanos(), &plan.changed_certainty, &mut findings);
         words.extend(plan.changed_certainty.iter().map(|one| (one.name.as_str(), one.to.as_str())));
         words.iter().for_each(|(name, word)| kinds.set_certainty(name, stated_in_the_end(Some(word))));
@@ -255,7 +255,7 @@ impl Reader<'_> {
             findings.push(compared::stated("short_buffers", "their order", "another one", "that of links, each once"));
         }
         let (network, counting) = (self.network.clone(), counting(self.model));
-        let (shares, patience) = (kinds.shares(), Patience::Waits);
+        let (shares, patience) = (kinds.shares(), TransitionRule::Waits);
         let usual = Settings::default();
         let set = |nanos: Option<u64>, usual| nanos.map_or(Ok(usual), |nanos| time(nanos, "the scheme"));
         let minima = MinimaTerms {

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use wayleave_adversary::{
-    Accounting, Admitted, Background, Bucket, Claim, Counting, Duplication, Figures, Happening, HistoryError, Kind,
-    Lines, LowestQueue, MinimaTerms, Order, Part, Patience, Promise, Protected, Relocation, StatedQueue, StatedRoute,
-    StatedTerm, Statement, Terms, derive,
+    Accounting, Admitted, Background, Bucket, Claim, Duplication, Exactness, HistoryError, Kind, Lines, LowestQueue,
+    MinimaTerms, ModelAccounting, Order, Part, PlanEvent, Promise, Protected, Relocation, StatedQueue, StatedRoute,
+    StatedTerm, Statement, Terms, TransitionRule, derive,
 };
 use wayleave_contracts::{LatencyContract, WireOverhead};
 use wayleave_explain::{Decided, DecidedFlow, DecidedShare, EventKind, claimed_shares, promised_share};
@@ -13,7 +13,7 @@ use wayleave_ledger::{BestEffort, Jitter, Model, QueueReport, Residual, Shaping}
 use wayleave_scenarios::SharedService;
 use wayleave_scheme_api::{Admission as _, Move};
 use wayleave_schemes::admission::fabric::Settings;
-use wayleave_schemes::admitted::{self, Held, Standing, Term};
+use wayleave_schemes::admitted::{self, AdmittedFlow, AdmittedSet, Term};
 use wayleave_topology::{FlowId, Route};
 use wayleave_units::{Bytes, Time};
 
@@ -46,7 +46,7 @@ impl Promises {
 /// What was decided, in its order: with it every move can be checked as it was carried out.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    happenings: Vec<Happening>,
+    happenings: Vec<PlanEvent>,
     /// Admitted contracts of other kinds than latency.
     sharing: HashSet<String>,
     /// The time of the last event, also of a refused one.
@@ -68,8 +68,8 @@ impl Sink for History {
         self.now = at;
         let name = name.to_owned();
         self.happenings.push(match held_until {
-            Some(held_until) if !self.sharing.remove(&name) => Happening::Released { name, at, held_until },
-            _ => Happening::Shared { name, at, after: Time::ZERO, share: None },
+            Some(held_until) if !self.sharing.remove(&name) => PlanEvent::Released { name, at, held_until },
+            _ => PlanEvent::Shared { name, at, after: Time::ZERO, share: None },
         });
         Ok(())
     }
@@ -85,13 +85,13 @@ impl History {
         let (name, at) = (decided.contract.name().to_owned(), decided.event.map_or(Time::ZERO, |(_, at)| at));
         let after = decided.start.unwrap_or(Time::ZERO);
         self.sharing.insert(name.clone());
-        self.happenings.push(Happening::Shared { name, at, after, share });
+        self.happenings.push(PlanEvent::Shared { name, at, after, share });
     }
 
     /// Everything that a session has promised, with how it came to be.
     pub fn promises(&self, session: &Session) -> Promises {
         let mut happenings = self.happenings.clone();
-        happenings.extend(Happening::time_passes(self.now, &self.happenings));
+        happenings.extend(PlanEvent::time_passes(self.now, &self.happenings));
         match statement(session, happenings) {
             Some(statement) => Promises::Stated(statement),
             None => Promises::Claimed(claimed(session)),
@@ -100,7 +100,7 @@ impl History {
 }
 
 /// A decision that the session has just made: who owns which flow is known now.
-fn happening(session: &Session, decided: &DecidedFlow<'_>) -> Option<Happening> {
+fn happening(session: &Session, decided: &DecidedFlow<'_>) -> Option<PlanEvent> {
     let decision = decided.decision.as_ref().ok()?;
     session.ledger()?;
     let held = session.scheme.held(decision.flow)?;
@@ -114,7 +114,7 @@ fn happening(session: &Session, decided: &DecidedFlow<'_>) -> Option<Happening> 
     let routes = std::iter::once((&decision.route, decision.bound)).chain(copies);
     let contract = decided.contract;
     let start = decided.starts.map_or(Time::ZERO, |starts| starts.flow);
-    Some(Happening::Admitted(Box::new(Admitted {
+    Some(PlanEvent::Admitted(Box::new(Admitted {
         at: decided.event.map_or(Time::ZERO, |(_, at)| at),
         kind: match decided.event {
             Some((EventKind::Change, _)) => Kind::Change,
@@ -127,7 +127,7 @@ fn happening(session: &Session, decided: &DecidedFlow<'_>) -> Option<Happening> 
         routes: routes.map(|(route, bound)| stated(session, route, bound)).collect(),
         activate_after: start,
         old_terms_end_after: decision.handover.old_terms_end(start),
-        ..standing(session, contract.name.clone(), &held)?
+        ..admitted_contract(session, contract.name.clone(), &held)?
     })))
 }
 
@@ -141,27 +141,27 @@ pub fn of_session(session: &Session) -> Promises {
         // What is still held may have the name of a contract that came later.
         let name = session.name_of(first);
         let name = if names.insert(name) { name.to_owned() } else { format!("{name} (flow {})", first.0) };
-        Some(Happening::Admitted(Box::new(Admitted {
+        Some(PlanEvent::Admitted(Box::new(Admitted {
             routes: routes.map(|held| stated(session, held.route, held.bound)).collect(),
-            ..standing(session, name, &held)?
+            ..admitted_contract(session, name, &held)?
         })))
     });
     let history = History { happenings: admitted.collect(), ..History::default() };
     history.promises(session)
 }
 
-fn statement(session: &Session, history: Vec<Happening>) -> Option<Statement> {
+fn statement(session: &Session, history: Vec<PlanEvent>) -> Option<Statement> {
     let ledger = session.ledger()?;
     let links = session.network.links();
     Some(Statement {
         network: session.network.clone(),
         counting: counting(&session.model),
-        queues: links.flat_map(|(link, _)| ledger.report(link)).map(|report| said(&report)).collect(),
+        queues: links.flat_map(|(link, _)| ledger.report(link)).map(|report| stated_queue(&report)).collect(),
         history,
         shares: claimed_shares(&session.context()),
         short_buffers: ledger.short_buffers().collect(),
         minima: minima(session),
-        patience: Patience::Waits,
+        patience: TransitionRule::Waits,
         findings: Vec::new(),
     })
 }
@@ -175,7 +175,7 @@ fn minima(session: &Session) -> MinimaTerms {
     }
 }
 
-fn said(report: &QueueReport) -> StatedQueue {
+fn stated_queue(report: &QueueReport) -> StatedQueue {
     StatedQueue {
         link: report.link,
         queue: report.queue,
@@ -188,8 +188,8 @@ fn said(report: &QueueReport) -> StatedQueue {
 }
 
 /// What the network model counts.
-pub(super) fn counting(model: &Model) -> Counting {
-    Counting {
+pub(super) fn counting(model: &Model) -> ModelAccounting {
+    ModelAccounting {
         tags: match model.overhead {
             WireOverhead::Counted { tags } => Some(tags),
             WireOverhead::Ignored => None,
@@ -205,8 +205,8 @@ pub(super) fn counting(model: &Model) -> Counting {
         },
         order: order(model.jitter),
         figures: match model.residual {
-            Residual::Full => Figures::Exact,
-            Residual::FirstSlope => Figures::AtLeast,
+            Residual::Full => Exactness::Exact,
+            Residual::FirstSlope => Exactness::AtLeast,
         },
     }
 }
@@ -232,7 +232,7 @@ pub(super) fn terms(contract: &LatencyContract) -> Terms {
 }
 
 /// Somebody whose contract is not at hand: what is reserved is taken for what was asked.
-fn standing(session: &Session, name: String, held: &Held<'_>) -> Option<Admitted> {
+fn admitted_contract(session: &Session, name: String, held: &AdmittedFlow<'_>) -> Option<Admitted> {
     let (first, last) = (held.route.hops.first()?, held.route.hops.last()?);
     let reserved = Bucket { rate: held.demand.rate, burst: held.demand.burst };
     Some(Admitted {
@@ -293,7 +293,7 @@ fn shared(service: admitted::SharedService) -> SharedService {
     SharedService { switch: service.switch, rate: service.rate, processing: service.latency, buffer: service.buffer }
 }
 
-fn promise(session: &Session, flow: FlowId, held: &Held<'_>) -> Promise {
+fn promise(session: &Session, flow: FlowId, held: &AdmittedFlow<'_>) -> Promise {
     let carried = held.route.hops.iter().map(|hop| session.model.largest_frame(session.network.link(hop.link)));
     Promise {
         name: session.route_name(flow),
@@ -308,7 +308,7 @@ fn promise(session: &Session, flow: FlowId, held: &Held<'_>) -> Promise {
 
 /// Returns the time that no packet may exceed from the shaper's release on, from where packets are watched: what was promised, or what is left of the
 /// deadline if a scheme promises more than was asked for.
-fn judged(held: &Held<'_>) -> Time {
+fn judged(held: &AdmittedFlow<'_>) -> Time {
     let shaped = held.bound.saturating_sub(held.released);
     held.released.min(held.deadline.saturating_sub(shaped))
 }
@@ -327,7 +327,7 @@ mod tests {
         let demand = Demand { rate: Rate::from_mbit(1), burst: Bytes::new(1_500), max_frame: None };
         let judged = |bound, released, deadline| {
             let [bound, released, deadline] = [bound, released, deadline].map(Time::from_micros);
-            super::judged(&Held { route: &route, demand, deadline, bound, released })
+            super::judged(&AdmittedFlow { route: &route, demand, deadline, bound, released })
         };
         assert_eq!(judged(80, 80, 100), Time::from_micros(80));
         assert_eq!(judged(10_000, 10_000, 100), Time::from_micros(100));

@@ -16,8 +16,8 @@ use wayleave_explain::{Decided, DecidedFlow};
 use wayleave_formats::{EventList, read_events};
 use wayleave_recheck::Transitions;
 use wayleave_scheme_api::Handover;
-use wayleave_schemes::admitted::Standing;
-use wayleave_schemes::transition::Starts;
+use wayleave_schemes::admitted::AdmittedSet;
+use wayleave_schemes::transition::StartTimes;
 use wayleave_units::Time;
 
 /// As many as take a few seconds without optimisation.
@@ -66,7 +66,7 @@ impl<S: Sink> Sink for AsBefore<S> {
         let own = if decision.handover == Handover::Instead { own.max(replaced) } else { own };
         let flow = own.max(self.settled_at.saturating_sub(now));
         self.settled_at = self.settled_at.max(now + own.max(replaced));
-        let starts = Starts { moves: vec![Time::ZERO; decision.moved.len()], flow };
+        let starts = StartTimes { moves: vec![Time::ZERO; decision.moved.len()], flow };
         self.sink.decided(session, &Decided::Flow(DecidedFlow { starts: Some(&starts), ..decided }))
     }
 

@@ -7,8 +7,8 @@ use wayleave::{
 };
 use wayleave_contracts::BandwidthContract;
 use wayleave_explain::table::Layout;
-use wayleave_scheme_api::{Admission, Among, Refusal, ShareRequest};
-use wayleave_schemes::admitted::Standing;
+use wayleave_scheme_api::{Admission, Refusal, ShareMembers, ShareRequest};
+use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_units::Rate;
 
 fn example(name: &str) -> String {
@@ -73,7 +73,8 @@ fn a_share_that_nobody_admitted_is_found() {
     let (mut session, _) = opened("fabric");
     let host = |name: &str| session.network.find_node(name).unwrap();
     let members = vec![host("h1"), host("h5")];
-    let request = |mbit| ShareRequest { among: Among::Hose(members.clone()), min: Rate::from_mbit(mbit), within: None };
+    let request =
+        |mbit| ShareRequest { among: ShareMembers::Hose(members.clone()), min: Rate::from_mbit(mbit), within: None };
     session.scheme.admit_share(&request(5_000)).unwrap();
     assert_eq!(recheck_shares(&session.context(), &mut Watch::none()), []);
     assert!(session.scheme.admit_share(&request(200)).is_err());
@@ -197,7 +198,7 @@ fn every_kind_is_explained_with_and_without_a_plan() {
     assert!(error.contains("certainty"), "{error}");
     // A refusal: the link, what would be needed there, who holds what, and what would fit.
     let (h1, h9) = (network.graph.find_node("h1").unwrap(), network.graph.find_node("h9").unwrap());
-    let request = ShareRequest { among: Among::Pair(h1, h9), min: Rate::from_gbit(4), within: None };
+    let request = ShareRequest { among: ShareMembers::Pair(h1, h9), min: Rate::from_gbit(4), within: None };
     session.scheme.admit_share(&request).unwrap();
     let text = explain_in(session, &contracts, "db", &mut Watch::none()).unwrap().text().unwrap();
     assert!(text.contains("refused, RATE") && text.contains("What would fit"), "{text}");

@@ -15,8 +15,8 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use wayleave::{
-    Batch, Cancel, Choice, Contracts, Document, Effort, EntryKind, Error, Fault, FaultOutcome, Model, Network, Plan,
-    PlanFile, PlanInput, PlanOptions, Promises, ReleaseHold, SchemeOptions, Session, Source, Step, SweepOptions,
+    Batch, Cancel, Contracts, Document, Effort, EntryKind, Error, Fault, FaultOutcome, Model, Network, Plan, PlanFile,
+    PlanInput, PlanOptions, Promises, ReleaseHold, RunSelection, SchemeOptions, Session, Source, Step, SweepOptions,
     Threads, VerifyOptions, Watch, decide, explain, plan, read_plan, sweep, verify,
 };
 use wayleave_formats::read_events;
@@ -270,7 +270,7 @@ impl Drop for Folder {
 
 #[test]
 fn a_sweep_is_stopped_resumed_and_the_same_on_any_number_of_threads() {
-    let batch = || Batch::parse(&Source::new("loads.yaml", SWEEP), "loads.yaml", &Choice::default()).unwrap();
+    let batch = || Batch::parse(&Source::new("loads.yaml", SWEEP), "loads.yaml", &RunSelection::default()).unwrap();
     let folder = Folder::new("sweep");
     let options = |threads: usize| SweepOptions {
         folder: Some(folder.0.clone()),

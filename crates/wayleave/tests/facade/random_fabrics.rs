@@ -11,10 +11,10 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use wayleave::{Model, Network, SchemeOptions, Session, recheck, recheck_shares};
 use wayleave_contracts::{
-    Accounting, BandwidthContract, Between, Contract, Excess, LatencyContract, Objective, ObjectiveContract,
+    Accounting, BandwidthContract, Contract, Endpoints, Excess, LatencyContract, Objective, ObjectiveContract,
 };
 use wayleave_recheck::BrokenShare;
-use wayleave_schemes::admitted::Standing as _;
+use wayleave_schemes::admitted::AdmittedSet as _;
 use wayleave_topology::{
     Class, Classes, LinkId, LinkSpec, Network as Graph, NetworkBuilder, NodeId, NodeKind, PortSpec,
 };
@@ -108,9 +108,9 @@ pub(crate) fn contract(random: &mut ChaCha8Rng, hosts: &[NodeId], number: usize)
             name,
             tenant: None,
             between: if random.random_bool(0.4) {
-                Between::Pair(members[0], members[1])
+                Endpoints::Pair(members[0], members[1])
             } else {
-                Between::Hose(members)
+                Endpoints::Hose(members)
             },
             min,
             max: None,

@@ -11,12 +11,12 @@ use crate::model::Comparison;
 
 /// A time as an exact fraction: `nanobits / rate` ns; the denominator is positive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Knee {
+pub(crate) struct KneeTime {
     pub(crate) num: i128,
     pub(crate) den: i128,
 }
 
-impl Knee {
+impl KneeTime {
     /// At once.
     pub(crate) const ZERO: Self = Self { num: 0, den: 1 };
 
@@ -49,7 +49,7 @@ pub(crate) struct Load {
     /// Sum of bursts, nanobits.
     pub(crate) burst: i128,
     /// When the last input has left its line.
-    pub(crate) knee: Knee,
+    pub(crate) knee: KneeTime,
 }
 
 /// The service that a queue gets: `max(0, rate t - debt)`.
@@ -106,17 +106,17 @@ impl Tolerance {
     }
 
     /// nanobits, at most `i64::MAX`: for what is only to be read.
-    pub(crate) fn room(&self) -> i64 {
+    pub(crate) fn margin(&self) -> i64 {
         self.room
     }
 
     /// Whether a flow that enters a higher queue surely leaves this one its promises; no says nothing.
-    pub(crate) fn surely_above(&self, rate: u64, burst: i64) -> bool {
+    pub(crate) fn certainly_above(&self, rate: u64, burst: i64) -> bool {
         self.stretch == Self::IDLE || self.admits(rate, burst, self.stretch)
     }
 
     /// Whether a flow surely fits into this queue; no says nothing.
-    pub(crate) fn surely_here(&self, rate: u64, burst: i64) -> bool {
+    pub(crate) fn certainly_within(&self, rate: u64, burst: i64) -> bool {
         self.admits(rate, burst, self.tau)
     }
 
@@ -128,7 +128,7 @@ impl Tolerance {
 }
 
 /// Whole ns below and above a knee. Floating point is off by a few parts in 2^53; a part in 2^40 is taken off and added.
-fn whole_ns(knee: Knee) -> (u64, u64) {
+fn whole_ns(knee: KneeTime) -> (u64, u64) {
     if knee.num == 0 {
         return (0, 0);
     }
@@ -164,14 +164,14 @@ pub(crate) fn keeps(load: &Load, service: Service, budget: i128, buffer: i128, c
 
 /// `(debt + burst + rate tau) / service - tau <= budget`, multiplied out.
 pub(crate) fn delay_holds(load: &Load, service: Service, budget: i128, comparison: Comparison) -> bool {
-    let Knee { num, den } = load.knee;
+    let KneeTime { num, den } = load.knee;
     let over = service.debt + load.burst - service.rate * budget;
     comparison.holds(over * den, (service.rate - load.rate) * num)
 }
 
 /// `burst + rate m - max(0, service m - debt) <= buffer` at the later of knee and latency, multiplied out.
 fn backlog_holds(load: &Load, service: Service, buffer: i128, comparison: Comparison) -> bool {
-    let Knee { num, den } = load.knee;
+    let KneeTime { num, den } = load.knee;
     if num * service.rate >= service.debt * den {
         let over = load.burst + service.debt - buffer;
         comparison.holds(over * den, (service.rate - load.rate) * num)
@@ -182,14 +182,14 @@ fn backlog_holds(load: &Load, service: Service, buffer: i128, comparison: Compar
 
 /// The delay bound in ns, rounded up; `None` if there is none.
 pub(crate) fn delay_bound(load: &Load, service: Service) -> Option<i128> {
-    let Knee { num, den } = load.knee;
+    let KneeTime { num, den } = load.knee;
     let late = (service.debt + load.burst) * den - (service.rate - load.rate) * num;
     (load.rate <= service.rate && service.rate > 0).then(|| rounded_up(late, service.rate * den))
 }
 
 /// The backlog bound in nanobits, rounded up; `None` if there is none.
 pub(crate) fn backlog_bound(load: &Load, service: Service) -> Option<i128> {
-    let Knee { num, den } = load.knee;
+    let KneeTime { num, den } = load.knee;
     if load.rate > service.rate || service.rate <= 0 {
         return None;
     }

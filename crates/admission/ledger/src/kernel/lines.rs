@@ -4,7 +4,7 @@
 //! (only the knees between them are fractions), and the residual of a convex curve of integer lines is again one: so
 //! strict priority never leaves the integers.
 
-use super::fast::Knee;
+use super::fast::KneeTime;
 use crate::model::{Comparison, Residual};
 
 /// One piece of a curve.
@@ -35,7 +35,7 @@ pub(crate) struct Bucket {
 ///
 /// Many fast inputs can add up to a rate beyond any line, so products with a piece saturate: the curve is the least of
 /// its pieces, and a piece that is too large only ever refuses. The knees are those of single inputs.
-pub(crate) type Arrival = Vec<(Knee, Line)>;
+pub(crate) type Arrival = Vec<(KneeTime, Line)>;
 /// A convex service curve: the maximum of zero and its pieces, rates strictly increasing. Empty for no service.
 pub(crate) type ServiceLines = Vec<Line>;
 
@@ -43,7 +43,7 @@ pub(crate) type ServiceLines = Vec<Line>;
 pub(crate) fn arrival(buckets: impl Iterator<Item = Bucket>) -> Arrival {
     let mut start = Line { rate: 0, offset: 0 };
     let mut any = false;
-    let mut changes: Vec<(Knee, Line)> = Vec::new();
+    let mut changes: Vec<(KneeTime, Line)> = Vec::new();
     for Bucket { rate, burst, line } in buckets {
         any = true;
         let bucket = Line { rate, offset: burst };
@@ -56,7 +56,7 @@ pub(crate) fn arrival(buckets: impl Iterator<Item = Bucket>) -> Arrival {
         start.offset += first.offset;
         // The second piece takes over only if it is flatter.
         if second.rate < first.rate {
-            let knee = Knee { num: second.offset - first.offset, den: first.rate - second.rate };
+            let knee = KneeTime { num: second.offset - first.offset, den: first.rate - second.rate };
             changes.push((knee, Line { rate: second.rate - first.rate, offset: second.offset - first.offset }));
         }
     }
@@ -64,7 +64,7 @@ pub(crate) fn arrival(buckets: impl Iterator<Item = Bucket>) -> Arrival {
         return Vec::new();
     }
     changes.sort_by(|(a, _), (b, _)| (a.num * b.den).cmp(&(b.num * a.den)));
-    let mut pieces = vec![(Knee::ZERO, start)];
+    let mut pieces = vec![(KneeTime::ZERO, start)];
     let mut at = start;
     for (knee, change) in changes {
         at.rate += change.rate;
@@ -79,7 +79,7 @@ pub(crate) fn arrival(buckets: impl Iterator<Item = Bucket>) -> Arrival {
 }
 
 /// The service that `arrival` leaves of `service`.
-pub(crate) fn residual(service: &[Line], arrival: &[(Knee, Line)], mode: Residual) -> ServiceLines {
+pub(crate) fn residual(service: &[Line], arrival: &[(KneeTime, Line)], mode: Residual) -> ServiceLines {
     if arrival.is_empty() {
         return service.to_vec();
     }
@@ -113,13 +113,13 @@ pub(crate) fn residual(service: &[Line], arrival: &[(Knee, Line)], mode: Residua
     pieces
 }
 
-fn service_knee(before: &Line, after: &Line) -> Knee {
-    Knee { num: after.offset - before.offset, den: after.rate - before.rate }
+fn service_knee(before: &Line, after: &Line) -> KneeTime {
+    KneeTime { num: after.offset - before.offset, den: after.rate - before.rate }
 }
 
 /// Whether the queue keeps `budget` (ns) and `buffer` (nanobits). An empty queue keeps anything.
 pub(crate) fn keeps(
-    arrival: &[(Knee, Line)],
+    arrival: &[(KneeTime, Line)],
     service: &[Line],
     budget: i128,
     buffer: i128,
@@ -137,32 +137,32 @@ fn is_stable(last: &Line, service: &[Line]) -> bool {
 }
 
 /// `service(t + budget) - arrival(t)` is convex, so it is nowhere negative if it is not at zero nor at any kink.
-fn delay_holds(arrival: &[(Knee, Line)], service: &[Line], budget: i128, comparison: Comparison) -> bool {
+fn delay_holds(arrival: &[(KneeTime, Line)], service: &[Line], budget: i128, comparison: Comparison) -> bool {
     let shifted_knees = service.windows(2).filter_map(|pair| {
-        let Knee { num, den } = service_knee(&pair[0], &pair[1]);
-        Some(Knee { num: num - budget * den, den }).filter(|knee| knee.num > 0)
+        let KneeTime { num, den } = service_knee(&pair[0], &pair[1]);
+        Some(KneeTime { num: num - budget * den, den }).filter(|knee| knee.num > 0)
     });
-    arrival_kinks(arrival).chain(shifted_knees).all(|Knee { num, den }| {
+    arrival_kinks(arrival).chain(shifted_knees).all(|KneeTime { num, den }| {
         comparison.holds(arrival_at(arrival, num, den), service_at(service, num + budget * den, den))
     })
 }
 
 /// `service(t) + buffer - arrival(t)` is convex as well.
-fn backlog_holds(arrival: &[(Knee, Line)], service: &[Line], buffer: i128, comparison: Comparison) -> bool {
+fn backlog_holds(arrival: &[(KneeTime, Line)], service: &[Line], buffer: i128, comparison: Comparison) -> bool {
     let knees = service.windows(2).map(|pair| service_knee(&pair[0], &pair[1]));
-    let latency = service.first().map(|first| Knee { num: first.offset, den: first.rate });
-    arrival_kinks(arrival).chain(knees).chain(latency).all(|Knee { num, den }| {
+    let latency = service.first().map(|first| KneeTime { num: first.offset, den: first.rate });
+    arrival_kinks(arrival).chain(knees).chain(latency).all(|KneeTime { num, den }| {
         comparison.holds(arrival_at(arrival, num, den), service_at(service, num, den) + buffer * den)
     })
 }
 
-fn arrival_kinks(arrival: &[(Knee, Line)]) -> impl Iterator<Item = Knee> {
+fn arrival_kinks(arrival: &[(KneeTime, Line)]) -> impl Iterator<Item = KneeTime> {
     arrival.iter().map(|&(knee, _)| knee)
 }
 
 /// The curve at `num / den`, times `den`.
-fn arrival_at(arrival: &[(Knee, Line)], num: i128, den: i128) -> i128 {
-    let piece = |(_, line): &(Knee, Line)| line.rate.saturating_mul(num).saturating_add(line.offset * den);
+fn arrival_at(arrival: &[(KneeTime, Line)], num: i128, den: i128) -> i128 {
+    let piece = |(_, line): &(KneeTime, Line)| line.rate.saturating_mul(num).saturating_add(line.offset * den);
     arrival.iter().map(piece).min().unwrap_or(0)
 }
 

@@ -15,7 +15,7 @@ impl Ledger {
         let read = |link: LinkId| {
             let gate = &self.gates[link.index()];
             let tolerances = &self.tolerances[gate.first as usize..][..usize::from(gate.count)];
-            let rooms = tolerances.iter().fold(0, |all, one| all ^ one.room());
+            let rooms = tolerances.iter().fold(0, |all, one| all ^ one.margin());
             rooms as u64 ^ self.gauges.of(gate.gauges, gate.count).fetch() ^ self.fetch_queues(link, 0..gate.count)
         };
         std::hint::black_box(links.map(read).fold(0, |all, one| all ^ one));

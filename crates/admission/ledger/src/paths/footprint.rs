@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wayleave_topology::{LinkId, NodeId};
 
 use super::{AttachmentId, PathFigures, PathTable};
-use crate::transport::{Edge, SCALE, Worst, worst};
+use crate::transport::{Edge, SCALE, WorstLoads, worst};
 
 /// Load of members with a minimum of 1 on a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -153,7 +153,7 @@ impl PathTable {
             if !with_loads {
                 return (link, Footprint { pairs, ..Footprint::default() });
             }
-            let Worst { full, even } = worst(&edges, |group| sizes[group as usize]);
+            let WorstLoads { full, even } = worst(&edges, |group| sizes[group as usize]);
             (link, Footprint { full, even, pairs })
         }));
         found.links.sort_unstable_by_key(|&(link, _)| link);
@@ -161,7 +161,7 @@ impl PathTable {
     }
 
     /// Links that packets from one host to another may use.
-    pub(super) fn one_way(&self, from: NodeId, to: NodeId) -> Vec<LinkId> {
+    pub(super) fn links_of_direction(&self, from: NodeId, to: NodeId) -> Vec<LinkId> {
         if let Some(links) = self.direct.get(&(from, to)) {
             return links.clone();
         }

@@ -210,7 +210,7 @@ impl PathTable {
 
     /// Links that packets from one host to another may use.
     pub(crate) fn links_between(&self, from: NodeId, to: NodeId) -> Vec<LinkId> {
-        self.one_way(from, to)
+        self.links_of_direction(from, to)
     }
 
     /// Figures of a route from a host.

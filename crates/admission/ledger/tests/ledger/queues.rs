@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use wayleave_calculus::rational;
 use wayleave_contracts::Demand;
 use wayleave_ledger::{
-    Comparison, Denial, Input, Jitter, Ledger, Limit, Model, QueueBounds, QueueReport, Residual, Shaping, With,
+    Comparison, Denial, Input, Jitter, Ledger, Limit, Model, QueueBounds, QueueReport, Residual, Shaping, TrialFlow,
 };
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{FlowId, Hop, LinkSpec, Network, NetworkBuilder, Node, NodeKind, PortSpec, Route};
@@ -415,7 +415,7 @@ proptest! {
             delay.max(backlog)
         };
         let close = |seen: f64, exact: f64| (seen - exact).abs() < 1e-3 || seen > 1.0 && exact > 1.0;
-        for (seen, report) in ledger.gauges(link).each(With::Here, 0.0, 0.0).into_iter().zip(ledger.report(link)) {
+        for (seen, report) in ledger.gauges(link).each(TrialFlow::Here, 0.0, 0.0).into_iter().zip(ledger.report(link)) {
             if report.flows > 0 {
                 prop_assert!(close(seen.now, share(&report)), "{seen:?} and {}", share(&report));
                 prop_assert!(seen.dormant >= seen.now - 1e-9);
@@ -423,7 +423,7 @@ proptest! {
         }
         // The last knee may move with the new flow, which only lowers the delay: a gauge never says less.
         let (rate, burst) = ((kbit * 1000) as f64, (bytes * 8) as f64 * 1e9);
-        let [here, above] = [With::Here, With::Above].map(|with| ledger.gauges(link).each(with, rate, burst));
+        let [here, above] = [TrialFlow::Here, TrialFlow::Above].map(|with| ledger.gauges(link).each(with, rate, burst));
         let grown = demand(kbit, bytes);
         ledger.reserve(grown, Route { hops: vec![Hop { link, queue }] });
         for (at, report) in (0u8..).zip(ledger.report(link)) {

@@ -101,7 +101,7 @@ impl Prices {
         let mut costs = QueueCosts::default();
         match ledger.gauges(link) {
             Gauges::One(gauge) => {
-                let [here] = self.curve.prices(&gauge.with_here(rate, burst));
+                let [here] = self.curve.prices(&gauge.with_flow(rate, burst));
                 costs[0] = whole((here - pressures[0][0]).max(0.0));
             }
             Gauges::Many([gauge], _) => {
@@ -198,7 +198,7 @@ impl Curve {
 
     /// The prices of queues as they are.
     fn pressures<const N: usize>(&self, gauge: &Gauge<N>) -> [f64; N] {
-        let mut prices = self.prices(&gauge.with_here(0.0, 0.0));
+        let mut prices = self.prices(&gauge.with_flow(0.0, 0.0));
         for (price, is_used) in prices.iter_mut().zip(gauge.is_used()) {
             *price = if *is_used { *price } else { EMPTY };
         }
@@ -215,7 +215,7 @@ impl Curve {
         rate: f64,
         burst: f64,
     ) -> ([f64; N], [f64; N]) {
-        let mut here = self.prices(&gauge.with_here(rate, burst));
+        let mut here = self.prices(&gauge.with_flow(rate, burst));
         let mut above = self.prices(&gauge.with_above(rate, burst));
         for at in 0..N {
             here[at] -= pressures[at];

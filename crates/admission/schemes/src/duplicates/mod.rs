@@ -28,7 +28,7 @@ pub const MIN_WINDOW: u16 = 2;
 
 /// What becomes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum DuplicateCheck {
     /// It is the first copy: hand it up.
     Accept,
     /// It was there before, or its number is too far from the present ones to tell.
@@ -37,7 +37,7 @@ pub enum Verdict {
 
 /// What was seen so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct DuplicateCounts {
     /// Packets that were handed up.
     pub passed: u64,
     /// Packets that were discarded, rogues among them.
@@ -68,7 +68,7 @@ pub struct Filter {
     window: u16,
     reset: Time,
     state: State,
-    counts: Counts,
+    counts: DuplicateCounts,
 }
 
 /// Where a filter stands.
@@ -87,16 +87,16 @@ impl Filter {
         let window = window.clamp(MIN_WINDOW, MAX_WINDOW);
         // A power of two divides the space of numbers, so that a ring goes on where numbers begin again.
         let bits = usize::from(window).next_power_of_two().max(64);
-        Self { history: vec![0; bits / 64], window, reset, state: State::Fresh, counts: Counts::default() }
+        Self { history: vec![0; bits / 64], window, reset, state: State::Fresh, counts: DuplicateCounts::default() }
     }
 
     /// What was seen so far.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> DuplicateCounts {
         self.counts
     }
 
     /// A packet with this number has come.
-    pub fn on_packet(&mut self, now: Time, number: u16) -> Verdict {
+    pub fn on_packet(&mut self, now: Time, number: u16) -> DuplicateCheck {
         let State::Running { highest, accepted } = self.state else { return self.begin(now, number) };
         if now.saturating_sub(accepted) > self.reset {
             self.counts.resets += 1;
@@ -114,26 +114,26 @@ impl Filter {
         if behind < self.window {
             if self.is_set(number) {
                 self.counts.discarded += 1;
-                return Verdict::Discard;
+                return DuplicateCheck::Discard;
             }
             self.counts.out_of_order += 1;
             return self.accept(now, number, highest);
         }
         self.counts.rogue += 1;
         self.counts.discarded += 1;
-        Verdict::Discard
+        DuplicateCheck::Discard
     }
 
-    fn begin(&mut self, now: Time, number: u16) -> Verdict {
+    fn begin(&mut self, now: Time, number: u16) -> DuplicateCheck {
         self.history.fill(0);
         self.accept(now, number, number)
     }
 
-    fn accept(&mut self, now: Time, number: u16, highest: u16) -> Verdict {
+    fn accept(&mut self, now: Time, number: u16, highest: u16) -> DuplicateCheck {
         self.set(number, true);
         self.state = State::Running { highest, accepted: now };
         self.counts.passed += 1;
-        Verdict::Accept
+        DuplicateCheck::Accept
     }
 
     fn place(&self, number: u16) -> (usize, u64) {

@@ -7,7 +7,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::Verdict::{Accept, Discard};
+use super::DuplicateCheck::{Accept, Discard};
 use super::*;
 
 const NOW: Time = Time::ZERO;
@@ -23,7 +23,7 @@ fn after(window: u16, numbers: &[u16]) -> Filter {
 #[test]
 fn every_transition_of_a_window_of_four() {
     // Before, the number that comes, what becomes of it, and what comes out of order or is a rogue.
-    let cases: [(&[u16], u16, Verdict, u64, u64); 14] = [
+    let cases: [(&[u16], u16, DuplicateCheck, u64, u64); 14] = [
         (&[], 7, Accept, 0, 0),
         (&[7], 7, Discard, 0, 0),
         (&[7], 8, Accept, 0, 0),

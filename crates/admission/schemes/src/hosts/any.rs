@@ -10,8 +10,8 @@ use wayleave_topology::NodeId;
 use wayleave_units::Time;
 
 use super::HostScheme;
-use super::table::{HostEntry, Listed};
-use crate::brokers::{BrokerError, BrokerNetwork, Ignored, SchemeBroker};
+use super::table::{HostEntry, SchemeTypes};
+use crate::brokers::{BrokerError, BrokerNetwork, IgnoredParam, SchemeBroker};
 
 /// Returns the input of a host or broker with the messages and timers of its scheme; `None` if they are another scheme's.
 macro_rules! own {
@@ -72,7 +72,7 @@ macro_rules! hosts {
 
         $(
             $(#[$meta])*
-            impl Listed for crate::host::$module::$scheme {
+            impl SchemeTypes for crate::host::$module::$scheme {
                 fn config(params: Self::Params) -> HostSchemeConfig {
                     HostSchemeConfig::$scheme(params)
                 }
@@ -245,10 +245,10 @@ macro_rules! hosts {
             }
 
             /// As [`SchemeBroker::ignored`].
-            pub fn ignored(&self) -> Ignored {
+            pub fn ignored(&self) -> IgnoredParam {
                 match self {
                     $($(#[$meta])* Self::$scheme(broker) => broker.ignored(),)+
-                    Self::Custom(_) => Ignored::default(),
+                    Self::Custom(_) => IgnoredParam::default(),
                 }
             }
         }

@@ -1,12 +1,14 @@
 //! The table of host schemes.
 
 use wayleave_contracts::Service;
-use wayleave_scheme_api::{CustomTunnel, Descriptor, Given, Parameter, Parameters, Value};
+use wayleave_scheme_api::{CustomTunnel, Descriptor, ParamValues, Parameter, Parameters, Value};
 use wayleave_topology::NodeId;
 
 use super::any::{AnyBroker, AnyHost, AnyMessage, HOST_SCHEMES, HostSchemeConfig};
 use super::{HostBuildError, HostScheme, HostSetup, TunnelSetup, no_brokers};
-use crate::brokers::{BrokerCodec, BrokerError, BrokerNetwork, BrokerSeat, BrokerSetup, BrokerTimes, NoMessage};
+use crate::brokers::{
+    BrokerCodec, BrokerDecodeError, BrokerError, BrokerNetwork, BrokerSetup, BrokerSpec, BrokerTimes,
+};
 use crate::switches::Ecn;
 use crate::usage_report::{Limited, UsageReport};
 
@@ -21,7 +23,7 @@ pub(crate) struct HostEntry {
     has_brokers: bool,
     pub(crate) enforces_levels: bool,
     divides_capacity: bool,
-    config: fn(&Given) -> Option<HostSchemeConfig>,
+    config: fn(&ParamValues) -> Option<HostSchemeConfig>,
     settings: fn(&HostSchemeConfig) -> Vec<(&'static Parameter, Value)>,
     check: fn(&HostSchemeConfig) -> Result<(), (&'static Parameter, Value)>,
     check_together: fn(&HostSchemeConfig) -> Result<(), String>,
@@ -31,10 +33,10 @@ pub(crate) struct HostEntry {
     core: fn(&HostSchemeConfig) -> Option<Ecn>,
     host: fn(&HostSchemeConfig, &mut HostSetup<'_>) -> Result<AnyHost, HostBuildError>,
     tunnel: fn(&HostSchemeConfig, &TunnelSetup<'_>) -> Option<CustomTunnel>,
-    brokers: fn(&HostSchemeConfig, &BrokerNetwork<'_>) -> Vec<BrokerSeat>,
+    brokers: fn(&HostSchemeConfig, &BrokerNetwork<'_>) -> Vec<BrokerSpec>,
     broker: fn(&HostSchemeConfig, &BrokerSetup<'_>) -> Result<AnyBroker, BrokerError>,
-    decode: fn(&[u8]) -> Result<AnyMessage, NoMessage>,
-    length: fn(&[u8]) -> Result<Option<usize>, NoMessage>,
+    decode: fn(&[u8]) -> Result<AnyMessage, BrokerDecodeError>,
+    length: fn(&[u8]) -> Result<Option<usize>, BrokerDecodeError>,
     from_report: fn(UsageReport) -> Option<AnyMessage>,
     encode: fn(&AnyMessage) -> Option<Vec<u8>>,
     sender: fn(&AnyMessage) -> Option<NodeId>,
@@ -43,7 +45,7 @@ pub(crate) struct HostEntry {
 }
 
 impl HostEntry {
-    pub(super) const fn of<S: Listed>() -> Self {
+    pub(super) const fn of<S: SchemeTypes>() -> Self {
         Self {
             descriptor: S::DESCRIPTOR,
             has_parts: S::HAS_PARTS,
@@ -75,7 +77,7 @@ impl HostEntry {
 }
 
 /// Conversions between the types of one scheme and those of all schemes.
-pub(super) trait Listed: HostScheme + Into<AnyHost> {
+pub(super) trait SchemeTypes: HostScheme + Into<AnyHost> {
     fn config(params: Self::Params) -> HostSchemeConfig;
 
     /// Returns the parameters, or the defaults if `config` is of another scheme.
@@ -91,7 +93,7 @@ pub(super) trait Listed: HostScheme + Into<AnyHost> {
 /// Calls a function of a scheme's entry. Schemes that are not in this repository have none: their drivers construct them.
 impl HostSchemeConfig {
     /// Returns the scheme of this name with these parameters; `None` if there is no such scheme, or a value is not of its parameter's kind.
-    pub fn of(name: &str, given: &Given) -> Option<Self> {
+    pub fn of(name: &str, given: &ParamValues) -> Option<Self> {
         HOST_SCHEMES.iter().find(|entry| entry.descriptor.name == name).and_then(|entry| (entry.config)(given))
     }
 
@@ -179,7 +181,7 @@ impl HostSchemeConfig {
     }
 
     /// Returns the brokers that a network needs.
-    pub fn brokers(&self, around: &BrokerNetwork<'_>) -> Vec<BrokerSeat> {
+    pub fn brokers(&self, around: &BrokerNetwork<'_>) -> Vec<BrokerSpec> {
         self.entry().map_or_else(Vec::new, |entry| (entry.brokers)(self, around))
     }
 
@@ -200,7 +202,7 @@ impl HostSchemeConfig {
     ///
     /// # Errors
     /// If the bytes are no message.
-    pub fn decode(&self, bytes: &[u8]) -> Result<AnyMessage, NoMessage> {
+    pub fn decode(&self, bytes: &[u8]) -> Result<AnyMessage, BrokerDecodeError> {
         self.entry().map_or_else(|| Err(no_messages()), |entry| (entry.decode)(bytes))
     }
 
@@ -208,7 +210,7 @@ impl HostSchemeConfig {
     ///
     /// # Errors
     /// If no message begins like this.
-    pub fn length(&self, begin: &[u8]) -> Result<Option<usize>, NoMessage> {
+    pub fn length(&self, begin: &[u8]) -> Result<Option<usize>, BrokerDecodeError> {
         self.entry().map_or_else(|| Err(no_messages()), |entry| (entry.length)(begin))
     }
 
@@ -246,6 +248,6 @@ impl AnyMessage {
     }
 }
 
-fn no_messages() -> NoMessage {
-    NoMessage("brokers of a scheme that is not in the list have no messages here".to_owned())
+fn no_messages() -> BrokerDecodeError {
+    BrokerDecodeError("brokers of a scheme that is not in the list have no messages here".to_owned())
 }

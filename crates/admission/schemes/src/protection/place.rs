@@ -9,14 +9,14 @@ use wayleave_units::Bytes;
 
 use super::disjoint::{self, Disjoint};
 use super::{Detached, MAX_CHOICES};
-use crate::placement::{Moved, Placement};
+use crate::placement::{MovedFlow, Placement};
 use crate::reservations::{PathOutcome, best_of_path};
-use crate::routing::{Found, Query};
+use crate::routing::{FoundRoute, Query};
 
 /// Where a request or a copy of it fits, and what was moved for it, with the reservations that were left.
 pub(crate) struct RouteWithMoves {
-    pub(crate) found: Found,
-    pub(crate) moved: Vec<Moved>,
+    pub(crate) found: FoundRoute,
+    pub(crate) moved: Vec<MovedFlow>,
 }
 
 /// Copies that are reserved already.
@@ -26,8 +26,8 @@ pub(crate) struct Copies {
 
 struct Placed {
     flow: FlowId,
-    found: Found,
-    moved: Vec<Moved>,
+    found: FoundRoute,
+    moved: Vec<MovedFlow>,
 }
 
 impl Copies {
@@ -191,12 +191,12 @@ fn fill(
 }
 
 /// The best queues of a path, or what stands in the way there.
-fn on_path(placement: &Placement, query: &Query, path: &[LinkId]) -> Result<Found, Refusal> {
+fn on_path(placement: &Placement, query: &Query, path: &[LinkId]) -> Result<FoundRoute, Refusal> {
     if let Some(limit) = too_many_tags(placement, path.len()) {
         return Err(Refusal::TooManySwitches { limit });
     }
     match best_of_path(placement, query, path) {
-        PathOutcome::Open { route, bound } => Ok(Found { route, delay: bound }),
+        PathOutcome::Open { route, bound } => Ok(FoundRoute { route, delay: bound }),
         PathOutcome::Blocked { route, bound, bindings } => {
             let mut bindings = bindings.into_iter();
             Err(match bindings.next() {

@@ -41,7 +41,7 @@ pub(super) struct LastLinks {
 
 impl LastLinks {
     /// Finds them: from wherever the flow comes, having waited as little as it can.
-    pub(super) fn look_back(&mut self, on: (&Graph, &Ledger, &Query), closed: &mut Closed) {
+    pub(super) fn scan_destination(&mut self, on: (&Graph, &Ledger, &Query), closed: &mut Closed) {
         self.links.clear();
         let (graph, ledger, query) = on;
         for &LinkId(link) in ledger.network().links_into(query.to) {

@@ -21,13 +21,13 @@ pub(super) const DOUBTS: u32 = 24;
 pub(super) fn is_dead_end(on: (&Graph, &Ledger, &Query), denials: &mut Vec<Denial>) -> bool {
     denials.clear();
     let (graph, ledger, query) = on;
-    let mut look = Look { graph, ledger, query, denials };
-    let gets_through = look.gets_away().is_none_or(|away| look.gets_in(away));
+    let mut look = EndpointScan { graph, ledger, query, denials };
+    let gets_through = look.leaves_source().is_none_or(|away| look.reaches_destination(away));
     // What no denial is to blame for is left to the search, so that somebody who waits for one need not know of it.
     !gets_through && !denials.is_empty()
 }
 
-struct Look<'a> {
+struct EndpointScan<'a> {
     graph: &'a Graph,
     ledger: &'a Ledger,
     query: &'a Query,
@@ -35,21 +35,21 @@ struct Look<'a> {
 }
 
 /// Behind the source's links and the next ones: the least of what the ways can come to.
-struct Away {
+struct LeastCosts {
     /// From end to end, ns; [`u64::MAX`] if there is no way.
     total: u64,
     /// What the flow has waited beyond the least in an empty network: in its own link, and in both, ns.
     late: (u64, u64),
 }
 
-impl Look<'_> {
+impl EndpointScan<'_> {
     /// How the flow can leave its source and the switch behind it; `None` if the destination is there already.
     ///
     /// Exact for these links: whoever comes earlier is let in wherever a later one is.
-    fn gets_away(&mut self) -> Option<Away> {
+    fn leaves_source(&mut self) -> Option<LeastCosts> {
         let (graph, network, query) = (self.graph, self.ledger.network(), self.query);
         let start = graph.start(query.from);
-        let mut away = Away { total: u64::MAX, late: (u64::MAX, u64::MAX) };
+        let mut away = LeastCosts { total: u64::MAX, late: (u64::MAX, u64::MAX) };
         for &LinkId(up) in network.links_to_switches(query.from) {
             let edge = graph.edge(up);
             if network.links_into(query.to).iter().any(|last| graph.tail_switch(last.0) == edge.head_switch) {
@@ -92,18 +92,18 @@ impl Look<'_> {
     }
 
     /// Whether the flow can come to a switch before the destination and from there into it, in time.
-    fn gets_in(&mut self, away: Away) -> bool {
+    fn reaches_destination(&mut self, away: LeastCosts) -> bool {
         let network = self.ledger.network();
         away.total < u64::MAX
             && network.links_into(self.query.to).iter().any(|&LinkId(last)| {
                 let before = network.links_from_switches(NodeId(self.graph.edge(last).from));
                 self.query.carries(self.ledger, LinkId(last))
-                    && before.iter().any(|&LinkId(link)| self.gets_through(link, last, &away))
+                    && before.iter().any(|&LinkId(link)| self.fits_link(link, last, &away))
             })
     }
 
     /// Whether the flow can get through a link and the destination's behind it, having waited as little as it can.
-    fn gets_through(&mut self, link: u32, last: u32, away: &Away) -> bool {
+    fn fits_link(&mut self, link: u32, last: u32, away: &LeastCosts) -> bool {
         let Self { graph, ledger, query, .. } = *self;
         let network = ledger.network();
         let (edge, end, tail) = (graph.edge(link), graph.edge(last), graph.tail_switch(link));

@@ -26,7 +26,7 @@ pub(super) struct Denial {
 pub(super) struct Closed {
     entries: Vec<(u32, u64)>,
     /// Per queue: the last flow that no input could bring in, for as long as nothing is released there.
-    refused: Vec<Refused>,
+    refused: Vec<RefusedFlow>,
     search: u32,
     /// What denied access during the search, for [`super::LeastDelay::would_help`].
     pub(super) denials: Vec<Denial>,
@@ -34,7 +34,7 @@ pub(super) struct Closed {
 
 /// A flow that did not fit from anywhere; one that is no smaller in rate nor in burst does not either.
 #[derive(Clone, Copy, Debug)]
-struct Refused {
+struct RefusedFlow {
     /// The releases on its link at that time.
     releases: u32,
     rate: Rate,
@@ -42,7 +42,7 @@ struct Refused {
 }
 
 /// No flow at all was refused.
-const NONE_REFUSED: Refused = Refused { releases: 0, rate: Rate::MAX, burst: Amount::from_nanobits(i128::MAX) };
+const NONE_REFUSED: RefusedFlow = RefusedFlow { releases: 0, rate: Rate::MAX, burst: Amount::from_nanobits(i128::MAX) };
 
 impl Closed {
     /// For a network of this many queues.
@@ -126,7 +126,7 @@ impl Closed {
 
     fn refuse(&mut self, (ledger, query): (&Ledger, &Query), queue: usize, link: u32, waited: u64) {
         let burst = query.burst_after(Time::from_nanos(waited));
-        self.refused[queue] = Refused { releases: ledger.releases(LinkId(link)), rate: query.rate, burst };
+        self.refused[queue] = RefusedFlow { releases: ledger.releases(LinkId(link)), rate: query.rate, burst };
     }
 
     /// Whether any input could let the flow in; if not, the queue is closed.

@@ -64,7 +64,7 @@ pub(super) struct Level {
 
 /// Lower bounds of the delay to one host.
 #[derive(Clone, Copy, Debug)]
-pub struct Towards<'a> {
+pub struct LowerBounds<'a> {
     network: &'a Network,
     graph: &'a Graph,
     last_links: &'a [LinkId],
@@ -255,8 +255,8 @@ impl Graph {
     }
 
     /// Lower bounds of the delay to `host`; [`Graph::prepare`] has to be called before.
-    pub fn towards<'a>(&'a self, network: &'a Network, host: NodeId) -> Towards<'a> {
-        Towards { network, graph: self, last_links: network.links_into(host) }
+    pub fn towards<'a>(&'a self, network: &'a Network, host: NodeId) -> LowerBounds<'a> {
+        LowerBounds { network, graph: self, last_links: network.links_into(host) }
     }
 
     /// Per switch, the least sum of `weight(link, least budget)` to a switch; [`u64::MAX`] where no queue leads on.
@@ -321,7 +321,7 @@ fn is_irregular(edges: &[Edge], levels: &[Level]) -> bool {
     constant > 0 && constant.saturating_mul(LONGEST_WAY) >= budget
 }
 
-impl Towards<'_> {
+impl LowerBounds<'_> {
     /// The least delay from a host's first queue on, ns; [`u64::MAX`] if there is no way.
     pub(super) fn of_host(&self, host: NodeId) -> u64 {
         let through = |&link: &LinkId| {

@@ -11,13 +11,13 @@ use wayleave_ledger::Ledger;
 use wayleave_units::Time;
 
 use super::graph::Graph;
-use super::least_cost::{Denied, Detours, Labels, LeastCost, Priced, Rules, Weigh};
+use super::least_cost::{CostWeights, Denied, LabelLimit, LeastCost, PricedRoute, Rules, SearchScope};
 use super::{LeastDelay, Query};
 use crate::costs::Cost;
 
 /// The relaxation prices lateness instead of forbidding it.
 const RULES: Rules =
-    Rules { deadline: None, denied: Denied::Avoid, labels: Labels::Undominated, detours: Detours::Allowed };
+    Rules { deadline: None, denied: Denied::Avoid, labels: LabelLimit::Undominated, detours: SearchScope::Allowed };
 /// More than any instance needs; a bound, since access can make the relaxation's steps irregular.
 const MAX_STEPS: u32 = 64;
 
@@ -31,12 +31,12 @@ pub fn search(
     cost: &dyn Cost,
     cost_bounds: &[u64],
     (by_cost, by_delay): (&mut LeastCost, &mut LeastDelay),
-) -> Option<Priced> {
+) -> Option<PricedRoute> {
     let mut weighted = |graph: &mut Graph, cost_factor: u64, delay_factor: u64| {
-        let weigh = Weigh { cost, cost_factor, delay_factor, cost_bounds };
+        let weigh = CostWeights { cost, cost_factor, delay_factor, cost_bounds };
         by_cost.search(graph, ledger, query, &weigh, RULES)
     };
-    let meets = |route: &Priced| route.found.delay <= query.deadline;
+    let meets = |route: &PricedRoute| route.found.delay <= query.deadline;
     // The least-cost route, if it is in time, is the answer.
     let mut too_late = weighted(graph, 1, 0)?;
     if meets(&too_late) {
@@ -50,7 +50,7 @@ pub fn search(
         price += cost.of(ledger, hop.link, hop.queue, query.burst_after(waited));
         waited += ledger.budget(hop);
     }
-    let mut in_time = Priced { found: fastest, cost: price };
+    let mut in_time = PricedRoute { found: fastest, cost: price };
     for _ in 0..MAX_STEPS {
         let dearer = in_time.cost.saturating_sub(too_late.cost);
         let Some(later) = too_late.found.delay.checked_sub(in_time.found.delay).map(Time::as_nanos) else { break };
@@ -58,7 +58,7 @@ pub fn search(
             break;
         }
         let Some(next) = weighted(graph, later, dearer) else { break };
-        let weight = |route: &Priced| {
+        let weight = |route: &PricedRoute| {
             u128::from(later) * u128::from(route.cost) + u128::from(dearer) * u128::from(route.found.delay.as_nanos())
         };
         if weight(&next) >= weight(&in_time) {

@@ -18,11 +18,11 @@ use super::exclusions::Denial;
 use super::graph::{Graph, Level};
 use super::residual_bounds::ResidualBounds;
 use super::shortest::Shortest;
-use super::{Found, Query, hop};
+use super::{FoundRoute, Query, hop};
 use crate::costs::Cost;
 
 /// How a search weighs a queue: `cost_factor x cost + delay_factor x delay`.
-pub struct Weigh<'a> {
+pub struct CostWeights<'a> {
     /// The cost.
     pub cost: &'a dyn Cost,
     /// The weight of one unit of cost. With 0 the cost is not asked for, and counts as 0.
@@ -46,7 +46,7 @@ pub enum Denied {
 
 /// How many ways to a place a search keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Labels {
+pub enum LabelLimit {
     /// Per incoming link all that are not dominated: exact.
     Undominated,
     /// Per node the lightest one, as in the published implementation: fast, and may miss a route.
@@ -55,7 +55,7 @@ pub enum Labels {
 
 /// Which links a search looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Detours {
+pub enum SearchScope {
     /// All.
     Allowed,
     /// Those on ways that would take least time in an empty network.
@@ -70,16 +70,16 @@ pub struct Rules {
     /// What becomes of queues that deny access.
     pub denied: Denied,
     /// How many ways to a place are kept.
-    pub labels: Labels,
+    pub labels: LabelLimit,
     /// Whether longer ways count.
-    pub detours: Detours,
+    pub detours: SearchScope,
 }
 
 /// A route with its cost as well as its delay.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Priced {
+pub struct PricedRoute {
     /// The route and its end-to-end bound.
-    pub found: Found,
+    pub found: FoundRoute,
     /// The sum of costs.
     pub cost: u64,
 }
@@ -97,7 +97,7 @@ struct Label {
 }
 
 /// Smallest estimate first, then least delay, then newest.
-type Open = BinaryHeap<(Reverse<u128>, Reverse<u64>, u32)>;
+type OpenLabels = BinaryHeap<(Reverse<u128>, Reverse<u64>, u32)>;
 
 /// The search, with its memory, which is used again from one query to the next.
 #[derive(Clone, Debug)]
@@ -108,7 +108,7 @@ pub struct LeastCost {
     touched: Vec<u32>,
     /// Per node: whether it has a label.
     reached: Vec<bool>,
-    open: Open,
+    open: OpenLabels,
     last: LastLinks,
     residual: ResidualBounds,
     closed: Closed,
@@ -121,7 +121,7 @@ const NONE: u32 = u32::MAX;
 const TIMEOUT: usize = 200;
 
 /// A search has lost its way.
-struct Impatient;
+struct SearchAborted;
 /// The price of a broken promise, above any sum of costs.
 const BROKEN: u128 = 1 << 100;
 
@@ -134,7 +134,7 @@ impl LeastCost {
             settled: vec![Vec::new(); links],
             touched: Vec::new(),
             reached: vec![false; graph.node_count()],
-            open: Open::new(),
+            open: OpenLabels::new(),
             last: LastLinks::default(),
             residual: ResidualBounds::default(),
             closed: Closed::new(graph.queue_count()),
@@ -148,9 +148,9 @@ impl LeastCost {
         graph: &mut Graph,
         ledger: &Ledger,
         query: &Query,
-        weigh: &Weigh<'_>,
+        weigh: &CostWeights<'_>,
         rules: Rules,
-    ) -> Option<Priced> {
+    ) -> Option<PricedRoute> {
         graph.prepare(ledger.network(), query.to);
         graph.prepare_waits(ledger.network(), query.from);
         let graph = &*graph;
@@ -158,29 +158,29 @@ impl LeastCost {
         self.residual.clear();
         let Rules { deadline, denied, labels, detours } = rules;
         let deadline = deadline.map_or(u64::MAX, Time::as_nanos);
-        let shortest = (detours == Detours::None).then(|| Shortest::new(graph, ledger.network(), query));
+        let shortest = (detours == SearchScope::None).then(|| Shortest::new(graph, ledger.network(), query));
         let run = Run { graph, ledger, query, weigh, deadline, denied, labels, shortest };
         match denied {
             Denied::Count | Denied::Ignore => self.last.take_all(graph, ledger, query),
-            Denied::Avoid => self.last.look_back((graph, ledger, query), &mut self.closed),
+            Denied::Avoid => self.last.scan_destination((graph, ledger, query), &mut self.closed),
         }
-        if denied != Denied::Avoid || labels == Labels::OnePerNode {
+        if denied != Denied::Avoid || labels == LabelLimit::OnePerNode {
             return self.run(&run, None).ok().flatten();
         }
-        self.run(&run, Some(TIMEOUT)).unwrap_or_else(|Impatient| {
+        self.run(&run, Some(TIMEOUT)).unwrap_or_else(|SearchAborted| {
             let source = query.from;
             let cost = |link: u32, level: &Level| {
                 let waited = Time::from_nanos(graph.least_wait(ledger.network(), source, link));
                 weigh.cost.of(ledger, LinkId(link), level.queue, query.burst_after(waited))
             };
             let floor = |switch| weigh.cost_bounds.get(switch as usize).copied().unwrap_or(0);
-            self.residual.look((graph, ledger, query), &self.last, cost, |_| 0, floor, &mut self.closed);
+            self.residual.refresh((graph, ledger, query), &self.last, cost, |_| 0, floor, &mut self.closed);
             self.run(&run, None).ok().flatten()
         })
     }
 
     /// One search, of at most `patience` labels.
-    fn run(&mut self, run: &Run<'_>, patience: Option<usize>) -> Result<Option<Priced>, Impatient> {
+    fn run(&mut self, run: &Run<'_>, patience: Option<usize>) -> Result<Option<PricedRoute>, SearchAborted> {
         self.begin();
         let start = run.start();
         for &link in run.ledger.network().links_to_switches(run.query.from) {
@@ -189,7 +189,7 @@ impl LeastCost {
         let mut steps = 0;
         while let Some((_, _, id)) = self.open.pop() {
             steps += 1;
-            if steps == run.doubts()
+            if steps == run.dead_ends()
                 && run.is_strict()
                 && is_dead_end((run.graph, run.ledger, run.query), &mut self.at_ends)
             {
@@ -204,7 +204,7 @@ impl LeastCost {
                 return Ok(Some(self.found(&label)));
             }
             if patience.is_some_and(|patience| self.labels.len() > patience) {
-                return Err(Impatient);
+                return Err(SearchAborted);
             }
             self.expand(run, id, &label, head);
         }
@@ -361,7 +361,7 @@ impl LeastCost {
 
     /// Whether the node behind a link has the one label that it may have.
     fn is_taken(&self, run: &Run<'_>, link: u32) -> bool {
-        run.labels == Labels::OnePerNode && self.reached[run.graph.edge(link).head as usize]
+        run.labels == LabelLimit::OnePerNode && self.reached[run.graph.edge(link).head as usize]
     }
 
     /// Lets a label in, if its queue does and no better one is there; a queue that denies access may be counted.
@@ -373,7 +373,7 @@ impl LeastCost {
         let is_counted = label.weight >= BROKEN * (1 + self.broken_before(&label));
         if !is_counted {
             let (input, waited) = self.arrival(&label);
-            if !self.lets_in(run, &label, input, waited) {
+            if !self.admits(run, &label, input, waited) {
                 if run.denied == Denied::Count {
                     // Comes back when nothing that breaks fewer promises is left.
                     let counted = Label { weight: label.weight + BROKEN, ..label };
@@ -392,7 +392,7 @@ impl LeastCost {
         true
     }
 
-    fn lets_in(&mut self, run: &Run<'_>, label: &Label, input: Input, waited: Time) -> bool {
+    fn admits(&mut self, run: &Run<'_>, label: &Label, input: Input, waited: Time) -> bool {
         if run.denied == Denied::Ignore {
             return !run.ledger.is_closed(LinkId(label.link));
         }
@@ -429,7 +429,7 @@ impl LeastCost {
         false
     }
 
-    fn found(&self, last: &Label) -> Priced {
+    fn found(&self, last: &Label) -> PricedRoute {
         let mut hops = vec![hop(LinkId(last.link), last.queue)];
         let mut at = last.parent;
         while at != NONE {
@@ -438,8 +438,8 @@ impl LeastCost {
             at = label.parent;
         }
         hops.reverse();
-        let found = Found { route: Route { hops }, delay: Time::from_nanos(last.delay) };
-        Priced { found, cost: last.cost }
+        let found = FoundRoute { route: Route { hops }, delay: Time::from_nanos(last.delay) };
+        PricedRoute { found, cost: last.cost }
     }
 }
 
@@ -448,10 +448,10 @@ struct Run<'a> {
     graph: &'a Graph,
     ledger: &'a Ledger,
     query: &'a Query,
-    weigh: &'a Weigh<'a>,
+    weigh: &'a CostWeights<'a>,
     deadline: u64,
     denied: Denied,
-    labels: Labels,
+    labels: LabelLimit,
     /// Without detours: the ways that would take least time in an empty network.
     shortest: Option<Shortest<'a>>,
 }
@@ -463,8 +463,8 @@ impl Run<'_> {
     }
 
     /// After how many steps the search asks whether the flow is stuck: an exact one comes after others that found nothing.
-    fn doubts(&self) -> u32 {
-        if self.labels == Labels::Undominated { 1 } else { DOUBTS }
+    fn dead_ends(&self) -> u32 {
+        if self.labels == LabelLimit::Undominated { 1 } else { DOUBTS }
     }
 
     /// Whether only routes that the ledger has room for, and that are in time, are looked for.

@@ -15,7 +15,7 @@ use super::exclusions::Closed;
 use super::exclusions::Denial;
 use super::graph::{Graph, Level};
 use super::residual_bounds::ResidualBounds;
-use super::{Found, Query, hop};
+use super::{FoundRoute, Query, hop};
 
 const NONE: u32 = u32::MAX;
 
@@ -81,14 +81,14 @@ impl LeastDelay {
     }
 
     /// The route of least delay that the ledger has room for, if it meets the deadline.
-    pub fn search(&mut self, graph: &mut Graph, ledger: &Ledger, query: &Query) -> Option<Found> {
+    pub fn search(&mut self, graph: &mut Graph, ledger: &Ledger, query: &Query) -> Option<FoundRoute> {
         let network = ledger.network();
         graph.prepare(network, query.to);
         graph.prepare_waits(network, query.from);
         let graph = &*graph;
         self.closed.begin();
         self.residual.clear();
-        self.last.look_back((graph, ledger, query), &mut self.closed);
+        self.last.scan_destination((graph, ledger, query), &mut self.closed);
         match self.run(graph, ledger, query, Some(TIMEOUT)) {
             Outcome::Found(last) => Some(self.found(last)),
             Outcome::Nothing => None,
@@ -97,7 +97,7 @@ impl LeastDelay {
                 let way = |switch| graph.wait_at(network, query.from, switch);
                 let floor = |switch| self.last.delay_from(graph, switch);
                 let on = (graph, ledger, query);
-                self.residual.look(on, &self.last, delay, way, floor, &mut self.closed);
+                self.residual.refresh(on, &self.last, delay, way, floor, &mut self.closed);
                 match self.run(graph, ledger, query, None) {
                     Outcome::Found(last) => Some(self.found(last)),
                     Outcome::Nothing | Outcome::Impatient => None,
@@ -271,7 +271,7 @@ impl LeastDelay {
         graph.edge(link).head == node
     }
 
-    fn found(&self, last: u32) -> Found {
+    fn found(&self, last: u32) -> FoundRoute {
         let delay = Time::from_nanos(self.labels[last as usize].delay);
         let mut hops = Vec::with_capacity(usize::from(self.labels[last as usize].depth));
         let mut at = last;
@@ -281,6 +281,6 @@ impl LeastDelay {
             at = label.parent;
         }
         hops.reverse();
-        Found { route: Route { hops }, delay }
+        FoundRoute { route: Route { hops }, delay }
     }
 }

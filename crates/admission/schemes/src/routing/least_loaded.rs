@@ -16,21 +16,21 @@ use super::endpoint_bottleneck::is_dead_end;
 use super::exclusions::Denial;
 use super::graph::{Edge, Graph};
 use super::least_delay::LeastDelay;
-use super::paths::Ways;
-use super::{Found, Query, hop};
+use super::paths::SwitchPaths;
+use super::{FoundRoute, Query, hop};
 use crate::costs::{Prices, QueueCosts, Scarcity};
 
 /// The search, with its memory.
 #[derive(Clone, Debug)]
-pub struct Quiet {
-    ways: Ways,
+pub struct LeastLoaded {
+    ways: SwitchPaths,
     prices: Prices,
-    offers: Vec<Offer>,
+    offers: Vec<PathOffer>,
     /// The price of each link of the ways between two switches.
     priced: Vec<f64>,
     /// The way that queues are chosen along.
     links: Vec<u32>,
-    places: Vec<Place>,
+    places: Vec<PathLink>,
     labels: Vec<Label>,
     open: BinaryHeap<(Reverse<u64>, Reverse<u64>, u32)>,
     /// What the last flow was denied at its ends, if it was stuck there.
@@ -39,9 +39,9 @@ pub struct Quiet {
 
 /// What a search has come to.
 #[derive(Clone, Debug)]
-pub enum Quietest {
+pub enum LeastLoadedResult {
     /// A route.
-    Found(Found),
+    Found(FoundRoute),
     /// The quietest ways have no room.
     NoRoom,
     /// There is no route at all: the flow is stuck at its ends.
@@ -50,7 +50,7 @@ pub enum Quietest {
 
 /// A way from host to host, and what its links cost.
 #[derive(Clone, Copy, Debug)]
-struct Offer {
+struct PathOffer {
     price: f64,
     up: LinkId,
     down: LinkId,
@@ -60,7 +60,7 @@ struct Offer {
 
 /// A link of the way that queues are chosen for.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct PathLink {
     link: LinkId,
     edge: Edge,
     /// From here to the end: the least that remains of delay (ns) and of cost.
@@ -91,11 +91,11 @@ const NONE: u32 = u32::MAX;
 /// So many ways are tried; where none of them has room, a complete search is needed anyhow.
 const TRIES: usize = 4;
 
-impl Quiet {
+impl LeastLoaded {
     /// For a ledger's network.
     pub fn new(ledger: &Ledger, scarcity: Scarcity) -> Self {
         Self {
-            ways: Ways::default(),
+            ways: SwitchPaths::default(),
             prices: Prices::new(ledger, scarcity),
             offers: Vec::new(),
             priced: Vec::new(),
@@ -108,41 +108,45 @@ impl Quiet {
     }
 
     /// A route in time that the ledger has room for, by the quietest way that has one.
-    pub fn search(&mut self, graph: &mut Graph, ledger: &Ledger, query: &Query) -> Quietest {
+    pub fn search(&mut self, graph: &mut Graph, ledger: &Ledger, query: &Query) -> LeastLoadedResult {
         let network = ledger.network();
         ledger.fetch(network.links_to_switches(query.from).iter().chain(network.links_into(query.to)).copied());
         graph.prepare(network, query.to);
         self.gather(graph, ledger, query);
         let mut links = std::mem::take(&mut self.links);
-        let quietest = self.along_ways((graph, ledger, query), &mut links);
+        let quietest = self.search_stored_paths((graph, ledger, query), &mut links);
         self.links = links;
         quietest
     }
 
     /// The same, along one way after another.
-    fn along_ways(&mut self, (graph, ledger, query): (&mut Graph, &Ledger, &Query), links: &mut Vec<u32>) -> Quietest {
+    fn search_stored_paths(
+        &mut self,
+        (graph, ledger, query): (&mut Graph, &Ledger, &Query),
+        links: &mut Vec<u32>,
+    ) -> LeastLoadedResult {
         for number in 0..TRIES {
             // Mostly the first way has room, and nothing else is to be asked.
             if number == 1 {
                 graph.prepare_waits(ledger.network(), query.from);
                 if is_dead_end((graph, ledger, query), &mut self.denials) {
-                    return Quietest::Stuck;
+                    return LeastLoadedResult::Stuck;
                 }
             }
             let quietest = self.offers.iter().enumerate().min_by(|(_, a), (_, b)| a.price.total_cmp(&b.price));
-            let Some((at, offer)) = quietest.map(|(at, offer)| (at, *offer)) else { return Quietest::NoRoom };
+            let Some((at, offer)) = quietest.map(|(at, offer)| (at, *offer)) else { return LeastLoadedResult::NoRoom };
             let graph = &*graph;
             links.clear();
             links.push(offer.up.0);
-            links.extend(self.ways.between(graph, ledger.network(), ends(graph, offer.up, offer.down)).way(offer.way));
+            links.extend(self.ways.between(graph, ledger.network(), ends(graph, offer.up, offer.down)).path(offer.way));
             links.push(offer.down.0);
             ledger.fetch(links[1..links.len() - 1].iter().map(|&link| LinkId(link)));
             if let Some(found) = self.cheapest_queues((graph, ledger, query), links) {
-                return Quietest::Found(found);
+                return LeastLoadedResult::Found(found);
             }
             self.offers.swap_remove(at);
         }
-        Quietest::NoRoom
+        LeastLoadedResult::NoRoom
     }
 
     /// Brings the prices of links up to date that have just changed: now what they follow from is in a cache.
@@ -181,7 +185,7 @@ impl Quiet {
                 between.sums(priced, |sum| {
                     let price = outer + sum;
                     if price < f64::INFINITY {
-                        offers.push(Offer { price, up, down, way: number });
+                        offers.push(PathOffer { price, up, down, way: number });
                     }
                     number += 1;
                 });
@@ -190,9 +194,13 @@ impl Quiet {
     }
 
     /// The queues of least cost along a way that meet the deadline and let the flow in.
-    fn cheapest_queues(&mut self, (graph, ledger, query): (&Graph, &Ledger, &Query), links: &[u32]) -> Option<Found> {
+    fn cheapest_queues(
+        &mut self,
+        (graph, ledger, query): (&Graph, &Ledger, &Query),
+        links: &[u32],
+    ) -> Option<FoundRoute> {
         let prefers = Prefers::of(&self.prices, ledger, query, links);
-        self.look_ahead((graph, ledger, query), prefers, links)?;
+        self.prefetch((graph, ledger, query), prefers, links)?;
         self.labels.clear();
         self.open.clear();
         let start = Label { cost: 0, waited: 0, delay: graph.start(query.from), parent: NONE, place: 0, queue: 0 };
@@ -268,7 +276,7 @@ impl Quiet {
     }
 
     /// Fills in the places of a way; `None` if it is too long, or contracts have no queue on one of its links.
-    fn look_ahead(
+    fn prefetch(
         &mut self,
         (graph, ledger, query): (&Graph, &Ledger, &Query),
         prefers: Prefers,
@@ -285,7 +293,7 @@ impl Quiet {
             let costs = prefers.costs(&mut self.prices, (graph, ledger, query), LinkId(link), edge, waited);
             let cost = levels.iter().map(|level| costs[usize::from(level.queue)]).min()?;
             let (link, rest) = (LinkId(link), graph.fastest(link));
-            self.places.push(Place { link, edge, rest, cost, waited, costs, least_waited: u64::MAX });
+            self.places.push(PathLink { link, edge, rest, cost, waited, costs, least_waited: u64::MAX });
             waited += levels.first()?.budget;
         }
         let (mut rest, mut cost) = (0, 0);
@@ -297,7 +305,7 @@ impl Quiet {
         Some(())
     }
 
-    fn found(&self, links: &[u32], last: u32, delay: u64) -> Found {
+    fn found(&self, links: &[u32], last: u32, delay: u64) -> FoundRoute {
         let mut hops = Vec::with_capacity(links.len());
         let mut at = last;
         while at != NONE {
@@ -306,7 +314,7 @@ impl Quiet {
             at = label.parent;
         }
         hops.reverse();
-        Found { route: Route { hops }, delay: Time::from_nanos(delay) }
+        FoundRoute { route: Route { hops }, delay: Time::from_nanos(delay) }
     }
 }
 

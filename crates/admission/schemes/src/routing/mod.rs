@@ -24,10 +24,10 @@ mod paths;
 mod residual_bounds;
 mod shortest;
 
-pub use graph::{Graph, Towards};
-pub use least_cost::{Denied, Detours, Labels, LeastCost, Priced, Rules, Weigh};
+pub use graph::{Graph, LowerBounds};
+pub use least_cost::{CostWeights, Denied, LabelLimit, LeastCost, PricedRoute, Rules, SearchScope};
 pub use least_delay::LeastDelay;
-pub use least_loaded::{Quiet, Quietest};
+pub use least_loaded::{LeastLoaded, LeastLoadedResult};
 
 use std::sync::Arc;
 
@@ -101,7 +101,7 @@ impl Query {
 
 /// A route with its end-to-end bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundRoute {
     /// The hops.
     pub route: Route,
     /// The sum of budgets and constants.

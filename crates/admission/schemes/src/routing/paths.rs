@@ -12,19 +12,19 @@ use super::graph::Graph;
 
 /// Ways by the switches that they join.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ways {
+pub(super) struct SwitchPaths {
     /// Per first switch, per last one; empty if not found yet.
-    known: Vec<Box<[Known]>>,
+    known: Vec<Box<[StoredPaths]>>,
 }
 
 /// The ways between two switches in one piece of memory, which is rarely in a cache: how many links all of them have
 /// together, how many ways there are, the links, the end of each way, and the ways one after another: their links as
 /// places among all links. Ways share links, so each link is there once, and a search looks at it once.
-type Known = Box<[u32]>;
+type StoredPaths = Box<[u32]>;
 
 /// The ways between two switches.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Between<'a> {
+pub(super) struct PairPaths<'a> {
     /// The links of all ways.
     pub(super) links: &'a [u32],
     ends: &'a [u32],
@@ -32,7 +32,7 @@ pub(super) struct Between<'a> {
 }
 
 /// The links from one switch to another.
-type Way = Box<[u32]>;
+type PathLinks = Box<[u32]>;
 
 /// The equally short ways that are kept; a fat tree of k = 16 has 64.
 const MAX: usize = 64;
@@ -41,26 +41,26 @@ const ENOUGH: usize = 4;
 /// Where ways are so many that even these do not lead to the goal, other searches are better.
 const MAX_STEPS: usize = 4_096;
 
-impl Ways {
+impl SwitchPaths {
     /// Those between two switches, shortest first, an empty one from a switch to itself. `to` has to be prepared.
-    pub(super) fn between(&mut self, graph: &Graph, network: &Network, (from, to): (u32, u32)) -> Between<'_> {
+    pub(super) fn between(&mut self, graph: &Graph, network: &Network, (from, to): (u32, u32)) -> PairPaths<'_> {
         let (from_index, to_index) = (from as usize, to as usize);
         if self.known.len() <= from_index {
             self.known.resize(graph.switch_count(), Box::default());
         }
         let row = &mut self.known[from_index];
         if row.is_empty() {
-            *row = vec![Known::default(); graph.switch_count()].into_boxed_slice();
+            *row = vec![StoredPaths::default(); graph.switch_count()].into_boxed_slice();
         }
         let known = &mut row[to_index];
         if known.is_empty() {
             *known = packed(&find(graph, network, from, to));
         }
-        Between::of(known)
+        PairPaths::of(known)
     }
 }
 
-fn packed(ways: &[Way]) -> Known {
+fn packed(ways: &[PathLinks]) -> StoredPaths {
     let mut links: Vec<u32> = ways.iter().flatten().copied().collect();
     links.sort_unstable();
     links.dedup();
@@ -74,7 +74,7 @@ fn packed(ways: &[Way]) -> Known {
     counts.into_iter().chain(links.iter().copied()).chain(ends).chain(places).collect()
 }
 
-impl<'a> Between<'a> {
+impl<'a> PairPaths<'a> {
     fn of(known: &'a [u32]) -> Self {
         let (counts, rest) = known.split_at(2);
         let (links, rest) = rest.split_at(counts[0] as usize);
@@ -83,7 +83,7 @@ impl<'a> Between<'a> {
     }
 
     /// Each way, as places in [`Self::links`].
-    pub(super) fn ways(self) -> impl Iterator<Item = &'a [u32]> {
+    pub(super) fn paths(self) -> impl Iterator<Item = &'a [u32]> {
         let mut start = 0;
         self.ends.iter().map(move |&end| {
             let way = &self.places[start..end as usize];
@@ -99,18 +99,18 @@ impl<'a> Between<'a> {
         if self.ends.iter().zip(1..).all(|(&end, number)| end == 4 * number) {
             fours.iter().for_each(|way| each(way.map(|place| costs[place as usize]).iter().sum()));
         } else {
-            self.ways().for_each(|way| each(way.iter().map(|&place| costs[place as usize]).sum()));
+            self.paths().for_each(|way| each(way.iter().map(|&place| costs[place as usize]).sum()));
         }
     }
 
     /// The links of a way.
-    pub(super) fn way(self, number: u32) -> impl Iterator<Item = u32> {
-        let places = self.ways().nth(number as usize).unwrap_or_default();
+    pub(super) fn path(self, number: u32) -> impl Iterator<Item = u32> {
+        let places = self.paths().nth(number as usize).unwrap_or_default();
         places.iter().map(move |&place| self.links[place as usize])
     }
 }
 
-fn find(graph: &Graph, network: &Network, from: u32, to: u32) -> Vec<Way> {
+fn find(graph: &Graph, network: &Network, from: u32, to: u32) -> Vec<PathLinks> {
     let left = graph.between(from, to);
     let mut shortest = Shortest { graph, network, to, links: Vec::new(), found: Vec::new() };
     if let Some(bounds) = graph.bounds_to(to).filter(|_| left < u64::MAX) {
@@ -125,7 +125,7 @@ struct Shortest<'a> {
     network: &'a Network,
     to: u32,
     links: Vec<u32>,
-    found: Vec<Way>,
+    found: Vec<PathLinks>,
 }
 
 impl Shortest<'_> {
@@ -158,8 +158,8 @@ struct Partial {
 }
 
 /// The shortest ways, in order of length.
-fn in_order(graph: &Graph, network: &Network, from: u32, to: u32) -> Vec<Way> {
-    let mut found: Vec<Way> = Vec::new();
+fn in_order(graph: &Graph, network: &Network, from: u32, to: u32) -> Vec<PathLinks> {
+    let mut found: Vec<PathLinks> = Vec::new();
     let mut partials = vec![Partial { links: Vec::new(), at: from, delay: 0 }];
     let mut open = BinaryHeap::from([(Reverse(graph.between(from, to)), Reverse(0))]);
     for _ in 0..MAX_STEPS {

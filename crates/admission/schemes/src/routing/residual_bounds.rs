@@ -39,7 +39,7 @@ impl ResidualBounds {
     ///
     /// Best first by `bound + way` with `way` the least weight from the source: when the source is reached with `best`,
     /// a switch that was not has a bound of at least `best - way`.
-    pub(super) fn look(
+    pub(super) fn refresh(
         &mut self,
         on: (&Graph, &Ledger, &Query),
         last: &LastLinks,

@@ -7,7 +7,7 @@ use wayleave_units::Time;
 use crate::admission::chameleon::{Allocation, Params, Rerouting, Routing};
 use crate::costs::Scarcity;
 use crate::tune::candidate::{Candidate, Division};
-use crate::tune::fill::{Length, Objective, Sample, Score, fill_all};
+use crate::tune::fill::{ListLength, Objective, Sample, Score, fill_all};
 
 /// A candidate with a name, and what they came to on the training samples.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub struct Method {
 
 /// What a search may spend.
 #[derive(Clone, Copy, Debug)]
-pub struct Effort {
+pub struct SearchBudget {
     /// The most candidates that are tried.
     pub candidates: usize,
     /// Threads.
@@ -58,15 +58,15 @@ pub fn climb(
     samples: &[Sample],
     division: Option<Division>,
     objective: Objective,
-    effort: Effort,
+    effort: SearchBudget,
     mut seen: impl FnMut(usize, &Method),
 ) -> Result<Vec<Method>, LedgerError> {
     let starts = starts(division);
     let (length, samples) = if objective.needs_whole_list() {
         let candidates = starts.iter().map(|(_, candidate)| candidate);
-        (Length::Whole, Sample::cut_to(samples, candidates, effort.list, effort.threads)?)
+        (ListLength::Whole, Sample::cut_to(samples, candidates, effort.list, effort.threads)?)
     } else {
-        (Length::FirstRefusal, samples.to_vec())
+        (ListLength::FirstRefusal, samples.to_vec())
     };
     let mut tried: Vec<Method> = Vec::new();
     let mut attempt = |name: String, candidate: Candidate, tried: &mut Vec<Method>| -> Result<f64, LedgerError> {

@@ -16,14 +16,14 @@ use crate::tune::candidate::Candidate;
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Ask {
+pub enum TuneGoal {
     /// By a latency contract.
     Latency(Request),
     /// By one about bandwidth or an objective.
     Share(ShareRequest),
 }
 
-impl Ask {
+impl TuneGoal {
     /// What a contract asks; nothing for best effort.
     pub fn of(contract: &Contract, model: &Model) -> Option<Self> {
         match contract.as_latency() {
@@ -54,7 +54,7 @@ pub struct Sample {
     /// What the model counts.
     pub model: Model,
     /// What is asked, in order; each with its category of Table 1 if it has one.
-    pub requests: Vec<(Ask, Option<Category>)>,
+    pub requests: Vec<(TuneGoal, Option<Category>)>,
 }
 
 impl Sample {
@@ -71,7 +71,7 @@ impl Sample {
     ) -> Result<Vec<Self>, LedgerError> {
         let mut most = vec![0; samples.len()];
         for method in methods {
-            for (most, score) in most.iter_mut().zip(fill_all(samples, method, Length::FirstRefusal, threads)?) {
+            for (most, score) in most.iter_mut().zip(fill_all(samples, method, ListLength::FirstRefusal, threads)?) {
                 *most = score.until_refusal.max(*most);
             }
         }
@@ -85,14 +85,14 @@ impl Sample {
     /// Of a list of contracts.
     pub fn new(network: Arc<Network>, model: Model, contracts: impl Iterator<Item = Contract>) -> Self {
         let asked =
-            |contract: Contract| Some((Ask::of(&contract, &model)?, contract.as_latency().and_then(Category::of)));
+            |contract: Contract| Some((TuneGoal::of(&contract, &model)?, contract.as_latency().and_then(Category::of)));
         Self { network, model, requests: contracts.filter_map(asked).collect() }
     }
 }
 
 /// How many were offered and admitted, and their rates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct AdmittedTotals {
     /// Requests.
     pub offered: usize,
     /// Those admitted.
@@ -101,8 +101,8 @@ pub struct Tally {
     pub rate: u128,
 }
 
-impl Tally {
-    fn count(&mut self, ask: &Ask, is_admitted: bool) {
+impl AdmittedTotals {
+    fn count(&mut self, ask: &TuneGoal, is_admitted: bool) {
         self.offered += 1;
         if is_admitted {
             self.admitted += 1;
@@ -124,9 +124,9 @@ pub struct Score {
     /// Whether the list was long enough for a refusal.
     pub was_refused: bool,
     /// The whole list.
-    pub all: Tally,
+    pub all: AdmittedTotals,
     /// By category, in the order of Table 1.
-    pub categories: [Tally; 4],
+    pub categories: [AdmittedTotals; 4],
 }
 
 /// What is to be large.
@@ -159,7 +159,7 @@ impl Objective {
 
 /// How much of a list is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Length {
+pub enum ListLength {
     /// Up to the first refusal.
     FirstRefusal,
     /// All of it.
@@ -170,14 +170,14 @@ pub enum Length {
 ///
 /// # Errors
 /// If the budgets do not fit the network.
-pub fn fill(sample: &Sample, candidate: &Candidate, length: Length) -> Result<Score, LedgerError> {
+pub fn fill(sample: &Sample, candidate: &Candidate, length: ListLength) -> Result<Score, LedgerError> {
     let mut scheme = scheme(sample, candidate)?;
     let mut score =
-        Score { until_refusal: 0, was_refused: false, all: Tally::default(), categories: Default::default() };
+        Score { until_refusal: 0, was_refused: false, all: AdmittedTotals::default(), categories: Default::default() };
     for (ask, category) in &sample.requests {
         let is_admitted = match ask {
-            Ask::Latency(request) => scheme.admit(request).is_ok(),
-            Ask::Share(request) => scheme.admit_share(request).is_ok(),
+            TuneGoal::Latency(request) => scheme.admit(request).is_ok(),
+            TuneGoal::Share(request) => scheme.admit_share(request).is_ok(),
         };
         score.all.count(ask, is_admitted);
         if let Some(category) = category {
@@ -185,7 +185,7 @@ pub fn fill(sample: &Sample, candidate: &Candidate, length: Length) -> Result<Sc
         }
         if !is_admitted && !score.was_refused {
             (score.was_refused, score.until_refusal) = (true, score.all.admitted);
-            if length == Length::FirstRefusal {
+            if length == ListLength::FirstRefusal {
                 break;
             }
         }
@@ -216,7 +216,7 @@ fn scheme(sample: &Sample, candidate: &Candidate) -> Result<Box<dyn Admission>, 
 pub fn fill_all(
     samples: &[Sample],
     candidate: &Candidate,
-    length: Length,
+    length: ListLength,
     threads: usize,
 ) -> Result<Vec<Score>, LedgerError> {
     let pool = ThreadPoolBuilder::new().num_threads(threads.clamp(1, samples.len().max(1))).build();

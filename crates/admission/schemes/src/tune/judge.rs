@@ -3,7 +3,7 @@
 use wayleave_ledger::LedgerError;
 
 use crate::tune::candidate::Candidate;
-use crate::tune::fill::{Length, Objective, Sample, Score, fill_all};
+use crate::tune::fill::{ListLength, Objective, Sample, Score, fill_all};
 
 /// What a method came to on the judging samples: means, with half the width of their 95 % confidence intervals.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ pub struct Summary {
 
 /// All methods on the judging samples.
 #[derive(Clone, Debug)]
-pub struct Verdict {
+pub struct MethodScores {
     /// In the order of the candidates.
     pub summaries: Vec<Summary>,
     /// The one with the largest mean of the objective: so never one that the paper's method, which is among them, beats.
@@ -43,20 +43,20 @@ pub fn judge(
     objective: Objective,
     (list, threads): (usize, usize),
     mut seen: impl FnMut(&str),
-) -> Result<Verdict, LedgerError> {
+) -> Result<MethodScores, LedgerError> {
     let samples = Sample::cut_to(samples, candidates.iter().map(|(_, candidate)| candidate), list, threads)?;
     let mut summaries = Vec::new();
     let mut values = Vec::new();
     for (name, candidate) in candidates {
         seen(&name);
-        let scores = fill_all(&samples, &candidate, Length::Whole, threads)?;
+        let scores = fill_all(&samples, &candidate, ListLength::Whole, threads)?;
         values.push(scores.iter().map(|score| objective.of(score)).sum::<f64>());
         summaries.push(summary(name, candidate, &scores));
     }
     // The first of equals: candidates come simplest first.
     let better = |best: usize, at: usize| if values[at] > values[best] { at } else { best };
     let choice = (0..values.len()).reduce(better).unwrap_or(0);
-    Ok(Verdict { summaries, choice })
+    Ok(MethodScores { summaries, choice })
 }
 
 /// The means of scores.

@@ -19,6 +19,6 @@ mod fill;
 mod judge;
 
 pub use candidate::{Candidate, Division};
-pub use climb::{Effort, Method, climb, methods, starts};
-pub use fill::{Ask, Length, Objective, Sample, Score, Tally, fill, fill_all};
-pub use judge::{Summary, Verdict, judge, summary};
+pub use climb::{Method, SearchBudget, climb, methods, starts};
+pub use fill::{AdmittedTotals, ListLength, Objective, Sample, Score, TuneGoal, fill, fill_all};
+pub use judge::{MethodScores, Summary, judge, summary};

@@ -7,7 +7,9 @@ use wayleave_ledger::Model;
 use wayleave_scheme_api::Request;
 use wayleave_schemes::admission::chameleon::Params;
 use wayleave_schemes::tune::bound::Cuts;
-use wayleave_schemes::tune::{Effort, Length, Objective, Sample, climb, fill, fill_all, judge, methods, starts};
+use wayleave_schemes::tune::{
+    ListLength, Objective, Sample, SearchBudget, climb, fill, fill_all, judge, methods, starts,
+};
 use wayleave_topology::Network;
 use wayleave_topology::builders::{FatTree, LeafSpine, build};
 use wayleave_units::{Bytes, Rate, Time};
@@ -36,7 +38,7 @@ fn no_method_passes_the_cuts() {
             let requests = || sample.requests.iter().filter_map(|(ask, _)| ask.latency().cloned());
             let most = Cuts::new(&network).until_refusal(requests()).unwrap();
             for (name, params) in methods() {
-                let score = fill(&sample, &params.into(), Length::FirstRefusal).unwrap();
+                let score = fill(&sample, &params.into(), ListLength::FirstRefusal).unwrap();
                 assert!(score.was_refused && score.until_refusal <= most, "{name}: {} > {most}", score.until_refusal);
             }
         }
@@ -74,7 +76,7 @@ fn cuts_count_what_crosses_them() {
 fn threads_do_not_show() {
     let network = fat_tree();
     let samples = samples(&network, 8, 1..=3, 1500);
-    let on = |threads| fill_all(&samples, &Params::default().into(), Length::Whole, threads).unwrap();
+    let on = |threads| fill_all(&samples, &Params::default().into(), ListLength::Whole, threads).unwrap();
     assert_eq!(on(1), on(3));
     assert!(on(1).iter().all(|score| score.all.offered >= score.until_refusal));
 }
@@ -84,7 +86,7 @@ fn a_climb_never_ends_below_where_it_began_and_the_judge_never_below_the_paper()
     let network = fat_tree();
     let (train, judging) = (samples(&network, 1, 1..=2, 600), samples(&network, 1, 3..=5, 600));
     for objective in [Objective::UntilRefusal, Objective::Rate] {
-        let effort = Effort { candidates: 12, threads: 2, list: 2 };
+        let effort = SearchBudget { candidates: 12, threads: 2, list: 2 };
         let mut count = 0;
         let tried = climb(&train, None, objective, effort, |at, _| count = at).unwrap();
         assert!(count == tried.len() && count <= 12);

@@ -8,8 +8,8 @@ use wayleave_adversary::{
 };
 use wayleave_contracts::{Bandwidth, Division, Match, Objective, PerDirection, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{
-    Arrivals, Buffering, Congestion, Discipline, Ecn, Ends, HostSchemeConfig, PacketKind, Phase, PortEcn, Reliable,
-    Scenario, SchemeOf, Sharing, StaticLimits, Traffic, Transport, Workload,
+    Arrivals, Buffering, Congestion, Discipline, Ecn, FlowEndpoints, HostSchemeConfig, PacketKind, Phase, PortEcn,
+    Reliable, Scenario, SchemeOf, Sharing, StaticLimits, Traffic, Transport, Workload,
 };
 use wayleave_schemes::host::scc;
 use wayleave_schemes::host::ufab;
@@ -70,7 +70,7 @@ fn endless(name: &str, service: &str, queue: u8, pair: (NodeId, NodeId), congest
     let window = 10_000;
     let transport = Transport { congestion, initial_window: 10, max_window: window, ..Transport::default() };
     reliable.transport = Some(transport);
-    let mut traffic = Traffic::new(name, Ends::Pairs(vec![pair]), Workload::Flows(reliable));
+    let mut traffic = Traffic::new(name, FlowEndpoints::Pairs(vec![pair]), Workload::Flows(reliable));
     (traffic.service, traffic.queue) = (Some(service.to_owned()), Some(queue));
     traffic
 }
@@ -83,8 +83,12 @@ fn latency(star: &Star, scenario: &mut Scenario) {
     for round in 1..rounds {
         for (number, &from) in star.hosts[..CONTRACTS as usize].iter().enumerate() {
             let kind = PacketKind::TokenBucket { rate, burst: BURST, phase: Phase::Together };
-            let mut traffic =
-                Traffic::packets(&format!("l{number} {round}"), Ends::Pairs(vec![(from, to)]), kind, Bytes::new(970));
+            let mut traffic = Traffic::packets(
+                &format!("l{number} {round}"),
+                FlowEndpoints::Pairs(vec![(from, to)]),
+                kind,
+                Bytes::new(970),
+            );
             (traffic.service, traffic.queue) = (Some("latency".to_owned()), Some(0));
             traffic.start = Time::from_nanos(ROUND.as_nanos() * round);
             // What a burst has taken is back 194 us after it.
@@ -129,7 +133,7 @@ fn minima(pairs: u64, minima: Rate, beside: Beside) -> ClassClaim {
     let rate = if beside == Beside::Nothing { Rate::from_mbit(1) } else { Rate::from_gbit(5) };
     for (name, queue) in [("objective", 6), ("best", 7)] {
         let kind = PacketKind::ConstantRate { rate };
-        let mut traffic = Traffic::packets(name, Ends::Pairs(vec![(other, to)]), kind, Bytes::new(1_538));
+        let mut traffic = Traffic::packets(name, FlowEndpoints::Pairs(vec![(other, to)]), kind, Bytes::new(1_538));
         (traffic.service, traffic.queue) = (Some("others".to_owned()), Some(queue));
         scenario.traffic.push(traffic);
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wayleave_adversary::{ClassAttack, Effort, TenantsClaim, verify_tenants};
-use wayleave_contracts::{BandwidthContract, Between, Contract, Objective, ObjectiveContract};
+use wayleave_contracts::{BandwidthContract, Contract, Endpoints, Objective, ObjectiveContract};
 use wayleave_scenarios::{FabricSettings, Tenants};
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_topology::{Classes, Network, NodeId, PortSpec};
@@ -30,7 +30,7 @@ fn assert_kept(pairs: &[(usize, u64)]) {
         Contract::Bandwidth(BandwidthContract {
             name: format!("n{number}"),
             tenant: None,
-            between: Between::Pair(hosts[0], hosts[to]),
+            between: Endpoints::Pair(hosts[0], hosts[to]),
             min: Rate::from_mbit(mbit),
             max: None,
             weight: None,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_adversary::{Claim, Effort, HeldUp, Order, Verification, replay, verify};
+use wayleave_adversary::{Claim, Effort, JitterDraw, Order, Verification, replay, verify};
 use wayleave_ledger::{Jitter, Ledger, Model};
 use wayleave_topology::Network;
 use wayleave_units::{Rate, Time};
@@ -43,7 +43,7 @@ fn a_bound_for_nodes_that_keep_the_order_is_broken_by_one_that_does_not() {
     claim.order = Order::Free;
     let report = attacked(&claim);
     let violation = report.violations.iter().find(|violation| violation.promise == 0).expect("the packet is late");
-    assert_eq!(violation.attack.held_up, HeldUp::Late);
+    assert_eq!(violation.attack.held_up, JitterDraw::Late);
     let again = replay(&claim, &Effort::QUICK, &violation.attack).unwrap();
     assert_eq!(again.findings[0].delay_ps, report.findings[0].delay_ps);
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wayleave_adversary::{
     ClassAttack, ClassBreach, ClassFault, Effort, Pattern, TenantsClaim, TenantsReport, TestedMinimum, verify_tenants,
 };
-use wayleave_contracts::{BandwidthContract, BestEffortContract, Between, Contract, Objective, ObjectiveContract};
+use wayleave_contracts::{BandwidthContract, BestEffortContract, Contract, Endpoints, Objective, ObjectiveContract};
 use wayleave_scenarios::{SharingTenant, Tenants};
 use wayleave_topology::builders::{Cabling, Chain, build};
 use wayleave_topology::{Classes, Network, NodeId, PortSpec, Residual, SharedLink};
@@ -27,7 +27,7 @@ fn line() -> Arc<Network> {
     Arc::new(network.with_classes(Classes::default()).unwrap())
 }
 
-fn bandwidth(name: &str, between: Between, mbit: u64) -> Contract {
+fn bandwidth(name: &str, between: Endpoints, mbit: u64) -> Contract {
     let (name, min) = (name.to_owned(), Rate::from_mbit(mbit));
     Contract::Bandwidth(BandwidthContract {
         name,
@@ -83,7 +83,7 @@ fn is_missed(breaches: &[(ClassAttack, ClassBreach)]) -> bool {
 /// hosts of a side can send to the other side: 8 Gbit/s, where 5.1 can be given.
 #[test]
 fn an_overbooked_cable_is_seen_only_by_the_worst_demand_on_it() {
-    let report = verified(&tenants(vec![bandwidth("hose", Between::Hose(hosts()), 4_000)]), None);
+    let report = verified(&tenants(vec![bandwidth("hose", Endpoints::Hose(hosts()), 4_000)]), None);
     assert!(report.whole.is_sound(), "{:#?}", report.whole);
     let broken: Vec<_> = report.links.iter().filter(|attack| is_missed(&attack.report.breaches)).collect();
     let network = line();
@@ -96,7 +96,7 @@ fn an_overbooked_cable_is_seen_only_by_the_worst_demand_on_it() {
 /// 5 Gbit/s fit into 5.1, in every pattern.
 #[test]
 fn minima_that_fit_on_the_cable_are_kept_in_every_pattern() {
-    let report = verified(&tenants(vec![bandwidth("hose", Between::Hose(hosts()), 2_500)]), None);
+    let report = verified(&tenants(vec![bandwidth("hose", Endpoints::Hose(hosts()), 2_500)]), None);
     assert!(report.is_sound(), "{report:#?}");
     let patterns: Vec<Pattern> = report.links.iter().take(3).map(|attack| attack.pattern).collect();
     assert_eq!(patterns, Pattern::ALL);
@@ -108,8 +108,8 @@ fn minima_that_fit_on_the_cable_are_kept_in_every_pattern() {
 #[test]
 fn a_minimum_that_no_attack_asks_for_is_not_tested() {
     let hosts = hosts();
-    let across = bandwidth("across", Between::Hose(hosts.clone()), 2_000);
-    let aside = bandwidth("aside", Between::Pair(hosts[0], hosts[1]), 100);
+    let across = bandwidth("across", Endpoints::Hose(hosts.clone()), 2_000);
+    let aside = bandwidth("aside", Endpoints::Pair(hosts[0], hosts[1]), 100);
     let tenants = tenants(vec![across, aside]);
     let mut claim = TenantsClaim::of(&tenants, Time::from_millis(4)).unwrap();
     let few = Effort { seeds: 1, ..Effort::QUICK };
@@ -130,8 +130,8 @@ fn a_minimum_that_no_attack_asks_for_is_not_tested() {
 #[test]
 fn faults_are_seen_on_links() {
     let hosts = hosts();
-    let pair = bandwidth("pair", Between::Pair(hosts[0], hosts[2]), 2_500);
-    let hose = bandwidth("hose", Between::Hose(vec![hosts[1], hosts[3]]), 2_500);
+    let pair = bandwidth("pair", Endpoints::Pair(hosts[0], hosts[2]), 2_500);
+    let hose = bandwidth("hose", Endpoints::Hose(vec![hosts[1], hosts[3]]), 2_500);
     let tenants = tenants(vec![pair, hose]);
     assert!(verified(&tenants, None).is_sound());
     for fault in [ClassFault::WeightsReversed, ClassFault::ClassLeaked] {

@@ -9,8 +9,8 @@ use rand::{RngExt, SeedableRng};
 use wayleave_adversary::{Background, Claim, Effort, Promise, verify};
 use wayleave_scenarios::SharedService;
 use wayleave_scheme_api::{Admission, Request};
-use wayleave_schemes::admission::loko::{Counting, Loko, Model, Params, Services, Share};
-use wayleave_schemes::admitted::Standing;
+use wayleave_schemes::admission::loko::{Loko, Model, Params, Services, Share, SwitchAccounting};
+use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_topology::builders::{Cabling, Chain, build};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
@@ -43,7 +43,7 @@ fn loko(rng: &mut ChaCha8Rng) -> Loko {
     };
     let network = network(rng, rate);
     let share = [Share::FullRate, Share::FifthRate][rng.random_range(0..2)];
-    let params = |share| Params { model, share, services: Services::PerSwitch, counting: Counting::Sound };
+    let params = |share| Params { model, share, services: Services::PerSwitch, counting: SwitchAccounting::Sound };
     // With much latency a full rate leaves no burst.
     let small = Share::Rate(Rate::from_bits_per_second(rate / 50));
     Loko::new(network.clone(), params(share)).or_else(|_| Loko::new(network, params(small))).unwrap()

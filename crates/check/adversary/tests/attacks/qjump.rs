@@ -8,7 +8,7 @@ use wayleave_adversary::{Background, Claim, Effort, Promise, Verification, verif
 use wayleave_ledger::{BestEffort, Model};
 use wayleave_scheme_api::{Admission, Request};
 use wayleave_schemes::admission::qjump::{Epoch, Params, Qjump, Reading};
-use wayleave_schemes::admitted::Standing;
+use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_topology::builders::{FatTree, build};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};

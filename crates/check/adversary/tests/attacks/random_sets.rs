@@ -11,7 +11,7 @@ use wayleave_ledger::{BestEffort, Jitter, Model, Shaping};
 use wayleave_scheme_api::{Admission, Request};
 use wayleave_schemes::admission::chameleon::{Allocation, Chameleon, Params, Rerouting, Routing};
 use wayleave_schemes::admission::silo::{self, RouteChoice, Silo};
-use wayleave_schemes::admitted::Standing;
+use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_schemes::registry::Scheme;
 use wayleave_topology::{Link, LinkSpec, Network, NetworkBuilder, Node, NodeId, NodeKind, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use crate::common::{demand, ledger, route, star};
 use crate::mutations::far_or_slow_of;
 use wayleave_adversary::{
-    Accounting, Admitted, Bucket, Counting, Discrepancy, Effort, Fault, Figures, Happening, HistoryError, Kind, Layer,
-    Lines, LowestQueue, MinimaTerms, NotBroken, Order, Part, Patience, Relocation, StatedQueue, StatedRoute,
-    StatedTerm, Statement, Terms, check_history, derive, verify,
+    Accounting, Admitted, Bucket, Discrepancy, Effort, Exactness, Fault, FaultNotInjected, HistoryError, Kind, Layer,
+    Lines, LowestQueue, MinimaTerms, ModelAccounting, Order, Part, PlanEvent, Relocation, StatedQueue, StatedRoute,
+    StatedTerm, Statement, Terms, TransitionRule, check_history, derive, verify,
 };
 use wayleave_contracts::WireOverhead;
 use wayleave_ledger::{Jitter, Ledger, Model};
@@ -62,7 +62,7 @@ fn stated(ledger: &Ledger, route: Route) -> StatedRoute {
 fn statement(ledger: &Ledger, history: Vec<Admitted>) -> Statement {
     Statement {
         network: ledger.network().clone(),
-        counting: Counting {
+        counting: ModelAccounting {
             tags: Some(6),
             max_frame: None,
             lowest_queue: LowestQueue::BestEffort,
@@ -71,11 +71,11 @@ fn statement(ledger: &Ledger, history: Vec<Admitted>) -> Statement {
                 Jitter::Ordered => Order::Kept,
                 Jitter::Any => Order::Free,
             },
-            figures: Figures::Exact,
+            figures: Exactness::Exact,
         },
         queues: queues(ledger),
-        history: history.into_iter().map(|admitted| Happening::Admitted(Box::new(admitted))).collect(),
-        patience: Patience::Waits,
+        history: history.into_iter().map(|admitted| PlanEvent::Admitted(Box::new(admitted))).collect(),
+        patience: TransitionRule::Waits,
         shares: Vec::new(),
         short_buffers: Vec::new(),
         minima: MinimaTerms { budget: Time::from_micros(260), token_period: Time::from_micros(32) },
@@ -139,8 +139,8 @@ fn assert_found(statement: &Statement, words: &str) {
 
 fn first(statement: &mut Statement) -> &mut Admitted {
     match &mut statement.history[0] {
-        Happening::Admitted(admitted) => admitted,
-        Happening::Released { .. } | Happening::Shared { .. } => panic!("nothing was released"),
+        PlanEvent::Admitted(admitted) => admitted,
+        PlanEvent::Released { .. } | PlanEvent::Shared { .. } => panic!("nothing was released"),
     }
 }
 
@@ -149,7 +149,7 @@ fn first(statement: &mut Statement) -> &mut Admitted {
 fn bytes_on_the_wire_are_those_that_admission_counts() {
     let plain = loaded().counting;
     for tags in 0..=6 {
-        let (admission, derived) = (WireOverhead::Counted { tags }, Counting { tags: Some(tags), ..plain });
+        let (admission, derived) = (WireOverhead::Counted { tags }, ModelAccounting { tags: Some(tags), ..plain });
         for frame in (1..=128).chain([1514, 9014]).map(Bytes::new) {
             let bucket = Bucket { rate: Rate::from_mbit(1), burst: frame };
             let accounting = Accounting::Frames { smallest: frame };
@@ -223,7 +223,7 @@ fn a_history_that_contradicts_itself_is_none() {
     let mut twice = loaded();
     twice.history.push(twice.history[0].clone());
     assert_eq!(check_history(&twice), Err(HistoryError::Twice { name: "c1".into() }));
-    let release = |at: u64, held_until: u64| Happening::Released {
+    let release = |at: u64, held_until: u64| PlanEvent::Released {
         name: "c1".into(),
         at: Time::from_nanos(at),
         held_until: Time::from_nanos(held_until),
@@ -244,7 +244,7 @@ fn a_history_that_contradicts_itself_is_none() {
 #[test]
 fn what_is_held_counts_until_it_is_free() {
     let mut statement = loaded();
-    let release = |at, held_until| Happening::Released { name: "c1".into(), at, held_until };
+    let release = |at, held_until| PlanEvent::Released { name: "c1".into(), at, held_until };
     statement.history.push(release(Time::ZERO, Time::from_millis(10)));
     // It still counts as what was said of the queues says, but sends nothing.
     assert_eq!((found(&statement), derive(&statement).unwrap().claim.promises.len()), (vec![], 3));
@@ -310,7 +310,7 @@ fn every_fault_is_caught() {
                 Ok(broken) => assert!(by_derivation(&broken), "{} is not noticed", fault.name()),
                 Err(why) => {
                     assert_eq!(fault, Fault::JitterIgnored);
-                    assert_eq!(why, NotBroken::NoEffect("no node of this network has jitter"));
+                    assert_eq!(why, FaultNotInjected::NoEffect("no node of this network has jitter"));
                 }
             },
             Layer::Packets => match derive(&statement).unwrap().claim.broken_by(fault) {
@@ -321,7 +321,7 @@ fn every_fault_is_caught() {
                 Err(why) => {
                     assert_eq!(fault, Fault::DuplicationOff);
                     let reason = "no contract is protected, so no packet is sent twice";
-                    assert_eq!(why, NotBroken::NoEffect(reason));
+                    assert_eq!(why, FaultNotInjected::NoEffect(reason));
                 }
             },
         }
@@ -368,7 +368,7 @@ fn a_fault_that_changes_nothing_says_so() {
     let mut one_queue = claim.clone();
     one_queue.promises.truncate(2);
     let why = one_queue.broken_by(Fault::PrioritiesSwapped).unwrap_err();
-    assert_eq!(why, NotBroken::NoEffect("at no port do contracts use two priorities"));
+    assert_eq!(why, FaultNotInjected::NoEffect("at no port do contracts use two priorities"));
 }
 
 #[test]

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use wayleave_adversary::{ClassAttack, ClassBreach, ClassFault, ClassReport, TenantsClaim, verify_tenants};
 use wayleave_contracts::{
-    Accounting, BandwidthContract, BestEffortContract, Between, Contract, Excess, LatencyContract, Objective,
+    Accounting, BandwidthContract, BestEffortContract, Contract, Endpoints, Excess, LatencyContract, Objective,
     ObjectiveContract,
 };
-use wayleave_scenarios::{Ends, FabricSettings, Schedule, Tenants, TenantsError};
+use wayleave_scenarios::{FabricSettings, FlowEndpoints, Schedule, Tenants, TenantsError};
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_topology::{Classes, Network, NodeId, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
@@ -40,7 +40,7 @@ fn latency(number: usize, from: NodeId, to: NodeId) -> Contract {
     })
 }
 
-fn minimum(name: &str, between: Between, mbit: u64) -> Contract {
+fn minimum(name: &str, between: Endpoints, mbit: u64) -> Contract {
     let (name, tenant, min) = (name.to_owned(), None, Rate::from_mbit(mbit));
     Contract::Bandwidth(BandwidthContract { name, tenant, between, min, max: None, weight: None, within: None })
 }
@@ -52,7 +52,7 @@ const PAIRS: usize = 6;
 fn contracts(hosts: &[NodeId]) -> Vec<Contract> {
     let to = *hosts.last().unwrap();
     let mut all: Vec<Contract> = (0..4).map(|number| latency(number, hosts[number], to)).collect();
-    all.extend((0..PAIRS).map(|pair| minimum(&format!("g{pair}"), Between::Pair(hosts[4 + pair], to), 508)));
+    all.extend((0..PAIRS).map(|pair| minimum(&format!("g{pair}"), Endpoints::Pair(hosts[4 + pair], to), 508)));
     for (name, mbit) in [("search", 600), ("index", 300)] {
         let (members, min) = (vec![hosts[4 + PAIRS], to], Rate::from_mbit(mbit));
         let (objective, deadline) = (Objective::Completion, None);
@@ -112,8 +112,8 @@ fn who_does_not_fit_is_named_and_a_network_needs_classes() {
     let network = star(4);
     let hosts: Vec<NodeId> = network.hosts().collect();
     let all = [
-        minimum("small", Between::Pair(hosts[0], hosts[1]), 100),
-        minimum("large", Between::Pair(hosts[2], hosts[1]), 9_000),
+        minimum("small", Endpoints::Pair(hosts[0], hosts[1]), 100),
+        minimum("large", Endpoints::Pair(hosts[2], hosts[1]), 9_000),
     ];
     let (tenants, refused) = Tenants::admit(&network, &all, &FabricSettings::default()).unwrap();
     assert_eq!((refused, tenants.sharing().len()), (vec!["large".to_owned()], 1));
@@ -132,10 +132,10 @@ fn with_weights() -> Tenants {
         Contract::Bandwidth(BandwidthContract { max, weight, ..contract })
     };
     let all = [
-        of("light", Between::Pair(hosts[0], to), 500, None, 500),
-        of("heavy", Between::Hose(vec![hosts[1], hosts[4], to]), 500, None, 1_500),
-        of("capped", Between::Hose(vec![hosts[2], hosts[3], to]), 500, Some(1_000), 2_000),
-        of("plain", Between::Pair(hosts[3], to), 250, None, 0),
+        of("light", Endpoints::Pair(hosts[0], to), 500, None, 500),
+        of("heavy", Endpoints::Hose(vec![hosts[1], hosts[4], to]), 500, None, 1_500),
+        of("capped", Endpoints::Hose(vec![hosts[2], hosts[3], to]), 500, Some(1_000), 2_000),
+        of("plain", Endpoints::Pair(hosts[3], to), 250, None, 0),
     ];
     let (tenants, refused) = Tenants::admit(&network, &all, &FabricSettings::default()).unwrap();
     assert_eq!(refused, Vec::<String>::new());
@@ -179,7 +179,9 @@ fn minima_are_kept_within_maxima_while_senders_come_and_go() {
     let network = star(8);
     let hosts: Vec<NodeId> = network.hosts().collect();
     for (min, max) in [(3_000, None), (500, None), (500, Some(2_000)), (500, Some(1_000)), (500, Some(500))] {
-        let Contract::Bandwidth(contract) = minimum("hose", Between::Hose(hosts.clone()), min) else { unreachable!() };
+        let Contract::Bandwidth(contract) = minimum("hose", Endpoints::Hose(hosts.clone()), min) else {
+            unreachable!()
+        };
         let contract = Contract::Bandwidth(BandwidthContract { max: max.map(Rate::from_mbit), ..contract });
         let (tenants, refused) = Tenants::admit(&network, &[contract], &FabricSettings::default()).unwrap();
         assert_eq!(refused, Vec::<String>::new());
@@ -196,7 +198,7 @@ fn minima_are_kept_within_maxima_while_senders_come_and_go() {
             all.clear();
             for &from in &hosts[..7] {
                 usual.name = format!("from {}", from.0);
-                usual.ends = Ends::Pairs(vec![(from.into(), to.into())]);
+                usual.ends = FlowEndpoints::Pairs(vec![(from.into(), to.into())]);
                 usual.active = Some(Schedule::periodic(time(0), time(50), time(50)));
                 all.push(usual.clone());
             }

@@ -19,7 +19,7 @@ pub(crate) enum Place {
 
 /// Largest load of members with a minimum of 1 on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Worst {
+pub(crate) struct WorstLoad {
     /// The size of the largest matching.
     pub(crate) full: u64,
     /// The optimum of even splits: numerator and denominator.
@@ -28,7 +28,7 @@ pub(crate) struct Worst {
     pub(crate) pairs: u64,
 }
 
-impl Worst {
+impl WorstLoad {
     fn larger(self, other: Self) -> Self {
         // Denominators are at most 2^62, numerators that times the number of members: in u128 for up to 2^4 members; beyond, by quotients.
         let (one, two) = (self.even, other.even);
@@ -50,9 +50,9 @@ impl Worst {
 
 /// A share's worst loads and lengths.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Figures {
+pub(crate) struct ShareFigures {
     /// By place, each once.
-    pub(crate) on: Vec<(Place, Worst)>,
+    pub(crate) on: Vec<(Place, WorstLoad)>,
     /// The longest round trip of a pair, ns.
     pub(crate) trip: u64,
     /// The largest sum of budgets of an allowed path, ns.
@@ -61,13 +61,13 @@ pub(crate) struct Figures {
     pub(crate) apart: bool,
 }
 
-impl Figures {
+impl ShareFigures {
     /// Keeps the larger of both, link by link.
     pub(crate) fn include(&mut self, other: Self) {
         if self.on.is_empty() {
             self.on = other.on;
         } else {
-            let mut on: BTreeMap<Place, Worst> = std::mem::take(&mut self.on).into_iter().collect();
+            let mut on: BTreeMap<Place, WorstLoad> = std::mem::take(&mut self.on).into_iter().collect();
             for (place, worst) in other.on {
                 on.entry(place).and_modify(|known| *known = known.larger(worst)).or_insert(worst);
             }
@@ -164,11 +164,11 @@ pub(crate) fn figures(
     bundles: &Bundles,
     members: &[NodeId],
     crossings: &mut Crossings,
-) -> Figures {
+) -> ShareFigures {
     crossings.of.resize_with(bundles.count(), Vec::new);
     let side = Side::of(view, members);
     let count = side.groups.len();
-    let mut found = Figures::default();
+    let mut found = ShareFigures::default();
     let mut trips = vec![0; count * count];
     let (mut outs, mut intos) = (vec![Own::new(); count], vec![Own::new(); count]);
     for (from, to) in side.pairs() {
@@ -203,9 +203,9 @@ pub(crate) fn figures(
 }
 
 /// A host's own link has this host at one end: at most one pair of any matching uses it.
-fn own_links(links: &[LinkId], own: &Own, found: &mut Figures) {
+fn own_links(links: &[LinkId], own: &Own, found: &mut ShareFigures) {
     for (&link, &(part, pairs)) in links.iter().zip(own).filter(|(_, (_, pairs))| *pairs > 0) {
-        let worst = Worst { full: 1, even: (u128::from(part.num()), part.den()), pairs };
+        let worst = WorstLoad { full: 1, even: (u128::from(part.num()), part.den()), pairs };
         found.on.push((Place::Link(link), worst));
     }
 }
@@ -217,7 +217,7 @@ struct Places {
 
 impl Places {
     /// Solves both programs for one bundle.
-    fn worst(&mut self, side: &Side, crossings: &[Crossing]) -> Worst {
+    fn worst(&mut self, side: &Side, crossings: &[Crossing]) -> WorstLoad {
         let (mut send, mut receive) = (Vec::new(), Vec::new());
         let mut pairs = 0;
         let mut place_of = |group: u32, end: usize, capacities: &mut Vec<u64>| {
@@ -252,7 +252,7 @@ impl Places {
                 (bound.unwrap_or_else(|| dearest(&send, &receive, &lanes).bound), common)
             }
         };
-        Worst { full, even: lowest_terms(even), pairs }
+        WorstLoad { full, even: lowest_terms(even), pairs }
     }
 }
 

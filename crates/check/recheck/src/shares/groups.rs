@@ -102,7 +102,7 @@ fn sorted(mut links: Vec<LinkId>, key: impl Fn(LinkId) -> Attachment) -> Vec<Lin
 
 /// Loads of pairs of two groups on links.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Facts {
+pub(crate) struct PairLoads {
     /// Bundles of links between switches.
     pub(crate) bundles: Vec<(u32, Part)>,
     /// Links of the sender, by their place in [`Groups::own`].
@@ -119,7 +119,7 @@ pub(crate) struct View<'n> {
     pub(crate) paths: Paths<'n>,
     pub(crate) groups: Groups,
     /// `None` where no path leads.
-    facts: HashMap<(u32, u32), Option<Facts>, BuildHasherDefault<Numbers>>,
+    facts: HashMap<(u32, u32), Option<PairLoads>, BuildHasherDefault<Numbers>>,
 }
 
 impl<'n> View<'n> {
@@ -139,7 +139,7 @@ impl<'n> View<'n> {
         self.facts.insert((from, to), facts);
     }
 
-    fn facts_of(&self, explored: &Explored, from: NodeId, to: NodeId, bundles: &mut Bundles) -> Facts {
+    fn facts_of(&self, explored: &Explored, from: NodeId, to: NodeId, bundles: &mut Bundles) -> PairLoads {
         let network = self.paths.network();
         let is_switch = |node| network.node(node).kind == NodeKind::Switch;
         let (outs, intos) = (&self.groups.own(from)[0], &self.groups.own(to)[1]);
@@ -157,7 +157,7 @@ impl<'n> View<'n> {
         }
         let bundles_of = bundles.split(&between);
         let (trip, budget) = (explored.trip, explored.budget);
-        Facts { bundles: bundles_of, out, into, trip, budget, version: bundles.version }
+        PairLoads { bundles: bundles_of, out, into, trip, budget, version: bundles.version }
     }
 
     /// Returns `true` if a path was found between these groups.
@@ -173,7 +173,7 @@ impl<'n> View<'n> {
     }
 
     /// Returns what pairs of these groups do; `None` if no path leads from one to the other.
-    pub(crate) fn facts(&mut self, from: u32, to: u32, bundles: &Bundles) -> Option<&Facts> {
+    pub(crate) fn facts(&mut self, from: u32, to: u32, bundles: &Bundles) -> Option<&PairLoads> {
         let facts = self.facts.get_mut(&(from, to))?.as_mut()?;
         bundles.refresh(facts);
         Some(facts)
@@ -271,7 +271,7 @@ impl Bundles {
     }
 
     /// Adds what has been split off bundles since facts were noted.
-    fn refresh(&self, facts: &mut Facts) {
+    fn refresh(&self, facts: &mut PairLoads) {
         if facts.version == self.version {
             return;
         }

@@ -8,23 +8,23 @@ use num_traits::ToPrimitive;
 use wayleave_topology::{Class, Classes, LinkId, Network, NodeKind, Route, ShortBuffer};
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::figures::{Place, Worst};
-use super::load::{Both, Holding, Load};
+use super::figures::{Place, WorstLoad};
+use super::load::{Holding, LinkAndBundleLoad, Load};
 use super::paths::Lengths;
-use super::placed::{Places, SharesOn};
+use super::placed::{NetworkStates, SharesOn};
 use super::promise::{BrokenShare, PromisedShare, StatedCertainty};
-use super::times::{Reserved, ShareTimes, Waiting, reserved};
+use super::times::{LatencyLoad, ShareTimeInputs, ShareTimes, reserved};
 use crate::claim::Claim;
 
 /// Minima and weights on each link, beside what latency contracts reserve there, while contracts come and go.
 pub struct HeldShares<'n> {
     network: &'n Network,
     classes: Classes,
-    waiting: Option<Waiting>,
-    places: Places<'n>,
+    waiting: Option<ShareTimeInputs>,
+    places: NetworkStates<'n>,
     links: Vec<Load>,
     bundles: Vec<Load>,
-    latency: Vec<Reserved>,
+    latency: Vec<LatencyLoad>,
     shares: BTreeMap<u64, Held>,
     added: u64,
 }
@@ -53,21 +53,26 @@ impl AddedShare {
 impl<'n> HeldShares<'n> {
     /// Nothing yet, with all links open. Times are not derived.
     pub fn new(network: &'n Network, classes: Classes) -> Self {
-        let places = Places::new(network, &BTreeSet::new(), Lengths::default(), 0);
+        let places = NetworkStates::new(network, &BTreeSet::new(), Lengths::default(), 0);
         Self::with(network, classes, None, places)
     }
 
     /// No share yet, beside the latency contracts of a claim; with `times`, times are derived as well.
     pub fn beside(claim: &Claim<'n>, classes: &Classes, closed: &BTreeSet<LinkId>, times: Option<&ShareTimes>) -> Self {
-        let waiting = times.map(|times| Waiting::new(claim, times));
+        let waiting = times.map(|times| ShareTimeInputs::new(claim, times));
         let lengths = waiting.as_ref().map_or_else(Lengths::default, |waiting| waiting.lengths(claim.network));
         let least = classes.round_trip.map_or(0, Time::as_nanos);
-        let places = Places::new(claim.network, closed, lengths, least);
+        let places = NetworkStates::new(claim.network, closed, lengths, least);
         let latency = reserved(claim);
         Self { latency, ..Self::with(claim.network, *classes, waiting, places) }
     }
 
-    fn with(network: &'n Network, classes: Classes, waiting: Option<Waiting>, places: Places<'n>) -> Self {
+    fn with(
+        network: &'n Network,
+        classes: Classes,
+        waiting: Option<ShareTimeInputs>,
+        places: NetworkStates<'n>,
+    ) -> Self {
         let links = network.links().len();
         Self {
             network,
@@ -76,7 +81,7 @@ impl<'n> HeldShares<'n> {
             places,
             links: vec![Load::default(); links],
             bundles: vec![Load::default()],
-            latency: vec![Reserved::default(); links],
+            latency: vec![LatencyLoad::default(); links],
             shares: BTreeMap::new(),
             added: 0,
         }
@@ -87,7 +92,7 @@ impl<'n> HeldShares<'n> {
     pub fn close(&mut self, closed: &BTreeSet<LinkId>) {
         let lengths = self.waiting.as_ref().map_or_else(Lengths::default, |waiting| waiting.lengths(self.network));
         let least = self.classes.round_trip.map_or(0, Time::as_nanos);
-        self.places = Places::new(self.network, closed, lengths, least);
+        self.places = NetworkStates::new(self.network, closed, lengths, least);
         self.links.fill(Load::default());
         self.bundles = vec![Load::default()];
         for (number, mut held) in std::mem::take(&mut self.shares) {
@@ -153,7 +158,7 @@ impl<'n> HeldShares<'n> {
         }
     }
 
-    fn apply(&mut self, on: &SharesOn, change: impl Fn(&mut Load, &Holding, &Worst)) {
+    fn apply(&mut self, on: &SharesOn, change: impl Fn(&mut Load, &Holding, &WorstLoad)) {
         self.follow_splits();
         for (place, holding, worst) in &on.on {
             let load = match place {
@@ -203,9 +208,9 @@ impl<'n> HeldShares<'n> {
         broken
     }
 
-    fn load(&self, link: LinkId) -> Both<'_> {
+    fn load(&self, link: LinkId) -> LinkAndBundleLoad<'_> {
         let bundle = self.places.bundle_of(link).map(|bundle| &self.bundles[bundle as usize]);
-        Both(&self.links[link.index()], bundle)
+        LinkAndBundleLoad(&self.links[link.index()], bundle)
     }
 
     fn sums(&self, link: LinkId) -> Vec<BrokenShare> {
@@ -302,7 +307,7 @@ pub(crate) fn broken_sums(
     classes: &Classes,
     link: LinkId,
     latency: u128,
-    load: &Both<'_>,
+    load: &LinkAndBundleLoad<'_>,
 ) -> Vec<BrokenShare> {
     let line = u128::from(network.link(link).rate.bits_per_second());
     let left = line.saturating_sub(latency);

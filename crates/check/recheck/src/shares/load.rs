@@ -6,7 +6,7 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::Zero;
 
-use super::figures::Worst;
+use super::figures::WorstLoad;
 use super::promise::{HoseCharge, StatedCertainty};
 
 /// A sum of fractions: by denominator, the sum of the numerators.
@@ -41,9 +41,9 @@ impl Sum {
 
 /// Number of occurrences of each value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counted(BTreeMap<u64, u32>);
+pub(crate) struct ValueCounts(BTreeMap<u64, u32>);
 
-impl Counted {
+impl ValueCounts {
     fn add(&mut self, value: u64) {
         *self.0.entry(value).or_default() += 1;
     }
@@ -106,12 +106,12 @@ pub(crate) struct Load {
     even: Sum,
     chosen_full: u128,
     chosen_even: Sum,
-    chosen_minima: Counted,
+    chosen_minima: ValueCounts,
     every_path: u128,
     objectives: u128,
     /// Ordered pairs of hosts that may have packets here.
     pub(crate) senders: u128,
-    trips: Counted,
+    trips: ValueCounts,
     /// Minima of the link alone.
     pub(crate) alone: u32,
     /// Minima with a time that may pass.
@@ -121,7 +121,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    pub(crate) fn add(&mut self, holding: &Holding, worst: &Worst) {
+    pub(crate) fn add(&mut self, holding: &Holding, worst: &WorstLoad) {
         let min = u128::from(holding.min);
         let full = min * u128::from(worst.full);
         match holding.kind {
@@ -145,7 +145,7 @@ impl Load {
         self.proven += u32::from(holding.certainty == Some(StatedCertainty::Proven));
     }
 
-    pub(crate) fn remove(&mut self, holding: &Holding, worst: &Worst) {
+    pub(crate) fn remove(&mut self, holding: &Holding, worst: &WorstLoad) {
         let min = u128::from(holding.min);
         let full = min * u128::from(worst.full);
         match holding.kind {
@@ -171,9 +171,9 @@ impl Load {
 }
 
 /// The loads of a link: its own and that of its bundle.
-pub(crate) struct Both<'a>(pub(crate) &'a Load, pub(crate) Option<&'a Load>);
+pub(crate) struct LinkAndBundleLoad<'a>(pub(crate) &'a Load, pub(crate) Option<&'a Load>);
 
-impl Both<'_> {
+impl LinkAndBundleLoad<'_> {
     fn sum(&self, of: impl Fn(&Load) -> u128) -> u128 {
         of(self.0) + self.1.map_or(0, of)
     }

@@ -46,14 +46,14 @@ pub use held::{AddedShare, HeldShares};
 pub use promise::{BrokenShare, HeldShare, HoseCharge, PromisedShare, StatedCertainty};
 pub use times::ShareTimes;
 
-pub(crate) use figures::{Place, Worst};
+pub(crate) use figures::{Place, WorstLoad};
 pub(crate) use held::broken_sums;
-pub(crate) use load::{Both, Holding, Load};
+pub(crate) use load::{Holding, LinkAndBundleLoad, Load};
 pub(crate) use paths::Lengths;
-pub(crate) use placed::{Places, SharesOn};
-pub(crate) use times::{Reserved, Waiting, reserved_on};
+pub(crate) use placed::{NetworkStates, SharesOn};
+pub(crate) use times::{LatencyLoad, ShareTimeInputs, reserved_on};
 
-use crate::check::Watcher;
+use crate::check::CheckProgress;
 use crate::claim::Claim;
 
 /// Derives all promises to classes that do not hold beside the latency contracts of a claim; faults of shares first, then by link.
@@ -113,7 +113,7 @@ pub fn check_all_shares(
     closed: &BTreeSet<LinkId>,
     shares: &[PromisedShare],
     times: Option<&ShareTimes>,
-    progress: &mut Watcher<'_>,
+    progress: &mut CheckProgress<'_>,
 ) -> CheckedShares {
     let mut held = HeldShares::beside(claim, classes, closed, times);
     let (mut broken, mut late) = (Vec::new(), Vec::new());

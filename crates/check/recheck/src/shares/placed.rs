@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind, Route};
 
-use super::figures::{Crossings, Figures, Place, Worst, figures, learn};
+use super::figures::{Crossings, Place, ShareFigures, WorstLoad, figures, learn};
 use super::groups::{Bundles, View};
 use super::load::{Holding, Kind};
 use super::paths::{Lengths, Paths};
 use super::promise::{BrokenShare, HeldShare, PromisedShare};
 
 /// The states of a network, with what was found out about pairs.
-pub(crate) struct Places<'n> {
+pub(crate) struct NetworkStates<'n> {
     network: &'n Network,
     closed: BTreeSet<LinkId>,
     /// All links up; then those of now, where that is not the same.
@@ -27,7 +27,7 @@ pub(crate) struct Places<'n> {
 /// Links and loads of a share.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SharesOn {
-    pub(crate) on: Vec<(Place, Holding, Worst)>,
+    pub(crate) on: Vec<(Place, Holding, WorstLoad)>,
     /// The round trip, ns.
     pub(crate) trip: u64,
     /// The largest sum of budgets of a path, ns.
@@ -37,9 +37,9 @@ pub(crate) struct SharesOn {
 }
 
 /// One pair on the link.
-const ONE: Worst = Worst { full: 1, even: (1, 1), pairs: 1 };
+const ONE: WorstLoad = WorstLoad { full: 1, even: (1, 1), pairs: 1 };
 
-impl<'n> Places<'n> {
+impl<'n> NetworkStates<'n> {
     pub(crate) fn new(network: &'n Network, closed: &BTreeSet<LinkId>, lengths: Lengths, least_trip: u64) -> Self {
         let lengths = Arc::new(lengths);
         let mut views = vec![View::new(Paths::new(network, [], Arc::clone(&lengths)))];
@@ -157,7 +157,7 @@ impl<'n> Places<'n> {
         for view in &mut self.views {
             learn(view, &mut self.bundles, members);
         }
-        let mut all = Figures::default();
+        let mut all = ShareFigures::default();
         for view in &mut self.views {
             all.include(figures(view, &self.bundles, members, &mut self.scratch));
         }
@@ -206,7 +206,7 @@ impl<'n> Places<'n> {
     }
 }
 
-fn acknowledgements(links: BTreeSet<LinkId>, of: &Holding) -> impl Iterator<Item = (Place, Holding, Worst)> {
+fn acknowledgements(links: BTreeSet<LinkId>, of: &Holding) -> impl Iterator<Item = (Place, Holding, WorstLoad)> {
     let holding = Holding { kind: Kind::Acknowledgements, ..*of };
     links.into_iter().map(move |link| (Place::Link(link), holding, ONE))
 }

@@ -41,14 +41,14 @@ pub struct ShareTimes {
 
 /// Latency contracts on a link: bit/s, and nanobits of grown bursts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Reserved {
+pub(crate) struct LatencyLoad {
     pub(crate) rate: u128,
     pub(crate) bursts: u128,
 }
 
 /// Returns the reservations of the latency contracts of a claim, by link.
-pub(crate) fn reserved(claim: &Claim<'_>) -> Vec<Reserved> {
-    let mut all = vec![Reserved::default(); claim.network.links().len()];
+pub(crate) fn reserved(claim: &Claim<'_>) -> Vec<LatencyLoad> {
+    let mut all = vec![LatencyLoad::default(); claim.network.links().len()];
     for flow in &claim.flows {
         for number in flow.covered..flow.route.hops.len() {
             let of = reserved_on(claim, flow, number);
@@ -61,25 +61,25 @@ pub(crate) fn reserved(claim: &Claim<'_>) -> Vec<Reserved> {
 }
 
 /// What a flow reserves at one hop of its route: its burst has grown by its rate times the budgets before.
-pub(crate) fn reserved_on(claim: &Claim<'_>, flow: &crate::claim::PromisedFlow, hop: usize) -> Reserved {
+pub(crate) fn reserved_on(claim: &Claim<'_>, flow: &crate::claim::PromisedFlow, hop: usize) -> LatencyLoad {
     let rate = u128::from(flow.rate.bits_per_second());
     let budget = |hop: &wayleave_topology::Hop| {
         let of = claim.budgets.get(hop.link.index()).and_then(|of| of.get(usize::from(hop.queue)));
         u128::from(of.map_or(0, |budget| budget.as_nanos()))
     };
     let waited: u128 = flow.route.hops[..hop].iter().map(budget).sum();
-    Reserved { rate, bursts: u128::from(flow.burst.get()) * NANOBITS_PER_BYTE + rate * waited }
+    LatencyLoad { rate, bursts: u128::from(flow.burst.get()) * NANOBITS_PER_BYTE + rate * waited }
 }
 
 /// All that times are derived from, but loads.
 #[derive(Clone, Debug)]
-pub(crate) struct Waiting {
+pub(crate) struct ShareTimeInputs {
     times: ShareTimes,
     max_frame: Vec<Bytes>,
     packetiser: PacketiserTerm,
 }
 
-impl Waiting {
+impl ShareTimeInputs {
     pub(crate) fn new(claim: &Claim<'_>, times: &ShareTimes) -> Self {
         Self { times: times.clone(), max_frame: claim.max_frame.clone(), packetiser: claim.packetiser }
     }
@@ -125,7 +125,7 @@ impl Waiting {
         network: &Network,
         classes: &Classes,
         link: LinkId,
-        reserved: &Reserved,
+        reserved: &LatencyLoad,
         senders: u128,
         trip: u64,
     ) -> Option<BrokenShare> {
@@ -140,7 +140,7 @@ impl Waiting {
         network: &Network,
         classes: &Classes,
         link: LinkId,
-        reserved: &Reserved,
+        reserved: &LatencyLoad,
         senders: u128,
         trip: u64,
     ) -> Option<Time> {
@@ -157,7 +157,7 @@ impl Waiting {
         network: &Network,
         classes: &Classes,
         link: LinkId,
-        reserved: &Reserved,
+        reserved: &LatencyLoad,
         (senders, trip, minima): (u128, u64, u128),
     ) -> Option<u128> {
         let served = self.served(network, classes, link, reserved)?;
@@ -167,7 +167,7 @@ impl Waiting {
     }
 
     /// Returns the service of the guaranteed class at a link; `None` if nothing is left for it.
-    fn served(&self, network: &Network, classes: &Classes, link: LinkId, reserved: &Reserved) -> Option<Served> {
+    fn served(&self, network: &Network, classes: &Classes, link: LinkId, reserved: &LatencyLoad) -> Option<Served> {
         let of = network.link(link);
         let line = u128::from(of.rate.bits_per_second());
         let left = line.checked_sub(reserved.rate).filter(|&left| left > 0)?;

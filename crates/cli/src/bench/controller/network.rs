@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_controller::{EnforcedBy, Setup, Timing, Unfit};
+use wayleave_controller::{EnforcedBy, Setup, Timing, UnfitPolicy};
 use wayleave_formats::parse_builder;
 use wayleave_ledger::Model;
 use wayleave_schemes::admission::chameleon::{Chameleon, Params};
@@ -34,6 +34,6 @@ pub(super) fn setup(builder: &str) -> Result<Setup, String> {
         scheme: Arc::new(scheme),
         enforced_by: EnforcedBy::Nobody,
         timing: Timing::default(),
-        unfit: Unfit::Refuse,
+        unfit: UnfitPolicy::Refuse,
     })
 }

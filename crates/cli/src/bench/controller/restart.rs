@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use wayleave_contracts::{Accounting, Excess, LatencyContract, Order};
-use wayleave_controller::{Check, Command, Controller, Effect, Kind, Mode, Now, Reply, Setup};
+use wayleave_controller::{Command, Controller, Effect, Kind, Mode, Precondition, Reply, Setup, Timestamps};
 use wayleave_store::{Options, Record, SqliteStore, Store};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time, WallTime};
@@ -67,14 +67,14 @@ fn readable(records: &[Record]) -> Result<Vec<(Kind, &str, &str)>, String> {
 
 /// Admits contracts between hosts that follow one another in a fixed pattern; how many there are in the end.
 pub(super) fn fill(setup: &Setup, path: &Path, contracts: usize) -> Result<usize, String> {
-    let now = Now { steady: Time::ZERO, wall: WallTime::from_nanos(0) };
+    let now = Timestamps { steady: Time::ZERO, wall: WallTime::from_nanos(0) };
     let (mut store, _) = SqliteStore::open(path, &Options::default()).map_err(|error| error.to_string())?;
     let mut controller = Controller::load(setup, now.wall, []).map_err(|error| error.to_string())?;
     let hosts: Vec<NodeId> = setup.network.hosts().collect();
     let mut admitted = 0;
     for group in 0..contracts / GROUP {
-        let orders =
-            (group * GROUP..(group + 1) * GROUP).map(|number| (order(&setup.network, &hosts, number), Check::None));
+        let orders = (group * GROUP..(group + 1) * GROUP)
+            .map(|number| (order(&setup.network, &hosts, number), Precondition::None));
         let command = Command::Apply { orders: orders.collect(), mode: Mode::Each, effect: Effect::Commit };
         let Ok(Reply::Each(applied)) = controller.handle(now, command) else {
             return Err("the controller does not answer each".to_owned());

@@ -5,7 +5,7 @@ use std::io::Write;
 use comfy_table::Cell;
 use wayleave_explain::human::count;
 use wayleave_protocol::network::StateChangeResult;
-use wayleave_protocol::what_if::{Broken, Moved, WhatIfResult};
+use wayleave_protocol::what_if::{BrokenContract, MovedContract, WhatIfResult};
 use wayleave_units::escaped;
 
 use super::{cell, cell_of_lines, short, time, write_rows};
@@ -71,7 +71,7 @@ impl<W: Write> Parts<'_, W> {
         write_rows(self.out, headings, rows, "")
     }
 
-    fn moved(&mut self, title: &str, moved: &[Moved]) -> Result<(), Failure> {
+    fn moved(&mut self, title: &str, moved: &[MovedContract]) -> Result<(), Failure> {
         let rows = moved.iter().map(|one| {
             let routes: Vec<String> = one.routes.iter().map(|links| path(links)).collect();
             let bound = one.bound_ns.map(time).or_else(|| one.certainty.clone()).unwrap_or_else(|| "-".to_owned());
@@ -80,7 +80,7 @@ impl<W: Write> Parts<'_, W> {
         self.part(title, &["contract", "bound", "route"], rows.collect())
     }
 
-    fn broken(&mut self, title: &str, broken: &[Broken]) -> Result<(), Failure> {
+    fn broken(&mut self, title: &str, broken: &[BrokenContract]) -> Result<(), Failure> {
         let rows = broken.iter().map(|one| vec![cell(short(&one.id)), cell(&one.reason), cell(&one.message)]);
         self.part(title, &["contract", "reason", "why"], rows.collect())
     }
@@ -111,13 +111,13 @@ mod tests {
 
     #[test]
     fn what_would_break_is_said_first() {
-        let moved = Moved {
+        let moved = MovedContract {
             id: "default:a".into(),
             bound_ns: Some(1500),
             certainty: None,
             routes: vec![vec!["h1->s1".into(), "s1->h2".into()]],
         };
-        let broken = Broken { id: "acme:b".into(), reason: "FAILURE".into(), message: "no other route".into() };
+        let broken = BrokenContract { id: "acme:b".into(), reason: "FAILURE".into(), message: "no other route".into() };
         let text = shown(&WhatIfResult { rerouted: vec![moved], degraded: vec![broken], ..WhatIfResult::default() });
         let [degraded, rerouted] = ["degraded", "rerouted"].map(|word| text.find(word).unwrap());
         assert!(degraded < rerouted, "{text}");

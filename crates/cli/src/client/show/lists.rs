@@ -3,7 +3,7 @@
 use comfy_table::{Cell, Color};
 use wayleave_explain::human;
 use wayleave_protocol::contract::{Contract, ContractSpec};
-use wayleave_protocol::decision::{Decision, Verdict};
+use wayleave_protocol::decision::{Decision, DecisionOutcome};
 use wayleave_protocol::network::{ClassCapacity, Host, Link, Queue, QueueClass, UpDown};
 use wayleave_protocol::policy::Policy;
 use wayleave_protocol::tenant::{Tenant, Token, Vm};
@@ -250,8 +250,8 @@ impl Row for Decision {
 
     fn cells(&self) -> Vec<Cell> {
         let (text, colour) = match self.verdict {
-            Verdict::Admitted => ("admitted".to_owned(), Color::Green),
-            Verdict::Refused => (self.reason.clone().unwrap_or_else(|| word(&self.verdict)), Color::Red),
+            DecisionOutcome::Admitted => ("admitted".to_owned(), Color::Green),
+            DecisionOutcome::Refused => (self.reason.clone().unwrap_or_else(|| word(&self.verdict)), Color::Red),
         };
         let moved = match self.moved.as_slice() {
             [] => String::new(),

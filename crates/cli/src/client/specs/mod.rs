@@ -6,13 +6,13 @@ use std::fmt::Write;
 
 use wayleave_contracts::ContractKind;
 use wayleave_formats::{
-    ContractField, FIRST_LINE, Listing, Source, Written, WrittenBody, WrittenList, contracts_document, located,
+    ContractField, FIRST_LINE, Listing, Source, WrittenBody, WrittenContract, WrittenList, contracts_document, located,
     read_listing, read_written,
 };
 use wayleave_protocol::contract::{BandwidthSpec, BestEffortSpec, ContractSpec, Match, ObjectiveSpec, Protocol};
 use wayleave_protocol::problem::{FieldError, Problem};
 
-use super::{Text, Trouble};
+use super::{RequestError, Text};
 use crate::failure::Failure;
 
 pub(crate) use file::write;
@@ -24,11 +24,11 @@ pub(crate) enum Document {
     /// CSV becomes JSON, with each contract on a line of its own.
     Rows(WrittenList, String),
     /// Reads the output of `get contracts -o json` in the same way, without the fields that the server has written.
-    Listed(Listed),
+    Listed(SpecListing),
 }
 
 /// A listing on its way to a controller.
-pub(crate) struct Listed {
+pub(crate) struct SpecListing {
     source: Source,
     listing: Listing,
     text: String,
@@ -40,7 +40,7 @@ impl Document {
         if let Some(listing) = read_listing(source) {
             let listing = listing?;
             let text = listing.document();
-            return Ok(Self::Listed(Listed { source: source.clone(), listing, text }));
+            return Ok(Self::Listed(SpecListing { source: source.clone(), listing, text }));
         }
         if !is_csv(source) {
             return Ok(Self::AsItIs(source.clone()));
@@ -77,13 +77,13 @@ impl Document {
     pub(crate) fn text(&self) -> Text {
         let (media, text) = match self {
             Self::AsItIs(source) => ("application/yaml", source.text()),
-            Self::Rows(_, text) | Self::Listed(Listed { text, .. }) => ("application/json", text.as_str()),
+            Self::Rows(_, text) | Self::Listed(SpecListing { text, .. }) => ("application/json", text.as_str()),
         };
         Text { media, text: text.to_owned() }
     }
 
     /// Returns the error of a request that carried the document, at its place in the file if the controller names one.
-    pub(crate) fn locate(&self, trouble: Trouble) -> Failure {
+    pub(crate) fn locate(&self, trouble: RequestError) -> Failure {
         let found = trouble.problem().and_then(|problem| match self {
             Self::AsItIs(source) => in_file(problem, source),
             Self::Rows(list, _) => in_rows(problem, list),
@@ -133,7 +133,7 @@ fn in_rows(problem: &Problem, list: &WrittenList) -> Option<String> {
 }
 
 /// Errors that a controller has found in a listing, at the identities of the contracts.
-fn in_listing(problem: &Problem, Listed { source, listing, .. }: &Listed) -> Option<String> {
+fn in_listing(problem: &Problem, SpecListing { source, listing, .. }: &SpecListing) -> Option<String> {
     let found = problem.errors.iter().filter_map(|error| {
         let id = listing.id(error.line?.checked_sub(FIRST_LINE)?)?;
         Some(located(source, &format!("\"{id}\""), &error.detail).to_string())
@@ -154,7 +154,7 @@ pub(crate) fn read(source: &Source) -> Result<Vec<ContractSpec>, Failure> {
     Ok(read_written(source)?.written().iter().map(spec).collect())
 }
 
-fn spec(written: &Written) -> ContractSpec {
+fn spec(written: &WrittenContract) -> ContractSpec {
     let text = |field| written.text(field).map(str::to_owned);
     let body = |kind| written.body.as_ref().filter(|body| body.kind == kind);
     // A number that is none goes as one that nobody accepts, so that it is the controller who says what is expected.
@@ -237,7 +237,7 @@ mod tests {
         let mut problem = Problem::new(Code::Invalid, "one");
         let (line, column) = (Some(FIRST_LINE + 1), Some(30));
         problem.errors = vec![FieldError { line, column, field: None, detail: "there is no hx".into() }];
-        let said = document.locate(Trouble::Problem(Box::new(problem), None)).to_string();
+        let said = document.locate(RequestError::Problem(Box::new(problem), None)).to_string();
         assert!(said.starts_with("c.csv:4:1: there is no hx\n   4 | b,h1,hx"), "{said}");
     }
 

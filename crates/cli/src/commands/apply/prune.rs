@@ -13,7 +13,7 @@ use wayleave_protocol::status::About;
 use super::changes::between;
 use super::contracts::terms;
 use super::item::Item;
-use crate::client::{Service, Trouble, encode};
+use crate::client::{RequestError, Service, encode};
 use crate::failure::Failure;
 
 /// Contracts that are deleted once the files are applied.
@@ -75,7 +75,7 @@ impl Prune {
     }
 
     /// Deletes them, or shows what would be deleted.
-    pub(super) fn carry_out(self, service: &Service, dry_run: bool) -> Vec<Item> {
+    pub(super) fn execute(self, service: &Service, dry_run: bool) -> Vec<Item> {
         self.contracts.iter().map(|contract| delete(service, contract, dry_run)).collect()
     }
 }
@@ -104,10 +104,10 @@ fn delete(service: &Service, contract: &Contract, dry_run: bool) -> Item {
 }
 
 /// Returns what a controller has said, or that it was not reached.
-fn problem(trouble: Trouble) -> wayleave_protocol::problem::Problem {
+fn problem(trouble: RequestError) -> wayleave_protocol::problem::Problem {
     match trouble {
-        Trouble::Problem(problem, _) => *problem,
-        Trouble::Failed(error) => {
+        RequestError::Problem(problem, _) => *problem,
+        RequestError::Failed(error) => {
             wayleave_protocol::problem::Problem::new(wayleave_protocol::problem::Code::Unavailable, error.to_string())
         }
     }

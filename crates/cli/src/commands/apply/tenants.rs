@@ -9,7 +9,7 @@ use wayleave_protocol::tenant::{self, Placement, Strategy, TenantSpec, VmSpec};
 
 use super::changes::{self, FieldChange};
 use super::item::Item;
-use crate::client::{Service, Trouble, encode};
+use crate::client::{RequestError, Service, encode};
 use crate::failure::Failure;
 
 /// Creates and changes them.
@@ -39,7 +39,7 @@ pub(crate) fn apply(service: &Service, source: &Source, dry_run: bool) -> Result
 }
 
 /// What became of an object, and which of its fields would change in a dry run.
-pub(super) type Became = (Outcome, Vec<FieldChange>);
+pub(super) type AppliedObject = (Outcome, Vec<FieldChange>);
 
 /// What became of an object: whether its revision is another one says whether it has changed.
 fn put<T: serde::de::DeserializeOwned + serde::Serialize>(
@@ -48,7 +48,7 @@ fn put<T: serde::de::DeserializeOwned + serde::Serialize>(
     dry_run: bool,
     spec: &impl serde::Serialize,
     revision: impl Fn(&T) -> u64,
-) -> Result<Became, Trouble> {
+) -> Result<AppliedObject, RequestError> {
     let query = if dry_run { "?dryRun=true" } else { "" };
     put_by(service, path, dry_run, revision, || service.send::<T>(Method::Put, &format!("{path}{query}"), spec))
 }
@@ -59,8 +59,8 @@ pub(super) fn put_by<T: serde::de::DeserializeOwned + serde::Serialize>(
     path: &str,
     dry_run: bool,
     revision: impl Fn(&T) -> u64,
-    send: impl FnOnce() -> Result<(u16, T), Trouble>,
-) -> Result<Became, Trouble> {
+    send: impl FnOnce() -> Result<(u16, T), RequestError>,
+) -> Result<AppliedObject, RequestError> {
     let before = match service.get::<T>(path) {
         Ok(object) => Some(object),
         Err(trouble) if trouble.is_not_found() => None,
@@ -78,7 +78,11 @@ pub(super) fn put_by<T: serde::de::DeserializeOwned + serde::Serialize>(
 }
 
 /// What is shown of it; an error that stops everything is a message for a place in the file.
-pub(super) fn item(kind: &'static str, id: String, became: Result<Became, Trouble>) -> Result<Item, String> {
+pub(super) fn item(
+    kind: &'static str,
+    id: String,
+    became: Result<AppliedObject, RequestError>,
+) -> Result<Item, String> {
     let applied = Applied {
         id,
         outcome: Outcome::Refused,

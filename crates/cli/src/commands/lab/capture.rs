@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use wayleave_dataplane::net::{Capture, Namespace};
-use wayleave_lab::{LabName, Labs, Place};
+use wayleave_lab::{CapturePoint, LabName, Labs};
 use wayleave_units::Time;
 
 use super::exec::{namespace, unknown};
@@ -69,7 +69,9 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         && lasts.is_none_or(|most| begin.elapsed() < most)
     {
         let Some(frame) = capture.next(POLL_INTERVAL).map_err(|error| internal(&error))? else { continue };
-        let Some(place) = Place::of(lab.plan(), lab.network(), frame.ifindex, frame.is_outgoing) else { continue };
+        let Some(place) = CapturePoint::of(lab.plan(), lab.network(), frame.ifindex, frame.is_outgoing) else {
+            continue;
+        };
         if args.interface.as_ref().is_some_and(|only| place.interface() != only) {
             continue;
         }

@@ -4,12 +4,12 @@ use wayleave::{Network, SchemeOptions, Session};
 use wayleave_contracts::{Demand, Order};
 use wayleave_explain::sentences;
 use wayleave_lab::Lab;
-use wayleave_lab::run::{Planned, PlannedContract, Promised};
+use wayleave_lab::run::{OfferedContract, Planned, PlannedContract};
 use wayleave_ledger::Model;
 use wayleave_protocol::decision::{Applied, Outcome};
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_scheme_api::Decision;
-use wayleave_schemes::admitted::Standing;
+use wayleave_schemes::admitted::AdmittedSet;
 
 use crate::failure::Failure;
 
@@ -19,13 +19,13 @@ use crate::failure::Failure;
 /// If the lab has a controller, the scheme cannot be set up on its network, or the kernel refuses.
 pub(crate) fn plan_lab(
     lab: &Lab,
-    (orders, promised): (&[Order], &[Promised]),
+    (orders, promised): (&[Order], &[OfferedContract]),
     model: Model,
     scheme: SchemeOptions,
 ) -> Result<(Planned, Vec<Applied>), Failure> {
     let network = Network { name: "lab".to_owned(), graph: lab.network().clone().into() };
     let mut session = Session::open(&network, model, scheme)?;
-    let (mut admitted, mut refused): (Vec<(&Promised, Demand, Decision)>, _) = (Vec::new(), Vec::new());
+    let (mut admitted, mut refused): (Vec<(&OfferedContract, Demand, Decision)>, _) = (Vec::new(), Vec::new());
     for (order, promised) in orders.iter().zip(promised) {
         let Some(terms) = order.as_latency() else { continue };
         let verdict = session.admit(terms);

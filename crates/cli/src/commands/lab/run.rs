@@ -8,9 +8,9 @@ use std::time::Duration;
 use clap::Args;
 use wayleave_contracts::{DataPlane, Order, sentences};
 use wayleave_experiments::lab::LabController;
-use wayleave_formats::{Addressed, Places, Source, read_orders};
+use wayleave_formats::{Addressed, Source, VmLocations, read_orders};
 use wayleave_lab::run::{
-    Action, Cut, DEFAULT_TENANT, FIRST_PORT, Operator, Promised, RunOptions, SharedPromise, matched,
+    Action, Cut, DEFAULT_TENANT, FIRST_PORT, OfferedContract, Operator, RunOptions, SharedPromise, matched,
     run as run_contracts,
 };
 use wayleave_lab::{Lab, LabName, LabPlan, Labs, Stop};
@@ -95,7 +95,7 @@ fn parse_adversary(text: &str) -> Result<(String, Rate), String> {
 /// The VMs of a lab, for those who read contracts.
 struct Ends<'a>(&'a LabPlan);
 
-impl Places for Ends<'_> {
+impl VmLocations for Ends<'_> {
     fn host_of(&self, tenant: Option<&str>, name: &str) -> Option<NodeId> {
         let id = format!("{}:{name}", tenant.unwrap_or(DEFAULT_TENANT));
         Some(self.0.endpoint(&id)?.host)
@@ -118,7 +118,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         list.into_orders().into_iter().partition(|order| order.as_latency().is_some());
     let orders = latency.into_iter().zip(FIRST_PORT..).map(|(order, port)| matched(order, port));
     let orders = orders.collect::<Result<Vec<Order>, _>>()?;
-    let promised: Vec<Promised> = orders.iter().filter_map(|order| Promised::of(lab.plan(), order)).collect();
+    let promised: Vec<OfferedContract> =
+        orders.iter().filter_map(|order| OfferedContract::of(lab.plan(), order)).collect();
     let (mut operator, refused) = args.admit(&lab, (&orders, &shared), &promised)?;
     let options = RunOptions {
         lasts: Duration::from_nanos(args.lasts.as_nanos()),
@@ -160,7 +161,7 @@ impl RunArgs {
         &self,
         lab: &Lab,
         (orders, shared): (&[Order], &[Order]),
-        promised: &[Promised],
+        promised: &[OfferedContract],
     ) -> Result<(Box<dyn Operator>, Vec<Applied>), Failure> {
         if lab.server().is_none() {
             let needs = [
@@ -174,7 +175,7 @@ impl RunArgs {
                 )));
             }
             let orders = if self.without_contracts { &[] } else { orders };
-            tell_what_is_left_out(orders);
+            print_left_out(orders);
             let (model, scheme) = (self.model.clone().keeping_order().model()?, self.scheme.options(self.model.model)?);
             let (planned, refused) = plan_lab(lab, (orders, promised), model, scheme)?;
             return Ok((Box::new(planned), refused));
@@ -194,7 +195,7 @@ impl RunArgs {
 }
 
 /// Prints a warning for each key of the contracts that hosts without a controller do not carry out.
-fn tell_what_is_left_out(orders: &[Order]) {
+fn print_left_out(orders: &[Order]) {
     let of = |order: &Order| DataPlane::Lab.not_carried_out(&order.contract, &|key| order.gives(key));
     let found = orders.iter().flat_map(|order| of(order).into_iter().map(move |what| (order.name(), what)));
     sentences(found).iter().for_each(|sentence| crate::output::tell!("warning: {sentence}"));

@@ -103,11 +103,17 @@ pub(crate) fn run(args: &UpArgs) -> Result<Exit, Failure> {
         let begun = begun.and_then(|server| LabController::of(&lab)?.wait_for_agents().map(|()| server));
         Some(begun.inspect_err(|_| drop(labs.down(&args.name)))?)
     };
-    tell(args, &lab, &topology, server.as_deref(), [made, start.elapsed()])
+    print_started(args, &lab, &topology, server.as_deref(), [made, start.elapsed()])
 }
 
 /// What was made, with how long the network took and how long everything.
-fn tell(args: &UpArgs, lab: &Lab, topology: &str, server: Option<&str>, took: [Duration; 2]) -> Result<Exit, Failure> {
+fn print_started(
+    args: &UpArgs,
+    lab: &Lab,
+    topology: &str,
+    server: Option<&str>,
+    took: [Duration; 2],
+) -> Result<Exit, Failure> {
     let [made, all] = took.map(|took| took.as_millis());
     let mut out = out();
     let plan = lab.plan();

@@ -52,7 +52,7 @@ impl Side {
             };
             let tenants = ["acme", "nobody", "web"].into_iter().zip(mbit.map(counters));
             let services = tenants.map(|(name, counters)| (name.to_owned(), counters)).collect();
-            self.connection.tell(&ReportLine { at_ns: Some(*at * 50_000_000), services, limits: None });
+            self.connection.send_report(&ReportLine { at_ns: Some(*at * 50_000_000), services, limits: None });
             // As long as an interval of the broker.
             if let Ok(limits) = self.said.recv_timeout(Duration::from_millis(50)) {
                 if wanted(&limits) {
@@ -126,7 +126,7 @@ fn a_broker_that_does_not_read_does_not_stop_an_agent() {
     let services = (0..1_000).map(|number| (format!("tenant{number}"), ServiceCounters::default())).collect();
     let line = ReportLine { services, ..ReportLine::default() };
     let told = (0..1_000).take_while(|_| {
-        side.connection.tell(&line);
+        side.connection.send_report(&line);
         side.connection.is_open()
     });
     assert!(told.count() < 1_000, "what nobody reads is not kept");

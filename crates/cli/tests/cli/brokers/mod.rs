@@ -8,7 +8,7 @@ mod processes;
 use std::sync::Arc;
 
 use processes::Processes;
-use wayleave_broker::script::{self, Deed, Phase};
+use wayleave_broker::script::{self, Phase, ScriptAction};
 use wayleave_broker::{Setup, process};
 use wayleave_formats::{Source, parse_builder, read_policy};
 use wayleave_schemes::host::parley::Settings;
@@ -51,12 +51,12 @@ fn script() -> Vec<Phase> {
     vec![
         phase("everybody wants more than there is", all("a", gbit(4)).chain(all("b", gbit(3))).collect(), vec![]),
         phase("c comes on two machines", vec![(0, "c", gbit(5)), (3, "c", gbit(1))], vec![]),
-        phase("the leader of a rack is killed", vec![], vec![Deed::KillRack(0)]),
+        phase("the leader of a rack is killed", vec![], vec![ScriptAction::KillRack(0)]),
         phase("a stops on another machine meanwhile", vec![(3, "a", Rate::ZERO)], vec![]),
-        phase("the leader is back", vec![], vec![Deed::StartRack(0)]),
-        phase("the fabric broker is killed", vec![], vec![Deed::KillFabric]),
+        phase("the leader is back", vec![], vec![ScriptAction::StartRack(0)]),
+        phase("the fabric broker is killed", vec![], vec![ScriptAction::KillFabric]),
         phase("b stops meanwhile", all("b", Rate::ZERO).collect(), vec![]),
-        phase("the fabric broker is back", vec![], vec![Deed::StartFabric]),
+        phase("the fabric broker is back", vec![], vec![ScriptAction::StartFabric]),
         phase("a wants more again", vec![(3, "a", gbit(9))], vec![]),
     ]
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use wayleave_broker::Setup;
 use wayleave_broker::process::{LimitsLine, ReportLine, ServiceCounters, ServiceLimit};
-use wayleave_broker::script::{Deed, Limits, Phase};
+use wayleave_broker::script::{Limits, Phase, ScriptAction};
 use wayleave_scheme_api::ClassId;
 use wayleave_topology::NodeId;
 use wayleave_units::Rate;
@@ -118,10 +118,10 @@ impl Processes {
         }
         for &deed in &phase.deeds {
             match deed {
-                Deed::KillRack(machine) => self.machines[machine].broker = None,
-                Deed::StartRack(machine) => self.start(machine),
-                Deed::KillFabric => self.fabric = None,
-                Deed::StartFabric => self.start_fabric(),
+                ScriptAction::KillRack(machine) => self.machines[machine].broker = None,
+                ScriptAction::StartRack(machine) => self.start(machine),
+                ScriptAction::KillFabric => self.fabric = None,
+                ScriptAction::StartFabric => self.start_fabric(),
             }
         }
     }

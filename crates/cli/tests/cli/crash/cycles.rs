@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 
-use wayleave_faults::{Call, Fault, Shim, Step};
+use wayleave_faults::{Fault, Shim, Step, TracedCall};
 
 use crate::crash::client::{Client, Random, revision};
 use crate::crash::process::{Door, LedgerDir, Server, Start, TOPOLOGY, shim, start_gated, start_with, wayleave};
@@ -273,12 +273,12 @@ fn steps(trace: &Path) -> Vec<Step> {
 fn point(phase: Phase, step: &Step) -> Point {
     let name = step.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let call = match step.call {
-        Call::Create => "create",
-        Call::Write(..) => "write",
-        Call::Sync => "sync",
-        Call::Truncate(_) => "truncate",
-        Call::Unlink => "unlink",
-        Call::Rename(_) => "rename",
+        TracedCall::Create => "create",
+        TracedCall::Write(..) => "write",
+        TracedCall::Sync => "sync",
+        TracedCall::Truncate(_) => "truncate",
+        TracedCall::Unlink => "unlink",
+        TracedCall::Rename(_) => "rename",
     };
     (phase, name, call)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
-use wayleave::{Batch, Choice, Watch, simulate};
+use wayleave::{Batch, RunSelection, Watch, simulate};
 use wayleave_formats::Source;
 
 use super::schema::canonical;
@@ -80,7 +80,7 @@ impl Pair<'_> {
             let text = self.files.and_then(|files| files.get(name)).and_then(Value::as_str);
             Ok(Source::new(name, text.unwrap_or_else(|| panic!("{}: there is no {name}", self.key))))
         };
-        let choice = Choice { seed, ..Choice::default() };
+        let choice = RunSelection { seed, ..RunSelection::default() };
         let batch = Batch::parse_with(&Source::new("scenario.json", text), "scenario.json", &choice, &open);
         let batch = batch.unwrap_or_else(|error| panic!("{}: {error}", self.key));
         let run = &batch.runs[0];

@@ -12,13 +12,13 @@ use wayleave_scheme_api::{Decision, Refusal, Request, ShareDecision};
 use wayleave_topology::FlowId;
 
 use super::Admission;
-use crate::command::{Effect, Fault, ItemResult, Mode, Outcome};
-use crate::decision::{Decided, Promised, routes};
-use crate::enforcement::Freed;
+use crate::command::{CommandError, Effect, ItemResult, Mode, Outcome};
+use crate::decision::{ContractPromise, Decided, routes};
+use crate::enforcement::DrainState;
 use crate::event::EventKind;
-use crate::grant::Grant;
+use crate::grant::AdmittedContract;
 use crate::quota::Usage;
-use crate::scheme_ledger::Reserved;
+use crate::scheme_ledger::UndoReservation;
 
 /// A contract that the controller has checked: everything but the decision of the scheme.
 pub(crate) struct Checked {
@@ -57,7 +57,7 @@ enum Before {
     /// It still has that, beside the new one.
     Beside(FlowId),
     /// It had to be given up for the new one.
-    Instead(Reserved),
+    Instead(UndoReservation),
 }
 
 impl Admission {
@@ -68,7 +68,7 @@ impl Admission {
         orders: Vec<(Order, C)>,
         mode: Mode,
         effect: Effect,
-        check: impl Fn(&Self, Order, C) -> (Id, Result<Checked, Fault>),
+        check: impl Fn(&Self, Order, C) -> (Id, Result<Checked, CommandError>),
     ) -> Vec<ItemResult> {
         let mut drafts: Vec<Draft> = Vec::new();
         let mut named: HashSet<Id> = HashSet::new();
@@ -83,7 +83,7 @@ impl Admission {
                 Err(fault) => Err((fault, None)),
             };
             let (result, decision) = match drafted {
-                Ok(draft) if book_at_once => self.book(draft, Freed::Certain),
+                Ok(draft) if book_at_once => self.book(draft, DrainState::Certain),
                 Ok(draft) => {
                     let outcome = draft.outcome();
                     drafts.push(draft);
@@ -95,7 +95,7 @@ impl Admission {
         }
         let is_whole = applied.iter().all(|one| one.result.is_ok());
         if effect == Effect::Commit && (mode == Mode::Each || is_whole) {
-            let freed = if drafts.len() > 1 { Freed::Uncertain } else { Freed::Certain };
+            let freed = if drafts.len() > 1 { DrainState::Uncertain } else { DrainState::Certain };
             let mut booked: Vec<_> = drafts.into_iter().map(|draft| self.book(draft, freed)).collect();
             for (one, (_, decision)) in applied.iter_mut().zip(booked.drain(..)) {
                 one.decision = decision;
@@ -104,13 +104,16 @@ impl Admission {
             drafts.into_iter().rev().for_each(|draft| self.withdraw(draft));
         }
         if mode == Mode::AllOrNothing && !is_whole {
-            applied.iter_mut().filter(|one| one.result.is_ok()).for_each(|one| one.result = Err(Fault::WithOthers));
+            applied
+                .iter_mut()
+                .filter(|one| one.result.is_ok())
+                .for_each(|one| one.result = Err(CommandError::WithOthers));
         }
         applied
     }
 
     /// Decides one contract; on failure everything is as it was.
-    fn draft(&mut self, checked: Checked, effect: Effect) -> Result<Draft, (Fault, Option<u64>)> {
+    fn draft(&mut self, checked: Checked, effect: Effect) -> Result<Draft, (CommandError, Option<u64>)> {
         let Checked { id, order, existing, replaces } = checked;
         let old = existing.and_then(|serial| self.enforcement.contracts().get(serial)).map(|grant| &grant.order);
         if let Some(old) = old.filter(|old| old.contract == order.contract) {
@@ -149,7 +152,7 @@ impl Admission {
 
     /// Asks the scheme: beside what the contract has, which is safe at any moment, else instead of it.
     fn place_anew(&mut self, existing: Option<u64>, request: &Request) -> Result<(Decision, Option<Before>), Refusal> {
-        let of_grant = |grant: &Grant| Some((grant.flow()?, grant.is_pinned()));
+        let of_grant = |grant: &AdmittedContract| Some((grant.flow()?, grant.is_pinned()));
         let old = existing.and_then(|serial| of_grant(self.enforcement.contracts().get(serial)?));
         let (Some(serial), Some((flow, is_pinned))) = (existing, old) else {
             return self.enforcement.book_mut().admit(request).map(|decision| (decision, None));
@@ -170,7 +173,7 @@ impl Admission {
         }
     }
 
-    fn return_reservation(&mut self, serial: u64, reserved: Reserved) {
+    fn return_reservation(&mut self, serial: u64, reserved: UndoReservation) {
         let flow = self.enforcement.book_mut().put_back(reserved, serial);
         if let Some(latency) = self.enforcement.contracts_mut().latency_mut(serial) {
             latency.flow = flow;
@@ -204,18 +207,24 @@ impl Admission {
         Some(Usage::of(&grant.order.contract))
     }
 
-    pub(super) fn refuse(&mut self, id: &Id, order: Order, decided: Decided, effect: Effect) -> (Fault, Option<u64>) {
+    pub(super) fn refuse(
+        &mut self,
+        id: &Id,
+        order: Order,
+        decided: Decided,
+        effect: Effect,
+    ) -> (CommandError, Option<u64>) {
         let reason = decided.reason().unwrap_or_default();
         let number = self.record(id, order, decided);
         if effect == Effect::Commit {
             let revision = self.enforcement.journal().revision_of(&id.tenant);
             self.enforcement.journal_mut().contract_event(EventKind::Refused, id, revision, reason.to_owned());
         }
-        (Fault::Refused { tenant: id.tenant.clone(), decision: number, reason }, Some(number))
+        (CommandError::Refused { tenant: id.tenant.clone(), decision: number, reason }, Some(number))
     }
 
     /// Gives effect to a draft.
-    fn book(&mut self, draft: Draft, freed: Freed) -> (Result<Outcome, Fault>, Option<u64>) {
+    fn book(&mut self, draft: Draft, freed: DrainState) -> (Result<Outcome, CommandError>, Option<u64>) {
         let outcome = draft.outcome();
         let Draft { id, order, existing, replaces, placed } = draft;
         match (placed, existing) {
@@ -237,7 +246,7 @@ impl Admission {
                 if let Some(old) = replaces {
                     self.enforcement.end(old);
                 }
-                let decided = Decided::Admitted(Promised::Delay { bound: decision.bound, moved });
+                let decided = Decided::Admitted(ContractPromise::Delay { bound: decision.bound, moved });
                 let number = self.record(&id, order.clone(), decided);
                 let serial = match existing {
                     Some(serial) => self.give_terms(serial, order, &decision, beside, left, freed),
@@ -252,7 +261,7 @@ impl Admission {
             (Placed::Shared(decision, _), existing) => {
                 let promised = decision.as_ref();
                 let (certainty, within) = (promised.map(|one| one.certainty), promised.and_then(|one| one.within));
-                let decided = Decided::Admitted(Promised::Share { certainty, within });
+                let decided = Decided::Admitted(ContractPromise::Share { certainty, within });
                 let number = self.record(&id, order.clone(), decided);
                 let serial = match existing {
                     Some(serial) => {
@@ -279,11 +288,11 @@ impl Admission {
         let serial = self.enforcement.journal_mut().next_serial();
         self.enforcement.schedule(serial, &order);
         let created = self.enforcement.now().wall;
-        self.enforcement.contracts_mut().insert(Grant::new(id, serial, order, created));
+        self.enforcement.contracts_mut().insert(AdmittedContract::new(id, serial, order, created));
         serial
     }
 
-    fn create(&mut self, id: Id, order: Order, decision: &Decision, freed: Freed) -> u64 {
+    fn create(&mut self, id: Id, order: Order, decision: &Decision, freed: DrainState) -> u64 {
         let serial = self.insert(id, order);
         let enforcement = &mut self.enforcement;
         enforcement.book_mut().own(decision.flow, serial);
@@ -303,7 +312,7 @@ impl Admission {
         decision: &Decision,
         beside: Option<FlowId>,
         left: Option<u64>,
-        freed: Freed,
+        freed: DrainState,
     ) -> u64 {
         let enforcement = &mut self.enforcement;
         enforcement.schedule(serial, &order);
@@ -359,6 +368,6 @@ impl Draft {
 }
 
 /// What is decided together can name a contract only once.
-fn twice(id: &Id) -> Fault {
-    Fault::Invalid { field: "name", message: format!("contract {id} is in the list twice") }
+fn twice(id: &Id) -> CommandError {
+    CommandError::Invalid { field: "name", message: format!("contract {id} is in the list twice") }
 }

@@ -15,27 +15,27 @@ use wayleave_topology::{LinkId, Route};
 
 use super::Admission;
 use crate::decision::{Decided, routes};
-use crate::enforcement::Freed;
+use crate::enforcement::DrainState;
 use crate::event::EventKind;
-use crate::grant::{Grant, Trouble};
-use crate::scheme_ledger::Reserved;
+use crate::grant::{AdmittedContract, DegradedReason};
+use crate::scheme_ledger::UndoReservation;
 
 /// A contract that looks for another place.
-pub(crate) struct Displaced {
+pub(crate) struct DisplacedContract {
     pub(super) serial: u64,
     pub(super) priority: Priority,
-    pub(super) lost: Lost,
+    pub(super) lost: LostReservation,
 }
 
 /// What it had.
-pub(super) enum Lost {
+pub(super) enum LostReservation {
     /// Routes, with the release that is pending for them, if they were used.
-    Routes(Reserved, Option<u64>),
+    Routes(UndoReservation, Option<u64>),
     /// A share; nothing if its links are gone.
     Share(Option<Share>),
 }
 
-impl Displaced {
+impl DisplacedContract {
     /// Those of higher priority look first, and among equals the older.
     pub(crate) fn rank(&self) -> (Reverse<Priority>, u64) {
         (Reverse(self.priority), self.serial)
@@ -46,7 +46,7 @@ impl Displaced {
 struct Without {
     serial: u64,
     id: Id,
-    reserved: Reserved,
+    reserved: UndoReservation,
     request: Request,
     refusal: Refusal,
 }
@@ -69,10 +69,10 @@ impl Cause<'_> {
     }
 
     /// State of a contract that has found no other place.
-    pub(super) fn trouble(self, keeps_place: bool, why: String) -> Trouble {
+    pub(super) fn degraded_reason(self, keeps_place: bool, why: String) -> DegradedReason {
         match self {
-            Self::Down(element) => Trouble::Failed { element: element.to_owned(), keeps_place, why },
-            Self::Rules => Trouble::Unfit { why },
+            Self::Down(element) => DegradedReason::Failed { element: element.to_owned(), keeps_place, why },
+            Self::Rules => DegradedReason::Unfit { why },
         }
     }
 }
@@ -90,7 +90,7 @@ pub(crate) struct Consequences {
 
 impl Admission {
     /// Whether no reserved route of a contract is open from end to end.
-    fn is_cut(&self, grant: &Grant) -> bool {
+    fn is_cut(&self, grant: &AdmittedContract) -> bool {
         let ledger = self.enforcement.ledger();
         let is_open = |route: &Route| route.hops.iter().all(|hop| !ledger.is_closed(hop.link));
         !self.enforcement.routes(grant).iter().any(|(_, route)| is_open(route))
@@ -99,7 +99,7 @@ impl Admission {
     /// Counts the cut routes of protected contracts, and tells of those that lost protection or have it again. `None`: of all, after a start.
     pub(crate) fn refresh_protection(&mut self, turned: Option<&[LinkId]>, cause: &str) {
         let (ledger, contracts) = (self.enforcement.ledger(), self.enforcement.contracts());
-        let is_protected = |grant: &Grant| grant.terms().is_some_and(|terms| terms.protection > 1);
+        let is_protected = |grant: &AdmittedContract| grant.terms().is_some_and(|terms| terms.protection > 1);
         let serials: BTreeSet<u64> = match turned {
             Some(links) => {
                 let flows = links.iter().flat_map(|&link| ledger.flows_on(link).iter().map(|&(_, flow)| flow));
@@ -107,7 +107,7 @@ impl Admission {
             }
             None => contracts.serials(is_protected).into_iter().collect(),
         };
-        let cut = |grant: &Grant| {
+        let cut = |grant: &AdmittedContract| {
             let routes = self.enforcement.routes(grant);
             let is_cut = |route: &Route| route.hops.iter().any(|hop| ledger.is_closed(hop.link));
             routes.iter().filter(|(_, route)| is_cut(route)).count()
@@ -138,17 +138,18 @@ impl Admission {
     }
 
     /// Contracts that these links have cut give up their reservations, in the order in which they look for others.
-    pub(crate) fn displace(&mut self, closed: &[LinkId]) -> Vec<Displaced> {
+    pub(crate) fn displace(&mut self, closed: &[LinkId]) -> Vec<DisplacedContract> {
         let (ledger, book) = (self.enforcement.ledger(), self.enforcement.book());
         let flows = closed.iter().flat_map(|&link| ledger.flows_on(link).iter().map(|&(_, flow)| flow));
         let serials: BTreeSet<u64> = flows.map(|flow| book.owner(flow)).collect();
-        let cut = |grant: &&Grant| !grant.is_ended && grant.flow().is_some() && self.is_cut(grant);
+        let cut = |grant: &&AdmittedContract| !grant.is_ended && grant.flow().is_some() && self.is_cut(grant);
         let contracts = self.enforcement.contracts();
         let cut = serials.iter().filter_map(|&serial| contracts.get(serial)).filter(cut);
         let cut: Vec<u64> = cut.map(|grant| grant.serial).collect();
-        let mut displaced: Vec<Displaced> = cut.into_iter().filter_map(|serial| self.displace_one(serial)).collect();
+        let mut displaced: Vec<DisplacedContract> =
+            cut.into_iter().filter_map(|serial| self.displace_one(serial)).collect();
         displaced.extend(self.displace_shares());
-        displaced.sort_by_key(Displaced::rank);
+        displaced.sort_by_key(DisplacedContract::rank);
         displaced
     }
 
@@ -163,21 +164,21 @@ impl Admission {
     }
 
     /// A contract whose links are gone has nothing any more. What is left of its routes may carry packets until its sender has another rule.
-    pub(crate) fn displace_lost(&mut self, serial: u64, left: Option<Reserved>) -> Option<Displaced> {
+    pub(crate) fn displace_lost(&mut self, serial: u64, left: Option<UndoReservation>) -> Option<DisplacedContract> {
         let Some(left) = left else {
             let priority = self.enforcement.contracts().get(serial)?.order.priority;
-            return Some(Displaced { serial, priority, lost: Lost::Share(None) });
+            return Some(DisplacedContract { serial, priority, lost: LostReservation::Share(None) });
         };
-        let nothing = Reserved { reservations: Vec::new(), ..left };
+        let nothing = UndoReservation { reservations: Vec::new(), ..left };
         let release = self.enforcement.leave_next(serial, left);
         let grant = self.enforcement.contracts_mut().get_mut(serial)?;
         let priority = grant.order.priority;
         grant.latency_mut()?.sender.run = None;
-        Some(Displaced { serial, priority, lost: Lost::Routes(nothing, release) })
+        Some(DisplacedContract { serial, priority, lost: LostReservation::Routes(nothing, release) })
     }
 
     /// A contract gives up its reservation.
-    pub(crate) fn displace_one(&mut self, serial: u64) -> Option<Displaced> {
+    pub(crate) fn displace_one(&mut self, serial: u64) -> Option<DisplacedContract> {
         let grant = self.enforcement.contracts().get(serial)?;
         let (flow, is_pinned) = (grant.flow()?, grant.is_pinned());
         let reserved = self.enforcement.book().reserved(flow, is_pinned)?;
@@ -187,24 +188,24 @@ impl Admission {
         let priority = grant.order.priority;
         let latency = grant.latency_mut()?;
         (latency.flow, latency.sender.run) = (None, None);
-        Some(Displaced { serial, priority, lost: Lost::Routes(reserved, release) })
+        Some(DisplacedContract { serial, priority, lost: LostReservation::Routes(reserved, release) })
     }
 
     /// Looks for other places for contracts that were displaced. Those that find none keep their old reservation if it still fits, and are
     /// degraded.
     pub(crate) fn place_displaced(
         &mut self,
-        displaced: Vec<Displaced>,
+        displaced: Vec<DisplacedContract>,
         cause: Cause<'_>,
         consequences: &mut Consequences,
     ) {
         let (mut flows, mut shares) = (Vec::new(), Vec::new());
-        for Displaced { serial, lost, .. } in displaced {
+        for DisplacedContract { serial, lost, .. } in displaced {
             match lost {
-                Lost::Routes(reserved, release) => {
+                LostReservation::Routes(reserved, release) => {
                     flows.extend(self.place_flow(serial, reserved, release, cause, consequences));
                 }
-                Lost::Share(share) => shares.extend(self.place_share(serial, share, cause, consequences)),
+                LostReservation::Share(share) => shares.extend(self.place_share(serial, share, cause, consequences)),
             }
         }
         for one in flows {
@@ -223,7 +224,7 @@ impl Admission {
     fn place_flow(
         &mut self,
         serial: u64,
-        reserved: Reserved,
+        reserved: UndoReservation,
         release: Option<u64>,
         cause: Cause<'_>,
         consequences: &mut Consequences,
@@ -257,7 +258,7 @@ impl Admission {
             latency.flow = flow;
             latency.sender.stop = Some(latency.sender.next_version());
         }
-        grant.trouble = Some(cause.trouble(flow.is_some(), why));
+        grant.trouble = Some(cause.degraded_reason(flow.is_some(), why));
         let order = grant.order.clone();
         self.record(&id, order, Decided::Refused(refusal));
         self.enforcement.touch(serial);
@@ -271,7 +272,7 @@ impl Admission {
         let enforcement = &mut self.enforcement;
         enforcement.book_mut().own(decision.flow, serial);
         let demand = enforcement.ledger().flow(decision.flow).map(|reservation| reservation.demand);
-        let mut waits_for = enforcement.must_wait_for(&routes(decision), left.zip(demand), Freed::Certain);
+        let mut waits_for = enforcement.must_wait_for(&routes(decision), left.zip(demand), DrainState::Certain);
         // Other displaced contracts may wait for the route that it leaves: it stops, so that they do not wait for one another.
         if !waits_for.is_empty() {
             waits_for.extend(left);
@@ -282,14 +283,14 @@ impl Admission {
                 (latency.flow, latency.bound, latency.cut_routes) = (Some(decision.flow), decision.bound, 0);
             }
         }
-        enforcement.refresh_trouble(serial);
+        enforcement.refresh_degraded(serial);
         enforcement.run(serial, waits_for);
         enforcement.advance(serial);
     }
 
     /// Contracts of all kinds that a failure has degraded, in the order in which they are tried again.
     fn failed(&self) -> Vec<u64> {
-        let is_failed = |grant: &&Grant| grant.is_failed() && !grant.is_ended;
+        let is_failed = |grant: &&AdmittedContract| grant.is_failed() && !grant.is_ended;
         let failed = self.enforcement.contracts().iter().filter(is_failed);
         let mut failed: Vec<_> = failed.map(|grant| (Reverse(grant.order.priority), grant.serial)).collect();
         failed.sort_unstable();
@@ -307,11 +308,11 @@ impl Admission {
             let routes: Vec<_> = self.enforcement.routes(grant).into_iter().map(|(_, route)| route).collect();
             let enforcement = &mut self.enforcement;
             enforcement.book_mut().pin(flow, is_pinned);
-            let waits_for = enforcement.must_wait_for(&routes, None, Freed::Certain);
+            let waits_for = enforcement.must_wait_for(&routes, None, DrainState::Certain);
             if let Some(grant) = enforcement.contracts_mut().get_mut(serial) {
                 grant.trouble = None;
             }
-            enforcement.refresh_trouble(serial);
+            enforcement.refresh_degraded(serial);
             enforcement.run(serial, waits_for);
             enforcement.advance(serial);
             consequences.restored.push(id);

@@ -13,13 +13,13 @@ use wayleave_scheme_api::Refusal;
 use wayleave_topology::{LinkId, Route};
 
 use super::Admission;
-use super::displaced::{Cause, Consequences, Displaced, Lost};
+use super::displaced::{Cause, Consequences, DisplacedContract, LostReservation};
 use crate::decision::Decided;
 use crate::event::EventKind;
-use crate::grant::{Grant, Trouble};
+use crate::grant::{AdmittedContract, DegradedReason};
 
 /// A share that has found no other place.
-pub(super) struct Without {
+pub(super) struct UnplacedShare {
     serial: u64,
     id: Id,
     share: Option<Share>,
@@ -28,7 +28,7 @@ pub(super) struct Without {
 
 impl Admission {
     /// Shares that have lost their routes, or that share links with too much, give up what they hold.
-    pub(crate) fn displace_shares(&mut self) -> Vec<Displaced> {
+    pub(crate) fn displace_shares(&mut self) -> Vec<DisplacedContract> {
         let ledger = self.enforcement.ledger();
         let is_cut = |share: &Share| matches!(share, Share::Pair { .. }) && ledger.is_parted(share);
         let held = |serial: u64| ledger.share(self.share_of(serial)?);
@@ -36,7 +36,8 @@ impl Admission {
             .enforcement
             .contracts()
             .serials_of_shares(|grant| grant.trouble.is_none() && held(grant.serial).is_some_and(&is_cut));
-        let mut displaced: Vec<Displaced> = cut.into_iter().filter_map(|serial| self.displace_share(serial)).collect();
+        let mut displaced: Vec<DisplacedContract> =
+            cut.into_iter().filter_map(|serial| self.displace_share(serial)).collect();
         let slow =
             self.enforcement.contracts().serials_of_shares(|grant| grant.trouble.is_none() && self.is_too_slow(grant));
         displaced.extend(slow.into_iter().filter_map(|serial| self.displace_share(serial)));
@@ -45,7 +46,7 @@ impl Admission {
     }
 
     /// All shares that use one of these links give up what they hold.
-    pub(crate) fn displace_shares_on(&mut self, links: &BTreeSet<LinkId>) -> Vec<Displaced> {
+    pub(crate) fn displace_shares_on(&mut self, links: &BTreeSet<LinkId>) -> Vec<DisplacedContract> {
         if links.is_empty() {
             return Vec::new();
         }
@@ -57,7 +58,7 @@ impl Admission {
     }
 
     /// Returns `true` if the minimum of a contract may be there later than it asked for.
-    fn is_too_slow(&self, grant: &Grant) -> bool {
+    fn is_too_slow(&self, grant: &AdmittedContract) -> bool {
         let Contract::Bandwidth(contract) = &grant.order.contract else { return false };
         let bound = grant.share().and_then(|share| self.enforcement.book().share_bound(share));
         bound.zip(contract.within).is_some_and(|(bound, within)| bound > within)
@@ -70,10 +71,10 @@ impl Admission {
         links.filter(|&link| !ledger.is_closed(link) && !ledger.keeps_shares(link)).collect()
     }
 
-    fn displace_share(&mut self, serial: u64) -> Option<Displaced> {
+    fn displace_share(&mut self, serial: u64) -> Option<DisplacedContract> {
         let share = self.take_share(serial)?;
         let priority = self.enforcement.contracts().get(serial)?.order.priority;
-        Some(Displaced { serial, priority, lost: Lost::Share(Some(share)) })
+        Some(DisplacedContract { serial, priority, lost: LostReservation::Share(Some(share)) })
     }
 
     /// Looks for another place for a share that was displaced; what it lost, if there is none.
@@ -83,16 +84,16 @@ impl Admission {
         share: Option<Share>,
         cause: Cause<'_>,
         consequences: &mut Consequences,
-    ) -> Option<Without> {
+    ) -> Option<UnplacedShare> {
         let grant = self.enforcement.contracts().get(serial)?;
         let (id, contract) = (Id::clone(&grant.id), grant.order.contract.clone());
         let was_degraded = grant.is_failed();
         let decision = match self.admit_share(&contract) {
             Ok(decision) => decision,
-            Err(refusal) => return Some(Without { serial, id, share, refusal }),
+            Err(refusal) => return Some(UnplacedShare { serial, id, share, refusal }),
         };
         let route = decision.as_ref().and_then(|one| one.route.as_ref());
-        let is_moved = route.is_some_and(|route| !share.as_ref().is_some_and(|share| goes_by(share, route)));
+        let is_moved = route.is_some_and(|route| !share.as_ref().is_some_and(|share| uses_route(share, route)));
         self.settle_share(serial, decision);
         if was_degraded {
             consequences.restored.push(id.clone());
@@ -107,8 +108,8 @@ impl Admission {
     }
 
     /// A share has found no other place: a pair keeps its old one, if that would still fit once its links are up.
-    pub(super) fn degrade_share(&mut self, without: Without, cause: Cause<'_>, consequences: &mut Consequences) {
-        let Without { serial, id, share, refusal } = without;
+    pub(super) fn degrade_share(&mut self, without: UnplacedShare, cause: Cause<'_>, consequences: &mut Consequences) {
+        let UnplacedShare { serial, id, share, refusal } = without;
         let ledger = self.enforcement.ledger();
         let keeps = |share: &Share| {
             let is_pair = matches!(share, Share::Pair { .. });
@@ -120,7 +121,7 @@ impl Admission {
         let why = refusal.reason().code().to_owned();
         let Some(order) = self.enforcement.contracts().get(serial).map(|grant| grant.order.clone()) else { return };
         self.record(&id, order, Decided::Refused(refusal));
-        self.fail_share(serial, cause.trouble(keeps, why), consequences);
+        self.fail_share(serial, cause.degraded_reason(keeps, why), consequences);
     }
 
     /// Hoses and objectives of which a member is cut off are kept no longer, and keep their places.
@@ -132,11 +133,11 @@ impl Admission {
             self.enforcement.contracts().serials_of_shares(|grant| !grant.is_failed() && is_parted(grant.serial))
         {
             let why = Refusal::Disconnected.reason().code().to_owned();
-            self.fail_share(serial, cause.trouble(true, why), consequences);
+            self.fail_share(serial, cause.degraded_reason(true, why), consequences);
         }
     }
 
-    fn fail_share(&mut self, serial: u64, trouble: Trouble, consequences: &mut Consequences) {
+    fn fail_share(&mut self, serial: u64, trouble: DegradedReason, consequences: &mut Consequences) {
         let Some(grant) = self.enforcement.contracts_mut().get_mut(serial) else { return };
         let was_failed = grant.is_failed();
         grant.trouble = Some(trouble);
@@ -166,7 +167,7 @@ impl Admission {
             let waits_for = share.map(|share| self.enforcement.share_must_wait_for(share)).unwrap_or_default();
             self.enforcement.renew_rule(serial);
             self.enforcement.wait_for(serial, waits_for);
-            self.enforcement.refresh_trouble(serial);
+            self.enforcement.refresh_degraded(serial);
             self.enforcement.touch(serial);
             self.enforcement.announce(serial);
             self.enforcement.wait_for_hosts(serial);
@@ -214,6 +215,6 @@ impl Admission {
     }
 }
 
-fn goes_by(share: &Share, route: &Route) -> bool {
+fn uses_route(share: &Share, route: &Route) -> bool {
     matches!(share, Share::Pair { route: old, .. } if old == route)
 }

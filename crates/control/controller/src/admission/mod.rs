@@ -17,19 +17,19 @@ use wayleave_ledger::{Model, Reservation};
 use wayleave_protocol::Id;
 use wayleave_scheme_api::Decision;
 
-use crate::command::{Check, Fault, Outcome, Reply};
+use crate::command::{CommandError, Outcome, Precondition, Reply};
 use crate::decision::{Decided, DecisionRecord, Decisions};
-use crate::enforcement::{self, Enforcement, Freed};
+use crate::enforcement::{self, DrainState, Enforcement};
 use crate::event::EventKind;
 use crate::grant::KindState;
-use crate::journal::{Dirty, Journal};
+use crate::journal::{DirtyRecord, Journal};
 use crate::policies::Policies;
 use crate::quota::Usage;
-use crate::scheme_ledger::Reserved;
+use crate::scheme_ledger::UndoReservation;
 use crate::tenants::Tenants;
 
 pub(crate) use apply::Checked;
-pub(crate) use displaced::{Cause, Consequences, Displaced};
+pub(crate) use displaced::{Cause, Consequences, DisplacedContract};
 
 /// Decides, and remembers decisions.
 pub(crate) struct Admission {
@@ -92,8 +92,8 @@ impl Admission {
     }
 
     /// Keeps a policy, or another one in the place of one.
-    pub(crate) fn put_policy(&mut self, policy: Policy, check: Check) -> Result<Reply, Fault> {
-        Named::Policy.check(policy.name()).map_err(|error| Fault::wrong_name("name", &error))?;
+    pub(crate) fn put_policy(&mut self, policy: Policy, check: Precondition) -> Result<Reply, CommandError> {
+        Named::Policy.check(policy.name()).map_err(|error| CommandError::wrong_name("name", &error))?;
         let name = policy.name().to_owned();
         let known = self.policies.get(&name);
         check.hold(known.map(|state| state.revision))?;
@@ -101,18 +101,18 @@ impl Admission {
             return Ok(Reply::Done { outcome: Outcome::Unchanged, revision: same.revision });
         }
         if !self.enforcement.ledger().has_shares() {
-            return Err(Fault::NoClasses);
+            return Err(CommandError::NoClasses);
         }
         let outcome = if known.is_some() { Outcome::Changed } else { Outcome::Created };
         let revision = self.enforcement.journal().revision() + 1;
         let held = self.policies.put(self.enforcement.book_mut(), policy, revision);
-        held.map_err(|short| Fault::PolicyRefused(Box::new(short)))?;
+        held.map_err(|short| CommandError::PolicyRefused(Box::new(short)))?;
         self.policy_changed(&name, EventKind::Put);
         Ok(Reply::Done { outcome, revision })
     }
 
     /// Keeps a policy no longer.
-    pub(crate) fn delete_policy(&mut self, name: &str, check: Check) -> Result<Reply, Fault> {
+    pub(crate) fn delete_policy(&mut self, name: &str, check: Precondition) -> Result<Reply, CommandError> {
         check.hold(self.policies.get(name).map(|state| state.revision))?;
         if !self.policies.remove(self.enforcement.book_mut(), name) {
             return Ok(Reply::Done { outcome: Outcome::Absent, revision: self.enforcement.journal().revision() });
@@ -125,7 +125,7 @@ impl Admission {
     fn policy_changed(&mut self, name: &str, kind: EventKind) -> u64 {
         let journal = self.enforcement.journal_mut();
         let revision = journal.next_revision();
-        journal.mark(Dirty::Policy(name.to_owned()));
+        journal.mark(DirtyRecord::Policy(name.to_owned()));
         journal.event(kind, &format!("policy {name}"), None, revision, String::new());
         self.retry_later();
         revision
@@ -144,7 +144,7 @@ impl Admission {
     }
 
     /// The contract that has a name now, of whatever kind: its serial number and its revision.
-    pub(crate) fn standing(&self, id: &Id) -> Option<(u64, u64)> {
+    pub(crate) fn version_of(&self, id: &Id) -> Option<(u64, u64)> {
         let standing = self.enforcement.contracts().named(id).filter(|grant| !grant.is_ended);
         standing.map(|grant| (grant.serial, grant.revision))
     }
@@ -191,8 +191,8 @@ impl Admission {
             let reservation = Reservation { demand, route: one.from.clone(), placed: one.placed };
             let enforcement = &mut self.enforcement;
             // Its own pending releases count, too: only its latest reservation was checked beside the new one.
-            let waits_for = enforcement.must_wait_for(std::slice::from_ref(&one.to), None, Freed::Uncertain);
-            let reserved = Reserved { reservations: vec![reservation], deadline, is_pinned: false };
+            let waits_for = enforcement.must_wait_for(std::slice::from_ref(&one.to), None, DrainState::Uncertain);
+            let reserved = UndoReservation { reservations: vec![reservation], deadline, is_pinned: false };
             enforcement.leave_next(serial, reserved);
             let bound = enforcement.book().placement().promised(one.flow);
             if let Some(bound) = bound

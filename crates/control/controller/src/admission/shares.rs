@@ -11,7 +11,7 @@ use wayleave_units::Time;
 
 use super::Admission;
 use crate::event::EventKind;
-use crate::journal::Dirty;
+use crate::journal::DirtyRecord;
 
 impl Admission {
     /// Asks the scheme for a share; best effort needs none.
@@ -57,7 +57,7 @@ impl Admission {
         }
         self.enforcement.renew_rule(serial);
         self.enforcement.wait_for(serial, waits_for);
-        self.enforcement.refresh_trouble(serial);
+        self.enforcement.refresh_degraded(serial);
         self.enforcement.touch(serial);
         self.enforcement.announce(serial);
         self.enforcement.wait_for_hosts(serial);
@@ -73,7 +73,7 @@ impl Admission {
         self.enforcement.remove(serial);
         let journal = self.enforcement.journal_mut();
         let revision = journal.next_revision_of(&id.tenant);
-        journal.mark(Dirty::Contract(serial));
+        journal.mark(DirtyRecord::Contract(serial));
         journal.contract_event(EventKind::Released, &id, revision, String::new());
         journal.contract_event(EventKind::Gone, &id, revision, String::new());
         self.follow_certainty();

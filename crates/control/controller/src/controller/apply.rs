@@ -6,11 +6,11 @@ use wayleave_topology::{Network, NodeId, NodeKind};
 
 use super::Controller;
 use crate::admission::{Admission, Checked};
-use crate::command::{Check, Effect, Fault, ItemResult, Mode, id_of};
+use crate::command::{CommandError, Effect, ItemResult, Mode, Precondition, id_of};
 use crate::vms::Vms;
 
 impl Controller {
-    pub(super) fn apply(&mut self, orders: Vec<(Order, Check)>, mode: Mode, effect: Effect) -> Vec<ItemResult> {
+    pub(super) fn apply(&mut self, orders: Vec<(Order, Precondition)>, mode: Mode, effect: Effect) -> Vec<ItemResult> {
         let (network, vms) = (&*self.network, &self.vms);
         self.admission.apply(orders, mode, effect, |admission, order, check| {
             let id = id_of(&order);
@@ -25,7 +25,7 @@ impl Controller {
         let (network, vms) = (&*self.network, &self.vms);
         self.admission.apply(orders, Mode::AllOrNothing, effect, |admission, order, serial| {
             let id = id_of(&order);
-            let checked = Checks { network, vms, admission }.check(&id, &order, Check::None);
+            let checked = Checks { network, vms, admission }.check(&id, &order, Precondition::None);
             let (existing, replaces) = match order.kind() {
                 ContractKind::Latency => (None, Some(serial)),
                 _ => (Some(serial), None),
@@ -49,10 +49,10 @@ struct Checks<'a> {
 
 impl Checks<'_> {
     /// The contract that has the name, if there is one.
-    fn check(&self, id: &Id, order: &Order, check: Check) -> Result<Option<u64>, Fault> {
-        let invalid = |field, message| Err(Fault::Invalid { field, message });
+    fn check(&self, id: &Id, order: &Order, check: Precondition) -> Result<Option<u64>, CommandError> {
+        let invalid = |field, message| Err(CommandError::Invalid { field, message });
         self.admission.tenants().find(&id.tenant)?;
-        let existing = self.admission.standing(id);
+        let existing = self.admission.version_of(id);
         check.hold(existing.map(|(_, revision)| revision))?;
         if let Err(error) = order.validate() {
             return invalid(error.field(), error.to_string());
@@ -77,8 +77,8 @@ impl Checks<'_> {
     }
 
     /// A contract stays of its kind, and a latency contract between its ends.
-    fn check_change(&self, id: &Id, serial: u64, order: &Order) -> Result<(), Fault> {
-        let invalid = |field, message| Err(Fault::Invalid { field, message });
+    fn check_change(&self, id: &Id, serial: u64, order: &Order) -> Result<(), CommandError> {
+        let invalid = |field, message| Err(CommandError::Invalid { field, message });
         let Some(old) = self.admission.enforcement().contracts().get(serial).map(|grant| &grant.order) else {
             return Ok(());
         };

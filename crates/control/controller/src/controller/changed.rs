@@ -14,19 +14,19 @@ use std::collections::BTreeSet;
 use wayleave_topology::LinkId;
 
 use super::Controller;
-use crate::admission::{Cause, Consequences, Displaced};
-use crate::scheme_ledger::Reserved;
+use crate::admission::{Cause, Consequences, DisplacedContract};
+use crate::scheme_ledger::UndoReservation;
 
 /// A contract that has lost what it had, with what is left of it up to the first hop that is gone; nothing for shares.
-pub(super) struct Lost {
+pub(super) struct LostContract {
     pub(super) serial: u64,
-    pub(super) left: Option<Reserved>,
+    pub(super) left: Option<UndoReservation>,
 }
 
 impl Controller {
     /// Contracts that have no place on this network, or not with the others, give up what they have.
-    pub(super) fn give_up(&mut self, lost: Vec<Lost>) -> Vec<Displaced> {
-        let mut displaced: Vec<Displaced> =
+    pub(super) fn give_up(&mut self, lost: Vec<LostContract>) -> Vec<DisplacedContract> {
+        let mut displaced: Vec<DisplacedContract> =
             lost.into_iter().filter_map(|one| self.admission.displace_lost(one.serial, one.left)).collect();
         let ledger = self.ledger();
         let is_full = |link: LinkId| !ledger.keeps(link) || !ledger.keeps_shares(link);
@@ -45,12 +45,12 @@ impl Controller {
         // All that is on such a link, or the order would not be that of priorities.
         displaced.extend(self.admission.displace_shares_on(&full));
         displaced.extend(self.admission.displace_shares());
-        displaced.sort_by_key(Displaced::rank);
+        displaced.sort_by_key(DisplacedContract::rank);
         displaced
     }
 
     /// They look for other places, on links that are up.
-    pub(super) fn place_again(&mut self, displaced: Vec<Displaced>) {
+    pub(super) fn place_again(&mut self, displaced: Vec<DisplacedContract>) {
         if !displaced.is_empty() {
             self.admission.place_displaced(displaced, Cause::Rules, &mut Consequences::default());
         }

@@ -11,11 +11,11 @@ use wayleave_units::{Time, WallTime};
 
 use super::Controller;
 use crate::admission::{self, Admission};
-use crate::answers::Answers;
+use crate::answers::ReplyCache;
 use crate::elements::Elements;
 use crate::enforcement::Enforcement;
 use crate::load_error::LoadError;
-use crate::scheme_ledger::Book;
+use crate::scheme_ledger::SchemeLedger;
 use crate::setup::Setup;
 use crate::tokens::Tokens;
 use crate::vms::Vms;
@@ -58,7 +58,7 @@ impl Copied {
     /// # Errors
     /// If the scheme of the setup reserves no queues.
     pub fn as_it_is(self, setup: &Setup, wall: WallTime) -> Result<Controller, LoadError> {
-        let Some(book) = Book::new((setup.scheme)()) else { return Err(LoadError::NoQueues) };
+        let Some(book) = SchemeLedger::new((setup.scheme)()) else { return Err(LoadError::NoQueues) };
         let Self { network, tokens, vms, elements, admission } = self;
         let enforcement = Enforcement::new(setup, book, wall);
         let mut controller = Controller {
@@ -66,7 +66,7 @@ impl Copied {
             tokens,
             vms,
             elements,
-            answers: Answers::default(),
+            answers: ReplyCache::default(),
             admission: Admission::new(setup.model, enforcement),
             old_records: BTreeMap::new(),
         };

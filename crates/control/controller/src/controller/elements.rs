@@ -6,13 +6,13 @@ use wayleave_topology::{LinkId, NodeId, NodeKind};
 
 use super::Controller;
 use crate::admission::{Cause, Consequences};
-use crate::command::{ElementName, Fault, Outcome, Reply};
+use crate::command::{CommandError, ElementName, Outcome, Reply};
 use crate::elements::{Down, links_of};
 use crate::event::EventKind;
-use crate::journal::Dirty;
+use crate::journal::DirtyRecord;
 
 impl Controller {
-    pub(crate) fn set_element(&mut self, element: ElementName, down: Option<String>) -> Result<Reply, Fault> {
+    pub(crate) fn set_element(&mut self, element: ElementName, down: Option<String>) -> Result<Reply, CommandError> {
         let element = self.one_name(element)?;
         let is_up = down.is_none();
         let seen = self.elements.get(&element).map(|down| down.seen().clone()).unwrap_or_default();
@@ -27,7 +27,7 @@ impl Controller {
     }
 
     /// The agent of a node sees which of its links have no carrier.
-    pub(crate) fn see(&mut self, name: &str, epoch: u64, without_carrier: Vec<String>) -> Result<Reply, Fault> {
+    pub(crate) fn see(&mut self, name: &str, epoch: u64, without_carrier: Vec<String>) -> Result<Reply, CommandError> {
         let node = self.node(name)?;
         self.enforcement().check_epoch(node, epoch)?;
         let mut cables = BTreeSet::new();
@@ -37,7 +37,7 @@ impl Controller {
                 Some(id) if of(id) => cables.insert(self.one_name(ElementName::Link(link))?),
                 _ => {
                     let message = format!("{link} is no link of {name}: a node can speak of its own links");
-                    return Err(Fault::Invalid { field: "withoutCarrier", message });
+                    return Err(CommandError::Invalid { field: "withoutCarrier", message });
                 }
             };
         }
@@ -65,7 +65,7 @@ impl Controller {
         let is_down = down.is_some();
         let why = down.as_ref().map(|down| down.why().to_owned()).unwrap_or_default();
         let was_down = self.elements.set(element.clone(), down);
-        self.journal_mut().mark(Dirty::Down(element.clone()));
+        self.journal_mut().mark(DirtyRecord::Down(element.clone()));
         if was_down != is_down {
             let revision = self.journal_mut().next_revision();
             let kind = if is_down { EventKind::Down } else { EventKind::Up };
@@ -104,12 +104,12 @@ impl Controller {
     }
 
     /// A cable has one name, whichever direction was meant.
-    fn one_name(&self, element: ElementName) -> Result<ElementName, Fault> {
+    fn one_name(&self, element: ElementName) -> Result<ElementName, CommandError> {
         match element {
             ElementName::Node(name) => self.node(&name).map(|_| ElementName::Node(name)),
             ElementName::Link(name) => match self.network.find_link(&name) {
                 Some(link) => Ok(ElementName::Link(self.network.link(self.network.cable(link)).name.clone())),
-                None => Err(Fault::NotFound { what: "link", name }),
+                None => Err(CommandError::NotFound { what: "link", name }),
             },
         }
     }

@@ -9,21 +9,21 @@ use wayleave_contracts::vm_mac;
 use wayleave_protocol::{DEFAULT_TENANT, Id};
 
 use super::Controller;
-use super::load::{Again, number, parse, read_contract, unreadable};
-use crate::clock::Now;
-use crate::contract_record::Held;
+use super::load::{ReplacementOrder, number, parse, read_contract, unreadable};
+use crate::clock::Timestamps;
+use crate::contract_record::HeldReservation;
 use crate::journal::Counters;
 use crate::load_error::LoadError;
 use crate::macs;
 use crate::output::{Change, Kind};
 use crate::quota::Usage;
 use crate::record::{NodeRecord, TenantRecord, VmRecord};
-use crate::setup::Unfit;
+use crate::setup::UnfitPolicy;
 use crate::vms::VmState;
 
 /// Changes of records that cannot be followed: all records have to be read again, and this controller must not be used any longer.
 #[derive(Debug)]
-pub enum Unfollowed {
+pub enum FollowError {
     /// Records of this kind change what others mean.
     Kind(Kind),
     /// Links are down, on which the place of what is held depends.
@@ -32,7 +32,7 @@ pub enum Unfollowed {
     Load(LoadError),
 }
 
-impl std::fmt::Display for Unfollowed {
+impl std::fmt::Display for FollowError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Kind(kind) => write!(f, "a {} record has changed", kind.name()),
@@ -42,9 +42,9 @@ impl std::fmt::Display for Unfollowed {
     }
 }
 
-impl std::error::Error for Unfollowed {}
+impl std::error::Error for FollowError {}
 
-impl From<LoadError> for Unfollowed {
+impl From<LoadError> for FollowError {
     fn from(error: LoadError) -> Self {
         Self::Load(error)
     }
@@ -55,9 +55,9 @@ impl Controller {
     ///
     /// # Errors
     /// If all records have to be read again.
-    pub fn follow(&mut self, now: Now, changes: &[Change]) -> Result<(), Unfollowed> {
+    pub fn follow(&mut self, now: Timestamps, changes: &[Change]) -> Result<(), FollowError> {
         if self.elements.iter().next().is_some() {
-            return Err(Unfollowed::Down);
+            return Err(FollowError::Down);
         }
         self.journal_mut().set_now(now);
         // Of several changes of a record the last one counts.
@@ -78,13 +78,15 @@ impl Controller {
                     let (grant, held, _) = read_contract(&self.network, kind, key, body, None)?;
                     let serial = grant.serial;
                     match held {
-                        Held::Routes(reserved) => again.extend(reserved.and_then(|one| Again::of(serial, one))),
-                        Held::Share(share) => shares.extend(share.map(|share| (serial, share))),
+                        HeldReservation::Routes(reserved) => {
+                            again.extend(reserved.and_then(|one| ReplacementOrder::of(serial, one)))
+                        }
+                        HeldReservation::Share(share) => shares.extend(share.map(|share| (serial, share))),
                     }
                     changed.insert(serial);
                     self.enforcement_mut().contracts_mut().insert(grant);
                 }
-                (Kind::Release, Some(body)) => self.read_release(key, body, Unfit::Refuse, &mut again)?,
+                (Kind::Release, Some(body)) => self.read_release(key, body, UnfitPolicy::Refuse, &mut again)?,
                 (Kind::Contract | Kind::Release, None) => {}
                 _ => self.follow_other(kind, key, body)?,
             }
@@ -135,7 +137,7 @@ impl Controller {
     }
 
     /// Takes over a record that holds nothing in the ledger.
-    fn follow_other(&mut self, kind: Kind, key: &str, body: Option<&str>) -> Result<(), Unfollowed> {
+    fn follow_other(&mut self, kind: Kind, key: &str, body: Option<&str>) -> Result<(), FollowError> {
         match (kind, body) {
             (Kind::Controller, Some(body)) => {
                 self.journal_mut().restore(parse::<Counters>(kind, key, body)?);
@@ -186,7 +188,7 @@ impl Controller {
             (Kind::History, _) => {}
             (Kind::Contract | Kind::Release, _) => {}
             (Kind::Policy | Kind::Down | Kind::Controller | Kind::Node | Kind::OldLatency | Kind::OldShare, _) => {
-                return Err(Unfollowed::Kind(kind));
+                return Err(FollowError::Kind(kind));
             }
         }
         Ok(())

@@ -15,14 +15,14 @@ use wayleave_topology::{Hop, Network};
 use wayleave_units::{Time, WallTime};
 
 use super::Controller;
-use super::changed::Lost;
+use super::changed::LostContract;
 use crate::admission::Admission;
-use crate::answers::{Answers, Remembered};
+use crate::answers::{CachedReply, ReplyCache};
 use crate::command::ElementName;
-use crate::contract_record::{ContractRecord, Held};
+use crate::contract_record::{ContractRecord, HeldReservation};
 use crate::elements::{Down, Elements, links_of};
 use crate::enforcement::Enforcement;
-use crate::grant::Grant;
+use crate::grant::AdmittedContract;
 use crate::journal::Counters;
 use crate::load_error::LoadError;
 use crate::macs;
@@ -31,26 +31,26 @@ use crate::output::Kind;
 use crate::policy_spec::{self, PolicyRecord};
 use crate::quota::Usage;
 use crate::record::{
-    DownRecord, Missing, NodeRecord, ReleaseRecord, TenantRecord, VmRecord, reserved, reserved_as_far,
+    DownRecord, MissingElement, NodeRecord, ReleaseRecord, TenantRecord, VmRecord, reserved, reserved_as_far,
 };
 use crate::releases::{PendingRelease, Phase};
-use crate::scheme_ledger::{Book, Reserved};
-use crate::setup::{Setup, Unfit};
+use crate::scheme_ledger::{SchemeLedger, UndoReservation};
+use crate::setup::{Setup, UnfitPolicy};
 use crate::shares::in_shares;
 use crate::tokens::{Token, Tokens};
 use crate::vms::{VmState, Vms};
 
 /// What is to be reserved again, in the order in which it was placed.
-pub(super) struct Again {
+pub(super) struct ReplacementOrder {
     placed: u64,
-    reserved: Reserved,
+    reserved: UndoReservation,
     serial: u64,
     /// The number of the pending release that holds it, if one does.
     release: Option<u64>,
 }
 
 /// A share that a contract, by serial number, is to hold again.
-pub(super) type HeldAgain = (u64, Share);
+pub(super) type RestoredShare = (u64, Share);
 
 impl Controller {
     /// Goes on from these records (kind, key, body), in any order; with none, from nothing.
@@ -62,13 +62,13 @@ impl Controller {
         wall: WallTime,
         records: impl IntoIterator<Item = (Kind, &'a str, &'a str)>,
     ) -> Result<Self, LoadError> {
-        let Some(book) = Book::new((setup.scheme)()) else { return Err(LoadError::NoQueues) };
+        let Some(book) = SchemeLedger::new((setup.scheme)()) else { return Err(LoadError::NoQueues) };
         let mut controller = Self {
             network: setup.network.clone(),
             tokens: Tokens::default(),
             vms: Vms::new(&setup.network),
             elements: Elements::default(),
-            answers: Answers::default(),
+            answers: ReplyCache::default(),
             admission: Admission::new(setup.model, Enforcement::new(setup, book, wall)),
             old_records: BTreeMap::new(),
         };
@@ -85,8 +85,8 @@ impl Controller {
         controller.hold_policies()?;
         controller.connect()?;
         let displaced = match setup.unfit {
-            Unfit::Refuse => Vec::new(),
-            Unfit::DecideAgain => controller.give_up(lost),
+            UnfitPolicy::Refuse => Vec::new(),
+            UnfitPolicy::DecideAgain => controller.give_up(lost),
         };
         controller.decide_unfit_again();
         controller.prove()?;
@@ -109,8 +109,8 @@ impl Controller {
         kind: Kind,
         key: &str,
         body: &str,
-        unfit: Unfit,
-        again: &mut Vec<Again>,
+        unfit: UnfitPolicy,
+        again: &mut Vec<ReplacementOrder>,
     ) -> Result<(), LoadError> {
         match kind {
             Kind::Controller => self.journal_mut().restore(parse::<Counters>(kind, key, body)?),
@@ -164,7 +164,7 @@ impl Controller {
             }
             Kind::History => {}
             Kind::Answer => {
-                self.answers.insert(key.to_owned(), parse::<Remembered>(kind, key, body)?);
+                self.answers.insert(key.to_owned(), parse::<CachedReply>(kind, key, body)?);
             }
         }
         Ok(())
@@ -174,12 +174,13 @@ impl Controller {
     fn read_contracts(
         &mut self,
         records: &[(Kind, &str, &str)],
-        unfit: Unfit,
-        again: &mut Vec<Again>,
-    ) -> Result<(Vec<HeldAgain>, Vec<Lost>), LoadError> {
+        unfit: UnfitPolicy,
+        again: &mut Vec<ReplacementOrder>,
+    ) -> Result<(Vec<RestoredShare>, Vec<LostContract>), LoadError> {
         let (network, ledger) = (&*self.network, self.ledger());
         let is_usable = |hop: Hop| usize::from(hop.queue) < ledger.budgets(hop.link).len();
-        let is_usable: Option<&(dyn Fn(Hop) -> bool + Sync)> = (unfit == Unfit::DecideAgain).then_some(&is_usable);
+        let is_usable: Option<&(dyn Fn(Hop) -> bool + Sync)> =
+            (unfit == UnfitPolicy::DecideAgain).then_some(&is_usable);
         let (mut shares, mut lost) = (Vec::new(), Vec::new());
         let reads = in_shares(records, |&(kind, key, body)| read_contract(network, kind, key, body, is_usable));
         for (read, &(kind, ..)) in reads.into_iter().zip(records) {
@@ -187,8 +188,10 @@ impl Controller {
             let serial = grant.serial;
             lost.extend(one);
             match held {
-                Held::Routes(reserved) => again.extend(reserved.and_then(|reserved| Again::of(serial, reserved))),
-                Held::Share(share) => shares.extend(share.map(|share| (serial, share))),
+                HeldReservation::Routes(reserved) => {
+                    again.extend(reserved.and_then(|reserved| ReplacementOrder::of(serial, reserved)))
+                }
+                HeldReservation::Share(share) => shares.extend(share.map(|share| (serial, share))),
             }
             if kind != Kind::Contract {
                 self.old_records.insert(serial, kind);
@@ -203,12 +206,12 @@ impl Controller {
         &mut self,
         key: &str,
         body: &str,
-        unfit: Unfit,
-        again: &mut Vec<Again>,
+        unfit: UnfitPolicy,
+        again: &mut Vec<ReplacementOrder>,
     ) -> Result<(), LoadError> {
         let record = parse::<ReleaseRecord>(Kind::Release, key, body)?;
         let number = number(Kind::Release, key)?;
-        let missing = |missing: Missing| LoadError::Missing {
+        let missing = |missing: MissingElement| LoadError::Missing {
             record: format!("route {number}, which contract number {} is leaving,", record.serial),
             what: missing.what,
             name: missing.name,
@@ -217,12 +220,12 @@ impl Controller {
         let ledger = self.ledger();
         let is_usable = |hop: Hop| usize::from(hop.queue) < ledger.budgets(hop.link).len();
         let reserved = match unfit {
-            Unfit::Refuse => reserved(&self.network, &record.places, deadline, record.pinned).map_err(missing)?,
-            Unfit::DecideAgain => reserved_as_far(&self.network, &record.places, deadline, &is_usable).0,
+            UnfitPolicy::Refuse => reserved(&self.network, &record.places, deadline, record.pinned).map_err(missing)?,
+            UnfitPolicy::DecideAgain => reserved_as_far(&self.network, &record.places, deadline, &is_usable).0,
         };
         if let Some(placed) = reserved.reservations.iter().map(|one| one.placed).min().filter(|_| record.held) {
-            let reserved = Reserved { is_pinned: true, ..reserved.clone() };
-            again.push(Again { placed, reserved, serial: record.serial, release: Some(number) });
+            let reserved = UndoReservation { is_pinned: true, ..reserved.clone() };
+            again.push(ReplacementOrder { placed, reserved, serial: record.serial, release: Some(number) });
         }
         let drain = Time::from_nanos(record.drain_ns);
         let phase = if record.stopped { Phase::Draining(drain) } else { Phase::Sending };
@@ -232,7 +235,7 @@ impl Controller {
         Ok(())
     }
 
-    pub(super) fn reserve_again(&mut self, mut again: Vec<Again>) -> Result<(), LoadError> {
+    pub(super) fn reserve_again(&mut self, mut again: Vec<ReplacementOrder>) -> Result<(), LoadError> {
         again.sort_by_key(|one| one.placed);
         for one in again {
             let Some(grant) = self.contracts().get(one.serial) else {
@@ -258,7 +261,7 @@ impl Controller {
     }
 
     /// A reserved queue that contracts cannot use.
-    fn unusable(&self, reserved: &Reserved) -> Option<(String, u8)> {
+    fn unusable(&self, reserved: &UndoReservation) -> Option<(String, u8)> {
         let ledger = self.ledger();
         let mut hops = reserved.reservations.iter().flat_map(|one| &one.route.hops);
         let hop = hops.find(|hop| usize::from(hop.queue) >= ledger.budgets(hop.link).len())?;
@@ -314,7 +317,7 @@ impl Controller {
     }
 
     /// Contracts of other kinds than latency hold their shares again. What is held is a sum, so their order does not matter.
-    pub(super) fn hold_shares(&mut self, shares: Vec<HeldAgain>) -> Result<(), LoadError> {
+    pub(super) fn hold_shares(&mut self, shares: Vec<RestoredShare>) -> Result<(), LoadError> {
         for (serial, share) in shares {
             let enforcement = self.enforcement_mut();
             let held = enforcement.book_mut().put_share_back(share, serial);
@@ -378,9 +381,9 @@ impl Controller {
     }
 }
 
-impl Again {
+impl ReplacementOrder {
     /// Routes of a contract.
-    pub(super) fn of(serial: u64, reserved: Reserved) -> Option<Self> {
+    pub(super) fn of(serial: u64, reserved: UndoReservation) -> Option<Self> {
         let placed = reserved.reservations.iter().map(|one| one.placed).min()?;
         Some(Self { placed, reserved, serial, release: None })
     }
@@ -393,13 +396,13 @@ pub(super) fn read_contract(
     key: &str,
     body: &str,
     is_usable: Option<&(dyn Fn(Hop) -> bool + Sync)>,
-) -> Result<(Grant, Held, Option<Lost>), LoadError> {
+) -> Result<(AdmittedContract, HeldReservation, Option<LostContract>), LoadError> {
     let record = match kind {
         Kind::OldLatency => parse::<OldLatencyRecord>(kind, key, body)?.into(),
         Kind::OldShare => parse::<OldShareRecord>(kind, key, body)?.into(),
         _ => parse::<ContractRecord>(kind, key, body)?,
     };
-    let missing = |missing: Missing| LoadError::Missing {
+    let missing = |missing: MissingElement| LoadError::Missing {
         record: format!("contract {}", record.id()),
         what: missing.what,
         name: missing.name,
@@ -410,7 +413,7 @@ pub(super) fn read_contract(
         return Ok((grant, held, None));
     };
     let (held, left, is_lost) = record.held_as_far(network, &grant, &|hop| is_usable(hop)).map_err(missing)?;
-    let lost = is_lost.then_some(Lost { serial: grant.serial, left });
+    let lost = is_lost.then_some(LostContract { serial: grant.serial, left });
     Ok((grant, held, lost))
 }
 

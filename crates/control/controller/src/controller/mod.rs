@@ -30,21 +30,21 @@ use wayleave_topology::{FlowId, Network, NodeId, Route, ShareId};
 use wayleave_units::{Time, WallTime};
 
 use crate::admission::Admission;
-use crate::answers::{Answers, AnswersFull, NewAnswer, Remembered};
-use crate::clock::{Now, Uptime};
-use crate::command::{Check, Command, ElementName, Fault, Outcome, Principal, Reply};
+use crate::answers::{AnswersFull, CachedReply, NewAnswer, ReplyCache};
+use crate::clock::{Timestamps, Uptime};
+use crate::command::{Command, CommandError, ElementName, Outcome, Precondition, Principal, Reply};
 use crate::contracts::Contracts;
 use crate::decision::DecisionRecord;
 use crate::elements::Elements;
 use crate::enforcement::Enforcement;
-use crate::grant::Grant;
+use crate::grant::AdmittedContract;
 use crate::journal::Journal;
 use crate::macs::VmSecret;
 use crate::nodes::NodeState;
 use crate::output::{Kind, Output};
 use crate::policies::PolicyState;
 use crate::tenants::TenantState;
-use crate::timers::Due;
+use crate::timers::TimerEvent;
 use crate::tokens::{Token, Tokens};
 use crate::vms::{VmState, Vms};
 
@@ -54,7 +54,7 @@ pub struct Controller {
     tokens: Tokens,
     vms: Vms,
     elements: Elements,
-    answers: Answers,
+    answers: ReplyCache,
     admission: Admission,
     /// Contracts, by serial number, whose records are of formats before 5, until they are written again.
     old_records: BTreeMap<u64, Kind>,
@@ -65,12 +65,12 @@ impl Controller {
     ///
     /// # Errors
     /// Why not.
-    pub fn handle(&mut self, now: Now, command: Command) -> Result<Reply, Fault> {
+    pub fn handle(&mut self, now: Timestamps, command: Command) -> Result<Reply, CommandError> {
         self.tick(now);
-        self.carry_out(command)
+        self.execute(command)
     }
 
-    fn carry_out(&mut self, command: Command) -> Result<Reply, Fault> {
+    fn execute(&mut self, command: Command) -> Result<Reply, CommandError> {
         match command {
             Command::PutTenant { name, quota, check } => {
                 let (tenants, journal) = self.admission.tenants_mut();
@@ -96,7 +96,7 @@ impl Controller {
             Command::Confirm { node, epoch, done } => self.enforcement_mut().confirm(&node, epoch, &done),
             Command::Measure { node, epoch, measured } => self.enforcement_mut().measure(&node, epoch, &measured),
             Command::Leave { node, epoch } => self.enforcement_mut().take_leave(&node, epoch),
-            Command::Hear { node, epoch, repairs } => self.enforcement_mut().hear(&node, epoch, &repairs),
+            Command::Hear { node, epoch, repairs } => self.enforcement_mut().on_heartbeat(&node, epoch, &repairs),
             Command::ReportRules { node, epoch, in_force, problems } => {
                 self.enforcement_mut().report_rules(&node, epoch, in_force, problems)
             }
@@ -105,17 +105,17 @@ impl Controller {
     }
 
     /// Does what is due by now.
-    pub fn tick(&mut self, now: Now) {
+    pub fn tick(&mut self, now: Timestamps) {
         self.journal_mut().set_now(now);
         while let Some(due) = self.enforcement_mut().pop_due() {
             match due {
-                Due::Empty(release) => self.enforcement_mut().emptied(release),
-                Due::Confirmed(serial, version) => self.enforcement_mut().overdue(serial, version),
-                Due::Retry => self.admission.retry(),
-                Due::Healed(serial) => self.enforcement_mut().healed(serial),
-                Due::ShareEmpty => self.admission.free_left_shares(now.steady),
-                Due::Heard(node) => self.enforcement_mut().not_heard(node),
-                Due::Reported(node, epoch) => self.enforcement_mut().not_reported(node, epoch),
+                TimerEvent::Empty(release) => self.enforcement_mut().emptied(release),
+                TimerEvent::Confirmed(serial, version) => self.enforcement_mut().overdue(serial, version),
+                TimerEvent::Retry => self.admission.retry(),
+                TimerEvent::Healed(serial) => self.enforcement_mut().healed(serial),
+                TimerEvent::ShareEmpty => self.admission.free_left_shares(now.steady),
+                TimerEvent::Heard(node) => self.enforcement_mut().mark_silent(node),
+                TimerEvent::Reported(node, epoch) => self.enforcement_mut().not_reported(node, epoch),
             }
         }
         while let Some(serial) = self.enforcement_mut().pop_start_or_end() {
@@ -129,7 +129,7 @@ impl Controller {
     }
 
     /// The machine of this controller, which was just loaded, is up for so long: a restart is no jump of the clock.
-    pub fn set_uptime(&mut self, now: Now, uptime: Uptime) {
+    pub fn set_uptime(&mut self, now: Timestamps, uptime: Uptime) {
         self.journal_mut().set_uptime(now, uptime);
     }
 
@@ -144,7 +144,7 @@ impl Controller {
     }
 
     /// It ends soon: the next start is to know how late it was.
-    pub fn keep_time(&mut self, now: Now) {
+    pub fn keep_time(&mut self, now: Timestamps) {
         self.journal_mut().set_now(now);
         self.journal_mut().keep_time();
     }
@@ -181,16 +181,16 @@ impl Controller {
         self.enforcement_mut().journal_mut()
     }
 
-    fn delete_tenant(&mut self, name: &str, check: Check) -> Result<Reply, Fault> {
+    fn delete_tenant(&mut self, name: &str, check: Precondition) -> Result<Reply, CommandError> {
         let known = self.admission.tenants().get(name);
         check.hold(known.map(|tenant| tenant.revision))?;
         if known.is_none() {
             return Ok(Reply::Done { outcome: Outcome::Absent, revision: self.journal().revision() });
         }
         if name == DEFAULT_TENANT {
-            return Err(Fault::Forbidden { message: format!("tenant {DEFAULT_TENANT} is always there") });
+            return Err(CommandError::Forbidden { message: format!("tenant {DEFAULT_TENANT} is always there") });
         }
-        let in_use = |by: String| Err(Fault::InUse { what: format!("tenant {name}"), by });
+        let in_use = |by: String| Err(CommandError::InUse { what: format!("tenant {name}"), by });
         if let Some(id) = self.contracts().iter().map(|grant| &grant.id).find(|id| id.tenant == name) {
             return in_use(format!("contract {id}"));
         }
@@ -202,7 +202,7 @@ impl Controller {
         Ok(tenants.remove(journal, name))
     }
 
-    fn put_token(&mut self, token: Token) -> Result<Reply, Fault> {
+    fn put_token(&mut self, token: Token) -> Result<Reply, CommandError> {
         match &token.role {
             Principal::Tenant { tenant } | Principal::Reader { tenant: Some(tenant) } => drop(self.tenant(tenant)?),
             Principal::Agent { node } => drop(self.node(node)?),
@@ -233,7 +233,7 @@ impl Controller {
     }
 
     /// The answer that was given to a key.
-    pub fn recall(&self, key: &str) -> Option<&Remembered> {
+    pub fn recall(&self, key: &str) -> Option<&CachedReply> {
         self.answers.get(key)
     }
 
@@ -278,17 +278,17 @@ impl Controller {
     }
 
     /// The contract of this name; the last that had it, while its reservation is held.
-    pub fn grant(&self, id: &Id) -> Option<&Grant> {
+    pub fn grant(&self, id: &Id) -> Option<&AdmittedContract> {
         self.contracts().named(id)
     }
 
     /// The contract of this serial number, to be kept as it is now.
-    pub fn grant_of(&self, serial: u64) -> Option<&Arc<Grant>> {
+    pub fn grant_of(&self, serial: u64) -> Option<&Arc<AdmittedContract>> {
         self.contracts().get_shared(serial)
     }
 
     /// All contracts, by name; those that are being released, while no other contract has the name.
-    pub fn grants(&self) -> impl Iterator<Item = &Grant> {
+    pub fn grants(&self) -> impl Iterator<Item = &AdmittedContract> {
         self.contracts().iter_named()
     }
 
@@ -298,12 +298,12 @@ impl Controller {
     }
 
     /// The contract that a share belongs to.
-    pub fn owner_of_share(&self, share: ShareId) -> Option<&Grant> {
+    pub fn owner_of_share(&self, share: ShareId) -> Option<&AdmittedContract> {
         self.contracts().get(self.enforcement().book().owner_of_share(share))
     }
 
     /// What a contract holds of the classes below the latency queues; `None` for best effort, and if it has no place now.
-    pub fn share_of(&self, grant: &Grant) -> Option<&Share> {
+    pub fn share_of(&self, grant: &AdmittedContract) -> Option<&Share> {
         self.ledger().share(grant.share()?)
     }
 
@@ -313,7 +313,7 @@ impl Controller {
     }
 
     /// What such a contract is promised, as a decision that is made now; `None` for best effort, and if it has no place now.
-    pub fn promise_of(&self, grant: &Grant) -> Option<ShareDecision> {
+    pub fn promise_of(&self, grant: &AdmittedContract) -> Option<ShareDecision> {
         let route = |share: &Share| if let Share::Pair { route, .. } = share { Some(route.clone()) } else { None };
         let (share, certainty) = grant.share().zip(grant.certainty())?;
         let route = self.share_of(grant).and_then(route);
@@ -321,17 +321,17 @@ impl Controller {
     }
 
     /// The contract that has a name now, of whatever kind: its serial number and its revision.
-    pub fn standing(&self, id: &Id) -> Option<(u64, u64)> {
-        self.admission.standing(id)
+    pub fn version_of(&self, id: &Id) -> Option<(u64, u64)> {
+        self.admission.version_of(id)
     }
 
     /// The routes that a contract has reserved, each with its flow; the longest first.
-    pub fn routes(&self, grant: &Grant) -> Vec<(FlowId, Route)> {
+    pub fn routes(&self, grant: &AdmittedContract) -> Vec<(FlowId, Route)> {
         self.enforcement().routes(grant)
     }
 
     /// The contract that a flow belongs to.
-    pub fn owner(&self, flow: FlowId) -> Option<&Grant> {
+    pub fn owner(&self, flow: FlowId) -> Option<&AdmittedContract> {
         self.contracts().get(self.enforcement().book().owner(flow))
     }
 
@@ -359,8 +359,8 @@ impl Controller {
     ///
     /// # Errors
     /// If there is none.
-    pub fn node(&self, name: &str) -> Result<NodeId, Fault> {
-        self.network.find_node(name).ok_or_else(|| Fault::NotFound { what: "node", name: name.to_owned() })
+    pub fn node(&self, name: &str) -> Result<NodeId, CommandError> {
+        self.network.find_node(name).ok_or_else(|| CommandError::NotFound { what: "node", name: name.to_owned() })
     }
 
     /// What is known of the agent of a node.
@@ -377,7 +377,7 @@ impl Controller {
     ///
     /// # Errors
     /// If there is none of this name.
-    pub fn tenant(&self, name: &str) -> Result<&TenantState, Fault> {
+    pub fn tenant(&self, name: &str) -> Result<&TenantState, CommandError> {
         self.admission.tenants().find(name)
     }
 

@@ -1,9 +1,9 @@
 //! The records of a controller.
 
 use super::Controller;
-use crate::contract_record::{ContractRecord, Held};
+use crate::contract_record::{ContractRecord, HeldReservation};
 use crate::grant::KindState;
-use crate::journal::Dirty;
+use crate::journal::DirtyRecord;
 use crate::output::{Change, Kind};
 use crate::policy_spec::{PolicyRecord, spec};
 use crate::record::{DownRecord, NodeRecord, ReleaseRecord, TenantRecord, VmRecord, key, put};
@@ -12,54 +12,54 @@ impl Controller {
     /// Every record as it is, to make another controller like this one and ask it what would happen.
     pub fn records(&self) -> Vec<Change> {
         let enforcement = self.enforcement();
-        let mut all = vec![Dirty::Counters];
-        all.extend(self.tenants().map(|(name, _)| Dirty::Tenant(name.to_owned())));
-        all.extend(self.tokens.all().map(|token| Dirty::Token(token.id.clone())));
-        all.extend(self.vms().map(|(id, _)| Dirty::Vm(id.clone())));
-        all.extend(self.contracts().iter().map(|grant| Dirty::Contract(grant.serial)));
-        all.extend(self.policies().map(|(name, _)| Dirty::Policy(name.to_owned())));
-        all.extend(enforcement.releases().iter().map(|(number, _)| Dirty::Release(number)));
-        all.extend(self.elements.iter().map(|(element, _)| Dirty::Down(element.clone())));
-        all.extend(enforcement.nodes().ids().map(Dirty::Node));
-        all.extend(self.answers.keys().cloned().map(Dirty::Answer));
+        let mut all = vec![DirtyRecord::Counters];
+        all.extend(self.tenants().map(|(name, _)| DirtyRecord::Tenant(name.to_owned())));
+        all.extend(self.tokens.all().map(|token| DirtyRecord::Token(token.id.clone())));
+        all.extend(self.vms().map(|(id, _)| DirtyRecord::Vm(id.clone())));
+        all.extend(self.contracts().iter().map(|grant| DirtyRecord::Contract(grant.serial)));
+        all.extend(self.policies().map(|(name, _)| DirtyRecord::Policy(name.to_owned())));
+        all.extend(enforcement.releases().iter().map(|(number, _)| DirtyRecord::Release(number)));
+        all.extend(self.elements.iter().map(|(element, _)| DirtyRecord::Down(element.clone())));
+        all.extend(enforcement.nodes().ids().map(DirtyRecord::Node));
+        all.extend(self.answers.keys().cloned().map(DirtyRecord::Answer));
         all.iter().map(|dirty| self.change(dirty)).collect()
     }
 
     /// Changes that write something as it is now. A contract that was read from an old record has two: the old record goes.
-    pub(super) fn changes(&mut self, dirty: &Dirty) -> impl Iterator<Item = Change> + use<> {
-        let old = if let Dirty::Contract(serial) = dirty { self.old_records.remove(serial) } else { None };
+    pub(super) fn changes(&mut self, dirty: &DirtyRecord) -> impl Iterator<Item = Change> + use<> {
+        let old = if let DirtyRecord::Contract(serial) = dirty { self.old_records.remove(serial) } else { None };
         let change = self.change(dirty);
         let old = old.map(|kind| Change { kind, key: change.key.clone(), body: None });
         old.into_iter().chain([change])
     }
 
     /// The record of something, as it is now.
-    fn change(&self, dirty: &Dirty) -> Change {
+    fn change(&self, dirty: &DirtyRecord) -> Change {
         let (network, enforcement) = (&*self.network, self.enforcement());
         match dirty {
-            Dirty::Counters => put(Kind::Controller, "counters".to_owned(), Some(self.journal().counters())),
-            Dirty::Tenant(name) => {
+            DirtyRecord::Counters => put(Kind::Controller, "counters".to_owned(), Some(self.journal().counters())),
+            DirtyRecord::Tenant(name) => {
                 let numbers = self.journal().own(name);
                 let record = self.admission.tenants().get(name).map(|tenant| TenantRecord::of(tenant, numbers));
                 put(Kind::Tenant, name.clone(), record.as_ref())
             }
-            Dirty::Token(id) => put(Kind::Token, id.clone(), self.tokens.get(id)),
-            Dirty::Vm(id) => {
+            DirtyRecord::Token(id) => put(Kind::Token, id.clone(), self.tokens.get(id)),
+            DirtyRecord::Vm(id) => {
                 let record = self.vms.get(id).map(|vm| VmRecord::of(network, vm));
                 put(Kind::Vm, id.to_string(), record.as_ref())
             }
-            Dirty::Contract(serial) => {
+            DirtyRecord::Contract(serial) => {
                 let record = self.contracts().get(*serial).map(|grant| {
                     let reserved = |flow| enforcement.book().reserved(flow, false);
                     let held = match &grant.held {
-                        KindState::Latency(latency) => Held::Routes(latency.flow.and_then(reserved)),
-                        KindState::Share(_) => Held::Share(self.share_of(grant).cloned()),
+                        KindState::Latency(latency) => HeldReservation::Routes(latency.flow.and_then(reserved)),
+                        KindState::Share(_) => HeldReservation::Share(self.share_of(grant).cloned()),
                     };
                     ContractRecord::of(network, grant, &held)
                 });
                 put(Kind::Contract, key(*serial), record.as_ref())
             }
-            Dirty::Policy(name) => {
+            DirtyRecord::Policy(name) => {
                 let record = self
                     .admission
                     .policies()
@@ -67,19 +67,19 @@ impl Controller {
                     .map(|state| PolicyRecord { revision: state.revision, spec: spec(network, &state.policy) });
                 put(Kind::Policy, name.clone(), record.as_ref())
             }
-            Dirty::Release(number) => {
+            DirtyRecord::Release(number) => {
                 let record = enforcement.releases().get(*number).map(|release| ReleaseRecord::of(network, release));
                 put(Kind::Release, key(*number), record.as_ref())
             }
-            Dirty::Down(element) => {
+            DirtyRecord::Down(element) => {
                 let record = self.elements.get(element).map(|down| DownRecord::of(element, down));
                 put(Kind::Down, element.to_string(), record.as_ref())
             }
-            Dirty::Node(node) => {
+            DirtyRecord::Node(node) => {
                 let record = enforcement.nodes().get(*node).and_then(NodeRecord::of);
                 put(Kind::Node, network.node(*node).name.clone(), record.as_ref())
             }
-            Dirty::Answer(key) => put(Kind::Answer, key.clone(), self.answers.get(key)),
+            DirtyRecord::Answer(key) => put(Kind::Answer, key.clone(), self.answers.get(key)),
         }
     }
 }

@@ -11,23 +11,29 @@ use wayleave_protocol::Id;
 use wayleave_topology::{NodeId, NodeKind};
 
 use super::Controller;
-use crate::command::{Check, Effect, Fault, ItemResult, Outcome, Reply, Unmovable, VmWish, id_of};
+use crate::command::{CommandError, Effect, ItemResult, Outcome, Precondition, Reply, UnmovableVm, VmRequest, id_of};
 use crate::event::EventKind;
-use crate::grant::Grant;
-use crate::journal::Dirty;
+use crate::grant::AdmittedContract;
+use crate::journal::DirtyRecord;
 use crate::vms::VmState;
 
 impl Controller {
-    pub(crate) fn put_vm(&mut self, id: Id, wish: &VmWish, mac: Option<Mac>, check: Check) -> Result<Reply, Fault> {
-        Named::Vm.check(&id.name).map_err(|error| Fault::wrong_name("name", &error))?;
+    pub(crate) fn put_vm(
+        &mut self,
+        id: Id,
+        wish: &VmRequest,
+        mac: Option<Mac>,
+        check: Precondition,
+    ) -> Result<Reply, CommandError> {
+        Named::Vm.check(&id.name).map_err(|error| CommandError::wrong_name("name", &error))?;
         self.tenant(&id.tenant)?;
         let known = self.vms.get(&id);
         check.hold(known.map(|vm| vm.revision))?;
         if let Some(vm) = known {
             // Placed once: a wish that lets the controller choose is fulfilled where it is.
             let stays = match wish {
-                VmWish::On(host) => self.network.node(vm.host).name == *host,
-                VmWish::Random(_) | VmWish::Fit => true,
+                VmRequest::On(host) => self.network.node(vm.host).name == *host,
+                VmRequest::Random(_) | VmRequest::Fit => true,
             };
             if stays && mac.is_none_or(|mac| mac == vm.mac) {
                 return Ok(Reply::Done { outcome: Outcome::Unchanged, revision: vm.revision });
@@ -40,14 +46,14 @@ impl Controller {
         if self.network.find_node(&id.name).is_some() {
             let message =
                 format!("{} is the name of a node: choose another, so that contracts say which they mean", id.name);
-            return Err(Fault::Invalid { field: "name", message });
+            return Err(CommandError::Invalid { field: "name", message });
         }
         let mac = mac
             .or(known.map(|vm| vm.mac))
             .unwrap_or_else(|| self.vms.free_mac(&id, self.journal().counters().vm_secret));
         self.vms.check_free(mac, &id)?;
         let host = match (wish, known) {
-            (VmWish::Random(_) | VmWish::Fit, Some(vm)) => vm.host,
+            (VmRequest::Random(_) | VmRequest::Fit, Some(vm)) => vm.host,
             _ => self.choose(wish)?,
         };
         if known.is_some_and(|vm| vm.host != host) {
@@ -61,11 +67,11 @@ impl Controller {
         };
         let detail = format!("on {} with MAC {mac}", self.network.node(host).name);
         self.journal_mut().event(EventKind::Put, &format!("vm {id}"), Some(id.tenant.clone()), revision, detail);
-        self.journal_mut().mark(Dirty::Vm(id));
+        self.journal_mut().mark(DirtyRecord::Vm(id));
         Ok(Reply::Done { outcome, revision })
     }
 
-    pub(crate) fn delete_vm(&mut self, id: &Id, check: Check) -> Result<Reply, Fault> {
+    pub(crate) fn delete_vm(&mut self, id: &Id, check: Precondition) -> Result<Reply, CommandError> {
         let known = self.vms.get(id);
         check.hold(known.map(|vm| vm.revision))?;
         if known.is_none() {
@@ -81,22 +87,22 @@ impl Controller {
             revision,
             String::new(),
         );
-        self.journal_mut().mark(Dirty::Vm(id.clone()));
+        self.journal_mut().mark(DirtyRecord::Vm(id.clone()));
         Ok(Reply::Done { outcome: Outcome::Deleted, revision })
     }
 
     /// Admits the contracts of a VM again that is elsewhere from now on; if one is refused, all is as it was. Each contract keeps what it has until
     /// its last packets have left, and has to fit beside it.
-    fn move_contracts(&mut self, id: &Id, host: NodeId) -> Result<(), Fault> {
+    fn move_contracts(&mut self, id: &Id, host: NodeId) -> Result<(), CommandError> {
         if let Some(grant) = self.contracts().iter().find(|grant| grant.is_ended() && uses(grant, id)) {
             let by = format!("contract {}, whose last packets have not left yet", grant.id);
-            return Err(Fault::InUse { what: format!("VM {id}"), by });
+            return Err(CommandError::InUse { what: format!("VM {id}"), by });
         }
         let Some(before) = self.vms.get(id).cloned() else { return Ok(()) };
         self.vms.insert(id.clone(), VmState { host, ..before.clone() });
         let orders = self.orders_of(id);
         let tried = self.apply_elsewhere(orders.clone(), Effect::DryRun);
-        let is_refused = |one: &ItemResult| !matches!(one.result, Ok(_) | Err(Fault::WithOthers));
+        let is_refused = |one: &ItemResult| !matches!(one.result, Ok(_) | Err(CommandError::WithOthers));
         let (refused, others): (Vec<ItemResult>, Vec<ItemResult>) = tried.into_iter().partition(is_refused);
         if refused.is_empty() {
             self.apply_elsewhere(orders, Effect::Commit);
@@ -104,11 +110,11 @@ impl Controller {
         }
         self.vms.insert(id.clone(), before);
         let reason = |one: ItemResult| match one.result {
-            Err(Fault::Refused { reason, .. }) => (one.id, reason.to_owned()),
-            Err(Fault::Invalid { message, .. }) => (one.id, message),
+            Err(CommandError::Refused { reason, .. }) => (one.id, reason.to_owned()),
+            Err(CommandError::Invalid { message, .. }) => (one.id, message),
             other => (one.id, format!("{other:?}")),
         };
-        Err(Fault::CannotMove(Box::new(Unmovable {
+        Err(CommandError::CannotMove(Box::new(UnmovableVm {
             vm: id.clone(),
             host: self.network.node(host).name.clone(),
             refused: refused.into_iter().map(reason).collect(),
@@ -131,29 +137,29 @@ impl Controller {
     }
 
     /// No contract, not even one that is being released, may have a VM as its end that is deleted or gets another address.
-    fn check_unused(&self, id: &Id) -> Result<(), Fault> {
+    fn check_unused(&self, id: &Id) -> Result<(), CommandError> {
         match self.contracts().iter().find(|grant| uses(grant, id)) {
-            Some(grant) => Err(Fault::InUse { what: format!("VM {id}"), by: format!("contract {}", grant.id) }),
+            Some(grant) => Err(CommandError::InUse { what: format!("VM {id}"), by: format!("contract {}", grant.id) }),
             None => Ok(()),
         }
     }
 
-    fn choose(&self, wish: &VmWish) -> Result<NodeId, Fault> {
+    fn choose(&self, wish: &VmRequest) -> Result<NodeId, CommandError> {
         let is_up = |&host: &NodeId| {
             let links = self.network.links_from(host);
             links.is_empty() || links.iter().any(|&link| !self.ledger().is_closed(link))
         };
         match wish {
-            VmWish::On(name) => {
+            VmRequest::On(name) => {
                 let node = self.network.find_node(name).filter(|&node| self.network.node(node).kind == NodeKind::Host);
-                node.ok_or_else(|| Fault::NotFound { what: "host", name: name.clone() })
+                node.ok_or_else(|| CommandError::NotFound { what: "host", name: name.clone() })
             }
-            VmWish::Random(number) => {
+            VmRequest::Random(number) => {
                 let hosts: Vec<NodeId> = self.network.hosts().filter(is_up).collect();
                 let at = number.checked_rem(hosts.len() as u64).unwrap_or(0) as usize;
                 hosts.get(at).copied().ok_or_else(|| no_host(self))
             }
-            VmWish::Fit => {
+            VmRequest::Fit => {
                 let mut count = std::collections::BTreeMap::new();
                 for (_, vm) in self.vms.iter() {
                     *count.entry(vm.host).or_insert(0u64) += 1;
@@ -181,14 +187,14 @@ impl Controller {
     }
 }
 
-fn uses(grant: &Grant, id: &Id) -> bool {
+fn uses(grant: &AdmittedContract, id: &Id) -> bool {
     grant.id.tenant == id.tenant && grant.order.members.contains(&id.name)
 }
 
-fn no_host(controller: &Controller) -> Fault {
+fn no_host(controller: &Controller) -> CommandError {
     let message = match controller.network.hosts().next() {
         Some(_) => "every host is down",
         None => "the network has no hosts",
     };
-    Fault::Invalid { field: "placement", message: message.to_owned() }
+    CommandError::Invalid { field: "placement", message: message.to_owned() }
 }

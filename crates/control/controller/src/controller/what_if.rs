@@ -19,10 +19,12 @@ use wayleave_topology::{Hop, LinkId, NodeId};
 use wayleave_units::Time;
 
 use super::Controller;
-use crate::clock::Now;
-use crate::command::{Check, Command, Effect, ElementName, Fault, ItemResult, Mode, Reply, VmWish, id_of};
-use crate::grant::Grant;
-use crate::journal::Dirty;
+use crate::clock::Timestamps;
+use crate::command::{
+    Command, CommandError, Effect, ElementName, ItemResult, Mode, Precondition, Reply, VmRequest, id_of,
+};
+use crate::grant::AdmittedContract;
+use crate::journal::DirtyRecord;
 use crate::releases::{PendingRelease, Phase};
 use crate::what_if::{WhatIf, WhatIfOutcome};
 
@@ -37,12 +39,12 @@ const END: Hop = Hop { link: LinkId(u32::MAX), queue: u8::MAX };
 struct Places {
     hops: Vec<Hop>,
     /// Contracts in the order of their serial numbers, with where their hops begin and end.
-    grants: Vec<(Arc<Grant>, Range<usize>)>,
+    grants: Vec<(Arc<AdmittedContract>, Range<usize>)>,
 }
 
 impl Places {
     /// The contract that had this serial number, and how it was placed.
-    fn of(&self, serial: u64) -> Option<(&Grant, Place<'_>)> {
+    fn of(&self, serial: u64) -> Option<(&AdmittedContract, Place<'_>)> {
         let at = self.grants.binary_search_by_key(&serial, |(grant, _)| grant.serial).ok()?;
         let (grant, range) = &self.grants[at];
         Some((grant, (grant.state == State::Degraded, &self.hops[range.clone()])))
@@ -54,9 +56,9 @@ impl Controller {
     ///
     /// # Errors
     /// If something is asked about that is not there.
-    pub fn ask(&mut self, now: Now, what_if: WhatIf) -> Result<WhatIfOutcome, Fault> {
-        if let Some(id) = what_if.delete.iter().find(|id| self.standing(id).is_none()) {
-            return Err(Fault::NotFound { what: "contract", name: id.to_string() });
+    pub fn ask(&mut self, now: Timestamps, what_if: WhatIf) -> Result<WhatIfOutcome, CommandError> {
+        if let Some(id) = what_if.delete.iter().find(|id| self.version_of(id).is_none()) {
+            return Err(CommandError::NotFound { what: "contract", name: id.to_string() });
         }
         let before = self.places();
         let mut outcome = WhatIfOutcome::default();
@@ -67,7 +69,7 @@ impl Controller {
             self.step(now, Command::SetElement { element, down: None })?;
         }
         for id in what_if.delete {
-            self.step(now, Command::Delete { ids: vec![(id.clone(), Check::None)] })?;
+            self.step(now, Command::Delete { ids: vec![(id.clone(), Precondition::None)] })?;
             outcome.deleted.push(id);
         }
         self.apply_for(now, what_if.apply, &mut outcome, true)?;
@@ -78,8 +80,8 @@ impl Controller {
 
     /// One step, and time until all packets have left that are on their way out. A release whose sender waits for its start is not waited
     /// for: the calendar stands still here.
-    fn step(&mut self, now: Now, command: Command) -> Result<Reply, Fault> {
-        let reply = self.handle(Now { steady: self.enforcement().now().steady, ..now }, command)?;
+    fn step(&mut self, now: Timestamps, command: Command) -> Result<Reply, CommandError> {
+        let reply = self.handle(Timestamps { steady: self.enforcement().now().steady, ..now }, command)?;
         self.drain_releases(now);
         // What has left may have made room for what failed.
         self.admission.retry();
@@ -87,11 +89,11 @@ impl Controller {
         Ok(reply)
     }
 
-    fn drain_releases(&mut self, now: Now) {
+    fn drain_releases(&mut self, now: Timestamps) {
         let drains = |release: &PendingRelease| matches!(release.phase, Phase::Draining(_));
         while self.enforcement().releases().iter().any(|(_, release)| drains(release)) {
             let Some(due) = self.due().0 else { break };
-            self.tick(Now { steady: due, ..now });
+            self.tick(Timestamps { steady: due, ..now });
         }
         self.admission.free_left_shares(Time::MAX);
     }
@@ -106,7 +108,7 @@ impl Controller {
         places
     }
 
-    fn hops_of(&self, grant: &Grant, hops: &mut Vec<Hop>) {
+    fn hops_of(&self, grant: &AdmittedContract, hops: &mut Vec<Hop>) {
         for (_, route) in self.enforcement().routes_of(grant) {
             hops.extend(&route.hops);
             hops.push(END);
@@ -118,14 +120,14 @@ impl Controller {
 
     fn apply_for(
         &mut self,
-        now: Now,
+        now: Timestamps,
         orders: Vec<Order>,
         outcome: &mut WhatIfOutcome,
         is_asked: bool,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), CommandError> {
         for order in orders {
             let (mode, effect) = (Mode::Each, Effect::Commit);
-            let reply = self.step(now, Command::Apply { orders: vec![(order, Check::None)], mode, effect })?;
+            let reply = self.step(now, Command::Apply { orders: vec![(order, Precondition::None)], mode, effect })?;
             let Reply::Each(applied) = reply else { continue };
             for ItemResult { id, result, .. } in applied {
                 match result {
@@ -139,31 +141,31 @@ impl Controller {
     }
 
     /// Puts all VMs of some hosts elsewhere. Contracts of the hosts themselves have nowhere to go: they are degraded.
-    fn drain(&mut self, now: Now, hosts: &[String], outcome: &mut WhatIfOutcome) -> Result<(), Fault> {
-        let nodes = hosts.iter().map(|name| self.host(name)).collect::<Result<BTreeSet<NodeId>, Fault>>()?;
+    fn drain(&mut self, now: Timestamps, hosts: &[String], outcome: &mut WhatIfOutcome) -> Result<(), CommandError> {
+        let nodes = hosts.iter().map(|name| self.host(name)).collect::<Result<BTreeSet<NodeId>, CommandError>>()?;
         let vms: Vec<(Id, NodeId)> =
             self.vms().filter(|(_, vm)| nodes.contains(&vm.host)).map(|(id, vm)| (id.clone(), vm.host)).collect();
         let moves = |tenant: &str, end: &str| vms.iter().any(|(id, _)| id.tenant == tenant && id.name == end);
-        let ends = |grant: &Grant| grant.order.members.iter().any(|end| moves(&grant.id.tenant, end));
-        let mut grants: Vec<&Grant> =
+        let ends = |grant: &AdmittedContract| grant.order.members.iter().any(|end| moves(&grant.id.tenant, end));
+        let mut grants: Vec<&AdmittedContract> =
             self.contracts().iter().filter(|grant| !grant.is_ended() && ends(grant)).collect();
         grants.sort_by(|one, other| one.id.cmp(&other.id));
         let mut orders: Vec<Order> = grants.into_iter().map(|grant| grant.order.clone()).collect();
         // Those of higher priority find their places first, and among equals latency contracts.
         orders.sort_by_key(|order| (Reverse(order.priority), order.kind() != ContractKind::Latency));
         for order in &orders {
-            let ids = vec![(id_of(order), Check::None)];
+            let ids = vec![(id_of(order), Precondition::None)];
             self.step(now, Command::Delete { ids })?;
         }
         for (id, _) in &vms {
-            self.step(now, Command::DeleteVm { id: id.clone(), check: Check::None })?;
+            self.step(now, Command::DeleteVm { id: id.clone(), check: Precondition::None })?;
         }
         for name in hosts {
             let (element, down) = (ElementName::Node(name.clone()), Some("drained".to_owned()));
             self.step(now, Command::SetElement { element, down })?;
         }
         for (id, from) in vms {
-            let put = Command::PutVm { id: id.clone(), wish: VmWish::Fit, mac: None, check: Check::None };
+            let put = Command::PutVm { id: id.clone(), wish: VmRequest::Fit, mac: None, check: Precondition::None };
             let _ = self.step(now, put);
             let to = self.vm(&id).map(|vm| vm.host);
             outcome.placed.push((id, from, to));
@@ -177,15 +179,15 @@ impl Controller {
         self.apply_for(now, orders, outcome, false)
     }
 
-    fn host(&self, name: &str) -> Result<NodeId, Fault> {
+    fn host(&self, name: &str) -> Result<NodeId, CommandError> {
         let node = self.node(name).ok().filter(|&node| !self.is_switch(node));
-        node.ok_or_else(|| Fault::NotFound { what: "host", name: name.to_owned() })
+        node.ok_or_else(|| CommandError::NotFound { what: "host", name: name.to_owned() })
     }
 
     /// Compares what was written down as changed: nothing else can be different.
     fn compare(&self, before: &Places, outcome: &mut WhatIfOutcome) {
         let changed = self.journal().dirty().iter().filter_map(|dirty| match dirty {
-            Dirty::Contract(serial) => before.of(*serial),
+            DirtyRecord::Contract(serial) => before.of(*serial),
             _ => None,
         });
         let changed: BTreeMap<&Id, _> = changed.map(|(grant, place)| (&*grant.id, (grant, place))).collect();

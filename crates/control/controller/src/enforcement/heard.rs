@@ -3,17 +3,17 @@
 use wayleave_topology::NodeId;
 
 use super::Enforcement;
-use crate::command::{Fault, Outcome, Reply};
+use crate::command::{CommandError, Outcome, Reply};
 use crate::event::EventKind;
-use crate::journal::Dirty;
-use crate::timers::Due;
+use crate::journal::DirtyRecord;
+use crate::timers::TimerEvent;
 
 /// What is told of a node that was taken out of service.
 const LEFT: &str = "taken down: nothing is installed there any more";
 
 impl Enforcement {
     /// The agent of a node is there, and has repaired this.
-    pub(crate) fn hear(&mut self, name: &str, epoch: u64, repairs: &[String]) -> Result<Reply, Fault> {
+    pub(crate) fn on_heartbeat(&mut self, name: &str, epoch: u64, repairs: &[String]) -> Result<Reply, CommandError> {
         let node = self.find(name)?;
         self.check_epoch(node, epoch)?;
         for repair in repairs {
@@ -23,15 +23,15 @@ impl Enforcement {
         let state = self.nodes.entry(node);
         if !state.is_watched {
             state.is_watched = true;
-            self.timers.at(now + self.timing.silent_after, Due::Heard(node));
-            self.journal.mark(Dirty::Node(node));
+            self.timers.at(now + self.timing.silent_after, TimerEvent::Heard(node));
+            self.journal.mark(DirtyRecord::Node(node));
         }
-        self.is_heard(node);
+        self.mark_reachable(node);
         Ok(Reply::Done { outcome: Outcome::Changed, revision: self.journal.revision() })
     }
 
     /// The agent of a node is there: what it has confirmed is in force.
-    pub(super) fn is_heard(&mut self, node: NodeId) {
+    pub(super) fn mark_reachable(&mut self, node: NodeId) {
         let now = self.now().steady;
         let state = self.nodes.entry(node);
         state.heard = now;
@@ -39,40 +39,40 @@ impl Enforcement {
             return;
         }
         let epoch = state.epoch;
-        self.timers.at(now + self.timing.silent_after, Due::Heard(node));
-        self.journal.mark(Dirty::Node(node));
+        self.timers.at(now + self.timing.silent_after, TimerEvent::Heard(node));
+        self.journal.mark(DirtyRecord::Node(node));
         let name = self.network.node(node).name.clone();
         self.journal.event(EventKind::AgentUp, &name, None, epoch, "heard of again".to_owned());
-        self.refresh_troubles_at(node);
+        self.refresh_degraded_at(node);
     }
 
     /// Nothing is installed on a node any more, and nobody expects to hear of its agent.
-    pub(crate) fn take_leave(&mut self, name: &str, epoch: u64) -> Result<Reply, Fault> {
+    pub(crate) fn take_leave(&mut self, name: &str, epoch: u64) -> Result<Reply, CommandError> {
         let node = self.find(name)?;
         self.check_epoch(node, epoch)?;
         let state = self.nodes.entry(node);
         state.is_open = false;
         (state.is_watched, state.is_silent) = (true, true);
-        self.journal.mark(Dirty::Node(node));
+        self.journal.mark(DirtyRecord::Node(node));
         self.journal.event(EventKind::AgentSilent, name, None, epoch, LEFT.to_owned());
-        self.refresh_troubles_at(node);
+        self.refresh_degraded_at(node);
         Ok(Reply::Done { outcome: Outcome::Changed, revision: self.journal.revision() })
     }
 
     /// An agent should have been heard of by now.
-    pub(crate) fn not_heard(&mut self, node: NodeId) {
+    pub(crate) fn mark_silent(&mut self, node: NodeId) {
         let (now, after) = (self.now().steady, self.timing.silent_after);
         let Some(state) = self.nodes.get_mut(node).filter(|state| state.is_watched && !state.is_silent) else { return };
         if now < state.heard + after {
-            self.timers.at(state.heard + after, Due::Heard(node));
+            self.timers.at(state.heard + after, TimerEvent::Heard(node));
             return;
         }
         state.is_silent = true;
         let epoch = state.epoch;
-        self.journal.mark(Dirty::Node(node));
+        self.journal.mark(DirtyRecord::Node(node));
         let name = self.network.node(node).name.clone();
         self.journal.event(EventKind::AgentSilent, &name, None, epoch, format!("not heard of for {after}"));
-        self.refresh_troubles_at(node);
+        self.refresh_degraded_at(node);
     }
 
     /// After a start: those that were there are expected to be there still.
@@ -84,15 +84,15 @@ impl Enforcement {
         let ids: Vec<NodeId> = self.nodes.ids().collect();
         for node in ids {
             if self.nodes.get(node).is_some_and(|state| state.is_watched) {
-                self.timers.at(due, Due::Heard(node));
+                self.timers.at(due, TimerEvent::Heard(node));
             }
         }
     }
 
     /// Contracts that this node has to carry may be kept again, or no longer.
-    fn refresh_troubles_at(&mut self, node: NodeId) {
+    fn refresh_degraded_at(&mut self, node: NodeId) {
         for serial in self.contracts.serials(|grant| grant.is_confirmed_by(node)) {
-            self.refresh_trouble(serial);
+            self.refresh_degraded(serial);
             self.announce(serial);
         }
     }

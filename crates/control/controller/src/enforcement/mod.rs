@@ -28,17 +28,17 @@ use wayleave_protocol::contract::State;
 use wayleave_topology::{FlowId, Network, Route, ShareId};
 use wayleave_units::{Time, WallTime};
 
-use crate::clock::Now;
+use crate::clock::Timestamps;
 use crate::contracts::Contracts;
-use crate::grant::{Grant, Sender};
+use crate::grant::{AdmittedContract, Sender};
 use crate::journal::Journal;
 use crate::nodes::Nodes;
 use crate::releases::{PendingRelease, PendingReleases, Phase};
-use crate::scheme_ledger::{Book, Held};
+use crate::scheme_ledger::{SchemeLedger, SchemeLedgerState};
 use crate::setup::{EnforcedBy, Setup, Timing};
-use crate::timers::{Due, Timers};
+use crate::timers::{TimerEvent, Timers};
 
-pub(crate) use waits::Freed;
+pub(crate) use waits::DrainState;
 
 /// Contracts in force.
 pub(crate) struct Enforcement {
@@ -47,7 +47,7 @@ pub(crate) struct Enforcement {
     /// The state of contracts that are kept: of those that nobody confirms more is not known than that they are admitted.
     kept: State,
     timing: Timing,
-    book: Book,
+    book: SchemeLedger,
     contracts: Contracts,
     releases: PendingReleases,
     nodes: Nodes,
@@ -57,8 +57,8 @@ pub(crate) struct Enforcement {
 
 /// What [`Enforcement::copy`] has copied.
 pub(crate) struct Copied {
-    held: Held,
-    contracts: BTreeMap<u64, Arc<Grant>>,
+    held: SchemeLedgerState,
+    contracts: BTreeMap<u64, Arc<AdmittedContract>>,
     kept: State,
     releases: BTreeMap<u64, PendingRelease>,
     journal: Journal,
@@ -66,7 +66,7 @@ pub(crate) struct Copied {
 
 impl Enforcement {
     /// Without contracts.
-    pub(crate) fn new(setup: &Setup, book: Book, wall: WallTime) -> Self {
+    pub(crate) fn new(setup: &Setup, book: SchemeLedger, wall: WallTime) -> Self {
         Self {
             network: setup.network.clone(),
             enforced_by: setup.enforced_by,
@@ -81,11 +81,11 @@ impl Enforcement {
         }
     }
 
-    pub(crate) fn book(&self) -> &Book {
+    pub(crate) fn book(&self) -> &SchemeLedger {
         &self.book
     }
 
-    pub(crate) fn book_mut(&mut self) -> &mut Book {
+    pub(crate) fn book_mut(&mut self) -> &mut SchemeLedger {
         &mut self.book
     }
 
@@ -121,12 +121,12 @@ impl Enforcement {
         &mut self.journal
     }
 
-    pub(crate) fn now(&self) -> Now {
+    pub(crate) fn now(&self) -> Timestamps {
         self.journal.now()
     }
 
     /// The timer that is due next, by the steady clock.
-    pub(crate) fn pop_due(&mut self) -> Option<Due> {
+    pub(crate) fn pop_due(&mut self) -> Option<TimerEvent> {
         self.timers.pop(self.now().steady)
     }
 
@@ -134,7 +134,7 @@ impl Enforcement {
     pub(crate) fn leave_share(&mut self, share: ShareId) {
         let now = self.now().steady;
         if let Some(until) = self.book.leave_share(share, now) {
-            self.timers.at(until, Due::ShareEmpty);
+            self.timers.at(until, TimerEvent::ShareEmpty);
         }
     }
 
@@ -166,18 +166,18 @@ impl Enforcement {
 
     /// Tries failed contracts again after a while, unless that is planned already.
     pub(crate) fn schedule_retry(&mut self) {
-        if !self.timers.has(Due::Retry) {
-            self.timers.at(self.now().steady + self.timing.retry_every, Due::Retry);
+        if !self.timers.has(TimerEvent::Retry) {
+            self.timers.at(self.now().steady + self.timing.retry_every, TimerEvent::Retry);
         }
     }
 
     /// The routes that a contract has reserved, each with its flow; the longest first.
-    pub(crate) fn routes(&self, grant: &Grant) -> Vec<(FlowId, Route)> {
+    pub(crate) fn routes(&self, grant: &AdmittedContract) -> Vec<(FlowId, Route)> {
         self.routes_of(grant).map(|(flow, route)| (flow, route.clone())).collect()
     }
 
     /// The same without a copy.
-    pub(crate) fn routes_of(&self, grant: &Grant) -> impl Iterator<Item = (FlowId, &Route)> {
+    pub(crate) fn routes_of(&self, grant: &AdmittedContract) -> impl Iterator<Item = (FlowId, &Route)> {
         let held = || self.releases.of(grant.serial).filter_map(|(_, release)| release.held).last();
         let placement = self.book.placement();
         let flows = grant.flow().or_else(held).map(|flow| placement.routes_of(flow)).unwrap_or_default();
@@ -187,7 +187,7 @@ impl Enforcement {
     /// Takes over a pending release from a record. What was under way gets its whole time again, since the steady clock starts at zero after a restart.
     pub(crate) fn insert_loaded_release(&mut self, number: u64, release: PendingRelease, was_held: bool) {
         if let Phase::Draining(empty) = release.phase {
-            self.timers.at(empty, Due::Empty(number));
+            self.timers.at(empty, TimerEvent::Empty(number));
         }
         self.releases.insert_loaded(number, release, was_held);
     }
@@ -209,17 +209,17 @@ impl Enforcement {
             self.releases.add_waiter(number, serial);
         }
         if let Some((node, sender)) =
-            grant.sender().zip(grant.told_sender()).filter(|(_, one)| one.is_waited_for() && confirms)
+            grant.sender().zip(grant.announced_sender()).filter(|(_, one)| one.is_waited_for() && confirms)
         {
             self.nodes.expect(node, serial);
             if let Some(told) = sender.told {
-                self.timers.at(now + self.timing.confirm_within, Due::Confirmed(serial, told.version));
+                self.timers.at(now + self.timing.confirm_within, TimerEvent::Confirmed(serial, told.version));
             }
         }
         if grant.violation().is_some() {
-            self.timers.at(now + self.timing.heal_after, Due::Healed(serial));
+            self.timers.at(now + self.timing.heal_after, TimerEvent::Healed(serial));
         }
-        let is_told = grant.is_told_to_hosts();
+        let is_told = grant.is_announced_to_hosts();
         let (starts, ends) = (grant.order.starts, grant.order.ends);
         for time in [starts, ends].into_iter().flatten().filter(|_| !grant.is_ended) {
             self.timers.at_wall(time, serial);
@@ -274,7 +274,7 @@ impl Enforcement {
         self.journal = journal.with_timing(self.timing, self.now().wall);
         for (number, release) in releases {
             if let Phase::Draining(empty) = release.phase {
-                self.timers.at(empty, Due::Empty(number));
+                self.timers.at(empty, TimerEvent::Empty(number));
             }
             self.releases.insert(number, release);
         }
@@ -285,8 +285,8 @@ impl Enforcement {
     }
 
     /// Whether anything follows from a contract that [`Self::connect`] sets up: of most nothing does.
-    fn has_something_to_come(&self, grant: &Grant) -> bool {
-        let is_waited_for = || self.confirms() && grant.told_sender().is_some_and(Sender::is_waited_for);
+    fn has_something_to_come(&self, grant: &AdmittedContract) -> bool {
+        let is_waited_for = || self.confirms() && grant.announced_sender().is_some_and(Sender::is_waited_for);
         let has_times = || grant.order.starts.is_some() || grant.order.ends.is_some();
         let has_trouble = grant.violation().is_some() || grant.is_failed();
         has_trouble
@@ -299,12 +299,12 @@ impl Enforcement {
     /// Goes on after everything was loaded: what was left undone, and what has become due meanwhile.
     pub(crate) fn resume(&mut self) {
         self.expect_agents();
-        let is_idle = |grant: &Grant| {
-            let Some(sender) = grant.told_sender() else { return true };
+        let is_idle = |grant: &AdmittedContract| {
+            let Some(sender) = grant.announced_sender() else { return true };
             !grant.is_ended && sender.stop.is_none() && sender.told.map(|told| told.version) == sender.run
         };
-        let is_waited_for = |grant: &Grant| grant.told_sender().is_some_and(Sender::is_waited_for);
-        let is_open = |grant: &Grant| !is_idle(grant) || (!self.confirms() && is_waited_for(grant));
+        let is_waited_for = |grant: &AdmittedContract| grant.announced_sender().is_some_and(Sender::is_waited_for);
+        let is_open = |grant: &AdmittedContract| !is_idle(grant) || (!self.confirms() && is_waited_for(grant));
         let mut open: BTreeSet<u64> = self.contracts.serials(is_open).into_iter().collect();
         open.extend(self.releases.iter().map(|(_, release)| release.serial));
         for serial in open {

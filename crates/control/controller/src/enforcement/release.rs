@@ -1,8 +1,8 @@
 //! Ending contracts, and senders that certainly send nothing.
 
 use super::Enforcement;
-use crate::grant::Grant;
-use crate::journal::Dirty;
+use crate::grant::AdmittedContract;
+use crate::journal::DirtyRecord;
 use crate::releases::{PendingRelease, Phase};
 
 impl Enforcement {
@@ -28,7 +28,7 @@ impl Enforcement {
                     let number = self.journal.next_release();
                     let (until, phase, held) = (stop, Phase::Sending, Some(flow));
                     self.releases.insert(number, PendingRelease { serial, node, reserved, until, drain, phase, held });
-                    self.journal.mark(Dirty::Release(number));
+                    self.journal.mark(DirtyRecord::Release(number));
                 }
                 // Nothing was ever sent: no packet can be under way.
                 None => self.book.release(flow),
@@ -50,7 +50,7 @@ impl Enforcement {
         let sent = self
             .contracts
             .get(serial)
-            .and_then(|grant| Some((grant.flow()?, grant.is_pinned(), grant.told_sender()?.told?)));
+            .and_then(|grant| Some((grant.flow()?, grant.is_pinned(), grant.announced_sender()?.told?)));
         if let Some((flow, is_pinned, told)) = sent
             && let Some(reserved) = self.book.reserved(flow, is_pinned)
         {
@@ -58,10 +58,10 @@ impl Enforcement {
         }
         let Some(sender) = self.contracts.sender_mut(serial) else { return };
         (sender.told, sender.confirmed, sender.asked) = (None, None, None);
-        if let Some(node) = self.contracts.get(serial).and_then(Grant::sender) {
+        if let Some(node) = self.contracts.get(serial).and_then(AdmittedContract::sender) {
             self.nodes.expect_no_more(node, serial);
         }
-        self.journal.mark(Dirty::Contract(serial));
+        self.journal.mark(DirtyRecord::Contract(serial));
         let left: Vec<u64> = self.releases.of(serial).map(|(number, _)| number).collect();
         self.stopped(&left);
     }

@@ -18,12 +18,12 @@ use wayleave_topology::{NodeKind, Route};
 
 use super::Enforcement;
 use crate::event::EventKind;
-use crate::grant::{Grant, Sender, Told, Trouble};
-use crate::journal::Dirty;
+use crate::grant::{AdmittedContract, DegradedReason, RuleState, Sender};
+use crate::journal::DirtyRecord;
 use crate::releases::{PendingRelease, Phase};
-use crate::scheme_ledger::Reserved;
+use crate::scheme_ledger::UndoReservation;
 use crate::setup::EnforcedBy;
-use crate::timers::Due;
+use crate::timers::TimerEvent;
 
 impl Enforcement {
     /// Whether senders say what they have done.
@@ -32,22 +32,22 @@ impl Enforcement {
     }
 
     /// A contract gives a reservation up with the next version of its rule.
-    pub(crate) fn leave_next(&mut self, serial: u64, reserved: Reserved) -> Option<u64> {
+    pub(crate) fn leave_next(&mut self, serial: u64, reserved: UndoReservation) -> Option<u64> {
         let next = self.contracts.sender(serial)?.version + 1;
         self.leave(serial, reserved, next)
     }
 
     /// A contract gives a reservation up: nothing is sent there any more once its sender has the version `until`. The number of the
     /// pending release; `None` if nothing was ever sent there.
-    pub(crate) fn leave(&mut self, serial: u64, reserved: Reserved, until: u64) -> Option<u64> {
-        let grant = self.contracts.get(serial).filter(|grant| grant.told_sender().is_some_and(Sender::may_run))?;
+    pub(crate) fn leave(&mut self, serial: u64, reserved: UndoReservation, until: u64) -> Option<u64> {
+        let grant = self.contracts.get(serial).filter(|grant| grant.announced_sender().is_some_and(Sender::may_run))?;
         let bound = |route: &Route| self.book.placement().bound(route);
         let drain = reserved.reservations.iter().map(|one| bound(&one.route)).max()?;
         let node = grant.sender()?;
         let number = self.journal.next_release();
         let phase = Phase::Sending;
         self.releases.insert(number, PendingRelease { serial, node, reserved, until, drain, phase, held: None });
-        self.journal.mark(Dirty::Release(number));
+        self.journal.mark(DirtyRecord::Release(number));
         Some(number)
     }
 
@@ -87,7 +87,7 @@ impl Enforcement {
         if let Some(grant) = self.contracts.get_mut(serial) {
             grant.revision = self.journal.next_revision_of(&grant.id.tenant);
         }
-        self.journal.mark(Dirty::Contract(serial));
+        self.journal.mark(DirtyRecord::Contract(serial));
     }
 
     /// Tells the sender of a contract what can be told now, and announces what state the contract is in.
@@ -95,16 +95,16 @@ impl Enforcement {
         while let Some(told) = self.next_step(serial) {
             let Some(sender) = self.contracts.sender_mut(serial) else { return };
             sender.told = Some(told);
-            self.journal.mark(Dirty::Contract(serial));
+            self.journal.mark(DirtyRecord::Contract(serial));
             if self.confirms() {
                 let now = self.now().steady;
                 if let Some(sender) = self.contracts.sender_mut(serial) {
                     sender.asked = Some(now);
                 }
-                if let Some(node) = self.contracts.get(serial).and_then(Grant::sender) {
+                if let Some(node) = self.contracts.get(serial).and_then(AdmittedContract::sender) {
                     self.nodes.expect(node, serial);
                 }
-                self.timers.at(now + self.timing.confirm_within, Due::Confirmed(serial, told.version));
+                self.timers.at(now + self.timing.confirm_within, TimerEvent::Confirmed(serial, told.version));
             } else {
                 self.has_done(serial, told.version);
             }
@@ -114,18 +114,18 @@ impl Enforcement {
     }
 
     /// What the sender of a contract can be told now, if anything.
-    fn next_step(&mut self, serial: u64) -> Option<Told> {
+    fn next_step(&mut self, serial: u64) -> Option<RuleState> {
         let sender = self.contracts.sender_mut(serial)?;
         if let Some(stop) = sender.stop {
             match sender.told {
                 // It was never told to send: there is nothing to stop.
                 None => sender.stop = None,
-                Some(told) if told.version < stop => return Some(Told { version: stop, runs: false }),
+                Some(told) if told.version < stop => return Some(RuleState { version: stop, runs: false }),
                 Some(_) => {}
             }
         }
         let grant = self.contracts.get(serial)?;
-        let sender = grant.told_sender()?;
+        let sender = grant.announced_sender()?;
         let run = sender.run.filter(|&run| sender.told.is_none_or(|told| told.version < run))?;
         let to_come = grant.order.starts.filter(|&starts| starts > self.calendar());
         let may = grant.waits_for.is_empty() && to_come.is_none() && self.switches_are_set_up(serial);
@@ -133,7 +133,7 @@ impl Enforcement {
         if let Some(starts) = to_come {
             self.timers.at_wall(starts, serial);
         }
-        may.then_some(Told { version: run, runs: true })
+        may.then_some(RuleState { version: run, runs: true })
     }
 
     /// Whether every switch on the way of a contract forwards by tags.
@@ -162,13 +162,13 @@ impl Enforcement {
                 (latency.sender.confirmed, latency.sender.asked) = (Some(told), None);
             }
             // The report of the host says whether the new rule is carried out.
-            if matches!(grant.trouble, Some(Trouble::Unconfirmed)) {
+            if matches!(grant.trouble, Some(DegradedReason::Unconfirmed)) {
                 grant.trouble = None;
             }
             if let Some(node) = grant.sender() {
                 self.nodes.expect_no_more(node, serial);
             }
-            self.journal.mark(Dirty::Contract(serial));
+            self.journal.mark(DirtyRecord::Contract(serial));
         }
         let left: Vec<u64> =
             self.releases.of(serial).filter(|(_, one)| one.until <= version).map(|(number, _)| number).collect();
@@ -183,22 +183,22 @@ impl Enforcement {
             };
             let empty = self.now().steady + release.drain;
             self.releases.set_phase(number, Phase::Draining(empty));
-            self.timers.at(empty, Due::Empty(number));
-            self.journal.mark(Dirty::Release(number));
+            self.timers.at(empty, TimerEvent::Empty(number));
+            self.journal.mark(DirtyRecord::Release(number));
         }
     }
 
     /// A release is complete: the reservation is free, and contracts that waited for it go on.
     pub(crate) fn emptied(&mut self, number: u64) {
         let Some(release) = self.releases.remove(number) else { return };
-        self.journal.mark(Dirty::Release(number));
+        self.journal.mark(DirtyRecord::Release(number));
         if let Some(flow) = release.held {
             self.book.release(flow);
         }
         for serial in self.releases.take_waiters(number) {
             if let Some(grant) = self.contracts.get_mut(serial) {
                 grant.waits_for.retain(|&other| other != number);
-                self.journal.mark(Dirty::Contract(serial));
+                self.journal.mark(DirtyRecord::Contract(serial));
             }
             self.advance(serial);
         }
@@ -208,13 +208,13 @@ impl Enforcement {
     /// Forgets a contract that was deleted, once nothing of it is left.
     fn finish(&mut self, serial: u64) {
         let Some(grant) = self.contracts.get(serial) else { return };
-        let is_waited_for = grant.told_sender().is_some_and(Sender::is_waited_for);
+        let is_waited_for = grant.announced_sender().is_some_and(Sender::is_waited_for);
         if !grant.is_ended || is_waited_for || self.releases.of(serial).next().is_some() {
             return;
         }
         let (id, revision) = (grant.id.clone(), grant.revision);
         self.remove(serial);
-        self.journal.mark(Dirty::Contract(serial));
+        self.journal.mark(DirtyRecord::Contract(serial));
         self.journal.contract_event(EventKind::Gone, &id, revision, String::new());
     }
 
@@ -256,8 +256,8 @@ impl Enforcement {
         if !Self::is_late(grant, version) || grant.is_ended || grant.trouble.is_some() {
             return;
         }
-        grant.trouble = Some(Trouble::Unconfirmed);
-        self.journal.mark(Dirty::Contract(serial));
+        grant.trouble = Some(DegradedReason::Unconfirmed);
+        self.journal.mark(DirtyRecord::Contract(serial));
         self.announce(serial);
     }
 }

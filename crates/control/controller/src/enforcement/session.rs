@@ -8,34 +8,34 @@ use wayleave_topology::{NodeId, NodeKind};
 use wayleave_units::{Bytes, Time};
 
 use super::Enforcement;
-use crate::command::{Fault, Outcome, Reply};
+use crate::command::{CommandError, Outcome, Reply};
 use crate::event::EventKind;
-use crate::grant::{Grant, Sender, Told, Violation};
-use crate::journal::Dirty;
-use crate::timers::Due;
+use crate::grant::{AdmittedContract, RuleState, Sender, Violation};
+use crate::journal::DirtyRecord;
+use crate::timers::TimerEvent;
 
 /// The serial number under which a switch is told to set itself up.
 const SET_UP: u64 = 0;
 
 impl Enforcement {
     /// A node begins a session, and says what is installed.
-    pub(crate) fn begin(&mut self, name: &str, after: u64, installed: &[(u64, u64)]) -> Result<Reply, Fault> {
+    pub(crate) fn begin(&mut self, name: &str, after: u64, installed: &[(u64, u64)]) -> Result<Reply, CommandError> {
         let node = self.find(name)?;
         let state = self.nodes.entry(node);
         // Late, or sent twice: what was installed then need not be what is installed now.
         if state.epoch != after {
-            return Err(Fault::StaleEpoch { current: Some(state.epoch) });
+            return Err(CommandError::StaleEpoch { current: Some(state.epoch) });
         }
         state.epoch += 1;
         state.is_open = true;
-        self.is_heard(node);
+        self.mark_reachable(node);
         let state = self.nodes.entry(node);
         state.strangers.clear();
         (state.in_force, state.problems) = (None, None);
         let epoch = state.epoch;
-        self.journal.mark(Dirty::Node(node));
+        self.journal.mark(DirtyRecord::Node(node));
         let installed: BTreeMap<u64, u64> = installed.iter().copied().collect();
-        self.timers.at(self.now().steady + self.timing.confirm_within, Due::Reported(node, epoch));
+        self.timers.at(self.now().steady + self.timing.confirm_within, TimerEvent::Reported(node, epoch));
         self.journal.event(EventKind::AgentUp, name, None, epoch, format!("session {epoch}"));
         if self.network.node(node).kind == NodeKind::Switch {
             self.set_up(node, installed.contains_key(&SET_UP));
@@ -65,14 +65,14 @@ impl Enforcement {
     /// as it is; an older one stops first.
     fn adopt(&mut self, serial: u64, version: u64) {
         let Some(sender) = self.contracts.sender_mut(serial).filter(|sender| sender.told.is_none()) else { return };
-        let told = Some(Told { version, runs: true });
+        let told = Some(RuleState { version, runs: true });
         (sender.told, sender.confirmed) = (told, told);
         if sender.run != Some(version) {
             sender.stop = Some(sender.next_version());
             sender.run = sender.run.map(|_| sender.next_version());
             sender.since = sender.version;
         }
-        self.journal.mark(Dirty::Contract(serial));
+        self.journal.mark(DirtyRecord::Contract(serial));
     }
 
     /// What a node has still to do, in the order of versions.
@@ -90,7 +90,7 @@ impl Enforcement {
 
     fn operation(&self, serial: u64) -> Option<Operation> {
         let grant = self.contracts.get(serial)?;
-        let told = grant.told_sender().filter(|sender| sender.is_waited_for())?.told?;
+        let told = grant.announced_sender().filter(|sender| sender.is_waited_for())?.told?;
         let work =
             if told.runs { Work::Install { rule: Box::new(self.rule(grant, told.version)?) } } else { Work::Remove };
         Some(Operation { serial, version: told.version, work })
@@ -98,7 +98,7 @@ impl Enforcement {
 
     /// The rule of a version: on the reservation that the contract has, or on the one that it had then. An outdated rule is told, too:
     /// other contracts may wait for the route that it leaves, and the next rule for their routes.
-    fn rule(&self, grant: &Grant, version: u64) -> Option<Rule> {
+    fn rule(&self, grant: &AdmittedContract, version: u64) -> Option<Rule> {
         let order = &grant.order;
         let left = self.releases.of(grant.serial).map(|(_, release)| release).filter(|release| release.until > version);
         let (demand, routes, bound) = match left.min_by_key(|release| release.until) {
@@ -128,12 +128,12 @@ impl Enforcement {
     }
 
     /// Whether an agent speaks for the session that counts.
-    pub(crate) fn check_epoch(&self, node: NodeId, epoch: u64) -> Result<(), Fault> {
+    pub(crate) fn check_epoch(&self, node: NodeId, epoch: u64) -> Result<(), CommandError> {
         let current = self.nodes.get(node).filter(|state| state.is_open).map(|state| state.epoch);
-        if current == Some(epoch) { Ok(()) } else { Err(Fault::StaleEpoch { current }) }
+        if current == Some(epoch) { Ok(()) } else { Err(CommandError::StaleEpoch { current }) }
     }
 
-    pub(crate) fn confirm(&mut self, name: &str, epoch: u64, done: &[(u64, u64)]) -> Result<Reply, Fault> {
+    pub(crate) fn confirm(&mut self, name: &str, epoch: u64, done: &[(u64, u64)]) -> Result<Reply, CommandError> {
         let node = self.find(name)?;
         self.check_epoch(node, epoch)?;
         for &(serial, version) in done {
@@ -162,16 +162,16 @@ impl Enforcement {
         if std::mem::replace(&mut state.is_set_up, is_set_up) == is_set_up {
             return;
         }
-        self.journal.mark(Dirty::Node(node));
+        self.journal.mark(DirtyRecord::Node(node));
         let serials = self.contracts.serials(|grant| {
             let is_to_run = |sender: &Sender| sender.told.is_none_or(|told| Some(told.version) < sender.run);
-            grant.told_sender().is_some_and(|sender| sender.run.is_some() && is_to_run(sender))
+            grant.announced_sender().is_some_and(|sender| sender.run.is_some() && is_to_run(sender))
         });
         serials.into_iter().for_each(|serial| self.advance(serial));
     }
 
     /// What a receiving host has measured.
-    pub(crate) fn measure(&mut self, name: &str, epoch: u64, measured: &[Measured]) -> Result<Reply, Fault> {
+    pub(crate) fn measure(&mut self, name: &str, epoch: u64, measured: &[Measured]) -> Result<Reply, CommandError> {
         let node = self.find(name)?;
         self.check_epoch(node, epoch)?;
         let now = self.now();
@@ -185,8 +185,8 @@ impl Enforcement {
             let packets = before.packets.saturating_add(one.late);
             latency.violation =
                 Some(Violation { at: now.wall, packets, worst: before.worst.max(Time::from_nanos(one.worst_ns)) });
-            self.timers.at(now.steady + self.timing.heal_after, Due::Healed(one.serial));
-            self.journal.mark(Dirty::Contract(one.serial));
+            self.timers.at(now.steady + self.timing.heal_after, TimerEvent::Healed(one.serial));
+            self.journal.mark(DirtyRecord::Contract(one.serial));
             self.announce(one.serial);
         }
         Ok(Reply::Done { outcome: Outcome::Changed, revision: self.journal.revision() })
@@ -194,12 +194,12 @@ impl Enforcement {
 
     /// No late packet has been reported for a while, unless a later timer is still set.
     pub(crate) fn healed(&mut self, serial: u64) {
-        if self.timers.has(Due::Healed(serial)) {
+        if self.timers.has(TimerEvent::Healed(serial)) {
             return;
         }
         if let Some(latency) = self.contracts.latency_mut(serial) {
             latency.violation = None;
-            self.journal.mark(Dirty::Contract(serial));
+            self.journal.mark(DirtyRecord::Contract(serial));
             self.announce(serial);
         }
     }
@@ -213,14 +213,14 @@ impl Enforcement {
         (state.is_watched, state.is_silent) = (false, false);
         (state.in_force, state.problems) = (None, None);
         state.waiting.clear();
-        self.journal.mark(Dirty::Node(node));
+        self.journal.mark(DirtyRecord::Node(node));
         let here = self.contracts.serials(|grant| grant.sender() == Some(node));
         here.iter().for_each(|&serial| self.note_silence(serial));
         here
     }
 
     /// The node of this name.
-    pub(super) fn find(&self, name: &str) -> Result<NodeId, Fault> {
-        self.network.find_node(name).ok_or_else(|| Fault::NotFound { what: "node", name: name.to_owned() })
+    pub(super) fn find(&self, name: &str) -> Result<NodeId, CommandError> {
+        self.network.find_node(name).ok_or_else(|| CommandError::NotFound { what: "node", name: name.to_owned() })
     }
 }

@@ -9,10 +9,10 @@ use wayleave_protocol::agent::ContractProblem;
 use wayleave_topology::NodeId;
 
 use super::Enforcement;
-use crate::command::{Fault, Outcome, Reply};
-use crate::grant::{Grant, Sender, Trouble};
-use crate::journal::Dirty;
-use crate::timers::Due;
+use crate::command::{CommandError, Outcome, Reply};
+use crate::grant::{AdmittedContract, DegradedReason, Sender};
+use crate::journal::DirtyRecord;
+use crate::timers::TimerEvent;
 
 impl Enforcement {
     /// A contract has other terms, another place, or none: what its hosts have confirmed is outdated.
@@ -27,10 +27,10 @@ impl Enforcement {
 
     /// Waits for the hosts of a contract that agents are told of, if some have not confirmed it.
     pub(crate) fn wait_for_hosts(&mut self, serial: u64) {
-        let Some(state) = self.contracts.get(serial).and_then(Grant::share_state) else { return };
+        let Some(state) = self.contracts.get(serial).and_then(AdmittedContract::share_state) else { return };
         if self.confirms() && !state.unconfirmed.is_empty() {
             let due = self.now().steady + self.timing.confirm_within;
-            self.timers.at(due, Due::Confirmed(serial, state.version));
+            self.timers.at(due, TimerEvent::Confirmed(serial, state.version));
         }
     }
 
@@ -41,7 +41,7 @@ impl Enforcement {
         epoch: u64,
         in_force: Option<Vec<(u64, u64)>>,
         problems: Option<Vec<ContractProblem>>,
-    ) -> Result<Reply, Fault> {
+    ) -> Result<Reply, CommandError> {
         let node = self.find(name)?;
         self.check_epoch(node, epoch)?;
         let in_force: Option<BTreeMap<u64, u64>> = in_force.map(|all| all.into_iter().collect());
@@ -86,10 +86,10 @@ impl Enforcement {
                 if was_complete {
                     self.wait_for_hosts(serial);
                 }
-                self.journal.mark(Dirty::Contract(serial));
+                self.journal.mark(DirtyRecord::Contract(serial));
             }
         }
-        self.refresh_trouble(serial);
+        self.refresh_degraded(serial);
         self.announce(serial);
     }
 
@@ -102,61 +102,61 @@ impl Enforcement {
         }
         for serial in self.contracts.serials_of_shares(|grant| grant.is_confirmed_by(node)) {
             let Some(grant) = self.contracts.get_mut(serial) else { continue };
-            let is_told = grant.is_told_to_hosts();
+            let is_told = grant.is_announced_to_hosts();
             if let Some(state) = grant.share_state_mut() {
                 state.unconfirmed.insert(node);
             }
             if is_told && grant.trouble.is_none() {
-                grant.trouble = Some(Trouble::Unconfirmed);
+                grant.trouble = Some(DegradedReason::Unconfirmed);
             }
-            self.journal.mark(Dirty::Contract(serial));
+            self.journal.mark(DirtyRecord::Contract(serial));
             self.announce(serial);
         }
     }
 
     /// Updates what keeps a contract from being enforced, by what is known of the agents of its hosts.
-    pub(crate) fn refresh_trouble(&mut self, serial: u64) {
+    pub(crate) fn refresh_degraded(&mut self, serial: u64) {
         let Some(grant) = self.contracts.get(serial).filter(|grant| !grant.is_ended && !grant.is_failed()) else {
             return;
         };
-        let trouble = self.trouble_of_agents(grant);
+        let trouble = self.agent_problem(grant);
         if trouble == grant.trouble {
             return;
         }
         if let Some(grant) = self.contracts.get_mut(serial) {
             grant.trouble = trouble;
         }
-        self.journal.mark(Dirty::Contract(serial));
+        self.journal.mark(DirtyRecord::Contract(serial));
     }
 
-    fn trouble_of_agents(&self, grant: &Grant) -> Option<Trouble> {
+    fn agent_problem(&self, grant: &AdmittedContract) -> Option<DegradedReason> {
         let hosts = grant.hosts_to_confirm();
         let states = || hosts.iter().filter_map(|&host| Some((host, self.nodes.get(host)?)));
         let silent: Vec<NodeId> = states().filter(|(_, state)| state.is_silent).map(|(host, _)| host).collect();
         if !silent.is_empty() {
-            return Some(Trouble::Silent { hosts: silent });
+            return Some(DegradedReason::Silent { hosts: silent });
         }
         let problem = states().find_map(|(host, state)| Some((host, state.problems.as_ref()?.get(&grant.serial)?)));
         if let Some((host, why)) = problem {
-            return Some(Trouble::NotCarriedOut { host, why: why.clone() });
+            return Some(DegradedReason::NotCarriedOut { host, why: why.clone() });
         }
         let is_late = match grant.share_state() {
-            Some(state) => grant.trouble == Some(Trouble::Unconfirmed) && !state.unconfirmed.is_empty(),
-            None => grant.told_sender().filter(|sender| sender.is_waited_for()).is_some_and(|sender| {
+            Some(state) => grant.trouble == Some(DegradedReason::Unconfirmed) && !state.unconfirmed.is_empty(),
+            None => grant.announced_sender().filter(|sender| sender.is_waited_for()).is_some_and(|sender| {
                 let now = self.now().steady;
                 sender.asked.is_some_and(|asked| now >= asked + self.timing.confirm_within)
             }),
         };
-        is_late.then_some(Trouble::Unconfirmed)
+        is_late.then_some(DegradedReason::Unconfirmed)
     }
 
     /// Returns `true` if a host has still to confirm this version.
-    pub(super) fn is_late(grant: &Grant, version: u64) -> bool {
+    pub(super) fn is_late(grant: &AdmittedContract, version: u64) -> bool {
         if let Some(state) = grant.share_state() {
-            return grant.is_told_to_hosts() && state.version == version && !state.unconfirmed.is_empty();
+            return grant.is_announced_to_hosts() && state.version == version && !state.unconfirmed.is_empty();
         }
         let is_due =
             |sender: &Sender| sender.is_waited_for() && sender.told.is_some_and(|told| told.version == version);
-        grant.told_sender().is_some_and(is_due)
+        grant.announced_sender().is_some_and(is_due)
     }
 }

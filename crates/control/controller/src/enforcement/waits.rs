@@ -14,7 +14,7 @@ const MAX_CHECKED: usize = 64;
 
 /// Whether all packets are on routes that the ledger or pending releases know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Freed {
+pub(crate) enum DrainState {
     /// They are.
     Certain,
     /// Some contracts have other reservations already, and their old routes are not released yet. Those come later and were still
@@ -34,11 +34,11 @@ impl Enforcement {
         &mut self,
         routes: &[Route],
         from: Option<(u64, Demand)>,
-        freed: Freed,
+        freed: DrainState,
     ) -> BTreeSet<u64> {
         let links: BTreeSet<LinkId> = routes.iter().flat_map(|route| route.hops.iter().map(|hop| hop.link)).collect();
         let left = self.releases.freed_on(&links);
-        if freed == Freed::Uncertain || left.len() > MAX_CHECKED {
+        if freed == DrainState::Uncertain || left.len() > MAX_CHECKED {
             return left;
         }
         let mut left = Vec::from_iter(left);
@@ -55,7 +55,7 @@ impl Enforcement {
                 None => _ = waits_for.insert(number),
             }
         }
-        held.into_iter().rev().for_each(|flows| self.book.let_go(flows));
+        held.into_iter().rev().for_each(|flows| self.book.release_holds(flows));
         waits_for
     }
 }
@@ -78,7 +78,7 @@ impl Enforcement {
             held.push(self.book.hold(all, &links));
         }
         let fits = held.iter().all(Option::is_some);
-        held.into_iter().flatten().rev().for_each(|flows| self.book.let_go(flows));
+        held.into_iter().flatten().rev().for_each(|flows| self.book.release_holds(flows));
         if fits { BTreeSet::new() } else { left }
     }
 }

@@ -3,8 +3,8 @@
 use std::cell::Cell;
 
 use wayleave_replica::{
-    Bar, Basis, Compare, Done, Etcd, EtcdError, Lease, LogError, Member, Op, Part, Query, Range, Settings, Standing,
-    State,
+    ClusterConfig, Compare, ConfigMismatch, Etcd, EtcdError, Lease, LogError, Member, MemberRole, Op, Part, Query,
+    Range, Settings, State, TransactionResult,
 };
 use wayleave_store::{Change, Record};
 
@@ -17,7 +17,7 @@ struct Before {
 }
 
 impl Etcd for Before {
-    fn transact(&mut self, compares: &[Compare], then: &[Op]) -> Result<Done, EtcdError> {
+    fn transact(&mut self, compares: &[Compare], then: &[Op]) -> Result<TransactionResult, EtcdError> {
         if let Some(act) = self.act.take() {
             act();
         }
@@ -49,9 +49,9 @@ impl Etcd for Before {
     }
 }
 
-fn basis(number: u64) -> Option<Basis> {
+fn basis(number: u64) -> Option<ClusterConfig> {
     let part = Part { name: "topology".to_owned(), hash: number.to_string(), summary: Vec::new() };
-    Some(Basis { fingerprint: format!("f{number}"), parts: vec![part] })
+    Some(ClusterConfig { fingerprint: format!("f{number}"), parts: vec![part] })
 }
 
 fn member<E: Etcd>(etcd: E, id: &str, of: u64, replaces: Option<&str>) -> Member<E> {
@@ -66,7 +66,7 @@ fn member<E: Etcd>(etcd: E, id: &str, of: u64, replaces: Option<&str>) -> Member
     Member::new(etcd, settings, Lease::default(), (State::new(), 0))
 }
 
-fn follow<E: Etcd>(member: &mut Member<E>) -> Result<Standing, LogError> {
+fn follow<E: Etcd>(member: &mut Member<E>) -> Result<MemberRole, LogError> {
     member.follow(0, &mut |_, _| Ok(()), &mut |_| Ok(()))
 }
 
@@ -78,28 +78,31 @@ fn change(key: &str) -> Change {
 fn who_becomes_the_leader_has_the_basis_of_that_moment() {
     let world = World::default();
     let mut first = member(world.link(1), "first", 0, None);
-    assert_eq!(follow(&mut first).unwrap(), Standing::Leads);
+    assert_eq!(follow(&mut first).unwrap(), MemberRole::Leads);
     first.commit(&[change("a")]).unwrap();
     first.resign().unwrap();
     let mut other = member(world.link(2), "other", 1, Some("f0"));
     let act = move || {
-        assert_eq!(follow(&mut other).unwrap(), Standing::Leads);
+        assert_eq!(follow(&mut other).unwrap(), MemberRole::Leads);
         other.commit(&[change("b")]).unwrap();
         other.resign().unwrap();
     };
     let mut late = member(Before { link: world.link(3), act: Some(Box::new(act)) }, "late", 0, None);
-    assert_eq!(follow(&mut late).unwrap(), Standing::Follows(None), "it may not lead by what it saw before");
+    assert_eq!(follow(&mut late).unwrap(), MemberRole::Follows(None), "it may not lead by what it saw before");
     assert_eq!(late.commit(&[change("c")]).unwrap_err(), LogError::Deposed);
-    assert!(matches!(follow(&mut late).unwrap(), Standing::Barred(Bar::Differs(_))));
+    assert!(matches!(follow(&mut late).unwrap(), MemberRole::Barred(ConfigMismatch::Differs(_))));
 }
 
 #[test]
 fn promises_are_checked_again_with_what_came_last_before_a_basis_is_replaced() {
     let world = World::default();
     let mut first = member(world.link(1), "first", 0, None);
-    assert_eq!(follow(&mut first).unwrap(), Standing::Leads);
+    assert_eq!(follow(&mut first).unwrap(), MemberRole::Leads);
     let mut next = member(world.link(2), "next", 1, Some("f0"));
-    assert!(matches!(follow(&mut next).unwrap(), Standing::Barred(Bar::Waits(_))), "with nothing promised it fits");
+    assert!(
+        matches!(follow(&mut next).unwrap(), MemberRole::Barred(ConfigMismatch::Waits(_))),
+        "with nothing promised it fits"
+    );
     first.commit(&[change("large")]).unwrap();
     first.resign().unwrap();
     let asked = Cell::new(0);
@@ -109,26 +112,29 @@ fn promises_are_checked_again_with_what_came_last_before_a_basis_is_replaced() {
     };
     for _ in 0..3 {
         let standing = next.follow(0, &mut |_, _| Ok(()), &mut fits).unwrap();
-        assert!(matches!(&standing, Standing::Barred(Bar::Misfit(_, why)) if why == "too large"), "{standing:?}");
+        assert!(
+            matches!(&standing, MemberRole::Barred(ConfigMismatch::Misfit(_, why)) if why == "too large"),
+            "{standing:?}"
+        );
     }
     assert_eq!(asked.get(), 1, "what was found holds until something changes");
     // Nothing was replaced, and those of before go on.
-    assert_eq!(follow(&mut first).unwrap(), Standing::Leads);
+    assert_eq!(follow(&mut first).unwrap(), MemberRole::Leads);
     first.commit(&[Change::delete("contract", "large")]).unwrap();
     first.resign().unwrap();
-    assert_eq!(next.follow(0, &mut |_, _| Ok(()), &mut fits).unwrap(), Standing::Leads);
-    assert!(matches!(follow(&mut first).unwrap(), Standing::Barred(Bar::Differs(_))));
+    assert_eq!(next.follow(0, &mut |_, _| Ok(()), &mut fits).unwrap(), MemberRole::Leads);
+    assert!(matches!(follow(&mut first).unwrap(), MemberRole::Barred(ConfigMismatch::Differs(_))));
 }
 
 #[test]
 fn who_is_barred_holds_no_lease() {
     let world = World::default();
     let mut first = member(world.link(1), "first", 0, None);
-    assert_eq!(follow(&mut first).unwrap(), Standing::Leads);
+    assert_eq!(follow(&mut first).unwrap(), MemberRole::Leads);
     first.resign().unwrap();
     let mut misfit = member(world.link(2), "misfit", 1, Some("f0"));
     let standing = misfit.follow(0, &mut |_, _| Ok(()), &mut |_| Err("no".to_owned())).unwrap();
-    assert!(matches!(standing, Standing::Barred(Bar::Misfit(..))), "{standing:?}");
+    assert!(matches!(standing, MemberRole::Barred(ConfigMismatch::Misfit(..))), "{standing:?}");
     assert!(!misfit.lease().is_held());
-    assert_eq!(follow(&mut first).unwrap(), Standing::Leads, "at once, not when a lease has ended");
+    assert_eq!(follow(&mut first).unwrap(), MemberRole::Leads, "at once, not when a lease has ended");
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use wayleave_replica::{
-    Compare, Done, Etcd, EtcdError, Lease, LogError, Member, Op, Query, Range, Settings, Standing, State,
+    Compare, Etcd, EtcdError, Lease, LogError, Member, MemberRole, Op, Query, Range, Settings, State, TransactionResult,
 };
 use wayleave_store::{Change, Record};
 
@@ -28,7 +28,7 @@ impl Busy {
 }
 
 impl Etcd for Busy {
-    fn transact(&mut self, compares: &[Compare], then: &[Op]) -> Result<Done, EtcdError> {
+    fn transact(&mut self, compares: &[Compare], then: &[Op]) -> Result<TransactionResult, EtcdError> {
         self.asked().transact(compares, then)
     }
 
@@ -70,7 +70,7 @@ fn member<E: Etcd>(etcd: E, id: &str, disk: (State, u64)) -> Member<E> {
     Member::new(etcd, settings, Lease::default(), disk)
 }
 
-fn follow<E: Etcd>(member: &mut Member<E>) -> Result<Standing, LogError> {
+fn follow<E: Etcd>(member: &mut Member<E>) -> Result<MemberRole, LogError> {
     member.follow(0, &mut |_, _| Ok(()), &mut |_| Ok(()))
 }
 
@@ -81,7 +81,7 @@ fn change(key: u64) -> Change {
 /// A leader that has written so many batches.
 fn leader(world: &World, batches: u64) -> Member<Link> {
     let mut leader = member(world.link(1), "leader", (State::new(), 0));
-    assert_eq!(follow(&mut leader).unwrap(), Standing::Leads);
+    assert_eq!(follow(&mut leader).unwrap(), MemberRole::Leads);
     for key in 0..batches {
         leader.commit(&[change(key)]).unwrap();
     }
@@ -121,7 +121,7 @@ fn a_leader_that_writes_before_every_question_keeps_no_follower_from_starting() 
                 &mut |_| Ok(()),
             )
             .unwrap();
-        assert!(matches!(&standing, Standing::Follows(Some(leader)) if leader.id == "leader"), "{standing:?}");
+        assert!(matches!(&standing, MemberRole::Follows(Some(leader)) if leader.id == "leader"), "{standing:?}");
         assert!(late.number() >= 100 && told.is_sorted(), "{}: {told:?}", late.number());
         let asked = *questions.lock().unwrap();
         assert!(asked <= 12, "{asked} questions, snapshots every {snapshot_every} batches");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use wayleave_replica::{Compare, Done, Etcd, EtcdError, KeyValue, NOW, Op, Query, Range};
+use wayleave_replica::{Compare, Etcd, EtcdError, KeyValue, NOW, Op, Query, Range, TransactionResult};
 
 /// Earlier revisions that are kept, as with an etcd that compacts by itself.
 const KEPT: usize = 64;
@@ -152,7 +152,7 @@ impl Inner {
         self.keys.retain(|_, key| key.2 != lease);
     }
 
-    fn transact(&mut self, compares: &[Compare], then: &[Op]) -> Done {
+    fn transact(&mut self, compares: &[Compare], then: &[Op]) -> TransactionResult {
         let is_so = |compare: &Compare| match compare {
             Compare::Revision(key, revision) => self.keys.get(key).is_some_and(|found| found.1 == *revision),
             Compare::Value(key, value) => self.keys.get(key).is_some_and(|found| *found.0 == **value),
@@ -170,7 +170,7 @@ impl Inner {
                 }
             }
         }
-        Done { is_carried_out, revision: self.revision }
+        TransactionResult { is_carried_out, revision: self.revision }
     }
 }
 
@@ -209,7 +209,7 @@ impl Link {
 }
 
 impl Etcd for Link {
-    fn transact(&mut self, compares: &[Compare], then: &[Op]) -> Result<Done, EtcdError> {
+    fn transact(&mut self, compares: &[Compare], then: &[Op]) -> Result<TransactionResult, EtcdError> {
         let is_heard = self.ways()?;
         let mut inner = self.world.inner();
         if !is_heard && self.dice.one_in(2) {

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use wayleave_replica::{Bar, Basis, Lease, LogError, Member, Part, Settings, Standing, State};
+use wayleave_replica::{ClusterConfig, ConfigMismatch, Lease, LogError, Member, MemberRole, Part, Settings, State};
 use wayleave_store::{Change, Record};
 
 use crate::model::{Dice, Link, World};
-use wayleave_faults::linearizable::{Did, Operation, violation};
+use wayleave_faults::linearizable::{Operation, RegisterOperation, violation};
 
 /// Steps of a world, and the keys that its clients use.
 const STEPS: u64 = 400;
@@ -17,9 +17,9 @@ const LEASE: u32 = 3;
 const SECOND: u64 = 1_000_000_000;
 
 /// With what controllers decide: another one for each number.
-fn basis(number: u64) -> Basis {
+fn basis(number: u64) -> ClusterConfig {
     let part = Part { name: "topology".to_owned(), hash: number.to_string(), summary: Vec::new() };
-    Basis { fingerprint: format!("f{number}"), parts: vec![part] }
+    ClusterConfig { fingerprint: format!("f{number}"), parts: vec![part] }
 }
 
 /// A mistake that somebody could make, for tests of the checker.
@@ -103,7 +103,7 @@ impl Run {
     }
 
     /// With what the cluster decides.
-    fn cluster(world: &World) -> Option<Basis> {
+    fn cluster(world: &World) -> Option<ClusterConfig> {
         world.value("/wayleave/test/basis").map(|text| serde_json::from_slice(&text).unwrap())
     }
 
@@ -184,24 +184,24 @@ impl Run {
             // Nothing of what happens in these worlds damages what is in etcd.
             assert!(!matches!(followed, Err(LogError::Damaged { .. })), "{followed:?}");
             if let Ok(standing) = followed {
-                *leads = standing == Standing::Leads;
+                *leads = standing == MemberRole::Leads;
                 self.fail_overs += u64::from(*leads);
                 assert_eq!((member.state(), member.number()), (&disk.0, disk.1), "what was told is what it knows");
                 let after = Self::cluster(&self.world);
                 match standing {
-                    Standing::Leads if lease.is_good(self.world.now()) => {
+                    MemberRole::Leads if lease.is_good(self.world.now()) => {
                         assert_eq!(after.as_ref(), Some(&own), "who leads decides with what the cluster has");
                         self.replaced += u64::from(before.is_some_and(|before| before != own));
                     }
-                    Standing::Follows(Some(_)) => {
+                    MemberRole::Follows(Some(_)) => {
                         // It may change while it is looked at.
                         let judged = before == Some(own.clone()) || after == Some(own);
                         assert!(judged, "a follower shows what it cannot judge");
                     }
-                    Standing::Barred(bar) => {
-                        let is_other = |basis: Option<Basis>| basis.is_some_and(|basis| basis != own);
+                    MemberRole::Barred(bar) => {
+                        let is_other = |basis: Option<ClusterConfig>| basis.is_some_and(|basis| basis != own);
                         assert!(is_other(before) || is_other(after), "barred without a difference: {bar:?}");
-                        self.barred += u64::from(matches!(bar, Bar::Differs(_)));
+                        self.barred += u64::from(matches!(bar, ConfigMismatch::Differs(_)));
                     }
                     _ => {}
                 }
@@ -252,7 +252,7 @@ impl Run {
             Err(_) if self.planted == Planted::LostWrites => Some(self.tick()),
             Err(_) => None,
         };
-        self.history.push(Operation { key: key as usize, did: Did::Wrote(value), called, answered });
+        self.history.push(Operation { key: key as usize, did: RegisterOperation::Wrote(value), called, answered });
     }
 
     fn read(&mut self, at: usize) {
@@ -263,7 +263,7 @@ impl Run {
             return;
         }
         let found: Option<&Arc<str>> = member.state().get(&("contract".to_owned(), name(key)));
-        let did = Did::Read(found.map(|text| text.parse().unwrap()));
+        let did = RegisterOperation::Read(found.map(|text| text.parse().unwrap()));
         let answered = Some(self.tick());
         self.history.push(Operation { key: key as usize, did, called, answered });
     }

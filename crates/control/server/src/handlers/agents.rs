@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use wayleave_controller::{Command, ElementName, Fault, Id, Principal, Reply};
+use wayleave_controller::{Command, CommandError, ElementName, Id, Principal, Reply};
 use wayleave_protocol::agent::{
     Confirmations, Messages, Neighbour, Neighbours, Reports, Session, SessionSpec, ShareRule, Shares,
 };
@@ -15,9 +15,9 @@ use wayleave_topology::{Class, LinkId, Network, NodeKind};
 
 use crate::account::OpenOne;
 use crate::agent_text::made_plain;
-use crate::answer::{Answer, Outcome, fault, invalid, not_found, problem};
+use crate::answer::{HttpReply, Outcome, fault, invalid, not_found, problem};
 use crate::handlers::network::{json, node_shape};
-use crate::http::call::Call;
+use crate::http::call::AuthorizedRequest;
 use crate::http::condition::is_known;
 use crate::http::page::Page;
 use crate::metrics::Limit;
@@ -26,7 +26,7 @@ use crate::state::Shared;
 use crate::work::Executor;
 
 /// The node of the address, if the sender may speak for it.
-fn node(shared: &Shared, call: &Call) -> Result<String, Box<Problem>> {
+fn node(shared: &Shared, call: &AuthorizedRequest) -> Result<String, Box<Problem>> {
     let name = call.name();
     match call.role() {
         Principal::Agent { node } if node != name => Err(not_found("node", name)),
@@ -34,7 +34,7 @@ fn node(shared: &Shared, call: &Call) -> Result<String, Box<Problem>> {
     }
 }
 
-pub(crate) fn list(shared: &Arc<Shared>, call: &Call) -> Outcome {
+pub(crate) fn list(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let (page, network) = (Page::read(&call.query)?, shared.network());
     let after = match &page.after {
         None => None,
@@ -48,21 +48,21 @@ pub(crate) fn list(shared: &Arc<Shared>, call: &Call) -> Outcome {
     let nodes = tables.nodes.keys().filter(|&&node| after.is_none_or(|after| node > after));
     let agents = nodes.filter_map(|&node| {
         let Node { name, kind, state, agent, .. } = node_shape(network, &tables, node);
-        let agent = Agent { troubles: shared.counted.troubles_of(&name), node: name, kind, state, session: agent? };
+        let agent = Agent { troubles: shared.counted.problems_of(&name), node: name, kind, state, session: agent? };
         let is_fine = agent.session.open && !agent.session.silent && agent.troubles.is_empty();
         (!(has_problems && is_fine)).then_some(agent)
     });
     Ok(page.of(agents.map(|agent| (agent.node.clone(), json(&agent)))))
 }
 
-pub(crate) async fn begin(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) async fn begin(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let node = node(&shared, &call)?;
     let SessionSpec { after, installed } = call.json()?;
     let work = move |executor: &mut Executor<'_>| {
         let generation = executor.controller.generation();
         match executor.handle(Command::Begin { node, after, installed }).map_err(fault)? {
-            Reply::Begun { epoch } => Ok(Answer::json(200, &Session { epoch, generation })),
-            _ => Ok(Answer::nothing()),
+            Reply::Begun { epoch } => Ok(HttpReply::json(200, &Session { epoch, generation })),
+            _ => Ok(HttpReply::nothing()),
         }
     };
     shared.submit(&call, work).await
@@ -76,16 +76,16 @@ fn neighbours_revision(tables: &Tables) -> u64 {
     (tables.generation << CHANGES) + tables.around
 }
 
-pub(crate) async fn neighbours(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) async fn neighbours(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     node(&shared, &call)?;
     let revision = neighbours_revision(&shared.view.read());
     if is_known(&call.headers, revision) {
-        return Ok(Answer { status: 304, ..Answer::nothing() }.tagged(revision));
+        return Ok(HttpReply { status: 304, ..HttpReply::nothing() }.tagged(revision));
     }
     shared.read(call, all_neighbours).await
 }
 
-fn all_neighbours(shared: &Arc<Shared>, _call: &Call) -> Outcome {
+fn all_neighbours(shared: &Arc<Shared>, _call: &AuthorizedRequest) -> Outcome {
     let (network, tables) = (shared.network(), shared.view.read());
     let neighbour = |(id, vm): (&Id, &VmObject)| Neighbour {
         id: id.to_string(),
@@ -100,10 +100,10 @@ fn all_neighbours(shared: &Arc<Shared>, _call: &Call) -> Outcome {
             ElementName::Link(name) => neighbours.down_links.extend(cable(network, name)),
         }
     }
-    Ok(Answer::json(200, &neighbours).tagged(neighbours_revision(&tables)))
+    Ok(HttpReply::json(200, &neighbours).tagged(neighbours_revision(&tables)))
 }
 
-pub(crate) async fn shares(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) async fn shares(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let name = node(&shared, &call)?;
     let network = shared.network();
     let mut shares = Shares { secret: shared.agents_secret.text().to_owned(), ..Shares::default() };
@@ -126,13 +126,13 @@ pub(crate) async fn shares(shared: Arc<Shared>, call: Call) -> Outcome {
     }
     let members = shares.contracts.iter().flat_map(|rule| &rule.members).map(|member| &member.host);
     let others: BTreeSet<&String> = members.filter(|host| **host != name).collect();
-    let at = |host: &String| Some((host.clone(), shared.counted.hears_at(host)?));
+    let at = |host: &String| Some((host.clone(), shared.counted.peer_address(host)?));
     shares.peers = others.into_iter().filter_map(at).collect();
     let tag = digest(&shares);
     if is_known(&call.headers, tag) {
-        return Ok(Answer { status: 304, ..Answer::nothing() }.tagged(tag));
+        return Ok(HttpReply { status: 304, ..HttpReply::nothing() }.tagged(tag));
     }
-    Ok(Answer::json(200, &shares).tagged(tag))
+    Ok(HttpReply::json(200, &shares).tagged(tag))
 }
 
 /// A number that changes with what is said (FNV-1a).
@@ -160,7 +160,7 @@ fn wait_of(shared: &Shared, node: &String) -> Result<OpenOne<String>, Box<Proble
     })
 }
 
-pub(crate) async fn messages(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) async fn messages(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let name = node(&shared, &call)?;
     let notifier = shared.view.notifier(shared.node(&name)?);
     let asked = call.query.number("epoch");
@@ -175,7 +175,7 @@ pub(crate) async fn messages(shared: Arc<Shared>, call: Call) -> Outcome {
         tokio::pin!(notified);
         notified.as_mut().enable();
         let is_over = Instant::now() >= until || *ending.borrow();
-        let answer = look(&shared, &call, name.clone(), asked, is_over).await?;
+        let answer = poll(&shared, &call, name.clone(), asked, is_over).await?;
         if answer.status != 204 {
             return Ok(answer);
         }
@@ -188,34 +188,34 @@ pub(crate) async fn messages(shared: Arc<Shared>, call: Call) -> Outcome {
 }
 
 /// What there is to do; 204 if it is nothing, and that is not worth an answer yet.
-async fn look(shared: &Shared, call: &Call, name: String, asked: Option<u64>, is_over: bool) -> Outcome {
+async fn poll(shared: &Shared, call: &AuthorizedRequest, name: String, asked: Option<u64>, is_over: bool) -> Outcome {
     let work = move |executor: &mut Executor<'_>| {
         let controller = &*executor.controller;
         let state = controller.node(&name).ok().and_then(|node| controller.node_state(node));
         let current = state.filter(|state| state.is_open).map(|state| state.epoch);
         let Some(epoch) = current.filter(|&epoch| asked.is_none_or(|asked| asked == epoch)) else {
-            return Err(fault(Fault::StaleEpoch { current }));
+            return Err(fault(CommandError::StaleEpoch { current }));
         };
         let operations = controller.outbox(&name);
         if operations.is_empty() && !is_over {
-            return Ok(Answer::nothing());
+            return Ok(HttpReply::nothing());
         }
-        Ok(Answer::json(200, &Messages { epoch, generation: controller.generation(), operations }))
+        Ok(HttpReply::json(200, &Messages { epoch, generation: controller.generation(), operations }))
     };
-    shared.look_up(call, work).await
+    shared.read_view(call, work).await
 }
 
-pub(crate) async fn confirm(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) async fn confirm(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let node = node(&shared, &call)?;
     let Confirmations { epoch, done } = call.json()?;
     let work = move |executor: &mut Executor<'_>| {
         executor.handle(Command::Confirm { node, epoch, done }).map_err(fault)?;
-        Ok(Answer::nothing())
+        Ok(HttpReply::nothing())
     };
     shared.submit(&call, work).await
 }
 
-pub(crate) async fn report(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) async fn report(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let node = node(&shared, &call)?;
     let Reports {
         epoch,
@@ -262,17 +262,17 @@ pub(crate) async fn report(shared: Arc<Shared>, call: Call) -> Outcome {
             counted.put_samples(executor.now.steady, &node, &samples, is_host);
         }
         if let Some(troubles) = troubles {
-            counted.put_troubles(&node, troubles);
+            counted.set_problems(&node, troubles);
         }
         if let Some(address) = hears_at {
-            counted.put_hears_at(&node, address);
+            counted.set_peer_address(&node, address);
         }
         if leaves {
             executor.handle(Command::Leave { node, epoch }).map_err(fault)?;
-            return Ok(Answer::nothing());
+            return Ok(HttpReply::nothing());
         }
-        let tasks = checks.hear(&node, told_checks.unwrap_or_default());
-        Ok(if tasks.checks.is_empty() { Answer::nothing() } else { Answer::json(200, &tasks) })
+        let tasks = checks.on_reports(&node, told_checks.unwrap_or_default());
+        Ok(if tasks.checks.is_empty() { HttpReply::nothing() } else { HttpReply::json(200, &tasks) })
     };
     shared.submit(&call, work).await
 }

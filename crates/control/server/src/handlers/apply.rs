@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use wayleave_contracts::Order;
-use wayleave_controller::{Check, Command, Effect, Mode, Principal, Reply};
+use wayleave_controller::{Command, Effect, Mode, Precondition, Principal, Reply};
 use wayleave_formats::{Addressed, Source, read_orders};
 use wayleave_protocol::decision::{Applied, ApplyReport};
 use wayleave_protocol::problem::{Code, Problem};
 
 use crate::account::Account;
-use crate::answer::{Answer, Outcome, input_errors, invalid, problem};
-use crate::handlers::contracts::{OnDisk, item, owned, reaches};
-use crate::http::call::Call;
+use crate::answer::{HttpReply, Outcome, input_errors, invalid, problem};
+use crate::handlers::contracts::{StoredVms, item, owned, reaches};
+use crate::http::call::AuthorizedRequest;
 use crate::state::Shared;
 use crate::trial::now;
 use crate::work::{Executor, Step};
@@ -24,7 +24,7 @@ const KEPT_BYTES: usize = 16 << 10;
 /// How many refusals such an answer still has.
 const KEPT_ITEMS: usize = 20;
 
-pub(crate) async fn apply(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) async fn apply(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let effect = if call.is_dry_run() { Effect::DryRun } else { Effect::Commit };
     let repeat = if call.is_dry_run() { None } else { shared.repeat(&call)? };
     let mode = if call.query.flag("atomic") { Mode::AllOrNothing } else { Mode::Each };
@@ -91,7 +91,7 @@ pub(super) fn decide(
     effect: Effect,
     role: &Principal,
 ) -> Result<Vec<Applied>, Box<Problem>> {
-    let orders = orders.into_iter().map(|order| (order, Check::None)).collect();
+    let orders = orders.into_iter().map(|order| (order, Precondition::None)).collect();
     let Ok(Reply::Each(applied)) = executor.handle(Command::Apply { orders, mode, effect }) else {
         return Err(problem(Code::Internal, "no answer"));
     };
@@ -108,25 +108,25 @@ fn together(executor: &mut Executor<'_>, orders: Vec<Order>, mode: Mode, effect:
     Ok(report(items, effect))
 }
 
-pub(super) fn report(items: Vec<Applied>, effect: Effect) -> Answer {
+pub(super) fn report(items: Vec<Applied>, effect: Effect) -> HttpReply {
     let refused = items.iter().filter(|item| item.error.is_some()).count();
     let dry_run = effect == Effect::DryRun;
     let report = ApplyReport { dry_run, done: items.len() - refused, refused, items, omitted: 0 };
     let detail = format!("{} done, {} refused", report.done, report.refused);
-    let answer = Answer { detail: Some(detail.into()), ..Answer::json(200, &report) };
+    let answer = HttpReply { detail: Some(detail.into()), ..HttpReply::json(200, &report) };
     if answer.body.len() <= KEPT_BYTES {
         return answer;
     }
     let all = report.items.len();
     let items: Vec<Applied> = report.items.into_iter().filter(|item| item.error.is_some()).take(KEPT_ITEMS).collect();
     let short = ApplyReport { omitted: all - items.len(), items, ..report };
-    Answer { shortened: Some(Answer::json(200, &short).body), ..answer }
+    HttpReply { shortened: Some(HttpReply::json(200, &short).body), ..answer }
 }
 
 /// The contracts of a document, all of them the sender's.
-fn list(shared: &Shared, call: &Call) -> Result<Vec<Order>, Box<Problem>> {
+fn list(shared: &Shared, call: &AuthorizedRequest) -> Result<Vec<Order>, Box<Problem>> {
     let tenant = call.tenant();
-    let places = OnDisk::of(shared, call);
+    let places = StoredVms::of(shared, call);
     let source = Source::new("body", call.text()?);
     let given = Addressed { tenant: call.only_tenant(), name: None };
     let list = read_orders(&source, shared.network(), &places, given);

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::answer::Outcome;
-use crate::http::call::Call;
+use crate::http::call::AuthorizedRequest;
 use crate::http::page::Page;
 use crate::log::Entry;
 use crate::state::Shared;
 
-pub(crate) fn list(shared: &Arc<Shared>, call: &Call) -> Outcome {
+pub(crate) fn list(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let page = Page::read(&call.query)?;
     let (before, only) = (page.after_number()?.unwrap_or(u64::MAX), call.only_tenant());
     let (who, object) = (call.query.text("who"), call.query.text("object"));

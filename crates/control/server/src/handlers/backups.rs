@@ -6,16 +6,16 @@ use tokio::sync::oneshot;
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_protocol::status::{Backup, BackupSpec};
 
-use crate::answer::{Answer, Outcome, invalid, problem};
+use crate::answer::{HttpReply, Outcome, invalid, problem};
 use crate::clock::wall;
-use crate::http::call::Call;
+use crate::http::call::AuthorizedRequest;
 use crate::queue::Message;
 use crate::state::Shared;
 
 /// The longest name of a file.
 const LONGEST: usize = 100;
 
-pub(crate) async fn create(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) async fn create(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let BackupSpec { name } = call.json()?;
     check(&name)?;
     let (begun, is_begun) = oneshot::channel();
@@ -40,7 +40,7 @@ pub(crate) async fn create(shared: Arc<Shared>, call: Call) -> Outcome {
     }
     let (sequence, records) = (report.sequence.unwrap_or(0), report.records.values().sum());
     let backup = Backup { path: path.display().to_string(), sequence, records, bytes: report.bytes };
-    Ok(Answer::json(201, &backup))
+    Ok(HttpReply::json(201, &backup))
 }
 
 /// Files are made beside the ledger and nowhere else.

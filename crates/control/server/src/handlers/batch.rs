@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use wayleave_contracts::Order;
-use wayleave_controller::{Check, Command, Controller, Effect, Id, Mode, Now, Principal, Reply};
+use wayleave_controller::{Command, Controller, Effect, Id, Mode, Precondition, Principal, Reply, Timestamps};
 use wayleave_formats::{API_VERSION, Addressed, Source, read_orders};
 use wayleave_protocol::contract::ContractSpec;
 use wayleave_protocol::decision::{Applied, BatchSpec};
@@ -19,8 +19,8 @@ use crate::access::sees;
 use crate::account::Account;
 use crate::answer::{Outcome, input_errors, invalid, not_found, problem};
 use crate::handlers::apply::{decide, is_cause, none_done, report};
-use crate::handlers::contracts::{OnDisk, item, owned, reaches};
-use crate::http::call::Call;
+use crate::handlers::contracts::{StoredVms, item, owned, reaches};
+use crate::http::call::AuthorizedRequest;
 use crate::state::Shared;
 use crate::trial::now;
 use crate::work::{Executor, Step};
@@ -33,7 +33,7 @@ struct Batch {
     role: Principal,
 }
 
-pub(crate) async fn batch(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) async fn batch(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let repeat = if call.is_dry_run() { None } else { shared.repeat(&call)? };
     let call = Arc::new(call);
     let batch = shared.parse(&call, read).await?;
@@ -55,11 +55,11 @@ pub(crate) async fn batch(shared: Arc<Shared>, call: Call) -> Outcome {
             .await;
     }
     let of = shared.clone();
-    let work = move |executor: &mut Executor<'_>| batch.carry_out(&of, executor);
+    let work = move |executor: &mut Executor<'_>| batch.execute(&of, executor);
     shared.submit_steps(&call, repeat, Box::new(|executor| Step::Done(work(executor)))).await
 }
 
-fn read(shared: &Shared, call: &Call) -> Result<Batch, Box<Problem>> {
+fn read(shared: &Shared, call: &AuthorizedRequest) -> Result<Batch, Box<Problem>> {
     let BatchSpec { delete, apply } = call.json()?;
     if delete.is_empty() && apply.is_empty() {
         return Err(invalid(
@@ -81,11 +81,11 @@ fn read(shared: &Shared, call: &Call) -> Result<Batch, Box<Problem>> {
     Ok(Batch { delete: ids.into_iter().collect(), orders, role: call.role().clone() })
 }
 
-fn orders(shared: &Shared, call: &Call, specs: &[ContractSpec]) -> Result<Vec<Order>, Box<Problem>> {
+fn orders(shared: &Shared, call: &AuthorizedRequest, specs: &[ContractSpec]) -> Result<Vec<Order>, Box<Problem>> {
     let document = json!({ "apiVersion": API_VERSION, "kind": "Contracts", "spec": { "contracts": specs } });
     let source = Source::new("apply", document.to_string());
     let given = Addressed { tenant: call.only_tenant(), name: None };
-    let list = read_orders(&source, shared.network(), &OnDisk::of(shared, call), given).map_err(|errors| {
+    let list = read_orders(&source, shared.network(), &StoredVms::of(shared, call), given).map_err(|errors| {
         let mut problem = input_errors(&errors);
         // Lines and columns would be those of a text that the client has not written.
         problem.errors.iter_mut().for_each(|error| (error.line, error.column) = (None, None));
@@ -97,7 +97,7 @@ fn orders(shared: &Shared, call: &Call, specs: &[ContractSpec]) -> Result<Vec<Or
 }
 
 impl Batch {
-    fn carry_out(self, shared: &Shared, executor: &mut Executor<'_>) -> Outcome {
+    fn execute(self, shared: &Shared, executor: &mut Executor<'_>) -> Outcome {
         if self.fits_beside(executor)? {
             let applied = self.apply(executor, Effect::Commit)?;
             let mut items = self.delete(executor.controller, executor.now, Effect::Commit);
@@ -107,7 +107,7 @@ impl Batch {
         let copy = executor.controller.copy().as_it_is(&shared.setup, executor.now.wall);
         let mut copy =
             copy.map_err(|error| problem(Code::Internal, format!("a copy does not make a controller: {error}")))?;
-        let tried = self.try_in(&mut copy, Now { wall: executor.now.wall, ..now() }, Mode::AllOrNothing);
+        let tried = self.try_in(&mut copy, Timestamps { wall: executor.now.wall, ..now() }, Mode::AllOrNothing);
         if let Some(first) = tried.iter().find(|item| is_cause(item)) {
             return Err(none_done(first, tried.len()));
         }
@@ -133,16 +133,16 @@ impl Batch {
         decide(executor, self.orders.clone(), Mode::AllOrNothing, effect, &self.role)
     }
 
-    fn delete(&self, controller: &mut Controller, now: Now, effect: Effect) -> Vec<Applied> {
-        let ids = self.delete.iter().map(|id| (id.clone(), Check::None)).collect();
+    fn delete(&self, controller: &mut Controller, now: Timestamps, effect: Effect) -> Vec<Applied> {
+        let ids = self.delete.iter().map(|id| (id.clone(), Precondition::None)).collect();
         let Ok(Reply::Each(applied)) = controller.handle(now, Command::Delete { ids }) else { return Vec::new() };
         applied.into_iter().map(|one| item(controller, one, effect, &self.role)).collect()
     }
 
     /// Deletes in a copy, and says what would be decided then.
-    fn try_in(&self, copy: &mut Controller, now: Now, mode: Mode) -> Vec<Applied> {
+    fn try_in(&self, copy: &mut Controller, now: Timestamps, mode: Mode) -> Vec<Applied> {
         let mut items = self.delete(copy, now, Effect::DryRun);
-        let orders = self.orders.iter().map(|order| (order.clone(), Check::None)).collect();
+        let orders = self.orders.iter().map(|order| (order.clone(), Precondition::None)).collect();
         let command = Command::Apply { orders, mode, effect: Effect::DryRun };
         if let Ok(Reply::Each(applied)) = copy.handle(now, command) {
             items.extend(applied.into_iter().map(|one| item(copy, one, Effect::DryRun, &self.role)));

@@ -3,24 +3,24 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use wayleave_controller::{Command, Controller, Fault, Reply};
+use wayleave_controller::{Command, CommandError, Controller, Reply};
 use wayleave_protocol::decision::Outcome as Became;
 use wayleave_protocol::problem::{Code, Problem};
 
-use crate::answer::{Answer, Outcome, fault, problem};
-use crate::http::call::Call;
+use crate::answer::{HttpReply, Outcome, fault, problem};
+use crate::http::call::AuthorizedRequest;
 use crate::http::condition::is_known;
 use crate::state::Shared;
 use crate::trial::now;
 use crate::work::Executor;
 
 /// Has a command carried out, by the engine or by a controller for trying.
-pub(crate) type Handle<'a> = dyn FnMut(&mut Controller, Command) -> Result<Reply, Fault> + 'a;
+pub(crate) type Handle<'a> = dyn FnMut(&mut Controller, Command) -> Result<Reply, CommandError> + 'a;
 
 /// Has a change made; as a dry run, in a controller that is thrown away.
 pub(crate) async fn change(
     shared: &Arc<Shared>,
-    call: &Call,
+    call: &AuthorizedRequest,
     run: impl FnOnce(&mut Controller, &mut Handle<'_>) -> Outcome + Send + 'static,
 ) -> Outcome {
     if call.is_dry_run() {
@@ -38,7 +38,7 @@ pub(crate) async fn change(
 }
 
 /// What became of the only object of a command.
-pub(crate) fn done(reply: Result<Reply, Fault>) -> Result<Became, Box<Problem>> {
+pub(crate) fn done(reply: Result<Reply, CommandError>) -> Result<Became, Box<Problem>> {
     match reply.map_err(fault)? {
         Reply::Done { outcome, .. } => Ok(outcome),
         _ => Ok(Became::Unchanged),
@@ -54,14 +54,14 @@ pub(crate) fn taken(other: Box<Problem>, call_creates: bool, what: &str, name: &
 }
 
 /// The answer with an object that was created or changed.
-pub(crate) fn written(became: Became, answer: Answer, location: impl FnOnce() -> String) -> Answer {
-    if became == Became::Created { Answer { status: 201, ..answer }.at(location()) } else { answer }
+pub(crate) fn written(became: Became, answer: HttpReply, location: impl FnOnce() -> String) -> HttpReply {
+    if became == Became::Created { HttpReply { status: 201, ..answer }.at(location()) } else { answer }
 }
 
 /// An object, unless the reader has it already.
-pub(crate) fn shown(call: &Call, revision: u64, json: impl FnOnce() -> Bytes) -> Answer {
+pub(crate) fn shown(call: &AuthorizedRequest, revision: u64, json: impl FnOnce() -> Bytes) -> HttpReply {
     if is_known(&call.headers, revision) {
-        return Answer { status: 304, ..Answer::nothing() }.tagged(revision);
+        return HttpReply { status: 304, ..HttpReply::nothing() }.tagged(revision);
     }
-    Answer::ready(json()).tagged(revision)
+    HttpReply::ready(json()).tagged(revision)
 }

@@ -9,10 +9,10 @@ use wayleave_protocol::contract::{Contract, ContractSpec, Match};
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_topology::NodeKind;
 
-use crate::answer::{Answer, Outcome, invalid, not_found, problem};
-use crate::checks::{Asked, Busy, Checks};
+use crate::answer::{HttpReply, Outcome, invalid, not_found, problem};
+use crate::checks::{Busy, CheckTarget, Checks};
 use crate::clock::wall;
-use crate::http::call::Call;
+use crate::http::call::AuthorizedRequest;
 use crate::secret::hex;
 use crate::state::Shared;
 
@@ -30,7 +30,7 @@ impl Drop for Ends<'_> {
     }
 }
 
-pub(crate) async fn run(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) async fn run(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let asked = read(&shared, call.json()?)?;
     let mut id = [0; 8];
     getrandom::fill(&mut id).map_err(|error| problem(Code::Internal, format!("no random numbers: {error}")))?;
@@ -63,11 +63,11 @@ pub(crate) async fn run(shared: Arc<Shared>, call: Call) -> Outcome {
     let is_of = |why: &&String| hosts.iter().any(|host| why.starts_with(&format!("{host}: ")));
     match check.unobserved_nodes.iter().find(is_of) {
         Some(why) => Err(problem(Code::Conflict, why.clone())),
-        None => Ok(Answer::json(200, &check)),
+        None => Ok(HttpReply::json(200, &check)),
     }
 }
 
-fn read(shared: &Shared, spec: CheckSpec) -> Result<Asked, Box<Problem>> {
+fn read(shared: &Shared, spec: CheckSpec) -> Result<CheckTarget, Box<Problem>> {
     let CheckSpec { from, to, contract, matching, count } = spec;
     let count = count.unwrap_or(COUNT);
     if !(1..=MAX_PROBES).contains(&count) {
@@ -102,7 +102,7 @@ fn read(shared: &Shared, spec: CheckSpec) -> Result<Asked, Box<Problem>> {
             return Err(problem(Code::Conflict, detail));
         }
     }
-    Ok(Asked { probes: Probes { from, to, matching, count }, ends: [sender, receiver], nodes })
+    Ok(CheckTarget { probes: Probes { from, to, matching, count }, ends: [sender, receiver], nodes })
 }
 
 /// Tenant, ends and match of a contract. One with members needs the two of them that are meant.

@@ -3,18 +3,20 @@
 use std::sync::Arc;
 
 use wayleave_contracts::Order;
-use wayleave_controller::{self as controller, Command, Controller, Effect, Fault, Grant, Id, Mode, Principal, Reply};
-use wayleave_formats::{Addressed, Places, Source, read_order};
+use wayleave_controller::{
+    self as controller, AdmittedContract, Command, CommandError, Controller, Effect, Id, Mode, Principal, Reply,
+};
+use wayleave_formats::{Addressed, Source, VmLocations, read_order};
 use wayleave_protocol::contract::Contract;
 use wayleave_protocol::decision::{Applied, Outcome as Became};
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_topology::NodeId;
 
 use crate::access::{sees, tenant_of};
-use crate::answer::{Answer, Outcome, fault, input_errors, invalid, no_tenant, not_found, problem};
+use crate::answer::{HttpReply, Outcome, fault, input_errors, invalid, no_tenant, not_found, problem};
 use crate::explain::{self, Form};
 use crate::handlers::change::{shown, taken, written};
-use crate::http::call::Call;
+use crate::http::call::AuthorizedRequest;
 use crate::http::condition::Condition;
 use crate::read_view::View;
 use crate::render;
@@ -25,14 +27,14 @@ use crate::work::{Executor, Step};
 const NAMES: usize = 1000;
 
 /// VMs as they are on disk, as far as a client may know of them: what a tenant writes can name another one.
-pub(crate) struct OnDisk<'a> {
+pub(crate) struct StoredVms<'a> {
     view: &'a View,
     tenant: &'a str,
     only: Option<&'a str>,
 }
 
-impl<'a> OnDisk<'a> {
-    pub(crate) fn of(shared: &'a Shared, call: &'a Call) -> Self {
+impl<'a> StoredVms<'a> {
+    pub(crate) fn of(shared: &'a Shared, call: &'a AuthorizedRequest) -> Self {
         Self { view: &shared.view, tenant: call.tenant(), only: call.only_tenant() }
     }
 
@@ -43,7 +45,7 @@ impl<'a> OnDisk<'a> {
     }
 }
 
-impl Places for OnDisk<'_> {
+impl VmLocations for StoredVms<'_> {
     fn host_of(&self, tenant: Option<&str>, name: &str) -> Option<NodeId> {
         let id = Id::new(self.meant(tenant)?, name);
         self.view.read().vms.get(&id).map(|vm| vm.host)
@@ -58,9 +60,9 @@ impl Places for OnDisk<'_> {
 }
 
 /// The contract of the body.
-fn read(shared: &Shared, call: &Call, given: Addressed<'_>) -> Result<Order, Box<Problem>> {
+fn read(shared: &Shared, call: &AuthorizedRequest, given: Addressed<'_>) -> Result<Order, Box<Problem>> {
     let tenant = call.tenant().to_owned();
-    let places = OnDisk::of(shared, call);
+    let places = StoredVms::of(shared, call);
     let source = Source::new("body", call.text()?);
     let order = read_order(&source, shared.network(), &places, given);
     let order = owned(order.map_err(|errors| input_errors(&errors))?, &tenant);
@@ -69,7 +71,7 @@ fn read(shared: &Shared, call: &Call, given: Addressed<'_>) -> Result<Order, Box
 }
 
 /// A tenant's contracts are between its VMs, or for all of its VMs on a host: a host where it has none is not its to name.
-pub(crate) fn reaches(shared: &Shared, call: &Call, order: &Order) -> Result<(), Box<Problem>> {
+pub(crate) fn reaches(shared: &Shared, call: &AuthorizedRequest, order: &Order) -> Result<(), Box<Problem>> {
     let Principal::Tenant { tenant } = call.role() else { return Ok(()) };
     let tables = shared.view.read();
     for (field, name, host) in order.placed_members() {
@@ -95,10 +97,11 @@ fn id_of(order: &Order) -> Id {
     Id::new(order.tenant().unwrap_or_default(), order.name())
 }
 
-pub(crate) async fn create(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) async fn create(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let call = Arc::new(call);
-    let read_new =
-        |shared: &Shared, call: &Call| read(shared, call, Addressed { tenant: call.only_tenant(), name: None });
+    let read_new = |shared: &Shared, call: &AuthorizedRequest| {
+        read(shared, call, Addressed { tenant: call.only_tenant(), name: None })
+    };
     let order = shared.parse(&call, read_new).await?;
     if !sees(call.role(), &id_of(&order)) {
         return Err(no_tenant(order.tenant().unwrap_or_default()));
@@ -106,10 +109,10 @@ pub(crate) async fn create(shared: Arc<Shared>, call: Call) -> Outcome {
     write(&shared, &call, order, Condition::Absent).await
 }
 
-pub(crate) async fn put(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) async fn put(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let id = call.id("contract")?;
     let (call, of) = (Arc::new(call), id.clone());
-    let read_named = move |shared: &Shared, call: &Call| {
+    let read_named = move |shared: &Shared, call: &AuthorizedRequest| {
         read(shared, call, Addressed { tenant: Some(&of.tenant), name: Some(&of.name) })
     };
     let order = shared.parse(&call, read_named).await?;
@@ -118,7 +121,7 @@ pub(crate) async fn put(shared: Arc<Shared>, call: Call) -> Outcome {
 
 /// The revision of a contract that was not deleted.
 fn revision(controller: &Controller, id: &Id) -> Option<u64> {
-    controller.standing(id).map(|(_, revision)| revision)
+    controller.version_of(id).map(|(_, revision)| revision)
 }
 
 /// The contract that has a name, of whatever kind.
@@ -127,7 +130,7 @@ fn shape(controller: &Controller, id: &Id) -> Option<Contract> {
     grant.map(|grant| render::of(controller, grant))
 }
 
-async fn write(shared: &Arc<Shared>, call: &Call, order: Order, condition: Condition) -> Outcome {
+async fn write(shared: &Arc<Shared>, call: &AuthorizedRequest, order: Order, condition: Condition) -> Outcome {
     let creates = call.operation == "createContract";
     let effect = if call.is_dry_run() { Effect::DryRun } else { Effect::Commit };
     let repeat = if call.is_dry_run() { None } else { shared.repeat(call)? };
@@ -142,7 +145,7 @@ async fn write(shared: &Arc<Shared>, call: &Call, order: Order, condition: Condi
         if effect == Effect::DryRun {
             let item = item(executor.controller, applied, effect, &role);
             return match item.error {
-                None => Ok(Answer::json(200, &item)),
+                None => Ok(HttpReply::json(200, &item)),
                 Some(error) => Err(Box::new(error)),
             };
         }
@@ -154,20 +157,20 @@ async fn write(shared: &Arc<Shared>, call: &Call, order: Order, condition: Condi
         if tenant_of(&role).is_some() {
             shown.status.serial = 0;
         }
-        let answer = Answer::json(200, &shown).tagged(shown.status.revision);
+        let answer = HttpReply::json(200, &shown).tagged(shown.status.revision);
         Ok(written(done, answer, || format!("/v1/contracts/{id}")))
     };
     shared.submit_steps(call, repeat, Box::new(|executor| Step::Done(work(executor)))).await
 }
 
-pub(crate) async fn get(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) async fn get(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let id = call.id("contract")?;
     let contract = shared.view.read().contract(&id).cloned();
     let Some(contract) = contract else { return Err(not_found("contract", &id.to_string())) };
     Ok(shown(&call, contract.revision(), || contract.json(shared.network(), call.only_tenant())))
 }
 
-pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) async fn delete(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let (id, condition) = (call.id("contract")?, call.condition()?);
     let forces = call.query.flag("force");
     if forces && *call.role() != Principal::Operator {
@@ -175,7 +178,7 @@ pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {
     }
     if call.is_dry_run() {
         let current = shared.view.read().contract(&id).map(|contract| contract.revision());
-        return condition.check(current).map(|_| Answer::nothing()).map_err(fault);
+        return condition.check(current).map(|_| HttpReply::nothing()).map_err(fault);
     }
     let work = move |executor: &mut Executor<'_>| {
         let check = condition.check(revision(executor.controller, &id)).map_err(fault)?;
@@ -185,18 +188,18 @@ pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {
         if forces && executor.controller.grant(&id).is_some() {
             executor.handle(Command::Forget { id }).map_err(fault)?;
         }
-        Ok(Answer::nothing())
+        Ok(HttpReply::nothing())
     };
     shared.submit(&call, work).await
 }
 
-pub(crate) async fn explain(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) async fn explain(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let (id, role, form) = (call.id("contract")?, call.role().clone(), Form::of(&call.headers));
     let work = move |executor: &mut Executor<'_>| {
         let grant = executor.controller.grant(&id).ok_or_else(|| not_found("contract", &id.to_string()))?;
         explain::contract(executor.controller, grant, &role, form)
     };
-    shared.look_up(&call, work).await
+    shared.read_view(&call, work).await
 }
 
 /// What became of one contract of a list.
@@ -209,12 +212,12 @@ pub(crate) fn item(
     let controller::ItemResult { id, result, decision } = applied;
     let grant = controller.grant(&id).filter(|grant| effect == Effect::Commit && result.is_ok() && !grant.is_ended());
     let state = grant.map(|grant| grant.state);
-    let bound_ns = grant.and_then(Grant::bound).map(|bound| bound.as_nanos());
-    let certainty = grant.and_then(Grant::certainty).map(|certainty| certainty.name().to_owned());
+    let bound_ns = grant.and_then(AdmittedContract::bound).map(|bound| bound.as_nanos());
+    let certainty = grant.and_then(AdmittedContract::certainty).map(|certainty| certainty.name().to_owned());
     let (outcome, error) = match result {
         Ok(outcome) => (outcome, None),
-        Err(Fault::Refused { tenant, decision, reason }) => {
-            let mut problem = *fault(Fault::Refused { tenant, decision, reason });
+        Err(CommandError::Refused { tenant, decision, reason }) => {
+            let mut problem = *fault(CommandError::Refused { tenant, decision, reason });
             let record = controller
                 .decision(&id.tenant, decision)
                 .map(|record| render::decision(controller.network(), record, role));

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use wayleave_controller::Id;
 use wayleave_protocol::problem::{Code, Problem};
 
-use crate::answer::{Answer, Outcome, not_found, problem};
+use crate::answer::{HttpReply, Outcome, not_found, problem};
 use crate::explain::{self, Form};
-use crate::http::call::Call;
+use crate::http::call::AuthorizedRequest;
 use crate::http::page::Page;
 use crate::log::Entry;
 use crate::state::Shared;
 use crate::work::Executor;
 
-pub(crate) fn list(shared: &Arc<Shared>, call: &Call) -> Outcome {
+pub(crate) fn list(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let (page, only) = (Page::read(&call.query)?, call.only_tenant());
     let before = page.after_number()?.unwrap_or(u64::MAX);
     let tables = shared.view.read();
@@ -22,7 +22,7 @@ pub(crate) fn list(shared: &Arc<Shared>, call: &Call) -> Outcome {
 }
 
 /// A decision that the sender may know of.
-fn find(shared: &Shared, call: &Call) -> Result<Arc<Entry>, Box<Problem>> {
+fn find(shared: &Shared, call: &AuthorizedRequest) -> Result<Arc<Entry>, Box<Problem>> {
     let id = call.id("decision")?;
     let number = id.name.parse().ok();
     let tables = shared.view.read();
@@ -30,12 +30,12 @@ fn find(shared: &Shared, call: &Call) -> Result<Arc<Entry>, Box<Problem>> {
     known.ok_or_else(|| not_found("decision", call.name()))
 }
 
-pub(crate) async fn get(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) async fn get(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let decision = find(&shared, &call)?;
-    Ok(Answer::ready(decision.json(call.only_tenant())))
+    Ok(HttpReply::ready(decision.json(call.only_tenant())))
 }
 
-pub(crate) async fn explain(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) async fn explain(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let decision = find(&shared, &call)?;
     let (role, form) = (call.role().clone(), Form::of(&call.headers));
     let work = move |executor: &mut Executor<'_>| {
@@ -43,7 +43,7 @@ pub(crate) async fn explain(shared: Arc<Shared>, call: Call) -> Outcome {
         if let Some(record) = executor.controller.decision(&id.tenant, decision.own).cloned() {
             return explain::decision(executor.controller, &record, &role, form);
         }
-        match explain::standing(executor.controller, &id, decision.own, &role, form) {
+        match explain::admitted_contract(executor.controller, &id, decision.own, &role, form) {
             Some(explained) => explained,
             None => {
                 let detail = "it was made before the server began, or long ago: what was decided is still there, and the \
@@ -52,5 +52,5 @@ pub(crate) async fn explain(shared: Arc<Shared>, call: Call) -> Outcome {
             }
         }
     };
-    shared.look_up(&call, work).await
+    shared.read_view(&call, work).await
 }

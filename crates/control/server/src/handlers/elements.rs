@@ -6,24 +6,24 @@ use wayleave_controller::{Command, Controller, ElementName, Id, Reply};
 use wayleave_protocol::network::{ElementState, StateChangeResult, UpDown};
 use wayleave_units::is_plain;
 
-use crate::answer::{Answer, Outcome, fault, invalid};
+use crate::answer::{HttpReply, Outcome, fault, invalid};
 use crate::handlers::change::{Handle, change};
-use crate::http::call::Call;
+use crate::http::call::AuthorizedRequest;
 use crate::state::Shared;
 
-pub(crate) async fn link(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) async fn link(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     shared.link(call.name())?;
     let element = ElementName::Link(call.name().to_owned());
     set(&shared, &call, element).await
 }
 
-pub(crate) async fn node(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) async fn node(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     shared.node(call.name())?;
     let element = ElementName::Node(call.name().to_owned());
     set(&shared, &call, element).await
 }
 
-async fn set(shared: &Arc<Shared>, call: &Call, element: ElementName) -> Outcome {
+async fn set(shared: &Arc<Shared>, call: &AuthorizedRequest, element: ElementName) -> Outcome {
     let ElementState { state, reason } = call.json()?;
     if reason.as_ref().is_some_and(|reason| reason.chars().count() > 500) {
         return Err(invalid("reason", "at most 500 characters are expected"));
@@ -39,11 +39,11 @@ async fn set(shared: &Arc<Shared>, call: &Call, element: ElementName) -> Outcome
     let run = move |controller: &mut Controller, handle: &mut Handle<'_>| {
         let reply = handle(controller, Command::SetElement { element, down }).map_err(fault)?;
         let Reply::Changed { rerouted, degraded, restored } = reply else {
-            return Ok(Answer::json(200, &StateChangeResult::default()));
+            return Ok(HttpReply::json(200, &StateChangeResult::default()));
         };
         let texts = |ids: Vec<Id>| ids.iter().map(ToString::to_string).collect();
         let (rerouted, degraded, restored) = (texts(rerouted), texts(degraded), texts(restored));
-        Ok(Answer::json(200, &StateChangeResult { rerouted, degraded, restored }))
+        Ok(HttpReply::json(200, &StateChangeResult { rerouted, degraded, restored }))
     };
     change(shared, call, run).await
 }

@@ -11,14 +11,14 @@ use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use wayleave_protocol::problem::{Code, Problem};
 
-use crate::account::{Account, Beyond, OpenOne, streams_of};
+use crate::account::{Account, ExceededLimit, OpenOne, streams_of};
 use crate::answer::{Outcome, invalid, problem};
 use crate::clock::wall;
-use crate::http::call::Call;
-use crate::http::connection_limit::Wait;
+use crate::http::call::AuthorizedRequest;
+use crate::http::connection_limit::LongPollGuard;
 use crate::http::page::Page;
 use crate::http::peer::Peer;
-use crate::http::route::{Handled, Reply};
+use crate::http::route::{HandlerResult, Reply};
 use crate::metrics::Limit;
 use crate::read_view::Holder;
 use crate::state::Shared;
@@ -30,7 +30,7 @@ const SLOW: Duration = Duration::from_secs(30);
 /// How many events are sent in one piece.
 const PIECE: usize = 256;
 
-pub(crate) fn events(shared: Arc<Shared>, call: Call) -> Handled {
+pub(crate) fn events(shared: Arc<Shared>, call: AuthorizedRequest) -> HandlerResult {
     Box::pin(async move {
         let accepts = call.headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
         if accepts.contains("text/event-stream") {
@@ -40,7 +40,7 @@ pub(crate) fn events(shared: Arc<Shared>, call: Call) -> Handled {
     })
 }
 
-fn list(shared: &Arc<Shared>, call: &Call) -> Outcome {
+fn list(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let page = Page::read(&call.query)?;
     let (after, only) = (page.after_number()?.unwrap_or(0), call.only_tenant());
     let tables = shared.view.read();
@@ -48,7 +48,7 @@ fn list(shared: &Arc<Shared>, call: &Call) -> Outcome {
     Ok(page.of(shown.map(|event| (event.number_for(only), event.json(only)))))
 }
 
-fn stream(shared: Arc<Shared>, call: &Call) -> Result<Reply, Box<Problem>> {
+fn stream(shared: Arc<Shared>, call: &AuthorizedRequest) -> Result<Reply, Box<Problem>> {
     // Beyond the limit a stream is refused and not queued: a watcher could not tell waiting from silence.
     let permit = permit(&shared, &Account::of(call.role()))?;
     let last = match call.headers.get("last-event-id") {
@@ -76,20 +76,20 @@ fn permit(shared: &Shared, account: &Account) -> Result<OpenOne<Account>, Box<Pr
     open.take(account, own, all).map_err(|beyond| {
         shared.metrics.limited(Limit::Watchers);
         match beyond {
-            Beyond::Account => {
+            ExceededLimit::Account => {
                 let detail = format!(
                     "{account} may have {own} event streams at once, and has them: close one, or ask for the list"
                 );
                 problem(Code::RateLimited, detail)
             }
-            Beyond::All => {
+            ExceededLimit::All => {
                 problem(Code::Unavailable, "as many watch the events as may: try again later, or ask for the list")
             }
         }
     })
 }
 
-fn page_after(call: &Call) -> Result<Option<u64>, Box<Problem>> {
+fn page_after(call: &AuthorizedRequest) -> Result<Option<u64>, Box<Problem>> {
     Page::read(&call.query)?.after_number()
 }
 
@@ -106,7 +106,7 @@ struct Watcher<'a> {
     last: u64,
     pieces: mpsc::Sender<Result<Bytes, Infallible>>,
     _permit: OpenOne<Account>,
-    _wait: Option<Wait>,
+    _wait: Option<LongPollGuard>,
 }
 
 /// What there is to send.

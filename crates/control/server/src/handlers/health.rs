@@ -10,9 +10,9 @@ use wayleave_protocol::contract::{Contract, Kind};
 use wayleave_protocol::health::{ContractHealth, HealthLevel, HealthPage};
 use wayleave_protocol::problem::Problem;
 
-use crate::answer::{Answer, Outcome, invalid};
+use crate::answer::{HttpReply, Outcome, invalid};
 use crate::first_of::FirstOf;
-use crate::http::call::Call;
+use crate::http::call::AuthorizedRequest;
 use crate::http::page::Page;
 use crate::rendered::ContractObject;
 use crate::state::Shared;
@@ -50,7 +50,7 @@ impl Place {
     }
 }
 
-pub(crate) fn list(shared: &Arc<Shared>, call: &Call) -> Outcome {
+pub(crate) fn list(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let page = Page::read(&call.query)?;
     let after = page.after.as_ref().map(|text| Place::parse(text, call.tenant())).transpose()?;
     let level = match call.query.text("level") {
@@ -62,7 +62,7 @@ pub(crate) fn list(shared: &Arc<Shared>, call: &Call) -> Outcome {
             })?)
         }
     };
-    Ok(Answer::json(200, &shared.health(call.only_tenant(), level, after, page.limit)))
+    Ok(HttpReply::json(200, &shared.health(call.only_tenant(), level, after, page.limit)))
 }
 
 impl Shared {

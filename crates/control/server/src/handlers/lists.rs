@@ -8,15 +8,15 @@ use wayleave_protocol::contract::{Kind, State};
 use wayleave_protocol::problem::Problem;
 use wayleave_topology::{LinkId, NodeId};
 
-use crate::answer::{Answer, Outcome, invalid};
+use crate::answer::{HttpReply, Outcome, invalid};
 use crate::handlers::network::{host_shape, json, link_shape, queue_shapes};
-use crate::http::call::Call;
+use crate::http::call::AuthorizedRequest;
 use crate::http::page::Page;
 use crate::rendered::ContractObject;
 use crate::state::Shared;
 
 /// Whose objects a list shows: of the tenant that is asked for, as far as the sender may know of it.
-fn tenant(call: &Call) -> Option<String> {
+fn tenant(call: &AuthorizedRequest) -> Option<String> {
     let asked = call.query.text("tenant");
     match (call.only_tenant(), asked) {
         // Of another tenant there is nothing to see. No tenant has such a name.
@@ -26,13 +26,13 @@ fn tenant(call: &Call) -> Option<String> {
     }
 }
 
-fn after(call: &Call, page: &Page) -> Result<Option<Id>, Box<Problem>> {
+fn after(call: &AuthorizedRequest, page: &Page) -> Result<Option<Id>, Box<Problem>> {
     let id =
         |text: &String| Id::parse(text, call.tenant()).map_err(|_| invalid("after", "`next` of a page is expected"));
     page.after.as_ref().map(id).transpose()
 }
 
-pub(crate) fn contracts(shared: &Arc<Shared>, call: &Call) -> Outcome {
+pub(crate) fn contracts(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let page = Page::read(&call.query)?;
     let (tenant, after) = (tenant(call), after(call, &page)?);
     let filter = Filter::read(shared, call)?;
@@ -48,7 +48,7 @@ pub(crate) fn contracts(shared: &Arc<Shared>, call: &Call) -> Outcome {
     Ok(contract_page(shared, call.only_tenant(), &page, items))
 }
 
-fn contract_page(shared: &Shared, only: Option<&str>, page: &Page, items: Vec<Arc<ContractObject>>) -> Answer {
+fn contract_page(shared: &Shared, only: Option<&str>, page: &Page, items: Vec<Arc<ContractObject>>) -> HttpReply {
     page.of(items.iter().map(|contract| (contract.id(), contract.json(shared.network(), only))))
 }
 
@@ -64,9 +64,9 @@ struct Filter {
 }
 
 impl Filter {
-    fn read(shared: &Shared, call: &Call) -> Result<Self, Box<Problem>> {
+    fn read(shared: &Shared, call: &AuthorizedRequest) -> Result<Self, Box<Problem>> {
         fn known<T: serde::de::DeserializeOwned>(
-            call: &Call,
+            call: &AuthorizedRequest,
             name: &'static str,
             expected: &str,
         ) -> Result<Option<T>, Box<Problem>> {
@@ -104,7 +104,7 @@ fn names(id: &Id, text: &str) -> bool {
     id.name.contains(text) || id.tenant.contains(text) || (text.contains(':') && id.to_string().contains(text))
 }
 
-pub(crate) fn vms(shared: &Arc<Shared>, call: &Call) -> Outcome {
+pub(crate) fn vms(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let page = Page::read(&call.query)?;
     let (tenant, after) = (tenant(call), after(call, &page)?);
     let host = call.query.text("host").map(|host| shared.node(host)).transpose()?;
@@ -114,7 +114,7 @@ pub(crate) fn vms(shared: &Arc<Shared>, call: &Call) -> Outcome {
     Ok(page.of(items.map(|(id, vm)| (id, vm.object.json.clone()))))
 }
 
-pub(crate) fn tenants(shared: &Arc<Shared>, call: &Call) -> Outcome {
+pub(crate) fn tenants(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let page = Page::read(&call.query)?;
     let only = call.only_tenant();
     let tables = shared.view.read();
@@ -123,7 +123,7 @@ pub(crate) fn tenants(shared: &Arc<Shared>, call: &Call) -> Outcome {
     Ok(page.of(items.map(|(name, tenant)| (name, tenant.json.clone()))))
 }
 
-pub(crate) fn policies(shared: &Arc<Shared>, call: &Call) -> Outcome {
+pub(crate) fn policies(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let page = Page::read(&call.query)?;
     let tables = shared.view.read();
     let behind = |name: &str| page.after.as_deref().is_none_or(|after| name > after);
@@ -131,7 +131,7 @@ pub(crate) fn policies(shared: &Arc<Shared>, call: &Call) -> Outcome {
     Ok(page.of(items.map(|(name, policy)| (name, policy.json.clone()))))
 }
 
-pub(crate) fn tokens(shared: &Arc<Shared>, call: &Call) -> Outcome {
+pub(crate) fn tokens(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let page = Page::read(&call.query)?;
     let tables = shared.view.read();
     let behind = |name: &str| page.after.as_deref().is_none_or(|after| name > after);
@@ -150,7 +150,7 @@ fn skip<T>(page: &Page, find: impl Fn(&str) -> Option<T>, number: impl Fn(T) -> 
     }
 }
 
-pub(crate) fn hosts(shared: &Arc<Shared>, call: &Call) -> Outcome {
+pub(crate) fn hosts(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let (page, network) = (Page::read(&call.query)?, shared.network());
     let first = NodeId(skip(&page, |name| network.find_node(name), |node| node.0)?);
     let tables = shared.view.read();
@@ -159,7 +159,7 @@ pub(crate) fn hosts(shared: &Arc<Shared>, call: &Call) -> Outcome {
     Ok(page.of(hosts.map(|host| (&network.node(host).name, shape(host)))))
 }
 
-pub(crate) fn links(shared: &Arc<Shared>, call: &Call) -> Outcome {
+pub(crate) fn links(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let (page, network) = (Page::read(&call.query)?, shared.network());
     let first = LinkId(skip(&page, |name| network.find_link(name), |link| link.0)?);
     let tables = shared.view.read();
@@ -167,7 +167,7 @@ pub(crate) fn links(shared: &Arc<Shared>, call: &Call) -> Outcome {
     Ok(page.of(links.map(|(id, link)| (&link.name, json(&link_shape(network, &tables, id))))))
 }
 
-pub(crate) fn queues(shared: &Arc<Shared>, call: &Call) -> Outcome {
+pub(crate) fn queues(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let (page, network) = (Page::read(&call.query)?, shared.network());
     let only = call.query.text("link").map(|link| shared.link(link)).transpose()?;
     let wrong = || invalid("after", "`next` of a page is expected");

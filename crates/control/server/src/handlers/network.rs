@@ -11,8 +11,8 @@ use wayleave_protocol::network::{
 };
 use wayleave_topology::{Class, LinkId, Network, NodeId, NodeKind};
 
-use crate::answer::{Answer, Outcome, not_found};
-use crate::http::call::Call;
+use crate::answer::{HttpReply, Outcome, not_found};
+use crate::http::call::AuthorizedRequest;
 use crate::links::LinkFigures;
 use crate::read_view::Tables;
 use crate::state::Shared;
@@ -119,38 +119,38 @@ pub(crate) fn queue_shapes(network: &Network, tables: &Tables, id: LinkId) -> Ve
     (0..).zip(network.queues(id)).map(shape).collect()
 }
 
-pub(crate) fn host(shared: &Arc<Shared>, call: &Call) -> Outcome {
+pub(crate) fn host(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let found = shared.network().find_node(call.name());
     let host = found.filter(|&node| shared.network().node(node).kind == NodeKind::Host);
     let Some(host) = host else { return Err(not_found("host", call.name())) };
     let shape = host_shape(shared.network(), &shared.view.read(), host, call.only_tenant());
-    Ok(Answer::json(200, &shape))
+    Ok(HttpReply::json(200, &shape))
 }
 
-pub(crate) async fn node(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) async fn node(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let node = shared.node(call.name())?;
     let shape = node_shape(shared.network(), &shared.view.read(), node);
-    Ok(Answer::json(200, &shape))
+    Ok(HttpReply::json(200, &shape))
 }
 
-pub(crate) async fn link(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) async fn link(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let link = shared.link(call.name())?;
     let shape = link_shape(shared.network(), &shared.view.read(), link);
-    Ok(Answer::json(200, &shape))
+    Ok(HttpReply::json(200, &shape))
 }
 
-pub(crate) async fn curves(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) async fn curves(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let link = shared.link(call.name())?;
     let work = move |executor: &mut Executor<'_>| {
         let (network, ledger) = (executor.controller.network(), executor.controller.ledger());
         let reports = ledger.report(link);
         let queues: Vec<_> = reports.iter().map(|report| shapes::queue(network, report)).collect();
-        Ok(Answer::explained(&serde_json::json!({ "link": network.link(link).name, "queues": queues })))
+        Ok(HttpReply::explained(&serde_json::json!({ "link": network.link(link).name, "queues": queues })))
     };
-    shared.look_up(&call, work).await
+    shared.read_view(&call, work).await
 }
 
-pub(crate) fn topology(shared: &Arc<Shared>, _call: &Call) -> Outcome {
+pub(crate) fn topology(shared: &Arc<Shared>, _call: &AuthorizedRequest) -> Outcome {
     let network = shared.network();
     let down = |(element, why): (&ElementName, &String)| Down { element: element.to_string(), reason: why.clone() };
     let topology = Topology {
@@ -161,7 +161,7 @@ pub(crate) fn topology(shared: &Arc<Shared>, _call: &Call) -> Outcome {
         down: shared.view.read().down.iter().map(down).collect(),
         document: shared.document.clone(),
     };
-    Ok(Answer::json(200, &topology))
+    Ok(HttpReply::json(200, &topology))
 }
 
 #[cfg(test)]
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
     use crate::metrics::Metrics;
     use crate::read_view::View;
-    use crate::traffic::Counted;
+    use crate::traffic::ReportedTraffic;
     use wayleave_topology::Classes;
     use wayleave_topology::builders::{Cabling, build};
 
@@ -187,7 +187,7 @@ mod tests {
             }
             let queue = &shown["queues"][0];
             assert_eq!((&queue["class"], queue.get("delayNs")), (&serde_json::json!(class), None), "{queue}");
-            let text = Metrics::new(None).text(network, &view, &Counted::default());
+            let text = Metrics::new(None).text(network, &view, &ReportedTraffic::default());
             let is_of_links = |line: &&str| line.starts_with("wayleave_links_") && line.contains("host-up");
             assert_eq!(text.lines().find(is_of_links), None);
         }

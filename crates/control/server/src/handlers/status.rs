@@ -9,13 +9,13 @@ use wayleave_protocol::tenant::Role as RoleName;
 use wayleave_units::Time;
 
 use crate::VERSION;
-use crate::answer::{Answer, Outcome};
-use crate::http::call::Call;
-use crate::metrics::Kept;
+use crate::answer::{HttpReply, Outcome};
+use crate::http::call::AuthorizedRequest;
+use crate::metrics::ClientMemory;
 use crate::read_view::{Health, Tables};
 use crate::state::{Shared, unready_to_all};
 
-pub(crate) async fn about(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) async fn about(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let (role, tenant, node) = match call.role().clone() {
         Principal::Operator => (RoleName::Operator, None, None),
         Principal::Tenant { tenant } => (RoleName::Tenant, Some(tenant), None),
@@ -31,11 +31,11 @@ pub(crate) async fn about(shared: Arc<Shared>, call: Call) -> Outcome {
         scheme: shared.scheme.clone(),
         generation: shared.view.read().generation,
     };
-    Ok(Answer::json(200, &about))
+    Ok(HttpReply::json(200, &about))
 }
 
-pub(crate) fn status(shared: &Arc<Shared>, call: &Call) -> Outcome {
-    let standing = shared.standing();
+pub(crate) fn status(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
+    let standing = shared.cluster_standing();
     let tables = shared.view.read();
     let only = call.only_tenant();
     let cluster = standing.filter(|_| only.is_none()).map(|standing| Cluster {
@@ -77,16 +77,16 @@ pub(crate) fn status(shared: &Arc<Shared>, call: &Call) -> Outcome {
         down: tables.down.len() as u64,
         agents: tables.nodes.values().filter(|node| node.is_there()).count() as u64,
         silent: silent(shared, &tables, only.is_none()),
-        troubles: if only.is_none() { troubles(shared, &tables) } else { Vec::new() },
+        troubles: if only.is_none() { problems(shared, &tables) } else { Vec::new() },
         ledger,
         cluster,
     };
-    Ok(Answer::json(200, &status))
+    Ok(HttpReply::json(200, &status))
 }
 
 /// Problems that agents report, contracts of which nothing arrives, and tokens as which nobody can act.
-fn troubles(shared: &Shared, tables: &Tables) -> Vec<String> {
-    let mut troubles = shared.counted.troubles();
+fn problems(shared: &Shared, tables: &Tables) -> Vec<String> {
+    let mut troubles = shared.counted.problems();
     let warnings = tables.tokens.iter().filter_map(|(id, (_, holder))| Some((id, holder.warning.as_ref()?)));
     troubles.extend(warnings.map(|(id, warning)| format!("token {id}: {warning}")));
     for (node, serial, run) in shared.counted.cut_off() {
@@ -110,42 +110,42 @@ fn silent(shared: &Shared, tables: &Tables, is_all: bool) -> Vec<String> {
 
 const TEXT: &str = "text/plain; charset=utf-8";
 
-pub(crate) fn healthz(shared: &Arc<Shared>, _call: &Call) -> Outcome {
-    match shared.alive.trouble() {
-        None => Ok(Answer::of(200, TEXT, "ok\n")),
-        Some(trouble) => Ok(Answer::of(503, TEXT, format!("{trouble}\n"))),
+pub(crate) fn healthz(shared: &Arc<Shared>, _call: &AuthorizedRequest) -> Outcome {
+    match shared.alive.problem() {
+        None => Ok(HttpReply::of(200, TEXT, "ok\n")),
+        Some(trouble) => Ok(HttpReply::of(503, TEXT, format!("{trouble}\n"))),
     }
 }
 
-pub(crate) async fn readyz(shared: Arc<Shared>, _call: Call) -> Outcome {
+pub(crate) async fn readyz(shared: Arc<Shared>, _call: AuthorizedRequest) -> Outcome {
     let health = shared.view.read().health.clone();
     match &health {
         // Nobody has shown a token: paths, addresses and errors stay here.
         Health::Broken(_) | Health::Barred(_) | Health::Apart(_) => {
-            Ok(Answer::of(503, TEXT, format!("{}\n", unready_to_all(&health))))
+            Ok(HttpReply::of(503, TEXT, format!("{}\n", unready_to_all(&health))))
         }
         health => match shared.unready(health) {
-            None => Ok(Answer::of(200, TEXT, "ok\n")),
-            Some(why) => Ok(Answer::of(503, TEXT, format!("{why}\n"))),
+            None => Ok(HttpReply::of(200, TEXT, "ok\n")),
+            Some(why) => Ok(HttpReply::of(503, TEXT, format!("{why}\n"))),
         },
     }
 }
 
-pub(crate) fn metrics(shared: &Arc<Shared>, _call: &Call) -> Outcome {
-    shared.metrics.keeps(Kept::Requests, shared.open_bytes.all() as u64);
+pub(crate) fn metrics(shared: &Arc<Shared>, _call: &AuthorizedRequest) -> Outcome {
+    shared.metrics.keeps(ClientMemory::Requests, shared.open_bytes.all() as u64);
     shared.metrics.waits(shared.jobs.waiting());
-    if let (Some(cluster), Some(standing)) = (&shared.cluster, shared.standing()) {
-        cluster.look(&standing);
+    if let (Some(cluster), Some(standing)) = (&shared.cluster, shared.cluster_standing()) {
+        cluster.update(&standing);
     }
     shared.metrics.is_ready(shared.unready(&shared.view.read().health).is_none());
     let text = shared.metrics.text(shared.network(), &shared.view, &shared.counted);
-    Ok(Answer::of(200, "application/openmetrics-text; version=1.0.0; charset=utf-8", text))
+    Ok(HttpReply::of(200, "application/openmetrics-text; version=1.0.0; charset=utf-8", text))
 }
 
-pub(crate) async fn openapi(shared: Arc<Shared>, _call: Call) -> Outcome {
-    Ok(Answer::ready(shared.openapi.clone()))
+pub(crate) async fn openapi(shared: Arc<Shared>, _call: AuthorizedRequest) -> Outcome {
+    Ok(HttpReply::ready(shared.openapi.clone()))
 }
 
-pub(crate) async fn docs(_shared: Arc<Shared>, _call: Call) -> Outcome {
-    Ok(Answer::of(200, "text/html; charset=utf-8", include_str!("../docs.html")))
+pub(crate) async fn docs(_shared: Arc<Shared>, _call: AuthorizedRequest) -> Outcome {
+    Ok(HttpReply::of(200, "text/html; charset=utf-8", include_str!("../docs.html")))
 }

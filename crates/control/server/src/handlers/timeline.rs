@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use wayleave_controller::State;
 use wayleave_protocol::event::Event;
-use wayleave_protocol::timeline::{Past as PastContracts, Snapshot, Timeline, TimelineBucket, UnmetContract};
+use wayleave_protocol::timeline::{PastContracts, Snapshot, Timeline, TimelineBucket, UnmetContract};
 use wayleave_units::WallTime;
 
-use crate::answer::{Answer, Outcome, invalid, not_found};
+use crate::answer::{HttpReply, Outcome, invalid, not_found};
 use crate::clock::wall;
-use crate::http::call::Call;
+use crate::http::call::AuthorizedRequest;
 use crate::log::Entry;
-use crate::past::{Kept, Target};
+use crate::past::{Target, TenantUndoLog};
 use crate::state::Shared;
 
 /// Default number of buckets.
@@ -21,20 +21,20 @@ const BUCKETS: u64 = 120;
 /// Maximum number of unmet contracts that a snapshot names.
 const MAX_UNMET: usize = 100;
 
-pub(crate) fn get(shared: &Arc<Shared>, call: &Call) -> Outcome {
+pub(crate) fn get(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let buckets = call.query.number("buckets").unwrap_or(BUCKETS);
-    Ok(Answer::json(200, &shared.past(call.only_tenant()).timeline(buckets)))
+    Ok(HttpReply::json(200, &shared.past(call.only_tenant()).timeline(buckets)))
 }
 
-pub(crate) fn snapshot(shared: &Arc<Shared>, call: &Call) -> Outcome {
+pub(crate) fn snapshot(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let wrong = || invalid("event", "the number of an event is expected");
     let number: u64 = call.name().parse().map_err(|_| wrong())?;
     let snapshot = shared.past(call.only_tenant()).snapshot(number);
-    snapshot.map(|snapshot| Answer::json(200, &snapshot)).ok_or_else(|| not_found("event", call.name()))
+    snapshot.map(|snapshot| HttpReply::json(200, &snapshot)).ok_or_else(|| not_found("event", call.name()))
 }
 
 /// Contracts as they were at an event or a time, of those that differ now.
-pub(crate) fn past(shared: &Arc<Shared>, call: &Call) -> Outcome {
+pub(crate) fn past(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let only = call.only_tenant();
     let expected = "the number of an event or a time (RFC 3339) is expected";
     let text = call.name();
@@ -50,17 +50,17 @@ pub(crate) fn past(shared: &Arc<Shared>, call: &Call) -> Outcome {
         _ => return Err(invalid("asOf", expected)),
     };
     let asked = call.query.text("tenant");
-    let kept: Vec<Kept> = {
+    let kept: Vec<TenantUndoLog> = {
         let tables = shared.view.read();
         let all = tables.tenants.keys().chain(tables.undo.tenants()).collect::<BTreeSet<_>>().into_iter();
         let is_asked = |tenant: &str| [only, asked].into_iter().all(|one| one.is_none_or(|one| one == tenant));
         all.filter(|tenant| is_asked(tenant))
-            .map(|tenant| Kept::of(&tables.undo, tables.undo_since, tenant.clone()))
+            .map(|tenant| TenantUndoLog::of(&tables.undo, tables.undo_since, tenant.clone()))
             .collect()
     };
     let mut past = PastContracts { at, ..PastContracts::default() };
     kept.into_iter().for_each(|kept| kept.undo(target, &mut past));
-    Ok(Answer::json(200, &past))
+    Ok(HttpReply::json(200, &past))
 }
 
 /// The events that are kept, and how things stand behind the last of them.

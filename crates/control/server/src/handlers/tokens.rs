@@ -7,11 +7,11 @@ use wayleave_protocol::problem::{Code, Problem};
 use wayleave_protocol::tenant::{NewToken, Role, TokenSpec};
 use wayleave_units::{WallTime, is_plain};
 
-use crate::answer::{Answer, Outcome, fault, invalid, problem};
+use crate::answer::{HttpReply, Outcome, fault, invalid, problem};
 use crate::certificate_name::unmatched;
 use crate::clock::wall;
 use crate::handlers::change::{Handle, change, done};
-use crate::http::call::Call;
+use crate::http::call::AuthorizedRequest;
 use crate::http::peer;
 use crate::render;
 use crate::secret::{self, Secret, hex};
@@ -20,7 +20,7 @@ use crate::state::Shared;
 /// The longest name of a certificate: that of an address (URI) which begins with a host of 253 characters.
 const LONGEST_NAME: usize = 512;
 
-pub(crate) async fn create(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) async fn create(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     if call.headers.contains_key("idempotency-key") {
         // The answer would have to be kept on disk, and with it the secret.
         let detail = "it is not accepted here, since a secret is shown once; delete a token whose answer was lost";
@@ -54,7 +54,7 @@ pub(crate) async fn create(shared: Arc<Shared>, call: Call) -> Outcome {
         let token = controller.tokens().find(|token| token.id == id).map(render::token);
         let Some(token) = token else { return Err(problem(Code::Internal, "the token is not there")) };
         let secret = secret.map(|secret| secret.text().to_owned());
-        Ok(Answer::json(201, &NewToken { token, secret }).at(format!("/v1/tokens/{id}")))
+        Ok(HttpReply::json(201, &NewToken { token, secret }).at(format!("/v1/tokens/{id}")))
     };
     change(&shared, &call, run).await
 }
@@ -96,7 +96,7 @@ fn role(spec: &TokenSpec) -> Result<controller::Principal, Box<Problem>> {
     })
 }
 
-pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) async fn delete(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let id = call.name().to_owned();
     let run = move |controller: &mut Controller, handle: &mut Handle<'_>| {
         let lasts =
@@ -108,7 +108,7 @@ pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {
         }
         drop(operators);
         handle(controller, Command::DeleteToken { id }).map_err(fault)?;
-        Ok(Answer::nothing())
+        Ok(HttpReply::nothing())
     };
     change(&shared, &call, run).await
 }

@@ -8,18 +8,18 @@ use wayleave_protocol::network::Down;
 use wayleave_protocol::topology_summary::{Group, LinkGroup, LinkUse, NodeGroup, Tier, TopologySummary, Use};
 use wayleave_topology::{LinkId, Network, NodeId};
 
-use crate::answer::{Answer, Outcome, not_found};
-use crate::http::call::Call;
+use crate::answer::{HttpReply, Outcome, not_found};
+use crate::http::call::AuthorizedRequest;
 use crate::links::LinkFigures;
 use crate::state::{AT_A_TIME, Shared};
-use crate::tiers::{Block, Part, count, tier_name};
+use crate::tiers::{NodeBlock, Part, count, tier_name};
 
 /// So many links that are used most are named.
 const BUSIEST: usize = 10;
 /// So many things that are down.
 const DOWN: usize = 100;
 
-pub(crate) fn get(shared: &Arc<Shared>, call: &Call) -> Outcome {
+pub(crate) fn get(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let part = match call.query.text("group") {
         None => Part::Network,
         Some(group) => {
@@ -27,7 +27,7 @@ pub(crate) fn get(shared: &Arc<Shared>, call: &Call) -> Outcome {
             part.ok_or_else(|| not_found("group", group))?
         }
     };
-    Ok(Answer::json(200, &shared.topology_summary(part)))
+    Ok(HttpReply::json(200, &shared.topology_summary(part)))
 }
 
 /// Figures of a group of links while its links are added up.
@@ -66,7 +66,7 @@ impl Shared {
         let links = layers.links(network, part);
         let blocks = count(network, layers, part, &links);
         let (down_nodes, down_links, silent) = self.troubled();
-        let mut link_groups: BTreeMap<(Block, Block), Sum> = BTreeMap::new();
+        let mut link_groups: BTreeMap<(NodeBlock, NodeBlock), Sum> = BTreeMap::new();
         let mut busiest: BTreeSet<(u64, LinkId)> = BTreeSet::new();
         let mut uses: HashMap<LinkId, Use> = HashMap::new();
         let mut links_not_measured = 0;
@@ -91,7 +91,7 @@ impl Shared {
                 }
             }
         }
-        let number: HashMap<Block, u32> = blocks.keys().copied().zip(0..).collect();
+        let number: HashMap<NodeBlock, u32> = blocks.keys().copied().zip(0..).collect();
         let of_node = |nodes: &[NodeId], known: &BTreeSet<NodeId>| {
             nodes.iter().filter(|node| known.contains(node)).count() as u64
         };
@@ -105,7 +105,7 @@ impl Shared {
                     nodes: nodes.len() as u64,
                     down: of_node(nodes, &down_nodes),
                     silent: of_node(nodes, &silent),
-                    node: if let Block::Node(node) = block { Some(network.node(node).name.clone()) } else { None },
+                    node: if let NodeBlock::Node(node) = block { Some(network.node(node).name.clone()) } else { None },
                     group: layers.group(network, block),
                     outside: layers.is_outside(part, block),
                 })
@@ -115,7 +115,7 @@ impl Shared {
             }
         }
         let name_of = |link: LinkId| network.link(link).name.clone();
-        let link_group = |((from, to), sum): ((Block, Block), Sum)| {
+        let link_group = |((from, to), sum): ((NodeBlock, NodeBlock), Sum)| {
             // What leaves a part for another part, where both are outside, is not looked at.
             Some(LinkGroup {
                 from: *number.get(&from)?,

@@ -7,28 +7,28 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use wayleave_contracts::{Between, Contract};
-use wayleave_controller::{Grant, Id, State};
+use wayleave_contracts::{Contract, Endpoints};
+use wayleave_controller::{AdmittedContract, Id, State};
 use wayleave_protocol::agent::Traffic;
 use wayleave_protocol::traffic::{ContractCounters, ContractTraffic, TopTraffic};
 use wayleave_topology::NodeId;
 
-use crate::answer::{Answer, Outcome, not_found};
+use crate::answer::{HttpReply, Outcome, not_found};
 use crate::first_of::FirstOf;
-use crate::http::call::Call;
+use crate::http::call::AuthorizedRequest;
 use crate::http::page::Page;
 use crate::rendered::ContractObject;
 use crate::state::Shared;
 
-pub(crate) async fn of_contract(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) async fn of_contract(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let id = call.id("contract")?;
     let contract = shared.view.read().contract(&id).cloned();
     let Some(contract) = contract else { return Err(not_found("contract", &id.to_string())) };
     let counters = shared.counters(contract.grant(), call.only_tenant().is_some());
-    Ok(Answer::json(200, &counters))
+    Ok(HttpReply::json(200, &counters))
 }
 
-pub(crate) fn top(shared: &Arc<Shared>, call: &Call) -> Outcome {
+pub(crate) fn top(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let limit = Page::read(&call.query)?.limit;
     let (named, only) = (call.query.text("tenant"), call.only_tenant());
     // A tenant that names another one sees nothing.
@@ -36,7 +36,7 @@ pub(crate) fn top(shared: &Arc<Shared>, call: &Call) -> Outcome {
         (Some(own), Some(named)) if own != named => TopTraffic::default(),
         _ => shared.top(only.or(named), only.is_some(), limit),
     };
-    Ok(Answer::json(200, &top))
+    Ok(HttpReply::json(200, &top))
 }
 
 /// Place of a contract among all: the highest known rate first, unknown rates last.
@@ -44,7 +44,7 @@ type Place = (Reverse<Option<u64>>, Arc<Id>);
 
 impl Shared {
     /// Returns the counters of a contract; without its number for tenants, to whom numbers tell how many contracts others have.
-    fn counters(&self, grant: &Grant, is_tenants: bool) -> ContractTraffic {
+    fn counters(&self, grant: &AdmittedContract, is_tenants: bool) -> ContractTraffic {
         let hosts = counting_hosts(&grant.order.contract);
         let names = hosts.iter().map(|&host| self.network().node(host).name.as_str());
         let mut counters = self.counted.counters(Instant::now(), names, grant.serial);
@@ -85,8 +85,8 @@ fn counting_hosts(contract: &Contract) -> BTreeSet<NodeId> {
     match contract {
         Contract::Latency(latency) => BTreeSet::from([latency.from]),
         Contract::Bandwidth(bandwidth) => match &bandwidth.between {
-            Between::Pair(from, _) => BTreeSet::from([*from]),
-            Between::Hose(members) => members.iter().copied().collect(),
+            Endpoints::Pair(from, _) => BTreeSet::from([*from]),
+            Endpoints::Hose(members) => members.iter().copied().collect(),
         },
         Contract::Objective(objective) => objective.members.iter().copied().collect(),
         Contract::BestEffort(_) => BTreeSet::new(),

@@ -4,18 +4,21 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wayleave_controller::{
-    self as controller, Change, Controller, ElementName, Fault, Grant, Id, Now, Principal, Setup, Trouble,
+    self as controller, AdmittedContract, Change, CommandError, Controller, DegradedReason, ElementName, Id, Principal,
+    Setup, Timestamps,
 };
-use wayleave_formats::{Addressed, Places, Source, read_order};
+use wayleave_formats::{Addressed, Source, VmLocations, read_order};
 use wayleave_ledger::Share;
 use wayleave_protocol::problem::Problem;
-use wayleave_protocol::what_if::{Broken, Moved, Placed, Recertified, WhatIfQuery, WhatIfResult};
+use wayleave_protocol::what_if::{
+    BrokenContract, MovedContract, PlacedContract, Recertified, WhatIfQuery, WhatIfResult,
+};
 use wayleave_topology::{NodeId, Route};
 use wayleave_units::Time;
 
-use crate::answer::{Answer, Outcome, fault, input_errors, invalid, not_found};
+use crate::answer::{HttpReply, Outcome, fault, input_errors, invalid, not_found};
 use crate::clock::wall;
-use crate::http::call::Call;
+use crate::http::call::AuthorizedRequest;
 use crate::render;
 use crate::state::Shared;
 use crate::trial::try_records;
@@ -23,14 +26,14 @@ use crate::trial::try_records;
 /// VMs as the controller that is asked has them.
 struct Forked<'a>(&'a Controller);
 
-impl Places for Forked<'_> {
+impl VmLocations for Forked<'_> {
     fn host_of(&self, tenant: Option<&str>, name: &str) -> Option<NodeId> {
         let id = Id::new(tenant.unwrap_or(controller::DEFAULT_TENANT), name);
         self.0.vm(&id).map(|vm| vm.host)
     }
 }
 
-pub(crate) async fn ask(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) async fn ask(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let query: WhatIfQuery = call.json()?;
     let most = call.query.number("limit").and_then(|limit| usize::try_from(limit).ok());
     shared.try_out(&call, move |controller| answer(controller, &query, most)).await
@@ -43,16 +46,16 @@ pub fn what_if(setup: &Setup, records: &[Change], query: &str) -> (u16, Vec<u8>)
         let records = records.iter().filter_map(|one| Some((one.kind, one.key.as_str(), one.body.as_deref()?)));
         try_records(setup, records, |controller| answer(controller, &query, None))
     });
-    let answer = outcome.unwrap_or_else(Answer::from);
+    let answer = outcome.unwrap_or_else(HttpReply::from);
     (answer.status, answer.body.to_vec())
 }
 
 /// With so many of each list at most.
 fn answer(controller: &mut Controller, query: &WhatIfQuery, most: Option<usize>) -> Outcome {
     let what_if = read(controller, query)?;
-    let now = Now { steady: Time::ZERO, wall: wall() };
+    let now = Timestamps { steady: Time::ZERO, wall: wall() };
     let outcome = controller.ask(now, what_if).map_err(fault)?;
-    Ok(Answer::json(200, &shape(controller, outcome, most)))
+    Ok(HttpReply::json(200, &shape(controller, outcome, most)))
 }
 
 fn read(controller: &Controller, query: &WhatIfQuery) -> Result<controller::WhatIf, Box<Problem>> {
@@ -113,7 +116,7 @@ fn shape(controller: &Controller, outcome: controller::WhatIfOutcome, most: Opti
             from: from.name().to_owned(),
             to: to.name().to_owned(),
         }),
-        placed: few.of("placed", outcome.placed, |(id, from, to)| Placed {
+        placed: few.of("placed", outcome.placed, |(id, from, to)| PlacedContract {
             id: id.to_string(),
             from: host(from),
             to: to.map(host),
@@ -139,7 +142,7 @@ impl Few<'_> {
     }
 }
 
-fn moved(controller: &Controller, id: Id) -> Moved {
+fn moved(controller: &Controller, id: Id) -> MovedContract {
     let grant = controller.grant(&id).filter(|grant| !grant.is_ended());
     let link = |hop: &wayleave_topology::Hop| controller.network().link(hop.link).name.clone();
     let links = |route: &Route| route.hops.iter().map(link).collect::<Vec<_>>();
@@ -150,32 +153,32 @@ fn moved(controller: &Controller, id: Id) -> Moved {
             grant.map(|grant| controller.routes(grant)).unwrap_or_default().iter().map(|(_, one)| links(one)).collect()
         }
     };
-    Moved {
+    MovedContract {
         id: id.to_string(),
-        bound_ns: grant.and_then(Grant::bound).map(|bound| bound.as_nanos()),
-        certainty: grant.and_then(Grant::certainty).map(|certainty| certainty.name().to_owned()),
+        bound_ns: grant.and_then(AdmittedContract::bound).map(|bound| bound.as_nanos()),
+        certainty: grant.and_then(AdmittedContract::certainty).map(|certainty| certainty.name().to_owned()),
         routes,
     }
 }
 
-fn degraded(controller: &Controller, id: &Id) -> Broken {
+fn degraded(controller: &Controller, id: &Id) -> BrokenContract {
     let grant = controller.grant(id).filter(|grant| !grant.is_ended());
     let trouble = grant.and_then(|grant| grant.trouble.clone());
     let (reason, message) = match trouble {
-        Some(Trouble::Failed { element, why, .. }) => {
+        Some(DegradedReason::Failed { element, why, .. }) => {
             (why.clone(), format!("{element} is down, and there is no other route ({why})"))
         }
-        Some(Trouble::Unfit { why }) => {
+        Some(DegradedReason::Unfit { why }) => {
             (why.clone(), format!("it was decided again at the start, and found no place ({why})"))
         }
         _ => (String::new(), String::new()),
     };
-    Broken { id: id.to_string(), reason, message }
+    BrokenContract { id: id.to_string(), reason, message }
 }
 
-fn refused(controller: &Controller, id: &Id, refusal: Fault) -> Broken {
+fn refused(controller: &Controller, id: &Id, refusal: CommandError) -> BrokenContract {
     let message = match &refusal {
-        Fault::Refused { decision, .. } => {
+        CommandError::Refused { decision, .. } => {
             let record = controller.decision(&id.tenant, *decision);
             record.and_then(|record| render::decision(controller.network(), record, &Principal::Operator).message)
         }
@@ -183,5 +186,5 @@ fn refused(controller: &Controller, id: &Id, refusal: Fault) -> Broken {
     };
     let problem = fault(refusal);
     let message = message.unwrap_or_else(|| problem.detail.clone());
-    Broken { id: id.to_string(), reason: problem.code.text().to_owned(), message }
+    BrokenContract { id: id.to_string(), reason: problem.code.text().to_owned(), message }
 }

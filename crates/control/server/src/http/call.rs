@@ -14,7 +14,7 @@ use crate::account::Account;
 use crate::answer::{invalid, not_found, problem};
 use crate::audit::{Note, is_noted};
 use crate::http::condition::Condition;
-use crate::http::connection_limit::{InHand, Wait};
+use crate::http::connection_limit::{LongPollGuard, RequestGuard};
 use crate::http::operation::Verb;
 use crate::http::peer::Peer;
 use crate::http::query::Query;
@@ -36,7 +36,7 @@ pub(crate) fn object_of(operation: &str, name: &str, tenant: &str) -> String {
 }
 
 /// A request whose sender may make it.
-pub(crate) struct Call {
+pub(crate) struct AuthorizedRequest {
     pub(crate) verb: Verb,
     /// What the route is called.
     pub(crate) operation: &'static str,
@@ -52,12 +52,12 @@ pub(crate) struct Call {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     /// The connection, if there is one.
-    pub(crate) seat: Option<Arc<InHand>>,
+    pub(crate) seat: Option<Arc<RequestGuard>>,
     /// What the answer and the log call it.
     pub(crate) request: String,
 }
 
-impl Call {
+impl AuthorizedRequest {
     pub(crate) fn role(&self) -> &Principal {
         // A request without a token belongs to no tenant; no tenant has such a name.
         static NOBODY: Principal = Principal::Reader { tenant: Some(String::new()) };
@@ -132,7 +132,7 @@ impl Call {
     }
 
     /// Counts the connection with those that wait, until the guard is dropped.
-    pub(crate) fn wait(&self, metrics: &Metrics) -> Result<Option<Wait>, Box<Problem>> {
+    pub(crate) fn wait(&self, metrics: &Metrics) -> Result<Option<LongPollGuard>, Box<Problem>> {
         let Some(seat) = &self.seat else { return Ok(None) };
         let wait = seat.wait().ok_or_else(|| {
             metrics.limited(Limit::Connections);

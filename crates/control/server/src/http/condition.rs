@@ -2,7 +2,7 @@
 
 use http::HeaderMap;
 use http::header::{HeaderName, IF_MATCH, IF_NONE_MATCH};
-use wayleave_controller::{Check, Fault};
+use wayleave_controller::{CommandError, Precondition};
 use wayleave_protocol::problem::Problem;
 
 use crate::answer::invalid;
@@ -33,14 +33,14 @@ impl Condition {
     }
 
     /// For an object of this revision, or none.
-    pub(crate) fn check(&self, current: Option<u64>) -> Result<Check, Fault> {
+    pub(crate) fn check(&self, current: Option<u64>) -> Result<Precondition, CommandError> {
         match self {
-            Self::None => Ok(Check::None),
-            Self::Absent => Ok(Check::Absent),
-            Self::Present => Ok(Check::Present),
+            Self::None => Ok(Precondition::None),
+            Self::Absent => Ok(Precondition::Absent),
+            Self::Present => Ok(Precondition::Present),
             Self::Among(revisions) => match current.filter(|current| revisions.contains(current)) {
-                Some(current) => Ok(Check::Revision(current)),
-                None => Err(Fault::Precondition { revision: current }),
+                Some(current) => Ok(Precondition::Revision(current)),
+                None => Err(CommandError::Precondition { revision: current }),
             },
         }
     }

@@ -15,7 +15,7 @@ const RESERVE: usize = 32;
 
 /// How many connections there may be.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Most {
+pub(crate) struct ConnectionLimits {
     /// With requests, or with none.
     pub(crate) all: usize,
     /// Of those, from one address.
@@ -94,13 +94,13 @@ impl Table {
 }
 
 /// All connections.
-pub(crate) struct Seats {
+pub(crate) struct ConnectionLimiter {
     table: Mutex<Table>,
-    most: Most,
+    most: ConnectionLimits,
 }
 
-impl Seats {
-    pub(crate) fn new(most: Most) -> Arc<Self> {
+impl ConnectionLimiter {
+    pub(crate) fn new(most: ConnectionLimits) -> Arc<Self> {
         Arc::new(Self { table: Mutex::default(), most })
     }
 
@@ -109,7 +109,7 @@ impl Seats {
     }
 
     /// A seat for a connection that comes; another may have to go for it. None if all have requests in hand.
-    pub(crate) fn take(self: &Arc<Self>, address: IpAddr) -> Option<Taken> {
+    pub(crate) fn take(self: &Arc<Self>, address: IpAddr) -> Option<ConnectionPermit> {
         let mut table = self.lock();
         if table.by_address.get(&address).copied().unwrap_or(0) >= self.most.of_address {
             let idlest = table.idlest(Some(address))?;
@@ -129,7 +129,7 @@ impl Seats {
         let doing = Doing::Nothing(name);
         table.count(address);
         table.seats.insert(name, Seat { address, doing, close: close.clone() });
-        Some(Taken { seats: self.clone(), name, close, address, is_reserved })
+        Some(ConnectionPermit { seats: self.clone(), name, close, address, is_reserved })
     }
 
     /// A seat does something else from now on; whether it may.
@@ -161,56 +161,61 @@ impl Seats {
 }
 
 /// The seat of one connection, until it is dropped.
-pub(crate) struct Taken {
-    seats: Arc<Seats>,
+pub(crate) struct ConnectionPermit {
+    seats: Arc<ConnectionLimiter>,
     name: u64,
     close: Arc<Notify>,
     address: IpAddr,
     is_reserved: bool,
 }
 
-impl Taken {
+impl ConnectionPermit {
     /// Returns when the connection has to go.
     pub(crate) async fn closed(&self) {
         self.close.notified().await;
     }
 
     /// A request is in hand until this is dropped.
-    pub(crate) fn request(&self) -> InHand {
+    pub(crate) fn request(&self) -> RequestGuard {
         self.seats.turn(self.name, Doing::Request);
-        InHand { seats: self.seats.clone(), name: self.name, address: self.address, is_reserved: self.is_reserved }
+        RequestGuard {
+            seats: self.seats.clone(),
+            name: self.name,
+            address: self.address,
+            is_reserved: self.is_reserved,
+        }
     }
 }
 
-impl Drop for Taken {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         self.seats.lock().remove(self.name);
     }
 }
 
 /// A request that is in hand on a connection.
-pub(crate) struct InHand {
-    seats: Arc<Seats>,
+pub(crate) struct RequestGuard {
+    seats: Arc<ConnectionLimiter>,
     name: u64,
     /// From where it comes.
     pub(crate) address: IpAddr,
     pub(crate) is_reserved: bool,
 }
 
-impl InHand {
+impl RequestGuard {
     /// From now on nobody waits for it: it is counted with those that wait. `None` if as many agents wait as may.
-    pub(crate) fn wait(&self) -> Option<Wait> {
+    pub(crate) fn wait(&self) -> Option<LongPollGuard> {
         // Released before the turn takes the table.
         let is_full = self.seats.lock().waiting >= self.seats.most.agents;
         if is_full {
             return None;
         }
         self.seats.turn(self.name, Doing::Waiting);
-        Some(Wait { seats: self.seats.clone(), name: self.name })
+        Some(LongPollGuard { seats: self.seats.clone(), name: self.name })
     }
 }
 
-impl Drop for InHand {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
         let mut table = self.seats.lock();
         // A stream of events goes on after its request was handled.
@@ -225,12 +230,12 @@ impl Drop for InHand {
 }
 
 /// A connection on which somebody waits, until this is dropped.
-pub(crate) struct Wait {
-    seats: Arc<Seats>,
+pub(crate) struct LongPollGuard {
+    seats: Arc<ConnectionLimiter>,
     name: u64,
 }
 
-impl Drop for Wait {
+impl Drop for LongPollGuard {
     fn drop(&mut self) {
         self.seats.turn(self.name, Doing::Nothing(0));
     }
@@ -240,14 +245,14 @@ impl Drop for Wait {
 mod tests {
     use super::*;
 
-    const MAX: Most = Most { all: 8, of_address: 6, agents: 4 };
+    const MAX: ConnectionLimits = ConnectionLimits { all: 8, of_address: 6, agents: 4 };
 
     fn address(last: u8) -> IpAddr {
         IpAddr::from([10, 0, 0, last])
     }
 
     /// Whether a connection was told to go.
-    fn is_closed(taken: &Taken) -> bool {
+    fn is_closed(taken: &ConnectionPermit) -> bool {
         let closed = taken.closed();
         let mut closed = std::pin::pin!(closed);
         let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
@@ -256,8 +261,8 @@ mod tests {
 
     #[test]
     fn silent_connections_go_first_and_never_keep_anybody_out() {
-        let seats = Seats::new(MAX);
-        let silent: Vec<Taken> = (0..6).filter_map(|_| seats.take(address(1))).collect();
+        let seats = ConnectionLimiter::new(MAX);
+        let silent: Vec<ConnectionPermit> = (0..6).filter_map(|_| seats.take(address(1))).collect();
         let asks = seats.take(address(2)).unwrap();
         let _in_hand = asks.request();
         for _ in 0..100 {
@@ -273,9 +278,9 @@ mod tests {
 
     #[test]
     fn one_address_cannot_have_all() {
-        let seats = Seats::new(MAX);
-        let taken: Vec<Taken> = (0..6).filter_map(|_| seats.take(address(1))).collect();
-        let requests: Vec<InHand> = taken.iter().map(Taken::request).collect();
+        let seats = ConnectionLimiter::new(MAX);
+        let taken: Vec<ConnectionPermit> = (0..6).filter_map(|_| seats.take(address(1))).collect();
+        let requests: Vec<RequestGuard> = taken.iter().map(ConnectionPermit::request).collect();
         assert!(seats.take(address(1)).is_none());
         assert!(seats.take(address(2)).is_some_and(|taken| !taken.is_reserved));
         drop(requests);
@@ -284,10 +289,10 @@ mod tests {
 
     #[test]
     fn beyond_the_limit_there_is_a_reserve() {
-        let seats = Seats::new(MAX);
-        let taken: Vec<Taken> = (0..8).filter_map(|at| seats.take(address(at))).collect();
-        let _requests: Vec<InHand> = taken.iter().map(Taken::request).collect();
-        let mut reserve: Vec<(Taken, InHand)> = Vec::new();
+        let seats = ConnectionLimiter::new(MAX);
+        let taken: Vec<ConnectionPermit> = (0..8).filter_map(|at| seats.take(address(at))).collect();
+        let _requests: Vec<RequestGuard> = taken.iter().map(ConnectionPermit::request).collect();
+        let mut reserve: Vec<(ConnectionPermit, RequestGuard)> = Vec::new();
         while let Some(taken) = seats.take(address(100 + reserve.len() as u8)) {
             assert!(taken.is_reserved);
             let request = taken.request();
@@ -304,12 +309,12 @@ mod tests {
 
     #[test]
     fn agents_that_wait_take_no_place_of_people() {
-        let seats = Seats::new(MAX);
-        let agents: Vec<Taken> = (0..5).filter_map(|_| seats.take(address(1))).collect();
-        let requests: Vec<InHand> = agents.iter().map(Taken::request).collect();
-        let waits: Vec<Option<Wait>> = requests.iter().map(InHand::wait).collect();
+        let seats = ConnectionLimiter::new(MAX);
+        let agents: Vec<ConnectionPermit> = (0..5).filter_map(|_| seats.take(address(1))).collect();
+        let requests: Vec<RequestGuard> = agents.iter().map(ConnectionPermit::request).collect();
+        let waits: Vec<Option<LongPollGuard>> = requests.iter().map(RequestGuard::wait).collect();
         assert_eq!(waits.iter().flatten().count(), MAX.agents, "and they have a limit, too");
-        let people: Vec<Taken> = (0..7).filter_map(|at| seats.take(address(10 + at))).collect();
+        let people: Vec<ConnectionPermit> = (0..7).filter_map(|at| seats.take(address(10 + at))).collect();
         assert!(people.len() == 7 && people.iter().all(|taken| !taken.is_reserved));
         drop((waits, requests));
         drop(agents);

@@ -26,13 +26,13 @@ use wayleave_protocol::problem::{Code, Problem};
 use wayleave_protocol::status::ClusterRole;
 
 use crate::access::{Access, tenant_of};
-use crate::account::{Account, Beyond, Held};
-use crate::answer::{Answer, invalid, problem};
+use crate::account::{Account, CountedBytes, ExceededLimit};
+use crate::answer::{HttpReply, invalid, problem};
 use crate::audit::{Note, is_noted};
 use crate::clock::wall;
 use crate::cluster_role::old_name;
-use crate::http::call::{Call, object_of};
-use crate::http::connection_limit::InHand;
+use crate::http::call::{AuthorizedRequest, object_of};
+use crate::http::connection_limit::RequestGuard;
 use crate::http::operation::Verb;
 use crate::http::peer::{self, Peer};
 use crate::http::query::Query;
@@ -63,7 +63,7 @@ const WATCHING: [&str; 4] = ["/healthz", "/readyz", "/metrics", "/v1/status"];
 
 /// Marks a request of this process: no request that comes over a socket can have it.
 #[derive(Clone)]
-pub(crate) struct Insider(pub(crate) Arc<Holder>);
+pub(crate) struct InternalRequest(pub(crate) Arc<Holder>);
 
 /// Everything that can be asked.
 pub(crate) fn router(shared: &Arc<Shared>) -> Router {
@@ -84,17 +84,17 @@ fn pages(shared: &Arc<Shared>) -> Router {
 /// A file of the dashboard, for everybody: it has nothing that is not in every copy of this program.
 fn page(shared: &Shared, request: &Request) -> Response {
     let (began, id) = (Instant::now(), request_id());
-    let is_reserved = request.extensions().get::<Arc<InHand>>().is_some_and(|seat| seat.is_reserved);
+    let is_reserved = request.extensions().get::<Arc<RequestGuard>>().is_some_and(|seat| seat.is_reserved);
     let mut response = match request.uri().path().strip_prefix(ui::ROOT) {
         _ if is_reserved => {
             shared.metrics.limited(Limit::Connections);
             let detail = "there are as many connections as may be: ask again";
-            respond(Answer::from(problem(Code::Unavailable, detail)).into(), &id)
+            respond(HttpReply::from(problem(Code::Unavailable, detail)).into(), &id)
         }
         None => ui::redirect(),
         Some(path) => ui::file(path).unwrap_or_else(|| {
             let detail = format!("there is no file {}: the dashboard is at {}", shorten(path), ui::ROOT);
-            respond(Answer::from(problem(Code::NotFound, detail)).into(), &id)
+            respond(HttpReply::from(problem(Code::NotFound, detail)).into(), &id)
         }),
     };
     let headers = response.headers_mut();
@@ -154,7 +154,7 @@ fn outside(shared: &Shared, problem: Box<Problem>) -> Response {
     let began = Instant::now();
     let id = request_id();
     // The method may be any text: it is not counted under its name.
-    finish(shared, "other", "other", "nobody", &id, began, respond(Answer::from(problem).into(), &id))
+    finish(shared, "other", "other", "nobody", &id, began, respond(HttpReply::from(problem).into(), &id))
 }
 
 /// A name that is on the answer, in the log and in the audit. It is a keyed hash, so that nobody can count how many requests others make.
@@ -172,16 +172,16 @@ async fn serve(
 ) -> Response {
     let (began, id) = (Instant::now(), request_id());
     // In hand until it is answered.
-    let seat = request.extensions().get::<Arc<InHand>>().cloned();
+    let seat = request.extensions().get::<Arc<RequestGuard>>().cloned();
     let mut asker = Asker { from: seat.as_ref().map(|seat| seat.address), ..Asker::default() };
     // What is answered alone waits for no lock of the view.
-    let before = if matches!(row.handler, Handler::Alone(_)) { None } else { shared.standing() };
+    let before = if matches!(row.handler, Handler::Alone(_)) { None } else { shared.cluster_standing() };
     let reply = match admit(&shared, row, path, request, &id, &mut asker).await {
         // Its bytes are counted until it is answered.
         Ok((call, _held)) => row.handler.handle(shared.clone(), call).await,
         Err(problem) => Err(problem),
     };
-    let reply = reply.unwrap_or_else(|problem| Answer::from(problem).into());
+    let reply = reply.unwrap_or_else(|problem| HttpReply::from(problem).into());
     let role = asker.who.as_ref().map_or("nobody", |who| role_name(&who.role));
     if let Reply::Whole(answer) = &reply {
         asker.refused(&shared, row, answer, &id);
@@ -189,7 +189,7 @@ async fn serve(
     let mut response = respond(reply, &id);
     if let Some(before) = before {
         // What was read before this controller came to lead is that of a follower.
-        let lasts = shared.standing().is_some_and(|now| before.lasts_until(&now));
+        let lasts = shared.cluster_standing().is_some_and(|now| before.lasts_until(&now));
         let cluster_role = if lasts { before.role } else { ClusterRole::Unknown };
         let headers = response.headers_mut();
         put(headers, ROLE, cluster_role.name());
@@ -214,7 +214,7 @@ struct Asker {
 
 impl Asker {
     /// Writes down what was refused: every token that was not good for something, and every change that was not made.
-    fn refused(self, shared: &Shared, row: &Row, answer: &Answer, id: &str) {
+    fn refused(self, shared: &Shared, row: &Row, answer: &HttpReply, id: &str) {
         let is_of_credentials = matches!(answer.status, 401 | 403);
         let is_of_change = is_noted(row.verb, row.name) && !self.is_dry_run;
         if answer.status < 400 || !(is_of_credentials || is_of_change) {
@@ -263,7 +263,7 @@ async fn admit(
     request: Request,
     id: &str,
     asker: &mut Asker,
-) -> Result<(Call, Option<Held>), Box<Problem>> {
+) -> Result<(AuthorizedRequest, Option<CountedBytes>), Box<Problem>> {
     let (parts, body) = request.into_parts();
     let path = path.transpose().map_err(|error| invalid("path", error.to_string()));
     let path = path.map(|path| path.iter().flatten().map(|(_, value)| value.to_owned()).collect::<Vec<_>>());
@@ -271,7 +271,7 @@ async fn admit(
     let (who, certificate) =
         if row.access == Access::Open { (None, None) } else { shared.as_known(credentials(shared, &parts))? };
     asker.who.clone_from(&who);
-    let seat = parts.extensions.get::<Arc<InHand>>().cloned();
+    let seat = parts.extensions.get::<Arc<RequestGuard>>().cloned();
     let is_watched = WATCHING.contains(&row.path);
     let is_operator = who.as_ref().is_some_and(|who| who.role == Principal::Operator);
     if seat.as_ref().is_some_and(|seat| seat.is_reserved) && !is_operator && !is_watched {
@@ -296,7 +296,7 @@ async fn admit(
     let uri = parts.uri.path_and_query().map_or_else(String::new, ToString::to_string);
     let headers = parts.headers;
     Ok((
-        Call {
+        AuthorizedRequest {
             verb: row.verb,
             operation: row.name,
             who,
@@ -318,7 +318,7 @@ type Credentials = (Option<Arc<Holder>>, Option<Arc<Peer>>);
 
 /// Whose token the request has; without one, whose certificate was shown on the connection.
 fn credentials(shared: &Shared, parts: &Parts) -> Result<Credentials, Box<Problem>> {
-    if let Some(Insider(who)) = parts.extensions.get() {
+    if let Some(InternalRequest(who)) = parts.extensions.get() {
         return Ok((Some(who.clone()), None));
     }
     if let Some(value) = parts.headers.get(AUTHORIZATION) {
@@ -395,7 +395,7 @@ async fn read_body(
     headers: &HeaderMap,
     body: Body,
     who: Option<&Holder>,
-) -> Result<(Bytes, Option<Held>), Box<Problem>> {
+) -> Result<(Bytes, Option<CountedBytes>), Box<Problem>> {
     let most = match row.body {
         Some(body) if body.is_large => shared.limits.list_bytes,
         Some(_) => shared.limits.body_bytes,
@@ -421,18 +421,18 @@ async fn read_body(
 }
 
 /// Counts the bytes of a body before they come.
-fn hold(shared: &Shared, who: &Holder, bytes: usize) -> Result<Held, Box<Problem>> {
+fn hold(shared: &Shared, who: &Holder, bytes: usize) -> Result<CountedBytes, Box<Problem>> {
     let (account, most) = (Account::of(&who.role), shared.limits.open_bytes);
     shared.open_bytes.take(&account, bytes, most).map_err(|beyond| {
         shared.metrics.limited(Limit::OpenBytes);
         match beyond {
-            Beyond::Account => {
+            ExceededLimit::Account => {
                 let detail = format!(
                     "requests of {account} that are being answered have all the bytes that they may: ask again"
                 );
                 problem(Code::RateLimited, detail)
             }
-            Beyond::All => {
+            ExceededLimit::All => {
                 problem(Code::Unavailable, "requests that are being answered have too many bytes: ask again")
             }
         }
@@ -469,8 +469,8 @@ fn respond(reply: Reply, id: &str) -> Response {
     response
 }
 
-fn whole(answer: Answer) -> Response {
-    let Answer { status, etag, location, media, retry_after, body, .. } = answer;
+fn whole(answer: HttpReply) -> Response {
+    let HttpReply { status, etag, location, media, retry_after, body, .. } = answer;
     let has_body = !body.is_empty();
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

@@ -14,9 +14,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::http::connection_limit::Taken;
+use crate::http::connection_limit::ConnectionPermit;
 use crate::http::dispatch;
-use crate::http::write_timeout::Patience;
+use crate::http::write_timeout::ClientTimeouts;
 use crate::state::Shared;
 
 /// Maximum bytes of a head that is answered here. Those of probes have some hundred.
@@ -29,7 +29,7 @@ const HARMLESS: [&str; 7] =
 
 /// Answers `/healthz`.
 #[derive(Clone)]
-pub(crate) struct Door(pub(crate) Arc<Shared>);
+pub(crate) struct HealthListener(pub(crate) Arc<Shared>);
 
 /// A request for `/healthz`.
 #[derive(Debug, PartialEq, Eq)]
@@ -69,13 +69,13 @@ impl Probe {
     }
 }
 
-impl Door {
+impl HealthListener {
     /// Answers requests for `/healthz` on a connection. Returns it when it brings something else, and `None` at its end.
     pub(crate) async fn answer(
         self,
         mut stream: TcpStream,
-        taken: &Arc<Taken>,
-        patience: Patience,
+        taken: &Arc<ConnectionPermit>,
+        patience: ClientTimeouts,
     ) -> Option<TcpStream> {
         let mut head = [0; MAX_HEAD];
         loop {
@@ -94,7 +94,7 @@ impl Door {
     }
 
     /// The answer as bytes: counted and logged as any other.
-    async fn response(&self, taken: &Arc<Taken>, closes: bool) -> Option<Vec<u8>> {
+    async fn response(&self, taken: &Arc<ConnectionPermit>, closes: bool) -> Option<Vec<u8>> {
         let mut request = Request::new(Body::empty());
         (*request.method_mut(), *request.version_mut()) = (Method::GET, Version::HTTP_11);
         request.extensions_mut().insert(Arc::new(taken.request()));

@@ -16,11 +16,11 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tower::ServiceExt;
 
-use crate::http::connection_limit::{Most, Seats, Taken};
-use crate::http::door::Door;
+use crate::http::connection_limit::{ConnectionLimiter, ConnectionLimits, ConnectionPermit};
+use crate::http::door::HealthListener;
 use crate::http::peer::Peer;
 use crate::http::tls::Tls;
-use crate::http::write_timeout::{Patience, Patient};
+use crate::http::write_timeout::{ClientTimeouts, TimeoutStream};
 use crate::limits::Limits;
 
 /// How long a TLS handshake may take.
@@ -30,9 +30,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Threads that serve the connections of a listener.
 #[derive(Clone)]
-pub(crate) struct By {
+pub(crate) struct ServingThreads {
     /// Answers `/healthz` beforehand, where connections are not encrypted.
-    pub(crate) door: Option<Door>,
+    pub(crate) door: Option<HealthListener>,
     /// The threads for everything else.
     pub(crate) runtime: Handle,
 }
@@ -43,14 +43,17 @@ pub(crate) async fn serve(
     listener: std::net::TcpListener,
     tls: Option<Tls>,
     router: Router,
-    by: By,
+    by: ServingThreads,
     limits: &Limits,
     mut ending: watch::Receiver<bool>,
 ) -> std::io::Result<()> {
     let listener = TcpListener::from_std(listener)?;
-    let most =
-        Most { all: limits.connections, of_address: limits.connections_of_address, agents: limits.connections_waiting };
-    let (seats, graceful) = (Seats::new(most), Arc::new(GracefulShutdown::new()));
+    let most = ConnectionLimits {
+        all: limits.connections,
+        of_address: limits.connections_of_address,
+        agents: limits.connections_waiting,
+    };
+    let (seats, graceful) = (ConnectionLimiter::new(most), Arc::new(GracefulShutdown::new()));
     let (read_within, write_within) = (limits.read_within, limits.write_within);
     loop {
         let accepted = tokio::select! {
@@ -67,7 +70,7 @@ pub(crate) async fn serve(
                 };
                 let tls = tls.clone();
                 let (router, watcher) = (router.clone(), graceful.watcher());
-                let patience = Patience { read_within, write_within };
+                let patience = ClientTimeouts { read_within, write_within };
                 let served = Connection { tls, router, patience, taken: Arc::new(taken), watcher };
                 tokio::spawn(served.hand_over(stream, by.clone(), ending.clone()));
             }
@@ -91,14 +94,14 @@ type Watcher = hyper_util::server::graceful::Watcher;
 struct Connection {
     tls: Option<Tls>,
     router: Router,
-    patience: Patience,
-    taken: Arc<Taken>,
+    patience: ClientTimeouts,
+    taken: Arc<ConnectionPermit>,
     watcher: Watcher,
 }
 
 impl Connection {
     /// Answers `/healthz`, and gives the connection to others when it brings something else.
-    async fn hand_over(self, stream: TcpStream, by: By, mut ending: watch::Receiver<bool>) {
+    async fn hand_over(self, stream: TcpStream, by: ServingThreads, mut ending: watch::Receiver<bool>) {
         let _ = stream.set_nodelay(true);
         let stream = match by.door {
             None => Some(stream),
@@ -119,7 +122,7 @@ impl Connection {
 
     async fn serve(self, stream: TcpStream) {
         let Self { tls, router, patience, taken, watcher } = self;
-        let stream = Patient::new(stream, patience.write_within);
+        let stream = TimeoutStream::new(stream, patience.write_within);
         let served = async {
             match tls {
                 None => talk(stream, router, patience, (&taken, None), watcher).await,
@@ -143,8 +146,8 @@ impl Connection {
 async fn talk(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     router: Router,
-    patience: Patience,
-    (taken, peer): (&Arc<Taken>, Option<Arc<Peer>>),
+    patience: ClientTimeouts,
+    (taken, peer): (&Arc<ConnectionPermit>, Option<Arc<Peer>>),
     watcher: Watcher,
 ) {
     let taken = taken.clone();

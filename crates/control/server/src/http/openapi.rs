@@ -7,7 +7,7 @@ use wayleave_protocol::problem::Problem;
 
 use crate::access::Access;
 use crate::http::call::LONGEST_KEY;
-use crate::http::operation::{BodyDoc, BodyIs, Gives, Param, ParamKind, Shown, Typed};
+use crate::http::operation::{BodyDoc, Param, ParamKind, RequestBody, ResponseBody, SuccessResponse, Typed};
 use crate::http::route::Row;
 use crate::http::routes::ROWS;
 use crate::http::schema;
@@ -132,11 +132,11 @@ fn components() -> Value {
 
 /// All types that a route takes and gives.
 fn types(row: &Row) -> Vec<Typed> {
-    let body = row.body.and_then(|body| if let BodyIs::Typed(typed) = body.is { Some(typed) } else { None });
+    let body = row.body.and_then(|body| if let RequestBody::Typed(typed) = body.is { Some(typed) } else { None });
     let given = row.gives.iter().flat_map(|gives| match gives.body {
-        Shown::One(one) | Shown::Many(one) => vec![one],
-        Shown::Either(one, other) => vec![one, other],
-        Shown::Nothing | Shown::Events | Shown::Any | Shown::Text(_) => Vec::new(),
+        ResponseBody::One(one) | ResponseBody::Many(one) => vec![one],
+        ResponseBody::Either(one, other) => vec![one, other],
+        ResponseBody::Nothing | ResponseBody::Events | ResponseBody::Any | ResponseBody::Text(_) => Vec::new(),
     });
     body.into_iter().chain(given).collect()
 }
@@ -274,7 +274,7 @@ fn responses(row: &Row) -> Value {
     Value::Object(all)
 }
 
-fn response(gives: &Gives) -> Value {
+fn response(gives: &SuccessResponse) -> Value {
     let description = match gives.status {
         201 => "Created",
         204 => "Done",
@@ -293,17 +293,19 @@ fn response(gives: &Gives) -> Value {
         })
     };
     let content = match gives.body {
-        Shown::Nothing => return json!({ "description": description }),
-        Shown::One(one) => json(reference(&one.name())),
-        Shown::Either(one, other) => json(json!({ "anyOf": [reference(&one.name()), reference(&other.name())] })),
-        Shown::Many(one) => json(list(&one.name())),
-        Shown::Events => {
+        ResponseBody::Nothing => return json!({ "description": description }),
+        ResponseBody::One(one) => json(reference(&one.name())),
+        ResponseBody::Either(one, other) => {
+            json(json!({ "anyOf": [reference(&one.name()), reference(&other.name())] }))
+        }
+        ResponseBody::Many(one) => json(list(&one.name())),
+        ResponseBody::Events => {
             let mut both = json(list("Event"));
             both["text/event-stream"] = json!({ "schema": { "type": "string" } });
             both
         }
-        Shown::Any => json(json!({ "type": "object" })),
-        Shown::Text(media) => json!({ media: { "schema": { "type": "string" } } }),
+        ResponseBody::Any => json(json!({ "type": "object" })),
+        ResponseBody::Text(media) => json!({ media: { "schema": { "type": "string" } } }),
     };
     json!({ "description": description, "content": content })
 }

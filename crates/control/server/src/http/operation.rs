@@ -90,12 +90,12 @@ impl Document {
 
 /// Body of a request.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum BodyIs {
+pub(crate) enum RequestBody {
     Typed(Typed),
     Document(Document),
 }
 
-impl BodyIs {
+impl RequestBody {
     /// Name of its schema.
     pub(crate) fn name(self) -> String {
         match self {
@@ -108,7 +108,7 @@ impl BodyIs {
 /// What a request may carry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BodyDoc {
-    pub(crate) is: BodyIs,
+    pub(crate) is: RequestBody,
     /// Whether it may be YAML.
     pub(crate) is_yaml: bool,
     /// Whether it may be as large as a list.
@@ -117,14 +117,14 @@ pub(crate) struct BodyDoc {
 
 /// What a route answers if it does what was asked.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Gives {
+pub(crate) struct SuccessResponse {
     pub(crate) status: u16,
-    pub(crate) body: Shown,
+    pub(crate) body: ResponseBody,
 }
 
 /// What the body of an answer is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Shown {
+pub(crate) enum ResponseBody {
     /// Nothing.
     Nothing,
     /// JSON of this type.
@@ -142,21 +142,21 @@ pub(crate) enum Shown {
 }
 
 /// JSON of a type.
-pub(crate) const fn one<T: ToSchema>() -> Shown {
-    Shown::One(Typed::of::<T>())
+pub(crate) const fn one<T: ToSchema>() -> ResponseBody {
+    ResponseBody::One(Typed::of::<T>())
 }
 
 /// JSON of one of two types: the second one for a dry run.
-pub(crate) const fn either<T: ToSchema, U: ToSchema>() -> Shown {
-    Shown::Either(Typed::of::<T>(), Typed::of::<U>())
+pub(crate) const fn either<T: ToSchema, U: ToSchema>() -> ResponseBody {
+    ResponseBody::Either(Typed::of::<T>(), Typed::of::<U>())
 }
 
 /// A page of a list.
-pub(crate) const fn many<T: ToSchema>() -> Shown {
-    Shown::Many(Typed::of::<T>())
+pub(crate) const fn many<T: ToSchema>() -> ResponseBody {
+    ResponseBody::Many(Typed::of::<T>())
 }
 
 /// An answer with this status.
-pub(crate) const fn on(status: u16, body: Shown) -> Gives {
-    Gives { status, body }
+pub(crate) const fn on(status: u16, body: ResponseBody) -> SuccessResponse {
+    SuccessResponse { status, body }
 }

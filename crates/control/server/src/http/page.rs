@@ -3,7 +3,7 @@
 use bytes::{BufMut, Bytes, BytesMut};
 use wayleave_protocol::problem::Problem;
 
-use crate::answer::{Answer, invalid};
+use crate::answer::{HttpReply, invalid};
 use crate::http::query::Query;
 
 /// Which page is asked for.
@@ -29,7 +29,7 @@ impl Page {
     }
 
     /// The first of these, with where the next page begins.
-    pub(crate) fn of<K: ToString>(&self, items: impl Iterator<Item = (K, Bytes)>) -> Answer {
+    pub(crate) fn of<K: ToString>(&self, items: impl Iterator<Item = (K, Bytes)>) -> HttpReply {
         let mut body = BytesMut::new();
         body.put_slice(b"{\"items\":[");
         let (mut items, mut last) = (items.peekable(), None);
@@ -47,6 +47,6 @@ impl Page {
             body.put_slice(&serde_json::to_vec(&last.to_string()).unwrap_or_default());
         }
         body.put_u8(b'}');
-        Answer::ready(body.freeze())
+        HttpReply::ready(body.freeze())
     }
 }

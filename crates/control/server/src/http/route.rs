@@ -9,39 +9,39 @@ use utoipa::ToSchema;
 use wayleave_protocol::problem::Problem;
 
 use crate::access::Access;
-use crate::answer::{Answer, Outcome};
-use crate::http::call::Call;
-use crate::http::operation::{BodyDoc, BodyIs, Document, Gives, Param, Typed, Verb};
+use crate::answer::{HttpReply, Outcome};
+use crate::http::call::AuthorizedRequest;
+use crate::http::operation::{BodyDoc, Document, Param, RequestBody, SuccessResponse, Typed, Verb};
 use crate::state::Shared;
 
 /// What a handler gives.
 pub(crate) enum Reply {
-    Whole(Answer),
+    Whole(HttpReply),
     Stream(Body),
 }
 
-impl From<Answer> for Reply {
-    fn from(answer: Answer) -> Self {
+impl From<HttpReply> for Reply {
+    fn from(answer: HttpReply) -> Self {
         Self::Whole(answer)
     }
 }
 
-pub(crate) type Handled = Pin<Box<dyn Future<Output = Result<Reply, Box<Problem>>> + Send>>;
+pub(crate) type HandlerResult = Pin<Box<dyn Future<Output = Result<Reply, Box<Problem>>> + Send>>;
 
 /// Handler of a request: at once, or in the turn of its account.
 #[derive(Clone, Copy)]
 pub(crate) enum Handler {
     /// By the thread that has received it: it takes a fraction of a millisecond, or waits.
-    AtOnce(fn(Arc<Shared>, Call) -> Handled),
+    AtOnce(fn(Arc<Shared>, AuthorizedRequest) -> HandlerResult),
     /// By the thread that has received it, also that of `/healthz`: it waits for no other thread and no lock of the view.
-    Alone(fn(&Arc<Shared>, &Call) -> Outcome),
+    Alone(fn(&Arc<Shared>, &AuthorizedRequest) -> Outcome),
     /// By a thread that reads, when it is the turn of the account that asks (`reads`): its time grows with what there is.
-    InTurn(fn(&Arc<Shared>, &Call) -> Outcome),
+    InTurn(fn(&Arc<Shared>, &AuthorizedRequest) -> Outcome),
 }
 
 impl Handler {
     /// Carries a request out.
-    pub(crate) async fn handle(self, shared: Arc<Shared>, call: Call) -> Result<Reply, Box<Problem>> {
+    pub(crate) async fn handle(self, shared: Arc<Shared>, call: AuthorizedRequest) -> Result<Reply, Box<Problem>> {
         match self {
             Self::AtOnce(handle) => handle(shared, call).await,
             Self::Alone(answer) => answer(&shared, &call).map(Reply::from),
@@ -61,7 +61,7 @@ pub(crate) struct Row {
     pub(crate) summary: &'static str,
     pub(crate) query: &'static [Param],
     pub(crate) body: Option<BodyDoc>,
-    pub(crate) gives: &'static [Gives],
+    pub(crate) gives: &'static [SuccessResponse],
     /// Whether `If-Match` and `If-None-Match: *` count.
     pub(crate) is_conditional: bool,
     /// An earlier name of another route, answered for one release.
@@ -99,18 +99,24 @@ impl Row {
     }
 
     pub(crate) const fn takes<T: ToSchema>(self) -> Self {
-        Self { body: Some(BodyDoc { is: BodyIs::Typed(Typed::of::<T>()), is_yaml: false, is_large: false }), ..self }
+        Self {
+            body: Some(BodyDoc { is: RequestBody::Typed(Typed::of::<T>()), is_yaml: false, is_large: false }),
+            ..self
+        }
     }
 
     pub(crate) const fn takes_yaml<T: ToSchema>(self) -> Self {
-        Self { body: Some(BodyDoc { is: BodyIs::Typed(Typed::of::<T>()), is_yaml: true, is_large: false }), ..self }
+        Self {
+            body: Some(BodyDoc { is: RequestBody::Typed(Typed::of::<T>()), is_yaml: true, is_large: false }),
+            ..self
+        }
     }
 
     pub(crate) const fn takes_document(self, document: Document, is_large: bool) -> Self {
-        Self { body: Some(BodyDoc { is: BodyIs::Document(document), is_yaml: true, is_large }), ..self }
+        Self { body: Some(BodyDoc { is: RequestBody::Document(document), is_yaml: true, is_large }), ..self }
     }
 
-    pub(crate) const fn gives(self, gives: &'static [Gives]) -> Self {
+    pub(crate) const fn gives(self, gives: &'static [SuccessResponse]) -> Self {
         Self { gives, ..self }
     }
 

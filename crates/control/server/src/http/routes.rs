@@ -9,7 +9,7 @@ use crate::handlers::{
     policies, status, tenants, timeline, tokens, topology_summary, traffic, vms, what_if,
 };
 use crate::http::operation::ParamKind::{Count, Flag, Number, Text as Words};
-use crate::http::operation::Shown::{Any as Free, Events, Nothing, Text};
+use crate::http::operation::ResponseBody::{Any as Free, Events, Nothing, Text};
 use crate::http::operation::Verb::{Delete, Get, Post, Put};
 use crate::http::operation::{Document, Param, ParamKind, either, many, on, one};
 use crate::http::route::Handler::{self, Alone, InTurn};
@@ -371,7 +371,7 @@ pub(crate) static ROWS: &[Row] = &[
         InTurn(timeline::past),
     )
     .query(&[TENANT])
-    .gives(&[on(200, one::<api::timeline::Past>())]),
+    .gives(&[on(200, one::<api::timeline::PastContracts>())]),
     Row::new(
         Get,
         "/v1/audit",
@@ -476,7 +476,7 @@ pub(crate) static ROWS: &[Row] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::operation::Shown;
+    use crate::http::operation::ResponseBody;
 
     /// Reads that are carried out by the thread that has received them, with what bounds their time.
     const AT_ONCE: &[(&[&str], &str)] = &[
@@ -495,7 +495,7 @@ mod tests {
         for row in ROWS.iter().filter(|row| row.verb == Get) {
             let is_in_turn = matches!(row.handler, InTurn(_));
             assert_ne!(is_in_turn, is_named(row), "{} is either in turn, or named with what bounds its time", row.name);
-            let is_list = row.gives.iter().any(|gives| matches!(gives.body, Shown::Many(_)));
+            let is_list = row.gives.iter().any(|gives| matches!(gives.body, ResponseBody::Many(_)));
             assert!(is_in_turn || !is_list, "{} is a list", row.name);
         }
         let all: usize = AT_ONCE.iter().map(|(names, _)| names.len()).sum();

@@ -10,20 +10,20 @@ use tokio::time::{Sleep, sleep};
 
 /// Time limits for slow clients.
 #[derive(Clone, Copy)]
-pub(crate) struct Patience {
+pub(crate) struct ClientTimeouts {
     pub(crate) read_within: Duration,
     pub(crate) write_within: Duration,
 }
 
 /// A stream with a time-out for writing.
-pub(crate) struct Patient<S> {
+pub(crate) struct TimeoutStream<S> {
     stream: S,
     patience: Duration,
     /// Since nothing could be written.
     stuck: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Patient<S> {
+impl<S> TimeoutStream<S> {
     /// Writing fails when the client has taken nothing for so long.
     pub(crate) fn new(stream: S, patience: Duration) -> Self {
         Self { stream, patience, stuck: None }
@@ -44,13 +44,13 @@ impl<S> Patient<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for TimeoutStream<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(cx, buffer)
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for TimeoutStream<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.judge(cx, written)
@@ -89,13 +89,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_client_that_reads_nothing_is_given_up_and_one_that_reads_is_not() {
         let (client, server) = duplex(64);
-        let mut patient = Patient::new(server, Duration::from_secs(30));
+        let mut patient = TimeoutStream::new(server, Duration::from_secs(30));
         let error = patient.write_all(&[0; 1000]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         drop(client);
 
         let (mut client, server) = duplex(64);
-        let mut patient = Patient::new(server, Duration::from_secs(30));
+        let mut patient = TimeoutStream::new(server, Duration::from_secs(30));
         // 10 B every 20 s: slow, and never stuck for 30 s.
         let reads = tokio::spawn(async move {
             let mut buffer = [0; 10];

@@ -15,7 +15,7 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use serde_json::{Value, json};
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
-use wayleave_agent::controller_client::{Talk, Told};
+use wayleave_agent::controller_client::{ControllerClient, ControllerReply};
 use wayleave_client::{Address, OwnCertificate};
 use wayleave_controller::EnforcedBy;
 use wayleave_server::TlsFiles;
@@ -375,9 +375,9 @@ fn an_agent_speaks_by_its_certificate_and_by_the_one_that_renews_it() {
         certificate: Some(OwnCertificate { chain: chain.clone(), key: key.clone() }),
         ..Address::default()
     };
-    let talk = Talk::new(address.clone(), "h1").unwrap();
-    let Ok(Told::Done(session)) = talk.begin(0, Vec::new()) else { panic!("no session") };
-    let of_another_node = Talk::new(address, "h2").unwrap().begin(0, Vec::new()).unwrap_err().to_string();
+    let talk = ControllerClient::new(address.clone(), "h1").unwrap();
+    let Ok(ControllerReply::Done(session)) = talk.begin(0, Vec::new()) else { panic!("no session") };
+    let of_another_node = ControllerClient::new(address, "h2").unwrap().begin(0, Vec::new()).unwrap_err().to_string();
     assert!(of_another_node.contains("--certificate NAME"), "{of_another_node}");
 
     std::fs::write(tls.files.client_crl.as_ref().unwrap(), revoked(&tls.authority, &[1])).unwrap();
@@ -385,10 +385,10 @@ fn an_agent_speaks_by_its_certificate_and_by_the_one_that_renews_it() {
     assert!(talk.see(session.epoch, Vec::new()).is_err());
     let longer = [names[0].clone(), uri("spiffe://example/another-name-of-h1")];
     write(&signed(&tls.authority, &longer, 2, 2200));
-    assert_eq!(talk.see(session.epoch, Vec::new()).unwrap(), Told::Done(()));
+    assert_eq!(talk.see(session.epoch, Vec::new()).unwrap(), ControllerReply::Done(()));
     // Files that cannot be used leave the certificate of before in use.
     std::fs::write(&chain, "nothing").unwrap();
-    assert_eq!(talk.see(session.epoch, Vec::new()).unwrap(), Told::Done(()));
+    assert_eq!(talk.see(session.epoch, Vec::new()).unwrap(), ControllerReply::Done(()));
 }
 
 #[test]

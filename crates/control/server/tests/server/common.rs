@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use wayleave_controller::{EnforcedBy, Setup, Timing, Unfit};
+use wayleave_controller::{EnforcedBy, Setup, Timing, UnfitPolicy};
 use wayleave_ledger::Model;
 use wayleave_schemes::admission::chameleon::{Chameleon, Params};
 use wayleave_schemes::admission::fabric::{Fabric, Settings};
@@ -63,7 +63,7 @@ pub(crate) fn setup(enforced_by: EnforcedBy) -> Setup {
         model: Model::default(),
         enforced_by,
         timing: Timing::default(),
-        unfit: Unfit::Refuse,
+        unfit: UnfitPolicy::Refuse,
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::database::{APPLICATION, Database, Found, VERSION};
+use super::database::{APPLICATION, Database, DatabaseState, VERSION};
 use super::files::{self, seal_path, with_suffix};
 use crate::digest::Mark;
 use crate::seal::{Seal, Sealed};
@@ -38,7 +38,7 @@ pub(super) struct Examined {
     pub(super) database: Database,
     pub(super) seal: Option<Seal>,
     pub(super) sealed: Option<Sealed>,
-    pub(super) found: Found,
+    pub(super) found: DatabaseState,
     /// The most telling first.
     pub(super) faults: Vec<StoreError>,
 }

@@ -45,7 +45,7 @@ pub(super) struct Database {
 
 /// What a database holds, checked against itself.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct DatabaseState {
     pub(super) records: Vec<Record>,
     /// The state that the database says it is in, if it can be read.
     pub(super) mark: Option<Mark>,
@@ -172,8 +172,8 @@ impl Database {
     }
 
     /// Reads everything. What does not fit its checksum is a fault and is left out.
-    pub(super) fn read(&mut self, faults: &mut Vec<StoreError>) -> Result<Found, StoreError> {
-        let mut found = Found::default();
+    pub(super) fn read(&mut self, faults: &mut Vec<StoreError>) -> Result<DatabaseState, StoreError> {
+        let mut found = DatabaseState::default();
         let result = self.try_read(&mut found, faults);
         result.map_err(|error| sqlite(&self.path, "reading", &error))?;
         let Some(mark) = found.mark else {
@@ -189,7 +189,7 @@ impl Database {
         Ok(found)
     }
 
-    fn try_read(&mut self, found: &mut Found, faults: &mut Vec<StoreError>) -> rusqlite::Result<()> {
+    fn try_read(&mut self, found: &mut DatabaseState, faults: &mut Vec<StoreError>) -> rusqlite::Result<()> {
         let Self { connection, path, index, scratch, .. } = self;
         found.mark = state(connection)?;
         found.records.reserve(found.mark.map_or(0, |mark| mark.digest.records.min(1 << 20) as usize));

@@ -31,7 +31,7 @@ const LOG_RECORDS: usize = 2000;
 
 /// What to do where there is no ledger.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Absent {
+pub enum IfAbsent {
     /// Create an empty one.
     #[default]
     Create,
@@ -43,7 +43,7 @@ pub enum Absent {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// What to do where there is none.
-    pub absent: Absent,
+    pub absent: IfAbsent,
 }
 
 /// Records in an SQLite database with a seal.
@@ -71,8 +71,8 @@ impl SqliteStore {
         let path = path.as_ref();
         let examined = match (examine(path)?, options.absent) {
             (Some(examined), _) => examined,
-            (None, Absent::Create) => create::create(path)?,
-            (None, Absent::Refuse) => return Err(StoreError::Missing { path: path.to_owned() }),
+            (None, IfAbsent::Create) => create::create(path)?,
+            (None, IfAbsent::Refuse) => return Err(StoreError::Missing { path: path.to_owned() }),
         };
         let Examined { database, seal, mut found, faults, .. } = examined;
         if let Some(fault) = faults.into_iter().next() {

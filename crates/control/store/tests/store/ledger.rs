@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use crate::common::{Scratch, open, put};
-use wayleave_store::{Absent, Change, Options, Record, SqliteStore, Store, StoreError, reseal, seal_path, verify};
+use wayleave_store::{Change, IfAbsent, Options, Record, SqliteStore, Store, StoreError, reseal, seal_path, verify};
 
 #[test]
 fn what_was_committed_is_there_when_it_is_opened_again() {
@@ -155,7 +155,7 @@ fn the_first_record_of_a_later_kind_makes_the_format_a_later_one() {
 #[test]
 fn a_missing_ledger_is_created_only_if_that_is_wanted() {
     let scratch = Scratch::new();
-    let options = Options { absent: Absent::Refuse };
+    let options = Options { absent: IfAbsent::Refuse };
     assert_eq!(
         SqliteStore::open(scratch.ledger(), &options).err(),
         Some(StoreError::Missing { path: scratch.ledger() })

@@ -38,7 +38,7 @@ use num_traits::{One, Zero};
 
 use crate::lp::certificate::{Unsolved, maximize};
 use crate::lp::program::{Program, Variable};
-use crate::network::{Multiplexing, NoBound, Options, PortNetwork, Tfa, busy_period};
+use crate::network::{BoundError, Multiplexing, Options, PortNetwork, Tfa, busy_period};
 use crate::{ArrivalCurve, Rational};
 
 /// How many servers a tree has at most, beside those of the path.
@@ -67,7 +67,7 @@ pub enum NoFifoBound {
     Arbitrary,
     /// Flows have no curve.
     #[error("{0}")]
-    NoBound(NoBound),
+    NoBound(BoundError),
     /// All of the rate of this server is taken, so that busy periods have no end.
     #[error("all of the rate of server {server} is taken")]
     Full {
@@ -231,7 +231,7 @@ impl<'n> Tree<'n> {
                 }
                 self.is_cut |= before.is_some();
                 let curve = tfa.arrival_at(self.network, flow, server).map_err(NoFifoBound::NoBound)?;
-                let nodes = self.way(flow, entry);
+                let nodes = self.path(flow, entry);
                 let lines: Vec<_> =
                     nodes.iter().map(|&node| self.network.line_before(flow, self.nodes[node].server)).collect();
                 let exit = nodes[nodes.len() - 1];
@@ -252,7 +252,7 @@ impl<'n> Tree<'n> {
     }
 
     /// The nodes that a flow visits from a node on.
-    fn way(&self, flow: usize, entry: usize) -> Vec<usize> {
+    fn path(&self, flow: usize, entry: usize) -> Vec<usize> {
         let mut nodes = vec![entry];
         let mut at = entry;
         while let Some(parent) = self.nodes[at].parent

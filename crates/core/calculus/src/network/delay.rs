@@ -6,18 +6,18 @@
 
 use num_traits::{Signed, Zero};
 
-use super::NoBound;
+use super::BoundError;
 use super::propagation::{Multiplexing, Propagation};
 use crate::{ArrivalCurve, Rational, ServiceCurve, horizontal_deviation};
 
 /// The delay of a server, from those of the servers before it.
-pub(crate) fn delay_of(state: &Propagation<'_>, server: usize) -> Result<Rational, NoBound> {
+pub(crate) fn delay_of(state: &Propagation<'_>, server: usize) -> Result<Rational, BoundError> {
     let arrival = state.aggregate_at(server)?;
     let delay = match state.options.multiplexing {
         Multiplexing::Fifo => horizontal_deviation(&arrival, &state.network.servers()[server].service),
         Multiplexing::Arbitrary => busy_period(&arrival, &state.options.packetized_service(state.network, server)),
     };
-    delay.ok_or(NoBound::Overload { server })
+    delay.ok_or(BoundError::Overload { server })
 }
 
 /// The longest time in ns until a service curve has caught up with an arrival curve; `None` if it never does. With a strict

@@ -26,7 +26,7 @@ use wayleave_units::Time;
 
 use super::delay::delay_of;
 use super::propagation::Propagation;
-use super::{NoBound, PortNetwork};
+use super::{BoundError, PortNetwork};
 use crate::Rational;
 use crate::rational::whole;
 
@@ -49,17 +49,17 @@ pub(crate) fn resolve(state: &mut Propagation<'_>, core: &[usize]) {
 }
 
 /// A server that gets too much has no bound whatever its bursts; finding that out needs no iteration.
-fn overload(network: &PortNetwork, core: &[usize]) -> Result<(), NoBound> {
+fn overload(network: &PortNetwork, core: &[usize]) -> Result<(), BoundError> {
     for &server in core {
         let rates = network.visitors(server).iter().map(|&flow| network.flows()[flow].arrival.long_term_rate());
         if rates.sum::<Rational>() > network.servers()[server].service.ultimate_rate() {
-            return Err(NoBound::Overload { server });
+            return Err(BoundError::Overload { server });
         }
     }
     Ok(())
 }
 
-fn search(state: &mut Propagation<'_>, core: &[usize]) -> Result<(), NoBound> {
+fn search(state: &mut Propagation<'_>, core: &[usize]) -> Result<(), BoundError> {
     let mut history: Vec<Vec<Rational>> = vec![vec![whole(0); core.len()]];
     for round in 1..=ROUNDS {
         let last = history[history.len() - 1].clone();
@@ -75,18 +75,18 @@ fn search(state: &mut Propagation<'_>, core: &[usize]) -> Result<(), NoBound> {
             return Ok(());
         }
         if round % GUESS_EVERY == 0 && has_no_end(state, core, &history)? {
-            return Err(NoBound::NoFixedPoint { server: core[0], rounds: round });
+            return Err(BoundError::NoFixedPoint { server: core[0], rounds: round });
         }
         if history.len() > GUESS_EVERY {
             history.remove(0);
         }
     }
-    Err(NoBound::NoFixedPoint { server: core[0], rounds: ROUNDS })
+    Err(BoundError::NoFixedPoint { server: core[0], rounds: ROUNDS })
 }
 
 /// F(x), moved to the first point of the grid that is above it in every component. A point that this maps to itself, or
 /// downwards, is above its F, as the proof wants it.
-fn step(state: &mut Propagation<'_>, core: &[usize], delays: &[Rational]) -> Result<Vec<Rational>, NoBound> {
+fn step(state: &mut Propagation<'_>, core: &[usize], delays: &[Rational]) -> Result<Vec<Rational>, BoundError> {
     set(state, core, delays);
     core.iter().map(|&server| delay_of(state, server).map(|delay| above(&delay))).collect()
 }
@@ -107,7 +107,7 @@ fn try_guesses(
     state: &mut Propagation<'_>,
     core: &[usize],
     history: &[Vec<Rational>],
-) -> Result<Option<Vec<Rational>>, NoBound> {
+) -> Result<Option<Vec<Rational>>, BoundError> {
     let (Some(last), Some(left)) = (history.last(), left_to_rise(history)) else { return Ok(None) };
     // The nearer it is, the fewer rounds are left to go down.
     for part in [1 << 20, 1 << 10, 1] {
@@ -121,7 +121,7 @@ fn try_guesses(
 }
 
 /// Whether it is certain that no vector holds itself up, or that it would be longer than every time.
-fn has_no_end(state: &mut Propagation<'_>, core: &[usize], history: &[Vec<Rational>]) -> Result<bool, NoBound> {
+fn has_no_end(state: &mut Propagation<'_>, core: &[usize], history: &[Vec<Rational>]) -> Result<bool, BoundError> {
     let [.., before, last] = history else { return Ok(false) };
     if last.iter().any(|delay| *delay > whole(i128::from(Time::MAX.as_nanos()))) {
         return Ok(true);
@@ -131,7 +131,7 @@ fn has_no_end(state: &mut Propagation<'_>, core: &[usize], history: &[Vec<Ration
 }
 
 /// Whether F far away rises by at least what its argument does, in a direction.
-fn rises_for_ever(state: &mut Propagation<'_>, core: &[usize], direction: &[Rational]) -> Result<bool, NoBound> {
+fn rises_for_ever(state: &mut Propagation<'_>, core: &[usize], direction: &[Rational]) -> Result<bool, BoundError> {
     if !direction.iter().all(Signed::is_positive) {
         return Ok(false);
     }
@@ -170,7 +170,7 @@ fn descend(
     state: &mut Propagation<'_>,
     core: &[usize],
     start: Vec<Rational>,
-) -> Result<Option<Vec<Rational>>, NoBound> {
+) -> Result<Option<Vec<Rational>>, BoundError> {
     let mut bound = start;
     for round in 0..ROUNDS_DOWN {
         let next = step(state, core, &bound)?;

@@ -54,6 +54,6 @@ pub use delay::busy_period;
 pub use model::{Flow, NetworkError, PortNetwork, Server};
 pub use pmoo::pmoo;
 pub use propagation::{Multiplexing, Options, Packetizer, Shaping};
-pub use result::{NoBound, PathBounds, ServerBound};
+pub use result::{BoundError, PathBounds, ServerBound};
 pub use sfa::{sfa, sfa_of};
 pub use tfa::{Tfa, tfa, tfa_watched};

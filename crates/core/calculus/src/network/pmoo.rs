@@ -21,11 +21,11 @@ use std::collections::HashMap;
 use num_traits::{Signed, Zero};
 
 use super::propagation::{Options, Propagation, lower};
-use super::{NoBound, PathBounds, PortNetwork, Tfa};
+use super::{BoundError, PathBounds, PortNetwork, Tfa};
 use crate::{ArrivalCurve, RateLatency, Rational, ServiceCurve, deconvolution, horizontal_deviation};
 
 /// What flows keep to where they enter servers.
-type Curves = HashMap<(usize, usize), Result<ArrivalCurve, NoBound>>;
+type Curves = HashMap<(usize, usize), Result<ArrivalCurve, BoundError>>;
 
 /// Bounds every flow with each burst of cross traffic counted once on its path.
 pub fn pmoo(network: &PortNetwork, options: &Options, tfa: &Tfa) -> PathBounds {
@@ -47,7 +47,7 @@ pub fn pmoo(network: &PortNetwork, options: &Options, tfa: &Tfa) -> PathBounds {
         let left = left_over(&state, &curves, flow, path)?;
         let service = ServiceCurve::from_pieces([left]).unwrap_or_else(|_| ServiceCurve::zero());
         let bound = horizontal_deviation(&network.flows()[flow].arrival, &service);
-        bound.ok_or_else(|| NoBound::Overload { server: slowest(&state, flow, path) })
+        bound.ok_or_else(|| BoundError::Overload { server: slowest(&state, flow, path) })
     })
 }
 
@@ -64,15 +64,15 @@ fn prefix(network: &PortNetwork, flow: usize, server: usize) -> Vec<usize> {
 }
 
 /// What a flow keeps to behind a path from its source.
-fn output(state: &Propagation<'_>, curves: &Curves, flow: usize, path: &[usize]) -> Result<ArrivalCurve, NoBound> {
+fn output(state: &Propagation<'_>, curves: &Curves, flow: usize, path: &[usize]) -> Result<ArrivalCurve, BoundError> {
     let left = left_over(state, curves, flow, path)?;
     let service = ServiceCurve::from_pieces([left]).unwrap_or_else(|_| ServiceCurve::zero());
     let output = deconvolution(&state.network.flows()[flow].arrival, &service);
-    output.ok_or_else(|| NoBound::Overload { server: slowest(state, flow, path) })
+    output.ok_or_else(|| BoundError::Overload { server: slowest(state, flow, path) })
 }
 
 /// What the path leaves for one of its flows.
-fn left_over(state: &Propagation<'_>, curves: &Curves, flow: usize, path: &[usize]) -> Result<RateLatency, NoBound> {
+fn left_over(state: &Propagation<'_>, curves: &Curves, flow: usize, path: &[usize]) -> Result<RateLatency, BoundError> {
     let network = state.network;
     let mut rate: Option<Rational> = None;
     // The sum of the latencies, and the data that is waited for at the rate that is left.
@@ -89,10 +89,10 @@ fn left_over(state: &Propagation<'_>, curves: &Curves, flow: usize, path: &[usiz
             }
         }
         let service = state.options.packetized_service(network, server);
-        let Some(piece) = service.pieces().last() else { return Err(NoBound::NothingLeft { server }) };
+        let Some(piece) = service.pieces().last() else { return Err(BoundError::NothingLeft { server }) };
         let left = &piece.rate - &cross_rate;
         if !left.is_positive() {
-            return Err(NoBound::NothingLeft { server });
+            return Err(BoundError::NothingLeft { server });
         }
         let waits = &piece.debt / &piece.rate;
         waited_for += cross_rate * &waits;

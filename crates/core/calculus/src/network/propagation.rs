@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use num_traits::Zero;
 
-use super::{NoBound, PortNetwork};
+use super::{BoundError, PortNetwork};
 use crate::{ArrivalCurve, Rational, ServiceCurve, TokenBucket};
 
 /// Whether aggregates are bounded by the line that they come over.
@@ -77,7 +77,7 @@ pub(crate) struct Propagation<'n> {
     pub(crate) network: &'n PortNetwork,
     pub(crate) options: Options,
     /// Per server, in ns.
-    pub(crate) delays: Vec<Result<Rational, NoBound>>,
+    pub(crate) delays: Vec<Result<Rational, BoundError>>,
 }
 
 /// Flows with their curves.
@@ -88,7 +88,7 @@ pub(crate) type Groups = BTreeMap<Option<usize>, Flows>;
 
 impl<'n> Propagation<'n> {
     /// What a flow keeps to where it enters a server that it visits.
-    pub(crate) fn flow_at(&self, flow: usize, server: usize) -> Result<ArrivalCurve, NoBound> {
+    pub(crate) fn flow_at(&self, flow: usize, server: usize) -> Result<ArrivalCurve, BoundError> {
         let mut delay = Rational::zero();
         let mut at = server;
         while let Some(before) = self.network.previous(flow, at) {
@@ -99,14 +99,14 @@ impl<'n> Propagation<'n> {
     }
 
     /// What all flows of a server keep to together.
-    pub(crate) fn aggregate_at(&self, server: usize) -> Result<ArrivalCurve, NoBound> {
+    pub(crate) fn aggregate_at(&self, server: usize) -> Result<ArrivalCurve, BoundError> {
         let groups = self.groups(server)?;
         let shaped = groups.iter().map(|(&from, flows)| self.shaped(from, flows));
         Ok(shaped.sum())
     }
 
     /// For every flow of a server, in order: what all the others keep to.
-    pub(crate) fn cross_at(&self, server: usize) -> Result<Vec<(usize, ArrivalCurve)>, NoBound> {
+    pub(crate) fn cross_at(&self, server: usize) -> Result<Vec<(usize, ArrivalCurve)>, BoundError> {
         Ok(self.cross_of(self.groups(server)?))
     }
 
@@ -134,7 +134,7 @@ impl<'n> Propagation<'n> {
     }
 
     /// Where the flows of a server come from, each with its curve.
-    fn groups(&self, server: usize) -> Result<Groups, NoBound> {
+    fn groups(&self, server: usize) -> Result<Groups, BoundError> {
         let mut groups = Groups::new();
         for &flow in self.network.visitors(server) {
             let curve = self.flow_at(flow, server)?;
@@ -169,9 +169,9 @@ impl<'n> Propagation<'n> {
 
 /// The lower of two curves of the same traffic, where at least one is known.
 pub(crate) fn lower(
-    one: Result<ArrivalCurve, NoBound>,
-    other: Result<ArrivalCurve, NoBound>,
-) -> Result<ArrivalCurve, NoBound> {
+    one: Result<ArrivalCurve, BoundError>,
+    other: Result<ArrivalCurve, BoundError>,
+) -> Result<ArrivalCurve, BoundError> {
     match (one, other) {
         (Ok(one), Ok(other)) => Ok(one.minimum(&other)),
         (Ok(one), Err(_)) | (Err(_), Ok(one)) => Ok(one),

@@ -5,7 +5,7 @@ use crate::Rational;
 
 /// Why an analysis found no bound. Servers are indices.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
-pub enum NoBound {
+pub enum BoundError {
     /// More comes to this server in the long run than it serves; what is behind it has no bound either.
     #[error("server {server} gets more than it serves")]
     Overload {
@@ -28,7 +28,7 @@ pub enum NoBound {
     },
 }
 
-impl NoBound {
+impl BoundError {
     /// A message with the names of a network.
     pub fn explain(&self, network: &PortNetwork) -> String {
         let name = |server: usize| &network.servers()[server].name;
@@ -57,7 +57,7 @@ pub struct ServerBound {
 /// End-to-end delay bounds in ns: per flow, one for each of its paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathBounds {
-    pub(crate) delays: Vec<Vec<Result<Rational, NoBound>>>,
+    pub(crate) delays: Vec<Vec<Result<Rational, BoundError>>>,
 }
 
 impl PathBounds {
@@ -68,13 +68,13 @@ impl PathBounds {
     ///
     /// # Panics
     /// If the flow is none of those that were asked for.
-    pub fn path_delay(&self, flow: usize, path: usize) -> Result<Rational, NoBound> {
+    pub fn path_delay(&self, flow: usize, path: usize) -> Result<Rational, BoundError> {
         self.delays[flow][path].clone()
     }
 
     pub(crate) fn of(
         network: &PortNetwork,
-        bound: impl Fn(usize, &[usize]) -> Result<Rational, NoBound>,
+        bound: impl Fn(usize, &[usize]) -> Result<Rational, BoundError>,
     ) -> PathBounds {
         let all: Vec<usize> = (0..network.flows().len()).collect();
         Self::of_flows(network, &all, bound)
@@ -84,7 +84,7 @@ impl PathBounds {
     pub(crate) fn of_flows(
         network: &PortNetwork,
         flows: &[usize],
-        bound: impl Fn(usize, &[usize]) -> Result<Rational, NoBound>,
+        bound: impl Fn(usize, &[usize]) -> Result<Rational, BoundError>,
     ) -> PathBounds {
         let mut delays = vec![Vec::new(); network.flows().len()];
         for &flow in flows {

@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use num_traits::{Signed, Zero};
 
 use super::propagation::{Flows, Groups, Multiplexing, Options, Packetizer, Propagation, lower};
-use super::{NoBound, PathBounds, PortNetwork, Tfa};
+use super::{BoundError, PathBounds, PortNetwork, Tfa};
 use crate::{ArrivalCurve, RateLatency, Rational, ServiceCurve, TokenBucket};
 use crate::{deconvolution, horizontal_deviation, residual_service};
 
@@ -51,7 +51,7 @@ pub fn sfa_of(network: &PortNetwork, options: &Options, tfa: &Tfa, flows: &[usiz
     };
     let visited: BTreeSet<usize> =
         flows.iter().flat_map(|&flow| &network.flows()[flow].paths).flatten().copied().collect();
-    let crosses: HashMap<usize, Result<Cross, NoBound>> = visited
+    let crosses: HashMap<usize, Result<Cross, BoundError>> = visited
         .into_iter()
         .map(|server| match &curves {
             None => (server, state.cross_at(server).map(Cross::from_iter)),
@@ -76,14 +76,14 @@ fn arbitrary(
     flow: usize,
     path: &[usize],
     cross: &[ArrivalCurve],
-) -> Result<Rational, NoBound> {
+) -> Result<Rational, BoundError> {
     let left = |(&server, cross): (&usize, &ArrivalCurve)| {
         residual_service(&state.options.packetized_service(state.network, server), cross)
     };
     end_to_end(state, flow, path, path.iter().zip(cross).map(left).collect())
 }
 
-fn fifo(state: &Propagation<'_>, flow: usize, path: &[usize], cross: &[ArrivalCurve]) -> Result<Rational, NoBound> {
+fn fifo(state: &Propagation<'_>, flow: usize, path: &[usize], cross: &[ArrivalCurve]) -> Result<Rational, BoundError> {
     let last = path.len() - 1;
     let services: Vec<ServiceCurve> = path
         .iter()
@@ -108,14 +108,14 @@ fn end_to_end(
     flow: usize,
     path: &[usize],
     left: Vec<ServiceCurve>,
-) -> Result<Rational, NoBound> {
+) -> Result<Rational, BoundError> {
     if let Some(empty) = left.iter().position(ServiceCurve::is_zero) {
-        return Err(NoBound::NothingLeft { server: path[empty] });
+        return Err(BoundError::NothingLeft { server: path[empty] });
     }
     let whole = left.iter().skip(1).fold(left[0].clone(), |so_far, next| so_far.convolution(next));
     let slowest = left.iter().zip(path).min_by_key(|(curve, _)| curve.ultimate_rate());
     let server = slowest.map_or(path[0], |(_, &server)| server);
-    horizontal_deviation(&state.network.flows()[flow].arrival, &whole).ok_or(NoBound::Overload { server })
+    horizontal_deviation(&state.network.flows()[flow].arrival, &whole).ok_or(BoundError::Overload { server })
 }
 
 /// What FIFO leaves with the classic theta. The pieces are all differences beta - alpha(t - theta) that rise; where one of them is
@@ -163,7 +163,7 @@ fn best_thetas(arrival: &ArrivalCurve, services: &[ServiceCurve], cross: &[Arriv
 }
 
 /// What every flow keeps to where it enters each server, for arbitrary multiplexing; servers come in the order of flows.
-type Curves = HashMap<(usize, usize), Result<ArrivalCurve, NoBound>>;
+type Curves = HashMap<(usize, usize), Result<ArrivalCurve, BoundError>>;
 
 /// Rounds through all servers where flows go in circles: the second gains a few per cent, later ones next to nothing, and each makes fractions longer.
 const ROUNDS: usize = 2;
@@ -192,7 +192,7 @@ fn separate_curves(state: &Propagation<'_>) -> Curves {
             let output = crosses.as_ref().map_err(Clone::clone).and_then(|crosses| {
                 let entering = curves[&(flow, server)].as_ref().map_err(Clone::clone)?;
                 let left = residual_service(&service, &crosses[&flow]);
-                deconvolution(entering, &left).ok_or(NoBound::Overload { server })
+                deconvolution(entering, &left).ok_or(BoundError::Overload { server })
             });
             outputs.insert((flow, server), output);
         }
@@ -201,7 +201,11 @@ fn separate_curves(state: &Propagation<'_>) -> Curves {
 }
 
 /// For every flow of a server, in order: what all the others keep to, one by one or as aggregates, whichever is lower.
-fn cross_from(state: &Propagation<'_>, curves: &Curves, server: usize) -> Result<Vec<(usize, ArrivalCurve)>, NoBound> {
+fn cross_from(
+    state: &Propagation<'_>,
+    curves: &Curves,
+    server: usize,
+) -> Result<Vec<(usize, ArrivalCurve)>, BoundError> {
     let (mut groups, mut bundles) = (Groups::new(), BTreeMap::<Option<usize>, Flows>::new());
     for &flow in state.network.visitors(server) {
         let curve = curves[&(flow, server)].clone()?;

@@ -10,13 +10,13 @@ use num_traits::Zero;
 use super::delay::delay_of;
 use super::model::ordered;
 use super::propagation::{Options, Packetizer, Propagation};
-use super::{NoBound, PathBounds, PortNetwork, ServerBound, fixed_point};
+use super::{BoundError, PathBounds, PortNetwork, ServerBound, fixed_point};
 use crate::{ArrivalCurve, Rational, vertical_deviation};
 
 /// Bounds of all servers, and the sums along all paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tfa {
-    servers: Vec<Result<ServerBound, NoBound>>,
+    servers: Vec<Result<ServerBound, BoundError>>,
     paths: PathBounds,
     options: Options,
 }
@@ -26,12 +26,12 @@ impl Tfa {
     ///
     /// # Errors
     /// Why there is no bound.
-    pub fn path_delay(&self, flow: usize, path: usize) -> Result<Rational, NoBound> {
+    pub fn path_delay(&self, flow: usize, path: usize) -> Result<Rational, BoundError> {
         self.paths.path_delay(flow, path)
     }
 
     /// Delay and backlog of a server; zero where no flow comes.
-    pub fn servers(&self) -> &[Result<ServerBound, NoBound>] {
+    pub fn servers(&self) -> &[Result<ServerBound, BoundError>] {
         &self.servers
     }
 
@@ -44,7 +44,7 @@ impl Tfa {
     ///
     /// # Errors
     /// Why a server before it has no bound.
-    pub fn arrival_at(&self, network: &PortNetwork, flow: usize, server: usize) -> Result<ArrivalCurve, NoBound> {
+    pub fn arrival_at(&self, network: &PortNetwork, flow: usize, server: usize) -> Result<ArrivalCurve, BoundError> {
         self.propagation(network).flow_at(flow, server)
     }
 
@@ -52,7 +52,7 @@ impl Tfa {
     ///
     /// # Errors
     /// Why a server before it has no bound.
-    pub fn aggregate_at(&self, network: &PortNetwork, server: usize) -> Result<ArrivalCurve, NoBound> {
+    pub fn aggregate_at(&self, network: &PortNetwork, server: usize) -> Result<ArrivalCurve, BoundError> {
         self.propagation(network).aggregate_at(server)
     }
 
@@ -111,12 +111,12 @@ fn core_of(predecessors: &[Vec<usize>], done: &[bool]) -> Vec<usize> {
     (0..predecessors.len()).filter(|&server| !behind[server]).collect()
 }
 
-fn bound_of(state: &Propagation<'_>, server: usize) -> Result<ServerBound, NoBound> {
+fn bound_of(state: &Propagation<'_>, server: usize) -> Result<ServerBound, BoundError> {
     let delay = state.delays[server].clone()?;
     let arrival = state.aggregate_at(server)?;
     let service = &state.network.servers()[server].service;
     let held = if arrival.is_zero() { Some(Rational::zero()) } else { vertical_deviation(&arrival, service) };
-    let backlog = held.ok_or(NoBound::Overload { server })?;
+    let backlog = held.ok_or(BoundError::Overload { server })?;
     // Bits of a packet that is not complete yet wait in the packetizer; packets of an arbitrary order may be several.
     let packetized = match (state.options.packetizer, state.options.multiplexing) {
         (Packetizer::On, _) if !arrival.is_zero() => state.network.max_packet(server),

@@ -103,7 +103,8 @@ impl Policy {
         now: Option<WallTime>,
         is_here: impl Fn(usize) -> bool,
     ) -> Vec<Terms> {
-        let said: Vec<Bandwidth> = self.services.iter().map(|service| said(service, direction, now)).collect();
+        let said: Vec<Bandwidth> =
+            self.services.iter().map(|service| stated_bandwidth(service, direction, now)).collect();
         let below = self.minima_below(&said, is_here);
         let terms = said.iter().zip(below).map(|(said, below)| Terms {
             min: said.min.unwrap_or(below),
@@ -144,7 +145,7 @@ pub(super) fn is_point(network: &Network, level: PolicyLevel, node: NodeId) -> b
 }
 
 /// What is said of a service at a time.
-pub(super) fn said(service: &Service, direction: Direction, now: Option<WallTime>) -> Bandwidth {
+pub(super) fn stated_bandwidth(service: &Service, direction: Direction, now: Option<WallTime>) -> Bandwidth {
     let past = service.changes.iter().filter(|change| now.is_some_and(|now| change.at <= now));
     past.fold(*service.bandwidth.get(direction), |said, change| {
         let new = change.bandwidth.get(direction);

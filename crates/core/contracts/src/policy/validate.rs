@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::Rate;
 
-use super::tree::{is_point, said};
+use super::tree::{is_point, stated_bandwidth};
 use super::{Bandwidth, Direction, Policy, PolicyError, PolicyFault, PolicyLevel, Service, membership};
 use crate::names::Named;
 
@@ -51,7 +51,8 @@ impl Policy {
         let mut told = vec![false; self.services.len()];
         let times = std::iter::once(None).chain(self.change_times().into_iter().map(Some));
         for (direction, at) in times.flat_map(|at| Direction::ALL.map(|direction| (direction, at))) {
-            let said: Vec<Bandwidth> = self.services.iter().map(|service| said(service, direction, at)).collect();
+            let said: Vec<Bandwidth> =
+                self.services.iter().map(|service| stated_bandwidth(service, direction, at)).collect();
             let below = self.minima_below(&said, |_| true);
             for (service, (said, children)) in said.iter().zip(below).enumerate() {
                 let min = said.min.unwrap_or(children);

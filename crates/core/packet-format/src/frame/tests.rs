@@ -55,7 +55,7 @@ fn options_of_ipv4_lie_before_the_ports() {
 fn padding_is_no_part_of_the_packet() {
     let mut frame = ethernet(IPV4, &v4(17, &UDP[..2]));
     frame.extend([0; 40]);
-    assert_eq!(Packet::parse(&frame), Err(NotParsed::Malformed), "the ports lie in the padding");
+    assert_eq!(Packet::parse(&frame), Err(ParseError::Malformed), "the ports lie in the padding");
     let mut frame = ethernet(IPV4, &v4(17, &UDP));
     frame.extend([0; 40]);
     assert_eq!(ip(&frame), Some((17, Some((7, 9)))));
@@ -90,7 +90,7 @@ fn extension_headers_are_walked_through() {
 fn every_shorter_frame_is_malformed() {
     for frame in [ethernet(IPV4, &v4(17, &UDP)), ethernet(IPV6, &v6(17, &UDP))] {
         for length in 0..frame.len() {
-            assert_eq!(Packet::parse(&frame[..length]), Err(NotParsed::Malformed), "{length} B");
+            assert_eq!(Packet::parse(&frame[..length]), Err(ParseError::Malformed), "{length} B");
         }
     }
 }
@@ -100,18 +100,18 @@ fn headers_that_contradict_themselves_are_malformed() {
     for (byte, value) in [(0, 0x65), (0, 0x44), (3, 19), (3, 29)] {
         let mut packet = v4(17, &UDP);
         packet[byte] = value;
-        assert_eq!(Packet::parse(&ethernet(IPV4, &packet)), Err(NotParsed::Malformed), "byte {byte}");
+        assert_eq!(Packet::parse(&ethernet(IPV4, &packet)), Err(ParseError::Malformed), "byte {byte}");
     }
     for (byte, value) in [(0, 0x40), (5, 9)] {
         let mut packet = v6(17, &UDP);
         packet[byte] = value;
-        assert_eq!(Packet::parse(&ethernet(IPV6, &packet)), Err(NotParsed::Malformed), "byte {byte}");
+        assert_eq!(Packet::parse(&ethernet(IPV6, &packet)), Err(ParseError::Malformed), "byte {byte}");
     }
 }
 
 #[test]
 fn a_tag_is_seen_whatever_lies_below() {
     for ether_type in [0x8100, 0x88A8, 0x9100, 0x9200, 0x9300] {
-        assert_eq!(Packet::parse(&ethernet(ether_type, &[])), Err(NotParsed::Tagged));
+        assert_eq!(Packet::parse(&ethernet(ether_type, &[])), Err(ParseError::Tagged));
     }
 }

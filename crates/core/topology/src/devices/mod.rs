@@ -15,4 +15,4 @@ mod text;
 
 pub use dimensions::{Action, Case, ENTRIES, MatchType, PACKETS, Priorities, Scenario, UsedEntry};
 pub use software::SoftwareSwitch;
-pub use table::{Measurement, Missing, Table, Worst};
+pub use table::{Measurement, MissingMeasurements, Table, WorstMeasurements};

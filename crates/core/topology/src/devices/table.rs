@@ -26,7 +26,7 @@ pub struct Table {
 
 /// The worst of a scenario, each with the combination that it was measured at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Worst {
+pub struct WorstMeasurements {
     /// R: the least throughput.
     pub throughput: (Rate, Case),
     /// T: the longest delay.
@@ -39,14 +39,14 @@ pub struct Worst {
 
 /// Combinations of a scenario that were not measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Missing {
+pub struct MissingMeasurements {
     /// The first of them; `None` for a scenario without combinations.
     pub first: Option<Case>,
     /// How many there are.
     pub count: usize,
 }
 
-impl fmt::Display for Missing {
+impl fmt::Display for MissingMeasurements {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.first, self.count) {
             (None, _) => write!(f, "the scenario has no combination: one value of every dimension is expected"),
@@ -58,7 +58,7 @@ impl fmt::Display for Missing {
     }
 }
 
-impl std::error::Error for Missing {}
+impl std::error::Error for MissingMeasurements {}
 
 impl Table {
     /// Enters a measurement; the one that it replaces.
@@ -80,8 +80,8 @@ impl Table {
     ///
     /// # Errors
     /// Which combinations were not measured. Others may be missing.
-    pub fn worst(&self, scenario: &Scenario) -> Result<Worst, Missing> {
-        let mut worst: Option<Worst> = None;
+    pub fn worst(&self, scenario: &Scenario) -> Result<WorstMeasurements, MissingMeasurements> {
+        let mut worst: Option<WorstMeasurements> = None;
         let (mut first, mut count) = (None, 0);
         for case in scenario.cases() {
             match self.get(&case) {
@@ -92,7 +92,7 @@ impl Table {
                 }
             }
         }
-        worst.filter(|_| count == 0).ok_or(Missing { first, count })
+        worst.filter(|_| count == 0).ok_or(MissingMeasurements { first, count })
     }
 }
 
@@ -103,18 +103,18 @@ impl Measurement {
         Time::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    fn worst_with(&self, case: Case, other: Option<Worst>) -> Worst {
+    fn worst_with(&self, case: Case, other: Option<WorstMeasurements>) -> WorstMeasurements {
         let latency = self.delay.saturating_sub(self.service(case.packet));
         let buffer = case.packet * u64::from(self.buffer);
         let Some(other) = other else {
-            return Worst {
+            return WorstMeasurements {
                 throughput: (self.throughput, case),
                 delay: (self.delay, case),
                 latency: (latency, case),
                 buffer: (buffer, case),
             };
         };
-        Worst {
+        WorstMeasurements {
             throughput: other.throughput.min((self.throughput, case)),
             delay: longer(other.delay, (self.delay, case)),
             latency: longer(other.latency, (latency, case)),

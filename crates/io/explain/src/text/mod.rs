@@ -9,18 +9,18 @@ use comfy_table::Cell;
 use wayleave_contracts::{Accounting, LatencyContract};
 use wayleave_ledger::QueueReport;
 use wayleave_scheme_api::{Binding, Decision, Refusal};
-use wayleave_schemes::admitted::{Standing, Term};
+use wayleave_schemes::admitted::{AdmittedSet, Term};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::reservations::{PathOutcome, PathTried};
-use wayleave_schemes::suggest::Nearest;
-use wayleave_schemes::transition::Starts;
+use wayleave_schemes::suggest::NearestRequest;
+use wayleave_schemes::transition::StartTimes;
 use wayleave_topology::{Class, Hop, Route};
 use wayleave_units::{Rate, Time};
 
 use page::Page;
 
 use crate::context::{Context, routes};
-use crate::explanation::{Before, Explained, Refused};
+use crate::explanation::{EarlierDecisions, Explained, Refused};
 use crate::human::{self, Human, count};
 use crate::sentences;
 use crate::table::{Layout, write_table, write_wrapped};
@@ -65,7 +65,7 @@ fn head(out: &mut impl Write, page: &Page<'_>, explained: &Explained<'_>) -> io:
         write!(out, " (with frames from {min_frame}, on the wire: {}, {})", request.rate.up(), request.burst.up())?;
     }
     writeln!(out)?;
-    let Some(Before { admitted, refused }) = explained.before else { return Ok(()) };
+    let Some(EarlierDecisions { admitted, refused }) = explained.before else { return Ok(()) };
     let all = admitted + refused;
     let others = count(usize::try_from(all).unwrap_or(usize::MAX), "other contract");
     match (all, refused) {
@@ -197,7 +197,7 @@ fn curves(out: &mut impl Write, page: &Page<'_>, hop: Hop) -> io::Result<()> {
     Ok(())
 }
 
-fn moves(out: &mut impl Write, page: &Page<'_>, decision: &Decision, starts: Option<&Starts>) -> io::Result<()> {
+fn moves(out: &mut impl Write, page: &Page<'_>, decision: &Decision, starts: Option<&StartTimes>) -> io::Result<()> {
     let start = starts.map_or(Time::ZERO, |starts| starts.flow);
     if !decision.moved.is_empty() {
         writeln!(out, "\nMoved out of its way, in this order")?;
@@ -226,7 +226,7 @@ fn why(out: &mut impl Write, page: &Page<'_>, contract: &LatencyContract, refusa
             if is_copy {
                 write_wrapped(out, "The disjoint routes before it are counted there.")?;
             } else if page.context.ledger().is_some() && !matches!(binding, Binding::Down { .. }) {
-                write_wrapped(out, &whose(page, route, binding))?;
+                write_wrapped(out, &owner_text(page, route, binding))?;
                 if let Some(kept) = kept_for_classes(page.context, binding) {
                     write_wrapped(out, &kept)?;
                 }
@@ -251,7 +251,7 @@ fn why(out: &mut impl Write, page: &Page<'_>, contract: &LatencyContract, refusa
 }
 
 /// Whose promise would break: that of the queue entered, or of one below it.
-fn whose(page: &Page<'_>, route: &Route, binding: &Binding) -> String {
+fn owner_text(page: &Page<'_>, route: &Route, binding: &Binding) -> String {
     let entered = sentences::entered(route, binding);
     let flows = match page.context.flows_in(binding.link(), binding.queue()) {
         0 => "no flow yet".to_owned(),
@@ -354,7 +354,7 @@ fn outcome(page: &Page<'_>, path: &PathTried) -> String {
 ///
 /// # Errors
 /// If nothing can be written.
-pub fn write_nearest(out: &mut impl Write, contract: &LatencyContract, nearest: &Nearest) -> io::Result<()> {
+pub fn write_nearest(out: &mut impl Write, contract: &LatencyContract, nearest: &NearestRequest) -> io::Result<()> {
     writeln!(out, "\nWhat would fit now, changing one thing and nothing else")?;
     let width = if contract.protection > 1 { "protection:".len() } else { 10 };
     let mut line = |key: &str, value: Option<String>, what: &str, asked: String| match value {

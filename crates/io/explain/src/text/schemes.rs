@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use wayleave_scheme_api::{Decision, Refusal, Request};
-use wayleave_schemes::admitted::{Standing, Term};
+use wayleave_schemes::admitted::{AdmittedSet, Term};
 use wayleave_schemes::explanation::Section;
 use wayleave_topology::FlowId;
 use wayleave_units::Time;

@@ -4,9 +4,9 @@ use wayleave_contracts::{Contract, ContractError, Order, OrderError};
 use wayleave_topology::Network;
 
 use super::field::ContractField;
-use super::kinds::{Body, Ends};
-use super::places::Places;
-use super::terms::{Terms, Wishes};
+use super::kinds::{EndpointLookup, KindBody};
+use super::places::VmLocations;
+use super::terms::{ExtraTerms, Terms};
 use crate::location::Span;
 use crate::problem::{ProblemKind, Problems};
 
@@ -14,18 +14,23 @@ impl Terms<'_> {
     /// The contract, of whatever kind, if every field can be read and all together make sense.
     pub(crate) fn check_any(&self, network: &Network, problems: &mut Problems<'_>) -> Option<Contract> {
         let Some(body) = &self.body else { return self.check(network, problems).map(Contract::Latency) };
-        let wishes = self.check_wishes(problems);
+        let wishes = self.check_extra_terms(problems);
         let contract = self.shared(body, network, network, problems)?;
         if wishes { self.validated_any(body, contract, network, problems) } else { None }
     }
 
     /// The same as an order, with members that may be VMs, and names that can stand in addresses.
-    pub(crate) fn order(&self, network: &Network, places: &dyn Places, problems: &mut Problems<'_>) -> Option<Order> {
+    pub(crate) fn order(
+        &self,
+        network: &Network,
+        places: &dyn VmLocations,
+        problems: &mut Problems<'_>,
+    ) -> Option<Order> {
         let Some(body) = &self.body else { return self.latency_order(network, places, problems) };
         let named = self.check_names(problems);
-        let wishes = self.wishes(problems);
+        let wishes = self.extra_terms(problems);
         let contract = self.shared(body, network, places, problems)?;
-        let Wishes { priority, starts, ends, labels, .. } = wishes?;
+        let ExtraTerms { priority, starts, ends, labels, .. } = wishes?;
         let order = Order { contract, members: body.names(), priority, starts, ends, labels, matching: None };
         if let Err(error) = named.then(|| order.validate())? {
             let member = match &error {
@@ -44,20 +49,20 @@ impl Terms<'_> {
     /// What stands under the key of its kind, if nothing stands beside it that does not belong there.
     fn shared(
         &self,
-        body: &Body<'_>,
+        body: &KindBody<'_>,
         network: &Network,
-        places: &dyn Places,
+        places: &dyn VmLocations,
         problems: &mut Problems<'_>,
     ) -> Option<Contract> {
         let alone = self.refuse_latency_fields(body, problems);
         let named = (self.name()?.to_owned(), self.tenant().map(str::to_owned));
-        let ends = Ends { network, places, tenant: self.tenant() };
+        let ends = EndpointLookup { network, places, tenant: self.tenant() };
         body.contract(named, &ends, problems).filter(|_| alone)
     }
 
     fn validated_any(
         &self,
-        body: &Body<'_>,
+        body: &KindBody<'_>,
         contract: Contract,
         network: &Network,
         problems: &mut Problems<'_>,
@@ -72,7 +77,7 @@ impl Terms<'_> {
         }
     }
 
-    fn span_of_error(&self, body: &Body<'_>, error: &ContractError) -> Span {
+    fn span_of_error(&self, body: &KindBody<'_>, error: &ContractError) -> Span {
         let field = error.field();
         let member = match error {
             // The second time that it stands there.
@@ -85,7 +90,7 @@ impl Terms<'_> {
     }
 
     /// Whether nothing stands beside the body that only latency contracts have.
-    fn refuse_latency_fields(&self, body: &Body<'_>, problems: &mut Problems<'_>) -> bool {
+    fn refuse_latency_fields(&self, body: &KindBody<'_>, problems: &mut Problems<'_>) -> bool {
         let mark = problems.mark();
         for field in LATENCY_ONLY.into_iter().chain([ContractField::Excess]) {
             let Some(text) = self.get(field) else { continue };

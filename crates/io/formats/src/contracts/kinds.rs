@@ -3,13 +3,13 @@
 use std::num::NonZeroU32;
 
 use wayleave_contracts::{
-    BandwidthContract, BestEffortContract, Between, Contract, ContractKind, Objective, ObjectiveContract,
+    BandwidthContract, BestEffortContract, Contract, ContractKind, Endpoints, Objective, ObjectiveContract,
 };
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::Time;
 
 use super::field::ContractField;
-use super::places::Places;
+use super::places::VmLocations;
 use super::text::{Text, text_of};
 use super::written::WrittenBody;
 use crate::fields::{Fields, Quantity, Shape, quantity};
@@ -26,7 +26,7 @@ pub(crate) const BEST_EFFORT: Shape = Shape { what: "best effort", keys: &["memb
 
 /// What stands under the key of a kind, with its places.
 #[derive(Clone, Debug)]
-pub(crate) struct Body<'a> {
+pub(crate) struct KindBody<'a> {
     pub(crate) kind: ContractKind,
     /// Its key in the file.
     pub(super) key: &'static str,
@@ -42,7 +42,7 @@ pub(super) const BODIES: [(ContractField, ContractKind, &Shape); 3] = [
     (ContractField::BestEffort, ContractKind::BestEffort, &BEST_EFFORT),
 ];
 
-impl<'a> Body<'a> {
+impl<'a> KindBody<'a> {
     /// From a mapping; `None`, with a problem, if it is none.
     pub(super) fn read(
         field: ContractField,
@@ -103,11 +103,11 @@ impl<'a> Body<'a> {
         }
     }
 
-    fn between(&self, ends: &Ends<'_>, problems: &mut Problems<'_>) -> Option<Between> {
+    fn between(&self, ends: &EndpointLookup<'_>, problems: &mut Problems<'_>) -> Option<Endpoints> {
         let Some(hose) = self.get("hose") else {
             let from = ends.find(self.get("from")?, problems);
             let to = ends.find(self.get("to")?, problems);
-            return Some(Between::Pair(from?, to?));
+            return Some(Endpoints::Pair(from?, to?));
         };
         if let Some(beside) = ["from", "to"].into_iter().find_map(|key| self.get(key)) {
             problems.report(ProblemKind::WrongType, beside.span, || {
@@ -117,10 +117,10 @@ impl<'a> Body<'a> {
             return None;
         }
         let _ = hose;
-        self.hosts(ends, problems).map(Between::Hose)
+        self.hosts(ends, problems).map(Endpoints::Hose)
     }
 
-    fn hosts(&self, ends: &Ends<'_>, problems: &mut Problems<'_>) -> Option<Vec<NodeId>> {
+    fn hosts(&self, ends: &EndpointLookup<'_>, problems: &mut Problems<'_>) -> Option<Vec<NodeId>> {
         let hosts: Vec<Option<NodeId>> = self.members.iter().map(|member| ends.find(member, problems)).collect();
         hosts.into_iter().collect()
     }
@@ -187,7 +187,7 @@ impl<'a> Body<'a> {
     pub(super) fn contract(
         &self,
         named: (String, Option<String>),
-        ends: &Ends<'_>,
+        ends: &EndpointLookup<'_>,
         problems: &mut Problems<'_>,
     ) -> Option<Contract> {
         let (name, tenant) = named;
@@ -226,13 +226,13 @@ impl<'a> Body<'a> {
 }
 
 /// Who knows where the ends of contracts are.
-pub(super) struct Ends<'n> {
+pub(super) struct EndpointLookup<'n> {
     pub(super) network: &'n Network,
-    pub(super) places: &'n dyn Places,
+    pub(super) places: &'n dyn VmLocations,
     pub(super) tenant: Option<&'n str>,
 }
 
-impl Ends<'_> {
+impl EndpointLookup<'_> {
     /// A VM, or else a node.
     fn find(&self, name: &Text<'_>, problems: &mut Problems<'_>) -> Option<NodeId> {
         let node = self.places.host_of(self.tenant, &name.text).or_else(|| self.network.find_node(&name.text));

@@ -1,9 +1,9 @@
 //! Contracts with the places that they were read from.
 
-use wayleave_contracts::{Contract, DataPlane, LatencyContract, NotCarriedOut, Order};
+use wayleave_contracts::{Contract, DataPlane, LatencyContract, Order, UnsupportedKey};
 
 use super::field::{ContractField, FieldSpans};
-use super::written::Written;
+use super::written::WrittenContract;
 use crate::location::Location;
 use crate::messages::quoted;
 use crate::problem::{Problem, ProblemKind};
@@ -11,7 +11,7 @@ use crate::source::Source;
 
 /// What a file lists, in its order, and where the fields of each item stand.
 #[derive(Clone, Debug)]
-pub struct Listed<T> {
+pub struct ContractItems<T> {
     name: String,
     source: Source,
     items: Vec<T>,
@@ -19,18 +19,18 @@ pub struct Listed<T> {
 }
 
 /// The contracts of a file.
-pub type ContractList = Listed<LatencyContract>;
+pub type ContractList = ContractItems<LatencyContract>;
 
 /// The contracts of a file, of whatever kinds.
-pub type MixedList = Listed<Contract>;
+pub type MixedList = ContractItems<Contract>;
 
 /// The contracts of a file as they are written.
-pub type WrittenList = Listed<Written>;
+pub type WrittenList = ContractItems<WrittenContract>;
 
 /// The orders of a file: contracts with everything that a controller needs.
-pub type OrderList = Listed<Order>;
+pub type OrderList = ContractItems<Order>;
 
-impl<T> Listed<T> {
+impl<T> ContractItems<T> {
     pub(crate) fn new(name: String, source: Source, items: Vec<T>, spans: Vec<FieldSpans>) -> Self {
         Self { name, source, items, spans }
     }
@@ -82,7 +82,7 @@ impl ContractList {
 
 impl From<ContractList> for MixedList {
     fn from(list: ContractList) -> Self {
-        let Listed { name, source, items, spans } = list;
+        let ContractItems { name, source, items, spans } = list;
         Self { name, source, items: items.into_iter().map(Contract::Latency).collect(), spans }
     }
 }
@@ -99,7 +99,7 @@ impl MixedList {
     }
 
     /// Returns the keys that a data plane does not carry out, each with the name of its contract.
-    pub fn not_carried_out(&self, by: DataPlane) -> impl Iterator<Item = (&str, NotCarriedOut)> {
+    pub fn not_carried_out(&self, by: DataPlane) -> impl Iterator<Item = (&str, UnsupportedKey)> {
         self.items.iter().zip(&self.spans).flat_map(move |(contract, spans)| {
             let found = by.not_carried_out(contract, &|key| spans.has(key));
             found.into_iter().map(|what| (contract.name(), what))
@@ -117,7 +117,7 @@ impl MixedList {
 
 impl WrittenList {
     /// The contracts, in order of the file.
-    pub fn written(&self) -> &[Written] {
+    pub fn written(&self) -> &[WrittenContract] {
         &self.items
     }
 

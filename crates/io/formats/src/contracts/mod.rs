@@ -17,16 +17,16 @@ pub(crate) use field::FieldSpans;
 #[cfg(test)]
 pub(crate) use kinds::{BANDWIDTH, BEST_EFFORT, OBJECTIVE};
 pub(crate) use list::finding;
-pub use list::{ContractList, Listed, MixedList, OrderList, WrittenList};
+pub use list::{ContractItems, ContractList, MixedList, OrderList, WrittenList};
 #[cfg(test)]
 pub(crate) use matching::MATCH;
 pub(crate) use matching::read as read_match;
-pub use places::{Addressed, Places};
+pub use places::{Addressed, VmLocations};
 #[cfg(test)]
 pub(crate) use terms::CONTRACT;
 pub(crate) use terms::{Terms, hop};
 pub(crate) use text::{Text, text_of};
-pub use written::{Written, WrittenBody};
+pub use written::{WrittenBody, WrittenContract};
 
 use std::collections::HashMap;
 
@@ -100,7 +100,7 @@ pub fn read_contracts_of_all_kinds(source: &Source, network: &Network) -> Result
 pub fn read_orders(
     source: &Source,
     network: &Network,
-    places: &dyn Places,
+    places: &dyn VmLocations,
     given: Addressed<'_>,
 ) -> Result<OrderList, InputErrors> {
     let check = |terms: &Terms<'_>, problems: &mut Problems<'_>| terms.order(network, places, problems);
@@ -124,7 +124,7 @@ pub fn read_orders(
 pub fn read_order(
     source: &Source,
     network: &Network,
-    places: &dyn Places,
+    places: &dyn VmLocations,
     given: Addressed<'_>,
 ) -> Result<Order, InputErrors> {
     let mut problems = Problems::new(source);
@@ -158,7 +158,7 @@ fn read_list<'a, T>(
     given: Addressed<'a>,
     scope: Scope,
     check: &Check<'a, '_, T>,
-) -> Result<Listed<T>, InputErrors> {
+) -> Result<ContractItems<T>, InputErrors> {
     let mut problems = Problems::new(source);
     let (items, spans, names) = (Vec::new(), Vec::new(), HashMap::new());
     let mut collector = Collector { check, given, scope, items, spans, names, seen: 0 };
@@ -167,7 +167,7 @@ fn read_list<'a, T>(
     } else {
         read_document(source, &mut problems, &mut collector)
     };
-    let list = name.map(|name| Listed::new(name, source.clone(), collector.items, collector.spans));
+    let list = name.map(|name| ContractItems::new(name, source.clone(), collector.items, collector.spans));
     problems.finish(list)
 }
 

@@ -5,7 +5,7 @@ use wayleave_topology::{Network, NodeId};
 /// Who knows on which hosts the VMs of tenants are. What is no VM is looked for among the network's nodes.
 ///
 /// A [`Network`] knows no VMs, so with it every end is a host.
-pub trait Places {
+pub trait VmLocations {
     /// The host on which a VM is.
     fn host_of(&self, tenant: Option<&str>, name: &str) -> Option<NodeId> {
         let _ = (tenant, name);
@@ -19,7 +19,7 @@ pub trait Places {
     }
 }
 
-impl Places for Network {}
+impl VmLocations for Network {}
 
 /// What is said about a contract outside its text: by the address that a request goes to, or by who sends it.
 ///

@@ -10,11 +10,11 @@ use wayleave_topology::{Hop, Network, NodeId, Route, RouteError};
 use wayleave_units::WallTime;
 
 use super::field::{ContractField, FieldSpans};
-use super::kinds::{BODIES, Body};
+use super::kinds::{BODIES, KindBody};
 use super::matching;
-use super::places::{Addressed, Places};
+use super::places::{Addressed, VmLocations};
 use super::text::{Text, text_of};
-use super::written::Written;
+use super::written::WrittenContract;
 use crate::fields::{Fields, Quantity, Shape, quantity};
 use crate::location::Span;
 use crate::messages::{did_you_mean_one_of, quoted};
@@ -61,12 +61,12 @@ pub(crate) struct Terms<'a> {
     /// Labels, as far as they can be read.
     labels: Labels,
     /// What stands under the key of another kind than latency.
-    pub(super) body: Option<Body<'a>>,
+    pub(super) body: Option<KindBody<'a>>,
     given: Addressed<'a>,
 }
 
 /// What a contract has that admission alone does not look at.
-pub(super) struct Wishes {
+pub(super) struct ExtraTerms {
     pub(super) priority: Priority,
     pub(super) starts: Option<WallTime>,
     pub(super) ends: Option<WallTime>,
@@ -105,7 +105,7 @@ impl<'a> Terms<'a> {
                 terms.set(field, Text { text: Cow::Borrowed(""), span: value.span });
             } else if let Some(&(_, kind, shape)) = BODIES.iter().find(|(body, ..)| *body == field) {
                 terms.set(field, Text { text: Cow::Borrowed(""), span: value.span });
-                let Some(body) = Body::read(field, (kind, shape), value, problems) else { continue };
+                let Some(body) = KindBody::read(field, (kind, shape), value, problems) else { continue };
                 if terms.body.replace(body).is_some() {
                     problems.report(ProblemKind::WrongType, fields.key_span(field.key()), || {
                         let message =
@@ -126,7 +126,7 @@ impl<'a> Terms<'a> {
 
     /// It is about the bandwidth of a pair, in these texts.
     pub(super) fn set_pair(&mut self, whole: Span, texts: Vec<(&'static str, Text<'a>)>, problems: &mut Problems<'_>) {
-        self.body = Some(Body::pair(whole, texts, problems));
+        self.body = Some(KindBody::pair(whole, texts, problems));
     }
 
     pub(crate) fn add_hop(&mut self, hop: Text<'a>) {
@@ -138,16 +138,16 @@ impl<'a> Terms<'a> {
     }
 
     /// What is written, as it is.
-    pub(super) fn written(&self) -> Written {
+    pub(super) fn written(&self) -> WrittenContract {
         let is_text = |field: &ContractField| *field != ContractField::Route && !field.is_mapping();
         let text = |field| Some((field, self.get(field)?.text.clone().into_owned()));
         let hops = || self.hops.iter().map(|hop| hop.text.clone().into_owned()).collect();
-        Written {
+        WrittenContract {
             texts: ContractField::ALL.into_iter().filter(is_text).filter_map(text).collect(),
             route: self.get(ContractField::Route).map(|_| hops()),
             matching: self.matching,
             labels: self.labels.clone(),
-            body: self.body.as_ref().map(Body::written),
+            body: self.body.as_ref().map(KindBody::written),
         }
     }
 
@@ -190,7 +190,7 @@ impl<'a> Terms<'a> {
         }
         let from = self.host(ContractField::From, network, problems);
         let to = self.host(ContractField::To, network, problems);
-        let wishes = self.wishes(problems);
+        let wishes = self.extra_terms(problems);
         let contract = self.contract([from, to], network, problems)?;
         wishes.and_then(|_| self.validated(contract, network, problems))
     }
@@ -199,17 +199,17 @@ impl<'a> Terms<'a> {
     pub(crate) fn latency_order(
         &self,
         network: &Network,
-        places: &dyn Places,
+        places: &dyn VmLocations,
         problems: &mut Problems<'_>,
     ) -> Option<Order> {
         let named = self.check_names(problems);
         let from = self.end(ContractField::From, network, places, problems);
         let to = self.end(ContractField::To, network, places, problems);
-        let wishes = self.wishes(problems);
+        let wishes = self.extra_terms(problems);
         let contract = self.contract([from, to], network, problems)?;
         let text = |field| self.get(field).map(|text| text.text.clone().into_owned()).unwrap_or_default();
         let members = vec![text(ContractField::From), text(ContractField::To)];
-        let Wishes { priority, starts, ends, labels, matching } = wishes?;
+        let ExtraTerms { priority, starts, ends, labels, matching } = wishes?;
         let order = Order { contract: contract.clone().into(), members, priority, starts, ends, labels, matching };
         if let Err(error) = named.then(|| order.validate())? {
             self.report(&error, problems);
@@ -295,7 +295,7 @@ impl<'a> Terms<'a> {
     }
 
     /// What the contract has beyond its terms; `None` if something is wrong with it.
-    pub(super) fn wishes(&self, problems: &mut Problems<'_>) -> Option<Wishes> {
+    pub(super) fn extra_terms(&self, problems: &mut Problems<'_>) -> Option<ExtraTerms> {
         let priority = self.priority(problems);
         let starts: Option<Option<WallTime>> = self.optional_quantity(ContractField::Starts, problems);
         let ends = self.optional_quantity(ContractField::Ends, problems);
@@ -305,7 +305,7 @@ impl<'a> Terms<'a> {
             return None;
         }
         let wrong = self.matching.is_none() && self.get(ContractField::Match).is_some();
-        (!wrong).then(|| Wishes { priority, starts, ends, labels: self.labels.clone(), matching: self.matching })
+        (!wrong).then(|| ExtraTerms { priority, starts, ends, labels: self.labels.clone(), matching: self.matching })
     }
 
     fn priority(&self, problems: &mut Problems<'_>) -> Option<Priority> {
@@ -362,7 +362,7 @@ impl<'a> Terms<'a> {
         &self,
         field: ContractField,
         network: &Network,
-        places: &dyn Places,
+        places: &dyn VmLocations,
         problems: &mut Problems<'_>,
     ) -> Option<NodeId> {
         let name = self.get(field)?;
@@ -408,8 +408,8 @@ impl<'a> Terms<'a> {
     }
 
     /// Whether priority and times can be read, where nothing else is done with them.
-    pub(super) fn check_wishes(&self, problems: &mut Problems<'_>) -> bool {
-        self.wishes(problems).is_some()
+    pub(super) fn check_extra_terms(&self, problems: &mut Problems<'_>) -> bool {
+        self.extra_terms(problems).is_some()
     }
 
     /// What becomes of packets beyond the bucket: they wait where nothing is said.

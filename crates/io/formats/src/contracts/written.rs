@@ -6,7 +6,7 @@ use super::field::ContractField;
 
 /// A contract as it is written: its keys and values are known, and what they mean was not looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenContract {
     /// What is written for each field that has one text.
     pub texts: Vec<(ContractField, String)>,
     /// The hops of a pinned route.
@@ -37,7 +37,7 @@ impl WrittenBody {
     }
 }
 
-impl Written {
+impl WrittenContract {
     /// What is written for a field.
     pub fn text(&self, field: ContractField) -> Option<&str> {
         self.texts.iter().find(|(known, _)| *known == field).map(|(_, text)| text.as_str())

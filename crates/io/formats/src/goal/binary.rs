@@ -10,7 +10,7 @@
 //! | 39 each | an operation: how many it waits for (4), 1 send, 2 receive or 3 computation (1), peer (4), size or nanoseconds (8), tag (4), processor (1), interface (1); how many wait until it is over (4) and where they stand in the appendix (4); the same for those that wait until it has begun |
 //! | 4 each | the appendix: numbers of operations that wait |
 
-use wayleave_scenarios::{Action, Dependency, Graph, MAX_OPERATIONS, MAX_RANKS, Moment, Operation};
+use wayleave_scenarios::{Action, Dependency, Graph, MAX_OPERATIONS, MAX_RANKS, Operation, WaitUntil};
 use wayleave_units::{Bytes, Time};
 
 use crate::problem::{InputErrors, Problem, ProblemKind};
@@ -69,7 +69,7 @@ fn schedule(bytes: &[u8]) -> Result<Graph, Wrong> {
             let at = part.nodes + NODE * number;
             operations.push(operation(&bytes[..end], at, rank)?);
             places.push(at);
-            for (offset, until) in [(23, Moment::Over), (31, Moment::Begun)] {
+            for (offset, until) in [(23, WaitUntil::Over), (31, WaitUntil::Begun)] {
                 let waiting = part.waiting(at + offset)?;
                 listed += waiting.len();
                 if listed > part.entries() {
@@ -180,13 +180,13 @@ fn u64_at(bytes: &[u8], at: usize) -> Result<u64, Wrong> {
 }
 
 /// The operations of one rank.
-pub(super) struct OfRank {
+pub(super) struct RankOperations {
     pub(super) number: u32,
     /// Their places in the graph, rising.
     pub(super) operations: Vec<u32>,
 }
 
-impl OfRank {
+impl RankOperations {
     /// The number in its rank of an operation of it.
     pub(super) fn label(&self, place: u32) -> usize {
         self.operations.partition_point(|&other| other < place)
@@ -194,8 +194,9 @@ impl OfRank {
 }
 
 /// The operations of a graph, rank by rank.
-pub(super) fn by_rank(graph: &Graph) -> Vec<OfRank> {
-    let mut ranks: Vec<OfRank> = (0..graph.ranks()).map(|number| OfRank { number, operations: Vec::new() }).collect();
+pub(super) fn by_rank(graph: &Graph) -> Vec<RankOperations> {
+    let mut ranks: Vec<RankOperations> =
+        (0..graph.ranks()).map(|number| RankOperations { number, operations: Vec::new() }).collect();
     for (place, operation) in (0..).zip(graph.operations()) {
         ranks[operation.rank as usize].operations.push(place);
     }
@@ -230,7 +231,7 @@ pub fn write_goal_binary(graph: &Graph) -> Vec<u8> {
     bytes
 }
 
-fn part(graph: &Graph, rank: &OfRank) -> Vec<u8> {
+fn part(graph: &Graph, rank: &RankOperations) -> Vec<u8> {
     let count = rank.operations.len();
     let mut waits_for = vec![0_u32; count];
     for &place in &rank.operations {
@@ -256,7 +257,7 @@ fn part(graph: &Graph, rank: &OfRank) -> Vec<u8> {
         bytes.extend(size.to_le_bytes());
         bytes.extend(tag.to_le_bytes());
         bytes.extend([operation.cpu, operation.nic]);
-        for moment in [Moment::Over, Moment::Begun] {
+        for moment in [WaitUntil::Over, WaitUntil::Begun] {
             let waiting = graph.waiting_for(place).iter().filter(|(_, until)| *until == moment);
             let numbers: Vec<u32> = waiting.map(|&(other, _)| rank.label(other) as u32).collect();
             bytes.extend((numbers.len() as u32).to_le_bytes());

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use wayleave_scenarios::{Action, Dependency, Graph, MAX_OPERATIONS, MAX_RANKS, Moment, Operation};
+use wayleave_scenarios::{Action, Dependency, Graph, MAX_OPERATIONS, MAX_RANKS, Operation, WaitUntil};
 use wayleave_units::{Bytes, Time};
 
 use super::binary::ANY;
@@ -143,7 +143,7 @@ impl<'t> Schedule<'t> {
             found
         };
         let (operation, on) = (find(label, problems), find(on, problems));
-        let until = if word.text == "requires" { Moment::Over } else { Moment::Begun };
+        let until = if word.text == "requires" { WaitUntil::Over } else { WaitUntil::Begun };
         self.dependencies.extend(operation.zip(on).map(|(operation, on)| Dependency { operation, on, until }));
     }
 
@@ -326,7 +326,7 @@ pub fn write_goal_text(graph: &Graph) -> String {
         }
         for (label, &place) in rank.operations.iter().enumerate() {
             for &(other, until) in graph.waiting_for(place) {
-                let word = if until == Moment::Over { "requires" } else { "irequires" };
+                let word = if until == WaitUntil::Over { "requires" } else { "irequires" };
                 let _ = writeln!(text, "l{} {word} l{label}", rank.label(other));
             }
         }

@@ -41,7 +41,7 @@ enum Meaning {
 
 /// What a link says about itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct LinkAttributes {
     pub(super) rate: Option<Rate>,
     pub(super) delay: Option<Time>,
     pub(super) mtu: Option<Bytes>,
@@ -49,7 +49,7 @@ pub(super) struct Said {
     pub(super) delay_of_length: Option<Time>,
 }
 
-impl Said {
+impl LinkAttributes {
     /// Merges two sets of attributes: this one's, and `other`'s where this one has none.
     pub(super) fn or(self, other: Self) -> Self {
         Self {
@@ -63,7 +63,7 @@ impl Said {
 
 /// What a node says about itself.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Traits<'g> {
+pub(super) struct NodeAttributes<'g> {
     pub(super) label: Option<&'g str>,
     pub(super) kind: Option<NodeKind>,
     pub(super) place: Option<Coordinates>,
@@ -137,9 +137,9 @@ impl<'o> Reader<'o> {
         owner: &'static str,
         attributes: &[Attribute<'_>],
         problems: &mut Problems<'_>,
-    ) -> Option<Said> {
+    ) -> Option<LinkAttributes> {
         let before = problems.mark();
-        let (mut line, mut complete) = (Said::default(), true);
+        let (mut line, mut complete) = (LinkAttributes::default(), true);
         let given =
             |attribute: &&Attribute<'_>| attribute.value.as_deref().is_some_and(|value| !value.trim().is_empty());
         let units = attributes.iter().filter(given).find(|one| self.meaning(&one.key) == Meaning::RateUnits);
@@ -218,8 +218,8 @@ impl<'o> Reader<'o> {
     }
 
     /// Label, kind and place of a node.
-    pub(super) fn node<'g>(&mut self, attributes: &'g [Attribute<'_>]) -> Traits<'g> {
-        let mut traits = Traits::default();
+    pub(super) fn node<'g>(&mut self, attributes: &'g [Attribute<'_>]) -> NodeAttributes<'g> {
+        let mut traits = NodeAttributes::default();
         let (mut longitude, mut latitude) = (None, None);
         for attribute in attributes {
             let value = attribute.value.as_deref().filter(|value| !value.is_empty());

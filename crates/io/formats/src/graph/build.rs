@@ -6,7 +6,7 @@ use wayleave_topology::builders::Cabling;
 use wayleave_topology::{LinkId, LinkSpec, Network, NetworkBuilder, NetworkError, NodeId, NodeKind, PortSpec};
 use wayleave_units::{Rate, Time};
 
-use super::attributes::{Reader, Traits};
+use super::attributes::{NodeAttributes, Reader};
 use super::lines::{Edge, Line, Lines};
 use super::model::{Graph, GraphEdge, GraphEnd, HostRule, ImportOptions, MAX_HOSTS_PER_NODE};
 use super::names::Names;
@@ -31,7 +31,7 @@ pub(super) fn build(
     let mut remarks = std::mem::take(&mut graph.remarks);
     graph.edges.iter_mut().for_each(GraphEdge::take_interfaces);
     let mut reader = Reader::new(options, std::mem::take(&mut graph.unused));
-    let traits: Vec<Traits<'_>> = graph.nodes.iter().map(|node| reader.node(&node.attributes)).collect();
+    let traits: Vec<NodeAttributes<'_>> = graph.nodes.iter().map(|node| reader.node(&node.attributes)).collect();
     let edges = resolve(&graph, problems)?;
     let lines = Lines::read(&graph, &edges, &traits, options, &mut reader, problems)?;
     let said: Vec<Option<NodeKind>> =

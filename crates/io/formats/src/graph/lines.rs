@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wayleave_topology::builders::Cabling;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::attributes::{Reader, Said, Traits};
+use super::attributes::{LinkAttributes, NodeAttributes, Reader};
 use super::model::{Graph, GraphEdge, GraphEnd, ImportOptions};
 use super::remark::Remark;
 use crate::messages::{all_of, quoted};
@@ -30,7 +30,7 @@ pub(super) struct Line {
 }
 
 /// The source of a default: an option, which counts before the file's own.
-fn whose<T: std::fmt::Display + PartialEq>(option: &str, given: Option<T>, file: Option<T>) -> String {
+fn value_and_source<T: std::fmt::Display + PartialEq>(option: &str, given: Option<T>, file: Option<T>) -> String {
     match (given, file) {
         (None, _) => "the file's own default".to_owned(),
         (Some(given), Some(file)) if given != file => format!("{option}, and not {file}, the file's own default"),
@@ -49,14 +49,14 @@ pub(super) struct Lines {
     from_places: usize,
     rate: Option<Rate>,
     /// Values of the graph as a whole.
-    usual: Said,
+    usual: LinkAttributes,
 }
 
 impl Lines {
     pub(super) fn read(
         graph: &Graph<'_>,
         edges: &[Edge<'_>],
-        traits: &[Traits<'_>],
+        traits: &[NodeAttributes<'_>],
         options: &ImportOptions,
         reader: &mut Reader<'_>,
         problems: &mut Problems<'_>,
@@ -139,7 +139,7 @@ impl Lines {
     pub(super) fn remarks(&self, edges: usize, options: &ImportOptions) -> Vec<Remark> {
         let mut remarks = Vec::new();
         if let Some(rate) = self.rate.filter(|_| self.without_rate > 0) {
-            let whose = whose("--default-rate", options.default_rate, self.usual.rate);
+            let whose = value_and_source("--default-rate", options.default_rate, self.usual.rate);
             let count = self.without_rate;
             remarks.push(Remark::Assumed(format!("{count} of {} have no rate: {rate} ({whose})", links(edges))));
         }
@@ -153,7 +153,10 @@ impl Lines {
         if plain > 0 {
             let what = match options.default_delay.or(self.usual.delay) {
                 Some(delay) => {
-                    format!("{delay} ({})", whose("--default-delay", options.default_delay, self.usual.delay))
+                    format!(
+                        "{delay} ({})",
+                        value_and_source("--default-delay", options.default_delay, self.usual.delay)
+                    )
                 }
                 None => "none, 0ns (--default-delay or --delay-from-places give one)".to_owned(),
             };
@@ -181,7 +184,7 @@ pub(super) fn links(count: usize) -> String {
     format!("{count} link{}", if count == 1 { "" } else { "s" })
 }
 
-fn without_rate(first: &Edge<'_>, traits: &[Traits<'_>], count: usize, of: usize) -> Message {
+fn without_rate(first: &Edge<'_>, traits: &[NodeAttributes<'_>], count: usize, of: usize) -> Message {
     let has: Vec<&str> = first
         .of
         .attributes

@@ -142,7 +142,7 @@ pub(crate) struct Unused {
 impl Unused {
     /// Notes a key of `owner` ("links", "the lab") that is not used.
     pub(crate) fn add(&mut self, owner: &'static str, key: &str, at: Span) {
-        match says_nothing(key) {
+        match is_ignored(key) {
             true => {
                 if self.silent.len() < MAX_NAMES {
                     *self.silent.entry(key.to_owned()).or_default() += 1;
@@ -190,7 +190,7 @@ impl Unused {
     }
 }
 
-fn says_nothing(key: &str) -> bool {
+fn is_ignored(key: &str) -> bool {
     let folded: String = key.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
     IGNORED_KEYS.contains(&folded.as_str())
 }

@@ -1,6 +1,6 @@
 //! `contract` of a traffic: what belongs to an admitted contract goes where the contract does, in its queue, between its hosts.
 
-use wayleave_scenarios::{Deadline, Endpoint, Ends, OfContract, PacketKind, Tenants, Traffic, Workload};
+use wayleave_scenarios::{Deadline, Endpoint, FlowEndpoints, OfContract, PacketKind, Tenants, Traffic, Workload};
 use wayleave_topology::{Network, NodeId};
 
 use super::scalars::refuse_beside;
@@ -35,12 +35,12 @@ pub(super) fn read(
 }
 
 /// The ends where a traffic says none: those of a pair, or all members.
-pub(super) fn ends(of: &OfContract, is_random: bool) -> Ends<Endpoint> {
+pub(super) fn ends(of: &OfContract, is_random: bool) -> FlowEndpoints<Endpoint> {
     let all = || of.hosts.iter().map(|&host| Endpoint::from(host)).collect::<Vec<_>>();
     match (of.is_pair, &of.hosts[..]) {
-        (true, &[from, to]) => Ends::Pairs(vec![(from.into(), to.into())]),
-        _ if is_random => Ends::Random(all(), all()),
-        _ => Ends::AllToAll(all(), all()),
+        (true, &[from, to]) => FlowEndpoints::Pairs(vec![(from.into(), to.into())]),
+        _ if is_random => FlowEndpoints::Random(all(), all()),
+        _ => FlowEndpoints::AllToAll(all(), all()),
     }
 }
 
@@ -88,23 +88,25 @@ pub(super) fn apply(
 }
 
 /// A host that the contract is not for; of a pair, in that place.
-fn outside(of: &OfContract, ends: &Ends<Endpoint>) -> Option<NodeId> {
+fn outside(of: &OfContract, ends: &FlowEndpoints<Endpoint>) -> Option<NodeId> {
     let is_member = |end: &Endpoint| of.hosts.contains(&end.host);
     let member = |ends: &[Endpoint]| ends.iter().find(|end| !is_member(end)).map(|end| end.host);
     match (ends, of.is_pair, &of.hosts[..]) {
-        (Ends::Pairs(pairs), true, &[from, to]) => {
+        (FlowEndpoints::Pairs(pairs), true, &[from, to]) => {
             let wrong = pairs.iter().find(|pair| (pair.0.host, pair.1.host) != (from, to));
             wrong.map(|pair| pair.0.host)
         }
-        (Ends::AllToAll(from, to) | Ends::Random(from, to), true, &[first, second]) => {
+        (FlowEndpoints::AllToAll(from, to) | FlowEndpoints::Random(from, to), true, &[first, second]) => {
             let wrong = |ends: &[Endpoint], host| ends.iter().find(|end| end.host != host).map(|end| end.host);
             wrong(from, first).or_else(|| wrong(to, second))
         }
-        (Ends::Permutation(ends), true, _) => ends.first().map(|end| end.host),
-        (Ends::Pairs(pairs), ..) => {
+        (FlowEndpoints::Permutation(ends), true, _) => ends.first().map(|end| end.host),
+        (FlowEndpoints::Pairs(pairs), ..) => {
             pairs.iter().flat_map(|pair| [&pair.0, &pair.1]).find(|end| !is_member(end)).map(|end| end.host)
         }
-        (Ends::Permutation(ends), ..) => member(ends),
-        (Ends::AllToAll(from, to) | Ends::Random(from, to), ..) => member(from).or_else(|| member(to)),
+        (FlowEndpoints::Permutation(ends), ..) => member(ends),
+        (FlowEndpoints::AllToAll(from, to) | FlowEndpoints::Random(from, to), ..) => {
+            member(from).or_else(|| member(to))
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use wayleave_scenarios::{Endpoint, Ends};
+use wayleave_scenarios::{Endpoint, FlowEndpoints};
 use wayleave_topology::{Network, NodeId, NodeKind};
 
 use super::endpoints::Names;
@@ -17,7 +17,7 @@ const PATTERNS: [&str; 3] = ["all-to-all", "random", "permutation"];
 
 /// Which pairs are meant where nothing is said.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Usual {
+pub(super) enum DefaultPairs {
     /// Everybody to everybody.
     AllToAll,
     /// A random pair for each flow.
@@ -27,15 +27,15 @@ pub(super) enum Usual {
 /// Reads `from`, `to` and `pairs`; all hosts are meant where one is absent.
 pub(super) fn read(
     fields: &Fields<'_, '_>,
-    usual: Usual,
+    usual: DefaultPairs,
     names: &Names<'_>,
     problems: &mut Problems<'_>,
-) -> Option<Ends<Endpoint>> {
+) -> Option<FlowEndpoints<Endpoint>> {
     let pattern = match fields.get("pairs") {
         Some(Node { value: Value::Sequence(items), .. }) => {
             refuse_beside(fields, &["from", "to"], "a list of pairs", problems);
             let pairs: Vec<_> = items.iter().map(|item| read_pair(item, names, problems)).collect();
-            return pairs.into_iter().collect::<Option<_>>().map(Ends::Pairs);
+            return pairs.into_iter().collect::<Option<_>>().map(FlowEndpoints::Pairs);
         }
         Some(node) => {
             let word = node.expect_text(problems)?;
@@ -45,19 +45,19 @@ pub(super) fn read(
             }
             word
         }
-        None if usual == Usual::Random => "random",
+        None if usual == DefaultPairs::Random => "random",
         None => "all-to-all",
     };
     let all = || names.network.hosts().map(Endpoint::from).collect();
     let from = fields.get("from").map_or_else(|| Some(all()), |node| read_ends(node, names, problems));
     if pattern == "permutation" {
         refuse_beside(fields, &["to"], "a permutation, whose hosts stand in from", problems);
-        return from.map(Ends::Permutation);
+        return from.map(FlowEndpoints::Permutation);
     }
     let to = fields.get("to").map_or_else(|| Some(all()), |node| read_ends(node, names, problems));
     match pattern {
-        "random" => Some(Ends::Random(from?, to?)),
-        _ => Some(Ends::AllToAll(from?, to?)),
+        "random" => Some(FlowEndpoints::Random(from?, to?)),
+        _ => Some(FlowEndpoints::AllToAll(from?, to?)),
     }
 }
 

@@ -8,7 +8,7 @@ use wayleave_topology::{Network, NodeId, NodeKind};
 use wayleave_units::Time;
 
 use super::scalars::{flag, number, queue, refuse_beside, small, unknown_word};
-use super::schemes::{self, Choice};
+use super::schemes::{self, SchemeChoice};
 use crate::fields::{Fields, Shape};
 use crate::messages::{MAX_NAMES, did_you_mean, nearest, quoted, shortened};
 use crate::names::differs_by_number_only;
@@ -19,8 +19,8 @@ pub(crate) const PORTS: Shape =
     Shape { what: "the behaviour of ports", keys: &["discipline", "buffer", "ecn", "telemetry"] };
 pub(crate) const WEIGHTED: Shape = Shape { what: "a discipline", keys: &["deficitRoundRobin", "strict", "weighted"] };
 pub(crate) const SHARED_BUFFER: Shape = Shape { what: "a buffer", keys: &["shared", "alpha"] };
-pub(crate) const MARKING: Choice = Choice { what: "marking", word: "marking", all: SWITCHES };
-pub(crate) const ROUTING: Choice = Choice { what: "a routing", word: "routing", all: PATHS };
+pub(crate) const MARKING: SchemeChoice = SchemeChoice { what: "marking", word: "marking", all: SWITCHES };
+pub(crate) const ROUTING: SchemeChoice = SchemeChoice { what: "a routing", word: "routing", all: PATHS };
 pub(crate) const SERVICE: Shape = Shape { what: "a shared service", keys: &["switch", "rate", "processing", "buffer"] };
 
 const DISCIPLINES: [&str; 4] = ["fifo", "strict-priority", "smallest-remaining-first", "deficitRoundRobin"];

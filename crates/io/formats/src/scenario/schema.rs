@@ -7,7 +7,7 @@ use serde::ser::{Serialize, Serializer};
 use wayleave_scheme_api::{Descriptor, Kind, Parameter};
 
 use super::ports::{MARKING, ROUTING};
-use super::schemes::{Choice, camel, short};
+use super::schemes::{SchemeChoice, camel, short};
 use super::sharing::SCHEME;
 use super::transport::CONGESTION;
 
@@ -22,7 +22,7 @@ pub fn scenario_schema() -> String {
 /// The schema with those schemes that are wanted.
 fn written(is_wanted: impl Fn(&Descriptor) -> bool) -> String {
     let Ok(mut schema) = serde_json::from_str::<Json>(TEXT) else { return TEXT.to_owned() };
-    let of = |choice: &Choice| -> Vec<&'static Descriptor> {
+    let of = |choice: &SchemeChoice| -> Vec<&'static Descriptor> {
         choice.all.iter().copied().filter(|scheme| is_wanted(scheme)).collect()
     };
     let (routings, controls, hosts, markings) = (of(&ROUTING), of(&CONGESTION), of(&SCHEME), of(&MARKING));

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use wayleave_scheme_api::{Descriptor, Given, Kind, Parameter, Value as Setting};
+use wayleave_scheme_api::{Descriptor, Kind, ParamValues, Parameter, Value as Setting};
 use wayleave_topology::Network;
 
 use super::ends::read_host;
@@ -13,7 +13,7 @@ use crate::problem::{ProblemKind, Problems};
 use crate::tree::{Node, Value};
 
 /// The schemes among which a key of a scenario chooses.
-pub(crate) struct Choice {
+pub(crate) struct SchemeChoice {
     /// What messages call the mapping, with an article.
     pub(crate) what: &'static str,
     /// What they call the word.
@@ -22,7 +22,7 @@ pub(crate) struct Choice {
     pub(crate) all: &'static [&'static Descriptor],
 }
 
-impl Choice {
+impl SchemeChoice {
     /// The keys of a mapping that chooses one: of schemes with parameters.
     pub(crate) fn shape(&self) -> &'static Shape {
         kept(("choice", self.what), || {
@@ -74,10 +74,10 @@ pub(crate) fn short(scheme: &Descriptor) -> Option<&'static Parameter> {
 /// Reads a scheme: its name, or a mapping of its name to its parameters.
 pub(super) fn read(
     node: &Node<'_>,
-    choice: &Choice,
+    choice: &SchemeChoice,
     network: Option<&Network>,
     problems: &mut Problems<'_>,
-) -> Option<(&'static Descriptor, Given)> {
+) -> Option<(&'static Descriptor, ParamValues)> {
     if let Value::Mapping(_) = node.value {
         let shape = choice.shape();
         let fields = Fields::read(node, shape, problems)?;
@@ -110,7 +110,7 @@ pub(super) fn read(
         problems.report(ProblemKind::WrongType, node.span, message);
         return None;
     }
-    Some((scheme, Given::new()))
+    Some((scheme, ParamValues::new()))
 }
 
 /// Reads the parameters of a scheme.
@@ -119,12 +119,12 @@ pub(super) fn read_parameters(
     scheme: &'static Descriptor,
     network: Option<&Network>,
     problems: &mut Problems<'_>,
-) -> Option<Given> {
+) -> Option<ParamValues> {
     let fields = Fields::read(node, shape(scheme), problems)?;
     let required = scheme.parameters.iter().filter(|parameter| !parameter.example.is_empty());
     let before = problems.mark();
     fields.require_all(required.map(|parameter| parameter.key), problems);
-    let mut given = Given::new();
+    let mut given = ParamValues::new();
     for (position, parameter) in scheme.parameters.iter().enumerate() {
         if let Some(node) = fields.get(parameter.key) {
             given.extend(read_value(node, parameter, network, problems).map(|value| (position, value)));

@@ -8,7 +8,7 @@ use wayleave_topology::Network;
 use super::ends::read_host;
 use super::files::Files;
 use super::scalars::{exactly_one, number, queue};
-use super::schemes::{self, Choice};
+use super::schemes::{self, SchemeChoice};
 use crate::fields::{Fields, Shape};
 use crate::policy::{read_policy, read_policy_spec};
 use crate::problem::Problems;
@@ -18,7 +18,7 @@ pub(crate) const SHARING: Shape = Shape {
     what: "sharing",
     keys: &["scheme", "also", "machine", "rack", "fabric", "idle", "packetQueue", "queue", "faults", "events"],
 };
-pub(crate) const SCHEME: Choice = Choice { what: "a scheme", word: "scheme", all: HOSTS };
+pub(crate) const SCHEME: SchemeChoice = SchemeChoice { what: "a scheme", word: "scheme", all: HOSTS };
 pub(crate) const ALSO: Shape = Shape { what: "a further scheme", keys: &["scheme", "services"] };
 pub(crate) const FAULTS: Shape =
     Shape { what: "faults of messages", keys: &["loss", "duplicate", "delay", "probeLoss"] };

@@ -2,18 +2,18 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use wayleave_scenarios::{Ends, Tenants, Traffic, Transport, Vm, Workload};
+use wayleave_scenarios::{FlowEndpoints, Tenants, Traffic, Transport, Vm, Workload};
 use wayleave_topology::{Hop, Network, Route};
 
 use super::active;
 use super::contracted;
 use super::endpoints::Names;
-use super::ends::{self, Usual};
+use super::ends::{self, DefaultPairs};
 use super::files::Files;
 use super::job;
 use super::network::Numbered;
 use super::scalars::queue;
-use super::workload::{self, What};
+use super::workload::{self, WorkloadKind};
 use crate::contracts::{hop, text_of};
 use crate::fields::{Fields, Shape};
 use crate::location::Span;
@@ -111,21 +111,23 @@ fn read_one(
     let what = workload::what(fields, problems);
     let of = contracted::read(fields, tenants, problems);
     let workload = what.and_then(|what| match what {
-        What::Job => job::read(fields, names, of.as_ref(), transport, files, problems).map(Workload::Job),
+        WorkloadKind::Job => job::read(fields, names, of.as_ref(), transport, files, problems).map(Workload::Job),
         _ => workload::read(what, fields, numbered, transport, files, problems),
     });
     let says_ends = ["from", "to", "pairs"].iter().any(|key| fields.get(key).is_some());
     let usual = match what? {
-        What::Load | What::PerSecond | What::Periodic | What::After => Usual::Random,
-        _ => Usual::AllToAll,
+        WorkloadKind::Load | WorkloadKind::PerSecond | WorkloadKind::Periodic | WorkloadKind::After => {
+            DefaultPairs::Random
+        }
+        _ => DefaultPairs::AllToAll,
     };
     let ends = match (what?, &of) {
-        (What::Job, _) => match &workload {
-            Some(Workload::Job(job)) => Some(Ends::Pairs(job.pairs())),
+        (WorkloadKind::Job, _) => match &workload {
+            Some(Workload::Job(job)) => Some(FlowEndpoints::Pairs(job.pairs())),
             _ => None,
         },
-        (What::Listed, _) => Some(Ends::Pairs(Vec::new())),
-        (_, Some(of)) if !says_ends => Some(contracted::ends(of, usual == Usual::Random)),
+        (WorkloadKind::Listed, _) => Some(FlowEndpoints::Pairs(Vec::new())),
+        (_, Some(of)) if !says_ends => Some(contracted::ends(of, usual == DefaultPairs::Random)),
         _ => ends::read(fields, usual, names, problems),
     };
     let queue = fields.get("queue").map(|node| queue(node, problems));

@@ -4,7 +4,7 @@ use wayleave_scenarios::{Congestion, Pacing, Transport};
 use wayleave_schemes::transports::TRANSPORTS;
 
 use super::scalars::{small, unknown_word};
-use super::schemes::{self, Choice};
+use super::schemes::{self, SchemeChoice};
 use crate::fields::{Fields, Shape};
 use crate::problem::Problems;
 use crate::tree::Node;
@@ -13,8 +13,8 @@ pub(crate) const TRANSPORT: Shape = Shape {
     what: "a transport",
     keys: &["congestion", "mtu", "initialWindow", "minTimeout", "firstTimeout", "maxWindow", "pacing"],
 };
-pub(crate) const CONGESTION: Choice =
-    Choice { what: "a congestion control", word: "congestion control", all: TRANSPORTS };
+pub(crate) const CONGESTION: SchemeChoice =
+    SchemeChoice { what: "a congestion control", word: "congestion control", all: TRANSPORTS };
 
 const PACING: [&str; 2] = ["off", "window"];
 

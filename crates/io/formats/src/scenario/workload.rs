@@ -1,8 +1,8 @@
 //! What is sent: packets, flows that arrive, or a list of flows.
 
 use wayleave_scenarios::{
-    After, Arrivals, FlowSizes, FlowSpec, Offer, OnOff, Onward, PacketKind, Phase, Reliable, Rpc, Server, Transport,
-    WIRE_OVERHEAD, Workload,
+    Arrivals, DependentFlows, FlowSizes, FlowSpec, OnOff, Onward, PacketKind, Phase, Reliable, Rpc, SendSchedule,
+    Server, Transport, WIRE_OVERHEAD, Workload,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -30,7 +30,7 @@ pub(crate) const IMPORT: Shape = Shape { what: "a list of flows", keys: &["hpcc"
 
 /// What a traffic is, by its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum WorkloadKind {
     TokenBucket,
     ConstantRate,
     OnOff,
@@ -48,28 +48,28 @@ pub(super) enum What {
     Job,
 }
 
-const KEYS: [(&str, What); 13] = [
-    ("tokenBucket", What::TokenBucket),
-    ("constantRate", What::ConstantRate),
-    ("onOff", What::OnOff),
-    ("poisson", What::Poisson),
-    ("load", What::Load),
-    ("perSecond", What::PerSecond),
-    ("every", What::Every),
-    ("uniform", What::Uniform),
-    ("periodic", What::Periodic),
-    ("after", What::After),
-    ("rpc", What::Rpc),
-    ("listed", What::Listed),
-    ("job", What::Job),
+const KEYS: [(&str, WorkloadKind); 13] = [
+    ("tokenBucket", WorkloadKind::TokenBucket),
+    ("constantRate", WorkloadKind::ConstantRate),
+    ("onOff", WorkloadKind::OnOff),
+    ("poisson", WorkloadKind::Poisson),
+    ("load", WorkloadKind::Load),
+    ("perSecond", WorkloadKind::PerSecond),
+    ("every", WorkloadKind::Every),
+    ("uniform", WorkloadKind::Uniform),
+    ("periodic", WorkloadKind::Periodic),
+    ("after", WorkloadKind::After),
+    ("rpc", WorkloadKind::Rpc),
+    ("listed", WorkloadKind::Listed),
+    ("job", WorkloadKind::Job),
 ];
 
 /// Finds out what a traffic is.
-pub(super) fn what(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<What> {
+pub(super) fn what(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<WorkloadKind> {
     let keys = KEYS.map(|(key, _)| key);
     match at_most_one(fields, "a traffic", &keys, problems)? {
         Some((key, _)) => KEYS.iter().find(|(known, _)| *known == key).map(|(_, what)| *what),
-        None if fields.get("sizes").is_some() => Some(What::Once),
+        None if fields.get("sizes").is_some() => Some(WorkloadKind::Once),
         None => {
             problems.report(ProblemKind::MissingKey, fields.at, || {
                 let hint = format!("one of {}; sizes alone are one flow for each pair", keys.join(", "));
@@ -82,7 +82,7 @@ pub(super) fn what(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Opti
 
 /// Reads the workload.
 pub(super) fn read(
-    what: What,
+    what: WorkloadKind,
     fields: &Fields<'_, '_>,
     numbered: &Numbered,
     usual: &Transport,
@@ -90,12 +90,12 @@ pub(super) fn read(
     problems: &mut Problems<'_>,
 ) -> Option<Workload> {
     match what {
-        What::TokenBucket | What::ConstantRate | What::OnOff | What::Poisson => {
+        WorkloadKind::TokenBucket | WorkloadKind::ConstantRate | WorkloadKind::OnOff | WorkloadKind::Poisson => {
             let keys = ["sizes", "deadline", "offer", "transport"];
             refuse_beside(fields, &keys, "packets that nobody acknowledges", problems);
             read_packets(what, fields, problems)
         }
-        What::Listed => {
+        WorkloadKind::Listed => {
             let keys = ["sizes", "deadline", "offer", "active", "frame", "from", "to", "pairs"];
             refuse_beside(fields, &keys, "a list of flows", problems);
             let flows = read_list(fields.get("listed")?, numbered, files, problems);
@@ -119,11 +119,11 @@ pub(super) fn own_transport(
     own.map_or(Some(None), |own| own.map(Some))
 }
 
-fn read_packets(what: What, fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<Workload> {
+fn read_packets(what: WorkloadKind, fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<Workload> {
     let kind = match what {
-        What::TokenBucket => read_token_bucket(fields.get("tokenBucket")?, problems),
-        What::OnOff => read_on_off(fields.get("onOff")?, problems),
-        What::Poisson => fields.get("poisson")?.quantity(problems).map(|rate| PacketKind::Poisson { rate }),
+        WorkloadKind::TokenBucket => read_token_bucket(fields.get("tokenBucket")?, problems),
+        WorkloadKind::OnOff => read_on_off(fields.get("onOff")?, problems),
+        WorkloadKind::Poisson => fields.get("poisson")?.quantity(problems).map(|rate| PacketKind::Poisson { rate }),
         _ => read_constant_rate(fields.get("constantRate")?, problems),
     };
     let frame: Option<Option<Bytes>> = fields.get("frame").map(|node| node.quantity(problems));
@@ -176,26 +176,26 @@ fn read_on_off(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<PacketKin
 }
 
 fn read_flows(
-    what: What,
+    what: WorkloadKind,
     fields: &Fields<'_, '_>,
     usual: &Transport,
     files: &mut Files<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<Reliable> {
     let arrivals = match what {
-        What::Load => number(fields.get("load")?, problems).map(Arrivals::Load),
-        What::PerSecond => number(fields.get("perSecond")?, problems).map(Arrivals::PerSecond),
-        What::Every => fields.get("every")?.quantity(problems).map(Arrivals::Every),
-        What::Uniform => read_uniform(fields.get("uniform")?, problems),
-        What::Periodic => fields.get("periodic")?.quantity(problems).map(Arrivals::Periodic),
-        What::After => read_after(fields.get("after")?, problems),
-        What::Rpc => read_rpc(fields.get("rpc")?, files, problems),
+        WorkloadKind::Load => number(fields.get("load")?, problems).map(Arrivals::Load),
+        WorkloadKind::PerSecond => number(fields.get("perSecond")?, problems).map(Arrivals::PerSecond),
+        WorkloadKind::Every => fields.get("every")?.quantity(problems).map(Arrivals::Every),
+        WorkloadKind::Uniform => read_uniform(fields.get("uniform")?, problems),
+        WorkloadKind::Periodic => fields.get("periodic")?.quantity(problems).map(Arrivals::Periodic),
+        WorkloadKind::After => read_after(fields.get("after")?, problems),
+        WorkloadKind::Rpc => read_rpc(fields.get("rpc")?, files, problems),
         _ => Some(Arrivals::Once),
     };
     // What follows is as long as what came, if nothing else is said.
-    let said = if what == What::After { fields.get("sizes") } else { fields.require("sizes", problems) };
+    let said = if what == WorkloadKind::After { fields.get("sizes") } else { fields.require("sizes", problems) };
     let sizes: Option<Option<FlowSizes>> = match said {
-        None if what == What::After => Some(None),
+        None if what == WorkloadKind::After => Some(None),
         Some(node) if node.text() == Some(sizes::ENDLESS) => Some(None),
         Some(node) => sizes::read(node, files, problems).map(Some),
         None => None,
@@ -212,15 +212,15 @@ fn read_flows(
 }
 
 /// A rate, or writes.
-fn read_offer(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Offer> {
+fn read_offer(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<SendSchedule> {
     let Value::Mapping(_) = node.value else {
-        return node.quantity(problems).map(Offer::Rate);
+        return node.quantity(problems).map(SendSchedule::Rate);
     };
     let fields = Fields::read(node, &OFFER, problems)?;
     fields.require_all(["write", "every"], problems);
     let bytes = fields.get("write").and_then(|node| node.quantity(problems));
     let every = fields.get("every").and_then(|node| node.quantity(problems));
-    Some(Offer::Writes { bytes: bytes?, every: every? })
+    Some(SendSchedule::Writes { bytes: bytes?, every: every? })
 }
 
 fn read_rpc(node: &Node<'_>, files: &mut Files<'_>, problems: &mut Problems<'_>) -> Option<Arrivals> {
@@ -262,7 +262,7 @@ fn read_uniform(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Arrivals
 
 /// `after: WRITES`, or `after: { traffic: WRITES, fanOut: 3 }`.
 fn read_after(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Arrivals> {
-    let after = |traffic: &str, to| Arrivals::After(After { traffic: traffic.to_owned(), to });
+    let after = |traffic: &str, to| Arrivals::After(DependentFlows { traffic: traffic.to_owned(), to });
     if let Some(traffic) = node.text() {
         return Some(after(traffic, Onward::Drawn(1)));
     }

@@ -1,7 +1,7 @@
 //! Contracts in YAML, JSON and CSV: what they mean, where their fields are, and writing.
 
 use crate::common::{contracts, contracts_yaml, csv, star, terms};
-use wayleave_contracts::{Accounting, Between, Contract, Excess, LatencyContract};
+use wayleave_contracts::{Accounting, Contract, Endpoints, Excess, LatencyContract};
 use wayleave_formats::{ContractField, ProblemKind, Source, parse_builder, read_contracts, write_contracts};
 use wayleave_topology::{Hop, Route};
 use wayleave_units::{Bytes, Rate, Time};
@@ -201,7 +201,7 @@ fn a_csv_has_latency_contracts_and_pairs() {
     let list = wayleave_formats::read_contracts_of_all_kinds(&Source::new("c.csv", text), &star()).unwrap();
     let [Contract::Latency(_), Contract::Bandwidth(copy)] = list.contracts() else { panic!("{list:?}") };
     let host = |name: &str| star().find_node(name).unwrap();
-    assert_eq!(copy.between, Between::Pair(host("h1"), host("h9")));
+    assert_eq!(copy.between, Endpoints::Pair(host("h1"), host("h9")));
     assert_eq!((copy.min, copy.max), (Rate::from_gbit(1), Some(Rate::from_gbit(4))));
     assert_eq!((copy.weight.unwrap().get(), copy.within), (7, Some(Time::from_millis(3))));
     assert_eq!(copy.tenant.as_deref(), Some("acme"));

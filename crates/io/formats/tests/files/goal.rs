@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use wayleave_formats::{Source, read_goal, write_goal_binary, write_goal_text};
-use wayleave_scenarios::{Action, Collective, Exchange, Graph, Moment};
+use wayleave_scenarios::{Action, Collective, Exchange, Graph, WaitUntil};
 use wayleave_units::{Bytes, Time};
 
 /// The example of LogGOPSim's notation, with comments and indentation, which its own converter does not read.
@@ -43,7 +43,7 @@ fn the_text_means_what_it_says() {
             Action::Compute(Time::from_nanos(200)),
         ]
     );
-    assert_eq!((graph.waiting_for(0), graph.waiting_for(1)), (&[(1, Moment::Over)][..], &[][..]));
+    assert_eq!((graph.waiting_for(0), graph.waiting_for(1)), (&[(1, WaitUntil::Over)][..], &[][..]));
     assert_eq!(graph.operations()[3].cpu, 1);
 }
 

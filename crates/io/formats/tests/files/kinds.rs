@@ -1,7 +1,7 @@
 //! Contracts of every kind in one file.
 
 use crate::common::star;
-use wayleave_contracts::{BandwidthContract, Between, Contract, ContractKind, Excess, Objective};
+use wayleave_contracts::{BandwidthContract, Contract, ContractKind, Endpoints, Excess, Objective};
 use wayleave_formats::{
     MixedList, Source, read_contracts, read_contracts_of_all_kinds, read_topology, write_contracts_of_all_kinds,
 };
@@ -54,7 +54,7 @@ fn terms_of_bandwidth_and_objectives_are_read() {
         )
     };
     assert_eq!(*bandwidth, expected);
-    assert!(matches!(bandwidth.between, Between::Pair(..)));
+    assert!(matches!(bandwidth.between, Endpoints::Pair(..)));
     let objective = |index: usize| match &list.contracts()[index] {
         Contract::Objective(contract) => (contract.objective, contract.deadline),
         other => panic!("{other:?}"),

@@ -7,14 +7,14 @@ use wayleave_formats::ProblemKind::{
     WrongType,
 };
 use wayleave_formats::{
-    Addressed, InputErrors, OrderList, Places, Source, read_order, read_orders, write_order, write_orders,
+    Addressed, InputErrors, OrderList, Source, VmLocations, read_order, read_orders, write_order, write_orders,
 };
 use wayleave_topology::NodeId;
 
 /// acme has web on h1, mail on h1 and db on h2; others have nothing, but h3 as a VM on h9.
 struct Vms;
 
-impl Places for Vms {
+impl VmLocations for Vms {
     fn host_of(&self, tenant: Option<&str>, name: &str) -> Option<NodeId> {
         let host = match (tenant, name) {
             (Some("acme"), "web" | "mail") => "h1",

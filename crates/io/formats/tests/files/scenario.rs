@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::common::scenarios::{SPEC, read, read_with, with_traffic};
 use wayleave_formats::{Source, beside, parse_builder, read_scenario, write_topology};
 use wayleave_scenarios::{
-    Arrivals, BrokerAt, Buffering, Change, Congestion, Deadline, Discipline, Ecn, Element, Endpoint, Ends, Eyeq,
-    FabricBrokerAt, FlowSizes, HostSchemeConfig, MessageFaults, Offer, OnOff, Onward, Pacing, PacketKind, Parley,
-    Period, Phase, PortEcn, Red, Reliable, Routing, Rpc, Scenario, Schedule, Server, SharingChange, Traffic, Transport,
-    Workload,
+    Arrivals, BrokerAt, Buffering, Change, Congestion, Deadline, Discipline, Ecn, Element, Endpoint, Eyeq,
+    FabricBrokerAt, FlowEndpoints, FlowSizes, HostSchemeConfig, MessageFaults, OnOff, Onward, Pacing, PacketKind,
+    Parley, Period, Phase, PortEcn, Red, Reliable, Routing, Rpc, Scenario, Schedule, SendSchedule, Server,
+    SharingChange, Traffic, Transport, Workload,
 };
 use wayleave_schemes::host::eyeq::{Marks, Staleness};
 use wayleave_schemes::path::flowlet;
@@ -57,7 +57,7 @@ fn the_shortest_scenario_has_the_defaults_of_the_types() {
     assert_eq!((&scenario.switches, &scenario.hosts), (&usual.switches, &usual.hosts));
     assert_eq!((scenario.outages.len(), scenario.shared_services.len(), scenario.record), (0, 0, usual.record));
     let hosts: Vec<NodeId> = scenario.network.hosts().collect();
-    let ends = Ends::AllToAll(hosts.clone(), hosts);
+    let ends = FlowEndpoints::AllToAll(hosts.clone(), hosts);
     let expected = Traffic::flows("a", ends, Arrivals::Once, FlowSizes::Fixed(Bytes::new(1_000_000)));
     assert_eq!(scenario.traffic, [expected]);
     assert_eq!(read(SPEC).unwrap().runs[0].seed, 1);
@@ -175,7 +175,7 @@ fn ends_may_be_virtual_machines() {
     let host = |name: &str| scenario.network.find_node(name).unwrap();
     let end = |name: &str, number| Endpoint { host: host(name), number };
     let from = vec![end("h1", 1), end("h2", 2), end("h3", 0)];
-    assert_eq!(scenario.traffic[0].ends, Ends::Random(from, vec![end("h1", 3)]));
+    assert_eq!(scenario.traffic[0].ends, FlowEndpoints::Random(from, vec![end("h1", 3)]));
     assert_eq!([0, 1, 2].map(|vm| scenario.vms[vm].name.as_str()), ["a1", "a2", "b"]);
     let said = |ends: &str| crate::common::scenarios::said(read(&with(ends)));
     let within = "are at one host, and what is sent within a host is not simulated";
@@ -201,8 +201,8 @@ fn a_traffic_is_switched_and_its_applications_write() {
         vec![Period { from: ms(1), on: ms(2), off: None }, Period { from: ms(4), on: ms(1), off: Some(ms(0)) }];
     assert_eq!(active("active: [{ on: 2ms }, { from: 4ms, on: 1ms, off: 0ms }]"), Some(Schedule { periods }));
     let offer = |text: &str| flows(&format!("{{ name: a, sizes: endless, offer: {text} }}")).offer;
-    assert_eq!(offer("300Mbit"), Some(Offer::Rate(Rate::from_mbit(300))));
-    let writes = Offer::Writes { bytes: Bytes::new(64_000), every: ms(1) };
+    assert_eq!(offer("300Mbit"), Some(SendSchedule::Rate(Rate::from_mbit(300))));
+    let writes = SendSchedule::Writes { bytes: Bytes::new(64_000), every: ms(1) };
     assert_eq!(offer("{ write: 64kB, every: 1ms }"), Some(writes));
 }
 
@@ -229,14 +229,14 @@ fn ends_are_groups_of_hosts_and_a_pattern() {
     let hosts = |numbers: &[usize]| numbers.iter().map(|&number| host(number)).collect::<Vec<_>>();
     let all = hosts(&[1, 2, 3, 4]);
     for (text, expected) in [
-        ("sizes: 1B", Ends::AllToAll(all.clone(), all.clone())),
-        ("load: 0.5, sizes: 1B", Ends::Random(all.clone(), all.clone())),
-        ("load: 0.5, sizes: 1B, pairs: all-to-all", Ends::AllToAll(all.clone(), all.clone())),
-        ("sizes: 1B, from: h2..h4, to: h1", Ends::AllToAll(hosts(&[2, 3, 4]), hosts(&[1]))),
-        ("sizes: 1B, from: [h4, h1..h2], pairs: random", Ends::Random(hosts(&[4, 1, 2]), all.clone())),
-        ("sizes: 1B, pairs: permutation", Ends::Permutation(all.clone())),
-        ("sizes: 1B, pairs: permutation, from: [h1, h2]", Ends::Permutation(hosts(&[1, 2]))),
-        ("sizes: 1B, pairs: [[h1, h2], [h1, h3]]", Ends::Pairs(vec![(host(1), host(2)), (host(1), host(3))])),
+        ("sizes: 1B", FlowEndpoints::AllToAll(all.clone(), all.clone())),
+        ("load: 0.5, sizes: 1B", FlowEndpoints::Random(all.clone(), all.clone())),
+        ("load: 0.5, sizes: 1B, pairs: all-to-all", FlowEndpoints::AllToAll(all.clone(), all.clone())),
+        ("sizes: 1B, from: h2..h4, to: h1", FlowEndpoints::AllToAll(hosts(&[2, 3, 4]), hosts(&[1]))),
+        ("sizes: 1B, from: [h4, h1..h2], pairs: random", FlowEndpoints::Random(hosts(&[4, 1, 2]), all.clone())),
+        ("sizes: 1B, pairs: permutation", FlowEndpoints::Permutation(all.clone())),
+        ("sizes: 1B, pairs: permutation, from: [h1, h2]", FlowEndpoints::Permutation(hosts(&[1, 2]))),
+        ("sizes: 1B, pairs: [[h1, h2], [h1, h3]]", FlowEndpoints::Pairs(vec![(host(1), host(2)), (host(1), host(3))])),
     ] {
         assert_eq!(traffic(&format!("{{ name: a, {text} }}")).ends, expected.into(), "{text}");
     }
@@ -559,10 +559,10 @@ fn traffic_of_a_contract_goes_where_the_contract_does() {
     let (robot, others, _) = own("contract: robot, tokenBucket: { rate: 10Mbit, burst: 3kB }");
     assert_eq!((robot.queue, robot.route.unwrap().hops.len(), others), (Some(0), 4, 0), "in the place of its bursts");
     let (copy, _, others) = own("contract: copy, sizes: endless");
-    let Ends::Pairs(pairs) = &copy.ends else { panic!("{:?}", copy.ends) };
+    let FlowEndpoints::Pairs(pairs) = &copy.ends else { panic!("{:?}", copy.ends) };
     assert_eq!((copy.queue, pairs.len(), others), (Some(5), 1, 0));
     let (db, ..) = own("contract: db, sizes: 20kB, load: 0.1");
-    assert!(matches!(&db.ends, Ends::Random(from, _) if from.len() == 4), "{:?}", db.ends);
+    assert!(matches!(&db.ends, FlowEndpoints::Random(from, _) if from.len() == 4), "{:?}", db.ends);
     let wrong = |traffic: &str, message: &str| {
         let errors = with(traffic).unwrap_err().to_string();
         assert!(errors.contains(message), "{errors}");

@@ -3,7 +3,7 @@
 use super::{CHARACTER, WIDTH, shortened};
 use crate::markup::Element;
 use crate::scale::Share;
-use crate::svg::{self, Anchor, Area, Ground, Point};
+use crate::svg::{self, Anchor, Area, FigureBackground, Point};
 
 /// A bar for each name, with its share and the text of it.
 pub fn bars(id: &str, title: &str, description: &str, rows: &[(String, Share, String)]) -> Element {
@@ -24,5 +24,5 @@ pub fn bars(id: &str, title: &str, description: &str, rows: &[(String, Share, St
         parts.push(svg::text(Point { x: WIDTH, y: baseline }, Anchor::End, "", text));
     }
     let height = 34.0 + rows.len() as f64 * ROW + 4.0;
-    svg::figure(id, (WIDTH, height), Ground::Page, title, description).children(parts)
+    svg::figure(id, (WIDTH, height), FigureBackground::Page, title, description).children(parts)
 }

@@ -3,7 +3,7 @@
 use super::frame::{self, Frame};
 use super::{Band, CHARACTER, Join, LEGEND_SAMPLE, Plot, TITLE, path, shortened};
 use crate::markup::Element;
-use crate::svg::{self, Anchor, Area, Ground, Point, number};
+use crate::svg::{self, Anchor, Area, FigureBackground, Point, number};
 
 impl Band {
     /// In a line of the legend.
@@ -16,7 +16,7 @@ impl Band {
 impl Plot {
     /// The figure, for a page.
     pub fn draw(&self) -> Element {
-        svg::figure(&self.id, (self.width, self.height()), Ground::Page, &self.title, &self.description)
+        svg::figure(&self.id, (self.width, self.height()), FigureBackground::Page, &self.title, &self.description)
             .children(self.parts())
     }
 

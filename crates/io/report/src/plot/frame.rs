@@ -69,7 +69,7 @@ impl Frame<'_> {
     pub(super) fn line(&self, index: usize, line: &Line) -> Vec<Element> {
         let mut parts = Vec::new();
         if !matches!(self.plot.join, Join::Apart | Join::Marks) {
-            parts.push(path(&self.way(line), &self.plot.style(index).class("line")));
+            parts.push(path(&self.path(line), &self.plot.style(index).class("line")));
         }
         if matches!(self.plot.join, Join::Dots | Join::Marks | Join::Apart) {
             parts.extend(line.points.iter().flat_map(|dot| self.dot(index, dot)));
@@ -77,7 +77,7 @@ impl Frame<'_> {
         parts
     }
 
-    fn way(&self, line: &Line) -> String {
+    fn path(&self, line: &Line) -> String {
         let mut d = String::new();
         for (position, dot) in line.points.iter().enumerate() {
             let (x, y) = (number(self.x(dot.x)), number(self.y(dot.y)));

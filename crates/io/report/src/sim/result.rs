@@ -24,7 +24,7 @@ pub struct RunResult {
     /// The command that runs it again.
     pub replay: String,
     /// Whether it came to its end.
-    pub ending: Ending,
+    pub ending: RunEnd,
     /// How long it was to be simulated.
     pub duration_ns: u64,
     /// How far it came.
@@ -194,7 +194,7 @@ pub struct Parameter {
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Ending {
+pub enum RunEnd {
     /// Its time was over.
     Complete,
     /// Somebody stopped it: its figures are those of the time until then.
@@ -442,7 +442,7 @@ pub struct Distribution {
 impl RunResult {
     /// Whether it came to its end.
     pub fn is_complete(&self) -> bool {
-        self.ending == Ending::Complete
+        self.ending == RunEnd::Complete
     }
 
     /// What a table of many runs needs of it; the rest stays in its file.

@@ -8,7 +8,7 @@ use wayleave_explain::table::{Layout, plain_table, write_table};
 
 use super::measure::{Group, Measure, Spread, traffic_names};
 use super::result::{
-    Distribution, DivisionResult, Ending, ForwardResult, RunResult, ServiceResult, ShareResult, SharingResult,
+    Distribution, DivisionResult, ForwardResult, RunEnd, RunResult, ServiceResult, ShareResult, SharingResult,
     ShortfallResult, SizeResult, TrafficKind, TrafficResult,
 };
 use super::text;
@@ -213,9 +213,9 @@ pub fn about(run: &RunResult) -> String {
     let time = |nanos: u64| text::time(nanos.saturating_mul(1_000));
     let mut text = format!("{} simulated", time(run.simulated_ns));
     match run.ending {
-        Ending::Complete => {}
-        Ending::Stopped => text += &format!(" of {}, then stopped", time(run.duration_ns)),
-        Ending::TooManyFlows => text += &format!(" of {}: too many flows", time(run.duration_ns)),
+        RunEnd::Complete => {}
+        RunEnd::Stopped => text += &format!(" of {}, then stopped", time(run.duration_ns)),
+        RunEnd::TooManyFlows => text += &format!(" of {}: too many flows", time(run.duration_ns)),
     }
     let warmup = run.simulated_ns.saturating_sub(run.counted_ns);
     if warmup > 0 {

@@ -4,7 +4,7 @@ use crate::markup::Element;
 use crate::plot::axis::Axis;
 use crate::plot::{Dot, Join, Line, MAX_LINES, Plot, WIDTH};
 use crate::sim::measure::{Group, Measure, traffic_names};
-use crate::sim::result::{Ending, Parameter, RunResult, TrafficResult};
+use crate::sim::result::{Parameter, RunEnd, RunResult, TrafficResult};
 use crate::sim::summary::ends;
 use crate::tables::Column::{Number, Text};
 use crate::tables::{boxed, table};
@@ -194,9 +194,9 @@ pub fn runs(results: &[RunResult]) -> Element {
             },
         ));
         let ended = match run.ending {
-            Ending::Complete => "complete",
-            Ending::Stopped => "stopped",
-            Ending::TooManyFlows => "too many flows",
+            RunEnd::Complete => "complete",
+            RunEnd::Stopped => "stopped",
+            RunEnd::TooManyFlows => "too many flows",
         };
         row.push(ended.to_owned());
         row

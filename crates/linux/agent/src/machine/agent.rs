@@ -16,11 +16,11 @@ use std::collections::BTreeMap;
 use wayleave_protocol::agent::{Operation, Work};
 use wayleave_units::Time;
 
-use super::driver::{Driver, NotDone};
+use super::driver::{Driver, DriverError};
 
 /// How often an agent asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
+pub struct PollInterval {
     /// Between one request for operations and the next.
     pub poll_every: Time,
     /// Before something is tried a second time; doubled every time after.
@@ -29,7 +29,7 @@ pub struct Pace {
     pub retry_most: Time,
 }
 
-impl Default for Pace {
+impl Default for PollInterval {
     fn default() -> Self {
         Self {
             poll_every: Time::from_millis(100),
@@ -45,12 +45,12 @@ pub struct Request {
     /// Of this agent, no two have the same; the answer says it again.
     pub number: u64,
     /// What.
-    pub ask: Ask,
+    pub ask: AgentRequest,
 }
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ask {
+pub enum AgentRequest {
     /// For a session.
     Begin {
         /// The last session of this node that the agent knows of; 0 if it knows of none.
@@ -74,7 +74,7 @@ pub enum Ask {
 
 /// What the controller answers.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Answer {
+pub enum AgentReply {
     /// The session has begun.
     Begun {
         /// Its number.
@@ -95,7 +95,7 @@ pub enum Answer {
 #[derive(Debug)]
 pub struct Agent<D> {
     driver: D,
-    pace: Pace,
+    pace: PollInterval,
     session: Session,
     /// The last session of this node that is known.
     last: u64,
@@ -135,7 +135,7 @@ enum Progress {
 
 impl<D: Driver> Agent<D> {
     /// Of this node; it begins a session at the first [`Agent::tick`].
-    pub fn new(driver: D, pace: Pace) -> Self {
+    pub fn new(driver: D, pace: PollInterval) -> Self {
         Self {
             driver,
             pace,
@@ -174,10 +174,10 @@ impl<D: Driver> Agent<D> {
     }
 
     /// The controller has answered the request of this number.
-    pub fn answer(&mut self, now: Time, number: u64, answer: Answer) {
+    pub fn answer(&mut self, now: Time, number: u64, answer: AgentReply) {
         match (answer, self.session) {
             // Not if it is as old as one that was known before: such a controller has an older ledger than another one that spoke to this agent.
-            (Answer::Begun { epoch }, Session::Wanted(Some(wanted))) if wanted == number && epoch > self.last => {
+            (AgentReply::Begun { epoch }, Session::Wanted(Some(wanted))) if wanted == number && epoch > self.last => {
                 self.session = Session::Open(epoch, number);
                 self.last = epoch;
                 self.seen.clear();
@@ -185,24 +185,24 @@ impl<D: Driver> Agent<D> {
                 self.ask(now);
             }
             // Numbers of sessions only grow, so that what comes late does no harm.
-            (Answer::Stale { current }, Session::Wanted(wanted)) => {
+            (AgentReply::Stale { current }, Session::Wanted(wanted)) => {
                 self.last = self.last.max(current.unwrap_or(0));
                 if wanted == Some(number) {
                     self.session = Session::Wanted(None);
                     self.ask(now);
                 }
             }
-            (Answer::Stale { current }, Session::Open(epoch, begun)) if number > begun => {
+            (AgentReply::Stale { current }, Session::Open(epoch, begun)) if number > begun => {
                 self.last = current.unwrap_or(epoch).max(epoch);
                 self.session = Session::Wanted(None);
                 self.seen.clear();
                 self.waited = Time::ZERO;
                 self.ask(now);
             }
-            (Answer::Operations(operations), Session::Open(_, begun)) if number > begun => {
+            (AgentReply::Operations(operations), Session::Open(_, begun)) if number > begun => {
                 self.waited = Time::ZERO;
                 self.ask_at = self.ask_at.min(now + self.pace.poll_every);
-                let done = operations.into_iter().filter_map(|operation| self.carry_out(now, operation)).collect();
+                let done = operations.into_iter().filter_map(|operation| self.execute(now, operation)).collect();
                 self.confirm(done);
             }
             // Late, or about something that was not asked: nothing is begun that this agent did not begin itself.
@@ -242,9 +242,9 @@ impl<D: Driver> Agent<D> {
         self.waited = (self.waited + self.waited).max(first).min(self.pace.retry_most.max(first));
         self.ask_at = now + self.waited;
         let ask = match self.session {
-            Session::Open(epoch, _) => Ask::Operations { epoch },
+            Session::Open(epoch, _) => AgentRequest::Operations { epoch },
             Session::Wanted(_) => match self.driver.installed(now) {
-                Ok(installed) => Ask::Begin { after: self.last, installed },
+                Ok(installed) => AgentRequest::Begin { after: self.last, installed },
                 // What is not known cannot be said; it is tried again.
                 Err(_) => return,
             },
@@ -255,7 +255,7 @@ impl<D: Driver> Agent<D> {
         }
     }
 
-    fn request(&mut self, ask: Ask) -> u64 {
+    fn request(&mut self, ask: AgentRequest) -> u64 {
         self.number += 1;
         self.requests.push(Request { number: self.number, ask });
         self.number
@@ -265,12 +265,12 @@ impl<D: Driver> Agent<D> {
         if let Session::Open(epoch, _) = self.session
             && !done.is_empty()
         {
-            self.request(Ask::Confirm { epoch, done });
+            self.request(AgentRequest::Confirm { epoch, done });
         }
     }
 
     /// Carries out an operation, unless a later one came first; what is done of that contract then, if it is known.
-    fn carry_out(&mut self, now: Time, operation: Operation) -> Option<(u64, u64)> {
+    fn execute(&mut self, now: Time, operation: Operation) -> Option<(u64, u64)> {
         let serial = operation.serial;
         match self.seen.get(&serial) {
             Some(seen) if seen.version >= operation.version => {
@@ -291,8 +291,8 @@ impl<D: Driver> Agent<D> {
         let is_done = result.is_ok();
         let state = match result {
             Ok(()) => Progress::Done,
-            Err(NotDone::Later(_)) => Progress::Retry(Box::new(operation), now + wait, wait),
-            Err(NotDone::Never(_)) => Progress::Never,
+            Err(DriverError::Later(_)) => Progress::Retry(Box::new(operation), now + wait, wait),
+            Err(DriverError::Never(_)) => Progress::Never,
         };
         self.seen.insert(serial, Seen { version, state });
         is_done.then_some((serial, version))

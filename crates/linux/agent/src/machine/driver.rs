@@ -12,31 +12,31 @@ pub trait Driver {
     ///
     /// # Errors
     /// If that cannot be found out now.
-    fn installed(&mut self, now: Time) -> Result<Vec<(u64, u64)>, NotDone>;
+    fn installed(&mut self, now: Time) -> Result<Vec<(u64, u64)>, DriverError>;
 
     /// A host: from now on packets of the contract are tagged and shaped as the rule says. A rule that is there is replaced between one
     /// packet and the next, and the bucket keeps its level. If that is not done, what was there is still there.
     ///
     /// # Errors
     /// If it is not installed, or if that is not known.
-    fn install(&mut self, now: Time, serial: u64, version: u64, rule: &Rule) -> Result<(), NotDone>;
+    fn install(&mut self, now: Time, serial: u64, version: u64, rule: &Rule) -> Result<(), DriverError>;
 
     /// A host: from now on nothing is sent of the contract. That nothing is installed is no error.
     ///
     /// # Errors
     /// If something may still be sent.
-    fn remove(&mut self, now: Time, serial: u64, version: u64) -> Result<(), NotDone>;
+    fn remove(&mut self, now: Time, serial: u64, version: u64) -> Result<(), DriverError>;
 
     /// A switch: forward by tag, serve queues by strict priority. Doing it again changes nothing but the version.
     ///
     /// # Errors
     /// If it is not done.
-    fn set_up(&mut self, now: Time, version: u64) -> Result<(), NotDone>;
+    fn set_up(&mut self, now: Time, version: u64) -> Result<(), DriverError>;
 }
 
 /// Why something is not done, or not known to be.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
-pub enum NotDone {
+pub enum DriverError {
     /// It may be done if it is tried again.
     #[error("not done yet: {0}")]
     Later(String),
@@ -45,7 +45,7 @@ pub enum NotDone {
     Never(String),
 }
 
-impl NotDone {
+impl DriverError {
     /// The reason, as a clause.
     pub fn why(&self) -> &str {
         match self {

@@ -19,6 +19,6 @@ mod driver;
 mod recorder;
 pub mod suite;
 
-pub use agent::{Agent, Answer, Ask, Pace, Request};
-pub use driver::{Driver, NotDone};
-pub use recorder::{Call, Did, Recorder, Trouble};
+pub use agent::{Agent, AgentReply, AgentRequest, PollInterval, Request};
+pub use driver::{Driver, DriverError};
+pub use recorder::{DriverCall, InjectedFault, RecordedCall, Recorder};

@@ -5,31 +5,31 @@ use std::collections::{BTreeMap, VecDeque};
 use wayleave_protocol::agent::Rule;
 use wayleave_units::Time;
 
-use super::driver::{Driver, NotDone};
+use super::driver::{Driver, DriverError};
 
 /// A node that does nothing but remember what it was told.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
     rules: BTreeMap<u64, (u64, Rule)>,
     set_up: Option<u64>,
-    calls: Vec<Call>,
-    troubles: VecDeque<Trouble>,
+    calls: Vec<DriverCall>,
+    troubles: VecDeque<InjectedFault>,
 }
 
 /// Something that it was told.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Call {
+pub struct DriverCall {
     /// When.
     pub at: Time,
     /// What.
-    pub did: Did,
+    pub did: RecordedCall,
     /// What it answered.
-    pub answer: Result<(), NotDone>,
+    pub answer: Result<(), DriverError>,
 }
 
 /// What a recorder was told to do.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Did {
+pub enum RecordedCall {
     /// To say what is installed.
     Installed,
     /// To install a rule of this serial and version.
@@ -42,7 +42,7 @@ pub enum Did {
 
 /// What happens to the next call, in place of what should.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum InjectedFault {
     /// Nothing is done; trying again may help.
     Fails,
     /// It is done, and that is not reported: slow, or the answer is lost.
@@ -53,7 +53,7 @@ pub enum Trouble {
 
 impl Recorder {
     /// The next calls that do something meet these troubles, one each.
-    pub fn trouble(&mut self, troubles: impl IntoIterator<Item = Trouble>) {
+    pub fn inject_faults(&mut self, troubles: impl IntoIterator<Item = InjectedFault>) {
         self.troubles.extend(troubles);
     }
 
@@ -69,46 +69,46 @@ impl Recorder {
     }
 
     /// What it was told, in order.
-    pub fn calls(&self) -> &[Call] {
+    pub fn calls(&self) -> &[DriverCall] {
         &self.calls
     }
 
     /// Does something, or what its troubles make of it.
-    fn act(&mut self, at: Time, did: Did, act: impl FnOnce(&mut Self)) -> Result<(), NotDone> {
+    fn act(&mut self, at: Time, did: RecordedCall, act: impl FnOnce(&mut Self)) -> Result<(), DriverError> {
         let answer = match self.troubles.pop_front() {
             None => {
                 act(self);
                 Ok(())
             }
-            Some(Trouble::DoneUnheard) => {
+            Some(InjectedFault::DoneUnheard) => {
                 act(self);
-                Err(NotDone::Later("no answer in time".to_owned()))
+                Err(DriverError::Later("no answer in time".to_owned()))
             }
-            Some(Trouble::Fails) => Err(NotDone::Later("busy".to_owned())),
-            Some(Trouble::Impossible) => Err(NotDone::Never("not supported".to_owned())),
+            Some(InjectedFault::Fails) => Err(DriverError::Later("busy".to_owned())),
+            Some(InjectedFault::Impossible) => Err(DriverError::Never("not supported".to_owned())),
         };
-        self.calls.push(Call { at, did, answer: answer.clone() });
+        self.calls.push(DriverCall { at, did, answer: answer.clone() });
         answer
     }
 }
 
 impl Driver for Recorder {
-    fn installed(&mut self, now: Time) -> Result<Vec<(u64, u64)>, NotDone> {
-        self.calls.push(Call { at: now, did: Did::Installed, answer: Ok(()) });
+    fn installed(&mut self, now: Time) -> Result<Vec<(u64, u64)>, DriverError> {
+        self.calls.push(DriverCall { at: now, did: RecordedCall::Installed, answer: Ok(()) });
         let set_up = self.set_up.map(|version| (0, version));
         Ok(set_up.into_iter().chain(self.rules.iter().map(|(&serial, (version, _))| (serial, *version))).collect())
     }
 
-    fn install(&mut self, now: Time, serial: u64, version: u64, rule: &Rule) -> Result<(), NotDone> {
+    fn install(&mut self, now: Time, serial: u64, version: u64, rule: &Rule) -> Result<(), DriverError> {
         let rule = (version, rule.clone());
-        self.act(now, Did::Install(serial, version), |node| drop(node.rules.insert(serial, rule)))
+        self.act(now, RecordedCall::Install(serial, version), |node| drop(node.rules.insert(serial, rule)))
     }
 
-    fn remove(&mut self, now: Time, serial: u64, version: u64) -> Result<(), NotDone> {
-        self.act(now, Did::Remove(serial, version), |node| drop(node.rules.remove(&serial)))
+    fn remove(&mut self, now: Time, serial: u64, version: u64) -> Result<(), DriverError> {
+        self.act(now, RecordedCall::Remove(serial, version), |node| drop(node.rules.remove(&serial)))
     }
 
-    fn set_up(&mut self, now: Time, version: u64) -> Result<(), NotDone> {
-        self.act(now, Did::SetUp(version), |node| node.set_up = Some(version))
+    fn set_up(&mut self, now: Time, version: u64) -> Result<(), DriverError> {
+        self.act(now, RecordedCall::SetUp(version), |node| node.set_up = Some(version))
     }
 }

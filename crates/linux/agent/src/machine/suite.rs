@@ -8,11 +8,11 @@ use wayleave_protocol::agent::Rule;
 use wayleave_protocol::contract::Hop;
 use wayleave_units::Time;
 
-use super::driver::{Driver, NotDone};
-use super::recorder::{Recorder, Trouble};
+use super::driver::{Driver, DriverError};
+use super::recorder::{InjectedFault, Recorder};
 
 /// A driver under test.
-pub trait Observe: Driver + Sized {
+pub trait DriverUnderTest: Driver + Sized {
     /// The routes that packets of the contract take now, by the names of links as in [`link`]; `None` if nothing is sent.
     fn in_force(&mut self, serial: u64) -> Option<Vec<Vec<Hop>>>;
 
@@ -35,7 +35,7 @@ pub trait Observe: Driver + Sized {
 
 /// What a driver does not do as it should.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken {
+pub struct BrokenDriver {
     /// The rule that it breaks.
     pub rule: &'static str,
     /// What was seen.
@@ -63,14 +63,14 @@ pub fn rule(number: u32) -> Rule {
 }
 
 /// Puts new drivers, of hosts and switches at once, through everything; what they break.
-pub fn check<D: Observe>(mut make: impl FnMut() -> D) -> Vec<Broken> {
+pub fn check<D: DriverUnderTest>(mut make: impl FnMut() -> D) -> Vec<BrokenDriver> {
     let mut broken = check_host(&mut make);
     broken.extend(check_switch(make));
     broken
 }
 
 /// Puts new drivers of a switch through what is asked of one.
-pub fn check_switch<D: Observe>(make: impl FnMut() -> D) -> Vec<Broken> {
+pub fn check_switch<D: DriverUnderTest>(make: impl FnMut() -> D) -> Vec<BrokenDriver> {
     let rules: [(&'static str, Test<D>); 3] = [
         ("a node is set up once", sets_up),
         ("what is set up is, after a restart too", stays_set_up),
@@ -80,23 +80,23 @@ pub fn check_switch<D: Observe>(make: impl FnMut() -> D) -> Vec<Broken> {
 }
 
 /// Puts new drivers of a host through what is asked of one.
-pub fn check_host<D: Observe>(make: impl FnMut() -> D) -> Vec<Broken> {
+pub fn check_host<D: DriverUnderTest>(make: impl FnMut() -> D) -> Vec<BrokenDriver> {
     let rules: [(&'static str, Test<D>); 7] = [
         ("what is installed is in force", installs),
         ("a rule is replaced by another", replaces),
         ("doing it again changes nothing", repeats),
         ("what is removed sends nothing", removes),
-        ("what is said to be installed is, after a restart too", tells_the_truth),
+        ("what is said to be installed is, after a restart too", reports_match_state),
         ("after a loss of power nothing is installed", is_empty_after_a_reboot),
         ("what fails leaves the old rule", fails_whole),
     ];
     go_through(&rules, make)
 }
 
-fn go_through<D: Observe>(rules: &[(&'static str, Test<D>)], mut make: impl FnMut() -> D) -> Vec<Broken> {
+fn go_through<D: DriverUnderTest>(rules: &[(&'static str, Test<D>)], mut make: impl FnMut() -> D) -> Vec<BrokenDriver> {
     let broken = |(rule, test): &(&'static str, Test<D>)| {
         let seen = test(make()).err()?;
-        Some(Broken { rule, seen })
+        Some(BrokenDriver { rule, seen })
     };
     rules.iter().filter_map(broken).collect()
 }
@@ -106,7 +106,7 @@ type Test<D> = fn(D) -> Result<(), String>;
 
 const NOW: Time = Time::from_nanos(1);
 
-fn done(result: Result<(), NotDone>) -> Result<(), String> {
+fn done(result: Result<(), DriverError>) -> Result<(), String> {
     result.map_err(|error| error.to_string())
 }
 
@@ -114,18 +114,18 @@ fn expect<T: PartialEq + std::fmt::Debug>(what: &str, seen: T, expected: T) -> R
     if seen == expected { Ok(()) } else { Err(format!("{what}: {seen:?}, where {expected:?} is expected")) }
 }
 
-fn force<D: Observe>(node: &mut D, serial: u64, number: Option<u32>) -> Result<(), String> {
+fn force<D: DriverUnderTest>(node: &mut D, serial: u64, number: Option<u32>) -> Result<(), String> {
     let expected = number.map(|number| rule(number).routes);
     expect(&format!("in force of {serial}"), node.in_force(serial), expected)
 }
 
-fn installed<D: Observe>(node: &mut D, expected: &[(u64, u64)]) -> Result<(), String> {
+fn installed<D: DriverUnderTest>(node: &mut D, expected: &[(u64, u64)]) -> Result<(), String> {
     let mut seen = node.installed(NOW).map_err(|error| error.to_string())?;
     seen.sort_unstable();
     expect("installed", seen.as_slice(), expected)
 }
 
-fn installs<D: Observe>(mut node: D) -> Result<(), String> {
+fn installs<D: DriverUnderTest>(mut node: D) -> Result<(), String> {
     force(&mut node, 1, None)?;
     done(node.install(NOW, 1, 1, &rule(1)))?;
     done(node.install(NOW, 2, 1, &rule(2)))?;
@@ -133,14 +133,14 @@ fn installs<D: Observe>(mut node: D) -> Result<(), String> {
     force(&mut node, 2, Some(2))
 }
 
-fn replaces<D: Observe>(mut node: D) -> Result<(), String> {
+fn replaces<D: DriverUnderTest>(mut node: D) -> Result<(), String> {
     done(node.install(NOW, 1, 1, &rule(1)))?;
     done(node.install(NOW, 1, 2, &rule(2)))?;
     force(&mut node, 1, Some(2))?;
     installed(&mut node, &[(1, 2)])
 }
 
-fn repeats<D: Observe>(mut node: D) -> Result<(), String> {
+fn repeats<D: DriverUnderTest>(mut node: D) -> Result<(), String> {
     for _ in 0..2 {
         done(node.install(NOW, 1, 3, &rule(1)))?;
         force(&mut node, 1, Some(1))?;
@@ -153,7 +153,7 @@ fn repeats<D: Observe>(mut node: D) -> Result<(), String> {
     done(node.remove(NOW, 9, 1))
 }
 
-fn removes<D: Observe>(mut node: D) -> Result<(), String> {
+fn removes<D: DriverUnderTest>(mut node: D) -> Result<(), String> {
     done(node.install(NOW, 1, 1, &rule(1)))?;
     done(node.install(NOW, 2, 1, &rule(2)))?;
     done(node.remove(NOW, 1, 2))?;
@@ -162,7 +162,7 @@ fn removes<D: Observe>(mut node: D) -> Result<(), String> {
     installed(&mut node, &[(2, 1)])
 }
 
-fn tells_the_truth<D: Observe>(mut node: D) -> Result<(), String> {
+fn reports_match_state<D: DriverUnderTest>(mut node: D) -> Result<(), String> {
     done(node.install(NOW, 1, 5, &rule(1)))?;
     let mut node = node.restart();
     let said = node.installed(NOW).map_err(|error| error.to_string())?;
@@ -170,14 +170,14 @@ fn tells_the_truth<D: Observe>(mut node: D) -> Result<(), String> {
     expect("said to be installed", said, if in_force { vec![(1, 5)] } else { Vec::new() })
 }
 
-fn is_empty_after_a_reboot<D: Observe>(mut node: D) -> Result<(), String> {
+fn is_empty_after_a_reboot<D: DriverUnderTest>(mut node: D) -> Result<(), String> {
     done(node.install(NOW, 1, 5, &rule(1)))?;
     let mut node = node.reboot();
     force(&mut node, 1, None)?;
     installed(&mut node, &[])
 }
 
-fn fails_whole<D: Observe>(mut node: D) -> Result<(), String> {
+fn fails_whole<D: DriverUnderTest>(mut node: D) -> Result<(), String> {
     done(node.install(NOW, 1, 1, &rule(1)))?;
     if !node.fail_next() {
         return Ok(());
@@ -187,24 +187,24 @@ fn fails_whole<D: Observe>(mut node: D) -> Result<(), String> {
     installed(&mut node, &[(1, 1)])
 }
 
-fn sets_up<D: Observe>(mut node: D) -> Result<(), String> {
+fn sets_up<D: DriverUnderTest>(mut node: D) -> Result<(), String> {
     done(node.set_up(NOW, 1))?;
     done(node.set_up(NOW, 2))?;
     expect("times set up", node.set_ups().unwrap_or(1), 1)?;
     installed(&mut node, &[(0, 2)])
 }
 
-fn stays_set_up<D: Observe>(mut node: D) -> Result<(), String> {
+fn stays_set_up<D: DriverUnderTest>(mut node: D) -> Result<(), String> {
     done(node.set_up(NOW, 3))?;
     installed(&mut node.restart(), &[(0, 3)])
 }
 
-fn is_not_set_up_after_a_reboot<D: Observe>(mut node: D) -> Result<(), String> {
+fn is_not_set_up_after_a_reboot<D: DriverUnderTest>(mut node: D) -> Result<(), String> {
     done(node.set_up(NOW, 3))?;
     installed(&mut node.reboot(), &[])
 }
 
-impl Observe for Recorder {
+impl DriverUnderTest for Recorder {
     fn in_force(&mut self, serial: u64) -> Option<Vec<Vec<Hop>>> {
         self.rules().get(&serial).map(|(_, rule)| rule.routes.clone())
     }
@@ -219,7 +219,7 @@ impl Observe for Recorder {
     }
 
     fn fail_next(&mut self) -> bool {
-        self.trouble([Trouble::Fails]);
+        self.inject_faults([InjectedFault::Fails]);
         true
     }
 }

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wayleave_broker::process::{LimitsLine, ReportLine};
 use wayleave_units::{Rate, Time};
 
-use super::division::Allowed;
+use super::division::TenantAllowance;
 
 /// The longest line that is read.
 const LONGEST: u64 = 1 << 20;
@@ -35,7 +35,7 @@ impl Connection {
     }
 
     /// Says what tenants have moved, without ever waiting for the broker.
-    pub fn tell(&self, line: &ReportLine) {
+    pub fn send_report(&self, line: &ReportLine) {
         let mut stream = self.stream();
         let Some(open) = stream.as_mut() else { return };
         let Ok(mut text) = serde_json::to_vec(line) else { return };
@@ -59,9 +59,9 @@ impl Connection {
 
 /// Limits that were not heeded yet count as long as this is there.
 #[derive(Debug)]
-pub struct Unread(Arc<AtomicUsize>);
+pub struct UnreadLimits(Arc<AtomicUsize>);
 
-impl Drop for Unread {
+impl Drop for UnreadLimits {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -85,7 +85,7 @@ pub fn open(path: &Path) -> io::Result<UnixListener> {
 pub fn listen(
     listener: &UnixListener,
     connection: &Arc<Connection>,
-    hand_on: impl FnMut(LimitsLine, Unread) -> bool + Send + Clone + 'static,
+    hand_on: impl FnMut(LimitsLine, UnreadLimits) -> bool + Send + Clone + 'static,
 ) {
     let count = Arc::<AtomicUsize>::default();
     for stream in listener.incoming() {
@@ -104,7 +104,7 @@ pub fn listen(
     }
 }
 
-fn read(stream: UnixStream, count: &Arc<AtomicUsize>, hand_on: &mut impl FnMut(LimitsLine, Unread) -> bool) {
+fn read(stream: UnixStream, count: &Arc<AtomicUsize>, hand_on: &mut impl FnMut(LimitsLine, UnreadLimits) -> bool) {
     let mut lines = BufReader::new(stream);
     let mut thrown = 0_u64;
     loop {
@@ -116,7 +116,7 @@ fn read(stream: UnixStream, count: &Arc<AtomicUsize>, hand_on: &mut impl FnMut(L
         match serde_json::from_slice::<LimitsLine>(&line) {
             Ok(limits) => {
                 let before = count.fetch_add(1, Ordering::Relaxed);
-                let unread = Unread(count.clone());
+                let unread = UnreadLimits(count.clone());
                 if before < MAX_UNREAD && !hand_on(limits, unread) {
                     break;
                 }
@@ -134,7 +134,7 @@ fn read(stream: UnixStream, count: &Arc<AtomicUsize>, hand_on: &mut impl FnMut(L
 }
 
 /// What a line allows.
-pub fn allowed(line: &LimitsLine) -> BTreeMap<String, Allowed> {
+pub fn allowed(line: &LimitsLine) -> BTreeMap<String, TenantAllowance> {
     let rate = |bps: Option<u64>| bps.map(|bps| Rate::from_bits_per_second(bps).min(Rate::MAX));
     let of = |limit: &wayleave_broker::process::ServiceLimit| {
         [rate(limit.transmit_bits_per_second), rate(limit.receive_bits_per_second)]

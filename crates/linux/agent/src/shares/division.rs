@@ -26,7 +26,7 @@ use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::INTERVAL;
-use super::message::Said;
+use super::message::PeerMessage;
 
 /// Intervals after which a class that sends nothing shares no more, and half of what a class wants above its use is forgotten: as many as in EyeQ's
 /// defaults (10 ms and 1 ms of 200 us).
@@ -66,14 +66,14 @@ pub struct Terms {
 pub type PairKey = (u64, NodeId);
 
 /// What the contracts of a tenant may send and receive together at a host; `None` is no limit.
-pub type Allowed = [Option<Rate>; 2];
+pub type TenantAllowance = [Option<Rate>; 2];
 
 /// What the contracts of a tenant have sent to another host and received from it, in bytes since the division began.
-pub type Moved = BTreeMap<(String, NodeId), [u64; 2]>;
+pub type TenantBytes = BTreeMap<(String, NodeId), [u64; 2]>;
 
 /// What was counted of a pair that leaves here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counted {
+pub struct PairCounters {
     /// Bytes on the wire since any time.
     pub bytes: u64,
     /// Whether packets wait, or were dropped because too many did, since the last time.
@@ -97,14 +97,14 @@ pub struct Division {
     armed: BTreeMap<u64, Timer>,
     next_timer: u64,
     /// What is to be told, by host.
-    outbox: BTreeMap<NodeId, Said>,
+    outbox: BTreeMap<NodeId, PeerMessage>,
     /// When counters were read last.
     counted: Option<Time>,
     /// When a host was heard last.
     heard: BTreeMap<NodeId, Time>,
     /// By tenant.
-    allowed: BTreeMap<String, Allowed>,
-    moved: Moved,
+    allowed: BTreeMap<String, TenantAllowance>,
+    moved: TenantBytes,
 }
 
 /// A pair that leaves here.
@@ -165,7 +165,7 @@ impl Division {
             counted: None,
             heard: BTreeMap::new(),
             allowed: BTreeMap::new(),
-            moved: Moved::new(),
+            moved: TenantBytes::new(),
         })
     }
 
@@ -182,7 +182,7 @@ impl Division {
             self.close_pairs(now, serial, &BTreeSet::new(), &BTreeSet::new());
             if let Some(class) = self.classes.remove(&serial) {
                 self.roots.remove(&class);
-                self.tell(now, HostInput::ClassGone { class });
+                self.handle_input(now, HostInput::ClassGone { class });
             }
         }
         for (serial, terms) in wanted {
@@ -192,7 +192,7 @@ impl Division {
             let taken: BTreeSet<ClassId> = self.classes.values().copied().collect();
             let class =
                 *self.classes.entry(serial).or_insert_with(|| ClassId(free(|number| taken.contains(&ClassId(number)))));
-            self.tell(now, HostInput::ClassSet { class, transmit: terms.transmit, receive: terms.receive });
+            self.handle_input(now, HostInput::ClassSet { class, transmit: terms.transmit, receive: terms.receive });
             self.close_pairs(now, serial, &terms.to, &terms.from);
             self.open_pairs(now, class, &terms);
             self.terms.insert(serial, terms);
@@ -206,13 +206,13 @@ impl Division {
         for key in gone(self.sending.keys().copied().collect(), to) {
             if let Some(sending) = self.sending.remove(&key) {
                 self.outgoing.remove(&sending.number);
-                self.tell(now, HostInput::Closed { pair: sending.number });
+                self.handle_input(now, HostInput::Closed { pair: sending.number });
             }
         }
         for key in gone(self.receiving.keys().copied().collect(), from) {
             if let Some(receiving) = self.receiving.remove(&key) {
                 self.incoming.remove(&receiving.number);
-                self.tell(now, HostInput::IncomingClosed { pair: receiving.number });
+                self.handle_input(now, HostInput::IncomingClosed { pair: receiving.number });
             }
         }
     }
@@ -236,8 +236,8 @@ impl Division {
             };
             self.sending.insert(key, sending);
             self.outgoing.insert(number, key);
-            self.tell(now, HostInput::Opened { pair: number, spec: spec(host) });
-            self.tell(now, HostInput::Demand { pair: number, demand: Demand::Ends });
+            self.handle_input(now, HostInput::Opened { pair: number, spec: spec(host) });
+            self.handle_input(now, HostInput::Demand { pair: number, demand: Demand::Ends });
         }
         for &host in &terms.from {
             let key = (terms.serial, host);
@@ -247,12 +247,12 @@ impl Division {
             let number = Incoming(free(|number| self.incoming.contains_key(&Incoming(number))));
             self.receiving.insert(key, Receiving { number, bytes: None, fresh: 0 });
             self.incoming.insert(number, key);
-            self.tell(now, HostInput::IncomingOpened { pair: number, spec: spec(host) });
+            self.handle_input(now, HostInput::IncomingOpened { pair: number, spec: spec(host) });
         }
     }
 
     /// An interval is over: what was counted of each pair that leaves here.
-    pub fn count(&mut self, now: Time, counted: &BTreeMap<PairKey, Counted>) {
+    pub fn count(&mut self, now: Time, counted: &BTreeMap<PairKey, PairCounters>) {
         let elapsed = now.saturating_sub(self.counted.unwrap_or(Time::ZERO)).max(Time::from_nanos(1));
         self.counted = Some(now);
         let keys: Vec<PairKey> = self.sending.keys().copied().collect();
@@ -279,18 +279,18 @@ impl Division {
             }
             if began || ended {
                 let demand = if began { Demand::Begins } else { Demand::Ends };
-                self.tell(now, HostInput::Demand { pair: number, demand });
+                self.handle_input(now, HostInput::Demand { pair: number, demand });
             }
             if bytes > 0 {
                 let bytes = Bytes::new(bytes);
-                self.tell(now, HostInput::Sent { pair: number, path: PathIndex(0), bytes });
+                self.handle_input(now, HostInput::Sent { pair: number, path: PathIndex(0), bytes });
             }
         }
         self.keep_limits(now, elapsed);
     }
 
     /// From now on tenants may send and receive so much here, as a rack broker says; who is not named is not limited.
-    pub fn allow(&mut self, allowed: BTreeMap<String, Allowed>) {
+    pub fn allow(&mut self, allowed: BTreeMap<String, TenantAllowance>) {
         self.allowed = allowed;
     }
 
@@ -300,7 +300,7 @@ impl Division {
     }
 
     /// What tenants have sent and received, by the other host.
-    pub fn moved(&self) -> &Moved {
+    pub fn moved(&self) -> &TenantBytes {
         &self.moved
     }
 
@@ -345,13 +345,13 @@ impl Division {
             let Some(&class) = self.classes.get(&serial) else { continue };
             let mut deeds = Vec::new();
             self.eyeq.set_capacity(class, direction, limit, &mut |action| deeds.extend(Deed::of(action)));
-            deeds.into_iter().for_each(|deed| self.carry_out(deed));
+            deeds.into_iter().for_each(|deed| self.apply_action(deed));
         }
         self.fire(now);
     }
 
     /// The agent of another host has said something.
-    pub fn hear(&mut self, now: Time, from: NodeId, said: &Said) {
+    pub fn on_peer_message(&mut self, now: Time, from: NodeId, said: &PeerMessage) {
         self.heard.insert(from, now);
         for &(serial, bytes) in &said.sent {
             let Some(receiving) = self.receiving.get_mut(&(serial, from)) else { continue };
@@ -366,7 +366,7 @@ impl Division {
             // Who hears nothing new is answered all the same.
             self.outbox.entry(from).or_default();
             if new > 0 {
-                self.tell(now, HostInput::Received { pair, arrivals });
+                self.handle_input(now, HostInput::Received { pair, arrivals });
             }
         }
         for &(serial, rate) in &said.rates {
@@ -374,12 +374,12 @@ impl Division {
             sending.is_answered = true;
             let (pair, rate) = (sending.number, Rate::from_bits_per_second(rate).min(Rate::MAX));
             let from = Origin::Receiver(pair);
-            self.tell(now, HostInput::Message { from, message: Feedback { rate } });
+            self.handle_input(now, HostInput::Message { from, message: Feedback { rate } });
         }
     }
 
     /// What there is to tell, by host.
-    pub fn take_messages(&mut self) -> BTreeMap<NodeId, Said> {
+    pub fn take_messages(&mut self) -> BTreeMap<NodeId, PeerMessage> {
         std::mem::take(&mut self.outbox)
     }
 
@@ -415,19 +415,19 @@ impl Division {
             self.timers.remove(&(at, number));
             if let Some(timer) = self.armed.remove(&number) {
                 // Not before its time, as the shaper sees it: it would arm it again.
-                self.tell(now.max(at), HostInput::Timer(timer));
+                self.handle_input(now.max(at), HostInput::Timer(timer));
             }
         }
     }
 
     /// Something happens to the shaper; what it wants done is done.
-    fn tell(&mut self, now: Time, input: HostInput<'_, Feedback, Timer>) {
+    fn handle_input(&mut self, now: Time, input: HostInput<'_, Feedback, Timer>) {
         let mut deeds = Vec::new();
         self.eyeq.on(now, input, &mut |action| deeds.extend(Deed::of(action)));
-        deeds.into_iter().for_each(|deed| self.carry_out(deed));
+        deeds.into_iter().for_each(|deed| self.apply_action(deed));
     }
 
-    fn carry_out(&mut self, deed: Deed) {
+    fn apply_action(&mut self, deed: Deed) {
         match deed {
             Deed::Limit(Limiter::Pair(pair), limit) => {
                 let key = self.outgoing.get(&pair);

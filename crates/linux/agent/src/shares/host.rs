@@ -12,14 +12,14 @@ use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::broker;
-use super::division::{Counted, Division, PairKey};
-use super::message::Said;
+use super::division::{Division, PairCounters, PairKey};
+use super::message::PeerMessage;
 use super::peers::{Exchange, Peers};
 use super::rules::{self, contract_of, rule_number};
 use crate::best_effort::Routes;
 use crate::environment::Environment;
-use crate::plane::Plane;
-use crate::resolve::{Here, resolve};
+use crate::plane::HostDataplane;
+use crate::resolve::{ResolvedHost, resolve};
 
 /// A rate is raised when it is higher than that in force by more than one part in so many: the kernel is told ten times a second otherwise.
 const WORTH_IT: u64 = 32;
@@ -30,7 +30,7 @@ pub struct Scope<'a> {
     /// The network, and where VMs are.
     pub environment: &'a Environment,
     /// Interfaces of the host.
-    pub here: &'a Here,
+    pub here: &'a ResolvedHost,
 }
 
 /// The contracts of other kinds than latency on a host.
@@ -51,7 +51,7 @@ pub struct HostShares {
     dropped: BTreeMap<u64, u64>,
     version: u64,
     /// Interfaces as they were when all rules were as they should be; `None` if some are not yet.
-    settled: Option<Here>,
+    settled: Option<ResolvedHost>,
     /// The time of what happened last.
     now: Time,
     /// Why the contracts cannot be divided.
@@ -106,8 +106,8 @@ impl HostShares {
     }
 
     /// Where it hears other agents.
-    pub fn hears_at(&self) -> Option<String> {
-        self.peers.hears_at().map(|address| address.to_string())
+    pub fn peer_address(&self) -> Option<String> {
+        self.peers.local_address().map(|address| address.to_string())
     }
 
     /// Whether there is anything to divide.
@@ -143,12 +143,12 @@ impl HostShares {
     }
 
     /// What is wrong, one sentence each.
-    pub fn troubles(&self) -> impl Iterator<Item = String> {
+    pub fn own_problem(&self) -> impl Iterator<Item = String> {
         self.trouble.clone().into_iter()
     }
 
     /// The controller has said which contracts there are.
-    pub fn set<P: Plane>(&mut self, now: Time, shares: Shares, plane: &mut P, scope: Scope<'_>) {
+    pub fn set<P: HostDataplane>(&mut self, now: Time, shares: Shares, plane: &mut P, scope: Scope<'_>) {
         let network = scope.environment.network();
         let rate = |bps: u64| Rate::from_bits_per_second(bps).min(Rate::MAX);
         self.line = Line { transmit: rate(shares.transmit_bps), receive: rate(shares.receive_bps) };
@@ -161,7 +161,7 @@ impl HostShares {
     }
 
     /// The division and its rules as contracts, places of VMs and interfaces are now.
-    fn begin<P: Plane>(&mut self, plane: &mut P, scope: Scope<'_>) {
+    fn begin<P: HostDataplane>(&mut self, plane: &mut P, scope: Scope<'_>) {
         let now = self.now;
         let network = scope.environment.network();
         let host = self.host;
@@ -220,7 +220,7 @@ impl HostShares {
     }
 
     /// Interfaces or VMs may have come or gone: rules are as they should be.
-    pub fn refresh<P: Plane>(&mut self, plane: &mut P, scope: Scope<'_>) {
+    pub fn refresh<P: HostDataplane>(&mut self, plane: &mut P, scope: Scope<'_>) {
         let Some(division) = self.division.as_ref().filter(|_| self.settled.as_ref() != Some(scope.here)) else {
             return;
         };
@@ -299,7 +299,7 @@ impl HostShares {
     }
 
     /// An interval is over: counters are read, other agents told, and buckets set.
-    pub fn divide<P: Plane>(&mut self, now: Time, plane: &mut P) {
+    pub fn divide<P: HostDataplane>(&mut self, now: Time, plane: &mut P) {
         let Some(division) = &mut self.division else { return };
         if self.limits.as_ref().is_some_and(|(at, _)| now.saturating_sub(*at) > broker::TIMEOUT) {
             tracing::warn!("the rack broker is silent: its limits are lifted");
@@ -307,36 +307,36 @@ impl HostShares {
             division.allow(BTreeMap::new());
         }
         let Ok(traffic) = plane.traffic() else { return };
-        let mut counted: BTreeMap<PairKey, Counted> = BTreeMap::new();
+        let mut counted: BTreeMap<PairKey, PairCounters> = BTreeMap::new();
         for one in traffic {
             let Some(pair) = self.pairs.get(&one.serial) else { continue };
             let before = self.dropped.insert(one.serial, one.queue_full).unwrap_or(one.queue_full);
             let is_held = one.waiting > 0 || one.queue_full > before;
-            counted.insert(pair.key, Counted { bytes: one.bytes, is_held });
+            counted.insert(pair.key, PairCounters { bytes: one.bytes, is_held });
         }
         division.count(now, &counted);
-        self.tell_and_set(now, plane);
+        self.send_and_apply(now, plane);
     }
 
     /// The agent of another host has said something.
-    pub fn hear<P: Plane>(&mut self, now: Time, from: NodeId, said: &Said, plane: &mut P) {
+    pub fn on_peer_message<P: HostDataplane>(&mut self, now: Time, from: NodeId, said: &PeerMessage, plane: &mut P) {
         let Some(division) = &mut self.division else { return };
-        division.hear(now, from, said);
-        self.tell_and_set(now, plane);
+        division.on_peer_message(now, from, said);
+        self.send_and_apply(now, plane);
     }
 
-    fn tell_and_set<P: Plane>(&mut self, now: Time, plane: &mut P) {
+    fn send_and_apply<P: HostDataplane>(&mut self, now: Time, plane: &mut P) {
         self.now = now;
         let Some(division) = &mut self.division else { return };
         for (to, said) in division.take_messages() {
-            self.peers.tell(to, &said);
+            self.peers.send(to, &said);
         }
         let buckets = division.buckets(now);
         self.set_rates(plane, &buckets);
     }
 
     /// The same rules with other buckets.
-    fn set_rates<P: Plane>(&mut self, plane: &mut P, buckets: &BTreeMap<PairKey, Bucket>) {
+    fn set_rates<P: HostDataplane>(&mut self, plane: &mut P, buckets: &BTreeMap<PairKey, Bucket>) {
         for (&number, pair) in &mut self.pairs {
             let (Some(old), Some(new)) = (&mut pair.installed, buckets.get(&pair.key)) else { continue };
             if is_rate_near(old.demand.rate, new.rate) {
@@ -354,7 +354,7 @@ impl HostShares {
     }
 
     /// VMs moved, or something failed or was repaired.
-    pub fn environment_changed<P: Plane>(&mut self, plane: &mut P, scope: Scope<'_>) {
+    pub fn environment_changed<P: HostDataplane>(&mut self, plane: &mut P, scope: Scope<'_>) {
         if !self.contracts.is_empty() {
             self.begin(plane, scope);
         }

@@ -15,14 +15,14 @@ pub const MAX: usize = 72;
 
 /// What one agent tells another. It says all that counts now, so that a message that is lost costs nothing but age.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct PeerMessage {
     /// For each contract, bytes on the wire that its pair has sent since any time.
     pub sent: Vec<(u64, u64)>,
     /// For each contract, bit/s that its pair may send.
     pub rates: Vec<(u64, u64)>,
 }
 
-impl Said {
+impl PeerMessage {
     /// As datagrams, each with at most [`MAX`] entries; one without entries if there is nothing to tell.
     pub fn datagrams(&self) -> Vec<Vec<u8>> {
         let (sent, rates) = (self.sent.iter().map(|&one| (true, one)), self.rates.iter().map(|&one| (false, one)));
@@ -72,11 +72,11 @@ mod tests {
     #[test]
     fn what_is_said_is_read_again_however_much_it_is() {
         for count in [0, 1, MAX as u64, 3 * MAX as u64 + 1] {
-            let said = Said { sent: (0..count).map(|at| (at, 2 * at)).collect(), rates: vec![(7, u64::MAX); 5] };
-            let mut read = Said::default();
+            let said = PeerMessage { sent: (0..count).map(|at| (at, 2 * at)).collect(), rates: vec![(7, u64::MAX); 5] };
+            let mut read = PeerMessage::default();
             for datagram in said.datagrams() {
                 assert!(datagram.len() <= HEAD + MAX * ENTRY);
-                let part = Said::read(&datagram).unwrap();
+                let part = PeerMessage::read(&datagram).unwrap();
                 read.sent.extend(part.sent);
                 read.rates.extend(part.rates);
             }
@@ -86,12 +86,12 @@ mod tests {
 
     #[test]
     fn other_bytes_say_nothing() {
-        let good = Said { sent: vec![(1, 2)], rates: vec![(3, 4)] }.datagrams().remove(0);
+        let good = PeerMessage { sent: vec![(1, 2)], rates: vec![(3, 4)] }.datagrams().remove(0);
         for length in 0..good.len() {
-            assert_eq!(Said::read(&good[..length]), None, "{length} B of {}", good.len());
+            assert_eq!(PeerMessage::read(&good[..length]), None, "{length} B of {}", good.len());
         }
-        assert_eq!(Said::read(&[good.as_slice(), &[0]].concat()), None);
-        assert_eq!(Said::read(&[&[2], &good[1..]].concat()), None, "another version");
-        assert!(Said::read(&good).is_some());
+        assert_eq!(PeerMessage::read(&[good.as_slice(), &[0]].concat()), None);
+        assert_eq!(PeerMessage::read(&[&[2], &good[1..]].concat()), None, "another version");
+        assert!(PeerMessage::read(&good).is_some());
     }
 }

@@ -12,7 +12,7 @@ use wayleave_scheme_api::BrokerId;
 use wayleave_topology::NodeId;
 use wayleave_units::WallTime;
 
-use super::message::Said;
+use super::message::PeerMessage;
 
 /// The largest datagram that is read: more than one of [`Said`] with its seal.
 const LARGEST: usize = 4_096;
@@ -37,11 +37,11 @@ struct Known {
 
 impl Exchange {
     /// Who has said what; `None` if it is not from an agent of this network, not for this one, or not newer than what the same one has said before.
-    pub fn open(&self, datagram: &[u8]) -> Option<(NodeId, Said)> {
+    pub fn open(&self, datagram: &[u8]) -> Option<(NodeId, PeerMessage)> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let (_, _, seal) = known.seal.as_ref()?;
         let (from, message) = seal.open(today(), datagram).ok()?;
-        Some((NodeId(from.0), Said::read(message)?))
+        Some((NodeId(from.0), PeerMessage::read(message)?))
     }
 
     /// From now on this is the socket.
@@ -78,9 +78,9 @@ fn towards(url: &str) -> io::Result<SocketAddr> {
 
 /// Something that was not read yet counts as long as this is there.
 #[derive(Debug)]
-pub struct Unread(Arc<AtomicUsize>);
+pub struct UnreadMessage(Arc<AtomicUsize>);
 
-impl Drop for Unread {
+impl Drop for UnreadMessage {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -88,14 +88,18 @@ impl Drop for Unread {
 
 /// Hands on what other agents say, until nobody wants it any more. Whoever has not the key costs this thread a look at each of his datagrams, and takes no place of others
 /// in front of who reads.
-pub fn listen(socket: &UdpSocket, exchange: &Exchange, mut hand_on: impl FnMut(NodeId, Said, Unread) -> bool) {
+pub fn listen(
+    socket: &UdpSocket,
+    exchange: &Exchange,
+    mut hand_on: impl FnMut(NodeId, PeerMessage, UnreadMessage) -> bool,
+) {
     let (mut bytes, count) = ([0; LARGEST], Arc::<AtomicUsize>::default());
     loop {
         // That nobody listens where something was sent is told here, too, and is no trouble of this socket.
         let Ok((length, _)) = socket.recv_from(&mut bytes) else { continue };
         let Some((from, said)) = exchange.open(&bytes[..length]) else { continue };
         let before = count.fetch_add(1, Ordering::Relaxed);
-        let unread = Unread(count.clone());
+        let unread = UnreadMessage(count.clone());
         if before < MAX_UNREAD && !hand_on(from, said, unread) {
             return;
         }
@@ -121,7 +125,7 @@ impl Peers {
     }
 
     /// Where they tell this one.
-    pub fn hears_at(&self) -> Option<SocketAddr> {
+    pub fn local_address(&self) -> Option<SocketAddr> {
         self.exchange.socket.get()?.local_addr().ok()
     }
 
@@ -136,7 +140,7 @@ impl Peers {
     }
 
     /// Tells the agent of a host something. That it does not arrive is found out by the silence.
-    pub fn tell(&self, to: NodeId, said: &Said) {
+    pub fn send(&self, to: NodeId, said: &PeerMessage) {
         let known = self.exchange.known.read().unwrap_or_else(PoisonError::into_inner);
         let (Some(socket), Some((.., seal)), Some(address)) =
             (self.exchange.socket.get(), &known.seal, known.addresses.get(&to))
@@ -174,8 +178,8 @@ mod tests {
         (peers, socket)
     }
 
-    fn said(rate: u64) -> Said {
-        Said { sent: vec![(7, 1_500)], rates: vec![(7, rate)] }
+    fn said(rate: u64) -> PeerMessage {
+        PeerMessage { sent: vec![(7, 1_500)], rates: vec![(7, rate)] }
     }
 
     /// What an agent would send to another one.
@@ -227,7 +231,7 @@ mod tests {
         assert_eq!(open(&again, &sealed(2, 1, OTHER, 40)), Some((2, said(40))));
     }
 
-    fn listening(peers: &Peers, socket: UdpSocket) -> Receiver<(NodeId, Said, Unread)> {
+    fn listening(peers: &Peers, socket: UdpSocket) -> Receiver<(NodeId, PeerMessage, UnreadMessage)> {
         let (told, heard) = channel();
         let exchange = peers.exchange.clone();
         std::thread::spawn(move || {

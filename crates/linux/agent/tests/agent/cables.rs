@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use wayleave_agent::Node;
 use wayleave_agent::environment::Environment;
-use wayleave_agent::machine::{Answer, Ask, Driver, NotDone};
-use wayleave_agent::worker::{Cables, CarrierState, Event, Notice, Worker};
+use wayleave_agent::machine::{AgentReply, AgentRequest, Driver, DriverError};
+use wayleave_agent::worker::{Cables, CarrierState, ControllerNotice, Event, Worker};
 use wayleave_protocol::agent::Measured;
 use wayleave_protocol::agent::Rule;
 use wayleave_units::Time;
@@ -17,19 +17,19 @@ use wayleave_units::Time;
 struct Idle;
 
 impl Driver for Idle {
-    fn installed(&mut self, _: Time) -> Result<Vec<(u64, u64)>, NotDone> {
+    fn installed(&mut self, _: Time) -> Result<Vec<(u64, u64)>, DriverError> {
         Ok(Vec::new())
     }
 
-    fn install(&mut self, _: Time, _: u64, _: u64, _: &Rule) -> Result<(), NotDone> {
+    fn install(&mut self, _: Time, _: u64, _: u64, _: &Rule) -> Result<(), DriverError> {
         Ok(())
     }
 
-    fn remove(&mut self, _: Time, _: u64, _: u64) -> Result<(), NotDone> {
+    fn remove(&mut self, _: Time, _: u64, _: u64) -> Result<(), DriverError> {
         Ok(())
     }
 
-    fn set_up(&mut self, _: Time, _: u64) -> Result<(), NotDone> {
+    fn set_up(&mut self, _: Time, _: u64) -> Result<(), DriverError> {
         Ok(())
     }
 }
@@ -49,14 +49,14 @@ impl Node for Idle {
 }
 
 /// The next thing that is said of cables; sessions are begun on the way.
-fn sight(told: &Receiver<Notice>, events: &Sender<Event>, epoch: u64) -> CarrierState {
+fn sight(told: &Receiver<ControllerNotice>, events: &Sender<Event>, epoch: u64) -> CarrierState {
     loop {
         match told.recv_timeout(Duration::from_secs(20)).expect("something is told of cables") {
-            Notice::See(sight) => return sight,
-            Notice::Request(request) if matches!(request.ask, Ask::Begin { .. }) => {
-                events.send(Event::Answered(request.number, Answer::Begun { epoch })).unwrap();
+            ControllerNotice::See(sight) => return sight,
+            ControllerNotice::Request(request) if matches!(request.ask, AgentRequest::Begin { .. }) => {
+                events.send(Event::Answered(request.number, AgentReply::Begun { epoch })).unwrap();
             }
-            Notice::Request(_) | Notice::Report(..) => {}
+            ControllerNotice::Request(_) | ControllerNotice::Report(..) => {}
         }
     }
 }

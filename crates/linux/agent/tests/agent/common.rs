@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex};
 use wayleave_agent::endpoints::{Attachment, Declared};
 use wayleave_agent::environment::Environment;
 use wayleave_agent::host::HostDriver;
-use wayleave_agent::plane::{Plane, Repairs};
-use wayleave_agent::rule_store::Memo;
-use wayleave_dataplane::host::{HostPath, HostRule, Measured, Stranger};
+use wayleave_agent::plane::{HostDataplane, Repairs};
+use wayleave_agent::rule_store::RuleStore;
+use wayleave_dataplane::host::{HostPath, HostRule, Measured, SpoofReport};
 use wayleave_packet_format::Mac;
 use wayleave_protocol::agent::{Neighbour, Neighbours, Traffic};
 use wayleave_topology::{LinkId, LinkSpec, Network, NetworkBuilder, NodeKind, PortSpec};
@@ -25,7 +25,7 @@ pub(crate) struct Kernel {
     pub(crate) rules: BTreeMap<u64, (u64, HostRule)>,
     pub(crate) ways: BTreeMap<Mac, Vec<HostPath>>,
     pub(crate) groups: BTreeMap<u32, Vec<Mac>>,
-    pub(crate) strangers: Vec<Stranger>,
+    pub(crate) strangers: Vec<SpoofReport>,
     pub(crate) measured: Vec<Measured>,
     pub(crate) fails: BTreeSet<&'static str>,
     pub(crate) installs: usize,
@@ -51,7 +51,7 @@ impl Fake {
     }
 }
 
-impl Plane for Fake {
+impl HostDataplane for Fake {
     fn index(&mut self, interface: &str) -> Option<u32> {
         self.kernel().interfaces.get(interface).copied()
     }
@@ -75,7 +75,7 @@ impl Plane for Fake {
         Ok(())
     }
 
-    fn strangers(&mut self) -> Result<Vec<Stranger>, String> {
+    fn spoof_reports(&mut self) -> Result<Vec<SpoofReport>, String> {
         Ok(self.kernel().strangers.clone())
     }
 
@@ -186,6 +186,6 @@ pub(crate) fn driver(
     let fixed = endpoints.iter();
     let fixed = fixed.map(|(name, interface)| ((*name).to_owned(), Attachment::untagged(*interface))).collect();
     let declared = Declared::new(fixed, folder.0.join("endpoints"));
-    let memo = Memo::open(&folder.0.join("rules")).unwrap();
+    let memo = RuleStore::open(&folder.0.join("rules")).unwrap();
     HostDriver::open(fake.clone(), host, environment, memo, links(&network), declared).unwrap()
 }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_agent::shares::INTERVAL;
-use wayleave_agent::shares::division::{Counted, Division, PairKey, Terms};
-use wayleave_agent::shares::message::Said;
+use wayleave_agent::shares::division::{Division, PairCounters, PairKey, Terms};
+use wayleave_agent::shares::message::PeerMessage;
 use wayleave_scheme_api::Share;
 use wayleave_schemes::host::eyeq::Line;
 use wayleave_topology::NodeId;
@@ -38,7 +38,7 @@ impl World {
         self.rounds += 1;
         let elapsed = Time::from_nanos(INTERVAL.as_nanos() + 3_000_000 * (self.rounds % 5));
         self.now += elapsed;
-        let mut messages: Vec<(NodeId, NodeId, Said)> = Vec::new();
+        let mut messages: Vec<(NodeId, NodeId, PeerMessage)> = Vec::new();
         for (&host, division) in &mut self.hosts {
             let mut counted = BTreeMap::new();
             for (key, bucket) in division.buckets(self.now) {
@@ -47,14 +47,14 @@ impl World {
                 let total = self.sent.entry((host, key)).or_default();
                 *total += rate / 8 * elapsed.as_nanos() / 1_000_000_000;
                 *arrived.entry((key.0, key.1)).or_default() += rate;
-                counted.insert(key, Counted { bytes: *total, is_held: sends });
+                counted.insert(key, PairCounters { bytes: *total, is_held: sends });
             }
             division.count(self.now, &counted);
             messages.extend(division.take_messages().into_iter().map(|(to, said)| (host, to, said)));
         }
         while let Some((from, to, said)) = messages.pop().filter(|_| self.are_heard) {
             let Some(division) = self.hosts.get_mut(&to) else { continue };
-            division.hear(self.now, from, &said);
+            division.on_peer_message(self.now, from, &said);
             messages.extend(division.take_messages().into_iter().map(|(next, said)| (to, next, said)));
         }
         arrived

@@ -6,8 +6,8 @@ use crate::common::{Fake, Folder, driver, network, told};
 use wayleave_agent::Node;
 use wayleave_agent::environment::Environment;
 use wayleave_agent::host::HostDriver;
-use wayleave_agent::machine::suite::{Observe, check_host, link};
-use wayleave_agent::machine::{Driver, NotDone};
+use wayleave_agent::machine::suite::{DriverUnderTest, check_host, link};
+use wayleave_agent::machine::{Driver, DriverError};
 use wayleave_contracts::{Match, Protocol};
 use wayleave_dataplane::host::Measured;
 use wayleave_packet_format::{Mac, Tag, mac_of};
@@ -92,7 +92,7 @@ fn who_is_not_there_is_waited_for_and_found() {
     for (from, to, missing) in [("web", "db", "the interface of web"), ("nobody", "db", "nobody"), ("db", "web", "db")]
     {
         match host.install(NOW, 1, 1, &rule("acme", from, to)) {
-            Err(NotDone::Later(why)) => assert!(why.contains(missing), "{why}"),
+            Err(DriverError::Later(why)) => assert!(why.contains(missing), "{why}"),
             other => panic!("{from} to {to}: {other:?}"),
         }
     }
@@ -130,7 +130,7 @@ fn an_uplink_that_comes_back_with_another_index_is_used_again() {
     host.install(NOW, 1, 1, &rule("acme", "web", "db")).unwrap();
     fake.kernel().interfaces.remove("up0");
     host.refresh();
-    assert!(matches!(host.install(NOW, 2, 1, &rule("acme", "web", "db")), Err(NotDone::Later(_))));
+    assert!(matches!(host.install(NOW, 2, 1, &rule("acme", "web", "db")), Err(DriverError::Later(_))));
     fake.kernel().interfaces.insert("up0".to_owned(), 77);
     host.refresh();
     assert_eq!(fake.kernel().uplinks[&77], LinkId(0));
@@ -231,24 +231,24 @@ impl Suite {
 }
 
 impl Driver for Suite {
-    fn installed(&mut self, now: Time) -> Result<Vec<(u64, u64)>, NotDone> {
+    fn installed(&mut self, now: Time) -> Result<Vec<(u64, u64)>, DriverError> {
         self.host.installed(now)
     }
 
-    fn install(&mut self, now: Time, serial: u64, version: u64, rule: &Rule) -> Result<(), NotDone> {
+    fn install(&mut self, now: Time, serial: u64, version: u64, rule: &Rule) -> Result<(), DriverError> {
         self.host.install(now, serial, version, rule)
     }
 
-    fn remove(&mut self, now: Time, serial: u64, version: u64) -> Result<(), NotDone> {
+    fn remove(&mut self, now: Time, serial: u64, version: u64) -> Result<(), DriverError> {
         self.host.remove(now, serial, version)
     }
 
-    fn set_up(&mut self, now: Time, version: u64) -> Result<(), NotDone> {
+    fn set_up(&mut self, now: Time, version: u64) -> Result<(), DriverError> {
         self.host.set_up(now, version)
     }
 }
 
-impl Observe for Suite {
+impl DriverUnderTest for Suite {
     fn in_force(&mut self, serial: u64) -> Option<Vec<Vec<Hop>>> {
         let kernel = self.fake.kernel();
         let (_, rule) = kernel.rules.get(&serial)?;
@@ -313,19 +313,19 @@ fn tenants_ask_their_own_and_hosts_and_hosts_ask_everybody() {
 
 #[test]
 fn what_is_wrong_on_a_node_is_told_with_who_sends_from_another_address() {
-    use wayleave_dataplane::host::{Strange, Stranger};
+    use wayleave_dataplane::host::{SpoofKind, SpoofReport};
     let (fake, folder) = (Fake::with(&[("tap0", 7), ("up0", 20)]), Folder::new());
     let environment = Arc::new(Environment::of(network(), &told(&[("acme:web", "h1", "02:00:00:00:00:01")])));
     let mut driver = driver(&fake, &folder, environment, &[("acme:web", "tap0")]);
-    assert_eq!(driver.troubles(Time::from_millis(1_000)), [""; 0]);
+    assert_eq!(driver.problems(Time::from_millis(1_000)), [""; 0]);
     let (mac, source) = (wayleave_packet_format::Mac::new([2, 0, 0, 0, 0, 9]), None);
-    fake.kernel().strangers = vec![Stranger { ifindex: 7, why: Strange::Address, mac, source, packets: 4 }];
+    fake.kernel().strangers = vec![SpoofReport { ifindex: 7, why: SpoofKind::Address, mac, source, packets: 4 }];
     let expected = "acme:web sends from 02:00:00:00:00:09, and its own is 02:00:00:00:00:01: dropped (4 packets)";
-    assert_eq!(driver.troubles(Time::from_millis(2_000)), [expected]);
+    assert_eq!(driver.problems(Time::from_millis(2_000)), [expected]);
     // What cannot be done is told, too.
     fake.kernel().interfaces.insert("up1".to_owned(), 21);
     fake.kernel().fails.insert("uplink");
     driver.refresh();
-    let troubles = driver.troubles(Time::from_millis(100_000));
+    let troubles = driver.problems(Time::from_millis(100_000));
     assert!(troubles.len() == 1 && troubles[0].contains("up1, for link h1->s2"), "{troubles:?}");
 }

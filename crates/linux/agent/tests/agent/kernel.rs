@@ -11,9 +11,9 @@ use wayleave_agent::endpoints::{Attachment, Declared};
 use wayleave_agent::environment::Environment;
 use wayleave_agent::host::HostDriver;
 use wayleave_agent::linux::{LinuxHost, index};
-use wayleave_agent::machine::suite::{Observe, check_host, check_switch, link};
-use wayleave_agent::machine::{Driver, NotDone};
-use wayleave_agent::rule_store::Memo;
+use wayleave_agent::machine::suite::{DriverUnderTest, check_host, check_switch, link};
+use wayleave_agent::machine::{Driver, DriverError};
+use wayleave_agent::rule_store::RuleStore;
 use wayleave_agent::switch::Switch;
 use wayleave_contracts::{Match, Protocol};
 use wayleave_dataplane::host::{Host, HostProgram, Settings, Unmatched};
@@ -71,7 +71,7 @@ impl Kernel {
         let host = Host::open(&pins, &settings).unwrap();
         let node = environment.network().find_node("h1").unwrap();
         let plane = LinuxHost::new(host, environment.shared_network(), node, folder.0.join("uplinks"));
-        let memo = Memo::open(&folder.0.join("rules")).unwrap();
+        let memo = RuleStore::open(&folder.0.join("rules")).unwrap();
         let fixed = BTreeMap::from([("host:h1".to_owned(), Attachment::untagged("own"))]);
         let declared = Declared::new(fixed, folder.0.join("endpoints"));
         let links = links(environment.network());
@@ -104,24 +104,24 @@ impl Kernel {
 }
 
 impl Driver for Kernel {
-    fn installed(&mut self, now: Time) -> Result<Vec<(u64, u64)>, NotDone> {
+    fn installed(&mut self, now: Time) -> Result<Vec<(u64, u64)>, DriverError> {
         self.host().installed(now)
     }
 
-    fn install(&mut self, now: Time, serial: u64, version: u64, rule: &Rule) -> Result<(), NotDone> {
+    fn install(&mut self, now: Time, serial: u64, version: u64, rule: &Rule) -> Result<(), DriverError> {
         self.host().install(now, serial, version, &of_port(serial, rule))
     }
 
-    fn remove(&mut self, now: Time, serial: u64, version: u64) -> Result<(), NotDone> {
+    fn remove(&mut self, now: Time, serial: u64, version: u64) -> Result<(), DriverError> {
         self.host().remove(now, serial, version)
     }
 
-    fn set_up(&mut self, now: Time, version: u64) -> Result<(), NotDone> {
+    fn set_up(&mut self, now: Time, version: u64) -> Result<(), DriverError> {
         self.host().set_up(now, version)
     }
 }
 
-impl Observe for Kernel {
+impl DriverUnderTest for Kernel {
     fn in_force(&mut self, serial: u64) -> Option<Vec<Vec<Hop>>> {
         let sent = self.send(serial, 60, ENDPOINT);
         (sent.verdict == REDIRECTED)
@@ -274,12 +274,12 @@ fn who_else_sees_packets_is_told_and_left() {
     let Some(apart) = apart("beside") else { return };
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
     node.host().repair();
-    assert_eq!(node.host().troubles(NOW), Vec::<String>::new());
+    assert_eq!(node.host().problems(NOW), Vec::<String>::new());
     let mut program = node.host().plane().host().program(HostProgram::Uplink).unwrap();
     program.attach("up2", aya::programs::TcAttachType::Ingress).unwrap();
     tool("tc", "filter add dev up1 egress pref 3 protocol all u32 match u32 0 0 classid 1:1");
     assert_eq!(node.host().repair(), Vec::<String>::new(), "it is somebody's own");
-    let told = node.host().troubles(NOW);
+    let told = node.host().problems(NOW);
     assert!(
         told.len() == 2 && told[0].contains("at the egress of up1") && told[1].contains("ingress of up2 by TCX"),
         "{told:?}"
@@ -287,7 +287,7 @@ fn who_else_sees_packets_is_told_and_left() {
     drop(program);
     tool("tc", "filter del dev up1 egress pref 3");
     node.host().repair();
-    assert_eq!(node.host().troubles(NOW), Vec::<String>::new());
+    assert_eq!(node.host().problems(NOW), Vec::<String>::new());
 }
 
 /// Changes the maps of a program as somebody else would: by their pins.
@@ -506,7 +506,7 @@ struct Box1 {
 impl Box1 {
     fn open(pins: PathBuf, folder: Folder) -> Self {
         let environment = Environment::new(network());
-        let driver = LinuxSwitch::open(Namespace::here(), &pins).unwrap();
+        let driver = LinuxSwitch::open(Namespace::current(), &pins).unwrap();
         // Of the links that leave s1, and of the one that enters it.
         let interfaces =
             [(3, "up0"), (6, "up1"), (0, "up2")].map(|(link, name)| (LinkId(link), name.to_owned())).into();
@@ -518,24 +518,24 @@ impl Box1 {
 }
 
 impl Driver for Box1 {
-    fn installed(&mut self, now: Time) -> Result<Vec<(u64, u64)>, NotDone> {
+    fn installed(&mut self, now: Time) -> Result<Vec<(u64, u64)>, DriverError> {
         self.switch.installed(now)
     }
 
-    fn install(&mut self, now: Time, serial: u64, version: u64, rule: &Rule) -> Result<(), NotDone> {
+    fn install(&mut self, now: Time, serial: u64, version: u64, rule: &Rule) -> Result<(), DriverError> {
         self.switch.install(now, serial, version, rule)
     }
 
-    fn remove(&mut self, now: Time, serial: u64, version: u64) -> Result<(), NotDone> {
+    fn remove(&mut self, now: Time, serial: u64, version: u64) -> Result<(), DriverError> {
         self.switch.remove(now, serial, version)
     }
 
-    fn set_up(&mut self, now: Time, version: u64) -> Result<(), NotDone> {
+    fn set_up(&mut self, now: Time, version: u64) -> Result<(), DriverError> {
         self.switch.set_up(now, version)
     }
 }
 
-impl Observe for Box1 {
+impl DriverUnderTest for Box1 {
     fn in_force(&mut self, _serial: u64) -> Option<Vec<Vec<Hop>>> {
         None
     }
@@ -571,7 +571,7 @@ fn a_switch_waits_for_its_interfaces() {
     apart.ip(&["link", "del", "up1"]).unwrap();
     let mut node = Box1::open(apart.pins().join("s1"), Folder::new());
     match node.set_up(NOW, 1) {
-        Err(NotDone::Later(why)) => assert!(why.contains("up1"), "{why}"),
+        Err(DriverError::Later(why)) => assert!(why.contains("up1"), "{why}"),
         other => panic!("{other:?}"),
     }
     apart.veth("up1", UPLINK + 2).unwrap();

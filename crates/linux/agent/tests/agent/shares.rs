@@ -151,10 +151,10 @@ fn a_rule_that_the_kernel_refuses_is_told_and_tried_again() {
     let mut host = driver(&fake, &folder, environment, &[("host:h1", "veth0")]);
     fake.kernel().fails.insert("install");
     host.set_shares(NOW, shares(vec![hose(7, Kind::Bandwidth, &["h1", "h2"])]));
-    let told = host.troubles(NOW);
+    let told = host.problems(NOW);
     assert!(told.len() == 1 && told[0].contains("contract default:c7: install: the kernel refuses"), "{told:?}");
     host.refresh();
-    assert_eq!(host.troubles(NOW), Vec::<String>::new());
+    assert_eq!(host.problems(NOW), Vec::<String>::new());
     assert_eq!(fake.kernel().rules.len(), 1);
     let installs = fake.kernel().installs;
     host.refresh();

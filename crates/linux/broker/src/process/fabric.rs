@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use wayleave_scheme_api::{Broker, BrokerAction, BrokerId, BrokerInput, Member};
-use wayleave_schemes::brokers::Ignored;
+use wayleave_schemes::brokers::IgnoredParam;
 use wayleave_schemes::hosts::{AnyBroker, AnyBrokerTimer, AnyMessage};
 use wayleave_topology::NodeId;
 
@@ -16,7 +16,8 @@ use super::seal::{Key, Seal};
 use super::stream::{Messages, ReadError};
 use super::timers::Timers;
 use super::{
-    Clock, Stop, TURN, Thrown, begin, first_serial, is_worth_a_line, no_address, today, warn_without_key, wrong,
+    Clock, DiscardedInputs, Stop, TURN, begin, first_serial, is_worth_a_line, no_address, today, warn_without_key,
+    wrong,
 };
 use crate::Setup;
 
@@ -60,7 +61,7 @@ struct Working {
 ///
 /// # Errors
 /// If it cannot listen, or the scheme has no broker for the fabric or cannot construct it.
-pub fn run_fabric(options: &FabricOptions, stop: &Stop, ready: impl FnOnce(SocketAddr)) -> io::Result<Thrown> {
+pub fn run_fabric(options: &FabricOptions, stop: &Stop, ready: impl FnOnce(SocketAddr)) -> io::Result<DiscardedInputs> {
     let setup = Arc::clone(&options.setup);
     let mut changes = setup.changes(today());
     let number = setup.fabric_broker().ok_or_else(|| wrong("the policies need no broker of the fabric".to_owned()))?;
@@ -79,16 +80,16 @@ pub fn run_fabric(options: &FabricOptions, stop: &Stop, ready: impl FnOnce(Socke
         setup,
     });
     ready(listener.local_addr()?);
-    let seat = shared.setup.seats().seats[number.index()];
-    begin(&shared.setup, seat).into_iter().for_each(|input| shared.tell(input));
+    let seat = shared.setup.broker_specs().seats[number.index()];
+    begin(&shared.setup, seat).into_iter().for_each(|input| shared.handle_input(input));
     let mut members: Vec<NodeId> = Vec::new();
     while !stop.is_stopped() {
         match listener.accept() {
             Ok((stream, from)) => accept(&shared, stream, from),
             Err(_) => std::thread::sleep(lock(&shared.broker).timers.wait(shared.clock.now(), NAP)),
         }
-        shared.ring();
-        members = shared.tell_changes(members);
+        shared.fire_timers();
+        members = shared.report_changes(members);
         let past = shared.setup.changes(today());
         if std::mem::replace(&mut changes, past) != past
             && let Err(error) = lock(&shared.broker).broker.set_policies(&shared.setup.around(Some(today())))
@@ -97,9 +98,9 @@ pub fn run_fabric(options: &FabricOptions, stop: &Stop, ready: impl FnOnce(Socke
         }
     }
     let ignored = lock(&shared.broker).broker.ignored();
-    let Ignored { epoch, serial, stranger } = ignored;
+    let IgnoredParam { epoch, serial, stranger } = ignored;
     tracing::info!(epoch, serial, stranger, "messages that were not heeded");
-    Ok(Thrown { messages: shared.thrown.load(Ordering::Relaxed), lines: 0 })
+    Ok(DiscardedInputs { messages: shared.thrown.load(Ordering::Relaxed), lines: 0 })
 }
 
 /// What is locked cannot be left in an intermediate state: a broker gets whole messages.
@@ -109,7 +110,7 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Shared {
     /// Something happens at the broker; what follows is done before this returns.
-    fn tell(&self, input: BrokerInput<AnyMessage, AnyBrokerTimer>) {
+    fn handle_input(&self, input: BrokerInput<AnyMessage, AnyBrokerTimer>) {
         let mut said = Vec::new();
         {
             let Working { broker, timers } = &mut *lock(&self.broker);
@@ -134,16 +135,16 @@ impl Shared {
         }
     }
 
-    fn ring(&self) {
+    fn fire_timers(&self) {
         let now = self.clock.now();
         loop {
-            let Some(timer) = lock(&self.broker).timers.ring(now) else { return };
-            self.tell(BrokerInput::Timer(timer));
+            let Some(timer) = lock(&self.broker).timers.pop_expired(now) else { return };
+            self.handle_input(BrokerInput::Timer(timer));
         }
     }
 
     /// Says who has come and gone.
-    fn tell_changes(&self, before: Vec<NodeId>) -> Vec<NodeId> {
+    fn report_changes(&self, before: Vec<NodeId>) -> Vec<NodeId> {
         let name = |member: NodeId| self.setup.network().node(member).name.clone();
         let after = lock(&self.broker).broker.members(self.clock.now());
         for &member in after.iter().filter(|member| !before.contains(member)) {
@@ -207,6 +208,6 @@ fn listen(shared: &Shared, stream: TcpStream, connection: &Connection) -> Result
             continue;
         };
         lock(&shared.speakers).insert(from, Arc::clone(connection));
-        shared.tell(BrokerInput::Message { from: Member::Broker(from), message });
+        shared.handle_input(BrokerInput::Message { from: Member::Broker(from), message });
     }
 }

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use wayleave_contracts::Direction;
 use wayleave_scheme_api::{BrokerInput, Leadership};
-use wayleave_schemes::brokers::BrokerSeat;
+use wayleave_schemes::brokers::BrokerSpec;
 use wayleave_schemes::hosts::{AnyBrokerTimer, AnyMessage};
 use wayleave_units::{Time, WallTime};
 
@@ -52,7 +52,7 @@ impl Stop {
 
 /// What came from outside and was thrown away.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Thrown {
+pub struct DiscardedInputs {
     /// Messages that could not be read, or whose sender is unknown.
     pub messages: u64,
     /// Lines that say nothing.
@@ -90,7 +90,7 @@ fn first_serial() -> u64 {
 }
 
 /// What a broker hears first: that it begins, whether it leads, and what the links that it divides carry.
-fn begin(setup: &Setup, seat: BrokerSeat) -> Vec<BrokerInput<AnyMessage, AnyBrokerTimer>> {
+fn begin(setup: &Setup, seat: BrokerSpec) -> Vec<BrokerInput<AnyMessage, AnyBrokerTimer>> {
     let mut inputs = vec![BrokerInput::Started];
     if seat.leadership == Leadership::Leader {
         inputs.push(BrokerInput::Elected(seat.leadership));

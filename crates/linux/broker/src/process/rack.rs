@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendErr
 use std::time::{Duration, Instant};
 
 use wayleave_scheme_api::{Broker, BrokerAction, BrokerId, BrokerInput, Member};
-use wayleave_schemes::brokers::Ignored;
+use wayleave_schemes::brokers::IgnoredParam;
 use wayleave_schemes::hosts::{AnyBroker, AnyBrokerTimer, AnyMessage};
 use wayleave_schemes::usage_report::{Limited, UsageReport};
 use wayleave_topology::NodeId;
@@ -18,7 +18,9 @@ use super::agent::Tenants;
 use super::lines::{LimitsLine, LineError, ReportLine};
 use super::seal::{Key, Seal};
 use super::timers::Timers;
-use super::{Clock, Stop, TURN, Thrown, begin, first_serial, link, no_address, today, warn_without_key, wrong};
+use super::{
+    Clock, DiscardedInputs, Stop, TURN, begin, first_serial, link, no_address, today, warn_without_key, wrong,
+};
 use crate::Setup;
 
 /// The broker of another machine.
@@ -73,7 +75,7 @@ pub fn run_rack(
     lines: impl BufRead + Send + 'static,
     out: impl Write,
     ready: impl FnOnce(SocketAddr),
-) -> io::Result<Thrown> {
+) -> io::Result<DiscardedInputs> {
     let (events, heard) = channel();
     warn_without_key(options.listen, options.key.as_ref());
     let socket = UdpSocket::bind(options.listen).map_err(|error| no_address(options.listen, &error))?;
@@ -99,7 +101,7 @@ pub fn run_rack(
     let done = rack.run(&heard, stop);
     stop.stop();
     listener.join().ok();
-    let Ignored { epoch, serial, stranger } = rack.broker.ignored();
+    let IgnoredParam { epoch, serial, stranger } = rack.broker.ignored();
     tracing::info!(epoch, serial, stranger, "messages that were not heeded");
     done.map(|()| rack.thrown)
 }
@@ -119,7 +121,7 @@ struct Rack<W> {
     /// To the thread that speaks with the fabric broker.
     fabric: Option<SyncSender<Vec<u8>>>,
     out: W,
-    thrown: Thrown,
+    thrown: DiscardedInputs,
     alive: Vec<NodeId>,
     /// How many of the policies' scheduled changes are in force.
     changes: usize,
@@ -137,7 +139,7 @@ impl<W: Write> Rack<W> {
         let broker = broker.map_err(|error| wrong(error.to_string()))?;
         let addresses = addresses(&setup, number, &options.peers)?;
         let clock = Clock::begin();
-        let (thrown, alive, timers) = (Thrown::default(), Vec::new(), Timers::default());
+        let (thrown, alive, timers) = (DiscardedInputs::default(), Vec::new(), Timers::default());
         let changes = setup.changes(today());
         let seal = options.key.clone().map(|key| Arc::new(Seal::new(key, number)));
         Ok(Self {
@@ -160,21 +162,21 @@ impl<W: Write> Rack<W> {
     }
 
     fn run(&mut self, heard: &Receiver<Event>, stop: &Stop) -> io::Result<()> {
-        let seat = self.setup.seats().seats[self.number.index()];
+        let seat = self.setup.broker_specs().seats[self.number.index()];
         for input in begin(&self.setup, seat) {
-            self.tell(input)?;
+            self.handle_input(input)?;
         }
         while !stop.is_stopped() {
             match heard.recv_timeout(self.timers.wait(self.clock.now(), TURN)) {
                 Ok(Event::NoMoreLines) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
-                Ok(event) => self.hear(event)?,
+                Ok(event) => self.on_event(event)?,
                 Err(RecvTimeoutError::Timeout) => {}
             }
             let now = self.clock.now();
-            while let Some(timer) = self.timers.ring(now) {
-                self.tell(BrokerInput::Timer(timer))?;
+            while let Some(timer) = self.timers.pop_expired(now) {
+                self.handle_input(BrokerInput::Timer(timer))?;
             }
-            self.tell_changes();
+            self.report_changes();
             self.follow_schedule();
         }
         Ok(())
@@ -190,7 +192,7 @@ impl<W: Write> Rack<W> {
         }
     }
 
-    fn hear(&mut self, event: Event) -> io::Result<()> {
+    fn on_event(&mut self, event: Event) -> io::Result<()> {
         let input = match event {
             Event::Datagram(bytes, from) => match self.datagram(&bytes, from.ip()) {
                 Ok((from, message)) => BrokerInput::Message { from: Member::Broker(from), message },
@@ -221,7 +223,7 @@ impl<W: Write> Rack<W> {
             Event::Uplinks([transmit, receive]) => BrokerInput::Capacity { transmit, receive },
             Event::NoMoreLines => return Ok(()),
         };
-        self.tell(input)
+        self.handle_input(input)
     }
 
     fn read(&self, line: &str) -> Result<UsageReport, LineError> {
@@ -246,7 +248,7 @@ impl<W: Write> Rack<W> {
         Ok((sender, message))
     }
 
-    fn tell(&mut self, input: BrokerInput<AnyMessage, AnyBrokerTimer>) -> io::Result<()> {
+    fn handle_input(&mut self, input: BrokerInput<AnyMessage, AnyBrokerTimer>) -> io::Result<()> {
         let mut said = Vec::new();
         let Self { broker, timers, clock, .. } = self;
         broker.on(clock.now(), input, &mut |action| match action {
@@ -269,7 +271,7 @@ impl<W: Write> Rack<W> {
                     // A datagram may be lost; so may this one.
                     self.socket.send_to(&bytes, address).ok();
                 } else if Some(to) == self.setup.fabric_broker() {
-                    self.say_to_fabric(bytes);
+                    self.send_to_fabric(bytes);
                 }
                 Ok(())
             }
@@ -289,14 +291,14 @@ impl<W: Write> Rack<W> {
         self.out.flush()
     }
 
-    fn say_to_fabric(&mut self, bytes: Vec<u8>) {
+    fn send_to_fabric(&mut self, bytes: Vec<u8>) {
         if let Some(Err(TrySendError::Full(_))) = self.fabric.as_ref().map(|fabric| fabric.try_send(bytes)) {
             tracing::warn!("the fabric broker does not answer: a question is left out");
         }
     }
 
     /// Says which machines have come and gone.
-    fn tell_changes(&mut self) {
+    fn report_changes(&mut self) {
         let after = self.broker.members(self.clock.now());
         let name = |node: NodeId| self.setup.network().node(node).name.clone();
         for &machine in after.iter().filter(|machine| !self.alive.contains(machine)) {
@@ -312,7 +314,7 @@ impl<W: Write> Rack<W> {
 /// Where the brokers listen that divide the same as this one.
 fn addresses(setup: &Setup, number: BrokerId, peers: &[Peer]) -> io::Result<HashMap<BrokerId, SocketAddr>> {
     let name = |node: NodeId| &setup.network().node(node).name;
-    let seats = setup.seats().seats;
+    let seats = setup.broker_specs().seats;
     let point = seats[number.index()].point;
     let mut addresses = HashMap::new();
     for peer in peers {

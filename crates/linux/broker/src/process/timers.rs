@@ -20,7 +20,7 @@ impl Timers {
     }
 
     /// One that rings by now. Whoever rings all of them takes `now` once: what is armed meanwhile waits for the next time.
-    pub(super) fn ring(&mut self, now: Time) -> Option<AnyBrokerTimer> {
+    pub(super) fn pop_expired(&mut self, now: Time) -> Option<AnyBrokerTimer> {
         let first = self.armed.first_entry().filter(|first| first.key().0 <= now)?;
         Some(first.remove())
     }

@@ -69,7 +69,7 @@ impl Brokers {
     }
 
     /// A timer rings, and gives up its place. Nobody hears it if the broker that armed it does not live any more.
-    pub(super) fn ring(&mut self, place: usize) -> Option<(BrokerId, AnyBrokerTimer)> {
+    pub(super) fn pop_expired(&mut self, place: usize) -> Option<(BrokerId, AnyBrokerTimer)> {
         let Timer { broker, life, timer } = self.timers.get_mut(place)?.take()?;
         let living = self.seats.get(broker.index())?.living.as_ref();
         living.is_some_and(|&(now, _)| now == life).then_some((broker, timer))

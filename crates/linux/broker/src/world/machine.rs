@@ -114,7 +114,7 @@ impl Machine {
     }
 
     /// Its broker says what services may have; those that are not listed are not limited.
-    pub(super) fn hear(&mut self, shown: Time, limits: &[Limited]) {
+    pub(super) fn on_limits(&mut self, shown: Time, limits: &[Limited]) {
         self.heard = Some(shown);
         self.limits.fill([None; 2]);
         for limited in limits {

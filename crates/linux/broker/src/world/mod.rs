@@ -29,7 +29,7 @@ use wayleave_units::{Rate, Time};
 use crate::Setup;
 use brokers::Brokers;
 use machine::{Clock, Machine};
-use plane::Plane;
+use plane::SimulatedDataplane;
 
 /// What happens to messages between brokers, until further notice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub struct Faults {
 
 /// What brokers wrote and what became of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct BrokerOutput {
     /// Messages between brokers.
     pub messages: u64,
     /// Their payload.
@@ -58,7 +58,7 @@ pub struct Written {
 }
 
 /// Racks with everything in them.
-pub struct World {
+pub struct SimulatedRacks {
     setup: Arc<Setup>,
     now: Time,
     rng: ChaCha8Rng,
@@ -69,9 +69,9 @@ pub struct World {
     brokers: Brokers,
     /// Of brokers that are at no machine.
     clock_apart: Clock,
-    plane: Plane,
+    plane: SimulatedDataplane,
     faults: Faults,
-    written: Written,
+    written: BrokerOutput,
     /// Every broker that ever began: serials begin above those of the one before.
     lives: u64,
 }
@@ -83,7 +83,7 @@ enum Event {
     Timer { place: usize },
 }
 
-impl World {
+impl SimulatedRacks {
     /// All machines and brokers begin within the first interval.
     ///
     /// # Errors
@@ -112,9 +112,9 @@ impl World {
             let rack = setup.rack_of(node).ok_or_else(|| BrokerError(format!("{} is in no rack", name())))?;
             machines.push(Machine::new(node, rack, setup.services().len(), clock(&mut rng)));
         }
-        let plane = Plane::new(&setup)?;
+        let plane = SimulatedDataplane::new(&setup)?;
         let place = |host| machines.iter().position(|machine| machine.node == host);
-        let seats = setup.seats().seats.iter();
+        let seats = setup.broker_specs().seats.iter();
         let brokers = seats.map(|seat| seat.at.host().filter(|&host| seat.is_of(host)).and_then(place));
         let brokers = Brokers::new(brokers);
         let mut world = Self {
@@ -126,7 +126,7 @@ impl World {
             machines,
             plane,
             faults: Faults::default(),
-            written: Written::default(),
+            written: BrokerOutput::default(),
             lives: 0,
             rng,
             setup,
@@ -194,7 +194,7 @@ impl World {
     }
 
     /// What brokers wrote to one another until now.
-    pub fn written(&self) -> Written {
+    pub fn written(&self) -> BrokerOutput {
         self.written
     }
 
@@ -265,14 +265,14 @@ impl World {
         let life = self.next_life();
         let living = self.setup.broker(broker, epoch, life, None)?;
         self.brokers.set(broker, Some((life, living)));
-        let seat = self.setup.seats().seats[broker.index()];
-        self.tell(broker, BrokerInput::Started);
+        let seat = self.setup.broker_specs().seats[broker.index()];
+        self.handle_input(broker, BrokerInput::Started);
         if seat.leadership == Leadership::Leader {
-            self.tell(broker, BrokerInput::Elected(seat.leadership));
+            self.handle_input(broker, BrokerInput::Elected(seat.leadership));
         }
         if let Some(point) = seat.point {
             let [transmit, receive] = self.plane.capacity(&self.setup, point);
-            self.tell(broker, BrokerInput::Capacity { transmit, receive });
+            self.handle_input(broker, BrokerInput::Capacity { transmit, receive });
         }
         Ok(())
     }
@@ -281,9 +281,9 @@ impl World {
     pub fn set_uplinks(&mut self, rack: NodeId, capacity: [Rate; 2]) {
         self.plane.set_uplinks(rack, capacity);
         let [transmit, receive] = capacity;
-        for number in 0..self.setup.seats().seats.len() {
-            if self.setup.seats().seats[number].point == Some(ContentionPoint::Rack(rack)) {
-                self.tell(BrokerId(number as u32), BrokerInput::Capacity { transmit, receive });
+        for number in 0..self.setup.broker_specs().seats.len() {
+            if self.setup.broker_specs().seats[number].point == Some(ContentionPoint::Rack(rack)) {
+                self.handle_input(BrokerId(number as u32), BrokerInput::Capacity { transmit, receive });
             }
         }
         self.flow();
@@ -301,8 +301,8 @@ impl World {
                 Event::Report { machine, life } => self.report(machine, life),
                 Event::Arrival { to, from, bytes } => self.arrive(to, from, &bytes),
                 Event::Timer { place } => {
-                    if let Some((broker, timer)) = self.brokers.ring(place) {
-                        self.tell(broker, BrokerInput::Timer(timer));
+                    if let Some((broker, timer)) = self.brokers.pop_expired(place) {
+                        self.handle_input(broker, BrokerInput::Timer(timer));
                     }
                 }
             }
@@ -347,14 +347,14 @@ impl World {
         let (from, next) = (Member::Host(machine.node), machine.clock.takes(times.interval));
         self.later(next, Event::Report { machine: at, life });
         if let Some((broker, message)) = self.broker_of(at).zip(message) {
-            self.tell(broker, BrokerInput::Message { from, message });
+            self.handle_input(broker, BrokerInput::Message { from, message });
         }
         self.flow();
     }
 
     fn arrive(&mut self, to: BrokerId, from: BrokerId, bytes: &[u8]) {
         match self.setup.scheme().decode(bytes) {
-            Ok(message) => self.tell(to, BrokerInput::Message { from: Member::Broker(from), message }),
+            Ok(message) => self.handle_input(to, BrokerInput::Message { from: Member::Broker(from), message }),
             Err(_) => self.written.damaged += 1,
         }
     }
@@ -363,7 +363,7 @@ impl World {
         self.brokers.machine(broker).map_or(self.clock_apart, |machine| self.machines[machine].clock)
     }
 
-    fn tell(&mut self, to: BrokerId, input: BrokerInput<AnyMessage, AnyBrokerTimer>) {
+    fn handle_input(&mut self, to: BrokerId, input: BrokerInput<AnyMessage, AnyBrokerTimer>) {
         let shown = self.clock_of(to).shows(self.now);
         let mut actions = Vec::new();
         if let Some(broker) = self.brokers.get_mut(to) {
@@ -378,7 +378,7 @@ impl World {
                 let own = self.brokers.machine(from).filter(|&machine| self.machines[machine].node == host);
                 if let Some((machine, limits)) = own.zip(message.limits()) {
                     let machine = &mut self.machines[machine];
-                    machine.hear(machine.clock.shows(self.now), &limits);
+                    machine.on_limits(machine.clock.shows(self.now), &limits);
                 }
             }
             BrokerAction::Send { to: Member::Broker(to), message } => {

@@ -12,7 +12,7 @@ use super::machine::Machine;
 use crate::Setup;
 
 /// Lines of machines and uplinks of racks.
-pub(super) struct Plane {
+pub(super) struct SimulatedDataplane {
     lines: Vec<[Line; 2]>,
     uplinks: BTreeMap<NodeId, [Rate; 2]>,
     shares: Shares,
@@ -25,7 +25,7 @@ struct Line {
     leaves: Vec<Node>,
 }
 
-impl Plane {
+impl SimulatedDataplane {
     pub(super) fn new(setup: &Setup) -> Result<Self, BrokerError> {
         let network = setup.network();
         let empty = Policy::new(network, "machines", PolicyLevel::Machine, Vec::new(), None, Vec::new())

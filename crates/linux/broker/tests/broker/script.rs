@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wayleave_broker::Setup;
-use wayleave_broker::script::{Deed, Phase, run};
+use wayleave_broker::script::{Phase, ScriptAction, run};
 use wayleave_schemes::host::parley::Settings;
 use wayleave_schemes::hosts::HostSchemeConfig;
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
@@ -21,7 +21,7 @@ fn a_phase_ends_when_limits_stay_and_a_killed_broker_leaves_none() {
     let wants = (0..2).map(|machine| (machine, "a", Rate::from_gbit(8))).collect();
     let phases = [
         Phase { name: "both", wants, deeds: vec![] },
-        Phase { name: "one", wants: vec![], deeds: vec![Deed::KillRack(0)] },
+        Phase { name: "one", wants: vec![], deeds: vec![ScriptAction::KillRack(0)] },
     ];
     let limits = run(&setup, &phases, Time::from_millis(10_000), Time::from_millis(60_000)).unwrap();
     let of = |phase: usize| [limits[phase][0][1], limits[phase][1][1]];

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use wayleave_broker::Setup;
-use wayleave_broker::world::World;
+use wayleave_broker::world::SimulatedRacks;
 use wayleave_scheme_api::{Descriptor, Role, Value};
 use wayleave_schemes::hosts::{HOSTS, HostSchemeConfig};
 use wayleave_schemes::services::Services;
@@ -36,7 +36,7 @@ fn setup() -> Arc<Setup> {
     Arc::new(Setup::new(build::leaf_spine(&spec).unwrap(), Vec::new(), scheme, 1).unwrap())
 }
 
-fn limits(world: &World) -> Vec<Option<Rate>> {
+fn limits(world: &SimulatedRacks) -> Vec<Option<Rate>> {
     (0..world.machines()).map(|machine| world.limit(machine, Services::OTHER)[0]).collect()
 }
 
@@ -45,7 +45,7 @@ const ROUND: Time = Time::from_millis(300);
 
 #[test]
 fn brokers_of_a_toy_divide_its_rate_among_machines_in_virtual_time() {
-    let mut world = World::new(setup(), 3).unwrap();
+    let mut world = SimulatedRacks::new(setup(), 3).unwrap();
     world.run(ROUND);
     assert_eq!(limits(&world), [Some(Rate::from_mbit(200)); 4]);
     // Every message is 9 B long: a letter and a number.
@@ -67,7 +67,7 @@ fn brokers_of_a_toy_divide_its_rate_among_machines_in_virtual_time() {
 fn a_broker_that_was_started_again_does_not_hear_timers_of_its_earlier_start() {
     // What the fabric's broker says in ten intervals: once in each, to each machine.
     let said = |starts: u32| {
-        let mut world = World::on_time(setup(), 3).unwrap();
+        let mut world = SimulatedRacks::on_time(setup(), 3).unwrap();
         world.run(ROUND);
         for _ in 0..starts {
             world.crash_fabric();

@@ -201,7 +201,7 @@ fn programs(pins: Option<&Pins>) -> Check {
 fn attached(place: Option<(&Pins, &Throwaway)>) -> Check {
     let attach = |(pins, place): (&Pins, &Throwaway)| -> Result<(), String> {
         let program = SwitchProgram::open(&pins.path().join("switch")).map_err(|error| error.to_string())?;
-        place.try_tc(&attach_ingress(NEAR, &program.pinned(Hook::Ingress))).map_err(said)
+        place.try_tc(&attach_ingress(NEAR, &program.pinned(Hook::Ingress))).map_err(error_text)
     };
     Check {
         name: "attached programs",
@@ -215,7 +215,7 @@ fn attached(place: Option<(&Pins, &Throwaway)>) -> Check {
 fn polling(place: Option<(&Pins, &Throwaway)>) -> Check {
     let attach = |(pins, place): (&Pins, &Throwaway)| -> Result<(), String> {
         let program = pin_pass(pins.path(), 1500).map_err(|error| error.to_string())?;
-        Batch::ip().line(attach_pass(NEAR, &program)).run(&place.namespace).map_err(said)
+        Batch::ip().line(attach_pass(NEAR, &program)).run(&place.namespace).map_err(error_text)
     };
     Check {
         name: "XDP on veth",
@@ -227,7 +227,7 @@ fn polling(place: Option<(&Pins, &Throwaway)>) -> Check {
 }
 
 /// The output of a tool; the name of the check says how it was called.
-fn said(error: NetError) -> String {
+fn error_text(error: NetError) -> String {
     match error {
         NetError::Tool { said, .. } => said,
         other => other.to_string(),
@@ -315,7 +315,8 @@ impl Kind {
         let lines: Vec<String> =
             self.lines.iter().map(|(before, after)| format!("{before} dev {NEAR} {after}")).collect();
         let Self { name, need, purpose, remedy, .. } = *self;
-        let finding = place.map_or(Finding::Untried("veth and tc"), |place| found(place.try_tc(&lines).map_err(said)));
+        let finding =
+            place.map_or(Finding::Untried("veth and tc"), |place| found(place.try_tc(&lines).map_err(error_text)));
         Check { name, need, purpose, remedy, finding }
     }
 }
@@ -345,8 +346,8 @@ fn waiting(place: Option<(&Pins, &Throwaway)>) -> Check {
     let hold = |(pins, place): (&Pins, &Throwaway)| -> Result<(), String> {
         let settings = Settings { contracts: 16, ..Settings::default() };
         let mut host = Host::open(&pins.path().join("host"), &settings).map_err(|error| error.to_string())?;
-        let held = place.namespace.run(move || host.hold(LONGEST_WAIT).and_then(|()| host.let_go()));
-        held.map_err(said)?.map_err(|error| error.to_string())
+        let held = place.namespace.run(move || host.hold(LONGEST_WAIT).and_then(|()| host.release_hold()));
+        held.map_err(error_text)?.map_err(|error| error.to_string())
     };
     Check {
         name: "waiting for tokens",
@@ -372,7 +373,7 @@ fn seen(place: Option<&Throwaway>) -> Check {
 fn sent(place: Option<&Throwaway>) -> Check {
     let inject = |place: &Throwaway| -> Result<(), String> {
         let done = place.namespace.run(|| Injector::into_ingress(NEAR).map(drop));
-        done.map_err(said)?.map_err(said)
+        done.map_err(error_text)?.map_err(error_text)
     };
     Check {
         name: "probes",

@@ -44,7 +44,7 @@ impl Throwaway {
             mac: None,
             mtu: 1528,
         };
-        Batch::ip().line(create_veth(&end(NEAR, 101), &end(FAR, 102))?).run(&Namespace::here())?;
+        Batch::ip().line(create_veth(&end(NEAR, 101), &end(FAR, 102))?).run(&Namespace::current())?;
         self.namespace.set_up([NEAR, FAR])
     }
 

@@ -30,12 +30,12 @@ pub struct Contract {
     /// Packets that wait now.
     pub waiting: u64,
     /// How long packets waited.
-    pub waits: Waits,
+    pub waits: QueueDelays,
 }
 
 /// How long packets waited for their tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Waits {
+pub struct QueueDelays {
     /// Packets by the time they waited, class `n` up to `SHORTEST_WAIT_US << n` (bpf/maps.h), and longer than the one before.
     pub counts: [u64; WAITS],
     /// All of it together.
@@ -143,6 +143,6 @@ fn contract(bytes: &[u8; BUCKET]) -> Contract {
         tokens,
         delayed: u64_at(bytes, 64),
         waiting: u64::from(u32_at(bytes, 48)),
-        waits: Waits { counts, sum },
+        waits: QueueDelays { counts, sum },
     }
 }

@@ -29,7 +29,7 @@ use super::waiting::{Holder, Shape};
 use super::{Host, HostProgram};
 use crate::error::Error;
 use crate::net::{
-    Attached, Batch, Given, HtbClass, HtbClasses, Interface, Namespace, NetError, attach_egress, disable_ipv6,
+    Attached, Batch, HtbClass, HtbClasses, Interface, Namespace, NetError, QdiscParams, attach_egress, disable_ipv6,
     interfaces, is_about,
 };
 
@@ -84,7 +84,7 @@ impl Host {
     /// # Errors
     /// If the kernel has no macvlan or HTB, or refuses.
     pub fn hold(&mut self, longest: Time) -> Result<(), Error> {
-        let here = Namespace::here();
+        let here = Namespace::current();
         if [LOWER, SHAPER, SPLITTER].iter().any(|interface| index(interface).is_none()) {
             remove_interfaces(&here)?;
             make_interfaces(&here).map_err(failed)?;
@@ -109,7 +109,7 @@ impl Host {
     }
 
     /// What is wrong with the place where packets wait, if anything; then [`Host::hold`] makes it again, and rules have to be installed again.
-    pub fn holding_trouble(&self, there: &Attached) -> Option<String> {
+    pub fn hold_problem(&self, there: &Attached) -> Option<String> {
         let holder = self.holder.as_ref()?;
         if index(SHAPER) != Some(holder.ifindex) || index(SPLITTER) != Some(holder.splitter) || index(LOWER).is_none() {
             return Some(format!("{SHAPER}, {SPLITTER} or {LOWER} was gone"));
@@ -162,10 +162,10 @@ impl Host {
     ///
     /// # Errors
     /// If the kernel refuses.
-    pub fn let_go(&mut self) -> Result<(), Error> {
+    pub fn release_hold(&mut self) -> Result<(), Error> {
         self.holder = None;
         self.write_settings()?;
-        remove_interfaces(&Namespace::here())
+        remove_interfaces(&Namespace::current())
     }
 
     /// Makes the classes of a slot as its rule needs them.
@@ -249,7 +249,8 @@ fn splitting() -> String {
 /// Whether this is the interface with the classes of contracts.
 fn is_shaper(found: &Interface) -> bool {
     let root = found.discipline(HANDLE).filter(|one| one.is_root());
-    let is_default = root.is_some_and(|one| matches!(one.given, Given::Htb { default } if default == u32::from(LOST)));
+    let is_default =
+        root.is_some_and(|one| matches!(one.given, QdiscParams::Htb { default } if default == u32::from(LOST)));
     let handle = u32::from(HANDLE) << 16 | u32::from(LOST);
     let has_lost = found.leaves.get(&handle).is_some_and(|leaf| leaf.is(&class(LOST, UNASSIGNED)));
     let is_alone = found.disciplines.iter().all(|one| one.is_root() || one.kind == "clsact");
@@ -261,7 +262,8 @@ fn is_splitter(found: &Interface) -> bool {
     let root = found.discipline(1).filter(|one| one.is_root());
     root.is_some_and(|one| {
         let burst = u64::from(FRAME) * 1_000_000_000 / FASTEST;
-        let is_fast = matches!(&one.given, Given::Tbf(tbf) if tbf.rate == FASTEST && is_about(tbf.burst_ns, burst));
+        let is_fast =
+            matches!(&one.given, QdiscParams::Tbf(tbf) if tbf.rate == FASTEST && is_about(tbf.burst_ns, burst));
         one.table == i32::try_from(FRAME).ok() && is_fast
     })
 }

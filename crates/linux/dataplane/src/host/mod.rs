@@ -42,13 +42,13 @@ use crate::programs::{self, Pins};
 use crate::sys;
 use crate::table::Table;
 
-pub use counters::{Contract, Counters, Measured, Waits};
+pub use counters::{Contract, Counters, Measured, QueueDelays};
 
 pub use crate::samples::{Sample, Sent};
-pub use neighbours::{Strange, Stranger};
+pub use neighbours::{SpoofKind, SpoofReport};
 pub use reason::Reason;
 pub use rule::{HostPath, HostRule, Sender};
-pub use wayleave_packet_format::{LONGEST_WAIT, Waiting};
+pub use wayleave_packet_format::{LONGEST_WAIT, QueueLimit};
 
 /// The first number that no VLAN has (IEEE 802.1Q).
 const NO_VLAN: u16 = 4095;

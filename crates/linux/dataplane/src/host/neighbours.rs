@@ -10,7 +10,7 @@ use crate::layout::{self, MAX_MEMBERS};
 
 /// Why packets of an endpoint are not what they should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Strange {
+pub enum SpoofKind {
     /// Dropped: another Ethernet address than the endpoint's.
     Address,
     /// Without a contract: the contracts of the endpoint say which source addresses their packets have, and this is none of those.
@@ -19,11 +19,11 @@ pub enum Strange {
 
 /// Packets of an endpoint that are not what they should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Stranger {
+pub struct SpoofReport {
     /// The endpoint's interface.
     pub ifindex: u32,
     /// Why.
-    pub why: Strange,
+    pub why: SpoofKind,
     /// The Ethernet address that they were sent with.
     pub mac: Mac,
     /// Their source address, if they are IP packets.
@@ -65,21 +65,22 @@ impl Host {
     ///
     /// # Errors
     /// If the kernel refuses.
-    pub fn strangers(&self) -> Result<Vec<Stranger>, Error> {
+    pub fn spoof_reports(&self) -> Result<Vec<SpoofReport>, Error> {
         let failed = |error| Error::failed("reading whose packets are strange", error);
         let entries = self.strangers.iter().map(|entry| entry.map_err(failed));
-        let mut strangers = entries.filter_map(|entry| entry.map(|(key, packets)| stranger(&key, packets)).transpose());
+        let mut strangers =
+            entries.filter_map(|entry| entry.map(|(key, packets)| spoof_report(&key, packets)).transpose());
         let mut all = strangers.by_ref().collect::<Result<Vec<_>, _>>()?;
         all.sort_unstable();
         Ok(all)
     }
 }
 
-fn stranger(key: &[u8; layout::STRANGER], packets: u64) -> Option<Stranger> {
+fn spoof_report(key: &[u8; layout::STRANGER], packets: u64) -> Option<SpoofReport> {
     let (ifindex, mac) = (layout::u32_at(key, 0), Mac::new(std::array::from_fn(|byte| key[4 + byte])));
     let why = match key[10] {
-        1 => Strange::Address,
-        2 => Strange::Source,
+        1 => SpoofKind::Address,
+        2 => SpoofKind::Source,
         _ => return None,
     };
     let source = match key[11] {
@@ -87,5 +88,5 @@ fn stranger(key: &[u8; layout::STRANGER], packets: u64) -> Option<Stranger> {
         6 => Some(IpAddr::from(<[u8; 16]>::try_from(&key[12..28]).ok()?)),
         _ => None,
     };
-    Some(Stranger { ifindex, why, mac, source, packets })
+    Some(SpoofReport { ifindex, why, mac, source, packets })
 }

@@ -3,7 +3,7 @@
 use wayleave_packet_format::{Demand, MAX_TAGS, Selector, Tag, TokenBucket, wire_bytes};
 use wayleave_units::{Bytes, Time};
 
-use super::{Host, Waiting};
+use super::{Host, QueueLimit};
 use crate::class;
 use crate::error::Error;
 use crate::layout::{self, Class, MAX_ROUTES, NO_RULE, ROUTE, RULE, RuleHead};
@@ -97,7 +97,7 @@ impl HostRule {
         &self,
         (serial, version): (u64, u64),
         bucket: &TokenBucket,
-        holder: Option<(u32, Waiting)>,
+        holder: Option<(u32, QueueLimit)>,
     ) -> Result<[u8; RULE], Error> {
         let routes = routes(&self.paths)?;
         let max_frame = match holder {
@@ -105,7 +105,7 @@ impl HostRule {
             Some(_) => self.max_frame().min(self.demand.burst),
             None => self.max_frame(),
         };
-        let waiting = holder.map_or(Waiting { limit: Bytes::ZERO, longest: Time::ZERO }, |(_, waiting)| waiting);
+        let waiting = holder.map_or(QueueLimit { limit: Bytes::ZERO, longest: Time::ZERO }, |(_, waiting)| waiting);
         let head = RuleHead {
             serial,
             version,
@@ -194,10 +194,10 @@ impl Host {
     }
 
     /// Where packets of a rule wait, and how many of them may; `None` if they are dropped instead.
-    fn waiting(&self, rule: &HostRule) -> Option<(u32, Waiting)> {
+    fn waiting(&self, rule: &HostRule) -> Option<(u32, QueueLimit)> {
         let holder = self.holder.as_ref()?;
         let largest = rule.max_frame().min(rule.demand.burst);
-        Some((holder.ifindex, Waiting::of(rule.demand.rate, largest, holder.longest)))
+        Some((holder.ifindex, QueueLimit::of(rule.demand.rate, largest, holder.longest)))
     }
 
     fn write_rule(&mut self, slot: u32, rule: [u8; RULE]) -> Result<(), Error> {

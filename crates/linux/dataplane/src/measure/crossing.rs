@@ -17,7 +17,7 @@ use crate::sandbox::Apart;
 
 /// Nanoseconds a packet on each host.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Crossing {
+pub struct HostCrossingTime {
     /// That only forwards.
     pub plain: f64,
     /// That forwards, and shapes by a class of HTB which a filter chooses.
@@ -45,7 +45,7 @@ const PAIRS: u8 = 200;
 ///
 /// # Errors
 /// If the kernel refuses, or the data plane did not send every packet.
-pub fn cross(trials: u32) -> Result<Crossing, Error> {
+pub fn cross(trials: u32) -> Result<HostCrossingTime, Error> {
     apart(|apart| {
         let [plain, htb, ours, shared] = HOSTS;
         for (tap, net, index) in HOSTS {
@@ -72,7 +72,7 @@ pub fn cross(trials: u32) -> Result<Crossing, Error> {
             }
         }
         let [plain, htb, wayleave, shared] = fastest.map(|time| time.as_nanos() as f64 / BATCH as f64);
-        Ok(Crossing { plain, htb, wayleave, shared })
+        Ok(HostCrossingTime { plain, htb, wayleave, shared })
     })
 }
 
@@ -81,7 +81,7 @@ fn failed(why: String) -> Error {
 }
 
 fn tc(lines: &[String]) -> Result<(), Error> {
-    let run = Batch::tc().extend(lines.iter().cloned()).run(&Namespace::here());
+    let run = Batch::tc().extend(lines.iter().cloned()).run(&Namespace::current());
     run.map_err(|error: NetError| failed(error.to_string()))
 }
 
@@ -179,7 +179,7 @@ mod tests {
             wayleave_repo_checks::left_out("root", "packets cross interfaces, which need root");
             return;
         }
-        let Crossing { plain, htb, wayleave, shared } = cross(3).unwrap();
+        let HostCrossingTime { plain, htb, wayleave, shared } = cross(3).unwrap();
         assert!(plain > 0.0 && htb > 0.0 && wayleave > 0.0 && shared > 0.0);
     }
 }

@@ -19,8 +19,8 @@ use crate::error::Error;
 use crate::host::{Host, HostPath, HostRule, Sender, Settings};
 use crate::sandbox::Apart;
 
-pub use crossing::{Crossing, cross};
-pub use shaping::{Shaped, Shaping, TABLE_4, shape};
+pub use crossing::{HostCrossingTime, cross};
+pub use shaping::{Shaping, ShapingError, TABLE_4, shape};
 pub use tagging::{Tagging, tag};
 
 /// The loopback: the one interface that is always there. Nothing is sent by it; redirection is only a verdict here.

@@ -58,7 +58,7 @@ pub const TABLE_4: [Shaping; 17] = [
 
 /// How far what passed was from the rule, of the flow that was furthest from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Shaped {
+pub struct ShapingError {
     /// Of the rate, as a part of it.
     pub rate_error: f64,
     /// Of the burst, as a part of it.
@@ -74,12 +74,12 @@ pub struct Shaped {
 ///
 /// # Errors
 /// If the kernel refuses.
-pub fn shape(what: Shaping, rounds: usize) -> Result<Shaped, Error> {
+pub fn shape(what: Shaping, rounds: usize) -> Result<ShapingError, Error> {
     // A machine that has other work may need more looks.
-    (0..9).find_map(|_| look(what, rounds).ok()).map_or_else(|| look(what, rounds), Ok)
+    (0..9).find_map(|_| measure(what, rounds).ok()).map_or_else(|| measure(what, rounds), Ok)
 }
 
-fn look(what: Shaping, rounds: usize) -> Result<Shaped, Error> {
+fn measure(what: Shaping, rounds: usize) -> Result<ShapingError, Error> {
     let allowed = Allowed::of(what);
     let rounds: Vec<Vec<Flow>> = apart(|apart| {
         let mut host = Host::open(&apart.pins().join("host"), &Settings::default())?;
@@ -97,8 +97,8 @@ fn look(what: Shaping, rounds: usize) -> Result<Shaped, Error> {
         let Some(&interval) = intervals.get(intervals.len() / 2) else { continue };
         let burst = seen.map(|flow| flow.burst(allowed)).fold(0.0, f64::max);
         let rate = (allowed.cost * 8) as f64 / (interval as f64 / 1e9);
-        let Shaped { rate_error, burst_error } = worst.unwrap_or_default();
-        worst = Some(Shaped {
+        let ShapingError { rate_error, burst_error } = worst.unwrap_or_default();
+        worst = Some(ShapingError {
             rate_error: (rate / allowed.rate.bits_per_second() as f64 - 1.0).abs().max(rate_error),
             burst_error: (burst / (allowed.burst.get() * 8) as f64 - 1.0).abs().max(burst_error),
         });

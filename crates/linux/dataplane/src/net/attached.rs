@@ -111,8 +111,10 @@ impl Attached {
     }
 
     /// Filters of others that are in the way at an interface: a sentence, and the line for `tc` that takes one away.
-    pub fn in_the_way(&self, interface: &str) -> Vec<(String, String)> {
-        self.interfaces.get(interface).map_or(Vec::new(), |found| filters::in_the_way(interface, &found.filters))
+    pub fn conflicting_filters(&self, interface: &str) -> Vec<(String, String)> {
+        self.interfaces
+            .get(interface)
+            .map_or(Vec::new(), |found| filters::conflicting_filters(interface, &found.filters))
     }
 
     /// Who else sees the packets of an interface, one sentence each; to be asked in its namespace.

@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_line_that_is_two_is_refused_before_anything_runs() {
-        let error = Batch::ip().line("link add a\nlink del b").run(&Namespace::here()).unwrap_err();
+        let error = Batch::ip().line("link add a\nlink del b").run(&Namespace::current()).unwrap_err();
         assert!(error.to_string().contains("control characters"), "{error}");
     }
 }

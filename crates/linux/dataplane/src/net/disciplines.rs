@@ -35,14 +35,14 @@ pub(crate) struct Discipline {
     /// As `tc` calls it.
     pub(crate) kind: String,
     /// What it was given, where that is known here.
-    pub(crate) given: Given,
+    pub(crate) given: QdiscParams,
     /// Bytes that its size table adds to every frame.
     pub(crate) table: Option<i32>,
 }
 
 /// What a discipline was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Given {
+pub(crate) enum QdiscParams {
     Tbf(Tbf),
     /// The class of packets that name none.
     Htb {
@@ -115,21 +115,21 @@ impl Discipline {
         let attributes = body.get(HEAD..)?;
         let kind = find(attributes, KIND)?;
         let kind = String::from_utf8_lossy(kind.strip_suffix(&[0]).unwrap_or(kind)).into_owned();
-        let given = find(attributes, OPTIONS).and_then(|options| given(&kind, options)).unwrap_or(Given::Other);
+        let given = find(attributes, OPTIONS).and_then(|options| given(&kind, options)).unwrap_or(QdiscParams::Other);
         // `struct tc_sizespec`: two bytes, two more, and the overhead.
         let table = find(attributes, STAB).and_then(|table| number(find(table, STAB_BASE)?, 4));
         Some(Self { ifindex, handle, parent, kind, given, table: table.map(u32::cast_signed) })
     }
 }
 
-fn given(kind: &str, options: &[u8]) -> Option<Given> {
+fn given(kind: &str, options: &[u8]) -> Option<QdiscParams> {
     match kind {
         "tbf" => {
             // `struct tc_tbf_qopt`: the rate, the peak rate, limit, burst.
             let parameters = find(options, TBF_PARAMETERS)?;
             let rate = find(options, TBF_RATE64).and_then(|rate| long(rate, 0));
             let ticks = u64::from(number(parameters, 2 * SPEC + 4)?);
-            Some(Given::Tbf(Tbf {
+            Some(QdiscParams::Tbf(Tbf {
                 rate: rate.or_else(|| number(parameters, 8).map(u64::from))?,
                 overhead: short(parameters, 2)?,
                 limit: number(parameters, 2 * SPEC)?,
@@ -137,8 +137,8 @@ fn given(kind: &str, options: &[u8]) -> Option<Given> {
             }))
         }
         // `struct tc_htb_glob`: version, quantum, default.
-        "htb" => Some(Given::Htb { default: number(find(options, HTB_GLOBAL)?, 8)? }),
-        "bfifo" | "pfifo" => Some(Given::Fifo { limit: number(options, 0)? }),
+        "htb" => Some(QdiscParams::Htb { default: number(find(options, HTB_GLOBAL)?, 8)? }),
+        "bfifo" | "pfifo" => Some(QdiscParams::Fifo { limit: number(options, 0)? }),
         _ => None,
     }
 }

@@ -48,7 +48,7 @@ pub(super) fn filters(kernel: &mut Netlink, ifindex: u32) -> io::Result<Vec<Filt
 }
 
 /// Those that are in the way: a sentence, and the line for `tc` that takes one away.
-pub(super) fn in_the_way(interface: &str, filters: &[Filter]) -> Vec<(String, String)> {
+pub(super) fn conflicting_filters(interface: &str, filters: &[Filter]) -> Vec<(String, String)> {
     let of = |filter: &Filter| match *filter {
         Filter { parent: INGRESS, preference, handle } if preference == OWN.0 && handle != OWN.1 => Some((
             format!("a program of somebody else stood before that of {interface}"),
@@ -93,8 +93,9 @@ mod tests {
     fn what_stands_before_a_program_or_chooses_queues_is_in_the_way() {
         let at = |parent, preference, handle| Filter { parent, preference, handle };
         let own = [at(INGRESS, 1, 1), at(INGRESS, 5, 7), at(EGRESS, 1, 1), at(EGRESS, 2, 1)];
-        assert_eq!(in_the_way("p1", &own), []);
-        let found = in_the_way("p1", &[at(INGRESS, 1, 2), at(0x2_0000, 49_152, 0x8000_0800), at(0x2_0000, 49_152, 1)]);
+        assert_eq!(conflicting_filters("p1", &own), []);
+        let found =
+            conflicting_filters("p1", &[at(INGRESS, 1, 2), at(0x2_0000, 49_152, 0x8000_0800), at(0x2_0000, 49_152, 1)]);
         let lines: Vec<&str> = found.iter().map(|(_, line)| line.as_str()).collect();
         assert_eq!(
             lines,

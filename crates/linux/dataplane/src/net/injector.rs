@@ -34,7 +34,7 @@ impl Injector {
     /// If the interface is not there, or the kernel has no veth or no `act_mirred`.
     pub fn into_ingress(interface: &str) -> Result<Self, NetError> {
         check_interface(interface)?;
-        let here = Namespace::here();
+        let here = Namespace::current();
         remove(&here);
         let mut ip = Batch::ip();
         ip.line(format_args!("link add {FROM} mtu {MTU} arp off type veth peer name {PEER} mtu {MTU} arp off"));
@@ -65,8 +65,8 @@ impl Injector {
     }
 
     /// Takes away what a killed program has left in the namespace of this thread.
-    pub fn take_away() {
-        remove(&Namespace::here());
+    pub fn remove() {
+        remove(&Namespace::current());
     }
 
     /// A frame as the endpoint would send it, from its destination address on.
@@ -81,7 +81,7 @@ impl Injector {
 
 impl Drop for Injector {
     fn drop(&mut self) {
-        remove(&Namespace::here());
+        remove(&Namespace::current());
     }
 }
 

@@ -127,7 +127,7 @@ pub(crate) fn disable_ipv6(namespace: &Namespace, interface: &str) -> Result<(),
 ///
 /// # Errors
 /// If the setting cannot be written.
-pub(crate) fn quiet(namespace: &Namespace) -> Result<(), NetError> {
+pub(crate) fn disable_autoconfiguration(namespace: &Namespace) -> Result<(), NetError> {
     ["all", "default"].iter().try_for_each(|which| disable_ipv6(namespace, which))
 }
 
@@ -137,7 +137,7 @@ impl Namespace {
     /// # Errors
     /// If the setting cannot be written.
     pub fn silence(&self) -> Result<(), NetError> {
-        quiet(self)
+        disable_autoconfiguration(self)
     }
 
     /// Sets interfaces up.

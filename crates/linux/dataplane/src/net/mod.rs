@@ -29,7 +29,7 @@ pub use batch::{Batch, output};
 pub use capture::{Capture, Captured};
 pub use carrier::{LinkWatch, with_carrier};
 pub use counters::{QueueCounters, queue_counters};
-pub(crate) use disciplines::{Given, Interface, is_about};
+pub(crate) use disciplines::{Interface, QdiscParams, is_about};
 pub use error::NetError;
 pub use htb::{HtbClass, HtbClasses};
 pub use injector::Injector;

@@ -15,7 +15,7 @@ impl Namespace {
             check_name(name)?;
             batch.line(format_args!("netns add {name}"));
         }
-        batch.run(&Self::here())
+        batch.run(&Self::current())
     }
 
     /// Deletes those of these names that exist.
@@ -27,9 +27,9 @@ impl Namespace {
         for name in names.into_iter().filter(|name| Self::exists(name)) {
             batch.line(format_args!("netns del {name}"));
         }
-        match batch.run(&Self::here()) {
+        match batch.run(&Self::current()) {
             // A creation that was killed half way leaves a file that is no namespace; `ip` removes the file and says that.
-            Err(NetError::Tool { .. }) => batch.run_each(&Self::here()),
+            Err(NetError::Tool { .. }) => batch.run_each(&Self::current()),
             other => other,
         }
     }

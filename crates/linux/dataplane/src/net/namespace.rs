@@ -25,7 +25,7 @@ pub struct Namespace {
 
 impl Namespace {
     /// The namespace of this process.
-    pub const fn here() -> Self {
+    pub const fn current() -> Self {
         Self { named: None }
     }
 

@@ -47,14 +47,14 @@ impl Netlink {
     /// Sends a request, and waits until it is done.
     pub(super) fn ask(&mut self, kind: u16, flags: u16, body: &[u8]) -> io::Result<()> {
         self.send(kind, ANSWER | flags, body)?;
-        self.hear(|_| ())
+        self.receive(|_| ())
     }
 
     /// The bodies of all messages that answer a request for a list.
     pub(super) fn list(&mut self, kind: u16, body: &[u8]) -> io::Result<Vec<Vec<u8>>> {
         self.send(kind, LIST, body)?;
         let mut bodies = Vec::new();
-        self.hear(|body| bodies.push(body.to_vec()))?;
+        self.receive(|body| bodies.push(body.to_vec()))?;
         Ok(bodies)
     }
 
@@ -72,7 +72,7 @@ impl Netlink {
     }
 
     /// Hears the bodies of what answers the last request, to its end.
-    fn hear(&mut self, mut each: impl FnMut(&[u8])) -> io::Result<()> {
+    fn receive(&mut self, mut each: impl FnMut(&[u8])) -> io::Result<()> {
         let mut part = vec![0; PART];
         loop {
             let length = recv(self.socket.as_raw_fd(), &mut part, MsgFlags::empty())?;

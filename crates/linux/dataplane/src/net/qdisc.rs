@@ -8,7 +8,7 @@
 
 use wayleave_units::{Bytes, Rate};
 
-use super::disciplines::{Given, Interface, is_about};
+use super::disciplines::{Interface, QdiscParams, is_about};
 use super::error::NetError;
 use crate::class::MAJOR;
 
@@ -134,8 +134,7 @@ impl PortQdisc {
     pub(crate) fn is(&self, found: &Interface) -> bool {
         let shaper = found.discipline(SHAPER).filter(|one| one.is_root()).map(|one| &one.given);
         let order = found.discipline(MAJOR).filter(|one| one.parent == handle(SHAPER, 1)).map(|one| &one.given);
-        let is_default =
-            |given: &&Given| matches!(given, Given::Htb { default } if *default as usize == self.queues.len());
+        let is_default = |given: &&QdiscParams| matches!(given, QdiscParams::Htb { default } if *default as usize == self.queues.len());
         let beside = [SHAPER, MAJOR].map(|major| handle(major, 0));
         let others =
             found.disciplines.iter().filter(|one| !HOOKS.contains(&one.kind.as_str()) && !beside.contains(&one.handle));
@@ -146,8 +145,8 @@ impl PortQdisc {
             && (0..self.queues.len()).all(|queue| self.has_queue(found, queue))
     }
 
-    fn is_shaper(&self, given: &Given) -> bool {
-        let Given::Tbf(tbf) = given else { return false };
+    fn is_shaper(&self, given: &QdiscParams) -> bool {
+        let QdiscParams::Tbf(tbf) = given else { return false };
         let rate = self.rate.bits_per_second() / 8;
         let burst = (self.burst() + u64::from(self.overhead)).saturating_mul(1_000_000_000) / rate.max(1);
         (tbf.rate, u32::from(tbf.overhead), tbf.limit) == (rate, self.overhead, ALL) && is_about(tbf.burst_ns, burst)
@@ -160,8 +159,8 @@ impl PortQdisc {
         // The handle of the queue is 1 and its number, as hexadecimal digits.
         let fifo = found.discipline(0x10 + minor).filter(|one| one.parent == class && one.kind == "bfifo");
         let limit = self.queues.get(queue).map(|buffer| buffer.get().min(MAX_BUFFER));
-        let has_limit =
-            fifo.is_some_and(|one| matches!(one.given, Given::Fifo { limit: is } if Some(u64::from(is)) == limit));
+        let has_limit = fifo
+            .is_some_and(|one| matches!(one.given, QdiscParams::Fifo { limit: is } if Some(u64::from(is)) == limit));
         let is_leaf = found.leaves.get(&class).is_some_and(|leaf| {
             (leaf.rate, leaf.ceiling) == (UNLIMITED_RATE, UNLIMITED_RATE)
                 && (leaf.priority as usize, leaf.quantum) == (priority, quantum)

@@ -109,14 +109,14 @@ fn rules(case: &Case, flows: &[(&CaseFlow, [u32; 2])]) -> Vec<FlowMod> {
             rules.extend(others.iter().map(|(flow, ports)| rule(flow, ports[0], send(case.action, flow, ports[1]))));
         } else {
             // No instruction: what matches is dropped.
-            rules.push(rule(&nobody(index), 60_000 + u32::from(index), Vec::new()));
+            rules.push(rule(&unmatched_flow(index), 60_000 + u32::from(index), Vec::new()));
         }
     }
     rules
 }
 
 /// What no packet is.
-fn nobody(index: u16) -> CaseFlow {
+fn unmatched_flow(index: u16) -> CaseFlow {
     let [high, low] = index.to_be_bytes();
     CaseFlow {
         interfaces: [String::new(), String::new()],

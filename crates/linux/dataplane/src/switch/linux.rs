@@ -123,7 +123,7 @@ impl LinuxSwitch {
         Ok(self.program.forget(ifindex)?)
     }
 
-    fn look(&self, plan: &SwitchPlan) -> Result<Attached, LinuxSwitchError> {
+    fn inspect(&self, plan: &SwitchPlan) -> Result<Attached, LinuxSwitchError> {
         let names: Vec<&str> = plan.ports.iter().map(|port| port.interface.as_str()).collect();
         let places: Vec<(&str, Hook)> = names.iter().map(|&name| (name, self.hook)).collect();
         Ok(Attached::of(&self.namespace, &places, &names)?)
@@ -137,7 +137,7 @@ impl LinuxSwitch {
             // What it says against that is told by the second look.
             let _ = plain_packets(&self.namespace, name);
         }
-        let after = if merging.is_empty() { None } else { Some(self.look(plan)?) };
+        let after = if merging.is_empty() { None } else { Some(self.inspect(plan)?) };
         let after = after.as_ref().unwrap_or(there);
         let mtus = names().filter_map(|name| after.mtu(&name).map(|mtu| (name, mtu))).collect();
         self.found = Some(Found { mtus, plain: names().filter(|name| !after.merges(name)).collect() });
@@ -172,11 +172,11 @@ impl LinuxSwitch {
     ///
     /// # Errors
     /// If that cannot be found out.
-    pub fn troubles(&self, plan: &SwitchPlan) -> Result<Vec<String>, LinuxSwitchError> {
-        self.troubles_of(plan, &self.look(plan)?)
+    pub fn plan_problems(&self, plan: &SwitchPlan) -> Result<Vec<String>, LinuxSwitchError> {
+        self.problems_of(plan, &self.inspect(plan)?)
     }
 
-    fn troubles_of(&self, plan: &SwitchPlan, there: &Attached) -> Result<Vec<String>, LinuxSwitchError> {
+    fn problems_of(&self, plan: &SwitchPlan, there: &Attached) -> Result<Vec<String>, LinuxSwitchError> {
         let id = programs::id(&self.program.program(self.hook)?)?;
         let mut troubles = Vec::new();
         for (port, program) in plan.ports.iter().zip(&there.programs) {
@@ -237,7 +237,7 @@ impl SwitchDriver for LinuxSwitch {
 
     fn configure(&mut self, plan: &SwitchPlan) -> Result<(), LinuxSwitchError> {
         let (mut lines, pinned) = (Vec::new(), self.program.pinned(self.hook));
-        let there = self.look(plan)?;
+        let there = self.inspect(plan)?;
         for PortPlan { interface, mtu, .. } in &plan.ports {
             let (needed, interface) = (mtu.get(), interface.clone());
             if let Some(has) = there.mtu(&interface).filter(|&has| has < needed) {
@@ -265,18 +265,18 @@ impl SwitchDriver for LinuxSwitch {
 
     fn repair(&mut self, plan: &SwitchPlan) -> Result<Vec<String>, LinuxSwitchError> {
         let pins = self.program.mend()?;
-        let there = self.look(plan)?;
+        let there = self.inspect(plan)?;
         if self.found.is_none() {
             self.settle(plan, &there)?;
         }
         let changed = self.changed(plan, &there);
         changed.iter().try_for_each(|(_, undo)| self.undo(undo))?;
-        let mut troubles = self.troubles_of(plan, &there)?;
+        let mut troubles = self.problems_of(plan, &there)?;
         if !troubles.is_empty() {
             self.configure(plan)?;
         }
         let names = || plan.ports.iter().map(|port| port.interface.as_str());
-        let (told, lines): (Vec<_>, Vec<_>) = names().flat_map(|name| there.in_the_way(name)).unzip();
+        let (told, lines): (Vec<_>, Vec<_>) = names().flat_map(|name| there.conflicting_filters(name)).unzip();
         Batch::tc().extend(lines).run(&self.namespace)?;
         troubles.extend(told);
         self.beside = self.namespace.run(|| names().flat_map(|name| there.beside(name)).collect())?;
@@ -293,7 +293,7 @@ impl SwitchDriver for LinuxSwitch {
         Ok(troubles)
     }
 
-    fn troubles(&self) -> Vec<String> {
+    fn problems(&self) -> Vec<String> {
         self.beside.clone()
     }
 

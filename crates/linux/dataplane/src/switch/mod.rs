@@ -18,7 +18,7 @@ pub use cases::{CaseFlow, MAX_ENTRIES};
 pub use linux::{LinuxSwitch, LinuxSwitchError};
 pub use ovs::OvsSwitch;
 pub use plan::{Forward, PlanError, PortPlan, SwitchPlan, port_of, queue_of};
-pub use registers::{ProbeFor, RegisterSettings, Registers, Said, Told};
+pub use registers::{ProbeFor, ProbeRequest, QueueReply, RegisterSettings, Registers};
 
 use crate::net::QueueCounters;
 use crate::samples::Sample;
@@ -68,7 +68,7 @@ pub trait SwitchDriver {
     }
 
     /// What is wrong now and not for this driver to mend, one sentence each.
-    fn troubles(&self) -> Vec<String> {
+    fn problems(&self) -> Vec<String> {
         Vec::new()
     }
 

@@ -153,18 +153,18 @@ impl<'a> Port<'a> {
             disable_ipv6(namespace, end)?;
         }
         namespace.set_up([FAR, NEAR])?;
-        port.tell(&["add-port", &bridge.name, NEAR])?;
+        port.run_vsctl(&["add-port", &bridge.name, NEAR])?;
         Ok(port)
     }
 
-    fn tell(&self, what: &[&str]) -> Result<(), NetError> {
+    fn run_vsctl(&self, what: &[&str]) -> Result<(), NetError> {
         let database = self.bridge.database();
         let arguments = [&[database.as_str(), VSCTL_TIMEOUT], what].concat();
         output(self.namespace, "ovs-vsctl", &arguments).map(drop)
     }
 
     fn remove(&self) -> Result<(), NetError> {
-        self.tell(&["--if-exists", "del-port", &self.bridge.name, NEAR])?;
+        self.run_vsctl(&["--if-exists", "del-port", &self.bridge.name, NEAR])?;
         if index(self.namespace, NEAR).is_ok() {
             Batch::ip().extend([format!("link del dev {NEAR}")]).run(self.namespace)?;
         }

@@ -140,8 +140,8 @@ impl SwitchDriver for OvsSwitch {
         false
     }
 
-    fn troubles(&self) -> Vec<String> {
-        SwitchDriver::troubles(&self.ports)
+    fn problems(&self) -> Vec<String> {
+        SwitchDriver::problems(&self.ports)
     }
 
     fn sample(&mut self, level: u32) -> Result<bool, OvsError> {

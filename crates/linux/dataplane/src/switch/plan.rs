@@ -3,7 +3,7 @@
 use wayleave_topology::{Class, LinkId, Network, NodeId, NodeKind};
 use wayleave_units::{Bytes, Rate};
 
-use wayleave_packet_format::{NotATag, Tag};
+use wayleave_packet_format::{Tag, TagError};
 
 use crate::class;
 use crate::net::{MAX_CLASSES, PortQdisc};
@@ -57,7 +57,7 @@ pub enum PlanError {
         /// The node.
         node: String,
         /// What tags can name.
-        why: NotATag,
+        why: TagError,
     },
     /// Its port has so many queues that no priority is left.
     #[error(

@@ -47,7 +47,7 @@ pub enum ProbeFor {
 
 /// What a probe says to a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct ProbeRequest {
     /// The queue, below 64.
     pub queue: u32,
     /// The pair.
@@ -70,7 +70,7 @@ pub struct Said {
 
 /// What the queue answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct QueueReply {
     /// Phi.
     pub tokens: u64,
     /// W.
@@ -104,7 +104,7 @@ impl Registers {
     ///
     /// # Errors
     /// If the kernel does not run it, or there is no such queue.
-    pub fn probe(&mut self, now: Time, said: &Said) -> Result<Told, Error> {
+    pub fn probe(&mut self, now: Time, said: &ProbeRequest) -> Result<QueueReply, Error> {
         let RegisterSettings { remember, clean, interval } = self.set;
         let times = [now, remember, clean, interval].map(|time| time.as_nanos().to_ne_bytes());
         let mut value = [0; 32];
@@ -122,11 +122,11 @@ impl Registers {
         let number = |at: usize| out.frame.get(HEADER + SAID + 8 * at..HEADER + SAID + 8 * (at + 1));
         let number = |at: usize| number(at).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_ne_bytes);
         let rate = Rate::from_bits_per_second(number(2));
-        Ok(Told { tokens: number(0), windows: Bytes::new(number(1)), rate, period: number(3) != 0 })
+        Ok(QueueReply { tokens: number(0), windows: Bytes::new(number(1)), rate, period: number(3) != 0 })
     }
 }
 
-impl Said {
+impl ProbeRequest {
     /// `struct said` of bpf/ufab.c.
     fn bytes(&self) -> Vec<u8> {
         let Self { queue, pair, kind, wanted, counted, period, change, is_repeated, sent } = *self;

@@ -15,7 +15,7 @@ use nix::errno::Errno;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, SetSockOpt, recvmsg, setsockopt, sockopt};
 use nix::unistd::Pid;
-use wayleave_dataplane::host::{Contract, Host, HostPath, HostProgram, HostRule, Reason, Sender, Settings, Waiting};
+use wayleave_dataplane::host::{Contract, Host, HostPath, HostProgram, HostRule, QueueLimit, Reason, Sender, Settings};
 use wayleave_dataplane::net::{Attached, Capture, Namespace, attach_ingress};
 use wayleave_packet_format::{Demand, Selector, wire_bytes};
 use wayleave_units::{Bytes, Rate, Time};
@@ -184,7 +184,7 @@ fn no_more_waits_than_the_queue_holds_and_the_longest_wait_is_told() {
     let mut stand = Stand::new(&world);
     let (rate, burst) = (Rate::from_mbit(2), Bytes::new(2 * 1538));
     stand.host.install(SERIAL, 1, &rule(rate, burst)).unwrap();
-    let waiting = Waiting::of(rate, Bytes::new(1538), Time::from_millis(100));
+    let waiting = QueueLimit::of(rate, Bytes::new(1538), Time::from_millis(100));
     let socket = stand.receiver.run(listen);
     stand.tenant.run(|| flood(vec![LARGEST; 60]));
     let arrived = arrivals(&socket, Duration::from_secs(2));
@@ -353,7 +353,7 @@ fn a_thousand_contracts_have_a_class_each() {
         assert!(contracts[&serial].delayed > 1, "{:?}", contracts[&serial]);
     }
     assert!(index("wl-shape").is_some());
-    stand.host.let_go().unwrap();
+    stand.host.release_hold().unwrap();
     assert!(index("wl-shape").is_none() && index("wl-hold").is_none());
 }
 
@@ -450,7 +450,7 @@ fn what_waits_leaves_in_the_order_in_which_it_came() {
     let Some(world) = World::new() else { return };
     let mut stand = Stand::new(&world);
     let _socket = stand.receiver.run(listen);
-    let mut capture = Capture::open(&Namespace::here()).unwrap();
+    let mut capture = Capture::open(&Namespace::current()).unwrap();
     for (version, (rate, sizes, speed)) in (1..).zip([
         (Rate::from_mbit(2), [LARGEST, 60, 900], 1),
         (Rate::from_mbit(20), [LARGEST, 200, 60], 1),
@@ -485,7 +485,7 @@ fn a_contract_without_one_of_its_classes_is_found() {
     for class in ["1:1", "1:8001", "1:4001"] {
         stand.host.remove(SERIAL).unwrap();
         stand.host.install(SERIAL, 1, &rule(Rate::from_mbit(2), Bytes::new(2 * 1538))).unwrap();
-        let there = || Attached::of(&Namespace::here(), &[], &[]).unwrap();
+        let there = || Attached::of(&Namespace::current(), &[], &[]).unwrap();
         assert_eq!(stand.host.lost_classes(&there()), Vec::<u64>::new());
         if class == "1:1" {
             tool("tc", "class change dev wl-shape parent 1: classid 1:1 htb rate 1mbit");

@@ -158,8 +158,8 @@ fn a_port_has_the_queues_that_it_was_given_whatever_they_are() {
         queues(100_000_000_000, &[97_000; 4], &[1, 1], true),
     ];
     for given in &all {
-        Batch::tc().extend(given.rebuild("own").unwrap()).run(&Namespace::here()).unwrap();
-        let there = Attached::of(&Namespace::here(), &[], &[]).unwrap();
+        Batch::tc().extend(given.rebuild("own").unwrap()).run(&Namespace::current()).unwrap();
+        let there = Attached::of(&Namespace::current(), &[], &[]).unwrap();
         for other in &all {
             assert_eq!(there.has_queues("own", other), given == other, "{other:?} where {given:?} are");
         }

@@ -6,9 +6,9 @@ use wayleave_dataplane::class::priority;
 use wayleave_dataplane::host::{Contract, HostPath, HostRule, Reason, Unmatched};
 use wayleave_dataplane::test_run::{DROPPED, REDIRECTED, TO_STACK};
 use wayleave_packet_format::{
-    Classifier, Mac, NotParsed, Packet, SEQUENCE_TYPE, Stack, TokenBucket, is_tag_type, wire_bytes,
+    Classifier, Mac, Packet, ParseError, SEQUENCE_TYPE, Stack, TokenBucket, is_tag_type, wire_bytes,
 };
-use wayleave_schemes::duplicates::{Filter, Verdict};
+use wayleave_schemes::duplicates::{DuplicateCheck, Filter};
 use wayleave_units::{Bytes, Time};
 
 /// A host that is only a model.
@@ -102,8 +102,8 @@ impl Model {
         }
         let packet = match Packet::parse(frame) {
             Ok(packet) => packet,
-            Err(NotParsed::Tagged) => return self.drop(Reason::Forged),
-            Err(NotParsed::Malformed) => return self.drop(Reason::Malformed),
+            Err(ParseError::Tagged) => return self.drop(Reason::Forged),
+            Err(ParseError::Malformed) => return self.drop(Reason::Malformed),
         };
         if packet.source != mac {
             return self.drop(Reason::Spoofed);
@@ -201,7 +201,7 @@ impl Model {
         let Some(number) = number else { return self.leave(Reason::Delivered, frame.to_vec(), out, 0) };
         let (window, reset) = (self.window, self.reset);
         let filter = self.filters.entry((source, destination)).or_insert_with(|| Filter::new(window, reset));
-        if filter.on_packet(now, number) == Verdict::Discard {
+        if filter.on_packet(now, number) == DuplicateCheck::Discard {
             return self.drop(Reason::Duplicate);
         }
         self.leave(Reason::Delivered, [&frame[..12], &frame[16..]].concat(), out, 0)

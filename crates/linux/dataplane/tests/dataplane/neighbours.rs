@@ -13,7 +13,7 @@ use nix::sys::socket::{
 };
 use nix::sys::time::TimeVal;
 use wayleave_dataplane::host::{
-    Host, HostPath, HostProgram, HostRule, Reason, Sender, Settings, Strange, Stranger, Unmatched,
+    Host, HostPath, HostProgram, HostRule, Reason, Sender, Settings, SpoofKind, SpoofReport, Unmatched,
 };
 use wayleave_dataplane::net::attach_ingress;
 use wayleave_dataplane::test_run::{DROPPED, Input, REDIRECTED, run};
@@ -262,9 +262,10 @@ fn packets_with_addresses_that_nobody_has_declared_are_named() {
         [1, 2, 1],
         "a packet from another source address is not the contract's"
     );
-    let stranger = |why, mac: Mac, source, packets| Stranger { ifindex: TAP, why, mac, source: Some(source), packets };
+    let stranger =
+        |why, mac: Mac, source, packets| SpoofReport { ifindex: TAP, why, mac, source: Some(source), packets };
     assert_eq!(
-        host.strangers().unwrap(),
-        [stranger(Strange::Address, mac(3), ipv4(3), 2), stranger(Strange::Source, mac(1), ipv4(3), 1)]
+        host.spoof_reports().unwrap(),
+        [stranger(SpoofKind::Address, mac(3), ipv4(3), 2), stranger(SpoofKind::Source, mac(1), ipv4(3), 1)]
     );
 }

@@ -62,7 +62,7 @@ impl Site {
             };
             links.line(create_veth(&end(0, 100 + port), &end(1, 200 + port)).unwrap());
         }
-        links.run(&Namespace::here()).unwrap();
+        links.run(&Namespace::current()).unwrap();
         for name in site.names.all() {
             Namespace::open(name).unwrap().set_up(["p0", "p1", "p2"]).unwrap();
         }

@@ -57,7 +57,7 @@ impl Bottleneck {
             mac: Some([2, 0, 0, 0, 0, ifindex as u8]),
             mtu: 1528,
         };
-        Batch::ip().line(create_veth(&end(0, 101), &end(1, 102)).unwrap()).run(&Namespace::here()).unwrap();
+        Batch::ip().line(create_veth(&end(0, 101), &end(1, 102)).unwrap()).run(&Namespace::current()).unwrap();
         let open = |index: usize| Namespace::open(names.get(index)).unwrap();
         let (from, to) = (open(0), open(1));
         for (namespace, me, other) in [(&from, 1, 2), (&to, 2, 1)] {

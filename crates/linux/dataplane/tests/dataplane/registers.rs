@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use wayleave_dataplane::switch::{ProbeFor, RegisterSettings, Registers, Said};
+use wayleave_dataplane::switch::{ProbeFor, ProbeRequest, RegisterSettings, Registers};
 use wayleave_scheme_api::{HopWindow, IntHop, Probe, ProbeAt, ProbeKind, Switch};
 use wayleave_schemes::switch::ufab_core::{Params, UfabCore};
 use wayleave_units::{Bytes, Time};
@@ -50,7 +50,7 @@ fn the_registers_in_the_kernel_are_those_of_the_model() {
         let is_repeated = random.random_range(0..4) == 0;
         knows.change = if is_repeated { knows.change } else { knows.change.wrapping_add(1) };
         let wanted = (random.random_range(0..1 << 16), random.random_range(0..1 << 24));
-        let said = Said {
+        let said = ProbeRequest {
             queue,
             pair,
             kind,
@@ -90,7 +90,7 @@ fn the_registers_in_the_kernel_are_those_of_the_model() {
         }
     }
     assert!(turns > 100 && repeats > 1_000 && seen_twice > 100, "{turns} {repeats} {seen_twice}");
-    let nowhere = Said {
+    let nowhere = ProbeRequest {
         queue: 64,
         pair: 1,
         kind: ProbeFor::Active,

@@ -37,7 +37,7 @@ impl Site {
             };
             links.line(create_veth(&end(0, 100 + port), &end(1, 200 + port)).unwrap());
         }
-        links.run(&Namespace::here()).unwrap();
+        links.run(&Namespace::current()).unwrap();
         Self { names, pins }
     }
 

@@ -2,10 +2,10 @@
 
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::traffic::Probed;
+use crate::traffic::ProbeResult;
 
 /// A burst of packets, from when the switch was idle: all that were sent, in their order.
-pub(super) type Burst = [Probed];
+pub(super) type Burst = [ProbeResult];
 
 /// How long the slowest took.
 pub(super) fn slowest(burst: &Burst) -> Option<Time> {
@@ -50,7 +50,7 @@ pub(super) fn held(burst: &Burst, packet: Bytes, line: Rate, transit: Time) -> u
 }
 
 /// When packets arrived, in order.
-pub(super) fn arrivals<'a>(bursts: impl IntoIterator<Item = &'a Vec<Probed>>) -> Vec<u64> {
+pub(super) fn arrivals<'a>(bursts: impl IntoIterator<Item = &'a Vec<ProbeResult>>) -> Vec<u64> {
     let mut all: Vec<u64> = bursts.into_iter().flatten().filter_map(|one| one.received).collect();
     all.sort_unstable();
     all
@@ -63,8 +63,8 @@ mod tests {
     const PACKET: Bytes = Bytes::new(1250);
     const MILLI: u64 = 1_000_000;
 
-    fn burst(times: &[(u64, u64)]) -> Vec<Probed> {
-        times.iter().map(|&(sent, received)| Probed { sent, received: Some(received) }).collect()
+    fn burst(times: &[(u64, u64)]) -> Vec<ProbeResult> {
+        times.iter().map(|&(sent, received)| ProbeResult { sent, received: Some(received) }).collect()
     }
 
     /// 10 Mbit/s serve a packet in 1 ms, behind a delay of 0.3 ms, and a pause of 2 ms before the third.
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn arrivals_of_several_ports_are_in_order_and_lost_packets_none() {
         let mut one = burst(&[(0, 5), (1, 9)]);
-        one.push(Probed { sent: 2, received: None });
+        one.push(ProbeResult { sent: 2, received: None });
         assert_eq!(arrivals(&[one.clone(), burst(&[(0, 7)])]), [5, 7, 9]);
         assert_eq!(slowest(&one), Some(Time::from_nanos(8)));
     }

@@ -26,7 +26,7 @@ use crate::hosts::{Hosts, best_effort};
 use crate::plan::{EndpointPlan, NodePlan};
 use crate::sentinel::Sentinel;
 use crate::stop::Stop;
-use crate::traffic::{Probed, Prober, SMALLEST_PROBE};
+use crate::traffic::{ProbeResult, Prober, SMALLEST_PROBE};
 use crate::up::Lab;
 use figures::{arrivals, held, lag, lasting, rate, slowest};
 
@@ -180,7 +180,7 @@ fn attached(lab: &Lab, switch: NodeId) -> Vec<&EndpointPlan> {
 }
 
 /// What became of the packets of a run, by pair.
-type Run = Vec<Vec<Probed>>;
+type Run = Vec<Vec<ProbeResult>>;
 
 struct Bench<'a> {
     stop: &'a Stop,

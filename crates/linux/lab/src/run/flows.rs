@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_contracts::{ContractKind, Demand, LONGEST_WAIT, Waiting, WireOverhead};
+use wayleave_contracts::{ContractKind, Demand, LONGEST_WAIT, QueueLimit, WireOverhead};
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::operator::Shown;
+use super::operator::ReportedContract;
 use super::options::RunOptions;
 use crate::error::LabError;
 use crate::plan::{EndpointPlan, LabPlan};
@@ -20,7 +20,7 @@ const FLOOD_PORT: u16 = 9;
 
 /// A contract that was offered to the controller, and the port of UDP that its match names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Promised {
+pub struct OfferedContract {
     /// `tenant:name`.
     pub id: String,
     /// The endpoint that sends: a VM, or `host:h1`.
@@ -36,14 +36,14 @@ pub struct Promised {
     /// The sender's port, if the match names one.
     pub source_port: Option<u16>,
     /// What its sender does with it.
-    pub sends: Sends,
+    pub sends: SenderLoad,
 }
 
-impl Promised {
+impl OfferedContract {
     /// As a controller would show it if nothing had been admitted.
-    pub(super) fn as_best_effort(&self) -> Shown {
+    pub(super) fn as_best_effort(&self) -> ReportedContract {
         let (id, state) = (self.id.clone(), "best effort".to_owned());
-        Shown {
+        ReportedContract {
             id,
             serial: 0,
             kind: ContractKind::Latency,
@@ -57,7 +57,7 @@ impl Promised {
 
 /// What the sender of a contract sends, of what it may.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Sends {
+pub enum SenderLoad {
     /// The most that the contract allows: the whole burst at instants that all contracts share, then the rate.
     #[default]
     Everything,
@@ -79,7 +79,7 @@ pub enum Sends {
 pub(super) struct Flows {
     pub(super) specs: Vec<FlowSpec>,
     /// The contract of each; none for floods.
-    pub(super) contracts: Vec<Option<Shown>>,
+    pub(super) contracts: Vec<Option<ReportedContract>>,
     /// Contracts whose bucket is too small for a packet that says when it was sent.
     pub(super) silent: Vec<String>,
     /// The contract whose sender ignores its bucket, and the longest that its packets wait for tokens on their host.
@@ -89,11 +89,11 @@ pub(super) struct Flows {
 impl Flows {
     pub(super) fn plan(
         plan: &LabPlan,
-        promised: &[Promised],
-        shown: &[Shown],
+        promised: &[OfferedContract],
+        shown: &[ReportedContract],
         options: &RunOptions,
     ) -> Result<Self, LabError> {
-        let shown: BTreeMap<&str, &Shown> = shown.iter().map(|one| (one.id.as_str(), one)).collect();
+        let shown: BTreeMap<&str, &ReportedContract> = shown.iter().map(|one| (one.id.as_str(), one)).collect();
         let mut flows = Self { specs: Vec::new(), contracts: Vec::new(), silent: Vec::new(), waits: None };
         for one in promised {
             // What was refused sends nothing.
@@ -104,7 +104,7 @@ impl Flows {
             };
             let load = match &options.adversary {
                 Some((name, rate)) if *name == one.id => {
-                    let longest = Waiting::of(one.demand.rate, largest(&one.demand), LONGEST_WAIT).longest;
+                    let longest = QueueLimit::of(one.demand.rate, largest(&one.demand), LONGEST_WAIT).longest;
                     flows.waits = Some((name.clone(), longest));
                     Load::Constant { rate: *rate }
                 }
@@ -138,13 +138,13 @@ impl Flows {
     }
 
     /// What the sender of a contract does.
-    fn load(&self, one: &Promised, period: Time) -> Result<Load, LabError> {
+    fn load(&self, one: &OfferedContract, period: Time) -> Result<Load, LabError> {
         let Demand { rate, burst, .. } = one.demand;
         Ok(match &one.sends {
-            Sends::Everything => Load::Bursts { rate, burst, period },
-            Sends::Trains => Load::Trains { rate, burst },
-            Sends::Requests { every } => Load::Requests { every: *every },
-            Sends::Answers { to } => {
+            SenderLoad::Everything => Load::Bursts { rate, burst, period },
+            SenderLoad::Trains => Load::Trains { rate, burst },
+            SenderLoad::Requests { every } => Load::Requests { every: *every },
+            SenderLoad::Answers { to } => {
                 let asked = self.specs.iter().position(|spec| spec.name == *to);
                 let missing = || {
                     LabError::Controller(format!("contract {} answers {to}, which was not admitted before it", one.id))

@@ -23,12 +23,12 @@ use crate::sentinel::Sentinel;
 use crate::traffic::Traffic;
 use crate::up::Lab;
 
-pub use flows::{Promised, Sends};
-pub use operator::{DEFAULT_TENANT, Operator, Shown};
+pub use flows::{OfferedContract, SenderLoad};
+pub use operator::{DEFAULT_TENANT, Operator, ReportedContract};
 pub use options::{Cut, RunOptions};
 pub use orders::{FIRST_PORT, matched};
 pub use planned::{Planned, PlannedContract};
-pub use report::{Action, ContractReport, Deed, Losses, RunReport};
+pub use report::{Action, ContractReport, Losses, NetworkAction, RunReport};
 pub use shares::{PairReport, ShareReport, SharedPromise};
 
 use flows::Flows;
@@ -42,7 +42,7 @@ use script::Script;
 pub fn run(
     lab: &Lab,
     operator: &mut dyn Operator,
-    promised: &[Promised],
+    promised: &[OfferedContract],
     options: &RunOptions,
     on_action: &mut dyn FnMut(&Action),
 ) -> Result<RunReport, LabError> {
@@ -99,7 +99,11 @@ pub fn run(
 }
 
 /// Ends contracts of an earlier run, and waits until their packets have left; what is asked without any promise.
-fn withdrawn(lab: &Lab, operator: &mut dyn Operator, promised: &[Promised]) -> Result<Vec<Shown>, LabError> {
+fn withdrawn(
+    lab: &Lab,
+    operator: &mut dyn Operator,
+    promised: &[OfferedContract],
+) -> Result<Vec<ReportedContract>, LabError> {
     for one in promised {
         operator.end(&one.id).map_err(LabError::Controller)?;
     }
@@ -107,7 +111,7 @@ fn withdrawn(lab: &Lab, operator: &mut dyn Operator, promised: &[Promised]) -> R
     loop {
         let all = operator.contracts().map_err(LabError::Controller)?;
         match all.iter().find(|shown| promised.iter().any(|one| one.id == shown.id)) {
-            None => return Ok(promised.iter().map(Promised::as_best_effort).collect()),
+            None => return Ok(promised.iter().map(OfferedContract::as_best_effort).collect()),
             Some(shown) if start.elapsed() > TIMEOUT => {
                 let waited = TIMEOUT.as_secs();
                 return Err(LabError::Controller(format!("contract {} is still there after {waited} s", shown.id)));

@@ -19,7 +19,7 @@ pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A contract as the controller shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct ReportedContract {
     /// `tenant:name`.
     pub id: String,
     /// Its number.
@@ -36,7 +36,7 @@ pub struct Shown {
     pub routes: Vec<Vec<(String, u8)>>,
 }
 
-impl Shown {
+impl ReportedContract {
     /// Whether nothing more will happen to it by itself soon.
     fn is_settled(&self) -> bool {
         // Agents that have not confirmed yet may still do so: those that start together take seconds.
@@ -57,7 +57,7 @@ pub trait Operator {
     ///
     /// # Errors
     /// A message, if the controller does not answer.
-    fn contracts(&mut self) -> Result<Vec<Shown>, String>;
+    fn contracts(&mut self) -> Result<Vec<ReportedContract>, String>;
 
     /// Ends a contract; that there is none is no error.
     ///
@@ -85,7 +85,7 @@ pub trait Operator {
 }
 
 /// Waits until nothing is under way; the contracts then.
-pub(super) fn settled(operator: &mut dyn Operator, stop: &Stop) -> Result<Vec<Shown>, LabError> {
+pub(super) fn settled(operator: &mut dyn Operator, stop: &Stop) -> Result<Vec<ReportedContract>, LabError> {
     settling(operator, &mut BTreeSet::new(), stop)
 }
 
@@ -94,7 +94,7 @@ pub(super) fn settling(
     operator: &mut dyn Operator,
     stopped: &mut BTreeSet<String>,
     stop: &Stop,
-) -> Result<Vec<Shown>, LabError> {
+) -> Result<Vec<ReportedContract>, LabError> {
     let start = Instant::now();
     loop {
         let all = operator.contracts().map_err(LabError::Controller)?;
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn contracts_of_agents_that_may_still_speak_are_not_settled() {
-        let contract = |state: &str, reason: Option<&str>| Shown {
+        let contract = |state: &str, reason: Option<&str>| ReportedContract {
             id: "default:a".to_owned(),
             serial: 1,
             kind: Kind::Latency,

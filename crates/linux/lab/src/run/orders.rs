@@ -4,7 +4,7 @@ use std::num::NonZeroU16;
 
 use wayleave_contracts::{Match, Order, Protocol, WireOverhead};
 
-use super::flows::{Promised, Sends};
+use super::flows::{OfferedContract, SenderLoad};
 use super::operator::DEFAULT_TENANT;
 use crate::error::LabError;
 use crate::plan::LabPlan;
@@ -27,7 +27,7 @@ pub fn matched(mut order: Order, port: u16) -> Result<Order, LabError> {
     Ok(order)
 }
 
-impl Promised {
+impl OfferedContract {
     /// Of an order of a latency contract that names its packets by a port of UDP ([`matched`]); `None` of another.
     pub fn of(plan: &LabPlan, order: &Order) -> Option<Self> {
         let terms = order.as_latency()?;
@@ -45,13 +45,13 @@ impl Promised {
             deadline: terms.deadline,
             port: matching.destination_port?.get(),
             source_port: matching.source_port.map(NonZeroU16::get),
-            sends: Sends::default(),
+            sends: SenderLoad::default(),
         })
     }
 
     /// The same, whose sender does something else with it.
     #[must_use]
-    pub fn sending(self, sends: Sends) -> Self {
+    pub fn sending(self, sends: SenderLoad) -> Self {
         Self { sends, ..self }
     }
 }

@@ -8,8 +8,8 @@ use wayleave_packet_format::{Mac, Selector};
 use wayleave_topology::Route;
 use wayleave_units::Time;
 
-use super::flows::Promised;
-use super::operator::{Operator, Shown};
+use super::flows::OfferedContract;
+use super::operator::{Operator, ReportedContract};
 use crate::error::LabError;
 use crate::hosts::{Hosts, host_path};
 use crate::up::Lab;
@@ -21,7 +21,7 @@ const UDP: u8 = 17;
 #[derive(Clone, Debug)]
 pub struct PlannedContract<'a> {
     /// Whose packets.
-    pub promised: &'a Promised,
+    pub promised: &'a OfferedContract,
     /// What its host lets pass, in wire bytes.
     pub demand: Demand,
     /// The way of every packet.
@@ -33,7 +33,7 @@ pub struct PlannedContract<'a> {
 /// Contracts that were decided beforehand. Nobody moves them, and nobody looks whether links are up.
 pub struct Planned {
     hosts: Hosts,
-    contracts: Vec<Shown>,
+    contracts: Vec<ReportedContract>,
 }
 
 impl Planned {
@@ -67,7 +67,7 @@ impl Planned {
             let rule = HostRule { senders, demand: *demand, paths: vec![path], bound: *bound };
             hosts.install(from.host, serial, &rule)?;
             let name = |link| lab.network().link(link).name.clone();
-            shown.push(Shown {
+            shown.push(ReportedContract {
                 id: promised.id.clone(),
                 serial,
                 kind: ContractKind::Latency,
@@ -82,7 +82,7 @@ impl Planned {
 }
 
 impl Operator for Planned {
-    fn contracts(&mut self) -> Result<Vec<Shown>, String> {
+    fn contracts(&mut self) -> Result<Vec<ReportedContract>, String> {
         Ok(self.contracts.clone())
     }
 

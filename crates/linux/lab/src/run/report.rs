@@ -6,14 +6,14 @@ use std::time::Duration;
 use wayleave_units::Time;
 
 use super::flows::Flows;
-use super::operator::Shown;
+use super::operator::ReportedContract;
 use super::shares::ShareReport;
 use crate::sentinel::Stalls;
 use crate::traffic::{Arrival, Bounds, FlowReport};
 
 /// Something that was done to the network while contracts sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deed {
+pub enum NetworkAction {
     /// A contract was given another route.
     Reroute,
     /// Contracts that were given a route may go anywhere again.
@@ -28,7 +28,7 @@ pub enum Deed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {
     /// What.
-    pub deed: Deed,
+    pub deed: NetworkAction,
     /// The contract, or one of the links of the cable.
     pub what: String,
     /// Contracts that got other routes, with what they were promised there.
@@ -53,7 +53,7 @@ impl Action {
 
     /// Whether nothing was promised to a contract for some time.
     fn interrupts(&self, contract: &str) -> bool {
-        let is_cut = self.deed == Deed::Cut && self.promised(contract).is_some();
+        let is_cut = self.deed == NetworkAction::Cut && self.promised(contract).is_some();
         is_cut || self.stopped.contains(contract)
     }
 
@@ -69,7 +69,7 @@ impl Action {
 
     pub(super) fn failed(why: String) -> Self {
         Self {
-            deed: Deed::Nothing,
+            deed: NetworkAction::Nothing,
             what: String::new(),
             ended: 0,
             moved: Vec::new(),
@@ -94,7 +94,7 @@ pub struct Losses {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContractReport {
     /// The contract as it was before.
-    pub contract: Shown,
+    pub contract: ReportedContract,
     /// Its state in the end.
     pub state: String,
     /// How often it was moved.
@@ -170,7 +170,7 @@ pub(super) fn of(
     flows: &Flows,
     reports: Vec<FlowReport>,
     stalls: &Stalls,
-    after: &[Shown],
+    after: &[ReportedContract],
     shaped: &BTreeMap<u64, u64>,
     actions: Vec<Action>,
 ) -> RunReport {

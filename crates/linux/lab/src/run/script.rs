@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use wayleave_dataplane::net::{Batch, Namespace};
 use wayleave_topology::{LinkId, Network};
 
-use super::operator::{Operator, Shown, TIMEOUT, settling};
+use super::operator::{Operator, ReportedContract, TIMEOUT, settling};
 use super::options::{Cut, RunOptions};
-use super::report::{Action, Deed};
+use super::report::{Action, NetworkAction};
 use super::ways;
 use wayleave_units::Time;
 
@@ -66,9 +66,9 @@ impl Script {
         let before = operator.contracts()?;
         let start = Instant::now();
         let (deed, what) = match step {
-            Step::Reroute => (Deed::Reroute, self.reroute(lab.network(), operator, &before)?),
-            Step::Free => self.unpin(operator).map(|()| (Deed::Free, String::new()))?,
-            Step::Cut(cut) => (Deed::Cut, self.cut(lab, operator, &before, &cut)?),
+            Step::Reroute => (NetworkAction::Reroute, self.reroute(lab.network(), operator, &before)?),
+            Step::Free => self.unpin(operator).map(|()| (NetworkAction::Free, String::new()))?,
+            Step::Cut(cut) => (NetworkAction::Cut, self.cut(lab, operator, &before, &cut)?),
         };
         let mut stopped = BTreeSet::new();
         let after = settling(operator, &mut stopped, lab.stop()).map_err(|error| error.to_string())?;
@@ -82,9 +82,9 @@ impl Script {
         &mut self,
         network: &Network,
         operator: &mut dyn Operator,
-        contracts: &[Shown],
+        contracts: &[ReportedContract],
     ) -> Result<String, String> {
-        let mut candidates: Vec<&Shown> = contracts.iter().filter(|one| one.state == "enforced").collect();
+        let mut candidates: Vec<&ReportedContract> = contracts.iter().filter(|one| one.state == "enforced").collect();
         candidates.sort_by_key(|one| self.moved.get(&one.id).copied().unwrap_or(0));
         let mut refused = "no contract has another way to go".to_owned();
         for contract in candidates {
@@ -106,7 +106,7 @@ impl Script {
         &mut self,
         lab: &Lab,
         operator: &mut dyn Operator,
-        contracts: &[Shown],
+        contracts: &[ReportedContract],
         cut: &Cut,
     ) -> Result<String, String> {
         let network = lab.network();
@@ -180,7 +180,7 @@ fn noticed(lab: &Lab, operator: &mut dyn Operator, link: &str, is_down: bool) ->
 }
 
 /// The link between switches that most contracts use.
-fn busiest(network: &Network, contracts: &[Shown]) -> Option<LinkId> {
+fn busiest(network: &Network, contracts: &[ReportedContract]) -> Option<LinkId> {
     let mut users: BTreeMap<LinkId, usize> = BTreeMap::new();
     let hops = contracts.iter().filter(|one| one.state == "enforced").flat_map(|one| one.routes.iter().flatten());
     for link in hops.filter_map(|(name, _)| network.find_link(name)).filter(|&link| ways::is_between(network, link)) {
@@ -190,9 +190,10 @@ fn busiest(network: &Network, contracts: &[Shown]) -> Option<LinkId> {
 }
 
 /// Contracts that have other routes now.
-fn moved(before: &[Shown], after: &[Shown]) -> Vec<(String, Time)> {
+fn moved(before: &[ReportedContract], after: &[ReportedContract]) -> Vec<(String, Time)> {
     let routes: BTreeMap<&str, _> = before.iter().map(|one| (one.id.as_str(), &one.routes)).collect();
-    let has_moved = |one: &&Shown| !one.routes.is_empty() && routes.get(one.id.as_str()) != Some(&&one.routes);
+    let has_moved =
+        |one: &&ReportedContract| !one.routes.is_empty() && routes.get(one.id.as_str()) != Some(&&one.routes);
     after.iter().filter(has_moved).map(|one| (one.id.clone(), one.bound)).collect()
 }
 

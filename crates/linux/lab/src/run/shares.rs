@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use wayleave_contracts::{Between, Contract, ContractKind, Order};
+use wayleave_contracts::{Contract, ContractKind, Endpoints, Order};
 use wayleave_units::{Bytes, Rate};
 
 use super::operator::DEFAULT_TENANT;
@@ -45,7 +45,7 @@ impl SharedPromise {
         };
         let ends: Vec<String> = order.members.iter().map(end).collect();
         let (min, is_pair) = match &order.contract {
-            Contract::Bandwidth(terms) => (terms.min, matches!(terms.between, Between::Pair(..))),
+            Contract::Bandwidth(terms) => (terms.min, matches!(terms.between, Endpoints::Pair(..))),
             Contract::Objective(terms) => (terms.min, false),
             Contract::BestEffort(_) | Contract::Latency(_) => (Rate::ZERO, false),
         };

@@ -25,7 +25,7 @@ use crate::clock;
 use crate::error::LabError;
 
 pub use flow::{FlowSpec, HEADERS, Load};
-pub use probe::{Probed, Prober, SMALLEST_PROBE};
+pub use probe::{ProbeResult, Prober, SMALLEST_PROBE};
 pub use report::{Arrival, Bounds, FlowReport};
 
 use flow::Counts;
@@ -60,9 +60,9 @@ pub struct Traffic {
 
 /// Says how many packets have arrived of each flow.
 #[derive(Clone, Debug)]
-pub struct Arrived(Arc<[Counts]>);
+pub struct ArrivalCounts(Arc<[Counts]>);
 
-impl Arrived {
+impl ArrivalCounts {
     /// In the order of the flows.
     pub fn all(&self) -> Vec<u64> {
         self.0.iter().map(|counts| counts.received.load(Relaxed)).collect()
@@ -122,8 +122,8 @@ impl Traffic {
     }
 
     /// Says how many packets have arrived, while they do and afterwards.
-    pub fn arrived(&self) -> Arrived {
-        Arrived(Arc::clone(&self.counts))
+    pub fn arrived(&self) -> ArrivalCounts {
+        ArrivalCounts(Arc::clone(&self.counts))
     }
 
     /// Packets sent until now by the flow that has sent least.

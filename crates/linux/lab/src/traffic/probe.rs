@@ -23,7 +23,7 @@ const NAP: Duration = Duration::from_micros(100);
 
 /// A probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Probed {
+pub struct ProbeResult {
     /// When it was handed to the kernel, in nanoseconds of the calendar's clock.
     pub sent: u64,
     /// When it was received, if it was.
@@ -84,7 +84,7 @@ impl Prober {
         packets: usize,
         interval: Duration,
         silence: Duration,
-    ) -> Result<Vec<Vec<Probed>>, LabError> {
+    ) -> Result<Vec<Vec<ProbeResult>>, LabError> {
         self.experiment += 1;
         let mut packet = vec![0; payload(packet)];
         let mut seen = vec![Vec::with_capacity(packets); pairs.min(self.pairs.len())];
@@ -98,7 +98,7 @@ impl Prober {
                 let sent = stamp();
                 Header { flow: self.experiment, number: number as u64, sent }.write(&mut packet);
                 sender.send(&packet).map_err(|error| LabError::io("a packet cannot be sent", error))?;
-                seen.push(Probed { sent, received: None });
+                seen.push(ProbeResult { sent, received: None });
             }
         }
         let mut last = stamp();
@@ -113,7 +113,7 @@ impl Prober {
     }
 
     /// What has arrived; how many packets.
-    fn collect(&self, seen: &mut [Vec<Probed>]) -> usize {
+    fn collect(&self, seen: &mut [Vec<ProbeResult>]) -> usize {
         let (mut buffer, mut count) = ([0; HEADER], 0);
         let mut control = nix::cmsg_space!(nix::sys::time::TimeSpec);
         for ((_, receiver), seen) in self.pairs.iter().zip(seen) {

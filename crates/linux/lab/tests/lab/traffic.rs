@@ -114,7 +114,7 @@ pub(crate) fn a_contract_keeps_its_bound_where_open_vswitch_forwards() {
     if !is_able() {
         return;
     }
-    if wayleave_dataplane::net::output(&Namespace::here(), "ovs-vsctl", &["--version"]).is_err() {
+    if wayleave_dataplane::net::output(&Namespace::current(), "ovs-vsctl", &["--version"]).is_err() {
         left_out("ovs", "it needs Open vSwitch (openvswitch-switch)");
         return;
     }

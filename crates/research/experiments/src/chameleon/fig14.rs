@@ -8,11 +8,11 @@ use std::time::Duration;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_contracts::{Category, LatencyContract, Mix};
-use wayleave_lab::run::{ContractReport, Deed, Promised, RunOptions, RunReport};
+use wayleave_lab::run::{ContractReport, NetworkAction, OfferedContract, RunOptions, RunReport};
 use wayleave_units::Time;
 
 use super::testbed::{Part, at_lab_rate, order, scale};
-use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series, Table, X};
+use crate::data::{Axis, AxisValue, Centre, Figure, Form, Panel, Point, Series, Table};
 use crate::failed::Failed;
 use crate::run::{Effort, Run};
 use crate::statement::Statement;
@@ -48,9 +48,9 @@ struct Scene {
 /// Measures Fig. 14.
 pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let whole = scene(run, Part::Whole, "8 servers", "servers-8", 298)?;
-    run.tell(1, 2)?;
+    run.report_progress(1, 2)?;
     let left = scene(run, Part::LeftPod, "Left pod, 4 servers", "servers-4", 218)?;
-    run.tell(2, 2)?;
+    run.report_progress(2, 2)?;
     let scenes = [whole, left];
     let lasts = format!("{} s in each scenario", lasts(run).as_secs());
     Ok(Figure {
@@ -99,7 +99,7 @@ fn scene(run: &Run, part: Part, title: &'static str, name: &'static str, papers:
             break;
         }
         let plan = testbed.lab().plan();
-        promised.push(Promised::of(plan, &order).ok_or_else(|| Failed::broken("a request without a port"))?);
+        promised.push(OfferedContract::of(plan, &order).ok_or_else(|| Failed::broken("a request without a port"))?);
         requests.push(request);
     }
     let reroutings = run.choose(12, 4);
@@ -188,12 +188,12 @@ fn milliseconds(time: Time) -> f64 {
 
 fn panel(scene: &Scene) -> Panel {
     let shown = scene.shown();
-    let series = |name: &str, of: &dyn Fn(&ContractReport, X) -> Point| Series {
+    let series = |name: &str, of: &dyn Fn(&ContractReport, AxisValue) -> Point| Series {
         name: name.to_owned(),
-        points: shown.iter().map(|one| of(one, X::Name(scene.label(one)))).collect(),
+        points: shown.iter().map(|one| of(one, AxisValue::Name(scene.label(one)))).collect(),
     };
-    let at = |x: X, time: Time| Point::of(x, vec![milliseconds(time)]);
-    let delays = |one: &ContractReport, x: X| {
+    let at = |x: AxisValue, time: Time| Point::of(x, vec![milliseconds(time)]);
+    let delays = |one: &ContractReport, x: AxisValue| {
         let delays = one.flow.delays.iter().map(|&delay| delay as f64 / 1e6).collect::<Vec<_>>();
         Point::pooled(x, &[delays])
     };
@@ -324,7 +324,7 @@ struct Counts {
 
 impl Counts {
     fn of(scene: &Scene) -> Self {
-        let reroutings = scene.seen.actions.iter().filter(|action| action.deed == Deed::Reroute);
+        let reroutings = scene.seen.actions.iter().filter(|action| action.deed == NetworkAction::Reroute);
         Self {
             title: scene.title,
             papers: scene.papers,

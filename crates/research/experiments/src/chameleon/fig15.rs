@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use wayleave_contracts::{Accounting, Excess, LatencyContract, Order};
 use wayleave_lab::Stalls;
-use wayleave_lab::run::{Promised, RunOptions, RunReport, Sends};
+use wayleave_lab::run::{OfferedContract, RunOptions, RunReport, SenderLoad};
 use wayleave_lab::traffic::Arrival;
 use wayleave_schemes::admission::chameleon::Allocation;
 use wayleave_topology::Network;
@@ -59,7 +59,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
         }
         let offered = if company == Company::LongBursts { &long } else { &orders };
         cases.push(offered.run(&mut *testbed, company, lasts)?);
-        run.tell(cases.len(), Company::ALL.len())?;
+        run.report_progress(cases.len(), Company::ALL.len())?;
     }
     drop(testbed);
     Ok(Figure {
@@ -180,14 +180,14 @@ impl Orders {
     fn run(&self, testbed: &mut dyn Testbed, company: Company, lasts: Duration) -> Result<Case, Failed> {
         let count = if company == Company::Nobody { 2 } else { 4 };
         let plan = testbed.lab().plan();
-        let mut promised: Vec<Promised> =
-            self.0[..count].iter().filter_map(|order| Promised::of(plan, order)).collect();
+        let mut promised: Vec<OfferedContract> =
+            self.0[..count].iter().filter_map(|order| OfferedContract::of(plan, order)).collect();
         let asked = promised.first().map(|one| one.id.clone()).unwrap_or_default();
         for (at, one) in promised.iter_mut().enumerate() {
             one.sends = match at {
-                0 => Sends::Requests { every: EVERY },
-                1 => Sends::Answers { to: asked.clone() },
-                _ => Sends::Trains,
+                0 => SenderLoad::Requests { every: EVERY },
+                1 => SenderLoad::Answers { to: asked.clone() },
+                _ => SenderLoad::Trains,
             };
         }
         let is_plain = !company.has_contracts();
@@ -285,7 +285,7 @@ fn over_time(cases: &[Case]) -> Panel {
             Point::of(seconds, vec![(exchange.offset.unsigned_abs() as f64 / 1e3).max(0.1)])
         };
         let points = case.exchanges.iter().map(point);
-        let is_drawn = |point: &Point| matches!(point.x, crate::data::X::Number(at) if at <= DRAWN);
+        let is_drawn = |point: &Point| matches!(point.x, crate::data::AxisValue::Number(at) if at <= DRAWN);
         Series { name: case.company.name().to_owned(), points: points.take_while(is_drawn).collect() }
     };
     Panel {

@@ -1,8 +1,8 @@
 //! Fig. 8a: flows admitted until the first refusal, by scenario and system (5.1.3); and the sweeps of footnotes 2 and 3.
 
 use super::{
-    Fast, Moving, Qjump, SCENARIOS, Silo, System, accepted, all_means_within, factors, small_cases, small_seeds,
-    small_settings, spread,
+    FastFlowRule, Qjump, RerouteSettings, SCENARIOS, Silo, System, accepted, all_means_within, factors, small_cases,
+    small_seeds, small_settings, spread,
 };
 use crate::data::{Axis, Band, Centre, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
@@ -22,8 +22,8 @@ const PUBLISHED: [f64; 3] = [681.0, 723.0, 759.0];
 const PUBLISHED_REROUTING: [f64; 3] = [1_235.0, 1_769.0, 1_875.0];
 
 const PLAIN: System = System::Chameleon;
-const REROUTING: System = System::Rerouting(Moving::OLDEST);
-const NEWEST: System = System::Rerouting(Moving::NEWEST);
+const REROUTING: System = System::Rerouting(RerouteSettings::OLDEST);
+const NEWEST: System = System::Rerouting(RerouteSettings::NEWEST);
 const MAIN: [System; 6] =
     [PLAIN, REROUTING, NEWEST, System::Silo(Silo::TEXT), System::Qjump(Qjump::FLAT), System::Wayleave];
 /// Silo and QJump as the figure takes them, and every other reading.
@@ -182,7 +182,7 @@ fn panels(data: &Data) -> Vec<Panel> {
         y: Axis::linear("flows, mean of the eight scenarios", "flows"),
         ..panel(name, title, series)
     };
-    let compared = |system: &&System| !matches!(system, System::Qjump(Qjump { fast: Fast::Charged, .. }));
+    let compared = |system: &&System| !matches!(system, System::Qjump(Qjump { fast: FastFlowRule::Charged, .. }));
     let ratio = |&system: &System| data.of(PLAIN).ratio_series(data.of(system));
     vec![
         panel("accepted", "Flows admitted", all(&MAIN)),

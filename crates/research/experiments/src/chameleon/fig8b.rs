@@ -2,8 +2,8 @@
 
 use wayleave_contracts::Category;
 
-use super::filling::{Fate, Filling};
-use super::{Moving, System, all_means_within, small_cases, small_seeds, small_settings};
+use super::filling::{AdmittedFlowFate, FillResult};
+use super::{RerouteSettings, System, all_means_within, small_cases, small_seeds, small_settings};
 use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
@@ -13,7 +13,7 @@ use crate::stats::mean;
 /// Measures it.
 pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = small_seeds(run);
-    let fillings = run.fillings(&small_cases(System::Rerouting(Moving::OLDEST), &seeds))?;
+    let fillings = run.fillings(&small_cases(System::Rerouting(RerouteSettings::OLDEST), &seeds))?;
     let data = Data { runs: fillings.iter().map(|filling| Counted::of(filling)).collect() };
     let figure = Figure {
         statements: statements(&data),
@@ -25,7 +25,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
                 .to_owned(),
             format!(
                 "A range for \"a few per cent\": from 1 % to less than 10 %. \"The very first\" of {} candidates: the first {FIRST}.",
-                Moving::LIMIT
+                RerouteSettings::LIMIT
             ),
         ],
         ..Figure::default()
@@ -64,8 +64,8 @@ struct Counted {
 }
 
 impl Counted {
-    fn of(filling: &Filling) -> Self {
-        let share = |is_meant: &dyn Fn(&Fate) -> bool| {
+    fn of(filling: &FillResult) -> Self {
+        let share = |is_meant: &dyn Fn(&AdmittedFlowFate) -> bool| {
             let meant = || filling.fates.iter().filter(|fate| is_meant(fate));
             Share { moved: meant().filter(|fate| fate.moves > 0).count() as u32, all: meant().count() as u32 }
         };
@@ -104,7 +104,7 @@ impl Data {
 
 /// Bins of a quantity: the largest value of each, with its text.
 struct Bins {
-    of: fn(&Fate) -> u64,
+    of: fn(&AdmittedFlowFate) -> u64,
     up_to: &'static [(u64, &'static str)],
 }
 
@@ -206,7 +206,7 @@ fn statements(data: &Data) -> Vec<Statement> {
             format!(
                 "{:.0} % of the requests that rerouting admits need at most {FIRST} flows to move, of {} that are tried",
                 mean(&of_first),
-                Moving::LIMIT
+                RerouteSettings::LIMIT
             ),
         ),
     ]

@@ -1,6 +1,6 @@
 //! Fig. 9a: the distribution of link utilisation over all scenarios, links of hosts left out (5.1.4).
 
-use super::{Moving, Qjump, Silo, System, all_means_within, small_cases, small_seeds, small_settings};
+use super::{Qjump, RerouteSettings, Silo, System, all_means_within, small_cases, small_seeds, small_settings};
 use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
@@ -8,7 +8,7 @@ use crate::statement::Statement;
 use crate::stats::{mean, ratio_of_means};
 
 const PLAIN: System = System::Chameleon;
-const REROUTING: System = System::Rerouting(Moving::OLDEST);
+const REROUTING: System = System::Rerouting(RerouteSettings::OLDEST);
 const OTHERS: [System; 2] = [System::Silo(Silo::TEXT), System::Qjump(Qjump::FLAT)];
 const SYSTEMS: [System; 7] = [
     PLAIN,

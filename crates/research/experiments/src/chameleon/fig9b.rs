@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::filling::Filling;
-use super::{Moving, Qjump, Silo, System, small_cases, small_seeds, small_settings};
+use super::filling::FillResult;
+use super::{Qjump, RerouteSettings, Silo, System, small_cases, small_seeds, small_settings};
 use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
@@ -11,15 +11,15 @@ use crate::statement::Statement;
 use crate::stats::Summary;
 
 const PLAIN: System = System::Chameleon;
-const REROUTING: System = System::Rerouting(Moving::OLDEST);
+const REROUTING: System = System::Rerouting(RerouteSettings::OLDEST);
 const SILO: System = System::Silo(Silo::TEXT);
 const AROUND: System = System::Silo(Silo::AROUND);
 const QJUMP: System = System::Qjump(Qjump::FLAT);
 const SYSTEMS: [System; 6] = [PLAIN, REROUTING, SILO, AROUND, QJUMP, System::Wayleave];
 
 /// Times of single runs in us.
-pub(super) fn times(fillings: &[Arc<Filling>]) -> Vec<Vec<f64>> {
-    let of = |filling: &Arc<Filling>| filling.times_ns.iter().map(|&ns| f64::from(ns) / 1e3).collect();
+pub(super) fn times(fillings: &[Arc<FillResult>]) -> Vec<Vec<f64>> {
+    let of = |filling: &Arc<FillResult>| filling.times_ns.iter().map(|&ns| f64::from(ns) / 1e3).collect();
     fillings.iter().map(of).collect()
 }
 

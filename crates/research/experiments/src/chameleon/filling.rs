@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use wayleave_contracts::{Category, Mix};
 use wayleave_scheme_api::Admission;
-use wayleave_schemes::admitted::Standing;
+use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_schemes::registry::Scheme;
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{FlowId, Link, LinkId, Network, NodeKind, PortSpec};
@@ -40,11 +40,11 @@ pub(crate) struct Case {
 
 /// What came of it.
 #[derive(Clone, Debug)]
-pub(crate) struct Filling {
+pub(crate) struct FillResult {
     /// Flows admitted before the first refusal.
     pub(crate) accepted: usize,
     /// What became of each, in the order of admission; only of systems that move flows.
-    pub(crate) fates: Vec<Fate>,
+    pub(crate) fates: Vec<AdmittedFlowFate>,
     /// Reserved share of the rate of each link between switches, from 0 to 1; only of the small network.
     pub(crate) utilisation: Vec<f64>,
     /// How long each decision took in ns, the refusal included.
@@ -57,7 +57,7 @@ pub(crate) struct Filling {
 
 /// An admitted flow.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fate {
+pub(crate) struct AdmittedFlowFate {
     pub(crate) category: Category,
     pub(crate) rate: Rate,
     pub(crate) burst: Bytes,
@@ -72,11 +72,11 @@ const MAX_REQUESTS: usize = 1_000_000;
 /// Fillings that were made already. Figures of one paper share them.
 #[derive(Default)]
 struct Fillings {
-    known: Mutex<HashMap<Case, Arc<Filling>>>,
+    known: Mutex<HashMap<Case, Arc<FillResult>>>,
 }
 
 impl Fillings {
-    fn known(&self) -> MutexGuard<'_, HashMap<Case, Arc<Filling>>> {
+    fn known(&self) -> MutexGuard<'_, HashMap<Case, Arc<FillResult>>> {
         // Whoever panicked while holding it has put in whole fillings or none.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -84,7 +84,7 @@ impl Fillings {
 
 impl Run {
     /// The fillings of these cases, in their order.
-    pub(crate) fn fillings(&self, cases: &[Case]) -> Result<Vec<Arc<Filling>>, Failed> {
+    pub(crate) fn fillings(&self, cases: &[Case]) -> Result<Vec<Arc<FillResult>>, Failed> {
         let fillings = self.shared().get_or_default::<Fillings>();
         let is_new = |case: &&Case| !fillings.known().contains_key(case);
         // The largest first, so that the last thread does not end long after the others.
@@ -109,11 +109,11 @@ fn network(case: &Case) -> Result<Network, Failed> {
     build::fat_tree(&spec).map_err(Failed::broken)
 }
 
-fn fill(case: &Case) -> Result<Filling, Failed> {
+fn fill(case: &Case) -> Result<FillResult, Failed> {
     let network = Arc::new(network(case)?);
     let mut scheme = case.system.scheme(&network)?;
     let model = case.system.model();
-    let mut filling = Filling {
+    let mut filling = FillResult {
         accepted: 0,
         fates: Vec::new(),
         utilisation: Vec::new(),
@@ -142,10 +142,13 @@ fn fill(case: &Case) -> Result<Filling, Failed> {
         }
         let category = Category::of(&contract).ok_or_else(|| Failed::broken("a request without a category"))?;
         let (rate, burst, deadline) = (contract.rate, contract.burst, contract.deadline);
-        flows.push((decision.flow, Fate { category, rate, burst, deadline, moves: 0 }));
+        flows.push((decision.flow, AdmittedFlowFate { category, rate, burst, deadline, moves: 0 }));
     }
     if case.size == SMALL {
-        let moved = |(flow, fate): (FlowId, Fate)| Fate { moves: moves.get(&flow).copied().unwrap_or(0), ..fate };
+        let moved = |(flow, fate): (FlowId, AdmittedFlowFate)| AdmittedFlowFate {
+            moves: moves.get(&flow).copied().unwrap_or(0),
+            ..fate
+        };
         filling.fates = flows.into_iter().map(moved).collect();
         filling.utilisation = utilisation(&scheme, &network);
     }

@@ -41,8 +41,8 @@ use crate::data::Figure;
 use crate::run::Run;
 use crate::statement::{Statement, Verdict};
 use crate::stats::mean;
-use filling::{Case, Filling, SMALL};
-use system::{Fast, Moving, Qjump, Silo, System};
+use filling::{Case, FillResult, SMALL};
+use system::{FastFlowRule, Qjump, RerouteSettings, Silo, System};
 
 /// The scenarios of Table 2.
 const SCENARIOS: std::ops::RangeInclusive<usize> = 1..=8;
@@ -107,7 +107,7 @@ fn factors(groups: &[Vec<f64>]) -> String {
     if means.len() == 1 { format!("{low:.2}x") } else { format!("{low:.2}x to {high:.2}x") }
 }
 
-fn accepted(fillings: &[std::sync::Arc<Filling>]) -> Vec<f64> {
+fn accepted(fillings: &[std::sync::Arc<FillResult>]) -> Vec<f64> {
     fillings.iter().map(|filling| filling.accepted as f64).collect()
 }
 

@@ -7,7 +7,7 @@ use wayleave_ledger::{BestEffort, Model, Shaping};
 use wayleave_scheme_api::{Admission, Decision, Request};
 use wayleave_schemes::admission::qjump::{self, Epoch};
 use wayleave_schemes::admission::silo;
-use wayleave_schemes::admitted::Standing;
+use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::reservations;
 use wayleave_schemes::routing::Query;
@@ -15,7 +15,7 @@ use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{FlowId, LinkSpec, Network, NetworkBuilder, PortQueue, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::{Moving, Silo, System};
+use super::{RerouteSettings, Silo, System};
 use crate::data::{Figure, Table};
 use crate::failed::Failed;
 use crate::run::Run;
@@ -314,7 +314,7 @@ fn moving_blue_admits_red() -> Result<Statement, Failed> {
     };
     let red = flow(&network, RED, size)?;
     let is_stuck = !embedded(System::Chameleon)?.0.would_admit(&red);
-    let (mut scheme, blue) = embedded(System::Rerouting(Moving::OLDEST))?;
+    let (mut scheme, blue) = embedded(System::Rerouting(RerouteSettings::OLDEST))?;
     let says = "Chameleon reroutes blue on the dashed path and then embeds red";
     let Ok(decision) = scheme.admit(&red) else {
         return Ok(Statement::claim("2.1.2, Fig. 1", says, false, "refused"));

@@ -21,7 +21,7 @@ pub(crate) enum System {
     /// Chameleon; nothing is moved.
     Chameleon,
     /// Chameleon that moves flows.
-    Rerouting(Moving),
+    Rerouting(RerouteSettings),
     /// Silo.
     Silo(Silo),
     /// QJump.
@@ -32,7 +32,7 @@ pub(crate) enum System {
 
 /// How many flows Chameleon tries to move for a request, and which of equal candidates first (4.1.3 does not say).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Moving {
+pub(crate) struct RerouteSettings {
     pub(crate) limit: usize,
     pub(crate) first: First,
 }
@@ -46,7 +46,7 @@ pub(crate) enum First {
     Newest,
 }
 
-impl Moving {
+impl RerouteSettings {
     /// 20 candidates (4.1.3).
     pub(crate) const LIMIT: usize = 20;
     /// The oldest first.
@@ -119,14 +119,14 @@ pub(crate) struct Qjump {
     /// n: how many applications may send.
     pub(crate) applications: u32,
     /// What becomes of a flow that asks for more than its share of the rate.
-    pub(crate) fast: Fast,
+    pub(crate) fast: FastFlowRule,
     /// What hosts take, in microseconds, besides the 4 us of 5.1.1.
     pub(crate) hosts_us: u64,
 }
 
 /// What QJump does with a flow that asks for more than its share of the rate; the text does not say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Fast {
+pub(crate) enum FastFlowRule {
     /// It takes one of the n places all the same: closest to "a maximum of n = 32 flows" (5.1.3).
     Flat,
     /// It is refused (2.1.1).
@@ -137,12 +137,15 @@ pub(crate) enum Fast {
 
 impl Qjump {
     /// With n = 32 (5.1.1), the best (footnote 3).
-    pub(crate) const FLAT: Self = Self { applications: 32, fast: Fast::Flat, hosts_us: 0 };
+    pub(crate) const FLAT: Self = Self { applications: 32, fast: FastFlowRule::Flat, hosts_us: 0 };
     /// The same, whose hosts take 0.5 ms, as Chameleon's do (4.1.2).
     pub(crate) const WITH_HOSTS: Self = Self { hosts_us: 500, ..Self::FLAT };
     /// All readings of it.
-    pub(crate) const READINGS: [Self; 3] =
-        [Self::FLAT, Self { fast: Fast::Refused, ..Self::FLAT }, Self { fast: Fast::Charged, ..Self::FLAT }];
+    pub(crate) const READINGS: [Self; 3] = [
+        Self::FLAT,
+        Self { fast: FastFlowRule::Refused, ..Self::FLAT },
+        Self { fast: FastFlowRule::Charged, ..Self::FLAT },
+    ];
 
     fn params(self) -> qjump::Params {
         qjump::Params {
@@ -150,9 +153,9 @@ impl Qjump {
             packet: Bytes::new(1500),
             epsilon: Time::from_micros(4 + self.hosts_us),
             reading: match self.fast {
-                Fast::Flat => qjump::Reading::Flat,
-                Fast::Refused => qjump::Reading::Refused,
-                Fast::Charged => qjump::Reading::Charged,
+                FastFlowRule::Flat => qjump::Reading::Flat,
+                FastFlowRule::Refused => qjump::Reading::Refused,
+                FastFlowRule::Charged => qjump::Reading::Charged,
             },
         }
     }
@@ -163,16 +166,16 @@ impl System {
     pub(crate) fn name(self) -> String {
         match self {
             Self::Chameleon => "Chameleon".to_owned(),
-            Self::Rerouting(Moving::OLDEST) => "Chameleon, rerouting".to_owned(),
-            Self::Rerouting(Moving { limit: Moving::LIMIT, first: First::Newest }) => {
+            Self::Rerouting(RerouteSettings::OLDEST) => "Chameleon, rerouting".to_owned(),
+            Self::Rerouting(RerouteSettings { limit: RerouteSettings::LIMIT, first: First::Newest }) => {
                 "Chameleon, rerouting newest first".to_owned()
             }
-            Self::Rerouting(Moving { limit, .. }) => format!("Chameleon, at most {limit} candidates"),
+            Self::Rerouting(RerouteSettings { limit, .. }) => format!("Chameleon, at most {limit} candidates"),
             Self::Silo(silo) => silo.name().to_owned(),
             Self::Qjump(Qjump { hosts_us: 1.., .. }) => "QJump, hosts of 0.5 ms".to_owned(),
-            Self::Qjump(Qjump { fast: Fast::Flat, .. }) => "QJump".to_owned(),
-            Self::Qjump(Qjump { fast: Fast::Refused, .. }) => "QJump, fast flows refused".to_owned(),
-            Self::Qjump(Qjump { fast: Fast::Charged, .. }) => "QJump, fast flows charged".to_owned(),
+            Self::Qjump(Qjump { fast: FastFlowRule::Flat, .. }) => "QJump".to_owned(),
+            Self::Qjump(Qjump { fast: FastFlowRule::Refused, .. }) => "QJump, fast flows refused".to_owned(),
+            Self::Qjump(Qjump { fast: FastFlowRule::Charged, .. }) => "QJump, fast flows charged".to_owned(),
             Self::Wayleave => "Wayleave (beyond the paper)".to_owned(),
         }
     }
@@ -218,8 +221,8 @@ impl System {
 }
 
 /// Chameleon as sections 4.1.2 to 4.1.4 describe it.
-fn published(moving: Option<Moving>) -> Params {
-    let rerouting = |Moving { limit, first }| Rerouting {
+fn published(moving: Option<RerouteSettings>) -> Params {
+    let rerouting = |RerouteSettings { limit, first }| Rerouting {
         limit,
         sort: match first {
             First::Oldest => Sort::SharedLinks,

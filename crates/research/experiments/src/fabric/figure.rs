@@ -1,6 +1,6 @@
 //! The table, and what was expected.
 
-use super::readings::{Seen, seen};
+use super::readings::{TenantReadings, seen};
 use super::systems::{BIN, Case, System};
 use super::tenants::{DIVISIONS, Size};
 use crate::catalogue::{Entry, ONE_FABRIC};
@@ -27,7 +27,7 @@ pub(crate) const ENTRY: Entry = Entry {
 };
 
 /// For the table of features: one fabric for a moment.
-pub(crate) fn for_a_while() -> Result<Seen, Failed> {
+pub(crate) fn for_a_while() -> Result<TenantReadings, Failed> {
     seen(Case::one_fabric(Size(4), Time::from_millis(10)), 1)
 }
 
@@ -47,7 +47,7 @@ pub(super) fn measure(run: &Run) -> Result<Figure, Failed> {
         cases.extend([Case { duration: longer, ..whole }, Case { flips: false, ..whole }]);
     }
     let found = run.gather(ENTRY.id, (&cases, &seeds), |&case, seed| seen(case, seed))?;
-    let rows: Vec<(Case, Vec<Seen>)> = cases.into_iter().zip(found).collect();
+    let rows: Vec<(Case, Vec<TenantReadings>)> = cases.into_iter().zip(found).collect();
     let panels = sizes.iter().map(|&size| panel(size, &rows)).collect();
     let tables = sizes.iter().flat_map(|&size| [table(size, &rows), failed_table(size, &rows)]).collect();
     let statements = sizes.iter().flat_map(|&size| statements(size, longer, &rows)).collect();
@@ -62,19 +62,19 @@ pub(super) fn measure(run: &Run) -> Result<Figure, Failed> {
         .with("failure", "in runs of their own the first core switch dies in the middle of a permutation, and nobody is told"))
 }
 
-fn of(rows: &[(Case, Vec<Seen>)], size: Size, system: System, fails: bool) -> &[Seen] {
-    let is_it = |(case, _): &&(Case, Vec<Seen>)| {
+fn of(rows: &[(Case, Vec<TenantReadings>)], size: Size, system: System, fails: bool) -> &[TenantReadings] {
+    let is_it = |(case, _): &&(Case, Vec<TenantReadings>)| {
         (case.size, case.system, case.fails, case.flips) == (size, system, fails, true)
     };
     rows.iter().find(is_it).map_or(&[], |(_, seen)| seen)
 }
 
-fn each(seen: &[Seen], of: impl Fn(&Seen) -> f64) -> Vec<f64> {
+fn each(seen: &[TenantReadings], of: impl Fn(&TenantReadings) -> f64) -> Vec<f64> {
     seen.iter().map(of).collect()
 }
 
 /// The most of all seeds.
-fn most(seen: &[Seen], of: impl Fn(&Seen) -> f64) -> f64 {
+fn most(seen: &[TenantReadings], of: impl Fn(&TenantReadings) -> f64) -> f64 {
     each(seen, of).into_iter().fold(0.0, f64::max)
 }
 
@@ -90,13 +90,13 @@ fn percent(parts: &[f64]) -> String {
 }
 
 /// How far the divisions are from their weights: the largest distance from the mean, as a part of it.
-fn distance(seen: &Seen) -> f64 {
+fn distance(seen: &TenantReadings) -> f64 {
     let middle = mean(&seen.divisions);
     seen.divisions.iter().map(|got| (got - middle).abs() / middle).fold(0.0, f64::max)
 }
 
 /// How far they are from what their tunnels are due on the paths that they take, if all of them have as much of that as they have together.
-fn distance_from_due(seen: &Seen) -> f64 {
+fn distance_from_due(seen: &TenantReadings) -> f64 {
     let weighted =
         |of: &[f64]| of.iter().zip(DIVISIONS).map(|(rate, (_, weight, _))| rate * weight as f64).sum::<f64>();
     let part = weighted(&seen.divisions) / weighted(&seen.due);
@@ -105,15 +105,15 @@ fn distance_from_due(seen: &Seen) -> f64 {
 }
 
 /// Of a kind of tenants, what arrives once the switch is dead, as a part of what arrives then without that.
-fn left(seen: &[Seen], failed: &[Seen], kind: usize, case: Case) -> f64 {
+fn left(seen: &[TenantReadings], failed: &[TenantReadings], kind: usize, case: Case) -> f64 {
     let first = (case.dies_at().as_nanos() / BIN.as_nanos()) as usize;
-    let sum = |seen: &Seen| seen.kinds.iter().skip(first).map(|kinds| kinds[kind]).sum::<f64>();
+    let sum = |seen: &TenantReadings| seen.kinds.iter().skip(first).map(|kinds| kinds[kind]).sum::<f64>();
     let parts: Vec<f64> = seen.iter().zip(failed).map(|(seen, failed)| sum(failed) / sum(seen)).collect();
     mean(&parts)
 }
 
 /// After how many ms hoses have nine tenths again of what they have without the failure, for good; `None` if they never have.
-fn back(seen: &Seen, failed: &Seen, case: Case) -> Option<f64> {
+fn back(seen: &TenantReadings, failed: &TenantReadings, case: Case) -> Option<f64> {
     let first = (case.dies_at().as_nanos() / BIN.as_nanos()) as usize;
     let pairs = seen.kinds.iter().zip(&failed.kinds).skip(first);
     let lacks: Vec<bool> = pairs.map(|(seen, failed)| failed[0] < 0.9 * seen[0]).collect();
@@ -127,13 +127,13 @@ fn messages(milliseconds: f64) -> String {
 }
 
 /// The mean of each division.
-fn listed(seen: &[Seen], of: impl Fn(&Seen) -> &[f64]) -> String {
+fn listed(seen: &[TenantReadings], of: impl Fn(&TenantReadings) -> &[f64]) -> String {
     let mean_of = |at: usize| mean(&each(seen, |seen| of(seen).get(at).copied().unwrap_or(f64::NAN)));
     (0..DIVISIONS.len()).map(|at| format!("{:.1}", mean_of(at))).collect::<Vec<_>>().join(", ")
 }
 
 /// What arrives in one fabric over time, with a core switch that dies.
-fn panel(size: Size, rows: &[(Case, Vec<Seen>)]) -> Panel {
+fn panel(size: Size, rows: &[(Case, Vec<TenantReadings>)]) -> Panel {
     let failed = of(rows, size, System::OneFabric, true);
     let bins = failed.first().map_or(0, |seen| seen.kinds.len());
     let series = |(kind, name): (usize, &str)| Series {
@@ -141,7 +141,7 @@ fn panel(size: Size, rows: &[(Case, Vec<Seen>)]) -> Panel {
         points: (0..bins)
             .map(|bin| {
                 let middle = (bin as f64 + 0.5) * BIN.as_nanos() as f64 / 1e6;
-                let at = |seen: &Seen| seen.kinds.get(bin).map_or(f64::NAN, |kinds| kinds[kind]);
+                let at = |seen: &TenantReadings| seen.kinds.get(bin).map_or(f64::NAN, |kinds| kinds[kind]);
                 Point::of(middle, each(failed, at))
             })
             .collect(),
@@ -157,11 +157,11 @@ fn panel(size: Size, rows: &[(Case, Vec<Seen>)]) -> Panel {
     )
 }
 
-fn table(size: Size, rows: &[(Case, Vec<Seen>)]) -> Table {
+fn table(size: Size, rows: &[(Case, Vec<TenantReadings>)]) -> Table {
     let row = |system: System| {
         let seen = of(rows, size, system, false);
-        let number = |of: &dyn Fn(&Seen) -> f64| mean(&each(seen, of));
-        let most = |of: &dyn Fn(&Seen) -> f64| most(seen, of);
+        let number = |of: &dyn Fn(&TenantReadings) -> f64| mean(&each(seen, of));
+        let most = |of: &dyn Fn(&TenantReadings) -> f64| most(seen, of);
         vec![
             system.name().to_owned(),
             format!("{:.0} of {:.0}", number(&|seen| seen.admitted), number(&|seen| seen.asked)),
@@ -205,13 +205,13 @@ fn table(size: Size, rows: &[(Case, Vec<Seen>)]) -> Table {
 }
 
 /// What a dead core switch does: what arrives once it is dead, of what arrives in the same time without that.
-fn failed_table(size: Size, rows: &[(Case, Vec<Seen>)]) -> Table {
+fn failed_table(size: Size, rows: &[(Case, Vec<TenantReadings>)]) -> Table {
     let row = |system: System| {
         let (seen, failed) = (of(rows, size, system, false), of(rows, size, system, true));
         let case = rows.iter().find(|(case, _)| (case.size, case.system) == (size, system)).map(|row| row.0);
         let percent = |kind| case.map_or(f64::NAN, |case| 100.0 * left(seen, failed, kind, case));
-        let number = |of: &dyn Fn(&Seen) -> f64| mean(&each(failed, of));
-        let most = |of: &dyn Fn(&Seen) -> f64| most(failed, of);
+        let number = |of: &dyn Fn(&TenantReadings) -> f64| mean(&each(failed, of));
+        let most = |of: &dyn Fn(&TenantReadings) -> f64| most(failed, of);
         let contracts = match system.promises_latency() {
             true => format!("{:.0}; {:.0}", number(&|seen| seen.cut), most(&|seen| seen.broken)),
             false => "-".to_owned(),
@@ -247,9 +247,9 @@ fn failed_table(size: Size, rows: &[(Case, Vec<Seen>)]) -> Table {
 const LATE_HOSES: &str = "A pair that goes on while 127 others end is admitted a 128th of the hose, and hears of more with its next probe, which takes 4 kB. Where those that are held \
      back probe again after 1, 2, 4 and so on round trips, none of 384 hoses is late, and what is in flight is 2.84 times its bound (docs/decisions/111).";
 
-fn statements(size: Size, longer: Time, rows: &[(Case, Vec<Seen>)]) -> Vec<Statement> {
+fn statements(size: Size, longer: Time, rows: &[(Case, Vec<TenantReadings>)]) -> Vec<Statement> {
     let seen = of(rows, size, System::OneFabric, false);
-    let worst = |of: &dyn Fn(&Seen) -> f64| most(seen, of);
+    let worst = |of: &dyn Fn(&TenantReadings) -> f64| most(seen, of);
     let says = |what: &str| format!("one fabric, k = {}: {what}", size.0);
     let section = "expected by the design";
     let (broken, lost) = (worst(&|seen| seen.broken), worst(&|seen| seen.lost));
@@ -263,7 +263,7 @@ fn statements(size: Size, longer: Time, rows: &[(Case, Vec<Seen>)]) -> Vec<State
         .zip(failed)
         .filter_map(|(seen, failed)| Some(back(seen, failed, case?).unwrap_or(f64::INFINITY)))
         .collect();
-    let is_longer = |(case, _): &&(Case, Vec<Seen>)| {
+    let is_longer = |(case, _): &&(Case, Vec<TenantReadings>)| {
         (case.size, case.system, case.fails, case.flips, case.duration)
             == (size, System::OneFabric, false, true, longer)
     };
@@ -355,11 +355,19 @@ mod tests {
     use super::*;
     use crate::statement::assert_each_can_change;
 
-    fn good() -> Vec<(Case, Vec<Seen>)> {
+    fn good() -> Vec<(Case, Vec<TenantReadings>)> {
         let case = Case::one_fabric(Size(4), Time::from_millis(16));
-        let failed = (Case { fails: true, ..case }, vec![Seen::default()]);
+        let failed = (Case { fails: true, ..case }, vec![TenantReadings::default()]);
         vec![
-            (case, vec![Seen { divisions: vec![2.0; 3], due: vec![3.0; 3], busiest: 0.96, ..Seen::default() }]),
+            (
+                case,
+                vec![TenantReadings {
+                    divisions: vec![2.0; 3],
+                    due: vec![3.0; 3],
+                    busiest: 0.96,
+                    ..TenantReadings::default()
+                }],
+            ),
             failed,
         ]
     }
@@ -396,7 +404,7 @@ mod tests {
         assert_eq!(whole.kinds[..19], failed.kinds[..19], "nothing differs before 10 ms");
         // Intervals of half a millisecond, of which the last three milliseconds count.
         const BEFORE: usize = 26;
-        let hoses = |seen: &Seen| seen.kinds.iter().skip(BEFORE).map(|kinds| kinds[0]).sum::<f64>();
+        let hoses = |seen: &TenantReadings| seen.kinds.iter().skip(BEFORE).map(|kinds| kinds[0]).sum::<f64>();
         let last = hoses(&failed) / hoses(&whole);
         assert!(last > 0.9, "hoses find other paths: in the last 3 ms they have {last:.2} of what they have otherwise");
     }

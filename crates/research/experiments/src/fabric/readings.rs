@@ -15,7 +15,7 @@ use crate::failed::Failed;
 
 /// What became of everybody in a run.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct TenantReadings {
     /// Latency contracts that were admitted, of how many, and those of them with a packet that was late or lost.
     pub(super) asked: f64,
     pub(crate) admitted: f64,
@@ -49,7 +49,7 @@ pub(crate) struct Seen {
     pub(super) kinds: Vec<[f64; 4]>,
 }
 
-stored!(Seen {
+stored!(TenantReadings {
     asked,
     admitted,
     broken,
@@ -72,11 +72,15 @@ stored!(Seen {
 });
 
 /// Runs a case.
-pub(super) fn seen(case: Case, seed: u64) -> Result<Seen, Failed> {
+pub(super) fn seen(case: Case, seed: u64) -> Result<TenantReadings, Failed> {
     let set = set(case, seed)?;
     let tunnels = case.system == System::OneFabric;
     let outcome = wayleave_sim::run(&set.scenario, seed, |_| true).map_err(Failed::broken)?;
-    let mut seen = Seen { asked: set.stage.asked.len() as f64, admitted: set.admitted.len() as f64, ..Seen::default() };
+    let mut seen = TenantReadings {
+        asked: set.stage.asked.len() as f64,
+        admitted: set.admitted.len() as f64,
+        ..TenantReadings::default()
+    };
     latency(&mut seen, &set, &outcome);
     minima(&mut seen, &set, &outcome);
     divisions(&mut seen, &set, &outcome);
@@ -88,7 +92,7 @@ pub(super) fn seen(case: Case, seed: u64) -> Result<Seen, Failed> {
     Ok(seen)
 }
 
-fn latency(seen: &mut Seen, set: &Set, outcome: &Outcome) {
+fn latency(seen: &mut TenantReadings, set: &Set, outcome: &Outcome) {
     let fails = set.scenario.outages.first().map(|outage| outage.at);
     let mut broken = BTreeSet::new();
     for flow in &outcome.flows {
@@ -120,7 +124,7 @@ fn is_cut(set: &Set, contract: &Admitted) -> bool {
 }
 
 /// What divisions got over their weights, and what is due to them.
-fn divisions(seen: &mut Seen, set: &Set, outcome: &Outcome) {
+fn divisions(seen: &mut TenantReadings, set: &Set, outcome: &Outcome) {
     let Some(sharing) = &outcome.sharing else { return };
     let half = set.scenario.duration.saturating_sub(set.scenario.record.carried_from);
     let shares = shares(
@@ -158,7 +162,7 @@ fn kinds(outcome: &Outcome) -> Vec<[f64; 4]> {
     all
 }
 
-fn minima(seen: &mut Seen, set: &Set, outcome: &Outcome) {
+fn minima(seen: &mut TenantReadings, set: &Set, outcome: &Outcome) {
     let link = set.stage.shared_link(Classes::default());
     let pairs = set.stage.hosts.len() as u64 - 1;
     let least = Rate::from_bits_per_second(set.hose.bits_per_second() / pairs);
@@ -197,7 +201,7 @@ fn minima(seen: &mut Seen, set: &Set, outcome: &Outcome) {
     seen.in_flight = parts.fold(0.0, f64::max);
 }
 
-fn rest(seen: &mut Seen, set: &Set, outcome: &Outcome) {
+fn rest(seen: &mut TenantReadings, set: &Set, outcome: &Outcome) {
     let seconds = outcome.counted.as_nanos() as f64 / 1e9;
     let gbit = |bytes: f64| bytes * 8.0 / seconds / 1e9;
     if let Some(sharing) = &outcome.sharing {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_sim::{Carried, LinkOutcome};
+use wayleave_sim::{CarriedBytes, LinkOutcome};
 use wayleave_topology::{LinkId, Network, NodeId};
 
 /// A tunnel: what a division sends from one host to another.
@@ -29,7 +29,7 @@ pub(super) struct Shares {
 /// What divisions of these names had and were due. `seconds`: how long it was counted.
 pub(super) fn shares(
     divisions: &[&str],
-    carried: &[Carried],
+    carried: &[CarriedBytes],
     (network, links): (&Network, &[LinkOutcome]),
     seconds: f64,
 ) -> Shares {
@@ -97,9 +97,9 @@ mod tests {
     use wayleave_topology::builders::{Cabling, build};
     use wayleave_units::{Bytes, Rate};
 
-    fn carried(service: &str, ends: (NodeId, NodeId), links: &[LinkId], bytes: u64, weight: u64) -> Carried {
+    fn carried(service: &str, ends: (NodeId, NodeId), links: &[LinkId], bytes: u64, weight: u64) -> CarriedBytes {
         let service = Some(service.to_owned());
-        Carried { from: ends.0, to: ends.1, service, links: links.to_vec(), bytes: Bytes::new(bytes), weight }
+        CarriedBytes { from: ends.0, to: ends.1, service, links: links.to_vec(), bytes: Bytes::new(bytes), weight }
     }
 
     /// Two tunnels with weights of 3 and 1 share the line to a receiver; a third with weight 1 shares the line of the second's sender.

@@ -8,9 +8,9 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use wayleave_contracts::PolicyLevel;
 use wayleave_scenarios::{
-    Arrivals, Buffering, Change, Congestion, Discipline, Ecn, Element, Ends, FlowSizes, HostSchemeConfig, Outage,
-    PacketKind, Parley, Period, Phase, PortEcn, Reliable, Routing, Scenario, Schedule, SchemeOf, Sharing, StaticLimits,
-    Traffic, Transport, Workload,
+    Arrivals, Buffering, Change, Congestion, Discipline, Ecn, Element, FlowEndpoints, FlowSizes, HostSchemeConfig,
+    Outage, PacketKind, Parley, Period, Phase, PortEcn, Reliable, Routing, Scenario, Schedule, SchemeOf, Sharing,
+    StaticLimits, Traffic, Transport, Workload,
 };
 use wayleave_schemes::host::scc;
 use wayleave_schemes::host::ufab;
@@ -131,7 +131,7 @@ pub(super) fn set(case: Case, seed: u64) -> Result<Set, Failed> {
         System::OneFabric => in_classes,
         System::Chameleon => stage.chameleon(None)?.0,
         System::Qjump => stage.qjump(),
-        System::Ufab | System::Parley | System::Dctcp | System::Cubic => stage.everybody(),
+        System::Ufab | System::Parley | System::Dctcp | System::Cubic => stage.all_tenants(),
     };
     let mut scenario = Scenario::new(case.system.name(), stage.network.clone(), case.duration);
     scenario.record.promises = true;
@@ -169,7 +169,7 @@ fn contract(system: System, admitted: &Admitted, round: u64) -> Traffic {
         burst: Bytes::new(contract.burst.get() * times),
         phase: Phase::Together,
     };
-    let ends = Ends::Pairs(vec![(contract.from, contract.to)]);
+    let ends = FlowEndpoints::Pairs(vec![(contract.from, contract.to)]);
     let mut traffic = Traffic::packets(
         &format!("{} {round}", contract.name),
         ends,
@@ -195,7 +195,7 @@ fn tenants(stage: &Stage, case: Case, seed: u64, all: &mut Vec<Traffic>) {
         };
         let mut reliable = Reliable::new(arrivals, sizes);
         reliable.transport = Some(transport(case.system, queue));
-        let mut traffic = Traffic::new(name, Ends::Pairs(pairs), Workload::Flows(reliable));
+        let mut traffic = Traffic::new(name, FlowEndpoints::Pairs(pairs), Workload::Flows(reliable));
         traffic.service = Some(service.to_owned());
         traffic.queue = Some(self::queue(case.system, queue));
         traffic

@@ -147,7 +147,7 @@ impl Stage {
     }
 
     /// All of them, wherever a hash sends them.
-    pub(super) fn everybody(&self) -> Vec<Admitted> {
+    pub(super) fn all_tenants(&self) -> Vec<Admitted> {
         self.asked.iter().map(|contract| Admitted { contract: contract.clone(), route: None }).collect()
     }
 

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use wayleave_client::{Address, Error, Method, Service, Text, Trouble, encode, read_token, word};
+use wayleave_client::{Address, Error, Method, RequestError, Service, Text, encode, read_token, word};
 use wayleave_contracts::{ContractKind, Order};
 use wayleave_dataplane::host::Counters;
 use wayleave_formats::write_orders;
 use wayleave_lab::Lab;
-use wayleave_lab::run::{Operator, Shown};
+use wayleave_lab::run::{Operator, ReportedContract};
 use wayleave_protocol::contract::{Contract, Kind, Route};
 use wayleave_protocol::decision::{Applied, ApplyReport, Outcome};
 use wayleave_protocol::network::{Link, UpDown};
@@ -86,17 +86,17 @@ fn kind(kind: Kind) -> ContractKind {
     }
 }
 
-fn words(trouble: Trouble) -> String {
+fn words(trouble: RequestError) -> String {
     Error::from(trouble).to_string()
 }
 
 impl Operator for LabController {
-    fn contracts(&mut self) -> Result<Vec<Shown>, String> {
+    fn contracts(&mut self) -> Result<Vec<ReportedContract>, String> {
         let all: Vec<Contract> = self.service.list("/v1/contracts", &[], usize::MAX).map_err(words)?;
         let shown = |contract: Contract| {
             let status = contract.status;
             let hops = |route: &Route| route.hops.iter().map(|hop| (hop.link.clone(), hop.queue)).collect();
-            Shown {
+            ReportedContract {
                 id: contract.id,
                 serial: status.serial,
                 kind: kind(status.kind),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::Order;
 use wayleave_dataplane::doctor::{Check, Finding, Need, can_run, examine};
-use wayleave_lab::run::{Action, Operator, Promised, RunOptions, RunReport, run};
+use wayleave_lab::run::{Action, OfferedContract, Operator, RunOptions, RunReport, run};
 use wayleave_lab::{Lab, LabError, LabName, Labs, UpOptions};
 use wayleave_topology::Network;
 
@@ -96,7 +96,7 @@ impl Testbed for RunningLab {
         Ok(refused.is_empty())
     }
 
-    fn run(&mut self, promised: &[Promised], options: &RunOptions) -> Result<RunReport, Failed> {
+    fn run(&mut self, promised: &[OfferedContract], options: &RunOptions) -> Result<RunReport, Failed> {
         let mut unseen = |_: &Action| {};
         run(&self.lab, &mut self.controller, promised, options, &mut unseen)
             .map_err(|error: LabError| Failed::broken(error))

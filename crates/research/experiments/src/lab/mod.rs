@@ -5,7 +5,7 @@ mod laboratory;
 
 use std::path::Path;
 
-use wayleave_client::Trouble;
+use wayleave_client::RequestError;
 use wayleave_lab::{Lab, LabError};
 
 pub use controller::LabController;
@@ -22,8 +22,8 @@ pub enum ControlError {
     Client(#[from] wayleave_client::Error),
 }
 
-impl From<Trouble> for ControlError {
-    fn from(trouble: Trouble) -> Self {
+impl From<RequestError> for ControlError {
+    fn from(trouble: RequestError) -> Self {
         Self::Client(trouble.into())
     }
 }

@@ -3,21 +3,21 @@
 use super::{SWITCHES, few_seeds, panel, settings};
 use crate::data::{Axis, Band, Figure, Form, Point, Series};
 use crate::failed::Failed;
-use crate::low_cost::{Counted, burst};
+use crate::low_cost::{PacketCounts, burst};
 use crate::run::Run;
 use crate::statement::Statement;
 
 const SLIDE: &str = "slide \"Proof-of-Concept\", burst multiplier";
 
 /// One entry for each multiplier.
-type Trials = Vec<(u64, Counted)>;
+type Trials = Vec<(u64, PacketCounts)>;
 
 /// Measures it.
 pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = few_seeds(run);
     let packets = run.choose(200_000, 20_000);
     let runs = run.map(&seeds, |&seed| burst(SWITCHES, seed, packets).map_err(Failed::broken))?;
-    let series = |name: &str, of: &dyn Fn(&Counted) -> f64| {
+    let series = |name: &str, of: &dyn Fn(&PacketCounts) -> f64| {
         let multipliers = runs.first().into_iter().flatten().map(|(multiplier, _)| *multiplier).enumerate();
         let point = |(at, multiplier): (usize, u64)| {
             Point::of(multiplier as f64, runs.iter().map(|trials| of(&trials[at].1)).collect())
@@ -53,15 +53,15 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
 }
 
 /// The first multiplier of each seed at which something is seen, as text.
-fn first(runs: &[Trials], is_seen: impl Fn(&Counted) -> bool) -> String {
+fn first(runs: &[Trials], is_seen: impl Fn(&PacketCounts) -> bool) -> String {
     let of = |trials: &Trials| trials.iter().find(|(_, counted)| is_seen(counted)).map(|(multiplier, _)| *multiplier);
     let text = |trials| of(trials).map_or_else(|| "never".to_owned(), |multiplier| multiplier.to_string());
     runs.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
 fn statements(runs: &[Trials]) -> Vec<Statement> {
-    let is_kept = |(_, counted): &(u64, Counted)| counted.late == 0 && counted.lost == 0;
-    let within: Vec<&(u64, Counted)> = runs.iter().filter_map(|trials| trials.first()).collect();
+    let is_kept = |(_, counted): &(u64, PacketCounts)| counted.late == 0 && counted.lost == 0;
+    let within: Vec<&(u64, PacketCounts)> = runs.iter().filter_map(|trials| trials.first()).collect();
     let longest = within.iter().map(|(_, counted)| counted.longest_share).max().unwrap_or(0) as f64 / 10.0;
     let guarantee = Statement::claim(
         SLIDE,
@@ -69,7 +69,7 @@ fn statements(runs: &[Trials]) -> Vec<Statement> {
         !within.is_empty() && within.iter().all(|trial| is_kept(trial)),
         format!("longest delay {longest:.1} % of the guarantee"),
     );
-    let violated = |is_seen: fn(&Counted) -> bool, says: &str, what: &str| {
+    let violated = |is_seen: fn(&PacketCounts) -> bool, says: &str, what: &str| {
         let is_so =
             runs.iter().all(|trials| trials.iter().any(|(multiplier, counted)| *multiplier > 1 && is_seen(counted)));
         Statement::claim(SLIDE, says, is_so, format!("first {what} at multipliers {} (by seed)", first(runs, is_seen)))
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn every_verdict_can_change() {
-        let counted = |late, lost| Counted { ok: 100, late, lost, longest_share: 500, ..Counted::default() };
+        let counted = |late, lost| PacketCounts { ok: 100, late, lost, longest_share: 500, ..PacketCounts::default() };
         let trials: Trials = vec![(1, counted(0, 0)), (2, counted(0, 3)), (3, counted(2, 9))];
         assert_each_can_change(
             &vec![trials.clone(), trials],

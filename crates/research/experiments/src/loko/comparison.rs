@@ -3,7 +3,7 @@
 use super::{SWITCHES, few_seeds, panel, settings};
 use crate::data::{Axis, Figure, Form, Point, Series, Table};
 use crate::failed::Failed;
-use crate::low_cost::{Fared, compare};
+use crate::low_cost::{SchemeResult, compare};
 use crate::run::Run;
 use crate::statement::Statement;
 
@@ -18,7 +18,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     // More than the slide's number, also after rounding to whole flows.
     let packets = run.choose(PUBLISHED_PACKETS / 20 * 21, 200_000);
     let runs = run.map(&seeds, |&seed| compare(SWITCHES, seed, packets).map_err(Failed::broken))?;
-    let series = |name: &str, of: &dyn Fn(&Fared) -> u64| {
+    let series = |name: &str, of: &dyn Fn(&SchemeResult) -> u64| {
         let point = |(at, name): (usize, &str)| {
             Point::of(name, runs.iter().map(|fared| 100.0 * of(&fared[at]) as f64 / sent(&fared[at]) as f64).collect())
         };
@@ -49,14 +49,14 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
         .with("QJump", "n = 100, P = 306 B; believes the same"))
 }
 
-fn sent(fared: &Fared) -> u64 {
+fn sent(fared: &SchemeResult) -> u64 {
     (fared.counted.ok + fared.counted.late + fared.counted.lost).max(1)
 }
 
-fn statements(runs: &[Vec<Fared>]) -> Vec<Statement> {
+fn statements(runs: &[Vec<SchemeResult>]) -> Vec<Statement> {
     let failing = |at: usize, name: &str| {
         let is_so = runs.iter().all(|fared| fared[at].counted.lost > 0 && fared[at].counted.late > 0);
-        let share = |of: &dyn Fn(&Fared) -> u64| {
+        let share = |of: &dyn Fn(&SchemeResult) -> u64| {
             let all: u64 = runs.iter().map(|fared| sent(&fared[at])).sum();
             100.0 * runs.iter().map(|fared| of(&fared[at])).sum::<u64>() as f64 / all as f64
         };
@@ -67,11 +67,11 @@ fn statements(runs: &[Vec<Fared>]) -> Vec<Statement> {
     vec![failing(0, "Silo"), failing(1, "QJump"), loko(runs)]
 }
 
-fn loko(runs: &[Vec<Fared>]) -> Statement {
-    let of = |fared: &[Fared]| fared[2].counted;
+fn loko(runs: &[Vec<SchemeResult>]) -> Statement {
+    let of = |fared: &[SchemeResult]| fared[2].counted;
     let is_kept = runs.iter().all(|fared| of(fared).late == 0 && of(fared).lost == 0);
     let fewest = runs.iter().map(|fared| sent(&fared[2])).min().unwrap_or(0);
-    let sum = |what: &dyn Fn(&Fared) -> u64| runs.iter().map(|fared| what(&fared[2])).sum::<u64>();
+    let sum = |what: &dyn Fn(&SchemeResult) -> u64| runs.iter().map(|fared| what(&fared[2])).sum::<u64>();
     let (late, lost) = (sum(&|fared| fared.counted.late), sum(&|fared| fared.counted.lost));
     let measured = format!("{late} late and {lost} lost of {} packets, at least {fewest} a seed", sum(&sent));
     let says = "Loko has neither late nor lost packets, for more than 10 million packets";
@@ -81,9 +81,9 @@ fn loko(runs: &[Vec<Fared>]) -> Statement {
     Statement::claim(SLIDE, says, is_kept, measured)
 }
 
-fn table(seeds: &[u64], runs: &[Vec<Fared>]) -> Table {
-    let row = |seed: u64, fared: &Fared| {
-        let Fared { scheme, admitted, counted } = fared;
+fn table(seeds: &[u64], runs: &[Vec<SchemeResult>]) -> Table {
+    let row = |seed: u64, fared: &SchemeResult| {
+        let SchemeResult { scheme, admitted, counted } = fared;
         let numbers = [*admitted as u64, counted.ok, counted.late, counted.lost].map(|number| number.to_string());
         let longest = [counted.longest.to_string(), format!("{:.1} %", counted.longest_share as f64 / 10.0)];
         [vec![seed.to_string(), (*scheme).to_owned()], numbers.to_vec(), longest.to_vec()].concat()
@@ -102,14 +102,14 @@ fn table(seeds: &[u64], runs: &[Vec<Fared>]) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::low_cost::Counted;
+    use crate::low_cost::PacketCounts;
     use crate::statement::{Verdict, assert_each_can_change};
 
-    fn runs(packets: u64) -> Vec<Vec<Fared>> {
-        let of = |scheme, late, lost| Fared {
+    fn runs(packets: u64) -> Vec<Vec<SchemeResult>> {
+        let of = |scheme, late, lost| SchemeResult {
             scheme,
             admitted: 10,
-            counted: Counted { ok: packets, late, lost, ..Counted::default() },
+            counted: PacketCounts { ok: packets, late, lost, ..PacketCounts::default() },
         };
         vec![vec![of("silo", 5, 5), of("qjump", 5, 5), of("loko", 0, 0)]; 2]
     }

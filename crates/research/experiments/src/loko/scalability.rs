@@ -1,7 +1,7 @@
 //! How full networks get: the rate and the burst in use at the fullest switch.
 
 use wayleave_scheme_api::{Admission, Request};
-use wayleave_schemes::admission::loko::{Allocation, Counting, Model, Share};
+use wayleave_schemes::admission::loko::{Allocation, Model, Share, SwitchAccounting};
 use wayleave_topology::devices::{Scenario, SoftwareSwitch};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -89,7 +89,8 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let bursts = bursts(allocation.burst);
     let part = |part: &Part| -> Result<Measured, Failed> {
         let by_length = run.map(&seeds, |&seed| {
-            let all = scalability(&SIZES, PATIENT, Counting::Published, seed, part.buffer).map_err(Failed::broken)?;
+            let all =
+                scalability(&SIZES, PATIENT, SwitchAccounting::Published, seed, part.buffer).map_err(Failed::broken)?;
             Ok(all.into_iter().map(|filled| (filled.rate, filled.burst, filled.admitted)).collect())
         })?;
         let by_burst =
@@ -124,7 +125,7 @@ fn bursts(most: Bytes) -> [Bytes; 7] {
 /// Rate and burst in use in thousandths, and flows, where every flow has this burst.
 fn of_burst(burst: Bytes, seed: u64, buffer: u64) -> Result<(u64, u64, usize), Failed> {
     let network = line(SWITCHES).map_err(Failed::broken)?;
-    let mut loko = loko(&network, Share::FullRate, Counting::Published, buffer).map_err(Failed::broken)?;
+    let mut loko = loko(&network, Share::FullRate, SwitchAccounting::Published, buffer).map_err(Failed::broken)?;
     let list =
         requests(&network, PATIENT, seed, 2_000).into_iter().map(|request| Request { rate: FLOW, burst, ..request });
     let admitted = list.filter(|request| loko.admit(request).is_ok()).count();

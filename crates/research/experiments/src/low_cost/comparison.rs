@@ -14,17 +14,17 @@ use wayleave::switch_benchmark::{BenchError, benchmark};
 use wayleave_ledger::Model;
 use wayleave_scenarios::Phase;
 use wayleave_scheme_api::{Admission, Request};
-use wayleave_schemes::admission::loko::{self, Counting, Loko, LokoError, Services, Share};
+use wayleave_schemes::admission::loko::{self, Loko, LokoError, Services, Share, SwitchAccounting};
 use wayleave_schemes::admission::qjump::{self, Qjump};
 use wayleave_schemes::admission::silo::{self, Silo};
-use wayleave_schemes::admitted::Standing;
+use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_schemes::registry::Scheme;
 use wayleave_topology::builders::{Cabling, Chain, build};
 use wayleave_topology::devices::{Case, Scenario, SoftwareSwitch};
 use wayleave_topology::{Network, NetworkError, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::low_cost::experiment::{Counted, Trial, run};
+use crate::low_cost::experiment::{PacketCounts, Trial, run};
 
 /// What flows ask for, at random between two values each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,18 +44,18 @@ impl FlowSize {
 
 /// How a scheme fared.
 #[derive(Clone, Debug)]
-pub struct Fared {
+pub struct SchemeResult {
     /// Which.
     pub scheme: &'static str,
     /// How many of the requests it admitted.
     pub admitted: usize,
     /// What became of their packets.
-    pub counted: Counted,
+    pub counted: PacketCounts,
 }
 
 /// What a network holds, by Loko.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Filled {
+pub struct LokoFill {
     /// Switches in the line.
     pub switches: u64,
     /// Flows that were admitted.
@@ -133,7 +133,12 @@ pub fn requests(network: &Network, size: FlowSize, seed: u64, count: usize) -> V
 ///
 /// # Errors
 /// If the modelled switch cannot be measured or allocated.
-pub fn loko(network: &Arc<Network>, share: Share, counting: Counting, buffer: u64) -> Result<Loko, ComparisonError> {
+pub fn loko(
+    network: &Arc<Network>,
+    share: Share,
+    counting: SwitchAccounting,
+    buffer: u64,
+) -> Result<Loko, ComparisonError> {
     let scenario = Scenario::proof_of_concept();
     let table = benchmark(&SoftwareSwitch::ZODIAC_FX, &scenario, |_| {}).map_err(ComparisonError::Bench)?;
     let measured = loko::Model::of(&table, &scenario).map_err(other)?;
@@ -146,7 +151,7 @@ pub fn loko(network: &Arc<Network>, share: Share, counting: Counting, buffer: u6
 ///
 /// # Errors
 /// What cannot be built or simulated.
-pub fn compare(switches: u64, seed: u64, packets: u64) -> Result<Vec<Fared>, ComparisonError> {
+pub fn compare(switches: u64, seed: u64, packets: u64) -> Result<Vec<SchemeResult>, ComparisonError> {
     let network = line(switches)?;
     let list = requests(&network, FlowSize::MEDIUM, seed, 400);
     let budget = Time::from_millis(1);
@@ -154,12 +159,12 @@ pub fn compare(switches: u64, seed: u64, packets: u64) -> Result<Vec<Fared>, Com
         .map_err(other)?;
     let params = qjump::Params { applications: 100, packet: Bytes::new(306), ..qjump::Params::default() };
     let qjump = Qjump::new(network.clone(), Model::PUBLISHED, params);
-    let loko = loko(&network, Share::FullRate, Counting::Sound, 1)?;
+    let loko = loko(&network, Share::FullRate, SwitchAccounting::Sound, 1)?;
     let schemes: [Scheme; 3] = [silo.into(), qjump.into(), loko.into()];
     let fared = schemes.into_iter().map(|mut scheme| {
         let admitted = list.iter().filter(|request| scheme.admit(request).is_ok()).count();
         let counted = run(&network, &scheme, &trial(&scheme, packets, 1, seed)?).map_err(other)?;
-        Ok(Fared { scheme: scheme.name(), admitted, counted })
+        Ok(SchemeResult { scheme: scheme.name(), admitted, counted })
     });
     fared.collect()
 }
@@ -168,9 +173,9 @@ pub fn compare(switches: u64, seed: u64, packets: u64) -> Result<Vec<Fared>, Com
 ///
 /// # Errors
 /// What cannot be built or simulated.
-pub fn burst(switches: u64, seed: u64, packets: u64) -> Result<Vec<(u64, Counted)>, ComparisonError> {
+pub fn burst(switches: u64, seed: u64, packets: u64) -> Result<Vec<(u64, PacketCounts)>, ComparisonError> {
     let network = line(switches)?;
-    let mut loko = loko(&network, Share::FullRate, Counting::Sound, 1)?;
+    let mut loko = loko(&network, Share::FullRate, SwitchAccounting::Sound, 1)?;
     for request in requests(&network, FlowSize::MEDIUM, seed, 400) {
         let _ = loko.admit(&request);
     }
@@ -188,22 +193,22 @@ pub fn burst(switches: u64, seed: u64, packets: u64) -> Result<Vec<(u64, Counted
 pub fn scalability(
     sizes: &[u64],
     size: FlowSize,
-    counting: Counting,
+    counting: SwitchAccounting,
     seed: u64,
     buffer: u64,
-) -> Result<Vec<Filled>, ComparisonError> {
+) -> Result<Vec<LokoFill>, ComparisonError> {
     let one = |&switches: &u64| {
         let network = line(switches)?;
         let mut loko = loko(&network, Share::FullRate, counting, buffer)?;
         let list = requests(&network, size, seed, 2_000);
         let admitted = list.iter().filter(|request| loko.admit(request).is_ok()).count();
         let (rate, burst) = loko.fullest();
-        Ok(Filled { switches, admitted, rate, burst })
+        Ok(LokoFill { switches, admitted, rate, burst })
     };
     sizes.iter().map(one).collect()
 }
 
-fn trial(scheme: &impl Standing, packets: u64, burst_multiplier: u64, seed: u64) -> Result<Trial, ComparisonError> {
+fn trial(scheme: &impl AdmittedSet, packets: u64, burst_multiplier: u64, seed: u64) -> Result<Trial, ComparisonError> {
     let case: Case = Scenario::proof_of_concept().cases().next().ok_or_else(|| other("no case"))?;
     let held = scheme.flows().into_iter().filter_map(|flow| Some(scheme.held(flow)?.demand.rate));
     let rate: u64 = held.map(Rate::bits_per_second).sum();
@@ -221,7 +226,7 @@ mod tests {
     fn on_a_shared_service_only_loko_keeps_its_guarantees() {
         for seed in 1..=3 {
             let fared = compare(4, seed, 20_000).unwrap();
-            for Fared { scheme, admitted, counted } in &fared {
+            for SchemeResult { scheme, admitted, counted } in &fared {
                 println!("seed {seed}: {scheme} admits {admitted}: {counted}");
                 let kept = counted.late == 0 && counted.lost == 0;
                 assert_eq!(kept, *scheme == "loko", "seed {seed}: {scheme}: {counted}");
@@ -246,7 +251,7 @@ mod tests {
         let sizes = [2, 4, 6, 8, 10, 12, 14];
         let patient = FlowSize { deadline: Time::from_millis(100_000), ..FlowSize::MEDIUM };
         let of = |counting, buffer| scalability(&sizes, patient, counting, 1, buffer).unwrap();
-        let (scarce, plenty) = (of(Counting::Published, 1), of(Counting::Published, 100));
+        let (scarce, plenty) = (of(SwitchAccounting::Published, 1), of(SwitchAccounting::Published, 100));
         scarce.iter().chain(&plenty).for_each(|filled| println!("{filled:?}"));
         assert!(scarce.iter().all(|filled| filled.burst > filled.rate && filled.burst > 800));
         // The slides: with an artificially increased buffer the rate is used up.

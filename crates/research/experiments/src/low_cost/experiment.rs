@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use wayleave::switch_benchmark::device;
-use wayleave_scenarios::{Ends, PacketKind, Phase, Scenario, ScenarioError, Traffic};
-use wayleave_schemes::admitted::{Held, Standing};
+use wayleave_scenarios::{FlowEndpoints, PacketKind, Phase, Scenario, ScenarioError, Traffic};
+use wayleave_schemes::admitted::{AdmittedFlow, AdmittedSet};
 use wayleave_topology::Network;
 use wayleave_topology::devices::{Case, SoftwareSwitch};
 use wayleave_units::{Bytes, Rate, Time};
@@ -30,7 +30,7 @@ pub struct Trial {
 
 /// What became of the packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counted {
+pub struct PacketCounts {
     /// They came within what was promised to their flows.
     pub ok: u64,
     /// They came later; with histograms that count to within a few per cent, only those that are surely late.
@@ -43,7 +43,7 @@ pub struct Counted {
     pub longest_share: u64,
 }
 
-impl fmt::Display for Counted {
+impl fmt::Display for PacketCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { ok, late, lost, longest, .. } = self;
         write!(f, "{ok} in time, {late} late, {lost} lost, longest {longest}")
@@ -54,14 +54,14 @@ impl fmt::Display for Counted {
 ///
 /// # Errors
 /// What the simulator refuses.
-pub fn run(network: &Arc<Network>, scheme: &impl Standing, trial: &Trial) -> Result<Counted, ScenarioError> {
-    let flows: Vec<Held<'_>> = scheme.flows().into_iter().filter_map(|flow| scheme.held(flow)).collect();
+pub fn run(network: &Arc<Network>, scheme: &impl AdmittedSet, trial: &Trial) -> Result<PacketCounts, ScenarioError> {
+    let flows: Vec<AdmittedFlow<'_>> = scheme.flows().into_iter().filter_map(|flow| scheme.held(flow)).collect();
     let mut scenario = Scenario::new("trial", network.clone(), trial.duration + Time::from_millis(60_000));
     scenario.shared_services = network.switches().map(|switch| device(&trial.device, &trial.case, switch)).collect();
     scenario.traffic =
         flows.iter().enumerate().filter_map(|(number, held)| traffic(network, trial, number, held)).collect();
     let outcome = wayleave_sim::run(&scenario, trial.seed, |_| true)?;
-    let mut counted = Counted::default();
+    let mut counted = PacketCounts::default();
     for flow in &outcome.flows {
         let bound_ps = flows[flow.traffic].released.as_nanos().saturating_mul(1_000);
         // A bucket may lie on both sides of the bound; the longest is known exactly.
@@ -78,9 +78,9 @@ pub fn run(network: &Arc<Network>, scheme: &impl Standing, trial: &Trial) -> Res
     Ok(counted)
 }
 
-fn traffic(network: &Network, trial: &Trial, number: usize, held: &Held<'_>) -> Option<Traffic> {
+fn traffic(network: &Network, trial: &Trial, number: usize, held: &AdmittedFlow<'_>) -> Option<Traffic> {
     let (first, last) = (held.route.hops.first()?, held.route.hops.last()?);
-    let ends = Ends::Pairs(vec![(network.link(first.link).from, network.link(last.link).to)]);
+    let ends = FlowEndpoints::Pairs(vec![(network.link(first.link).from, network.link(last.link).to)]);
     let packet = trial.case.packet;
     let burst = Bytes::new(held.demand.burst.get().saturating_mul(trial.burst_multiplier)).max(packet);
     let rate = held.demand.rate.max(Rate::from_bits_per_second(1));

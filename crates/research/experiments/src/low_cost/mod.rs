@@ -7,5 +7,7 @@
 mod comparison;
 mod experiment;
 
-pub use comparison::{ComparisonError, Fared, Filled, FlowSize, burst, compare, line, loko, requests, scalability};
-pub use experiment::{Counted, Trial, run};
+pub use comparison::{
+    ComparisonError, FlowSize, LokoFill, SchemeResult, burst, compare, line, loko, requests, scalability,
+};
+pub use experiment::{PacketCounts, Trial, run};

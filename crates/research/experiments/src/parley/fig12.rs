@@ -5,13 +5,13 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_contracts::PolicyLevel;
-use wayleave_scenarios::{Buffering, Ends, PacketKind, Scenario, SharingChange, SharingEvent, Traffic};
+use wayleave_scenarios::{Buffering, FlowEndpoints, PacketKind, Scenario, SharingChange, SharingEvent, Traffic};
 use wayleave_topology::NodeId;
 use wayleave_topology::builders::{LeafSpine, build};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::testbed::{
-    FRAME, Hearing, RELEASED, ROUNDS, System, THRESHOLD, cabling, curves, endless, free, mean_between, policy,
+    FRAME, MarkFeedback, RELEASED, ROUNDS, System, THRESHOLD, cabling, curves, endless, free, mean_between, policy,
     scenario, service, simulate, testbed, throughput,
 };
 use crate::data::{Axis, Centre, Figure, Form, Panel, Table};
@@ -33,7 +33,7 @@ const SMALL: Bytes = Bytes::new(187_000);
 /// What the text leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Reading {
-    hearing: Hearing,
+    hearing: MarkFeedback,
     load: Load,
     /// What a queue may hold; as in the other figures if absent.
     buffer: Option<Bytes>,
@@ -48,20 +48,20 @@ enum Load {
     Udp,
 }
 
-const fn reading(hearing: Hearing, load: Load, buffer: Option<Bytes>) -> Reading {
+const fn reading(hearing: MarkFeedback, load: Load, buffer: Option<Bytes>) -> Reading {
     Reading { hearing, load, buffer }
 }
 
 const READINGS: [Reading; 10] = [
-    reading(Hearing::Printed, Load::Tcp(1), None),
+    reading(MarkFeedback::Printed, Load::Tcp(1), None),
     reading(RELEASED, Load::Tcp(1), None),
     reading(THRESHOLD, Load::Tcp(1), None),
-    reading(Hearing::Printed, Load::Tcp(8), None),
+    reading(MarkFeedback::Printed, Load::Tcp(8), None),
     reading(RELEASED, Load::Tcp(8), None),
-    reading(Hearing::Printed, Load::Tcp(1), Some(SMALL)),
+    reading(MarkFeedback::Printed, Load::Tcp(1), Some(SMALL)),
     reading(RELEASED, Load::Tcp(1), Some(SMALL)),
     reading(THRESHOLD, Load::Tcp(1), Some(SMALL)),
-    reading(Hearing::Printed, Load::Udp, None),
+    reading(MarkFeedback::Printed, Load::Udp, None),
     reading(RELEASED, Load::Udp, None),
 ];
 
@@ -292,11 +292,11 @@ fn two_services(reading: Reading, phases: [f64; 3], seed: u64) -> Result<Scenari
 
 fn sent(load: Load, name: &str, ends: (NodeId, NodeId)) -> Traffic {
     match load {
-        Load::Tcp(flows) => endless(name, Ends::Pairs(vec![ends; flows])),
+        Load::Tcp(flows) => endless(name, FlowEndpoints::Pairs(vec![ends; flows])),
         Load::Udp => {
             let rate = Rate::from_gbit(10);
             let kind = PacketKind::Jittered { rate, jitter: Time::from_nanos(FRAME.get() * 8 / 10) };
-            let mut traffic = Traffic::packets(name, Ends::Pairs(vec![ends]), kind, FRAME);
+            let mut traffic = Traffic::packets(name, FlowEndpoints::Pairs(vec![ends]), kind, FRAME);
             traffic.service = Some(name.to_owned());
             traffic
         }

@@ -6,7 +6,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_contracts::{Bandwidth, PerDirection, Policy, PolicyLevel};
 use wayleave_scenarios::{
-    Ends, HostSchemeConfig, PacketKind, Parley, Scenario, Sharing, SharingChange, SharingEvent, Traffic,
+    FlowEndpoints, HostSchemeConfig, PacketKind, Parley, Scenario, Sharing, SharingChange, SharingEvent, Traffic,
 };
 use wayleave_sim::Outcome;
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
@@ -221,7 +221,7 @@ fn fabric(pattern: Pattern, racks: u64, phases: usize, seed: u64) -> Result<Scen
             other += usize::from(other >= rack);
             let kind = PacketKind::ConstantRate { rate: UPLINK };
             let name = format!("{rack} at {at} us");
-            let mut burst = Traffic::packets(&name, Ends::Pairs(vec![(from, hosts[other])]), kind, FRAME);
+            let mut burst = Traffic::packets(&name, FlowEndpoints::Pairs(vec![(from, hosts[other])]), kind, FRAME);
             burst.start = Time::from_micros(at);
             burst.stop = Some(Time::from_micros(at + BURST * 1_000_000));
             burst.service = Some("tenant".to_owned());

@@ -3,13 +3,13 @@
 use std::ops::RangeInclusive;
 
 use wayleave_contracts::PolicyLevel;
-use wayleave_scenarios::{Ends, Period, Scenario, Schedule};
+use wayleave_scenarios::{FlowEndpoints, Period, Scenario, Schedule};
 use wayleave_sharing::{Shares, Terms, Tree};
 use wayleave_units::{Rate, Time};
 
 use super::testbed::{
-    Hearing, RELEASED, ROUNDS, Size, System, curves, endless, free, mean_between, policy, racks, received, scenario,
-    service, simulate, testbed, throughput,
+    MarkFeedback, RELEASED, ROUNDS, Size, System, curves, endless, free, mean_between, policy, racks, received,
+    scenario, service, simulate, testbed, throughput,
 };
 use crate::data::{Axis, Centre, Figure, Form, Panel, Table};
 use crate::failed::Failed;
@@ -40,13 +40,13 @@ enum Guaranteed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Case {
     terms: Guaranteed,
-    hearing: Hearing,
+    hearing: MarkFeedback,
 }
 
 const CASES: [Case; 3] = [
-    Case { terms: Guaranteed::Printed, hearing: Hearing::Printed },
+    Case { terms: Guaranteed::Printed, hearing: MarkFeedback::Printed },
     Case { terms: Guaranteed::Printed, hearing: RELEASED },
-    Case { terms: Guaranteed::Both, hearing: Hearing::Printed },
+    Case { terms: Guaranteed::Both, hearing: MarkFeedback::Printed },
 ];
 
 impl Case {
@@ -337,7 +337,7 @@ fn table(shares: &[Reading]) -> Table {
 fn panel(case: Case, runs: &[Rates]) -> Panel {
     let both: Vec<&Rates> = runs.iter().collect();
     let terms = if case.terms == Guaranteed::Printed { "printed" } else { "both" };
-    let marks = if case.hearing == Hearing::Printed { "" } else { "-released" };
+    let marks = if case.hearing == MarkFeedback::Printed { "" } else { "-released" };
     Panel {
         name: format!("{terms}{marks}"),
         title: case.name(),
@@ -380,10 +380,10 @@ fn rack(case: Option<Case>, round: Time, size: Size) -> Result<Scenario, Failed>
     let rack = policy(&network, PolicyLevel::Rack, Some(size.gbit(60)), services)?;
     let all = racks(&network);
     let (receivers, senders) = all.split_last().ok_or_else(|| Failed::broken("no racks"))?;
-    let ends = Ends::AllToAll(senders.concat(), receivers.clone());
+    let ends = FlowEndpoints::AllToAll(senders.concat(), receivers.clone());
     let time = |rounds: f64| Time::from_nanos((rounds * round.as_nanos() as f64) as u64);
     let mut run = scenario("fig. 14", network.clone(), time(if case.is_some() { END } else { CAPPED }));
-    let system = case.map_or(System::Eyeq(Hearing::Printed), |case| System::Parley(case.hearing));
+    let system = case.map_or(System::Eyeq(MarkFeedback::Printed), |case| System::Parley(case.hearing));
     system.share(&mut run, machine, rack, Time::from_micros(500), round);
     run.record.series = Some(time(QUARTER));
     let mut first = endless("A", ends.clone());

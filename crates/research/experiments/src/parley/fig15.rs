@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wayleave_contracts::PolicyLevel;
-use wayleave_scenarios::{Arrivals, Ends, Eyeq, FlowSizes, HostSchemeConfig, Reliable, Scenario, Sharing};
+use wayleave_scenarios::{Arrivals, Eyeq, FlowEndpoints, FlowSizes, HostSchemeConfig, Reliable, Scenario, Sharing};
 use wayleave_topology::builders::build;
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -154,7 +154,7 @@ fn burst(limited: Limited, scale: u64, rounds: u64) -> Result<Scenario, Failed> 
         let shaper = Eyeq { interval, ..Eyeq::default() };
         run.sharing = Some(Sharing::new(HostSchemeConfig::Eyeq(shaper), machine));
     }
-    let ends = Ends::Pairs(hosts[..3].iter().map(|&from| (from, hosts[3])).collect());
+    let ends = FlowEndpoints::Pairs(hosts[..3].iter().map(|&from| (from, hosts[3])).collect());
     let sizes = Some(FlowSizes::Fixed(Bytes::new(RPC * scale)));
     let mut traffic = flows("rpc", ends, Reliable::new(Arrivals::Every(period), sizes));
     traffic.service = (limited != Limited::Not).then(|| "rpc".to_owned());

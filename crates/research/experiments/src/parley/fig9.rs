@@ -119,7 +119,7 @@ fn queue(load: u64, seed: u64, duration: Time) -> Result<Histogram, Failed> {
     flows.sort_by_key(|flow| flow.start);
     let mut traffic = Traffic::new(
         "bulk",
-        wayleave_scenarios::Ends::Pairs(senders.iter().map(|&from| (from, *receiver)).collect()),
+        wayleave_scenarios::FlowEndpoints::Pairs(senders.iter().map(|&from| (from, *receiver)).collect()),
         Workload::Listed { flows, transport: None },
     );
     traffic.service = Some("bulk".to_owned());

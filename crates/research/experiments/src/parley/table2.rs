@@ -51,7 +51,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     // One after another: they are times.
     let mut all: Vec<ShareTimes> = Vec::new();
     for (done, &(case, seed)) in jobs.iter().enumerate() {
-        run.tell(done, jobs.len())?;
+        run.report_progress(done, jobs.len())?;
         all.push(time_shares(case, seed).map_err(Failed::broken)?);
     }
     let of = |wanted: ShareCase| -> Vec<&ShareTimes> {

@@ -2,11 +2,13 @@
 
 use wayleave_calculus::sizing::{Bound, Burst, Load};
 use wayleave_contracts::PolicyLevel;
-use wayleave_scenarios::{Arrivals, BrokerAt, Ends, FlowSizes, Reliable, Scenario, SharingChange, SharingEvent};
+use wayleave_scenarios::{
+    Arrivals, BrokerAt, FlowEndpoints, FlowSizes, Reliable, Scenario, SharingChange, SharingEvent,
+};
 use wayleave_sim::Outcome;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::table3_data::{BEYOND, CONTROLS, Case, Data, LOADS, OTHERS, READINGS, Seen, text};
+use super::table3_data::{BEYOND, CONTROLS, Case, Data, LOADS, OTHERS, READINGS, RunReadings, text};
 use super::table3_statements::statements;
 use super::testbed::{
     FRAME, ROUNDS, Size, flows, free, mean_between, policy, racks, received, scenario, service, simulate, testbed,
@@ -88,7 +90,7 @@ fn cases() -> Vec<Case> {
 
 fn table(data: &Data) -> Table {
     let mut rows: Vec<Vec<String>> = Vec::new();
-    let cell = |runs: &[Seen], service: usize| {
+    let cell = |runs: &[RunReadings], service: usize| {
         let tails: Vec<f64> = runs.iter().map(|run| run.tails[service]).collect();
         if tails.is_empty() { "-".to_owned() } else { text(mean(&tails)) }
     };
@@ -123,8 +125,8 @@ fn table(data: &Data) -> Table {
 
 /// What marks do: how many there are, and what the rack receives.
 fn effects(data: &Data) -> Table {
-    let cell = |runs: &[Seen]| {
-        let of = |what: fn(&Seen) -> f64| mean(&runs.iter().map(what).collect::<Vec<_>>());
+    let cell = |runs: &[RunReadings]| {
+        let of = |what: fn(&RunReadings) -> f64| mean(&runs.iter().map(what).collect::<Vec<_>>());
         if runs.is_empty() {
             "-".to_owned()
         } else {
@@ -175,13 +177,13 @@ fn bound(size: u64, load: &str) -> f64 {
     load.map_or(f64::NAN, |load| bound.completion(Rate::from_gbit(10), load).as_nanos() as f64 / 1e6)
 }
 
-fn seen(outcome: &Outcome, length: Length) -> Result<Seen, Failed> {
+fn seen(outcome: &Outcome, length: Length) -> Result<RunReadings, Failed> {
     let seconds = |rounds: u64| length.time(rounds).as_nanos() as f64 / 1e9;
     let (from, to) = (seconds(length.warmup), seconds(length.warmup + length.counted));
     let received = [0, 1].map(|service| mean_between(&throughput(outcome, service), from, to)).iter().sum::<f64>();
     let (marked, delivered) =
         outcome.flows.iter().fold((0, 0), |(marked, all), flow| (marked + flow.marked, all + flow.delivered));
-    Ok(Seen {
+    Ok(RunReadings {
         tails: [0, 1].map(|service| tail(outcome, service)),
         requests: outcome.traffic[0].completions.finished() + outcome.traffic[0].completions.unfinished(),
         received: received * length.size.scale(),
@@ -228,7 +230,7 @@ fn rack(case: Case, length: Length) -> Result<Scenario, Failed> {
         let mean = Time::from_nanos((bits * 1e9 * pairs as f64 / loads[at]) as u64);
         let arrivals = Arrivals::Uniform { mean, connections: Some(CONNECTIONS) };
         let sizes = Some(FlowSizes::Fixed(Bytes::new(SIZES[at])));
-        let ends = Ends::AllToAll(senders.clone(), receivers.clone());
+        let ends = FlowEndpoints::AllToAll(senders.clone(), receivers.clone());
         let mut traffic = flows(name, ends, Reliable::new(arrivals, sizes));
         traffic.stop = Some(arriving);
         traffic.service = run.sharing.is_some().then(|| name.to_owned());

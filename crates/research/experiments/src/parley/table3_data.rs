@@ -1,6 +1,6 @@
 //! Measurements of Table 3.
 
-use super::testbed::{Hearing, RELEASED, System, THRESHOLD};
+use super::testbed::{MarkFeedback, RELEASED, System, THRESHOLD};
 
 /// A and B together. What the last column offers the text does not say: B offers its maximum and more.
 pub(super) const LOADS: [u64; 4] = [15, 50, 70, 110];
@@ -10,14 +10,14 @@ pub(super) const BEYOND: u64 = LOADS[3];
 
 /// Parley as section 3.2.1 has it, as EyeQ's program has it, and without marks.
 pub(super) const READINGS: [System; 3] =
-    [System::Parley(Hearing::Deaf), System::Parley(Hearing::Printed), System::Parley(RELEASED)];
+    [System::Parley(MarkFeedback::Deaf), System::Parley(MarkFeedback::Printed), System::Parley(RELEASED)];
 
 /// Without Parley: nothing, and EyeQ, which "assumes a congestion-free core" (6.3).
-pub(super) const OTHERS: [System; 2] = [System::Nothing, System::Eyeq(Hearing::Deaf)];
+pub(super) const OTHERS: [System; 2] = [System::Nothing, System::Eyeq(MarkFeedback::Deaf)];
 
 /// Controls: what marks do without brokers, beyond 100 %; and what the released form does at 70 % with the threshold of Table 1 for K.
 pub(super) const CONTROLS: [(System, u64); 2] =
-    [(System::Eyeq(Hearing::Printed), BEYOND), (System::Parley(THRESHOLD), 70)];
+    [(System::Eyeq(MarkFeedback::Printed), BEYOND), (System::Parley(THRESHOLD), 70)];
 
 /// What is simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,14 +32,14 @@ pub(super) struct Case {
 #[derive(Clone, Debug)]
 pub(super) struct Data {
     /// Each case with its runs.
-    pub(super) cells: Vec<(Case, Vec<Seen>)>,
+    pub(super) cells: Vec<(Case, Vec<RunReadings>)>,
     /// Of A and of B, at each load.
     pub(super) bounds: [[f64; 4]; 2],
 }
 
 /// A run.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
+pub(super) struct RunReadings {
     /// The percentiles of A and of B in ms; infinite where more requests were not complete at the end.
     pub(super) tails: [f64; 2],
     /// Requests of A that count.
@@ -51,7 +51,7 @@ pub(super) struct Seen {
 }
 
 impl Data {
-    pub(super) fn runs(&self, system: System, load: u64, crashed: usize) -> &[Seen] {
+    pub(super) fn runs(&self, system: System, load: u64, crashed: usize) -> &[RunReadings] {
         let case = Case { system, load, crashed };
         self.cells.iter().find(|(of, _)| *of == case).map_or(&[], |(_, runs)| runs)
     }

@@ -192,12 +192,12 @@ fn bounds(data: &Data, service: usize) -> Statement {
 
 #[cfg(test)]
 mod tests {
-    use super::super::table3_data::{Case, Seen};
+    use super::super::table3_data::{Case, RunReadings};
     use super::*;
     use crate::statement::assert_each_can_change;
 
-    fn seen(tails: [f64; 2]) -> Seen {
-        Seen { tails, requests: 100, received: 59.0, marked: 3.0 }
+    fn seen(tails: [f64; 2]) -> RunReadings {
+        RunReadings { tails, requests: 100, received: 59.0, marked: 3.0 }
     }
 
     /// Everything as the text has it; runs differ by a little.
@@ -220,7 +220,7 @@ mod tests {
         Data { cells, bounds: BOUNDS }
     }
 
-    fn change(data: &mut Data, of: impl Fn(&Case) -> bool, to: impl Fn(&mut Seen)) {
+    fn change(data: &mut Data, of: impl Fn(&Case) -> bool, to: impl Fn(&mut RunReadings)) {
         data.cells.iter_mut().filter(|(case, _)| of(case)).for_each(|(_, runs)| runs.iter_mut().for_each(&to));
     }
 

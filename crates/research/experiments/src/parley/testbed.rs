@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{
-    Arrivals, Buffering, Congestion, Ecn, Ends, Eyeq, HostSchemeConfig, Parley, PortEcn, Reliable, Scenario, Sharing,
-    Traffic, Transport, Workload,
+    Arrivals, Buffering, Congestion, Ecn, Eyeq, FlowEndpoints, HostSchemeConfig, Parley, PortEcn, Reliable, Scenario,
+    Sharing, Traffic, Transport, Workload,
 };
 use wayleave_schemes::host::eyeq::{Marks, Staleness};
 use wayleave_sim::Outcome;
@@ -128,7 +128,7 @@ pub(super) fn policy(
 
 /// What machine shapers hear of marks, and in which form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hearing {
+pub(super) enum MarkFeedback {
     /// Nothing: switches do not mark.
     Deaf,
     /// The equation as it is printed.
@@ -138,12 +138,12 @@ pub(super) enum Hearing {
 }
 
 /// K of EyeQ's program.
-pub(super) const RELEASED: Hearing = Hearing::Released(Bytes::new(45_000));
+pub(super) const RELEASED: MarkFeedback = MarkFeedback::Released(Bytes::new(45_000));
 
 /// The same with the threshold of the switches' marks for K (Table 1).
-pub(super) const THRESHOLD: Hearing = Hearing::Released(ECN);
+pub(super) const THRESHOLD: MarkFeedback = MarkFeedback::Released(ECN);
 
-impl Hearing {
+impl MarkFeedback {
     /// In titles and statements.
     pub(super) fn name(self) -> String {
         match self {
@@ -172,9 +172,9 @@ pub(super) enum System {
     /// Nothing but TCP.
     Nothing,
     /// Machine shapers alone. "EyeQ assumes a congestion-free core" (6.3): deaf, then.
-    Eyeq(Hearing),
+    Eyeq(MarkFeedback),
     /// The same under brokers.
-    Parley(Hearing),
+    Parley(MarkFeedback),
 }
 
 impl System {
@@ -189,7 +189,7 @@ impl System {
     /// Lets the hosts of a scenario share. The rack policy is Parley's only. `interval` is that of the machine shaper, `rack_interval` that
     /// of rack brokers.
     pub(super) fn share(self, run: &mut Scenario, machine: Policy, rack: Policy, interval: Time, rack_interval: Time) {
-        if matches!(self, Self::Eyeq(Hearing::Deaf) | Self::Parley(Hearing::Deaf)) {
+        if matches!(self, Self::Eyeq(MarkFeedback::Deaf) | Self::Parley(MarkFeedback::Deaf)) {
             run.switches.ecn = PortEcn::default();
         }
         run.sharing = match self {
@@ -214,14 +214,14 @@ pub(super) fn scenario(name: &str, network: Arc<Network>, duration: Time) -> Sce
 }
 
 /// Flows of a service from the start of the traffic on.
-pub(super) fn flows(service: &str, ends: Ends, reliable: Reliable) -> Traffic {
+pub(super) fn flows(service: &str, ends: FlowEndpoints, reliable: Reliable) -> Traffic {
     let mut traffic = Traffic::new(service, ends, Workload::Flows(reliable));
     traffic.service = Some(service.to_owned());
     traffic
 }
 
 /// One endless flow between each pair.
-pub(super) fn endless(service: &str, ends: Ends) -> Traffic {
+pub(super) fn endless(service: &str, ends: FlowEndpoints) -> Traffic {
     flows(service, ends, Reliable::new(Arrivals::Once, None))
 }
 

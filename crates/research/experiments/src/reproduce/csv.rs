@@ -57,8 +57,8 @@ pub(crate) fn table(table: &Table) -> String {
 /// A place, without the marks that people read thousands by.
 fn plain(point: &crate::Point) -> String {
     match &point.x {
-        crate::X::Number(value) => value.to_string(),
-        name @ crate::X::Name(_) => place(name),
+        crate::AxisValue::Number(value) => value.to_string(),
+        name @ crate::AxisValue::Name(_) => place(name),
     }
 }
 

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Centre, Figure, Form, Panel, Point, Scale, X};
+use crate::{AxisValue, Centre, Figure, Form, Panel, Point, Scale};
 
 use super::grid::{self, wrapped};
 use super::measured::Measured;
 use super::values::{axis_name, centre, mark, places};
 use wayleave_report::plot::axis::Axis;
 use wayleave_report::plot::{Band, Dot, Join, Line, Plot, WIDTH};
-use wayleave_report::svg::{self, Anchor, Ground, Point as At};
+use wayleave_report::svg::{self, Anchor, FigureBackground, Point as At};
 
 /// The space around everything.
 const MARGIN: f64 = 24.0;
@@ -67,7 +67,7 @@ fn draw(measured: &Measured) -> String {
         parts.push(svg::text(At { x: MARGIN, y: top }, Anchor::Start, "quiet", line));
     }
     let size = (width + 2.0 * MARGIN, top + MARGIN);
-    svg::file(&svg::figure(entry.id, size, Ground::File, entry.title, &description(figure)).children(parts))
+    svg::file(&svg::figure(entry.id, size, FigureBackground::File, entry.title, &description(figure)).children(parts))
 }
 
 /// The settings, the notes, and where it comes from.
@@ -99,8 +99,8 @@ fn plot(figure: &Figure, panel: &Panel, width: f64) -> Plot {
     let styles = styles(figure);
     let dot = |point: &Point| {
         let x = match &point.x {
-            X::Number(value) => *value,
-            X::Name(name) => names.iter().position(|known| known == name).unwrap_or(0) as f64,
+            AxisValue::Number(value) => *value,
+            AxisValue::Name(name) => names.iter().position(|known| known == name).unwrap_or(0) as f64,
         };
         let summary = &point.summary;
         let interval = summary.ci95.filter(|_| panel.centre == Centre::Mean).map(|[low, high]| (low, high));
@@ -175,7 +175,7 @@ fn x_axis(panel: &Panel) -> (Axis, Vec<String>) {
         .series
         .iter()
         .flat_map(|series| &series.points)
-        .filter_map(|point| if let X::Number(value) = point.x { Some(value) } else { None })
+        .filter_map(|point| if let AxisValue::Number(value) = point.x { Some(value) } else { None })
         .collect();
     values.sort_unstable_by(f64::total_cmp);
     values.dedup();

@@ -1,6 +1,6 @@
 //! Numbers as they are read: three digits, and no more than were measured.
 
-use crate::{Axis, Centre, Panel, Point, Statement, Table, X};
+use crate::{Axis, AxisValue, Centre, Panel, Point, Statement, Table};
 
 use wayleave_report::numbers;
 
@@ -56,10 +56,10 @@ pub(crate) fn centre(panel: &Panel, point: &Point) -> f64 {
 }
 
 /// A place on the axis to the right.
-pub(crate) fn place(x: &X) -> String {
+pub(crate) fn place(x: &AxisValue) -> String {
     match x {
-        X::Name(name) => name.clone(),
-        X::Number(value) => number(*value),
+        AxisValue::Name(name) => name.clone(),
+        AxisValue::Number(value) => number(*value),
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use wayleave_scenarios::{Arrivals, Buffering, Deadline, Ends, FlowSizes, Reliable, Routing, Traffic, Workload};
+use wayleave_scenarios::{
+    Arrivals, Buffering, Deadline, FlowEndpoints, FlowSizes, Reliable, Routing, Traffic, Workload,
+};
 use wayleave_schemes::path::presto;
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
 use wayleave_topology::{Network, NodeId, NodeKind, PortSpec};
@@ -77,7 +79,7 @@ impl Sizes {
 
 /// Which network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum NetworkCase {
     /// Leaves and two spines; 90 % of the links of hosts.
     Clos,
     /// Twice as many leaves and spines.
@@ -86,7 +88,7 @@ pub(super) enum Place {
     Oversubscribed,
 }
 
-impl Place {
+impl NetworkCase {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Clos => "leaves and spines",
@@ -107,14 +109,14 @@ impl Place {
 /// Who sends what, under which system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Case {
-    pub(super) place: Place,
+    pub(super) place: NetworkCase,
     pub(super) system: System,
     pub(super) sizes: Sizes,
     pub(super) applications: Vec<Application>,
 }
 
 /// "edge links is 1 Gbps and core links is 10 Gbps", "250 KB buffering and maximum end-to-end RTT of 300 usec". The size is not given.
-fn network(place: Place, run: &Run) -> Result<Network, Failed> {
+fn network(place: NetworkCase, run: &Run) -> Result<Network, Failed> {
     let (edge, core) = (Rate::from_gbit(1), Rate::from_gbit(10));
     let cabling = Cabling {
         rate: edge,
@@ -125,10 +127,10 @@ fn network(place: Place, run: &Run) -> Result<Network, Failed> {
         ..Cabling::default()
     };
     let (leaves, hosts_per_leaf, spines) = match place {
-        Place::Clos => run.choose((4, 16, 2), (2, 4, 2)),
-        Place::LargerClos => run.choose((8, 16, 4), (4, 4, 4)),
+        NetworkCase::Clos => run.choose((4, 16, 2), (2, 4, 2)),
+        NetworkCase::LargerClos => run.choose((8, 16, 4), (4, 4, 4)),
         // As few as make 90 % of an uplink.
-        Place::Oversubscribed => run.choose((4, 30, 1), (2, 30, 1)),
+        NetworkCase::Oversubscribed => run.choose((4, 30, 1), (2, 30, 1)),
     };
     build::leaf_spine(&LeafSpine { leaves, spines, hosts_per_leaf, parallel: 1, uplink_rate: Some(core), cabling })
         .map_err(Failed::broken)
@@ -141,15 +143,15 @@ fn hosts(network: &Network) -> Vec<(NodeId, NodeId)> {
 }
 
 /// Who sends to whom.
-fn ends(place: Place, hosts: &[(NodeId, NodeId)]) -> Ends<NodeId> {
+fn ends(place: NetworkCase, hosts: &[(NodeId, NodeId)]) -> FlowEndpoints<NodeId> {
     let all = || hosts.iter().map(|&(host, _)| host).collect();
     match place {
-        Place::Clos | Place::LargerClos => Ends::Random(all(), all()),
-        Place::Oversubscribed => {
+        NetworkCase::Clos | NetworkCase::LargerClos => FlowEndpoints::Random(all(), all()),
+        NetworkCase::Oversubscribed => {
             let to_others = |&(from, rack): &(NodeId, NodeId)| {
                 hosts.iter().filter(move |&&(_, other)| other != rack).map(move |&(to, _)| (from, to))
             };
-            Ends::Pairs(hosts.iter().flat_map(to_others).collect())
+            FlowEndpoints::Pairs(hosts.iter().flat_map(to_others).collect())
         }
     }
 }
@@ -184,12 +186,12 @@ fn one(case: &Case, network: &Arc<Network>, duration: Time, seed: u64) -> Result
 }
 
 /// What every figure of these networks was measured with.
-pub(super) fn settings(figure: Figure, run: &Run, place: Place) -> Figure {
+pub(super) fn settings(figure: Figure, run: &Run, place: NetworkCase) -> Figure {
     let mut network = run.choose("4 leaves of 16 hosts, 2 spines", "2 leaves of 4 hosts, 2 spines").to_owned();
     network.push_str(match place {
-        Place::Clos => "",
-        Place::LargerClos => "; again with twice as many leaves and spines",
-        Place::Oversubscribed => {
+        NetworkCase::Clos => "",
+        NetworkCase::LargerClos => "; again with twice as many leaves and spines",
+        NetworkCase::Oversubscribed => {
             run.choose("; 4 racks of 30 hosts with one uplink", "; 2 racks of 30 hosts with one uplink")
         }
     });
@@ -223,7 +225,7 @@ mod tests {
     /// Catches: applications that send nothing, or whose metrics are not found.
     #[test]
     fn every_application_has_its_metric() {
-        for place in [Place::Clos, Place::LargerClos, Place::Oversubscribed] {
+        for place in [NetworkCase::Clos, NetworkCase::LargerClos, NetworkCase::Oversubscribed] {
             let network = Arc::new(network(place, &Run::new(Effort::Quick)).unwrap());
             let applications = Application::ALL.to_vec();
             let case = Case { place, system: System::Direct, sizes: Sizes::WebSearch, applications };

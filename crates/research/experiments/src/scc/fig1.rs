@@ -1,6 +1,6 @@
 //! Fig. 1: objectives alone and beside each other on one bottleneck, without SCC (section II-B).
 
-use wayleave_scenarios::Ends;
+use wayleave_scenarios::FlowEndpoints;
 use wayleave_units::{Rate, Time};
 
 use super::readings::{Metric, Metrics, completion, each, mean_of, missed, round_trip};
@@ -134,7 +134,9 @@ fn one(case: Case, duration: Time, seed: u64) -> Result<Metrics, Failed> {
         .zip(pairs)
         .zip(case.demands)
         .filter(|&(_, mbit)| mbit > 0)
-        .map(|((application, pair), mbit)| traffic(application, Ends::Pairs(vec![pair]), f64::from(mbit), case.spacing))
+        .map(|((application, pair), mbit)| {
+            traffic(application, FlowEndpoints::Pairs(vec![pair]), f64::from(mbit), case.spacing)
+        })
         .collect();
     System::Direct.carry(&mut run, &equal_tenants(&Application::ALL, SHARE))?;
     simulate(&run, seed).map(|outcome| Metrics::of(&outcome))

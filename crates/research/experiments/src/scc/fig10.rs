@@ -1,6 +1,6 @@
 //! Figs. 6 and 10: the three applications beside each other, with flows of three studies (sections VI-A and VI-D).
 
-use super::coexist::{Case, Place, Sizes, gather, notes, settings};
+use super::coexist::{Case, NetworkCase, Sizes, gather, notes, settings};
 use super::readings::{Metrics, completion, each, mean_of, missed, round_trip};
 use super::systems::System;
 use super::workloads::Application;
@@ -41,10 +41,10 @@ const SYSTEMS: [System; 2] = [System::Direct, System::Scc];
 const ALL: [System; 3] = [System::Direct, System::Scc, System::Weighted];
 
 /// On which network, with which flows.
-type Where = (Place, Sizes);
+type Where = (NetworkCase, Sizes);
 
 /// "its size is not given": one figure again on twice as many leaves and spines, an experiment.
-const AGAIN: Where = (Place::LargerClos, Sizes::WebSearch);
+const AGAIN: Where = (NetworkCase::LargerClos, Sizes::WebSearch);
 
 /// One case, run with every seed.
 #[derive(Clone, Debug)]
@@ -55,13 +55,13 @@ struct Row {
 }
 
 fn measure_data_mining(run: &Run) -> Result<Figure, Failed> {
-    measure(run, &[(Place::Clos, Sizes::DataMining)], |rows| {
+    measure(run, &[(NetworkCase::Clos, Sizes::DataMining)], |rows| {
         [deadlines(rows, Sizes::DataMining), latency(rows)].concat()
     })
 }
 
 fn measure_all(run: &Run) -> Result<Figure, Failed> {
-    let places: Vec<Where> = Sizes::ALL.map(|sizes| (Place::Clos, sizes)).into_iter().chain([AGAIN]).collect();
+    let places: Vec<Where> = Sizes::ALL.map(|sizes| (NetworkCase::Clos, sizes)).into_iter().chain([AGAIN]).collect();
     measure(run, &places, statements)
 }
 
@@ -75,13 +75,13 @@ fn measure(run: &Run, places: &[Where], statements: fn(&[Row]) -> Vec<Statement>
     let rows: Vec<Row> = cases.into_iter().zip(found).map(row).collect();
     let figure =
         Figure { statements: statements(&rows), panels: panels(&rows), seeds, notes: notes(), ..Figure::default() };
-    let largest = if places.contains(&AGAIN) { AGAIN.0 } else { Place::Clos };
+    let largest = if places.contains(&AGAIN) { AGAIN.0 } else { NetworkCase::Clos };
     Ok(settings(figure, run, largest))
 }
 
 /// Runs of a case; none if it was not run.
 fn runs(rows: &[Row], system: System, sizes: Sizes) -> &[Metrics] {
-    runs_at(rows, system, (Place::Clos, sizes))
+    runs_at(rows, system, (NetworkCase::Clos, sizes))
 }
 
 fn runs_at(rows: &[Row], system: System, at: Where) -> &[Metrics] {
@@ -206,7 +206,7 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
 
 fn flows((place, sizes): Where) -> String {
     match place {
-        Place::LargerClos => format!("{}, {}", sizes.name(), place.name()),
+        NetworkCase::LargerClos => format!("{}, {}", sizes.name(), place.name()),
         _ => sizes.name().to_owned(),
     }
 }
@@ -255,7 +255,7 @@ mod tests {
 
     fn rows() -> Rows {
         let metrics = Metrics { round_trip: [1_000.0; 2], missed: 75.0, completion: 10.0 };
-        let row = |sizes| SYSTEMS.map(|system| Row { system, at: (Place::Clos, sizes), runs: vec![metrics; 2] });
+        let row = |sizes| SYSTEMS.map(|system| Row { system, at: (NetworkCase::Clos, sizes), runs: vec![metrics; 2] });
         let mut rows: Rows = Sizes::ALL.into_iter().flat_map(row).collect();
         set(&mut rows, Sizes::DataMining, |run| {
             *run = Metrics { round_trip: [600.0; 2], missed: 23.0, completion: 6.0 }

@@ -1,6 +1,6 @@
 //! Fig. 11: an oversubscribed network, and one transport for all (section VI-D).
 
-use super::coexist::{Case, Place, Sizes, gather, notes, settings};
+use super::coexist::{Case, NetworkCase, Sizes, gather, notes, settings};
 use super::fig10::hopeless;
 use super::readings::{Metrics, completion, each, missed};
 use super::systems::System;
@@ -23,7 +23,7 @@ pub(crate) const ENTRY: Entry = Entry {
     measure,
 };
 
-const PLACES: [Place; 2] = [Place::Oversubscribed, Place::Clos];
+const PLACES: [NetworkCase; 2] = [NetworkCase::Oversubscribed, NetworkCase::Clos];
 const SYSTEMS: [System; 3] = [System::Direct, System::Scc, System::SccOverDctcp];
 /// "reduces deadline missing ratio of DS traffic only marginally": by less than a tenth. The text has no number.
 const MARGINAL: f64 = 10.0;
@@ -31,7 +31,7 @@ const MARGINAL: f64 = 10.0;
 /// One case, run with every seed.
 #[derive(Clone, Debug)]
 struct Row {
-    place: Place,
+    place: NetworkCase,
     system: System,
     runs: Vec<Metrics>,
 }
@@ -51,11 +51,11 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
             .to_owned(),
     );
     let figure = Figure { statements: statements(&rows), panels: panels(&rows), seeds, notes, ..Figure::default() };
-    Ok(settings(figure, run, Place::Oversubscribed))
+    Ok(settings(figure, run, NetworkCase::Oversubscribed))
 }
 
 /// A metric of all runs of a case; nothing if it was not run.
-fn of(rows: &[Row], place: Place, system: System, metric: fn(&Metrics) -> f64) -> Vec<f64> {
+fn of(rows: &[Row], place: NetworkCase, system: System, metric: fn(&Metrics) -> f64) -> Vec<f64> {
     let row = rows.iter().find(|row| (row.place, row.system) == (place, system));
     row.map_or_else(Vec::new, |row| each(&row.runs, metric))
 }
@@ -70,9 +70,9 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
         format!("{ones:.2} {unit} with {}, {others:.2} {unit} with {}", one.name(), other.name())
     };
     let times = |one, other, metric: fn(&Metrics) -> f64| {
-        ratio_of_means(&of(rows, Place::Clos, one, metric), &of(rows, Place::Clos, other, metric))
+        ratio_of_means(&of(rows, NetworkCase::Clos, one, metric), &of(rows, NetworkCase::Clos, other, metric))
     };
-    let racks = Place::Oversubscribed;
+    let racks = NetworkCase::Oversubscribed;
     vec![
         Statement::mean_within(
             "VI-D",
@@ -98,15 +98,18 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
             "SCC over DCTCP improves the AFCT of CS by 3x",
             1.5..=6.0,
             &times(System::Direct, System::SccOverDctcp, completion),
-            both(Place::Clos, System::SccOverDctcp, System::Direct, completion, "ms"),
+            both(NetworkCase::Clos, System::SccOverDctcp, System::Direct, completion, "ms"),
         )
-        .ruled_out([&format!("the transport: {}", both(Place::Clos, System::Scc, System::Direct, completion, "ms"))]),
+        .ruled_out([&format!(
+            "the transport: {}",
+            both(NetworkCase::Clos, System::Scc, System::Direct, completion, "ms")
+        )]),
         Statement::mean_within(
             "VI-D",
             "SCC over DCTCP misses fewer deadlines than D2TCP without SCC",
             1.0..=f64::INFINITY,
             &times(System::Direct, System::SccOverDctcp, missed),
-            both(Place::Clos, System::SccOverDctcp, System::Direct, missed, "%"),
+            both(NetworkCase::Clos, System::SccOverDctcp, System::Direct, missed, "%"),
         )
         .ruled_out([&hopeless(Sizes::WebSearch)]),
         Statement::mean_within(
@@ -114,7 +117,7 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
             "SCC over DCTCP misses more deadlines than SCC over D2TCP",
             1.0..=f64::INFINITY,
             &times(System::SccOverDctcp, System::Scc, missed),
-            both(Place::Clos, System::SccOverDctcp, System::Scc, missed, "%"),
+            both(NetworkCase::Clos, System::SccOverDctcp, System::Scc, missed, "%"),
         )
         .ruled_out([&hopeless(Sizes::WebSearch)]),
     ]
@@ -150,7 +153,7 @@ mod tests {
 
     type Rows = Vec<Row>;
 
-    fn set(rows: &mut [Row], place: Place, system: System, change: impl Fn(&mut Metrics)) {
+    fn set(rows: &mut [Row], place: NetworkCase, system: System, change: impl Fn(&mut Metrics)) {
         let rows = rows.iter_mut().filter(|row| (row.place, row.system) == (place, system));
         rows.flat_map(|row| &mut row.runs).for_each(change);
     }
@@ -162,15 +165,15 @@ mod tests {
             SYSTEMS.map(|system| {
                 let metrics = match (place, system) {
                     (_, System::Direct) => metrics(10.0, 10.0),
-                    (Place::Oversubscribed, _) => metrics(9.5, 8.0),
-                    (Place::Clos, System::SccOverDctcp) => metrics(8.0, 3.3),
+                    (NetworkCase::Oversubscribed, _) => metrics(9.5, 8.0),
+                    (NetworkCase::Clos, System::SccOverDctcp) => metrics(8.0, 3.3),
                     _ => metrics(5.0, 3.0),
                 };
                 Row { place, system, runs: vec![metrics; 2] }
             })
         };
         let rows: Rows = PLACES.into_iter().flat_map(row).collect();
-        let racks = Place::Oversubscribed;
+        let racks = NetworkCase::Oversubscribed;
         assert_each_can_change(
             &rows,
             |rows| statements(rows),
@@ -178,11 +181,19 @@ mod tests {
                 ("no faster", &|rows: &mut Rows| set(rows, racks, System::Scc, |run| run.completion = 9.5)),
                 ("far faster", &|rows: &mut Rows| set(rows, racks, System::Scc, |run| run.completion = 5.0)),
                 ("more misses", &|rows: &mut Rows| set(rows, racks, System::Scc, |run| run.missed = 11.0)),
-                ("fast", &|rows: &mut Rows| set(rows, Place::Clos, System::SccOverDctcp, |run| run.completion = 1.0)),
+                ("fast", &|rows: &mut Rows| {
+                    set(rows, NetworkCase::Clos, System::SccOverDctcp, |run| run.completion = 1.0)
+                }),
                 ("far fewer misses", &|rows: &mut Rows| set(rows, racks, System::Scc, |run| run.missed = 5.0)),
-                ("slow", &|rows: &mut Rows| set(rows, Place::Clos, System::SccOverDctcp, |run| run.completion = 9.0)),
-                ("late", &|rows: &mut Rows| set(rows, Place::Clos, System::SccOverDctcp, |run| run.missed = 11.0)),
-                ("as good", &|rows: &mut Rows| set(rows, Place::Clos, System::SccOverDctcp, |run| run.missed = 4.9)),
+                ("slow", &|rows: &mut Rows| {
+                    set(rows, NetworkCase::Clos, System::SccOverDctcp, |run| run.completion = 9.0)
+                }),
+                ("late", &|rows: &mut Rows| {
+                    set(rows, NetworkCase::Clos, System::SccOverDctcp, |run| run.missed = 11.0)
+                }),
+                ("as good", &|rows: &mut Rows| {
+                    set(rows, NetworkCase::Clos, System::SccOverDctcp, |run| run.missed = 4.9)
+                }),
             ],
         );
     }

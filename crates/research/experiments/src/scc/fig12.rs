@@ -1,6 +1,6 @@
 //! Fig. 12: latency-sensitive flows in a higher queue of switches (section VI-D).
 
-use wayleave_scenarios::Ends;
+use wayleave_scenarios::FlowEndpoints;
 use wayleave_units::{Rate, Time};
 
 use super::fig1::TOGETHER;
@@ -64,7 +64,7 @@ fn one(system: System, duration: Time, seed: u64) -> Result<Metrics, Failed> {
     run.traffic = Application::ALL
         .into_iter()
         .zip(pairs)
-        .map(|(application, pair)| traffic(application, Ends::Pairs(vec![pair]), EACH, Spacing::Random))
+        .map(|(application, pair)| traffic(application, FlowEndpoints::Pairs(vec![pair]), EACH, Spacing::Random))
         .collect();
     system.carry(&mut run, &equal_tenants(&Application::ALL, SHARE))?;
     simulate(&run, seed).map(|outcome| Metrics::of(&outcome))

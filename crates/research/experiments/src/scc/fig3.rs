@@ -1,6 +1,6 @@
 //! Fig. 3: the testbed, with SCC and without (section V).
 
-use wayleave_scenarios::Ends;
+use wayleave_scenarios::FlowEndpoints;
 use wayleave_topology::NodeId;
 use wayleave_units::Time;
 
@@ -104,7 +104,7 @@ fn one((system, mix, senders): Case, duration: Time, seed: u64) -> Result<Metric
         .zip(mix.demands())
         .filter(|&(_, mbit)| mbit > 0)
         .map(|((application, from), mbit)| {
-            let ends = Ends::Random(from.iter().copied().take(senders).collect(), vec![last]);
+            let ends = FlowEndpoints::Random(from.iter().copied().take(senders).collect(), vec![last]);
             traffic(application, ends, f64::from(mbit), Spacing::Random)
         })
         .collect();

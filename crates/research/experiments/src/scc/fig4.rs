@@ -1,6 +1,6 @@
 //! Fig. 4: deadlines and completion times beside each other on one bottleneck, with SCC and without (section V).
 
-use wayleave_scenarios::Ends;
+use wayleave_scenarios::FlowEndpoints;
 use wayleave_units::{Rate, Time};
 
 use super::fig1::{ALONE, HIGH, LOADS, TOGETHER};
@@ -68,7 +68,7 @@ fn one(system: System, (load, counts_for): (u32, u32), duration: Time, seed: u64
     run.traffic = [Application::Deadline, Application::Completion]
         .into_iter()
         .zip(pairs)
-        .map(|(application, pair)| traffic(application, Ends::Pairs(vec![pair]), mbit, Spacing::Random))
+        .map(|(application, pair)| traffic(application, FlowEndpoints::Pairs(vec![pair]), mbit, Spacing::Random))
         .collect();
     system.carry(&mut run, &equal_tenants(&[Application::Deadline, Application::Completion], SHARE))?;
     simulate(&run, seed).map(|outcome| Metrics::of(&outcome))

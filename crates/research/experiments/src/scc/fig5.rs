@@ -1,6 +1,6 @@
 //! Fig. 5: what the tunnel's own schedule adds to tunnels, for deadlines beside completion times (section VI-A).
 
-use wayleave_scenarios::Ends;
+use wayleave_scenarios::FlowEndpoints;
 use wayleave_units::{Rate, Time};
 
 use super::readings::{Metrics, completion, each, mean_of, missed};
@@ -82,7 +82,7 @@ fn one(case: Case, duration: Time, seed: u64) -> Result<Metrics, Failed> {
     run.traffic = APPLICATIONS
         .into_iter()
         .zip(&pairs[1..])
-        .map(|(application, &pair)| traffic(application, Ends::Pairs(vec![pair]), demand, Spacing::Random))
+        .map(|(application, &pair)| traffic(application, FlowEndpoints::Pairs(vec![pair]), demand, Spacing::Random))
         .collect();
     case.system.carry(&mut run, &equal_tenants(&APPLICATIONS, SHARE))?;
     simulate(&run, seed).map(|outcome| Metrics::of(&outcome))

@@ -1,6 +1,6 @@
 //! Fig. 7: what each objective suffers from the others, with data-mining flows (section VI-A).
 
-use super::coexist::{Case, Place, Sizes, gather, notes, settings};
+use super::coexist::{Case, NetworkCase, Sizes, gather, notes, settings};
 use super::fig10::hopeless;
 use super::readings::{Metrics, completion, each, missed};
 use super::systems::System;
@@ -44,7 +44,7 @@ struct Row {
 fn cases() -> Vec<Case> {
     let with = |applications: &[Application]| {
         [System::Direct, System::Scc].map(|system| Case {
-            place: Place::Clos,
+            place: NetworkCase::Clos,
             system,
             sizes: Sizes::DataMining,
             applications: applications.to_vec(),
@@ -60,7 +60,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let rows: Vec<Row> = cases.into_iter().zip(found).map(|(case, runs)| Row { case, runs }).collect();
     let figure =
         Figure { statements: statements(&rows), panels: panels(&rows), seeds, notes: notes(), ..Figure::default() };
-    Ok(settings(figure, run, Place::Clos))
+    Ok(settings(figure, run, NetworkCase::Clos))
 }
 
 /// Runs of a case; none if it was not run.

@@ -1,6 +1,6 @@
 //! Fig. 8b: two tenants with deadlines, of whom one goes before the other (section VI-B).
 
-use wayleave_scenarios::{Ends, Traffic};
+use wayleave_scenarios::{FlowEndpoints, Traffic};
 use wayleave_units::{Rate, Time};
 
 use super::fig1::TOGETHER;
@@ -96,7 +96,7 @@ fn one(case: Case, duration: Time, seed: u64) -> Result<[f64; 2], Failed> {
     let mut run = scenario("two tenants", &network, duration);
     let of = |(name, pair): (&str, _)| Traffic {
         name: name.to_owned(),
-        ..traffic(Application::Deadline, Ends::Pairs(vec![pair]), f64::from(EACH), Spacing::Random)
+        ..traffic(Application::Deadline, FlowEndpoints::Pairs(vec![pair]), f64::from(EACH), Spacing::Random)
     };
     run.traffic = NAMES.into_iter().zip(pairs).map(of).collect();
     let shares = [case.share, u64::from(TOGETHER) - case.share].map(Rate::from_mbit);

@@ -1,6 +1,6 @@
 //! The three applications, and what they send over the single bottleneck.
 
-use wayleave_scenarios::{Arrivals, Deadline, Ends, FlowSizes, Reliable, Traffic, Workload};
+use wayleave_scenarios::{Arrivals, Deadline, FlowEndpoints, FlowSizes, Reliable, Traffic, Workload};
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Time};
 
@@ -71,7 +71,7 @@ pub(super) fn wire(payload: u64) -> u64 {
 }
 
 /// What an application of section II sends between these ends, so much on the wire a second on average, in Mbit/s.
-pub(super) fn traffic(application: Application, ends: Ends<NodeId>, mbit: f64, spacing: Spacing) -> Traffic {
+pub(super) fn traffic(application: Application, ends: FlowEndpoints<NodeId>, mbit: f64, spacing: Spacing) -> Traffic {
     let (sizes, deadline) = match application {
         Application::Latency => (FlowSizes::Fixed(SMALL), None),
         Application::Deadline => (FlowSizes::Uniform(UNIFORM.0, UNIFORM.1), Some(DEADLINES)),
@@ -115,8 +115,8 @@ pub(super) fn published(
     let of = |name: &str, sizes: FlowSizes, share: f64, deadline: Option<Deadline>| {
         let flows = Reliable { deadline, ..Reliable::new(Arrivals::PerSecond(per_second * share), Some(sizes)) };
         let ends = match receivers {
-            Receivers::Drawn => Ends::Random(hosts.to_vec(), hosts.to_vec()),
-            Receivers::Kept => Ends::Permutation(hosts.to_vec()),
+            Receivers::Drawn => FlowEndpoints::Random(hosts.to_vec(), hosts.to_vec()),
+            Receivers::Kept => FlowEndpoints::Permutation(hosts.to_vec()),
         };
         Traffic::new(name, ends, Workload::Flows(flows))
     };

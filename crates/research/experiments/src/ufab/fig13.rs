@@ -1,6 +1,6 @@
 //! Fig. 13: Memcached beside MongoDB (section 5.3).
 
-use wayleave_scenarios::{Arrivals, Endpoint, Ends, FlowSizes, Reliable, Rpc, Server, Traffic, Vm};
+use wayleave_scenarios::{Arrivals, Endpoint, FlowEndpoints, FlowSizes, Reliable, Rpc, Server, Traffic, Vm};
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -154,7 +154,7 @@ fn machines(vms: &mut Vec<Vm>, tenant: &str, what: &str, hosts: &[NodeId], each:
 fn loops(tenant: &str, clients: Vec<Endpoint>, servers: Vec<Endpoint>, answer: FlowSizes, outstanding: u32) -> Traffic {
     let rpc = Rpc { outstanding, server: Server::Drawn, ..Rpc::new(answer) };
     let reliable = Reliable::new(Arrivals::Rpc(rpc), Some(FlowSizes::Fixed(REQUEST)));
-    flows(tenant, Ends::Random(clients, servers), reliable)
+    flows(tenant, FlowEndpoints::Random(clients, servers), reliable)
 }
 
 fn case((beside, minima, load): (Beside, [u64; 2], u32), duration: Time, seed: u64) -> Result<Case, Failed> {

@@ -1,6 +1,6 @@
 //! Fig. 14: the tasks of elastic block storage beside each other (section 5.3).
 
-use wayleave_scenarios::{After, Arrivals, Ends, FlowSizes, Onward, Reliable};
+use wayleave_scenarios::{Arrivals, DependentFlows, FlowEndpoints, FlowSizes, Onward, Reliable};
 use wayleave_sim::Outcome;
 use wayleave_sim::stats::Histogram;
 use wayleave_units::{Bytes, Rate, Time};
@@ -121,10 +121,10 @@ fn case(system: System, read: Bytes, duration: Time, seed: u64) -> Result<Case, 
     let warmup = Time::from_millis(10);
     let mut run = scenario("block storage", &network, system, &tenants, (warmup + duration, Time::from_millis(1)))?;
     run.warmup = warmup;
-    let among = || Ends::Random(stores.to_vec(), stores.to_vec());
+    let among = || FlowEndpoints::Random(stores.to_vec(), stores.to_vec());
     let every = |period, size| Reliable::new(Arrivals::Periodic(period), Some(FlowSizes::Fixed(size)));
     let after = |traffic: &str, to, size: Option<Bytes>| {
-        Reliable::new(Arrivals::After(After { traffic: traffic.to_owned(), to }), size.map(FlowSizes::Fixed))
+        Reliable::new(Arrivals::After(DependentFlows { traffic: traffic.to_owned(), to }), size.map(FlowSizes::Fixed))
     };
     let half = Bytes::new(read.get() / 2);
     let named = |name: &str, mut traffic: wayleave_scenarios::Traffic| {
@@ -132,7 +132,7 @@ fn case(system: System, read: Bytes, duration: Time, seed: u64) -> Result<Case, 
         traffic
     };
     run.traffic = vec![
-        named("write", flows("sa", Ends::Random(agents.to_vec(), stores.to_vec()), every(WRITES, MESSAGE))),
+        named("write", flows("sa", FlowEndpoints::Random(agents.to_vec(), stores.to_vec()), every(WRITES, MESSAGE))),
         named("replicate", flows("ba", among(), after("write", Onward::Drawn(REPLICAS), None))),
         named("ask", flows("gc", among(), every(COLLECTIONS, ASK))),
         named("read", flows("gc", among(), after("ask", Onward::Sender, Some(read)))),

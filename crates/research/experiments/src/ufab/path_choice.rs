@@ -61,17 +61,17 @@ impl Choice<'_> {
     fn ends(mut self, candidates: usize, random: &mut impl Rng) -> bool {
         for pair in 0..self.paths.len() {
             let looked_at = self.sample(pair, candidates, random);
-            let most = looked_at.iter().copied().max_by_key(|&path| self.room(pair, path));
+            let most = looked_at.iter().copied().max_by_key(|&path| self.residual(pair, path));
             let drawn = self.draw(pair, looked_at, random).or(most);
             self.taken.push(drawn.unwrap_or_default());
             while self.moves(candidates, random) {}
         }
-        (0..self.taken.len()).any(|pair| self.room(pair, self.taken[pair]) < 0)
+        (0..self.taken.len()).any(|pair| self.residual(pair, self.taken[pair]) < 0)
     }
 
     /// Somebody without room who can move does. Whatever is looked at, it is looked at again and again: what decides is whether there is a path with room.
     fn moves(&mut self, candidates: usize, random: &mut impl Rng) -> bool {
-        let has_room = |pair: usize, path: usize| self.room(pair, path) >= 0;
+        let has_room = |pair: usize, path: usize| self.residual(pair, path) >= 0;
         let can_move = |&pair: &usize| {
             !has_room(pair, self.taken[pair]) && (0..self.paths[pair].len()).any(|path| has_room(pair, path))
         };
@@ -94,7 +94,7 @@ impl Choice<'_> {
 
     /// One of those with room.
     fn draw(&self, pair: usize, looked_at: Vec<usize>, random: &mut impl Rng) -> Option<usize> {
-        let good: Vec<(usize, f64)> = (looked_at.into_iter().map(|path| (path, self.room(pair, path))))
+        let good: Vec<(usize, f64)> = (looked_at.into_iter().map(|path| (path, self.residual(pair, path))))
             .filter(|&(_, room)| room >= 0)
             // Half a Gbit/s more can be promised than whole ones need.
             .map(|(path, room)| (path, room as f64 + 0.5))
@@ -108,7 +108,7 @@ impl Choice<'_> {
     }
 
     /// What a path has left for others once a pair is on it, in Gbit/s; less than nothing if it does not fit.
-    fn room(&self, pair: usize, path: usize) -> i64 {
+    fn residual(&self, pair: usize, path: usize) -> i64 {
         let others = (0..self.taken.len()).filter(|&other| other != pair);
         let used = |link: &LinkId| -> u64 {
             let on = |&other: &usize| self.paths[other][self.taken[other]].contains(link);

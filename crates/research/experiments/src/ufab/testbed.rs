@@ -4,7 +4,7 @@ use std::num::NonZeroU16;
 use std::sync::Arc;
 
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
-use wayleave_scenarios::{Arrivals, Buffering, Endpoint, Ends, Reliable, Scenario, Traffic, Workload};
+use wayleave_scenarios::{Arrivals, Buffering, Endpoint, FlowEndpoints, Reliable, Scenario, Traffic, Workload};
 use wayleave_sim::Outcome;
 use wayleave_topology::builders::testbeds;
 use wayleave_topology::{Network, NodeId};
@@ -76,7 +76,7 @@ pub(super) fn scenario(
 }
 
 /// Flows of a tenant.
-pub(super) fn flows(tenant: &str, ends: impl Into<Ends<Endpoint>>, reliable: Reliable) -> Traffic {
+pub(super) fn flows(tenant: &str, ends: impl Into<FlowEndpoints<Endpoint>>, reliable: Reliable) -> Traffic {
     let mut traffic = Traffic::new(tenant, ends, Workload::Flows(reliable));
     traffic.service = Some(tenant.to_owned());
     traffic
@@ -85,7 +85,7 @@ pub(super) fn flows(tenant: &str, ends: impl Into<Ends<Endpoint>>, reliable: Rel
 /// One flow of a tenant that always has something to send, from a time on.
 pub(super) fn endless(tenant: &str, from: NodeId, to: NodeId, start: Time) -> Traffic {
     let reliable = Reliable::new(Arrivals::Once, None);
-    Traffic { start, ..flows(tenant, Ends::Pairs(vec![(from, to)]), reliable) }
+    Traffic { start, ..flows(tenant, FlowEndpoints::Pairs(vec![(from, to)]), reliable) }
 }
 
 /// Simulates it.

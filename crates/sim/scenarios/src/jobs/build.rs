@@ -1,6 +1,6 @@
 //! Construction of a graph of operations, with its checks.
 
-use super::graph::{Action, Dependency, Graph, GraphError, MAX_OPERATIONS, MAX_RANKS, Moment, Operation};
+use super::graph::{Action, Dependency, Graph, GraphError, MAX_OPERATIONS, MAX_RANKS, Operation, WaitUntil};
 use super::progress::{Progress, Step};
 
 impl Graph {
@@ -38,7 +38,7 @@ impl Graph {
             first[place] += first[place - 1];
         }
         let mut free = first.clone();
-        let mut waiting = vec![(0, Moment::Over); dependencies.len()];
+        let mut waiting = vec![(0, WaitUntil::Over); dependencies.len()];
         for dependency in dependencies {
             let place = &mut free[dependency.on as usize];
             waiting[*place as usize] = (dependency.operation, dependency.until);

@@ -5,7 +5,7 @@
 
 use wayleave_units::{Bytes, Time};
 
-use super::{Action, Dependency, Graph, GraphError, MAX_OPERATIONS, Moment, Operation};
+use super::{Action, Dependency, Graph, GraphError, MAX_OPERATIONS, Operation, WaitUntil};
 
 /// What the ranks of a job do together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,7 +160,7 @@ impl Messages {
         // The first operation of each rank is what it computes, if it computes.
         let computed = (self.compute > Time::ZERO).then_some(from);
         let needed = computed.iter().chain(after);
-        let needs = needed.map(|&on| Dependency { operation: send, on, until: Moment::Over });
+        let needs = needed.map(|&on| Dependency { operation: send, on, until: WaitUntil::Over });
         self.dependencies.extend(needs);
         self.add(to, Action::Receive { from: Some(from), size, tag: Some(tag) })
     }

@@ -56,12 +56,12 @@ pub struct Dependency {
     /// The one that it waits for.
     pub on: u32,
     /// Until when.
-    pub until: Moment,
+    pub until: WaitUntil,
 }
 
 /// Until when an operation waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
+pub enum WaitUntil {
     /// The other one has begun (`irequires`).
     Begun,
     /// The other one is over (`requires`).
@@ -83,7 +83,7 @@ pub struct Graph {
     pub(super) operations: Vec<Operation>,
     /// Of each operation: where those that wait for it begin in `waiting`; one more for the end.
     pub(super) first: Vec<u32>,
-    pub(super) waiting: Vec<(u32, Moment)>,
+    pub(super) waiting: Vec<(u32, WaitUntil)>,
     /// How many others each one waits for.
     pub(super) waits_for: Vec<u32>,
 }
@@ -172,7 +172,7 @@ impl Graph {
     }
 
     /// What waits for an operation, and until when.
-    pub fn waiting_for(&self, operation: u32) -> &[(u32, Moment)] {
+    pub fn waiting_for(&self, operation: u32) -> &[(u32, WaitUntil)] {
         let [from, to] = [operation, operation + 1].map(|place| self.first[place as usize] as usize);
         &self.waiting[from..to]
     }

@@ -6,7 +6,7 @@ mod graph;
 mod progress;
 
 pub use collectives::{Collective, CollectiveError, Exchange};
-pub use graph::{Action, Dependency, Graph, GraphError, MAX_OPERATIONS, MAX_RANKS, Moment, Operation};
+pub use graph::{Action, Dependency, Graph, GraphError, MAX_OPERATIONS, MAX_RANKS, Operation, WaitUntil};
 pub use progress::{Progress, Step};
 
 use std::collections::HashSet;

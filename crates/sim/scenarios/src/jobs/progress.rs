@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::{Action, Graph, Moment};
+use super::{Action, Graph, WaitUntil};
 
 /// What a driver carries out. Numbers are places in the list of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl Progress {
     #[allow(clippy::should_implement_trait, reason = "it needs the graph, which it does not own")]
     pub fn next(&mut self, graph: &Graph) -> Option<Step> {
         if let Some(place) = self.resumed.pop_front() {
-            self.release(graph, place, Moment::Begun, self.earliest[place as usize]);
+            self.release(graph, place, WaitUntil::Begun, self.earliest[place as usize]);
             return Some(Step::Compute(place));
         }
         loop {
@@ -82,7 +82,7 @@ impl Progress {
                 waiting.push_back(place);
                 continue;
             }
-            self.release(graph, place, Moment::Begun, self.earliest[place as usize]);
+            self.release(graph, place, WaitUntil::Begun, self.earliest[place as usize]);
             match operation.action {
                 Action::Send { .. } => return Some(Step::Send(place)),
                 Action::Compute(_) => {
@@ -169,11 +169,11 @@ impl Progress {
         self.is_over[place as usize] = true;
         self.left -= 1;
         self.longest = self.longest.max(at);
-        self.release(graph, place, Moment::Over, at);
+        self.release(graph, place, WaitUntil::Over, at);
     }
 
     /// An operation has begun or is over, at the earliest `at`: what waited for that alone is ready.
-    fn release(&mut self, graph: &Graph, place: u32, moment: Moment, at: u64) {
+    fn release(&mut self, graph: &Graph, place: u32, moment: WaitUntil, at: u64) {
         for &(other, _) in graph.waiting_for(place).iter().filter(|(_, until)| *until == moment) {
             let other = other as usize;
             self.earliest[other] = self.earliest[other].max(at);

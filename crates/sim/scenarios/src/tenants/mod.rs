@@ -17,7 +17,7 @@ mod setup;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use wayleave_contracts::{Between, Contract, LatencyContract};
+use wayleave_contracts::{Contract, Endpoints, LatencyContract};
 use wayleave_topology::{Classes, Network, NetworkError, NodeId, NodeKind, PortSpec, Residual, Route, SharedLink};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -159,5 +159,5 @@ pub(crate) fn members(contract: &Contract) -> Vec<NodeId> {
 
 /// Whether somebody may send from any member to any other.
 pub(crate) fn is_pair(contract: &Contract) -> bool {
-    matches!(contract, Contract::Bandwidth(contract) if matches!(contract.between, Between::Pair(..)))
+    matches!(contract, Contract::Bandwidth(contract) if matches!(contract.between, Endpoints::Pair(..)))
 }

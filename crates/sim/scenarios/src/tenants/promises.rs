@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use wayleave_contracts::{BandwidthContract, Between, Contract};
+use wayleave_contracts::{BandwidthContract, Contract, Endpoints};
 use wayleave_topology::{Class, HopDistances, LinkId, Network, NodeId, NodeKind};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
@@ -86,7 +86,7 @@ impl Tenants {
         let of = |(contract, _): (&BandwidthContract, _)| Guaranteed {
             name: contract.name.clone(),
             members: contract.between.hosts(),
-            is_pair: matches!(contract.between, Between::Pair(..)),
+            is_pair: matches!(contract.between, Endpoints::Pair(..)),
             min: contract.min,
         };
         self.bandwidth().map(of).collect()
@@ -145,13 +145,13 @@ impl Tenants {
             let mut competitors = Vec::new();
             for (contract, _) in self.bandwidth() {
                 let from = match &contract.between {
-                    Between::Pair(from, receiver) => {
+                    Endpoints::Pair(from, receiver) => {
                         Some(*from).filter(|&from| *receiver == to && is_limited_here(from))
                     }
-                    Between::Hose(members) if members.contains(&to) => {
+                    Endpoints::Hose(members) if members.contains(&to) => {
                         members.iter().copied().find(|&member| !senders.contains(&member) && is_limited_here(member))
                     }
-                    Between::Hose(_) => None,
+                    Endpoints::Hose(_) => None,
                 };
                 let Some(from) = from.filter(|&from| senders.insert(from)) else { continue };
                 competitors.push(Competitor {
@@ -188,8 +188,8 @@ impl Tenants {
         let of = |(contract, within): (&BandwidthContract, Option<Time>)| {
             let hosts = contract.between.hosts();
             let receivers = match contract.between {
-                Between::Pair(..) => &hosts[1..],
-                Between::Hose(_) => &hosts[..],
+                Endpoints::Pair(..) => &hosts[1..],
+                Endpoints::Hose(_) => &hosts[..],
             };
             let within = within.or_else(|| times.get_or_insert_with(|| Times::of(self)).within(contract, &hosts));
             let at = |&host| Some(Minimum { name: contract.name.clone(), host, min: contract.min, within: within? });
@@ -273,8 +273,8 @@ impl Counts {
             let hosts = contract.between.hosts();
             let (members, min) = (hosts.len() as u64, contract.min.bits_per_second());
             let (at_host, between) = match contract.between {
-                Between::Pair(..) => (1, 1),
-                Between::Hose(_) => (members.saturating_sub(1), (members / 2) * members.div_ceil(2)),
+                Endpoints::Pair(..) => (1, 1),
+                Endpoints::Hose(_) => (members.saturating_sub(1), (members / 2) * members.div_ceil(2)),
             };
             hosts.iter().for_each(|host| counts.at[host.index()].add(at_host, min));
             counts.between.add(between, min.saturating_mul(members / 2));
@@ -324,8 +324,8 @@ impl<'t> Times<'t> {
         let longest = |longest: u64, host: &NodeId| Some(longest.max(self.at[host.index()]?));
         let at_hosts = hosts.iter().try_fold(0, longest)?;
         let receivers = match contract.between {
-            Between::Pair(..) => 1,
-            Between::Hose(_) => hosts.len() as u64 - 1,
+            Endpoints::Pair(..) => 1,
+            Endpoints::Hose(_) => hosts.len() as u64 - 1,
         };
         let frames = Bytes::new(self.largest_frame?.get().saturating_mul(receivers));
         let packets = Amount::from(frames).time_at(contract.min)?;

@@ -7,7 +7,7 @@ use wayleave_topology::{Class, NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::{Competitor, LatencyTenant, SharingTenant, Tenants, is_pair, members};
-use crate::{Arrivals, Congestion, Ends, PacketKind, Phase, Reliable, Schedule, Traffic, Transport, Workload};
+use crate::{Arrivals, Congestion, FlowEndpoints, PacketKind, Phase, Reliable, Schedule, Traffic, Transport, Workload};
 
 /// Least time for which hoses stay in one pattern.
 const PATTERN: Time = Time::from_millis(4);
@@ -195,7 +195,7 @@ impl Tenants {
     }
 
     /// Bandwidth contracts that meet at a host and send there without end, each from one host.
-    pub fn meeting(&self, to: NodeId, competitors: &[Competitor]) -> Vec<Traffic> {
+    pub fn receiver_contention(&self, to: NodeId, competitors: &[Competitor]) -> Vec<Traffic> {
         let traffic = |competitor: &Competitor| {
             let tenant = self.sharing.iter().find(|tenant| tenant.contract.name() == competitor.name)?;
             Some(self.endless(tenant, &competitor.name, vec![(competitor.from, to)]))
@@ -230,7 +230,7 @@ impl Tenants {
         let (queue, transport) = self.carriage(contract);
         let mut flows = Reliable::new(Arrivals::Once, None);
         flows.transport = Some(transport);
-        let mut traffic = Traffic::new(name, Ends::Pairs(pairs), Workload::Flows(flows));
+        let mut traffic = Traffic::new(name, FlowEndpoints::Pairs(pairs), Workload::Flows(flows));
         (traffic.service, traffic.queue) = (Some(contract.name().to_owned()), Some(queue));
         traffic.route = route.clone().map(|mut route| {
             route.hops.iter_mut().for_each(|hop| hop.queue = queue);
@@ -250,7 +250,7 @@ fn rounds(tenant: &LatencyTenant, bursts: Bursts, service: &str, duration: Time)
     let frame = contract.max_frame.unwrap_or(FRAME).min(*burst);
     let at = |number: u64| {
         let kind = PacketKind::TokenBucket { rate: *rate, burst: *burst, phase: Phase::Together };
-        let ends = Ends::Pairs(vec![(contract.from, contract.to)]);
+        let ends = FlowEndpoints::Pairs(vec![(contract.from, contract.to)]);
         let mut traffic = Traffic::packets(&format!("{} {number}", contract.name), ends, kind, frame);
         (traffic.route, traffic.queue) = (Some(route.clone()), Some(0));
         traffic.service = Some(service.to_owned());

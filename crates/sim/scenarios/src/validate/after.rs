@@ -1,10 +1,10 @@
 //! Flows that follow others: whom they follow, and whether everybody has somebody to send to.
 
 use super::TrafficError;
-use crate::{After, Arrivals, Endpoint, Ends, Onward, Scenario, Traffic, Workload};
+use crate::{Arrivals, DependentFlows, Endpoint, FlowEndpoints, Onward, Scenario, Traffic, Workload};
 
 /// Checks a traffic that follows another one.
-pub(super) fn check(traffic: &Traffic, after: &After, scenario: &Scenario) -> Result<(), TrafficError> {
+pub(super) fn check(traffic: &Traffic, after: &DependentFlows, scenario: &Scenario) -> Result<(), TrafficError> {
     let place = scenario.traffic.iter().position(|other| other.name == traffic.name).unwrap_or(0);
     let above = &scenario.traffic[..place];
     let Some(before) = above.iter().find(|other| other.name == after.traffic) else {
@@ -20,7 +20,7 @@ pub(super) fn check(traffic: &Traffic, after: &After, scenario: &Scenario) -> Re
         Workload::Flows(reliable) if ends_are_known(reliable) => {}
         _ => return Err(TrafficError::FollowsNoEnd { traffic: after.traffic.clone() }),
     }
-    let Ends::Random(from, to) = &traffic.ends else { return Err(TrafficError::FollowsPairs) };
+    let FlowEndpoints::Random(from, to) = &traffic.ends else { return Err(TrafficError::FollowsPairs) };
     let stranger = |all: &[Endpoint], of: &[Endpoint]| all.iter().find(|end| !of.contains(end)).copied();
     let unknown = |key, end: Endpoint| {
         let endpoint = scenario.name_of(end).to_owned();
@@ -46,18 +46,18 @@ pub(super) fn check(traffic: &Traffic, after: &After, scenario: &Scenario) -> Re
     }
 }
 
-fn senders(ends: &Ends<Endpoint>) -> Vec<Endpoint> {
+fn senders(ends: &FlowEndpoints<Endpoint>) -> Vec<Endpoint> {
     match ends {
-        Ends::Pairs(pairs) => pairs.iter().map(|pair| pair.0).collect(),
-        Ends::Permutation(all) => all.clone(),
-        Ends::AllToAll(from, _) | Ends::Random(from, _) => from.clone(),
+        FlowEndpoints::Pairs(pairs) => pairs.iter().map(|pair| pair.0).collect(),
+        FlowEndpoints::Permutation(all) => all.clone(),
+        FlowEndpoints::AllToAll(from, _) | FlowEndpoints::Random(from, _) => from.clone(),
     }
 }
 
-fn receivers(ends: &Ends<Endpoint>) -> Vec<Endpoint> {
+fn receivers(ends: &FlowEndpoints<Endpoint>) -> Vec<Endpoint> {
     match ends {
-        Ends::Pairs(pairs) => pairs.iter().map(|pair| pair.1).collect(),
-        Ends::Permutation(all) => all.clone(),
-        Ends::AllToAll(_, to) | Ends::Random(_, to) => to.clone(),
+        FlowEndpoints::Pairs(pairs) => pairs.iter().map(|pair| pair.1).collect(),
+        FlowEndpoints::Permutation(all) => all.clone(),
+        FlowEndpoints::AllToAll(_, to) | FlowEndpoints::Random(_, to) => to.clone(),
     }
 }

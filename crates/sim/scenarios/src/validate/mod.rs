@@ -17,7 +17,7 @@ use crate::{Element, Jitter, Scenario, VmError};
 pub use error::{PortError, ScenarioError, TrafficError};
 use limits::MAX_TAGS;
 pub use limits::{MAX_ACTORS, MAX_HOP, WIRE_OVERHEAD};
-use reach::Reach;
+use reach::Reachability;
 
 impl Scenario {
     /// Checks everything that can be said before a run.
@@ -158,7 +158,7 @@ impl Scenario {
             return Err(ScenarioError::NoTraffic);
         }
         let mut names = HashSet::new();
-        let mut reach = Reach::new(&self.network);
+        let mut reach = Reachability::new(&self.network);
         for (index, traffic) in self.traffic.iter().enumerate() {
             let named = |error| ScenarioError::Traffic { index, name: traffic.name.clone(), error: Box::new(error) };
             if traffic.name.is_empty() {

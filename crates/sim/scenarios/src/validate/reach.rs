@@ -9,7 +9,7 @@ use wayleave_topology::{HopDistances, LinkId, Network, NodeId, NodeKind};
 /// In nearly every network all switches reach one another: then a pair is joined if its sender reaches one of them, the
 /// pivot, and the pivot reaches its receiver, which takes two searches for all pairs. Only where that does not show a
 /// path, the receiver gets a search of its own.
-pub(super) struct Reach<'n> {
+pub(super) struct Reachability<'n> {
     network: &'n Network,
     to_pivot: Vec<bool>,
     from_pivot: Vec<bool>,
@@ -18,7 +18,7 @@ pub(super) struct Reach<'n> {
     pub(super) is_answered: bool,
 }
 
-impl<'n> Reach<'n> {
+impl<'n> Reachability<'n> {
     pub(super) fn new(network: &'n Network) -> Self {
         let pivot = network.switches().next();
         let reached = |links: &dyn Fn(NodeId) -> &'n [LinkId], end: &dyn Fn(LinkId) -> NodeId| {

@@ -6,11 +6,11 @@ use wayleave_topology::{LinkId, NodeId, NodeKind};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::limits::{MAX_TAGS, WIRE_OVERHEAD};
-use super::reach::Reach;
+use super::reach::Reachability;
 use super::{TrafficError, after};
 use crate::{
-    Arrivals, Endpoint, Ends, FlowSpec, Offer, OnOff, PacketKind, Reliable, Rpc, Scenario, ScheduleError, Server,
-    Sharing, Traffic, Transport, Workload,
+    Arrivals, Endpoint, FlowEndpoints, FlowSpec, OnOff, PacketKind, Reliable, Rpc, Scenario, ScheduleError,
+    SendSchedule, Server, Sharing, Traffic, Transport, Workload,
 };
 
 /// The most load that is offered: ten times what the links can carry drowns everything that is to be seen.
@@ -19,7 +19,7 @@ const MAX_LOAD: f64 = 10.0;
 const MAX_ARRIVALS: f64 = 1e9;
 
 /// Checks one traffic.
-pub(super) fn check(traffic: &Traffic, scenario: &Scenario, reach: &mut Reach<'_>) -> Result<(), TrafficError> {
+pub(super) fn check(traffic: &Traffic, scenario: &Scenario, reach: &mut Reachability<'_>) -> Result<(), TrafficError> {
     let (start, duration) = (traffic.start, scenario.duration);
     if start >= duration {
         return Err(TrafficError::StartsLate { key: "start", start, duration });
@@ -60,7 +60,7 @@ pub(super) fn check(traffic: &Traffic, scenario: &Scenario, reach: &mut Reach<'_
         }
         Workload::Flows(reliable) => {
             check_flows(reliable)?;
-            if matches!((&reliable.arrivals, &traffic.ends), (Arrivals::Uniform { .. }, Ends::Random(..))) {
+            if matches!((&reliable.arrivals, &traffic.ends), (Arrivals::Uniform { .. }, FlowEndpoints::Random(..))) {
                 return Err(TrafficError::RandomPairs);
             }
             if let Arrivals::Rpc(rpc) = &reliable.arrivals {
@@ -125,7 +125,11 @@ fn check_service(key: &'static str, service: Option<&str>, scenario: &Scenario) 
     Err(TrafficError::Service { key, service: service.to_owned(), known: sharing.map(services) })
 }
 
-fn check_ends(ends: &Ends<Endpoint>, scenario: &Scenario, reach: &mut Reach<'_>) -> Result<(), TrafficError> {
+fn check_ends(
+    ends: &FlowEndpoints<Endpoint>,
+    scenario: &Scenario,
+    reach: &mut Reachability<'_>,
+) -> Result<(), TrafficError> {
     let is_host = |end: &Endpoint| scenario.network.node(end.host).kind == NodeKind::Host;
     let hosts = |ends: &[Endpoint], key| match ends.iter().find(|&end| !is_host(end)) {
         Some(end) => Err(TrafficError::NotAHost { node: name(end.host, scenario), key }),
@@ -139,7 +143,7 @@ fn check_ends(ends: &Ends<Endpoint>, scenario: &Scenario, reach: &mut Reach<'_>)
         }
     };
     match ends {
-        Ends::Pairs(pairs) => {
+        FlowEndpoints::Pairs(pairs) => {
             for &(from, to) in pairs {
                 hosts(&[from, to], "pairs")?;
                 if from == to {
@@ -152,7 +156,7 @@ fn check_ends(ends: &Ends<Endpoint>, scenario: &Scenario, reach: &mut Reach<'_>)
             }
             if pairs.is_empty() { Err(TrafficError::NoPair) } else { Ok(()) }
         }
-        Ends::Permutation(all) => {
+        FlowEndpoints::Permutation(all) => {
             hosts(all, "from")?;
             once(all)?;
             // Two of one host could be joined.
@@ -164,7 +168,7 @@ fn check_ends(ends: &Ends<Endpoint>, scenario: &Scenario, reach: &mut Reach<'_>)
             }
             all_joined(all, all, scenario, reach)
         }
-        Ends::AllToAll(from, to) | Ends::Random(from, to) => {
+        FlowEndpoints::AllToAll(from, to) | FlowEndpoints::Random(from, to) => {
             hosts(from, "from")?;
             hosts(to, "to")?;
             once(from)?;
@@ -184,7 +188,7 @@ fn all_joined(
     from: &[Endpoint],
     to: &[Endpoint],
     scenario: &Scenario,
-    reach: &mut Reach<'_>,
+    reach: &mut Reachability<'_>,
 ) -> Result<(), TrafficError> {
     let hosts = |ends: &[Endpoint]| {
         let mut seen = HashSet::new();
@@ -206,7 +210,7 @@ fn all_joined(
     Ok(())
 }
 
-fn joined(from: NodeId, to: NodeId, scenario: &Scenario, reach: &mut Reach<'_>) -> Result<(), TrafficError> {
+fn joined(from: NodeId, to: NodeId, scenario: &Scenario, reach: &mut Reachability<'_>) -> Result<(), TrafficError> {
     let names = || (name(from, scenario), name(to, scenario));
     if !reach.joins(from, to) {
         let (from, to) = names();
@@ -219,7 +223,7 @@ fn joined(from: NodeId, to: NodeId, scenario: &Scenario, reach: &mut Reach<'_>) 
     Ok(())
 }
 
-fn check_list(flows: &[FlowSpec], scenario: &Scenario, reach: &mut Reach<'_>) -> Result<(), TrafficError> {
+fn check_list(flows: &[FlowSpec], scenario: &Scenario, reach: &mut Reachability<'_>) -> Result<(), TrafficError> {
     let mut before = Time::ZERO;
     for (index, flow) in flows.iter().enumerate() {
         let located = |error| TrafficError::Flow { flow: index, error: Box::new(error) };
@@ -235,7 +239,12 @@ fn check_list(flows: &[FlowSpec], scenario: &Scenario, reach: &mut Reach<'_>) ->
     Err(TrafficError::Flow { flow: 0, error: Box::new(late) })
 }
 
-fn check_flow(flow: &FlowSpec, before: Time, scenario: &Scenario, reach: &mut Reach<'_>) -> Result<(), TrafficError> {
+fn check_flow(
+    flow: &FlowSpec,
+    before: Time,
+    scenario: &Scenario,
+    reach: &mut Reachability<'_>,
+) -> Result<(), TrafficError> {
     for (node, key) in [(flow.from, "from"), (flow.to, "to")] {
         if scenario.network.node(node).kind != NodeKind::Host {
             return Err(TrafficError::NotAHost { node: name(node, scenario), key });
@@ -270,13 +279,13 @@ fn check_route(traffic: &Traffic, scenario: &Scenario) -> Result<(), TrafficErro
     }
     match (&traffic.workload, &traffic.ends) {
         (Workload::Listed { flows, .. }, _) => Err(TrafficError::RouteForMany(flows.len())),
-        (_, Ends::Pairs(pairs)) if pairs.len() == 1 => {
+        (_, FlowEndpoints::Pairs(pairs)) if pairs.len() == 1 => {
             let (from, to) = pairs[0];
             route.validate(&scenario.network, from.host, to.host).map_err(TrafficError::Route)
         }
-        (_, Ends::Pairs(pairs)) => Err(TrafficError::RouteForMany(pairs.len())),
-        (_, Ends::Permutation(nodes)) => Err(TrafficError::RouteForMany(nodes.len())),
-        (_, Ends::AllToAll(from, to) | Ends::Random(from, to)) => match (&from[..], &to[..]) {
+        (_, FlowEndpoints::Pairs(pairs)) => Err(TrafficError::RouteForMany(pairs.len())),
+        (_, FlowEndpoints::Permutation(nodes)) => Err(TrafficError::RouteForMany(nodes.len())),
+        (_, FlowEndpoints::AllToAll(from, to) | FlowEndpoints::Random(from, to)) => match (&from[..], &to[..]) {
             (&[from], &[to]) => route.validate(&scenario.network, from.host, to.host).map_err(TrafficError::Route),
             _ => Err(TrafficError::RouteForMany(from.len().saturating_mul(to.len()))),
         },
@@ -313,9 +322,9 @@ fn check_flows(reliable: &Reliable) -> Result<(), TrafficError> {
     }
     match reliable.offer {
         Some(_) if matches!(reliable.arrivals, Arrivals::Rpc(_)) => return Err(TrafficError::OfferOfRequests),
-        Some(Offer::Rate(Rate::ZERO)) => return zero("offer", "the rate"),
-        Some(Offer::Writes { bytes: Bytes::ZERO, .. }) => return zero("offer", "a write"),
-        Some(Offer::Writes { every: Time::ZERO, .. }) => return zero("offer", "the time between two writes"),
+        Some(SendSchedule::Rate(Rate::ZERO)) => return zero("offer", "the rate"),
+        Some(SendSchedule::Writes { bytes: Bytes::ZERO, .. }) => return zero("offer", "a write"),
+        Some(SendSchedule::Writes { every: Time::ZERO, .. }) => return zero("offer", "the time between two writes"),
         Some(_) | None => {}
     }
     let within = |key, value: f64, most: f64| {
@@ -340,12 +349,12 @@ fn check_flows(reliable: &Reliable) -> Result<(), TrafficError> {
 }
 
 /// Who answers requests: a server that is kept answers one, and others are drawn from enough of them.
-fn check_servers(rpc: &Rpc, ends: &Ends<Endpoint>, scenario: &Scenario) -> Result<(), TrafficError> {
+fn check_servers(rpc: &Rpc, ends: &FlowEndpoints<Endpoint>, scenario: &Scenario) -> Result<(), TrafficError> {
     match (rpc.server, ends) {
         (Server::Kept, _) if rpc.chain > 1 || rpc.fan_out > 1 => Err(TrafficError::KeptServer),
         (Server::Kept, _) => Ok(()),
-        (Server::Drawn, Ends::Pairs(_) | Ends::Permutation(_)) => Err(TrafficError::ServersOfPairs),
-        (Server::Drawn, Ends::AllToAll(from, to) | Ends::Random(from, to)) => {
+        (Server::Drawn, FlowEndpoints::Pairs(_) | FlowEndpoints::Permutation(_)) => Err(TrafficError::ServersOfPairs),
+        (Server::Drawn, FlowEndpoints::AllToAll(from, to) | FlowEndpoints::Random(from, to)) => {
             let mut at: HashMap<NodeId, usize> = HashMap::new();
             to.iter().for_each(|server| *at.entry(server.host).or_default() += 1);
             let others = |client: &Endpoint| to.len() - at.get(&client.host).copied().unwrap_or(0);
@@ -397,9 +406,11 @@ fn check_frame(frame: Bytes, key: &'static str, traffic: &Traffic, scenario: &Sc
             hosts.sort_unstable();
             hosts.into_iter().try_for_each(check)
         }
-        (_, Ends::Pairs(pairs)) => pairs.iter().flat_map(|&(from, to)| [from.host, to.host]).try_for_each(check),
-        (_, Ends::Permutation(ends)) => ends.iter().map(|end| end.host).try_for_each(check),
-        (_, Ends::AllToAll(from, to) | Ends::Random(from, to)) => {
+        (_, FlowEndpoints::Pairs(pairs)) => {
+            pairs.iter().flat_map(|&(from, to)| [from.host, to.host]).try_for_each(check)
+        }
+        (_, FlowEndpoints::Permutation(ends)) => ends.iter().map(|end| end.host).try_for_each(check),
+        (_, FlowEndpoints::AllToAll(from, to) | FlowEndpoints::Random(from, to)) => {
             from.iter().chain(to).map(|end| end.host).try_for_each(check)
         }
     }

@@ -1,13 +1,13 @@
 //! Flows and packets pass the stack of their host, or wait there until it lets them go.
 
 use wayleave_scheme_api::{Entry, LocalFlow, PathIndex, TunnelPacket};
-use wayleave_stack::{AdmitOutcome, ClassStep, Step as StackStep, Waiting};
+use wayleave_stack::{AdmitOutcome, ClassStep, PairBacklog, Step as StackStep};
 
 use super::Engine;
 use crate::clock::Instant;
 use crate::fabric::Step;
 use crate::flows::{FlowSlot, FlowState};
-use crate::hosts::{HostId, NO_PAIR, PairSlot, Sending, Wait, Waits};
+use crate::hosts::{HostId, HostWaitQueue, NO_PAIR, PairSlot, SendQuery, WaitReason};
 use crate::packet::{FRAMING, Flags, HEADERS, Kind, Packet, PacketId};
 use crate::recorder;
 use crate::trace::Event;
@@ -33,8 +33,8 @@ impl Engine {
         loop {
             let Some((stack, pair)) = self.hosts.stack(slot) else { return true };
             let bytes = self.flows[flow].next_bytes();
-            let mut sending = Sending::new(&mut self.flows, &self.fabric, now);
-            match stack.admit(pair, Waiting::Flow(flow), bytes, now, &mut sending) {
+            let mut sending = SendQuery::new(&mut self.flows, &self.fabric, now);
+            match stack.admit(pair, PairBacklog::Flow(flow), bytes, now, &mut sending) {
                 AdmitOutcome::Go(path) => {
                     self.flows[flow].grant(bytes, path);
                     return true;
@@ -47,7 +47,7 @@ impl Engine {
                 }
                 AdmitOutcome::Wait => {
                     self.flows[flow].state = FlowState::Blocked;
-                    self.wait(slot, Waiting::Flow(flow), now);
+                    self.wait(slot, PairBacklog::Flow(flow), now);
                     return false;
                 }
             }
@@ -80,9 +80,9 @@ impl Engine {
             self.packet_to_tunnel(slot, stat, first, id, now);
             return;
         }
-        let what = Waiting::Packet((id, first), bytes);
+        let what = PairBacklog::Packet((id, first), bytes);
         let Some((stack, pair)) = self.hosts.stack(slot) else { return };
-        match stack.admit(pair, what, bytes, now, &mut Sending::new(&mut self.flows, &self.fabric, now)) {
+        match stack.admit(pair, what, bytes, now, &mut SendQuery::new(&mut self.flows, &self.fabric, now)) {
             AdmitOutcome::Go(path) => self.let_packet_go(slot, (id, first), bytes, path, now),
             AdmitOutcome::Wait if self.hosts.has_place(slot, bytes) => {
                 self.wait(slot, what, now);
@@ -121,7 +121,7 @@ impl Engine {
     }
 
     /// Something stands in line.
-    fn wait(&mut self, slot: PairSlot, what: Waits, now: Instant) {
+    fn wait(&mut self, slot: PairSlot, what: HostWaitQueue, now: Instant) {
         if self.hosts.stack(slot).is_some_and(|(stack, pair)| stack.wait(pair, what)) {
             self.run_pair(slot, now);
         }
@@ -130,7 +130,7 @@ impl Engine {
     /// A pair that stands nowhere lets go what may leave, and stands where the rest has to wait.
     pub(super) fn run_pair(&mut self, slot: PairSlot, now: Instant) {
         loop {
-            if self.stands_at_interface(slot, now) || self.advance(slot, now) == Advance::Idle {
+            if self.is_queued_at_interface(slot, now) || self.advance(slot, now) == Advance::Idle {
                 return;
             }
         }
@@ -139,20 +139,20 @@ impl Engine {
     /// A pair that stands nowhere does one step. What became of it.
     fn advance(&mut self, slot: PairSlot, now: Instant) -> Advance {
         let Some((stack, pair)) = self.hosts.stack(slot) else { return Advance::Idle };
-        let step = stack.advance(pair, now, &mut Sending::new(&mut self.flows, &self.fabric, now));
+        let step = stack.advance(pair, now, &mut SendQuery::new(&mut self.flows, &self.fabric, now));
         self.after_stack(slot, now);
         let rest = match step {
             StackStep::Go(what, bytes, path) => {
-                self.let_go(slot, what, bytes, path, now);
+                self.dequeue(slot, what, bytes, path, now);
                 return Advance::Sent;
             }
             StackStep::Drop(what, _) => {
                 self.drop_waiting(slot, what, now);
                 return Advance::Dropped;
             }
-            StackStep::PairWaits(at) => Wait::Pair(slot, Some(at)),
-            StackStep::ClassWaits(class, at) => Wait::ClassOf(slot, class, at),
-            StackStep::Idle => Wait::Pair(slot, None),
+            StackStep::PairWaits(at) => WaitReason::Pair(slot, Some(at)),
+            StackStep::ClassWaits(class, at) => WaitReason::ClassOf(slot, class, at),
+            StackStep::Idle => WaitReason::Pair(slot, None),
         };
         self.hosts.wait(rest, &mut self.fabric, now);
         Advance::Idle
@@ -160,15 +160,15 @@ impl Engine {
 
     /// A pair whose tunnel could send stands in line at the interface of its host if others send there: what waits stays in the
     /// tunnel, which says whose packet is next, and does not pile up in the port. Whether it does.
-    fn stands_at_interface(&mut self, slot: PairSlot, now: Instant) -> bool {
-        let next = self.hosts.next_of_tunnel(slot, &Sending::new(&mut self.flows, &self.fabric, now));
+    fn is_queued_at_interface(&mut self, slot: PairSlot, now: Instant) -> bool {
+        let next = self.hosts.next_of_tunnel(slot, &SendQuery::new(&mut self.flows, &self.fabric, now));
         let Some((first, bytes, weight)) = next else { return false };
         let number = self.interfaces.of(first.link());
         if !self.interfaces.is_interface(number) || self.interfaces.has_turn(number, &self.fabric, now) {
             return false;
         }
         if let Some((stack, pair)) = self.hosts.stack(slot) {
-            stack.stand_at_interface(pair);
+            stack.queue_at_interface(pair);
         }
         let class = self.hosts.class_of_pair(slot);
         self.interfaces.push_tunnel(number, first.queue().into(), (slot, bytes), class, weight);
@@ -207,15 +207,15 @@ impl Engine {
     }
 
     /// The first of a pair's line, whose tokens were taken, goes.
-    fn let_go(&mut self, slot: PairSlot, what: Waits, bytes: u32, path: Option<PathIndex>, now: Instant) {
+    fn dequeue(&mut self, slot: PairSlot, what: HostWaitQueue, bytes: u32, path: Option<PathIndex>, now: Instant) {
         match what {
-            Waiting::Flow(flow) => {
+            PairBacklog::Flow(flow) => {
                 let state = &mut self.flows[flow];
                 state.grant(bytes, path);
                 state.state = FlowState::Waiting;
                 self.pump(flow, now);
             }
-            Waiting::Packet(packet, _) => self.let_packet_go(slot, packet, bytes, path, now),
+            PairBacklog::Packet(packet, _) => self.let_packet_go(slot, packet, bytes, path, now),
         }
     }
 
@@ -266,14 +266,14 @@ impl Engine {
         }
     }
 
-    fn drop_waiting(&mut self, slot: PairSlot, what: Waits, now: Instant) {
+    fn drop_waiting(&mut self, slot: PairSlot, what: HostWaitQueue, now: Instant) {
         match what {
-            Waiting::Flow(flow) => {
+            PairBacklog::Flow(flow) => {
                 self.flows[flow].state = FlowState::Waiting;
                 self.drop_segment(flow, now);
                 self.pump(flow, now);
             }
-            Waiting::Packet((id, first), _) => {
+            PairBacklog::Packet((id, first), _) => {
                 self.limited(slot, first, id, now);
                 self.hosts.note_demand(slot, now);
             }
@@ -283,23 +283,25 @@ impl Engine {
     /// The pairs of a class that wait for its tokens go in turn, one segment or packet each.
     pub(super) fn run_class(&mut self, host: HostId, class: u32, now: Instant) {
         loop {
-            let step = self.hosts.serve(host, class, Sending::new(&mut self.flows, &self.fabric, now));
+            let step = self.hosts.serve(host, class, SendQuery::new(&mut self.flows, &self.fabric, now));
             let Some((step, slot)) = step else { return };
             self.after_stack(slot, now);
             match step {
-                ClassStep::Go(_, what, bytes, path) => self.let_go(slot, what, bytes, path, now),
+                ClassStep::Go(_, what, bytes, path) => self.dequeue(slot, what, bytes, path, now),
                 ClassStep::Drop(_, what, _) => self.drop_waiting(slot, what, now),
                 ClassStep::PairWaits(_, at) => {
-                    self.hosts.wait(Wait::Pair(slot, Some(at)), &mut self.fabric, now);
+                    self.hosts.wait(WaitReason::Pair(slot, Some(at)), &mut self.fabric, now);
                     continue;
                 }
-                ClassStep::Waits(at) => return self.hosts.wait(Wait::Class(host, class, at), &mut self.fabric, now),
+                ClassStep::Waits(at) => {
+                    return self.hosts.wait(WaitReason::Class(host, class, at), &mut self.fabric, now);
+                }
                 ClassStep::Idle => return,
             }
             let Some((stack, pair)) = self.hosts.stack(slot) else { return };
-            let at = stack.queue_up(pair, now, &mut Sending::new(&mut self.flows, &self.fabric, now));
+            let at = stack.queue_up(pair, now, &mut SendQuery::new(&mut self.flows, &self.fabric, now));
             self.after_stack(slot, now);
-            self.hosts.wait(Wait::Pair(slot, at), &mut self.fabric, now);
+            self.hosts.wait(WaitReason::Pair(slot, at), &mut self.fabric, now);
         }
     }
 

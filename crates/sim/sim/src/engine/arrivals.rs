@@ -4,27 +4,27 @@ use wayleave_scheme_api::IntHop;
 
 use super::Engine;
 use crate::clock::Instant;
-use crate::fabric::{Arrived, DropCause, Dropped, Step};
+use crate::fabric::{DropCause, Dropped, LinkArrival, Step};
 use crate::flows::{self, FlowSlot, FlowState};
 use crate::hosts::NO_PAIR;
 use crate::packet::{FRAMING, Flags, HEADERS, Kind, Packet, PacketId};
 use crate::trace::Event;
-use crate::transport::Answer;
+use crate::transport::SegmentReply;
 
 impl Engine {
     /// A packet arrives at the end of a link.
     #[inline(always)]
     pub(super) fn arrive(&mut self, link: u32, now: Instant) {
         match self.fabric.arrive(link, now) {
-            Arrived::PassedOn => {}
-            Arrived::AtHost(id) => self.at_host(link, id, now),
-            Arrived::Dropped(dropped) => self.dropped(dropped),
-            Arrived::Delayed(target, id) => {
+            LinkArrival::PassedOn => {}
+            LinkArrival::AtHost(id) => self.at_host(link, id, now),
+            LinkArrival::Dropped(dropped) => self.dropped(dropped),
+            LinkArrival::Delayed(target, id) => {
                 if let Some(dropped) = self.fabric.pass_on_later(target, id, now) {
                     self.dropped(dropped);
                 }
             }
-            Arrived::Nothing => {
+            LinkArrival::Nothing => {
                 if let Some(dropped) = self.fabric.release(link, now) {
                     self.dropped(dropped);
                 }
@@ -271,8 +271,8 @@ impl Engine {
 
 /// An acknowledgement as its sender sees it, whose clock stood still for so long.
 #[inline]
-fn answer_of<'a>(packet: &Packet, hops: &'a [IntHop], skipped: Instant) -> Answer<'a> {
-    Answer {
+fn answer_of<'a>(packet: &Packet, hops: &'a [IntHop], skipped: Instant) -> SegmentReply<'a> {
+    SegmentReply {
         sequence: packet.sequence,
         sent: packet.sent - skipped,
         expected: packet.extra.expected(),

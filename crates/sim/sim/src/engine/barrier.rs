@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::clock::Instant;
-use crate::fabric::{Change, Crossing, Fabric, Total};
+use crate::fabric::{Change, CrossingPacket, NetworkState, Total};
 
 /// How often a thread looks whether the others have come before it lets somebody else have its core: about a millisecond, many windows. On a
 /// busy machine who yields waits for a whole slice of another process.
@@ -33,7 +33,7 @@ struct Mailbox {
     next: Vec<AtomicU64>,
     is_stopped: AtomicBool,
     /// From each part (rows) to each.
-    mail: Vec<Mutex<Vec<Crossing>>>,
+    mail: Vec<Mutex<Vec<CrossingPacket>>>,
     changes: Vec<Mutex<Vec<Change>>>,
 }
 
@@ -71,7 +71,7 @@ impl Barrier {
     }
 
     /// A part hands over what it has for others.
-    pub(crate) fn hand_over(&self, number: usize, round: usize, fabric: &mut Fabric) {
+    pub(crate) fn hand_over(&self, number: usize, round: usize, fabric: &mut NetworkState) {
         let mailbox = &self.mailboxes[round % 2];
         for to in 0..self.members {
             if let Some(outbox) = fabric.outbox(to).filter(|outbox| !outbox.is_empty()) {
@@ -98,7 +98,7 @@ impl Barrier {
     }
 
     /// A part takes over what others have for it. The first one adds up.
-    pub(crate) fn take_over(&self, number: usize, round: usize, fabric: &mut Fabric) {
+    pub(crate) fn take_over(&self, number: usize, round: usize, fabric: &mut NetworkState) {
         let mailbox = &self.mailboxes[round % 2];
         for from in 0..self.members {
             let mut mail = lock(&mailbox.mail[from * self.members + number]);

@@ -45,7 +45,7 @@ impl Engine {
         let due = forward.take_due(now);
         self.resume(&mut forward, due, now);
         let event = self.processes.next_due();
-        if let Some(next) = forward.look(&mut self.parts(), event, now) {
+        if let Some(next) = forward.inspect(&mut self.parts(), event, now) {
             self.processes.wake_forward(next, &mut self.fabric, now);
         }
         self.forward = Some(forward);

@@ -6,12 +6,12 @@ use super::{Barrier, EVENTS_PER_LOOK, Engine};
 use crate::clock::Instant;
 use crate::fabric::Cut;
 use crate::flows::FlowSlot;
-use crate::outcome::Ending;
+use crate::outcome::RunEnd;
 
 impl Engine {
     /// This is one part of a run that has not begun.
-    pub(crate) fn become_part(&mut self, number: usize, cut: &Arc<Cut>) {
-        self.fabric.become_part(number, cut);
+    pub(crate) fn restrict_to_part(&mut self, number: usize, cut: &Arc<Cut>) {
+        self.fabric.restrict_to_part(number, cut);
     }
 
     /// Runs a part to the end, or until `go_on` says no, which one of the parts asks.
@@ -20,7 +20,7 @@ impl Engine {
         number: usize,
         barrier: &Barrier,
         mut go_on: Option<&mut dyn FnMut(Instant) -> bool>,
-    ) -> Ending {
+    ) -> RunEnd {
         let lookahead = self.fabric.lookahead();
         let mut until = 0;
         let mut looks = 0;
@@ -34,13 +34,13 @@ impl Engine {
                 is_due && !go_on(self.now)
             });
             barrier.hand_over(number, round, &mut self.fabric);
-            let Some(agreed) = barrier.agree(number, round, next, is_stopped) else { return Ending::Stopped };
+            let Some(agreed) = barrier.agree(number, round, next, is_stopped) else { return RunEnd::Stopped };
             barrier.take_over(number, round, &mut self.fabric);
             if self.has_too_many_flows {
-                return Ending::TooManyFlows;
+                return RunEnd::TooManyFlows;
             }
             if agreed.is_stopped {
-                return Ending::Stopped;
+                return RunEnd::Stopped;
             }
             if agreed.next > self.end {
                 break;
@@ -50,7 +50,7 @@ impl Engine {
             self.run_events(until, u64::MAX);
         }
         self.now = self.end;
-        Ending::Complete
+        RunEnd::Complete
     }
 
     /// Whether a process acts only elsewhere. Those that are no sources act in all parts alike, and are counted in one.
@@ -64,7 +64,7 @@ impl Engine {
         let Some(part) = self.fabric.part() else { return false };
         let is_first = part.number == 0;
         let link = self.processes.source_link(number);
-        let is_here = link.is_none_or(|link| self.fabric.is_here(link));
+        let is_here = link.is_none_or(|link| self.fabric.is_local(link));
         if !is_here || link.is_none() && !is_first {
             self.events -= 1;
         }
@@ -73,11 +73,11 @@ impl Engine {
 
     /// Whether the sender of a flow that was opened is here.
     #[inline]
-    pub(super) fn begins_here(&mut self, slot: FlowSlot) -> bool {
+    pub(super) fn starts_in_part(&mut self, slot: FlowSlot) -> bool {
         if let Some(part) = self.fabric.part() {
             part.peak_packets.opens(slot);
         }
-        self.fabric.is_here(self.flows[slot].forward.first.link())
+        self.fabric.is_local(self.flows[slot].forward.first.link())
     }
 
     /// At the end of a run, what another part has found out.
@@ -86,7 +86,7 @@ impl Engine {
         self.events += other.events;
         self.stats.absorb(other.stats);
         let fabric = &other.fabric;
-        self.flows.absorb(other.flows, |link| fabric.is_here(link));
+        self.flows.absorb(other.flows, |link| fabric.is_local(link));
         self.fabric.absorb(other.fabric, self.now);
     }
 

@@ -47,12 +47,12 @@ use crate::clock::{self, Instant};
 use crate::copies::Copies;
 use crate::custom::Custom;
 use crate::events::Actor;
-use crate::fabric::{Fabric, Prefetch};
+use crate::fabric::{NetworkState, Prefetch};
 use crate::fast_forward::Forward;
 use crate::flows::Flows;
 use crate::hosts::Hosts;
 use crate::interfaces::Interfaces;
-use crate::outcome::Ending;
+use crate::outcome::RunEnd;
 use crate::processes::{Builder, Processes};
 use crate::run_stats::RunStats;
 
@@ -65,7 +65,7 @@ const EVENTS_PER_STRETCH: u64 = 1 << 12;
 /// A run under way.
 #[derive(Debug)]
 pub(crate) struct Engine {
-    fabric: Fabric,
+    fabric: NetworkState,
     interfaces: Interfaces,
     flows: Flows,
     processes: Processes,
@@ -89,14 +89,14 @@ pub(crate) struct Engine {
 impl Engine {
     /// A run of a scenario that was validated.
     pub(crate) fn new(scenario: &Scenario, seed: u64, custom: &Custom<'_>) -> Self {
-        let mut fabric = Fabric::new(scenario, seed, custom);
+        let mut fabric = NetworkState::new(scenario, seed, custom);
         // Theirs is the first process.
         let mut hosts = Hosts::new(scenario, seed, custom, &fabric);
         let mut copies = Copies::default();
         let mut stats = RunStats::new(scenario.traffic.len(), scenario.warmup, scenario.record.series);
         let builder = Builder::new((scenario, seed), &mut fabric, &mut hosts, &mut copies, &mut stats);
         let processes = builder.build();
-        if let Some(traffic) = Fabric::attacked(scenario) {
+        if let Some(traffic) = NetworkState::attacked(scenario) {
             fabric.attack(stats.flows_of(traffic));
         }
         let mut engine = Self {
@@ -122,20 +122,20 @@ impl Engine {
     }
 
     /// Runs to the end, or until `go_on`, which is told the time in ps now and then, says no.
-    pub(crate) fn run(&mut self, go_on: &mut dyn FnMut(Instant) -> bool) -> Ending {
+    pub(crate) fn run(&mut self, go_on: &mut dyn FnMut(Instant) -> bool) -> RunEnd {
         let mut stretches = 0;
         loop {
             if self.run_events(self.end.saturating_add(1), EVENTS_PER_STRETCH) {
                 self.now = self.end;
-                return Ending::Complete;
+                return RunEnd::Complete;
             }
             if self.has_too_many_flows {
-                return Ending::TooManyFlows;
+                return RunEnd::TooManyFlows;
             }
             // Not by `events`, which does not count everything that is dealt with.
             stretches += 1;
             if stretches % (EVENTS_PER_LOOK / EVENTS_PER_STRETCH) == 0 && !go_on(self.now) {
-                return Ending::Stopped;
+                return RunEnd::Stopped;
             }
         }
     }
@@ -174,8 +174,8 @@ impl Engine {
     fn prefetch(&mut self) {
         self.fabric.prefetch(&mut self.prefetch);
         let flows = self.fabric.flows_ahead(&self.prefetch);
-        self.flows.look_at(flows.clone());
-        self.stats.look_at(flows.map(|(slot, _)| self.flows[slot].stat));
+        self.flows.prefetch(flows.clone());
+        self.stats.prefetch(flows.map(|(slot, _)| self.flows[slot].stat));
     }
 
     /// Behind the last actor that is an arrival, a service, and a process.
@@ -201,7 +201,7 @@ impl Engine {
     }
 
     #[cfg(test)]
-    pub(crate) fn fabric(&mut self) -> &mut Fabric {
+    pub(crate) fn fabric(&mut self) -> &mut NetworkState {
         &mut self.fabric
     }
 }

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use super::Engine;
 use crate::clock;
 use crate::flows::RpcStep;
-use crate::outcome::{Ending, Outcome};
+use crate::outcome::{Outcome, RunEnd};
 
 impl Engine {
     /// What the run found out.
-    pub(crate) fn outcome(mut self, name: &str, seed: u64, ending: Ending) -> Outcome {
+    pub(crate) fn outcome(mut self, name: &str, seed: u64, ending: RunEnd) -> Outcome {
         let forward = self.finish_forward();
         self.fabric.catch_up_all(self.now);
         let simulated = clock::to_time(self.now);

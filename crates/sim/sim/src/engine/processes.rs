@@ -11,7 +11,7 @@ use crate::flows::{FlowSlot, FlowState, Purpose, RpcStep, Start};
 use crate::hosts::NO_PAIR;
 use crate::packet::{Kind, Packet};
 use crate::processes::{Emission, JobAction, Opening, ProcessAction, Wakeup};
-use crate::rpc::Follows;
+use crate::rpc::AfterReply;
 use crate::trace::Event;
 
 impl Engine {
@@ -46,7 +46,7 @@ impl Engine {
                 }
                 ProcessAction::Job(traffic, what) => {
                     self.processes.job_due(traffic, what, now);
-                    self.go_on(traffic, now);
+                    self.resume_traffic(traffic, now);
                 }
                 ProcessAction::Change(outage) => return self.change(outage, now),
                 ProcessAction::WarmedUp => {
@@ -80,8 +80,8 @@ impl Engine {
     /// The further copies of a packet leave, right behind the first.
     fn duplicate(&mut self, set: u32, packet: Packet, now: Instant) {
         self.stats.sent(self.copies.whole(set), &packet);
-        for at in 0..self.copies.ways(set).len() {
-            let CopyWay { first, route, flow } = self.copies.ways(set)[at];
+        for at in 0..self.copies.paths(set).len() {
+            let CopyWay { first, route, flow } = self.copies.paths(set)[at];
             let copy = Packet { flow, route, ..packet };
             self.stats.sent(flow, &copy);
             let id = self.fabric.insert(copy);
@@ -142,7 +142,7 @@ impl Engine {
         }
         let name = self.processes.name(purpose.traffic);
         self.fabric.name(Kind::Data, slot, name, (from.host, to.host), transport.start.segment);
-        if self.begins_here(slot) {
+        if self.starts_in_part(slot) {
             self.pump(slot, now);
         }
     }
@@ -183,7 +183,7 @@ impl Engine {
             }
             RpcStep::Message => {
                 self.processes.message_delivered(&purpose, ideal);
-                return self.go_on(purpose.traffic, now);
+                return self.resume_traffic(purpose.traffic, now);
             }
         };
         if let Some(next) = next {
@@ -198,14 +198,14 @@ impl Engine {
         if flow.purpose.step == RpcStep::Message {
             let (purpose, (ideal, ports)) = (flow.purpose, flow.ideal_acknowledged(&self.fabric));
             self.processes.message_ended(&purpose, ideal, ports);
-            self.go_on(purpose.traffic, now);
+            self.resume_traffic(purpose.traffic, now);
         }
     }
 
     /// A job does what it can.
     #[cold]
-    fn go_on(&mut self, traffic: u32, now: Instant) {
-        while let Some(action) = self.processes.job_deed(traffic, &mut self.fabric, now) {
+    fn resume_traffic(&mut self, traffic: u32, now: Instant) {
+        while let Some(action) = self.processes.next_job_action(traffic, &mut self.fabric, now) {
             match action {
                 JobAction::Begins => self.stats.requested(traffic),
                 JobAction::Open(opening) => self.open(opening, now),
@@ -235,9 +235,9 @@ impl Engine {
         let fans_out = self.processes.fans_out(answer.traffic);
         let transfer = if fans_out { self.flows[slot].last_transfer(&self.fabric) } else { 0 };
         match self.processes.answered(answer, answer.ideal_before + ideal, transfer) {
-            Follows::Answers => {}
-            Follows::Step => self.step(answer.traffic, answer.pair, now),
-            Follows::End { bytes, ideal } => {
+            AfterReply::Answers => {}
+            AfterReply::Step => self.step(answer.traffic, answer.pair, now),
+            AfterReply::End { bytes, ideal } => {
                 self.stats.completed(&Purpose { bytes, ..*answer }, now - answer.began, ideal);
                 self.processes.think(answer, &mut self.fabric, now);
             }

@@ -79,7 +79,7 @@ impl Engine {
         let (first, _) = self.fabric.ends(&forward, u32::from(packet.path));
         let (size, path, is_again) = (packet.size, packet.path, packet.flags.has(Flags::AGAIN));
         if pair != NO_PAIR {
-            if let Some(sent) = self.hosts.spend(&mut self.flows[slot], size, path, now) {
+            if let Some(sent) = self.hosts.charge(&mut self.flows[slot], size, path, now) {
                 self.hosts.note_flight(pair, path, sent, &self.fabric);
                 self.fabric.carry_sent(id, sent);
             }
@@ -215,7 +215,7 @@ impl Engine {
         }
         // Mostly the time-out has moved on.
         if self.flows[slot].timeout_at() <= now {
-            self.strike_timers(slot, now);
+            self.expire_timers(slot, now);
             self.pump(slot, now);
         }
         self.flows.set_alarm(slot, &mut self.fabric, now);
@@ -223,7 +223,7 @@ impl Engine {
 
     /// The timers of a flow's sender that are due strike.
     #[inline]
-    fn strike_timers(&mut self, slot: FlowSlot, now: Instant) {
+    fn expire_timers(&mut self, slot: FlowSlot, now: Instant) {
         let flow = &mut self.flows[slot];
         let local = flow.local(now);
         if flow.is_tunnelled && self.hosts.holds(flow) {
@@ -256,7 +256,7 @@ impl Engine {
             self.flows.set_alarm(slot, &mut self.fabric, now);
             return;
         }
-        self.strike_timers(slot, now);
+        self.expire_timers(slot, now);
         self.pump(slot, now);
     }
 }

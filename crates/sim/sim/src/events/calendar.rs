@@ -120,7 +120,7 @@ impl Calendar {
         self.batch.sort_unstable_by(|one, other| other.cmp(one));
         (self.turns, self.taken) = (self.turns + 1, self.taken + self.batch.len() as u64);
         if self.turns == TURNS {
-            self.look_at_width(far);
+            self.adapt_width(far);
         }
     }
 
@@ -149,7 +149,7 @@ impl Calendar {
 
     /// Makes buckets wider or narrower where they hold too few or too many events.
     #[cold]
-    fn look_at_width(&mut self, far: &mut Heap) {
+    fn adapt_width(&mut self, far: &mut Heap) {
         let (turns, taken) = (std::mem::take(&mut self.turns), std::mem::take(&mut self.taken));
         let width = match taken / turns {
             mean if mean < FEW => (self.width + 1).min(WIDEST),

@@ -2,24 +2,24 @@
 
 use std::sync::Arc;
 
-use super::Fabric;
+use super::NetworkState;
 use super::cut::Cut;
-use super::logical_process::{Crossing, LogicalProcess};
+use super::logical_process::{CrossingPacket, LogicalProcess};
 use super::peak_packets::PeakPackets;
 use crate::clock::Instant;
 use crate::link::Port;
-use crate::port::{Asking, Choice};
+use crate::port::{ForwardedQuery, SelectionTime};
 
-impl Fabric {
+impl NetworkState {
     /// From now on this is one part of a network.
-    pub(crate) fn become_part(&mut self, number: usize, cut: &Arc<Cut>) {
+    pub(crate) fn restrict_to_part(&mut self, number: usize, cut: &Arc<Cut>) {
         let mut late = Vec::new();
         for (link, state) in (0..).zip(&mut self.links) {
             let (from, to) = cut.ends(link);
             if from == number && to != number {
-                *state = state.clone().leading_away();
+                *state = state.clone().without_receiver();
                 if let Port::Queued(port) = state.port()
-                    && self.ports[port as usize].choice != Choice::AtOnce
+                    && self.ports[port as usize].choice != SelectionTime::AtOnce
                 {
                     late.push((link, port));
                 }
@@ -39,7 +39,7 @@ impl Fabric {
 
     /// Whether the port of a link is simulated here.
     #[inline]
-    pub(crate) fn is_here(&self, link: u32) -> bool {
+    pub(crate) fn is_local(&self, link: u32) -> bool {
         self.part.as_ref().is_none_or(|part| part.cut.ends(link).0 == part.number)
     }
 
@@ -59,12 +59,12 @@ impl Fabric {
         let Some(part) = &mut self.part else { return };
         let packet = *self.arena.get(id);
         part.earliest = part.earliest.min(packet.due);
-        part.outboxes[part.cut.ends(link).1].push(Crossing { link, packet });
+        part.outboxes[part.cut.ends(link).1].push(CrossingPacket { link, packet });
     }
 
     /// What others hand over.
-    pub(crate) fn take_over(&mut self, crossings: &mut Vec<Crossing>) {
-        for Crossing { link, packet } in crossings.drain(..) {
+    pub(crate) fn take_over(&mut self, crossings: &mut Vec<CrossingPacket>) {
+        for CrossingPacket { link, packet } in crossings.drain(..) {
             if let Some(due) = self.links[link as usize].take_over(packet, &mut self.arena) {
                 self.events.put(due, link);
             }
@@ -72,7 +72,7 @@ impl Fabric {
     }
 
     /// What is to be handed over to another part.
-    pub(crate) fn outbox(&mut self, to: usize) -> Option<&mut Vec<Crossing>> {
+    pub(crate) fn outbox(&mut self, to: usize) -> Option<&mut Vec<CrossingPacket>> {
         Some(&mut self.part.as_mut()?.outboxes[to])
     }
 
@@ -83,7 +83,7 @@ impl Fabric {
         let mut next = Instant::MAX;
         for &(link, port) in &late {
             // Nobody here sees the link's end and would ask for the choices.
-            self.catch_up(link, port, until, Asking::Arriving);
+            self.catch_up(link, port, until, ForwardedQuery::Arriving);
             if !self.ports[port as usize].is_empty() {
                 next = next.min(self.links[link as usize].free_at);
             }

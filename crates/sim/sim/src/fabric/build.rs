@@ -1,11 +1,11 @@
 //! From a scenario to the network that runs it: links, ports, and where hosts are attached.
 
-use wayleave_scenarios::{Draw, Jitter as Kind, Scenario};
+use wayleave_scenarios::{Jitter as Kind, JitterDistribution, Scenario};
 use wayleave_topology::{NodeId, NodeKind};
 use wayleave_units::Rate;
 
 use super::jitter::Jitter;
-use super::{Fabric, NO_STAMPER};
+use super::{NO_STAMPER, NetworkState};
 use crate::clock::{self, LineSpeed};
 use crate::custom::Custom;
 use crate::events::{Actor, EventQueue};
@@ -17,7 +17,7 @@ use crate::router::Router;
 use crate::stats::Levels;
 use crate::telemetry::TelemetryArena;
 
-impl Fabric {
+impl NetworkState {
     /// The network of a scenario that was validated.
     pub(crate) fn new(scenario: &Scenario, seed: u64, custom: &Custom<'_>) -> Self {
         let network = scenario.network.clone();
@@ -84,7 +84,7 @@ impl Fabric {
     /// The traffic against which nodes hold packets up, if there is one.
     pub(crate) fn attacked(scenario: &Scenario) -> Option<u32> {
         match scenario.jitter {
-            Kind::Each { draw: Draw::Against { traffic }, .. } => Some(traffic as u32),
+            Kind::Each { draw: JitterDistribution::Against { traffic }, .. } => Some(traffic as u32),
             _ => None,
         }
     }

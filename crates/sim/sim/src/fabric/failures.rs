@@ -1,15 +1,15 @@
 //! Links that fail, with or without anybody being told.
 
-use super::Fabric;
+use super::NetworkState;
 use super::health::{DropCause, Dropped, Health};
 use crate::clock::Instant;
 use crate::link::Port;
 use crate::packet::PacketId;
-use crate::port::Asking;
+use crate::port::ForwardedQuery;
 use crate::recorder;
 use crate::trace::Event;
 
-impl Fabric {
+impl NetworkState {
     /// A link fails; `to` says who knows. What is on it and what waits for it is lost: the caller drops it. A failure
     /// that is known stays known.
     pub(crate) fn fail(&mut self, link: u32, to: Health, now: Instant) -> Vec<Dropped> {
@@ -19,7 +19,7 @@ impl Fabric {
         }
         let is_silent = health.state == Health::SilentlyDown;
         if let Port::Queued(port) = self.links[link as usize].port() {
-            self.catch_up(link, port, now, Asking::Everything);
+            self.catch_up(link, port, now, ForwardedQuery::Everything);
         }
         let state = &mut self.links[link as usize];
         let mut gone = Vec::new();

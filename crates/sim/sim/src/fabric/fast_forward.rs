@@ -1,7 +1,7 @@
 //! Parts of the network that stand still for a while: what is due there comes later, and what was counted there before counts again
 //! for the time in between.
 
-use super::{Fabric, QueueRecord};
+use super::{NetworkState, QueueRecord};
 use crate::clock::Instant;
 use crate::events::Actor;
 use crate::link::Port;
@@ -13,7 +13,7 @@ pub(crate) struct LinkCounts {
     queues: Vec<QueueRecord>,
 }
 
-impl Fabric {
+impl NetworkState {
     /// Takes the events of some actors out of the queue.
     pub(crate) fn take_events(&mut self, is_meant: impl Fn(Actor) -> bool) -> Vec<(Instant, Actor)> {
         let (meant, others): (Vec<_>, Vec<_>) =

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 use rand::rngs::ChaCha8Rng;
-use wayleave_scenarios::{Draw, Order};
+use wayleave_scenarios::{JitterDistribution, Order};
 
 use super::step::Step;
 use crate::clock::Instant;
@@ -21,7 +21,7 @@ pub(crate) struct Jitter {
     of_host_link: Vec<Option<u32>>,
     /// The actor of the first stage; links without packets, whose numbers only the event queue needs.
     first_actor: Actor,
-    draw: Draw,
+    draw: JitterDistribution,
     order: Order,
     /// With [`Draw::Against`]: the flows of that traffic.
     against: Vec<u32>,
@@ -63,7 +63,7 @@ impl Jitter {
         of_host_link: Vec<Option<u32>>,
         most: Vec<Instant>,
         actor: Actor,
-        how: (Draw, Order),
+        how: (JitterDistribution, Order),
         seed: u64,
     ) -> Self {
         // Any purpose that no traffic has: those count from 0.
@@ -92,8 +92,8 @@ impl Jitter {
         let is_delayed = packet.kind == Kind::Datagram && self.against.contains(&packet.flow);
         let mut at = now
             + match self.draw {
-                Draw::Uniform => random::uniform(&mut self.rng, stage.most + 1),
-                Draw::Against { .. } => stage.against(is_delayed, now),
+                JitterDistribution::Uniform => random::uniform(&mut self.rng, stage.most + 1),
+                JitterDistribution::Against { .. } => stage.against(is_delayed, now),
             };
         if self.order == Order::Kept {
             let last = stage.last.entry(step).or_default();

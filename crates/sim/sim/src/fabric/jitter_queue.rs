@@ -1,11 +1,11 @@
 //! Packets are held up at nodes with jitter, and released.
 
-use super::{Dropped, Fabric, Step};
+use super::{Dropped, NetworkState, Step};
 use crate::clock::Instant;
 use crate::events::Actor;
 use crate::packet::PacketId;
 
-impl Fabric {
+impl NetworkState {
     /// A packet has come to a node with jitter.
     #[cold]
     pub(super) fn hold(&mut self, stage: u32, step: Step, id: PacketId, now: Instant) {

@@ -14,7 +14,7 @@ use crate::packet::Packet;
 
 /// A packet on a link from one part to another.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Crossing {
+pub(crate) struct CrossingPacket {
     pub(super) link: u32,
     pub(super) packet: Packet,
 }
@@ -25,7 +25,7 @@ pub(crate) struct LogicalProcess {
     pub(crate) number: usize,
     pub(super) cut: Arc<Cut>,
     /// By part, what it has to take over.
-    pub(super) outboxes: Vec<Vec<Crossing>>,
+    pub(super) outboxes: Vec<Vec<CrossingPacket>>,
     /// When the first packet that was handed over arrives.
     pub(super) earliest: Instant,
     /// Ports of links that lead to other parts and choose late.

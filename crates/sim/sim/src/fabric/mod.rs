@@ -50,9 +50,9 @@ use wayleave_units::Rate;
 
 use crate::clock::{self, Instant, LineSpeed};
 use crate::events::EventQueue;
-use crate::link::{Found, Link, Next, Port, Target};
+use crate::link::{Link, NextArrival, Port, PortState, Target};
 use crate::packet::{Arena, Flags, Packet, PacketId};
-use crate::port::{Asking, Pool, QueuedPort};
+use crate::port::{ForwardedQuery, Pool, QueuedPort};
 use crate::recorder::Recorder;
 use crate::router::{Attachment, Router};
 use crate::stats::{Histogram, Levels};
@@ -62,7 +62,7 @@ use crate::trace::Event;
 pub(crate) use cut::Cut;
 pub(crate) use fast_forward::LinkCounts;
 pub(crate) use health::{DropCause, Dropped, Health};
-pub(crate) use logical_process::Crossing;
+pub(crate) use logical_process::CrossingPacket;
 use logical_process::LogicalProcess;
 pub(crate) use paths::Direction;
 pub(crate) use peak_packets::{Change, Total};
@@ -91,7 +91,7 @@ struct QueueRecord {
 
 /// The network while it runs.
 #[derive(Debug)]
-pub(crate) struct Fabric {
+pub(crate) struct NetworkState {
     network: Arc<Network>,
     router: Router,
     /// Per node, where hosts are attached.
@@ -163,7 +163,7 @@ enum SampleKind {
 
 /// What arrives at the end of a link.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Arrived {
+pub(crate) enum LinkArrival {
     /// A packet at a switch; it is in its next port.
     PassedOn,
     /// A packet at a switch, where this one was dropped, or another.
@@ -178,7 +178,7 @@ pub(crate) enum Arrived {
 
 /// A packet that comes to a port.
 #[derive(Clone, Copy, Debug)]
-struct Coming {
+struct IncomingPacket {
     id: PacketId,
     size: u32,
     flags: Flags,
@@ -196,7 +196,7 @@ const TAG: u32 = 4;
 /// No frame is smaller on the wire: 64 B, and 20 B of preamble and gap (IEEE 802.3).
 const SMALLEST_FRAME: u32 = 84;
 
-impl Fabric {
+impl NetworkState {
     /// The actor of a port that will be free; that of a packet's arrival is the link's number itself.
     #[inline]
     fn service_actor(&self, link: u32) -> u32 {
@@ -205,33 +205,33 @@ impl Fabric {
 
     /// What arrives at the end of a link now. A packet that comes to a switch enters its next port.
     #[inline(always)]
-    pub(crate) fn arrive(&mut self, link: u32, now: Instant) -> Arrived {
+    pub(crate) fn arrive(&mut self, link: u32, now: Instant) -> LinkArrival {
         if let Port::Queued(port) = self.links[link as usize].port() {
-            self.catch_up(link, port, now, Asking::Arriving);
+            self.catch_up(link, port, now, ForwardedQuery::Arriving);
         }
         let state = &mut self.links[link as usize];
-        let Some((id, packet)) = state.arrived(now, &mut self.arena) else { return Arrived::Nothing };
+        let Some((id, packet)) = state.arrived(now, &mut self.arena) else { return LinkArrival::Nothing };
         let (next, target) = (state.remove_first(id, packet), state.target());
         if target != Target::Switch {
             self.schedule_arrival(next, link, now);
-            return if target == Target::Host { Arrived::AtHost(id) } else { Arrived::Delayed(target, id) };
+            return if target == Target::Host { LinkArrival::AtHost(id) } else { LinkArrival::Delayed(target, id) };
         }
         let step = next_step(packet, &self.routes);
-        let coming = Coming { id, size: packet.size, flags: packet.flags };
+        let coming = IncomingPacket { id, size: packet.size, flags: packet.flags };
         self.schedule_arrival(next, link, now);
         match self.enter_at_once(step, coming, now) {
-            None => Arrived::PassedOn,
-            Some(dropped) => Arrived::Dropped(dropped),
+            None => LinkArrival::PassedOn,
+            Some(dropped) => LinkArrival::Dropped(dropped),
         }
     }
 
     /// Puts the event of what arrives next at the end of a link.
     #[inline(always)]
-    fn schedule_arrival(&mut self, next: Next, link: u32, now: Instant) {
+    fn schedule_arrival(&mut self, next: NextArrival, link: u32, now: Instant) {
         let due = match next {
-            Next::None => return,
-            Next::After(gap) => now + u64::from(gap),
-            Next::Far => self.links[link as usize].first_due(&self.arena),
+            NextArrival::None => return,
+            NextArrival::After(gap) => now + u64::from(gap),
+            NextArrival::Far => self.links[link as usize].first_due(&self.arena),
         };
         self.events.put(due, link);
     }
@@ -258,11 +258,11 @@ impl Fabric {
     /// A packet comes to a port. Returns the packet that was dropped, this one or another, if one was.
     pub(crate) fn enter(&mut self, step: Step, id: PacketId, now: Instant) -> Option<Dropped> {
         let &Packet { size, flags, .. } = self.arena.get(id);
-        self.enter_at_once(step, Coming { id, size, flags }, now)
+        self.enter_at_once(step, IncomingPacket { id, size, flags }, now)
     }
 
     #[inline(always)]
-    fn enter_at_once(&mut self, step: Step, coming: Coming, now: Instant) -> Option<Dropped> {
+    fn enter_at_once(&mut self, step: Step, coming: IncomingPacket, now: Instant) -> Option<Dropped> {
         let link = step.link();
         match self.links[link as usize].port() {
             Port::Fifo => self.enter_fifo(link, coming, now),
@@ -271,38 +271,43 @@ impl Fabric {
     }
 
     #[inline(always)]
-    fn enter_fifo(&mut self, link: u32, Coming { id, size, flags }: Coming, now: Instant) -> Option<Dropped> {
+    fn enter_fifo(
+        &mut self,
+        link: u32,
+        IncomingPacket { id, size, flags }: IncomingPacket,
+        now: Instant,
+    ) -> Option<Dropped> {
         let state = &mut self.links[link as usize];
         let speeds = &self.speeds;
         let transmission = state.transmission(size, || speeds[link as usize]);
         let before = state.free_at;
         let mut is_marked = false;
-        match state.look((size, transmission), self.largest, now, &self.arena) {
-            Found::Idle => {
+        match state.inspect((size, transmission), self.largest, now, &self.arena) {
+            PortState::Idle => {
                 state.immediate += 1;
                 if state.immediate == u32::MAX {
                     count_immediate(state, &mut self.records[link as usize * self.stride]);
                 }
             }
-            found @ (Found::Busy | Found::BusyAbove) => {
+            found @ (PortState::Busy | PortState::BusyAbove) => {
                 let record = link as usize * self.stride;
                 let kind = SampleKind::Wait { own: transmission };
                 self.samples.push(Sample { record: record as u32, kind, value: before - now });
                 if self.samples.len() == SAMPLES {
                     count_samples(&mut self.samples, &mut self.records);
                 }
-                if found == Found::BusyAbove && flags.has(Flags::ECN_CAPABLE) {
+                if found == PortState::BusyAbove && flags.has(Flags::ECN_CAPABLE) {
                     self.arena.get_mut(id).flags = flags.with(Flags::MARKED);
                     self.records[record].marks += 1;
                     is_marked = true;
                 }
             }
-            Found::Full => return Some(self.refuse(link, 0, id, now)),
+            PortState::Full => return Some(self.refuse(link, 0, id, now)),
         }
         let (due, is_first) = state.append(id, transmission, now, &mut self.arena);
         state.hold(id, size);
         self.hops += 1;
-        let is_away = state.is_away();
+        let is_away = state.leaves_part();
         if is_first && !is_away {
             self.events.put(due, link);
         }
@@ -318,7 +323,7 @@ impl Fabric {
     fn enter_specially(&mut self, link: u32, id: PacketId, (before, is_marked): (Instant, bool), now: Instant) {
         let Packet { size, flags, .. } = *self.arena.get(id);
         let state = &self.links[link as usize];
-        let (departs, is_away) = (state.free_at, state.is_away());
+        let (departs, is_away) = (state.free_at, state.leaves_part());
         if is_marked {
             self.note(Event::Marked, (link, 0), id, now);
         }

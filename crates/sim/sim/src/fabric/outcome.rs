@@ -3,13 +3,13 @@
 use wayleave_topology::{Link, LinkId};
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::{Fabric, QueueRecord};
+use super::{NetworkState, QueueRecord};
 use crate::clock::{self, Instant};
 use crate::link::Port;
 use crate::outcome::{LinkOutcome, QueueCounts, QueueOutcome, ServiceOutcome};
 use crate::stats::Histogram;
 
-impl Fabric {
+impl NetworkState {
     /// Packets put on links.
     pub(crate) fn hops(&self) -> u64 {
         self.hops

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wayleave_topology::{Network, NodeId};
 
-use super::Fabric;
+use super::NetworkState;
 use crate::clock::Instant;
 use crate::events::Actor;
 use crate::link::Port;
@@ -13,7 +13,7 @@ use crate::recorder::Recording;
 use crate::router::Attachment;
 use crate::telemetry::TelemetryArena;
 
-impl Fabric {
+impl NetworkState {
     #[inline]
     pub(crate) fn packet(&self, id: PacketId) -> &Packet {
         self.arena.get(id)

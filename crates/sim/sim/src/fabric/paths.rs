@@ -3,7 +3,7 @@
 use wayleave_topology::{LinkId, NodeId, Route};
 use wayleave_units::Rate;
 
-use super::{Fabric, Step};
+use super::{NetworkState, Step};
 use crate::clock::{self, Instant};
 use crate::ideal::PortUse;
 use crate::link::Target;
@@ -18,7 +18,7 @@ pub(crate) struct Direction {
     pub(crate) last_hop: Step,
 }
 
-impl Fabric {
+impl NetworkState {
     /// How many paths a set has: none if nothing joins its ends now.
     #[inline]
     pub(crate) fn path_count(&self, set: PathSetId) -> u32 {
@@ -94,7 +94,7 @@ impl Fabric {
     }
 
     /// The way of packets from a switch to a host, in a queue: its first step, where the others stand, and the last one.
-    pub(crate) fn way_from_switch(&mut self, at: NodeId, to: NodeId, queue: u8) -> Option<(Step, u32, Step)> {
+    pub(crate) fn path_from_switch(&mut self, at: NodeId, to: NodeId, queue: u8) -> Option<(Step, u32, Step)> {
         let network = self.network.clone();
         let downs = network.links_from_switches(to).iter();
         let ways: Vec<(u32, u32, Step)> = downs
@@ -162,7 +162,7 @@ impl Fabric {
 
     /// How many paths there are from one host to another in queue 0, and how long a full frame and a small answer take on the
     /// first ones, if nothing delays them.
-    pub(crate) fn way_between(&mut self, from: NodeId, to: NodeId) -> (u32, Instant) {
+    pub(crate) fn path_between(&mut self, from: NodeId, to: NodeId) -> (u32, Instant) {
         let (Some(forward), Some(reverse)) = (self.direction(from, to, 0), self.direction(to, from, 0)) else {
             return (1, 0);
         };

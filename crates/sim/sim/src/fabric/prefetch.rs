@@ -4,7 +4,7 @@
 //! links are read, then they themselves, then where they go: reads that do not depend on one another wait together. Nothing follows from what is
 //! read here; a packet that arrives is looked at again.
 
-use super::{Fabric, Step};
+use super::{NetworkState, Step};
 use crate::events::EventQueue;
 use crate::link::Target;
 use crate::packet::{Kind, PacketId};
@@ -23,7 +23,7 @@ pub(crate) struct Prefetch {
     at_hosts: Vec<PacketId>,
 }
 
-impl Fabric {
+impl NetworkState {
     /// The events.
     #[inline]
     pub(crate) fn events(&mut self) -> &mut EventQueue {

@@ -7,21 +7,21 @@
 use wayleave_scheme_api::{Mark, QueueState, Switch};
 use wayleave_units::Bytes;
 
-use super::{Coming, DropCause, Dropped, Fabric, Sample, SampleKind, Step};
+use super::{DropCause, Dropped, IncomingPacket, NetworkState, Sample, SampleKind, Step};
 use crate::clock::{self, Instant};
 use crate::link::Port;
 use crate::packet::{Flags, NO_PACKET, Packet, PacketId};
-use crate::port::{Asking, Choice};
+use crate::port::{ForwardedQuery, SelectionTime};
 use crate::trace::{DropReason, Event};
 
-impl Fabric {
+impl NetworkState {
     /// A packet comes to a port that holds its packets. Returns the packet that was dropped, this one or another, if one was.
     #[inline(never)]
     pub(super) fn enter_queued(&mut self, step: Step, number: u32, id: PacketId, now: Instant) -> Option<Dropped> {
         let link = step.link();
-        self.catch_up(link, number, now, Asking::Entering);
+        self.catch_up(link, number, now, ForwardedQuery::Entering);
         let &Packet { size, flags, .. } = self.arena.get(id);
-        let coming = Coming { id, size, flags };
+        let coming = IncomingPacket { id, size, flags };
         let free_at = self.links[link as usize].free_at;
         let is_sending = free_at > now;
         let port = &self.ports[number as usize];
@@ -30,7 +30,7 @@ impl Fabric {
         let mut evicted = None;
         let has_room = match port.pool {
             None => port.has_room(queue, size, held),
-            Some(pool) => port.shares_room(size, held, &self.pools[pool.place()]),
+            Some(pool) => port.fits_shared_buffer(size, held, &self.pools[pool.place()]),
         };
         let is_special = flags.has(Flags::ECN_CAPABLE) | port.roles.sees_all(queue) | port.pool.is_some();
         if !has_room {
@@ -54,7 +54,7 @@ impl Fabric {
         packet.due = now;
         packet.next = NO_PACKET;
         port.push(queue, id, size, &mut self.arena);
-        let is_at_once = port.choice == Choice::AtOnce;
+        let is_at_once = port.choice == SelectionTime::AtOnce;
         let peak = &mut self.records[record].peak;
         *peak = (*peak).max(held + size);
         self.count(Sample { record: record as u32, kind: SampleKind::Found, value: u64::from(held) });
@@ -71,7 +71,7 @@ impl Fabric {
         &mut self,
         (link, number): (u32, u32),
         queue: u8,
-        (Coming { id, size, flags }, held): (Coming, u32),
+        (IncomingPacket { id, size, flags }, held): (IncomingPacket, u32),
         now: Instant,
     ) {
         let free_at = self.links[link as usize].free_at;
@@ -101,7 +101,7 @@ impl Fabric {
         &mut self,
         (link, number): (u32, u32),
         queue: u8,
-        Coming { id, size, .. }: Coming,
+        IncomingPacket { id, size, .. }: IncomingPacket,
         now: Instant,
     ) -> Option<PacketId> {
         let port = &mut self.ports[number as usize];
@@ -126,7 +126,7 @@ impl Fabric {
         let state = &self.links[link as usize];
         let Port::Queued(port) = state.port() else { return };
         let port = &mut self.ports[port as usize];
-        if !port.is_scheduled && port.choice == Choice::AtOnce {
+        if !port.is_scheduled && port.choice == SelectionTime::AtOnce {
             port.is_scheduled = true;
             self.events.put(state.free_at.max(now), actor);
         }
@@ -134,14 +134,14 @@ impl Fabric {
 
     /// A port that chooses late makes the choices that were due. All that has come to it before is there.
     #[inline(always)]
-    pub(super) fn catch_up(&mut self, link: u32, number: u32, now: Instant, who: Asking) {
+    pub(super) fn catch_up(&mut self, link: u32, number: u32, now: Instant, who: ForwardedQuery) {
         let port = &self.ports[number as usize];
-        if port.is_empty() || port.choice == Choice::AtOnce {
+        if port.is_empty() || port.choice == SelectionTime::AtOnce {
             return;
         }
         let until = match (port.choice, who) {
-            (Choice::AfterArrivals, Asking::Entering) | (_, Asking::Arriving) => now,
-            (_, Asking::Entering | Asking::Everything) => now + 1,
+            (SelectionTime::AfterArrivals, ForwardedQuery::Entering) | (_, ForwardedQuery::Arriving) => now,
+            (_, ForwardedQuery::Entering | ForwardedQuery::Everything) => now + 1,
         };
         if self.links[link as usize].free_at < until {
             self.send_until(link, number, until);
@@ -163,7 +163,7 @@ impl Fabric {
     pub(crate) fn catch_up_all(&mut self, now: Instant) {
         for link in 0..self.links() {
             if let Port::Queued(number) = self.links[link as usize].port() {
-                self.catch_up(link, number, now, Asking::Everything);
+                self.catch_up(link, number, now, ForwardedQuery::Everything);
             }
         }
     }
@@ -199,14 +199,14 @@ impl Fabric {
             self.stamp_queued((link, number), queue, id, now);
         }
         let port = &mut self.ports[number as usize];
-        let has_more = port.choice == Choice::AtOnce && (!port.is_empty() || port.pool.is_some());
+        let has_more = port.choice == SelectionTime::AtOnce && (!port.is_empty() || port.pool.is_some());
         port.send(queue, size);
         let state = &mut self.links[link as usize];
         let speeds = &self.speeds;
         let transmission = state.transmission(size, || speeds[link as usize]);
         let (due, is_first) = state.append(id, transmission, now, &mut self.arena);
         self.hops += 1;
-        let is_away = state.is_away();
+        let is_away = state.leaves_part();
         if is_first && !is_away {
             self.events.put(due, link);
         }
@@ -233,7 +233,7 @@ impl Fabric {
     #[cold]
     fn send_specially(&mut self, link: u32, queue: u8, id: PacketId, now: Instant) {
         let state = &self.links[link as usize];
-        let (departs, is_away) = (state.free_at, state.is_away());
+        let (departs, is_away) = (state.free_at, state.leaves_part());
         self.note(Event::Departed, (link, queue), id, departs);
         if is_away {
             self.hand_over(link, now);

@@ -9,7 +9,7 @@ use wayleave_scheme_api::{ClassHop, IntHop, Switch};
 use wayleave_topology::LinkId;
 use wayleave_units::Bytes;
 
-use super::Fabric;
+use super::NetworkState;
 use crate::clock::{self, Instant};
 use crate::packet::PacketId;
 
@@ -41,7 +41,7 @@ impl Stamper {
     }
 }
 
-impl Fabric {
+impl NetworkState {
     /// A packet that asks for telemetry has come to a port, the last one, and leaves at this time.
     #[cold]
     pub(super) fn ask(&mut self, link: u32, (leaves, id): (Instant, PacketId), now: Instant) {

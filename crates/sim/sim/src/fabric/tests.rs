@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Change, Congestion, Discipline, Element, Ends, FlowSizes, Outage, PacketKind, Scenario,
-    Traffic, Workload,
+    Arrivals, Buffering, Change, Congestion, Discipline, Element, FlowEndpoints, FlowSizes, Outage, PacketKind,
+    Scenario, Traffic, Workload,
 };
 use wayleave_scheme_api::{IntHop, Mark, ProbeAt, QueueState, Switch};
 use wayleave_topology::builders::{Cabling, FatTree, build};
@@ -68,7 +68,7 @@ fn two_queues(discipline: Discipline) -> Scenario {
     scenario.switches.telemetry = true;
     scenario.transport.congestion = Congestion::fixed_window(20);
     for (queue, every) in [(0, 3), (1, 2)] {
-        let (ends, size) = (Ends::Pairs(vec![(from, to)]), FlowSizes::Fixed(Bytes::new(2_000)));
+        let (ends, size) = (FlowEndpoints::Pairs(vec![(from, to)]), FlowSizes::Fixed(Bytes::new(2_000)));
         let arrivals = Arrivals::Every(Time::from_micros(every));
         let mut traffic = Traffic::flows(&format!("q{queue}"), ends, arrivals, size);
         traffic.queue = Some(queue);
@@ -99,7 +99,7 @@ fn records_are_those_of_the_packets_own_queue_since_the_run_began() {
         assert!(counter.records > 500, "{} records of queue {queue}", counter.records);
         assert!(counter.latest > Time::from_micros(1_900), "also long after the warm-up");
     }
-    let outcome = engine.outcome("telemetry", 1, crate::Ending::Complete);
+    let outcome = engine.outcome("telemetry", 1, crate::RunEnd::Complete);
     assert!(outcome.flows.iter().all(|flow| flow.marked == 0));
 }
 
@@ -134,7 +134,7 @@ fn a_large_network_does_the_same_as_a_small_one() {
         let mut scenario = Scenario::new("large", network.clone(), Time::from_millis(3));
         scenario.warmup = Time::from_millis(1);
         scenario.switches.discipline = discipline.clone();
-        let ends = Ends::Permutation(hosts.clone());
+        let ends = FlowEndpoints::Permutation(hosts.clone());
         let (every, size) = (Arrivals::Every(Time::from_micros(70)), FlowSizes::Fixed(Bytes::new(150_000)));
         scenario.traffic.push(Traffic::flows("flows", ends, every, size));
         let rate = Rate::from_mbit(700);

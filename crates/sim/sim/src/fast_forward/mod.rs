@@ -36,9 +36,9 @@ mod state;
 mod watch;
 
 pub use outcome::ForwardOutcome;
-use parts::Known;
+use parts::FlowSnapshot;
 pub(crate) use parts::{MIN_LOOK, Parts};
-pub(crate) use watch::{Looked, Parked, Watch};
+pub(crate) use watch::{FlowGroupMonitor, InspectionResult, Parked};
 
 use wayleave_scenarios::Scenario;
 
@@ -58,8 +58,8 @@ pub(crate) struct Forward {
     warmup: Instant,
     end: Instant,
     /// By place of flows.
-    known: Vec<Known>,
-    watches: Vec<Watch>,
+    known: Vec<FlowSnapshot>,
+    watches: Vec<FlowGroupMonitor>,
     parked: Vec<Parked>,
     /// Flows have come or gone since groups were made.
     is_changed: bool,
@@ -94,12 +94,12 @@ impl Forward {
     /// A flow begins. Those groups that stand still and share a port with it, which have to go on.
     pub(crate) fn opened(&mut self, slot: FlowSlot, links: Vec<u32>, now: Instant) -> Vec<Parked> {
         if self.known.len() <= slot as usize {
-            self.known.resize_with(slot as usize + 1, Known::default);
+            self.known.resize_with(slot as usize + 1, FlowSnapshot::default);
         }
         self.is_changed = true;
         let is_met = |parked: &Parked| links.iter().any(|&link| parked.has(link));
         let met = take_if(&mut self.parked, is_met);
-        self.known[slot as usize] = Known { opened: now, links, ..Known::default() };
+        self.known[slot as usize] = FlowSnapshot { opened: now, links, ..FlowSnapshot::default() };
         met
     }
 
@@ -132,23 +132,23 @@ impl Forward {
 
     /// Looks at all groups that do not stand still, and parks those that repeat themselves. When to look again, if there is something to see.
     /// `event`: when something begins that is known already.
-    pub(crate) fn look(&mut self, parts: &mut Parts<'_>, event: Option<Instant>, now: Instant) -> Option<Instant> {
+    pub(crate) fn inspect(&mut self, parts: &mut Parts<'_>, event: Option<Instant>, now: Instant) -> Option<Instant> {
         if now < self.warmup {
             return Some(self.warmup);
         }
-        let is_over = |watch: &Watch| watch.next <= now && !watch.is_current(&self.known, parts.flows);
+        let is_over = |watch: &FlowGroupMonitor| watch.next <= now && !watch.is_current(&self.known, parts.flows);
         if self.is_changed || self.watches.iter().any(is_over) {
             self.regroup(parts.flows);
         }
         let mut watches = std::mem::take(&mut self.watches);
         let end = event.map_or(self.end, |event| event.min(self.end));
-        watches.retain_mut(|watch| match watch.look_if_due(parts, end, now) {
-            Looked::Watching => true,
-            Looked::Declined(why) => {
+        watches.retain_mut(|watch| match watch.inspect_if_due(parts, end, now) {
+            InspectionResult::Watching => true,
+            InspectionResult::Declined(why) => {
                 self.outcome.decline(why);
                 true
             }
-            Looked::Steady { cycle, until } => {
+            InspectionResult::Steady { cycle, until } => {
                 for member in &watch.members {
                     self.known[member.slot as usize].is_parked = true;
                 }
@@ -171,7 +171,7 @@ impl Forward {
         let links = |slot: FlowSlot| &self.known[slot as usize].links[..];
         let mut before = std::mem::take(&mut self.watches);
         for group in groups::groups(&slots, links) {
-            let watch = Watch::new(&group, |slot| self.known[slot as usize].opened, links);
+            let watch = FlowGroupMonitor::new(&group, |slot| self.known[slot as usize].opened, links);
             let place = before.iter().position(|old| old.members == watch.members);
             self.watches.push(place.map_or(watch, |place| before.swap_remove(place)));
         }

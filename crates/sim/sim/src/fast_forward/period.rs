@@ -5,7 +5,7 @@ use crate::clock::Instant;
 
 /// Progress of a flow at a look.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Sight {
+pub(super) struct ProgressSample {
     /// Time of the latest acknowledgement, by the clock of the sender.
     pub(super) at: Instant,
     /// Segments acknowledged.
@@ -13,7 +13,7 @@ pub(super) struct Sight {
 }
 
 /// Time of a segment between two looks, if that is whole ps.
-pub(super) fn period(before: Sight, now: Sight) -> Option<Instant> {
+pub(super) fn period(before: ProgressSample, now: ProgressSample) -> Option<Instant> {
     let segments = u64::from(now.acknowledged.wrapping_sub(before.acknowledged));
     let time = now.at.saturating_sub(before.at);
     (segments > 0 && time > 0 && time.is_multiple_of(segments)).then(|| time / segments)
@@ -36,9 +36,11 @@ mod tests {
 
     #[test]
     fn a_period_is_whole_or_none() {
-        let from = Sight { at: 100, acknowledged: u32::MAX };
-        let after =
-            |time: Instant, segments: u32| Sight { at: 100 + time, acknowledged: u32::MAX.wrapping_add(segments) };
+        let from = ProgressSample { at: 100, acknowledged: u32::MAX };
+        let after = |time: Instant, segments: u32| ProgressSample {
+            at: 100 + time,
+            acknowledged: u32::MAX.wrapping_add(segments),
+        };
         assert_eq!(period(from, after(2_460_800, 2)), Some(1_230_400));
         assert_eq!(period(from, after(2_460_801, 2)), None);
         assert_eq!(period(from, after(2_460_800, 0)), None);

@@ -63,7 +63,7 @@ impl State {
         if flow.pair != NO_PAIR || flow.is_tunnelled || flow.supply.is_some() || flow.reorder.is_some() {
             return Err("something beside congestion control limits a flow");
         }
-        let standing = flow.sender.standing();
+        let standing = flow.sender.state();
         let ahead = flow.receiver.in_order().and_then(|expected| expected.checked_sub(standing.acknowledged));
         let Some(ahead) = ahead else { return Err("losses are being repaired") };
         let state = match flow.state {
@@ -91,7 +91,7 @@ impl State {
                 continue;
             };
             counts[place] += 1;
-            let first = parts.flows[packet.flow].sender.standing().acknowledged;
+            let first = parts.flows[packet.flow].sender.state().acknowledged;
             packets.push(words_of(packet, place, first, now)?);
         }
         let are_all = counts.iter().zip(members).all(|(&count, member)| count == parts.flows[member.slot].on_the_way);

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::member::Member;
-use super::parts::{Known, MIN_LOOK, Parts};
-use super::period::{Sight, common, period};
+use super::parts::{FlowSnapshot, MIN_LOOK, Parts};
+use super::period::{ProgressSample, common, period};
 use super::state::State;
 use crate::clock::Instant;
 use crate::events::{Actor, REACH};
 use crate::fabric::LinkCounts;
 use crate::flows::{FlowSlot, FlowState, Flows};
 use crate::run_stats::{Credit, FlowCounts};
-use crate::transport::Standing;
+use crate::transport::SenderState;
 
 /// Round trips of the shortest skip that is worth its cost.
 const MIN_ROUND_TRIPS: u64 = 4;
@@ -27,12 +27,12 @@ const UNIT: Instant = 1_000;
 
 /// A group of flows that share no port with others.
 #[derive(Clone, Debug)]
-pub(crate) struct Watch {
+pub(crate) struct FlowGroupMonitor {
     pub(crate) members: Vec<Member>,
     /// In order.
     links: Vec<u32>,
     /// By member, from the look before.
-    sights: Vec<Sight>,
+    sights: Vec<ProgressSample>,
     /// By member, how long a segment took between the looks before.
     periods: Vec<Option<Instant>>,
     /// When to look at it again.
@@ -65,7 +65,7 @@ pub(crate) struct Cycle {
 }
 
 /// What a look found.
-pub(crate) enum Looked {
+pub(crate) enum InspectionResult {
     /// Nothing yet.
     Watching,
     /// It is not skipped, and why.
@@ -74,7 +74,7 @@ pub(crate) enum Looked {
     Steady { cycle: Cycle, until: Instant },
 }
 
-impl Watch {
+impl FlowGroupMonitor {
     /// A group; when its flows were opened, and which links they take.
     pub(super) fn new<'a>(
         slots: &[FlowSlot],
@@ -90,31 +90,31 @@ impl Watch {
     }
 
     /// Returns `true` if all its flows are still there.
-    pub(super) fn is_current(&self, known: &[Known], flows: &Flows) -> bool {
+    pub(super) fn is_current(&self, known: &[FlowSnapshot], flows: &Flows) -> bool {
         self.members.iter().all(|member| {
             let known = known.get(member.slot as usize);
             known.is_some_and(|known| known.opened == member.opened) && flows[member.slot].state != FlowState::Free
         })
     }
 
-    fn standings<'a>(&'a self, flows: &'a Flows) -> impl Iterator<Item = Standing> + 'a {
-        self.members.iter().map(|member| flows[member.slot].sender.standing())
+    fn standings<'a>(&'a self, flows: &'a Flows) -> impl Iterator<Item = SenderState> + 'a {
+        self.members.iter().map(|member| flows[member.slot].sender.state())
     }
 
     /// Looks at the group, if it is time. `end`: when the run ends, or something begins that is known already.
-    pub(super) fn look_if_due(&mut self, parts: &mut Parts<'_>, end: Instant, now: Instant) -> Looked {
-        if now < self.next { Looked::Watching } else { self.look(parts, end, now) }
+    pub(super) fn inspect_if_due(&mut self, parts: &mut Parts<'_>, end: Instant, now: Instant) -> InspectionResult {
+        if now < self.next { InspectionResult::Watching } else { self.inspect(parts, end, now) }
     }
 
     /// Looks at the group, after a round trip of its flows again.
-    fn look(&mut self, parts: &mut Parts<'_>, end: Instant, now: Instant) -> Looked {
+    fn inspect(&mut self, parts: &mut Parts<'_>, end: Instant, now: Instant) -> InspectionResult {
         // At common times, so that one event looks at many groups.
         let step = self.round_trip(parts.flows).max(MIN_LOOK).next_power_of_two();
         self.next = (now / step + 1) * step;
         // A flow that is over waits for the last of its packets: the group is about to change.
         if self.members.iter().any(|member| !parts.flows[member.slot].is_open()) {
             self.attempt = None;
-            return Looked::Watching;
+            return InspectionResult::Watching;
         }
         if let Some(attempt) = self.attempt.take() {
             let found = match now == attempt.until {
@@ -126,11 +126,11 @@ impl Watch {
         match self.evenness(parts.flows) {
             _ if self.pauses.0 > 0 => {
                 self.pauses.0 -= 1;
-                Looked::Watching
+                InspectionResult::Watching
             }
             Ok(period) => self.begin(period, parts, end, now).unwrap_or_else(|why| self.decline(why)),
-            Err(None) => Looked::Watching,
-            Err(Some(why)) => Looked::Declined(why),
+            Err(None) => InspectionResult::Watching,
+            Err(Some(why)) => InspectionResult::Declined(why),
         }
     }
 
@@ -139,17 +139,17 @@ impl Watch {
         self.standings(flows).map(|at| at.round_trip).max().unwrap_or(0)
     }
 
-    fn decline(&mut self, why: &'static str) -> Looked {
+    fn decline(&mut self, why: &'static str) -> InspectionResult {
         let (_, pause) = self.pauses;
         self.pauses = (pause, (2 * pause).min(MAX_PAUSE));
-        Looked::Declined(why)
+        InspectionResult::Declined(why)
     }
 
     /// The common period of all flows, if each took as long for a segment since the latest look as it did before; or what is
     /// wrong, once there were enough looks.
     fn evenness(&mut self, flows: &Flows) -> Result<Instant, Option<&'static str>> {
-        let sights: Vec<Sight> =
-            self.standings(flows).map(|at| Sight { at: at.at, acknowledged: at.acknowledged }).collect();
+        let sights: Vec<ProgressSample> =
+            self.standings(flows).map(|at| ProgressSample { at: at.at, acknowledged: at.acknowledged }).collect();
         let before = std::mem::replace(&mut self.sights, sights);
         let stands_still = before.iter().zip(&self.sights).any(|(before, now)| before.acknowledged == now.acknowledged);
         let periods = before.iter().zip(&self.sights).map(|(before, now)| period(*before, *now)).collect();
@@ -174,7 +174,7 @@ impl Watch {
         parts: &mut Parts<'_>,
         end: Instant,
         now: Instant,
-    ) -> Result<Looked, &'static str> {
+    ) -> Result<InspectionResult, &'static str> {
         if self.time_left(parts.flows, end, now + period) < self.least_skip(period, parts.flows) {
             return Err("too little is left");
         }
@@ -185,7 +185,7 @@ impl Watch {
         let acknowledged = self.standings(parts.flows).map(|at| at.acknowledged).collect();
         self.next = now + period;
         self.attempt = Some(Attempt { since: now, until: now + period, state, acknowledged, links, flows });
-        Ok(Looked::Watching)
+        Ok(InspectionResult::Watching)
     }
 
     /// A period later: where the state is the same again, all that follows is a repetition.
@@ -195,7 +195,7 @@ impl Watch {
         parts: &mut Parts<'_>,
         end: Instant,
         now: Instant,
-    ) -> Result<Looked, &'static str> {
+    ) -> Result<InspectionResult, &'static str> {
         let state = State::of(&self.members, &self.links, parts, now)?;
         let segments: Vec<u32> = self
             .standings(parts.flows)
@@ -211,7 +211,7 @@ impl Watch {
             return Err("too little is left");
         }
         self.pauses = (0, 1);
-        Ok(Looked::Steady { cycle, until: now + time })
+        Ok(InspectionResult::Steady { cycle, until: now + time })
     }
 
     /// Longest time for which the group may repeat itself: until the first flow is nearly complete, forgets its least round trip, or something else
@@ -221,7 +221,7 @@ impl Watch {
         let of_flow = |(member, period): (&Member, &Option<Instant>)| {
             let flow = &flows[member.slot];
             let forgets = flow.forgets_at().saturating_sub(now);
-            let unsent = flow.sender.standing().unsent.map_or(Instant::MAX, u64::from);
+            let unsent = flow.sender.state().unsent.map_or(Instant::MAX, u64::from);
             unsent.saturating_mul(period.unwrap_or(0)).saturating_sub(before_end).min(forgets)
         };
         let of_flows = self.members.iter().zip(&self.periods).map(of_flow);
@@ -243,7 +243,7 @@ impl Cycle {
 /// A group that stands still.
 #[derive(Debug)]
 pub(crate) struct Parked {
-    pub(crate) watch: Watch,
+    pub(crate) watch: FlowGroupMonitor,
     cycle: Cycle,
     pub(crate) since: Instant,
     pub(crate) until: Instant,
@@ -253,7 +253,12 @@ pub(crate) struct Parked {
 
 impl Parked {
     /// Stops a group.
-    pub(super) fn new(watch: &Watch, cycle: Cycle, (since, until): (Instant, Instant), parts: &mut Parts<'_>) -> Self {
+    pub(super) fn new(
+        watch: &FlowGroupMonitor,
+        cycle: Cycle,
+        (since, until): (Instant, Instant),
+        parts: &mut Parts<'_>,
+    ) -> Self {
         let (flows, fabric) = (&*parts.flows, &mut *parts.fabric);
         let links = fabric.links();
         let is_ours = |actor: Actor| match flows.slot_of_actor(actor) {
@@ -311,8 +316,8 @@ impl Parked {
     }
 
     /// It is watched again.
-    pub(super) fn into_watch(self) -> Watch {
-        Watch { next: 0, ..self.watch }
+    pub(super) fn into_watch(self) -> FlowGroupMonitor {
+        FlowGroupMonitor { next: 0, ..self.watch }
     }
 }
 

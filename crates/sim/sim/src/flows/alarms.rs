@@ -4,14 +4,14 @@ use super::flow::{FlowSlot, FlowState};
 use super::table::Flows;
 use crate::clock::Instant;
 use crate::events::HORIZON;
-use crate::fabric::Fabric;
+use crate::fabric::NetworkState;
 use crate::transport::NEVER;
 
 impl Flows {
     /// Sets both alarms of a flow: the slow one for its time-outs, which mostly move on before it rings, and the quick
     /// one for its pace, late segments and its reordering buffer. One for both would fill the event queue with time-outs.
     #[inline]
-    pub(crate) fn set_alarm(&mut self, slot: FlowSlot, fabric: &mut Fabric, now: Instant) {
+    pub(crate) fn set_alarm(&mut self, slot: FlowSlot, fabric: &mut NetworkState, now: Instant) {
         let actor = self.actor(slot);
         let flow = &mut self[slot];
         let (slow, quick) = (flow.timeout_at(), flow.quick_alarm(now));

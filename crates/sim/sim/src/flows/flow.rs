@@ -7,10 +7,10 @@ use wayleave_schemes::transports::AnyPath;
 use super::purpose::Purpose;
 use crate::app_source::Supply;
 use crate::clock::{self, Instant};
-use crate::fabric::{Direction, Fabric, Step};
+use crate::fabric::{Direction, NetworkState, Step};
 use crate::hosts::PairSlot;
 use crate::ideal::PortUse;
-use crate::packet::{ACKNOWLEDGEMENT, Block, Extra, FRAMING, Flags, HEADERS, Kind, Packet, PacketId};
+use crate::packet::{ACKNOWLEDGEMENT, Block, FRAMING, Flags, HEADERS, Kind, KindFields, Packet, PacketId};
 use crate::transport::{NEVER, Receiver, Sender};
 
 /// A flow's place; used again when the flow is over and none of its packets is left.
@@ -140,7 +140,7 @@ impl Flow {
 
     /// Whether it can send a segment, and there is a path for it.
     #[inline]
-    pub(crate) fn can_send(&self, fabric: &Fabric, now: Instant) -> bool {
+    pub(crate) fn can_send(&self, fabric: &NetworkState, now: Instant) -> bool {
         self.sender.can_send(self.local(now)) && fabric.path_count(self.forward.paths) > 0
     }
 
@@ -179,8 +179,8 @@ impl Flow {
 
     /// It hears of the route that its packets take from now on: the one that its pair uses, or the first of its paths, which
     /// are all as long.
-    pub(crate) fn notify_route(&mut self, fabric: &Fabric, now: Instant) {
-        if !self.sender.hears_routes() {
+    pub(crate) fn notify_route(&mut self, fabric: &NetworkState, now: Instant) {
+        if !self.sender.receives_routes() {
             return;
         }
         let path = match self.granted_path {
@@ -197,7 +197,7 @@ impl Flow {
     }
 
     /// How long it would take alone.
-    pub(crate) fn ideal(&self, fabric: &Fabric) -> Instant {
+    pub(crate) fn ideal(&self, fabric: &NetworkState) -> Instant {
         let (segment, bytes) = (self.sender.segment(), self.purpose.bytes);
         let network = fabric.alone(&self.forward, segment, bytes);
         self.supply.as_ref().map_or(network, |supply| {
@@ -209,14 +209,14 @@ impl Flow {
     }
 
     /// Returns how long it would take alone until its sender has the last acknowledgement, and its use of its sender's and its receiver's port until then.
-    pub(crate) fn ideal_acknowledged(&self, fabric: &Fabric) -> (Instant, [PortUse; 2]) {
+    pub(crate) fn ideal_acknowledged(&self, fabric: &NetworkState) -> (Instant, [PortUse; 2]) {
         let answer = fabric.acknowledgement(&self.reverse);
         let ports = self.port_uses(fabric).map(|port| PortUse { after: port.after + answer, ..port });
         (self.ideal(fabric) + answer, ports)
     }
 
     /// Returns its use of its sender's and its receiver's port.
-    pub(crate) fn port_uses(&self, fabric: &Fabric) -> [PortUse; 2] {
+    pub(crate) fn port_uses(&self, fabric: &NetworkState) -> [PortUse; 2] {
         if self.has_several_links {
             // Messages need not share a port then: no more is known than how long each takes alone.
             return [PortUse { port: u32::MAX, before: 0, busy: 0, after: 0 }; 2];
@@ -225,7 +225,7 @@ impl Flow {
     }
 
     /// How long its segments take on the last link of its way.
-    pub(crate) fn last_transfer(&self, fabric: &Fabric) -> Instant {
+    pub(crate) fn last_transfer(&self, fabric: &NetworkState) -> Instant {
         fabric.last_transfer(&self.forward, self.sender.segment(), self.purpose.bytes)
     }
 
@@ -239,7 +239,7 @@ impl Flow {
             at = at.min(next);
         }
         if let Some(supply) = &self.supply {
-            at = at.min(supply.next_look(&self.sender, now));
+            at = at.min(supply.next_poll(&self.sender, now));
         }
         match self.reorder.as_ref().and_then(|buffer| buffer.deadline()) {
             Some(deadline) => at.min(clock::from_time(deadline)),
@@ -250,7 +250,7 @@ impl Flow {
     /// Whatever chooses the flow's paths hears what an acknowledgement told of one.
     #[inline]
     pub(crate) fn report(&mut self, packet: &Packet, newly: u64, hops: &[IntHop], now: Instant) {
-        if self.path.hears_reports() {
+        if self.path.receives_reports() {
             let local = clock::to_time(self.local(now));
             self.path.on_report(local, report(packet, newly, now));
             if !hops.is_empty() {
@@ -324,7 +324,7 @@ impl Flow {
             kind: Kind::Data,
             flags,
             path: path as u8,
-            extra: Extra::data(self.sender.urgency(), self.path.cell()),
+            extra: KindFields::data(self.sender.urgency(), self.path.cell()),
             ..Packet::default()
         }
     }
@@ -339,7 +339,7 @@ pub(crate) fn answer(packet: &mut Packet, expected: u32, block: Block, last_hop:
     packet.hop = u8::MAX;
     packet.last_hop = last_hop.bits();
     packet.flags = packet.flags.only(Flags::MARKED.with(Flags::AGAIN).with(Flags::PARTIAL));
-    packet.extra = Extra::ack(expected, block, packet.extra.telemetry());
+    packet.extra = KindFields::ack(expected, block, packet.extra.telemetry());
 }
 
 /// What an acknowledgement tells of its path.

@@ -10,11 +10,11 @@ use super::purpose::Purpose;
 use crate::app_source::Supply;
 use crate::clock::{self, Instant};
 use crate::events::{Actor, MAX_ACTORS};
-use crate::fabric::{Direction, Fabric};
+use crate::fabric::{Direction, NetworkState};
 use crate::hosts::{NO_PAIR, PairSlot};
 use crate::packet::{Flags, Kind, PacketId};
 use crate::run_stats::RunStats;
-use crate::transport::{NEVER, Next, Receiver, Sender};
+use crate::transport::{NEVER, Receiver, Sender, SenderStep};
 
 /// All flows.
 #[derive(Debug)]
@@ -95,7 +95,7 @@ impl Flows {
     }
 
     /// A flow begins.
-    pub(crate) fn open(&mut self, start: Start, fabric: &Fabric, now: Instant) -> FlowSlot {
+    pub(crate) fn open(&mut self, start: Start, fabric: &NetworkState, now: Instant) -> FlowSlot {
         let Start { number, forward, reverse, pair, interface: (interface, classes), .. } = start;
         let mut flow = Flow {
             sender: start.sender,
@@ -188,7 +188,7 @@ impl Flows {
     pub(crate) fn segment(
         &mut self,
         slot: FlowSlot,
-        fabric: &mut Fabric,
+        fabric: &mut NetworkState,
         stats: &mut RunStats,
         now: Instant,
     ) -> Option<PacketId> {
@@ -198,7 +198,7 @@ impl Flows {
         if count == 0 {
             return None;
         }
-        let Next::Send { sequence, bytes, is_again, is_partial } = flow.sender.poll(flow.local(now)) else {
+        let SenderStep::Send { sequence, bytes, is_again, is_partial } = flow.sender.poll(flow.local(now)) else {
             return None;
         };
         let segment = Segment { sequence, bytes, is_again, is_partial };
@@ -221,7 +221,7 @@ impl Flows {
         &mut self,
         slot: FlowSlot,
         id: PacketId,
-        fabric: &Fabric,
+        fabric: &NetworkState,
         now: Instant,
     ) -> Vec<PacketId> {
         let mut up = std::mem::take(&mut self.in_order);
@@ -243,7 +243,7 @@ impl Flows {
 
     /// Looks at flows whose segments and acknowledgements are about to arrive, so that the memory of that end is there then.
     #[inline]
-    pub(crate) fn look_at(&self, flows: impl Iterator<Item = (FlowSlot, Kind)>) {
+    pub(crate) fn prefetch(&self, flows: impl Iterator<Item = (FlowSlot, Kind)>) {
         let mut seen = 0;
         for (slot, kind) in flows {
             let Some(flow) = self.all.get(slot as usize) else { continue };

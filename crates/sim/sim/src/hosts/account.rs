@@ -7,7 +7,7 @@ use wayleave_stack::TunnelCounts;
 use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::{Bytes, Rate};
 
-use super::carried::Carried;
+use super::carried::CarriedBytes;
 use super::guarantee::minimum;
 use super::pair::Pair;
 use super::promises::Lags;
@@ -72,7 +72,7 @@ pub struct SharingOutcome {
     /// The most that pairs with windows and minima had in flight on each link, if promises are recorded. Links of which that is nothing are left out.
     pub in_flight: Vec<(LinkId, Bytes)>,
     /// What pairs carried along which path, if promises are recorded.
-    pub carried: Vec<Carried>,
+    pub carried: Vec<CarriedBytes>,
 }
 
 /// What a tunnel carried.

@@ -4,14 +4,14 @@
 //! and does not send goes back. So nothing that waits behind the interface can be overtaken in the buckets.
 
 use wayleave_scheme_api::{Arrivals, ClassId, Departure, HostInput, IntHop, LocalFlow, Path, PathIndex, PathReport};
-use wayleave_stack::{ClassStep, Flows as StackFlows, Waiting};
+use wayleave_stack::{ClassStep, Flows as StackFlows, PairBacklog};
 use wayleave_units::Bytes;
 
 use super::slot::{HostId, NO_PAIR, PairSlot};
 use super::state::{Hosts, Stack};
 use super::timers::HostTimer;
 use crate::clock::{self, Instant};
-use crate::fabric::{Fabric, Step};
+use crate::fabric::{NetworkState, Step};
 use crate::flows::{Flow, FlowSlot, Flows};
 use crate::packet::{Flags, Kind, Packet, PacketId};
 
@@ -23,25 +23,25 @@ const SILENCE: Instant = 10_000_000_000;
 type NextOfClass = ClassStep<FlowSlot, (PacketId, Step)>;
 
 /// What waits at a host.
-pub(crate) type Waits = Waiting<FlowSlot, (PacketId, Step)>;
+pub(crate) type HostWaitQueue = PairBacklog<FlowSlot, (PacketId, Step)>;
 
 /// What a host's stack asks of flows.
-pub(crate) struct Sending<'a> {
+pub(crate) struct SendQuery<'a> {
     flows: &'a mut Flows,
-    fabric: &'a Fabric,
+    fabric: &'a NetworkState,
     now: Instant,
 }
 
-impl StackFlows<FlowSlot, (PacketId, Step)> for Sending<'_> {
+impl StackFlows<FlowSlot, (PacketId, Step)> for SendQuery<'_> {
     fn next_bytes(&self, flow: FlowSlot) -> Option<u32> {
         let flow = &self.flows[flow];
         flow.can_send(self.fabric, self.now).then(|| flow.next_bytes())
     }
 
-    fn choose(&mut self, what: Waits, departure: Departure) -> u32 {
+    fn choose(&mut self, what: HostWaitQueue, departure: Departure) -> u32 {
         let flow = match what {
-            Waiting::Flow(flow) => flow,
-            Waiting::Packet((id, _), _) => match self.fabric.packet(id) {
+            PairBacklog::Flow(flow) => flow,
+            PairBacklog::Packet((id, _), _) => match self.fabric.packet(id) {
                 packet if packet.kind == Kind::Data => packet.flow,
                 // A source keeps to one path.
                 packet => return packet.flow % departure.paths.max(1),
@@ -50,10 +50,10 @@ impl StackFlows<FlowSlot, (PacketId, Step)> for Sending<'_> {
         self.flows[flow].path.choose(clock::to_time(self.now), departure)
     }
 
-    fn local(&self, what: Waits) -> LocalFlow {
+    fn local(&self, what: HostWaitQueue) -> LocalFlow {
         let flow = match what {
-            Waiting::Flow(flow) => flow,
-            Waiting::Packet((id, _), _) => match self.fabric.packet(id) {
+            PairBacklog::Flow(flow) => flow,
+            PairBacklog::Packet((id, _), _) => match self.fabric.packet(id) {
                 packet if packet.kind == Kind::Data => packet.flow,
                 // The sources of a pair count as one flow.
                 _ => return LocalFlow(0),
@@ -65,7 +65,7 @@ impl StackFlows<FlowSlot, (PacketId, Step)> for Sending<'_> {
 
 /// What a pair or a class waits for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Wait {
+pub(crate) enum WaitReason {
     /// A pair, until this time, or for an event.
     Pair(PairSlot, Option<Instant>),
     /// A class of a host, until this time.
@@ -74,8 +74,8 @@ pub(crate) enum Wait {
     ClassOf(PairSlot, ClassId, Instant),
 }
 
-impl<'a> Sending<'a> {
-    pub(crate) fn new(flows: &'a mut Flows, fabric: &'a Fabric, now: Instant) -> Self {
+impl<'a> SendQuery<'a> {
+    pub(crate) fn new(flows: &'a mut Flows, fabric: &'a NetworkState, now: Instant) -> Self {
         Self { flows, fabric, now }
     }
 }
@@ -94,7 +94,7 @@ impl Hosts {
 
     /// A segment of a flow leaves: what it was granted beyond that goes back. What its answer has to bring back.
     #[cold]
-    pub(crate) fn spend(&mut self, flow: &mut Flow, bytes: u32, path: u8, now: Instant) -> Option<u64> {
+    pub(crate) fn charge(&mut self, flow: &mut Flow, bytes: u32, path: u8, now: Instant) -> Option<u64> {
         let (slot, granted) = (flow.pair, std::mem::take(&mut flow.granted));
         if granted > bytes
             && let Some((stack, pair)) = self.stack(slot)
@@ -122,7 +122,7 @@ impl Hosts {
 
     /// A packet of a pair arrives.
     #[cold]
-    pub(crate) fn arrived(&mut self, slot: PairSlot, packet: &Packet, fabric: &mut Fabric, now: Instant) {
+    pub(crate) fn arrived(&mut self, slot: PairSlot, packet: &Packet, fabric: &mut NetworkState, now: Instant) {
         let incoming = self.incoming(slot, fabric, now);
         let pair = &mut self.pairs[slot as usize];
         pair.used_at = now;
@@ -152,7 +152,7 @@ impl Hosts {
     }
 
     /// The packet of its tunnel that a pair could send now if it had its turn at the interface, its bytes and the pair's weight.
-    pub(crate) fn next_of_tunnel(&mut self, slot: PairSlot, sending: &Sending<'_>) -> Option<(Step, u32, u32)> {
+    pub(crate) fn next_of_tunnel(&mut self, slot: PairSlot, sending: &SendQuery<'_>) -> Option<(Step, u32, u32)> {
         let weight = self.pairs.get(slot as usize)?.weight;
         let (stack, pair) = self.stack(slot)?;
         let ((_, first), bytes) = stack.next_of_tunnel(pair, sending.now, sending)?;
@@ -164,7 +164,7 @@ impl Hosts {
         &mut self,
         host: HostId,
         class: u32,
-        mut sending: Sending<'_>,
+        mut sending: SendQuery<'_>,
     ) -> Option<(NextOfClass, PairSlot)> {
         let host = self.hosts.get_mut(host as usize)?;
         let step = host.stack.serve(ClassId(class), sending.now, &mut sending);
@@ -180,12 +180,12 @@ impl Hosts {
     }
 
     /// A pair or a class waits.
-    pub(crate) fn wait(&mut self, wait: Wait, fabric: &mut Fabric, now: Instant) {
+    pub(crate) fn wait(&mut self, wait: WaitReason, fabric: &mut NetworkState, now: Instant) {
         let (at, what) = match wait {
-            Wait::Pair(slot, Some(at)) => (at, HostTimer::Pair(slot)),
-            Wait::Pair(slot, None) => return self.watch_window(slot, fabric, now),
-            Wait::Class(host, class, at) => (at, HostTimer::Class(host, class)),
-            Wait::ClassOf(slot, class, at) => (at, HostTimer::Class(self.pairs[slot as usize].sender, class.0)),
+            WaitReason::Pair(slot, Some(at)) => (at, HostTimer::Pair(slot)),
+            WaitReason::Pair(slot, None) => return self.watch_window(slot, fabric, now),
+            WaitReason::Class(host, class, at) => (at, HostTimer::Class(host, class)),
+            WaitReason::ClassOf(slot, class, at) => (at, HostTimer::Class(self.pairs[slot as usize].sender, class.0)),
         };
         self.timer_queue.arm(at, what, fabric, now);
     }
@@ -224,7 +224,7 @@ impl Hosts {
     }
 
     /// A pair that a window holds back is looked at again, in case its answers are lost.
-    fn watch_window(&mut self, slot: PairSlot, fabric: &mut Fabric, now: Instant) {
+    fn watch_window(&mut self, slot: PairSlot, fabric: &mut NetworkState, now: Instant) {
         // A pair may have hundreds of windows: they are not looked through again while it is watched.
         if self.pairs.get(slot as usize).is_none_or(|pair| pair.is_watched) {
             return;
@@ -239,7 +239,7 @@ impl Hosts {
     }
 
     /// A window has been silent for a while. Whether the pair may go on, because what is in flight counts as lost.
-    pub(crate) fn on_silence(&mut self, slot: PairSlot, epoch: u32, fabric: &mut Fabric, now: Instant) -> bool {
+    pub(crate) fn on_silence(&mut self, slot: PairSlot, epoch: u32, fabric: &mut NetworkState, now: Instant) -> bool {
         let pair = &mut self.pairs[slot as usize];
         if pair.epoch != epoch {
             return false;

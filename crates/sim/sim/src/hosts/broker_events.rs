@@ -14,7 +14,7 @@ use super::slot::HostId;
 use super::state::{Hosts, time};
 use super::timers::HostTimer;
 use crate::clock::{self, Instant};
-use crate::fabric::Fabric;
+use crate::fabric::NetworkState;
 
 impl Hosts {
     /// The network in which brokers work, as the policies are now.
@@ -39,13 +39,13 @@ impl Hosts {
 
 impl Hosts {
     /// All brokers begin to work.
-    pub(super) fn start_brokers(&mut self, fabric: &Fabric) {
+    pub(super) fn start_brokers(&mut self, fabric: &NetworkState) {
         for number in 0..self.brokers.seats.len() {
             self.start_broker(number, fabric, 0);
         }
     }
 
-    fn start_broker(&mut self, number: usize, fabric: &Fabric, now: Instant) {
+    fn start_broker(&mut self, number: usize, fabric: &NetworkState, now: Instant) {
         let Some(state) = self.brokers.states.get_mut(number) else { return };
         state.starts += 1;
         let broker = self.broker(fabric.network(), number);
@@ -76,7 +76,7 @@ impl Hosts {
         &mut self,
         broker: BrokerId,
         (at, timer): (Time, AnyBrokerTimer),
-        fabric: &mut Fabric,
+        fabric: &mut NetworkState,
         now: Instant,
     ) {
         let place = self.brokers.keep_timer(broker, timer);
@@ -92,13 +92,13 @@ impl Hosts {
     }
 
     /// What the links of contention points carry is another than before: brokers ask the network for it (Parley, 3.2.2).
-    pub(crate) fn capacities_changed(&mut self, fabric: &Fabric, now: Instant) {
+    pub(crate) fn capacities_changed(&mut self, fabric: &NetworkState, now: Instant) {
         for number in 0..self.brokers.seats.len() {
             self.notify_capacity(number, fabric, now);
         }
     }
 
-    fn notify_capacity(&mut self, number: usize, fabric: &Fabric, now: Instant) {
+    fn notify_capacity(&mut self, number: usize, fabric: &NetworkState, now: Instant) {
         let Some(point) = self.brokers.seats.get(number).and_then(|seat| seat.point) else { return };
         let capacity =
             |direction| roles::capacity(fabric.network(), point, direction, &self.left, |link| fabric.is_up(link));
@@ -107,16 +107,16 @@ impl Hosts {
     }
 
     /// Something changes on the way.
-    pub(crate) fn on_event(&mut self, event: usize, fabric: &Fabric, now: Instant) {
+    pub(crate) fn on_event(&mut self, event: usize, fabric: &NetworkState, now: Instant) {
         let Some(event) = self.sharing.events.get(event).cloned() else { return };
         match event.what {
             SharingChange::Stops(at) => {
-                if let Some(number) = self.seat(at) {
+                if let Some(number) = self.broker_index(at) {
                     self.brokers.states[number].broker = None;
                 }
             }
             SharingChange::Starts(at) => {
-                if let Some(number) = self.seat(at) {
+                if let Some(number) = self.broker_index(at) {
                     self.start_broker(number, fabric, now);
                 }
             }
@@ -143,7 +143,7 @@ impl Hosts {
     }
 
     /// Brokers hear the terms as they are now.
-    fn renew_terms(&mut self, fabric: &Fabric, now: Instant) {
+    fn renew_terms(&mut self, fabric: &NetworkState, now: Instant) {
         let mut states = std::mem::take(&mut self.brokers.states);
         for broker in states.iter_mut().filter_map(|state| state.broker.as_mut()) {
             // A scenario whose terms cannot be kept was refused when it was read; a broker keeps the old ones.
@@ -157,7 +157,7 @@ impl Hosts {
 
 impl Hosts {
     /// The number of a broker of the scheme of all services that no other one has.
-    fn seat(&self, at: BrokerAt) -> Option<usize> {
+    fn broker_index(&self, at: BrokerAt) -> Option<usize> {
         let brokers = self.brokers.of(0);
         let number = match at {
             BrokerAt::Machine(host) => brokers.of(host),

@@ -1,7 +1,7 @@
 //! Brokers of all schemes: their seats, states and timers.
 
 use wayleave_scheme_api::BrokerId;
-use wayleave_schemes::brokers::{BrokerLocation, BrokerNetwork, BrokerSeat, BrokerSeats};
+use wayleave_schemes::brokers::{BrokerLocation, BrokerNetwork, BrokerSpec, BrokerSpecs};
 use wayleave_schemes::hosts::{AnyBroker, AnyBrokerTimer};
 
 use super::roles::Scheme;
@@ -10,7 +10,7 @@ use super::timers::Timers;
 /// All brokers, scheme by scheme, in the order in which each scheme lists its own.
 #[derive(Debug, Default)]
 pub(super) struct Brokers {
-    pub(super) seats: Vec<BrokerSeat>,
+    pub(super) seats: Vec<BrokerSpec>,
     /// What is in each seat.
     pub(super) states: Vec<State>,
     /// The number of each scheme's first broker.
@@ -42,10 +42,10 @@ impl Brokers {
     }
 
     /// Those of a scheme.
-    pub(super) fn of(&self, scheme: usize) -> BrokerSeats<'_> {
+    pub(super) fn of(&self, scheme: usize) -> BrokerSpecs<'_> {
         let first = self.first.get(scheme).copied().unwrap_or(0);
         let end = self.first.get(scheme + 1).map_or(self.seats.len(), |&end| end as usize);
-        BrokerSeats { first: BrokerId(first), seats: self.seats.get(first as usize..end).unwrap_or_default() }
+        BrokerSpecs { first: BrokerId(first), seats: self.seats.get(first as usize..end).unwrap_or_default() }
     }
 
     /// The scheme of a broker.

@@ -10,7 +10,7 @@ use crate::clock::Instant;
 
 /// What one pair carried along one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Carried {
+pub struct CarriedBytes {
     /// Its sending host.
     pub from: NodeId,
     /// Its receiving host.
@@ -26,7 +26,7 @@ pub struct Carried {
 }
 
 /// Who a pair is: its ends and its class.
-pub(super) type Ends = (NodeId, NodeId, u32);
+pub(super) type PairEnds = (NodeId, NodeId, u32);
 
 /// A pair, told from others that had its place before.
 type PairId = (PairSlot, u32);
@@ -62,7 +62,7 @@ pub(super) struct CarriedTotals {
     /// Nothing before it counts.
     from: Instant,
     /// By pair and by where the path begins in the table of routes.
-    paths: HashMap<(PairId, u32), (Ends, Vec<u32>, u64)>,
+    paths: HashMap<(PairId, u32), (PairEnds, Vec<u32>, u64)>,
     weights: HashMap<PairId, Weight>,
 }
 
@@ -76,7 +76,7 @@ impl CarriedTotals {
     pub(super) fn arrived(
         &mut self,
         pair: PairId,
-        ends: Ends,
+        ends: PairEnds,
         (route, bytes, now): (u32, u32, Instant),
         links: impl FnOnce() -> Vec<u32>,
     ) {
@@ -102,12 +102,12 @@ impl CarriedTotals {
     }
 
     /// The run is over. In order of ends and paths, so that it does not depend on the order of a table.
-    pub(super) fn outcome(self, end: Instant, name: impl Fn(u32) -> Option<String>) -> Vec<Carried> {
+    pub(super) fn outcome(self, end: Instant, name: impl Fn(u32) -> Option<String>) -> Vec<CarriedBytes> {
         let Self { from: counted, paths, weights } = self;
         let mut all: Vec<_> = paths.into_iter().filter(|(_, (.., bytes))| *bytes > 0).collect();
         all.sort_unstable_by_key(|(key, (ends, ..))| (*ends, *key));
         let carried =
-            |((pair, _), ((from, to, class), links, bytes)): ((PairId, u32), (Ends, Vec<u32>, u64))| Carried {
+            |((pair, _), ((from, to, class), links, bytes)): ((PairId, u32), (PairEnds, Vec<u32>, u64))| CarriedBytes {
                 from,
                 to,
                 service: name(class),

@@ -8,7 +8,7 @@ use super::slot::{HostId, NO_PAIR, PairSlot};
 use super::state::{Hosts, time};
 use super::timers::HostTimer;
 use crate::clock::{self, Instant};
-use crate::fabric::{Dropped, Fabric};
+use crate::fabric::{Dropped, NetworkState};
 use crate::flows::Flows;
 use crate::interfaces::{Interfaces, Item};
 use crate::packet::Packet;
@@ -36,7 +36,7 @@ impl Hosts {
         &self,
         host: HostId,
         class: (ClassId, u32),
-        fabric: &Fabric,
+        fabric: &NetworkState,
         interfaces: &mut Interfaces,
         flows: &Flows,
     ) {
@@ -77,7 +77,14 @@ impl Hosts {
     }
 
     /// Flows of a pair hear of the route that they take from now on.
-    pub(crate) fn notify_route(&self, host: HostId, pair: Outgoing, flows: &mut Flows, fabric: &Fabric, now: Instant) {
+    pub(crate) fn notify_route(
+        &self,
+        host: HostId,
+        pair: Outgoing,
+        flows: &mut Flows,
+        fabric: &NetworkState,
+        now: Instant,
+    ) {
         let pair = self.pairs.get(self.outgoing(host, pair) as usize);
         for &flow in pair.iter().flat_map(|pair| pair.members()) {
             flows[flow].notify_route(fabric, now);
@@ -90,7 +97,7 @@ impl Hosts {
         host: HostId,
         scheme: u8,
         (at, timer): (Time, AnyTimer),
-        fabric: &mut Fabric,
+        fabric: &mut NetworkState,
         now: Instant,
     ) {
         let place = self.timers.keep((scheme, timer));
@@ -105,7 +112,12 @@ impl Hosts {
 
     /// A source's packet arrives, and is answered if its pair has a window. What was dropped for that.
     #[cold]
-    pub(crate) fn packet_arrived(&mut self, packet: &Packet, fabric: &mut Fabric, now: Instant) -> Option<Dropped> {
+    pub(crate) fn packet_arrived(
+        &mut self,
+        packet: &Packet,
+        fabric: &mut NetworkState,
+        now: Instant,
+    ) -> Option<Dropped> {
         let slot = self.open_source(packet.flow);
         if slot == NO_PAIR {
             return None;

@@ -7,7 +7,7 @@ use super::pair::Pair;
 use super::slot::PairSlot;
 use super::state::Hosts;
 use crate::clock::Instant;
-use crate::fabric::Fabric;
+use crate::fabric::NetworkState;
 use crate::flows::Flows;
 use crate::packet::{FRAMING, HEADERS};
 
@@ -22,7 +22,7 @@ impl Hosts {
 
     /// A packet has left, with which its pair had sent so much on its path: it is in flight there.
     #[inline]
-    pub(crate) fn note_flight(&mut self, slot: PairSlot, path: u8, sent: u64, fabric: &Fabric) {
+    pub(crate) fn note_flight(&mut self, slot: PairSlot, path: u8, sent: u64, fabric: &NetworkState) {
         if let Some(promises) = &mut self.promises {
             let Some(pair) = self.pairs.get(slot as usize) else { return };
             // Others have windows as well (SCC), which no bound of the guaranteed class counts.

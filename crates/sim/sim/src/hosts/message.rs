@@ -84,7 +84,7 @@ impl Messages {
 }
 
 /// As a packet if both are at hosts; otherwise it takes the time of whoever is outside.
-pub(super) fn way(from: BrokerLocation, to: BrokerLocation) -> Transit {
+pub(super) fn transit(from: BrokerLocation, to: BrokerLocation) -> Transit {
     let outside = Transit::Outside(from.delay() + to.delay());
     from.host().zip(to.host()).map_or(outside, |(from, to)| Transit::Network(from, to))
 }

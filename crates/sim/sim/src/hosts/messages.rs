@@ -4,12 +4,12 @@ use wayleave_scheme_api::{BrokerId, BrokerInput, HostInput, Member, Origin, Peer
 use wayleave_schemes::brokers::BrokerLocation;
 use wayleave_schemes::hosts::AnyMessage;
 
-use super::message::{Message, Recipient, Transit, way};
+use super::message::{Message, Recipient, Transit, transit};
 use super::slot::{HostId, NO_HOST, NO_PAIR, PairSlot};
 use super::state::Hosts;
 use super::timers::HostTimer;
 use crate::clock::{self, Instant};
-use crate::fabric::{DropCause, Dropped, Fabric};
+use crate::fabric::{DropCause, Dropped, NetworkState};
 use crate::packet::{Kind, Packet};
 use crate::random;
 
@@ -38,7 +38,7 @@ impl Hosts {
         };
         let host = self.of_node.get(node.index()).copied().filter(|&host| host != NO_HOST)?;
         let (sender, scheme) = (self.brokers.location(from)?, self.brokers.scheme(from)?);
-        let way = way(sender, BrokerLocation::Host(self.hosts[host as usize].node));
+        let way = transit(sender, BrokerLocation::Host(self.hosts[host as usize].node));
         Some(Message { way, to: Recipient::Machine(host, scheme, from), body })
     }
 
@@ -47,7 +47,7 @@ impl Hosts {
             Member::Host(host) => BrokerLocation::Host(host),
             Member::Broker(broker) => self.brokers.location(broker)?,
         };
-        let way = way(sender, self.brokers.location(to)?);
+        let way = transit(sender, self.brokers.location(to)?);
         Some(Message { way, to: Recipient::Broker(to, from), body })
     }
 
@@ -60,7 +60,7 @@ impl Hosts {
     }
 
     /// A message is on its way: as a packet, later, or not at all; at once within a machine. What was dropped for it.
-    pub(crate) fn send(&mut self, message: Message, fabric: &mut Fabric, now: Instant) -> Option<Dropped> {
+    pub(crate) fn send(&mut self, message: Message, fabric: &mut NetworkState, now: Instant) -> Option<Dropped> {
         if !message.has_faults() {
             if message.is_local() {
                 self.deliver_message(message, fabric, now);
@@ -87,7 +87,12 @@ impl Hosts {
     }
 
     /// A message that was held back goes on. What was dropped for it, and whether it was heard.
-    pub(crate) fn send_held(&mut self, number: u32, fabric: &mut Fabric, now: Instant) -> (Option<Dropped>, bool) {
+    pub(crate) fn send_held(
+        &mut self,
+        number: u32,
+        fabric: &mut NetworkState,
+        now: Instant,
+    ) -> (Option<Dropped>, bool) {
         let Some(message) = self.messages.take(number) else { return (None, false) };
         match message.way {
             Transit::Network(..) => (self.post(message, fabric, now), false),
@@ -100,7 +105,7 @@ impl Hosts {
     }
 
     /// A message leaves its host as a packet. What was dropped for it.
-    pub(super) fn post(&mut self, message: Message, fabric: &mut Fabric, now: Instant) -> Option<Dropped> {
+    pub(super) fn post(&mut self, message: Message, fabric: &mut NetworkState, now: Instant) -> Option<Dropped> {
         let Transit::Network(from, to) = message.way else { return None };
         let direction = fabric.direction(from, to, self.queue)?;
         let bytes = message.body.wire_bytes();
@@ -129,14 +134,14 @@ impl Hosts {
 
     /// A message arrives.
     #[cold]
-    pub(crate) fn message_arrived(&mut self, number: u32, fabric: &mut Fabric, now: Instant) {
+    pub(crate) fn message_arrived(&mut self, number: u32, fabric: &mut NetworkState, now: Instant) {
         if let Some(message) = self.messages.take(number) {
             self.deliver_message(message, fabric, now);
         }
     }
 
     /// Whom a message is for hears it.
-    fn deliver_message(&mut self, message: Message, fabric: &mut Fabric, now: Instant) {
+    fn deliver_message(&mut self, message: Message, fabric: &mut NetworkState, now: Instant) {
         let Message { to, body: message, .. } = message;
         match to {
             Recipient::Sender(slot, epoch) => {

@@ -69,10 +69,10 @@ mod timers;
 mod tunnels;
 
 pub use account::{MachineShare, MessageCounts, RackShare, ServiceShare, SharingOutcome, TunnelOutcome};
-pub use carried::Carried;
+pub use carried::CarriedBytes;
 
 pub(crate) use action::Action;
-pub(crate) use admit::{Sending, Wait, Waits};
+pub(crate) use admit::{HostWaitQueue, SendQuery, WaitReason};
 pub(crate) use message::Message;
 pub(crate) use pair::PairKey;
 pub(crate) use slot::{HostId, NO_PAIR, PairSlot};

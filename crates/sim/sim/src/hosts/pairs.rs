@@ -16,12 +16,12 @@ use super::slot::{NO_HOST, NO_PAIR, PairSlot};
 use super::state::{Hosts, time};
 use super::timers::HostTimer;
 use crate::clock::{self, Instant};
-use crate::fabric::{Direction, Fabric};
+use crate::fabric::{Direction, NetworkState};
 use crate::flows::{FlowSlot, Flows};
 
 /// A pair that nothing was sent in for a while: both ends hear that it is forgotten, and then give up its numbers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Forgotten {
+pub(crate) struct ExpiredPair {
     sender: u32,
     outgoing: Outgoing,
     receiver: u32,
@@ -67,12 +67,12 @@ impl Hosts {
         key: PairKey,
         queue: u8,
         route: Option<Direction>,
-        fabric: &mut Fabric,
+        fabric: &mut NetworkState,
         now: Instant,
     ) -> Option<PairSlot> {
         let (from, to, class, to_class, _) = key;
         let (mut forward, reverse) = (fabric.direction(from, to, queue)?, fabric.direction(to, from, queue)?);
-        let (mut paths, mut round_trip) = fabric.way_between(from, to);
+        let (mut paths, mut round_trip) = fabric.path_between(from, to);
         if let Some(route) = route {
             (forward, paths) = (route, 1);
             round_trip = fabric.frame_and_answer(&forward, &reverse);
@@ -157,7 +157,7 @@ impl Hosts {
     }
 
     /// The receiving machine's number of a pair; it hears of the pair first, if it has not.
-    pub(super) fn incoming(&mut self, slot: PairSlot, fabric: &mut Fabric, now: Instant) -> Incoming {
+    pub(super) fn incoming(&mut self, slot: PairSlot, fabric: &mut NetworkState, now: Instant) -> Incoming {
         let pair = &mut self.pairs[slot as usize];
         if let Some(incoming) = pair.incoming {
             return incoming;
@@ -168,7 +168,7 @@ impl Hosts {
         let number = host.free_incoming.pop().unwrap_or(host.incoming.len() as u32);
         set(&mut host.incoming, number, slot);
         pair.incoming = Some(Incoming(number));
-        let (paths, round_trip) = fabric.way_between(from, to);
+        let (paths, round_trip) = fabric.path_between(from, to);
         let spec = PairSpec {
             class: ClassId(to_class),
             peer_class: ClassId(class),
@@ -263,7 +263,7 @@ impl Hosts {
     }
 
     /// The pair of a source has opened, or was open.
-    pub(crate) fn attach_source(&mut self, stat: u32, pair: PairSlot, fabric: &Fabric, now: Instant) {
+    pub(crate) fn attach_source(&mut self, stat: u32, pair: PairSlot, fabric: &NetworkState, now: Instant) {
         let Some(source) = self.source(stat) else { return };
         let Some(state) = self.pairs.get_mut(pair as usize) else { return };
         let (epoch, local) = (state.epoch, state.join(NO_FLOW));
@@ -284,9 +284,9 @@ impl Hosts {
         &mut self,
         slot: PairSlot,
         epoch: u32,
-        fabric: &mut Fabric,
+        fabric: &mut NetworkState,
         now: Instant,
-    ) -> Option<Forgotten> {
+    ) -> Option<ExpiredPair> {
         let pair = self.pairs.get_mut(slot as usize).filter(|pair| pair.epoch == epoch)?;
         let is_used = pair.users > 0 || !self.hosts[pair.sender as usize].stack.is_idle(pair.outgoing.0);
         let since = if is_used { now } else { pair.used_at };
@@ -316,12 +316,12 @@ impl Hosts {
         if let Some(incoming) = incoming {
             self.notify(receiver, scheme, HostInput::IncomingClosed { pair: incoming }, now);
         }
-        Some(Forgotten { sender, outgoing, receiver, incoming })
+        Some(ExpiredPair { sender, outgoing, receiver, incoming })
     }
 
     /// Both ends have done what they wanted when they heard that a pair is forgotten.
-    pub(crate) fn free_numbers(&mut self, pair: Forgotten) {
-        let Forgotten { sender, outgoing, receiver, incoming } = pair;
+    pub(crate) fn free_numbers(&mut self, pair: ExpiredPair) {
+        let ExpiredPair { sender, outgoing, receiver, incoming } = pair;
         self.hosts[sender as usize].free_outgoing.push(outgoing.0);
         if let Some(incoming) = incoming {
             let host = &mut self.hosts[receiver as usize];
@@ -337,7 +337,7 @@ impl Hosts {
 
     /// Paths were found again: a pair has others now. Whether it may send because of that, or `None` if it is not open;
     /// [`Hosts::notify_paths`] is next.
-    pub(crate) fn replace_paths(&mut self, slot: PairSlot, fabric: &Fabric, now: Instant) -> Option<bool> {
+    pub(crate) fn replace_paths(&mut self, slot: PairSlot, fabric: &NetworkState, now: Instant) -> Option<bool> {
         let pair = &self.pairs[slot as usize];
         if self.known.get(&pair.key) != Some(&slot) {
             return None;
@@ -348,7 +348,7 @@ impl Hosts {
     }
 
     /// The machine of a pair hears of its paths.
-    pub(crate) fn notify_paths(&mut self, slot: PairSlot, fabric: &Fabric, now: Instant) {
+    pub(crate) fn notify_paths(&mut self, slot: PairSlot, fabric: &NetworkState, now: Instant) {
         let pair = &self.pairs[slot as usize];
         let (sender, scheme, outgoing) = (pair.sender, pair.scheme, pair.outgoing);
         let paths = fabric.path_count(pair.forward.paths).max(1);

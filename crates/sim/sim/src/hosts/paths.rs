@@ -1,13 +1,13 @@
 //! Paths of pairs: what the stack has chosen is written into packets, and copies go over further paths.
 
 use wayleave_scheme_api::PathIndex;
-use wayleave_schemes::duplicates::{Filter, Verdict};
+use wayleave_schemes::duplicates::{DuplicateCheck, Filter};
 use wayleave_units::Time;
 
 use super::slot::{NO_PAIR, PairSlot};
 use super::state::Hosts;
 use crate::clock::{self, Instant};
-use crate::fabric::{Fabric, Step};
+use crate::fabric::{NetworkState, Step};
 use crate::flows::Flows;
 use crate::packet::{Kind, Packet, PacketId};
 
@@ -24,7 +24,7 @@ impl Hosts {
         id: PacketId,
         path: PathIndex,
         flows: &Flows,
-        fabric: &mut Fabric,
+        fabric: &mut NetworkState,
     ) -> Option<Step> {
         let packet = fabric.packet(id);
         let set = match packet.kind {
@@ -58,11 +58,11 @@ impl Hosts {
 
     /// Whether a datagram that goes over several paths has come already; it is forgotten then.
     #[cold]
-    pub(crate) fn is_known_copy(&mut self, id: PacketId, fabric: &mut Fabric, now: Instant) -> bool {
+    pub(crate) fn is_known_copy(&mut self, id: PacketId, fabric: &mut NetworkState, now: Instant) -> bool {
         let packet = fabric.packet(id);
         let filter = self.filters.entry(packet.flow).or_insert_with(|| Filter::new(REMEMBERED, RESET));
         // Sequence numbers have 16 bits on the wire.
-        let is_known = filter.on_packet(clock::to_time(now), packet.sequence as u16) == Verdict::Discard;
+        let is_known = filter.on_packet(clock::to_time(now), packet.sequence as u16) == DuplicateCheck::Discard;
         if is_known {
             fabric.forget_packet(id);
         }

@@ -10,7 +10,7 @@ use super::slot::{HostId, PairSlot};
 use super::state::{Hosts, time};
 use super::timers::HostTimer;
 use crate::clock::{self, Instant};
-use crate::fabric::{Direction, DropCause, Dropped, Fabric, Step};
+use crate::fabric::{Direction, DropCause, Dropped, NetworkState, Step};
 use crate::packet::{ACKNOWLEDGEMENT, FRAMING, Flags, Kind, Packet, PacketId};
 use crate::random;
 
@@ -31,7 +31,7 @@ impl Hosts {
         (host, pair): (HostId, Outgoing),
         path: PathIndex,
         (probe, windows): (Probe, Vec<HopWindow>),
-        fabric: &mut Fabric,
+        fabric: &mut NetworkState,
         now: Instant,
     ) -> Option<Dropped> {
         let slot = self.outgoing(host, pair);
@@ -62,7 +62,7 @@ impl Hosts {
         &mut self,
         slot: PairSlot,
         epoch: u32,
-        fabric: &mut Fabric,
+        fabric: &mut NetworkState,
         now: Instant,
     ) -> Option<Dropped> {
         let forward = self.open(slot, epoch)?.forward;
@@ -84,7 +84,7 @@ impl Hosts {
 
     /// A probe arrives at the other end of its pair, which answers at once. What was dropped for that.
     #[cold]
-    pub(crate) fn probe_arrived(&mut self, id: PacketId, fabric: &mut Fabric, now: Instant) -> Option<Dropped> {
+    pub(crate) fn probe_arrived(&mut self, id: PacketId, fabric: &mut NetworkState, now: Instant) -> Option<Dropped> {
         let Packet { flow: slot, sequence: epoch, extra, .. } = *fabric.packet(id);
         let Some(reverse) = self.open(slot, epoch).map(|pair| pair.reverse) else {
             fabric.forget_packet(id);
@@ -105,7 +105,7 @@ impl Hosts {
 
     /// A probe is back at its sender.
     #[cold]
-    pub(crate) fn probe_returned(&mut self, id: PacketId, fabric: &mut Fabric, now: Instant) {
+    pub(crate) fn probe_returned(&mut self, id: PacketId, fabric: &mut NetworkState, now: Instant) {
         let Packet { flow: slot, sequence: epoch, path, extra, .. } = *fabric.packet(id);
         let header = fabric.telemetry().outcome(extra.telemetry());
         if let (Some((probe, outcome)), Some(pair)) = (header, self.open(slot, epoch)) {
@@ -127,7 +127,7 @@ impl Hosts {
     /// response). The answer goes back from there, with this step. `None`: it is not such a probe, or the host itself could
     /// not send it, and it is lost.
     #[cold]
-    pub(crate) fn probe_failed(&self, id: PacketId, fabric: &mut Fabric) -> Option<Step> {
+    pub(crate) fn probe_failed(&self, id: PacketId, fabric: &mut NetworkState) -> Option<Step> {
         let Packet { kind, flow: slot, sequence: epoch, extra, .. } = *fabric.packet(id);
         if kind != Kind::Probe {
             return None;
@@ -136,7 +136,7 @@ impl Hosts {
         fabric.telemetry().probe(extra.telemetry())?;
         let at = fabric.switch_of_packet(id)?;
         let pair = self.open(slot, epoch)?;
-        let (first, route, last_hop) = fabric.way_from_switch(at, pair.key.0, pair.forward.first.queue())?;
+        let (first, route, last_hop) = fabric.path_from_switch(at, pair.key.0, pair.forward.first.queue())?;
         fabric.telemetry_mut().settle(extra.telemetry(), ProbeOutcome::Failed);
         let packet = fabric.packet_mut(id);
         (packet.kind, packet.flags) = (Kind::ProbeAnswer, Flags::default());
@@ -150,7 +150,7 @@ impl Hosts {
         &mut self,
         slot: PairSlot,
         packet: &Packet,
-        fabric: &mut Fabric,
+        fabric: &mut NetworkState,
         now: Instant,
     ) -> Option<Dropped> {
         let pair = self.pairs.get(slot as usize)?;
@@ -174,7 +174,7 @@ impl Hosts {
 
     /// The answer of a packet that nobody acknowledges is back. The pair, if that may go on because of it.
     #[cold]
-    pub(crate) fn pair_answered(&mut self, id: PacketId, fabric: &mut Fabric, now: Instant) -> Option<PairSlot> {
+    pub(crate) fn pair_answered(&mut self, id: PacketId, fabric: &mut NetworkState, now: Instant) -> Option<PairSlot> {
         let Packet { flow: slot, sequence: epoch, path, extra, .. } = *fabric.packet(id);
         let sent = fabric.telemetry().sent(extra.telemetry());
         fabric.forget_packet(id);
@@ -192,14 +192,14 @@ fn packet(path: PathIndex, stack: u32) -> Packet {
 }
 
 /// A probe leaves its host. What was dropped for it.
-fn leave(packet: Packet, forward: Direction, fabric: &mut Fabric, now: Instant) -> Option<Dropped> {
+fn leave(packet: Packet, forward: Direction, fabric: &mut NetworkState, now: Instant) -> Option<Dropped> {
     let (first, last_hop) = fabric.ends(&forward, u32::from(packet.path));
     let id = fabric.insert(Packet { sent: now, due: now, last_hop: last_hop.bits(), ..packet });
     fabric.enter(first, id, now)
 }
 
 /// A packet turns round: it goes back to the sender of its pair, and collects nothing more. What was dropped for that.
-fn send_back(id: PacketId, kind: Kind, reverse: Direction, fabric: &mut Fabric, now: Instant) -> Option<Dropped> {
+fn send_back(id: PacketId, kind: Kind, reverse: Direction, fabric: &mut NetworkState, now: Instant) -> Option<Dropped> {
     let packet = fabric.packet_mut(id);
     packet.kind = kind;
     packet.flags = Flags::default();

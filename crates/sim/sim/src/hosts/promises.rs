@@ -19,7 +19,7 @@ use crate::clock::{self, Instant};
 use crate::stats::Lag;
 
 /// A pair on a path: its place, which of the pairs that had it, and the path.
-type Way = (PairSlot, u32, u8);
+type PairOnPath = (PairSlot, u32, u8);
 
 /// Per host and class: how the guarantee there is kept, if there is one.
 pub(super) type Lags = Vec<Option<Box<Lag>>>;
@@ -41,8 +41,8 @@ struct Level {
 
 /// What is measured.
 #[derive(Debug)]
-pub(super) struct Promises {
-    flights: HashMap<Way, Flight>,
+pub(super) struct PromiseMonitor {
+    flights: HashMap<PairOnPath, Flight>,
     links: Vec<Level>,
     /// Per host and class: how many pairs want to send there, and how its guarantee is kept if it has one.
     pub(super) receivers: Vec<(u32, Option<Box<Lag>>)>,
@@ -50,7 +50,7 @@ pub(super) struct Promises {
     pub(super) carried: CarriedTotals,
 }
 
-impl Promises {
+impl PromiseMonitor {
     /// What is measured of promises, if a scenario asks for it.
     pub(super) fn of(scenario: &Scenario, links: u32, services: &Services, hosts: &[NodeId]) -> Option<Box<Self>> {
         let sharing = scenario.sharing.as_ref().filter(|_| scenario.record.promises)?;
@@ -82,7 +82,7 @@ impl Promises {
     }
 
     /// A packet leaves, with which a pair has sent so much along a path.
-    pub(super) fn sent(&mut self, way: Way, sent: u64, links: impl FnOnce() -> Vec<u32>) {
+    pub(super) fn sent(&mut self, way: PairOnPath, sent: u64, links: impl FnOnce() -> Vec<u32>) {
         let flight = self.flights.entry(way).or_insert_with(|| Flight { links: links(), ..Flight::default() });
         // Windows that begin anew, because all paths are others, count from zero.
         if sent < flight.sent {
@@ -99,7 +99,7 @@ impl Promises {
     }
 
     /// So much of it has left the path.
-    pub(super) fn answered(&mut self, way: Way, sent: u64) {
+    pub(super) fn answered(&mut self, way: PairOnPath, sent: u64) {
         if let Some(flight) = self.flights.get_mut(&way) {
             land(&mut self.links, flight, sent);
         }
@@ -107,7 +107,7 @@ impl Promises {
 
     /// Nothing that a pair has in flight will be answered.
     pub(super) fn forget(&mut self, slot: PairSlot, epoch: u32) {
-        let of_pair = |way: &Way| (way.0, way.1) == (slot, epoch);
+        let of_pair = |way: &PairOnPath| (way.0, way.1) == (slot, epoch);
         for (_, flight) in self.flights.iter_mut().filter(|(way, _)| of_pair(way)) {
             land(&mut self.links, flight, u64::MAX);
         }

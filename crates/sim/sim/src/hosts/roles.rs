@@ -6,7 +6,7 @@ use wayleave_contracts::{ContentionPoint, Direction};
 
 use wayleave_scenarios::{HostSchemeConfig, Scenario, Sharing};
 use wayleave_scheme_api::{CustomPath, CustomTunnel, PairSpec};
-use wayleave_schemes::brokers::{BrokerNetwork, BrokerSeat, BrokerSeats, BrokerSetup};
+use wayleave_schemes::brokers::{BrokerNetwork, BrokerSetup, BrokerSpec, BrokerSpecs};
 use wayleave_schemes::host::eyeq::Line;
 use wayleave_schemes::host::static_limits::{self, StaticLimits};
 use wayleave_schemes::hosts::{AnyBroker, AnyHost, HostSetup, TunnelSetup};
@@ -47,7 +47,7 @@ impl Scheme {
     }
 
     /// The brokers that it needs.
-    pub(super) fn brokers(&self, around: &BrokerNetwork<'_>) -> Vec<BrokerSeat> {
+    pub(super) fn brokers(&self, around: &BrokerNetwork<'_>) -> Vec<BrokerSpec> {
         match &self.custom {
             Some(custom) => custom.brokers(around),
             None => self.kind.brokers(around),
@@ -82,7 +82,7 @@ pub(super) fn host(
     scenario: &Scenario,
     sharing: &Sharing,
     services: &Services,
-    (scheme, brokers, left): (&Scheme, BrokerSeats<'_>, &[Rate]),
+    (scheme, brokers, left): (&Scheme, BrokerSpecs<'_>, &[Rate]),
     node: NodeId,
     rng: &mut ChaCha8Rng,
 ) -> AnyHost {

@@ -20,13 +20,13 @@ use super::action::Action;
 use super::brokers::Brokers;
 use super::message::Messages;
 use super::pair::{Pair, PairKey, SourcePair};
-use super::promises::Promises;
+use super::promises::PromiseMonitor;
 use super::roles::{self, Scheme};
 use super::slot::{HostId, NO_HOST, NO_PAIR, PairSlot};
 use super::timers::{HostTimer, TimerQueue, Timers};
 use crate::clock::{self, Instant};
 use crate::custom::Custom;
-use crate::fabric::{Fabric, Step};
+use crate::fabric::{NetworkState, Step};
 use crate::flows::FlowSlot;
 use crate::packet::PacketId;
 use crate::random;
@@ -74,7 +74,7 @@ pub(crate) struct Hosts {
     pub(super) left: Vec<Rate>,
     pub(crate) account: Account,
     /// What is measured of promises, if a scenario asks for it.
-    pub(super) promises: Option<Box<Promises>>,
+    pub(super) promises: Option<Box<PromiseMonitor>>,
     pub(super) sharing: Box<Sharing>,
     /// How packets are spread over paths, and the seed of what spreads those of a pair.
     pub(super) routing: (Routing, u64),
@@ -102,7 +102,7 @@ pub(super) struct HostState {
 
 impl Hosts {
     /// The hosts of a scenario that share; none if it has no sharing. Their process is the first one, so its number follows those of the fabric.
-    pub(crate) fn new(scenario: &Scenario, seed: u64, custom: &Custom<'_>, fabric: &Fabric) -> Self {
+    pub(crate) fn new(scenario: &Scenario, seed: u64, custom: &Custom<'_>, fabric: &NetworkState) -> Self {
         let none = || {
             Sharing::new(HostSchemeConfig::StaticLimits(StaticLimits::default()), Policy::empty(PolicyLevel::Machine))
         };
@@ -152,7 +152,7 @@ impl Hosts {
         Self {
             is_shared: scenario.sharing.is_some(),
             account: Account::new(scenario, &services, &nodes, switch_of),
-            promises: Promises::of(scenario, fabric.links(), &services, &nodes),
+            promises: PromiseMonitor::of(scenario, fabric.links(), &services, &nodes),
             brokers,
             left: left.swap_remove(0),
             nodes,
@@ -191,7 +191,7 @@ impl Hosts {
     }
 
     /// The machines begin to work, and hear of their classes; so do the brokers.
-    pub(crate) fn start(&mut self, fabric: &mut Fabric) {
+    pub(crate) fn start(&mut self, fabric: &mut NetworkState) {
         for host in 0..self.hosts.len() as HostId {
             for scheme in 0..self.schemes.len() {
                 self.notify(host, scheme as u8, HostInput::Started, 0);

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use super::slot::{HostId, PairSlot};
 use crate::clock::Instant;
 use crate::events::{Actor, HORIZON};
-use crate::fabric::Fabric;
+use crate::fabric::NetworkState;
 use crate::transport::NEVER;
 
 /// A timer of the host layer. A number behind a pair is its epoch.
@@ -51,7 +51,7 @@ impl TimerQueue {
     }
 
     /// Something will happen at a time.
-    pub(crate) fn arm(&mut self, at: Instant, what: HostTimer, fabric: &mut Fabric, now: Instant) {
+    pub(crate) fn arm(&mut self, at: Instant, what: HostTimer, fabric: &mut NetworkState, now: Instant) {
         if at == NEVER {
             return;
         }
@@ -63,7 +63,7 @@ impl TimerQueue {
     }
 
     /// Schedules the event for the next timer.
-    fn schedule(&mut self, at: Instant, fabric: &mut Fabric, now: Instant) {
+    fn schedule(&mut self, at: Instant, fabric: &mut NetworkState, now: Instant) {
         self.at = at.clamp(now, now + HORIZON / 2);
         fabric.schedule(self.at, self.actor);
     }
@@ -85,7 +85,7 @@ impl TimerQueue {
     }
 
     /// All that is due was dealt with.
-    pub(crate) fn end(&mut self, fabric: &mut Fabric, now: Instant) {
+    pub(crate) fn end(&mut self, fabric: &mut NetworkState, now: Instant) {
         self.at = NEVER;
         if let Some(&Reverse((at, ..))) = self.all.peek() {
             self.schedule(at, fabric, now);

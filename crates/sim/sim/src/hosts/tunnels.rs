@@ -6,7 +6,7 @@ use super::slot::PairSlot;
 use super::state::Hosts;
 use super::timers::HostTimer;
 use crate::clock::{self, Instant};
-use crate::fabric::{Fabric, Step};
+use crate::fabric::{NetworkState, Step};
 use crate::flows::{Flow, FlowSlot};
 use crate::packet::PacketId;
 
@@ -50,7 +50,7 @@ impl Hosts {
         entry: Entry,
         packet: TunnelPacket,
         what: (PacketId, Step),
-        (fabric, now): (&mut Fabric, Instant),
+        (fabric, now): (&mut NetworkState, Instant),
     ) -> bool {
         let Some((stack, pair)) = self.stack(slot) else { return false };
         let Some(tunnel) = stack.tunnel_mut(pair) else { return false };
@@ -100,13 +100,13 @@ impl Hosts {
     }
 
     /// A decision slot of a pair's tunnel begins: the first one since the pair opened, or since the tunnel had no flows.
-    pub(crate) fn on_first_slot(&mut self, slot: PairSlot, fabric: &mut Fabric, now: Instant) -> bool {
+    pub(crate) fn on_first_slot(&mut self, slot: PairSlot, fabric: &mut NetworkState, now: Instant) -> bool {
         let epoch = self.pairs.get(slot as usize).map_or(0, |pair| pair.epoch);
         self.on_slot(slot, epoch, fabric, now)
     }
 
     /// A decision slot of a pair's tunnel begins. Whether there is one.
-    pub(crate) fn on_slot(&mut self, slot: PairSlot, epoch: u32, fabric: &mut Fabric, now: Instant) -> bool {
+    pub(crate) fn on_slot(&mut self, slot: PairSlot, epoch: u32, fabric: &mut NetworkState, now: Instant) -> bool {
         let Some(pair) = self.open(slot, epoch) else { return false };
         let (sender, scheme, outgoing) = (pair.sender, pair.scheme, pair.outgoing);
         let Some(decision) = self.hosts[sender as usize].stack.tunnel_slot(outgoing.0, now) else { return false };

@@ -33,7 +33,7 @@ use crate::clock::{self, Instant};
 use crate::custom::Custom;
 use crate::engine::{Barrier, Engine, Member};
 use crate::fabric::Cut;
-use crate::outcome::{Ending, Outcome};
+use crate::outcome::{Outcome, RunEnd};
 
 pub use obstacle::{Obstacle, TrafficObstacle, obstacle};
 
@@ -58,10 +58,10 @@ pub fn run_on(
 
 fn run_parts(cut: &Arc<Cut>, scenario: &Scenario, seed: u64, go_on: &mut dyn FnMut(Instant) -> bool) -> Outcome {
     let barrier = Barrier::new(cut.parts());
-    let part = |number: usize, go_on: Option<&mut dyn FnMut(Instant) -> bool>| -> (Engine, Ending) {
+    let part = |number: usize, go_on: Option<&mut dyn FnMut(Instant) -> bool>| -> (Engine, RunEnd) {
         let _member = Member(&barrier);
         let mut engine = Engine::new(scenario, seed, &Custom::default());
-        engine.become_part(number, cut);
+        engine.restrict_to_part(number, cut);
         let ending = engine.run_part(number, &barrier, go_on);
         (engine, ending)
     };

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use wayleave_scenarios::{Arrivals, Endpoint, Ends, Jitter, PacketKind, Scenario, Traffic, Workload};
+use wayleave_scenarios::{Arrivals, Endpoint, FlowEndpoints, Jitter, PacketKind, Scenario, Traffic, Workload};
 use wayleave_units::Time;
 
 use crate::fabric::Cut;
@@ -136,12 +136,12 @@ fn of_traffic(all: &[Traffic]) -> Option<Obstacle> {
     })
 }
 
-fn is_counted_apart(ends: &Ends<Endpoint>) -> bool {
+fn is_counted_apart(ends: &FlowEndpoints<Endpoint>) -> bool {
     let pairs = match ends {
-        Ends::Pairs(pairs) => pairs.len(),
-        Ends::Permutation(hosts) => hosts.len(),
-        Ends::AllToAll(from, to) => from.len().saturating_mul(to.len()),
-        Ends::Random(..) => return false,
+        FlowEndpoints::Pairs(pairs) => pairs.len(),
+        FlowEndpoints::Permutation(hosts) => hosts.len(),
+        FlowEndpoints::AllToAll(from, to) => from.len().saturating_mul(to.len()),
+        FlowEndpoints::Random(..) => return false,
     };
     pairs <= MAX_COUNTED_PAIRS
 }

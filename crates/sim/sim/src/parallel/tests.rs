@@ -7,8 +7,8 @@ use rand::rngs::ChaCha8Rng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use wayleave_scenarios::{
-    Arrivals, Buffering, Congestion, Discipline, Ecn, Ends, FlowSizes, Pacing, PacketKind, Phase, PortBehaviour, Red,
-    Reliable, Routing, Scenario, Schedule, Traffic, Transport, Workload,
+    Arrivals, Buffering, Congestion, Discipline, Ecn, FlowEndpoints, FlowSizes, Pacing, PacketKind, Phase,
+    PortBehaviour, Red, Reliable, Routing, Scenario, Schedule, Traffic, Transport, Workload,
 };
 use wayleave_topology::builders::{Cabling, Chain, FatTree, LeafSpine, build};
 use wayleave_topology::{Network, NodeId, PortSpec};
@@ -16,7 +16,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::{Obstacle, TrafficObstacle, obstacle, run_on};
 use crate::fabric::Cut;
-use crate::outcome::Ending;
+use crate::outcome::RunEnd;
 
 /// Scenarios at random that can be divided.
 struct Maker {
@@ -69,13 +69,13 @@ impl Maker {
         PortBehaviour { discipline: self.of(&disciplines), buffering, ecn: ecn.into(), telemetry: false }
     }
 
-    fn ends(&mut self, hosts: &[NodeId]) -> Ends {
+    fn ends(&mut self, hosts: &[NodeId]) -> FlowEndpoints {
         let (first, others) = (hosts[0], hosts[1..].to_vec());
         let across = hosts.iter().zip(hosts.iter().rev()).filter(|(from, to)| from != to);
         self.of(&[
-            Ends::Permutation(hosts.to_vec()),
-            Ends::AllToAll(others, vec![first]),
-            Ends::Pairs(across.map(|(&from, &to)| (from, to)).collect()),
+            FlowEndpoints::Permutation(hosts.to_vec()),
+            FlowEndpoints::AllToAll(others, vec![first]),
+            FlowEndpoints::Pairs(across.map(|(&from, &to)| (from, to)).collect()),
         ])
     }
 
@@ -129,7 +129,7 @@ impl Maker {
 /// Everything that a run found out, but for its memory.
 fn found(scenario: &Scenario, seed: u64, threads: usize) -> String {
     let mut outcome = run_on(NonZeroUsize::new(threads).unwrap(), scenario, seed, |_| true).unwrap();
-    assert_eq!(outcome.ending, Ending::Complete);
+    assert_eq!(outcome.ending, RunEnd::Complete);
     outcome.packet_memory = 0;
     format!("{outcome:?}")
 }
@@ -176,7 +176,7 @@ fn plain() -> Scenario {
 fn fat_tree(k: u64) -> Scenario {
     let cabling = Cabling { rate: Rate::from_gbit(10), propagation: Time::from_micros(1), ..Cabling::default() };
     let network = Arc::new(build::fat_tree(&FatTree { k, cabling, ..FatTree::default() }).unwrap());
-    let ends = Ends::Permutation(network.hosts().collect());
+    let ends = FlowEndpoints::Permutation(network.hosts().collect());
     let mut scenario = Scenario::new("plain", network, Time::from_micros(300));
     scenario.traffic = vec![Traffic::new("bulk", ends, Workload::Flows(Reliable::new(Arrivals::Once, None)))];
     scenario
@@ -213,7 +213,7 @@ fn a_run_that_cannot_be_divided_says_why_and_uses_one_thread() {
 fn a_run_on_several_threads_ends_when_it_is_stopped() {
     let scenario = plain();
     let outcome = run_on(NonZeroUsize::new(3).unwrap(), &scenario, 1, |_| false).unwrap();
-    assert_eq!(outcome.ending, Ending::Stopped);
+    assert_eq!(outcome.ending, RunEnd::Stopped);
 }
 
 #[test]

@@ -53,7 +53,7 @@ impl Remaining {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{Arena, Extra, Kind};
+    use crate::packet::{Arena, Kind, KindFields};
 
     /// The choices as pFabric states them, by looking at every packet that waits.
     #[derive(Default)]
@@ -90,7 +90,7 @@ mod tests {
                         flow,
                         kind: Kind::Data,
                         size: 1_500,
-                        extra: Extra::data(left, 0),
+                        extra: KindFields::data(left, 0),
                         ..Packet::default()
                     };
                     let urgency = packet.urgency();

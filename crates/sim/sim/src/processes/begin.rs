@@ -6,16 +6,16 @@ use wayleave_scenarios::{Endpoint, FlowSpec};
 use wayleave_scheme_api::{CongestionSignal, FlowStart};
 
 use super::table::{Opening, Process, Processes};
-use super::traffic::{Counting, TrafficSpec};
+use super::traffic::{FlowAccounting, TrafficSpec};
 use crate::app_source::Supply;
 use crate::clock::Instant;
-use crate::connections::{Arrived, Connections};
-use crate::fabric::{Fabric, Step};
-use crate::flow_chain::{Chains, Over};
+use crate::connections::{ArrivedFlow, Connections};
+use crate::fabric::{NetworkState, Step};
+use crate::flow_chain::{Chains, TaskEnd};
 use crate::flows::{Purpose, RpcStep};
 use crate::ideal::PortUse;
 use crate::random;
-use crate::rpc::{Calls, Follows, Loop};
+use crate::rpc::{AfterReply, Calls, Loop};
 use crate::run_stats::RunStats;
 use crate::transport::Sender;
 
@@ -44,7 +44,7 @@ impl Processes {
     }
 
     /// A flow of a pair arrives; it waits if all connections of the pair are busy.
-    pub(super) fn arrive(&mut self, traffic: u32, pair: u32, flow: Arrived) -> Option<Opening> {
+    pub(super) fn arrive(&mut self, traffic: u32, pair: u32, flow: ArrivedFlow) -> Option<Opening> {
         let spec = &mut self.traffic[traffic as usize];
         let is_free = spec.connections.as_mut().is_none_or(|connections| connections.take(pair, flow));
         if is_free { self.begin_at(traffic, pair, flow) } else { None }
@@ -57,10 +57,10 @@ impl Processes {
         self.begin_at(ended.traffic, ended.pair, flow)
     }
 
-    fn begin_at(&mut self, traffic: u32, pair: u32, flow: Arrived) -> Option<Opening> {
+    fn begin_at(&mut self, traffic: u32, pair: u32, flow: ArrivedFlow) -> Option<Opening> {
         let spec = &self.traffic[traffic as usize];
         let &(from, to) = spec.loops.get(pair as usize)?;
-        let Arrived { at: began, bytes, deadline } = flow;
+        let ArrivedFlow { at: began, bytes, deadline } = flow;
         let ends = (from, to);
         let purpose = Purpose { traffic, step: RpcStep::None, began, bytes, deadline, pair, ends, ..Purpose::NONE };
         Some(Opening { from, to, queue: spec.queue, purpose })
@@ -116,13 +116,13 @@ impl Processes {
 
     /// An answer has come to its client. Alone it would have taken `ideal` with its request, of which `transfer` on the
     /// client's link.
-    pub(crate) fn answered(&mut self, answer: &Purpose, ideal: Instant, transfer: Instant) -> Follows {
+    pub(crate) fn answered(&mut self, answer: &Purpose, ideal: Instant, transfer: Instant) -> AfterReply {
         let calls = self.traffic[answer.traffic as usize].calls.as_mut();
-        calls.map_or(Follows::Answers, |calls| calls.answered(answer.pair, answer.bytes, ideal, transfer))
+        calls.map_or(AfterReply::Answers, |calls| calls.answered(answer.pair, answer.bytes, ideal, transfer))
     }
 
     /// A closed loop pauses before its next request.
-    pub(crate) fn think(&mut self, answer: &Purpose, fabric: &mut Fabric, now: Instant) {
+    pub(crate) fn think(&mut self, answer: &Purpose, fabric: &mut NetworkState, now: Instant) {
         let spec = &mut self.traffic[answer.traffic as usize];
         let stop = spec.stop;
         let mean = spec.calls.as_ref().map_or(0, |calls| calls.think);
@@ -138,7 +138,7 @@ impl Processes {
     }
 
     /// A flow is complete that belongs to no request: the task that is over with it, if it is part of one, which would have taken so long alone.
-    pub(crate) fn task_over(&mut self, purpose: &Purpose, ideal: Instant, sender: PortUse) -> Option<Over> {
+    pub(crate) fn task_over(&mut self, purpose: &Purpose, ideal: Instant, sender: PortUse) -> Option<TaskEnd> {
         let chains = self.traffic[purpose.traffic as usize].chains.as_mut()?;
         chains.completed(purpose.pair, purpose.bytes, ideal, sender)
     }
@@ -195,8 +195,8 @@ impl Processes {
     /// Where a flow is counted.
     pub(crate) fn counted_at(&mut self, traffic: u32, ends: (Endpoint, Endpoint), stats: &mut RunStats) -> u32 {
         match &mut self.traffic[traffic as usize].counting {
-            Counting::PerPair(known) => *known.entry(ends).or_insert_with(|| stats.open(traffic, Some(ends))),
-            Counting::Together(known) => *known.get_or_insert_with(|| stats.open(traffic, None)),
+            FlowAccounting::PerPair(known) => *known.entry(ends).or_insert_with(|| stats.open(traffic, Some(ends))),
+            FlowAccounting::Together(known) => *known.get_or_insert_with(|| stats.open(traffic, None)),
         }
     }
 
@@ -229,7 +229,7 @@ impl Processes {
     }
 
     /// The flows that still wait for a connection, with the numbers of their traffic.
-    pub(crate) fn waiting(&self) -> impl Iterator<Item = (usize, Arrived)> {
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = (usize, ArrivedFlow)> {
         let all = self.traffic.iter().enumerate();
         all.flat_map(|(number, spec)| {
             spec.connections.iter().flat_map(Connections::waiting).map(move |flow| (number, flow))

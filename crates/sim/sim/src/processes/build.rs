@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 use wayleave_scenarios::{
-    Arrivals, Endpoint, Ends, FlowSizes, PacketKind, Phase, Reliable, Routing, Scenario, Server, Traffic, Transport,
-    Workload,
+    Arrivals, Endpoint, FlowEndpoints, FlowSizes, PacketKind, Phase, Reliable, Routing, Scenario, Server, Traffic,
+    Transport, Workload,
 };
 use wayleave_schemes::duplicates::Filter;
 use wayleave_schemes::services::Services;
@@ -16,12 +16,12 @@ use wayleave_units::{Bytes, Time};
 
 use super::jobs::BEGINNING;
 use super::table::{Process, Processes};
-use super::traffic::{Counting, TrafficSpec};
+use super::traffic::{FlowAccounting, TrafficSpec};
 use crate::clock::{self, Instant};
 use crate::connections::Connections;
 use crate::copies::{Copies, CopyWay};
 use crate::endpoints::Pairs;
-use crate::fabric::{Fabric, Step};
+use crate::fabric::{NetworkState, Step};
 use crate::flow_chain::Chains;
 use crate::hosts::Hosts;
 use crate::jobs::JobRun;
@@ -30,7 +30,7 @@ use crate::random;
 use crate::rpc::Calls;
 use crate::run_stats::RunStats;
 use crate::schedule::Schedule;
-use crate::sources::{Source, Way};
+use crate::sources::{Source, SourceDestination};
 use crate::transport::NEVER;
 
 /// Flows of more pairs than this are counted together.
@@ -43,10 +43,10 @@ const DEADLINES: u64 = 1 << 41;
 const SOURCES: u64 = 1 << 63;
 
 /// Each pair for itself, if they are known and not too many.
-fn counting(pairs: &Pairs) -> Counting {
+fn counting(pairs: &Pairs) -> FlowAccounting {
     match pairs {
-        Pairs::Fixed(pairs) if pairs.len() <= MAX_COUNTED_PAIRS => Counting::PerPair(HashMap::new()),
-        _ => Counting::Together(None),
+        Pairs::Fixed(pairs) if pairs.len() <= MAX_COUNTED_PAIRS => FlowAccounting::PerPair(HashMap::new()),
+        _ => FlowAccounting::Together(None),
     }
 }
 
@@ -54,7 +54,7 @@ fn counting(pairs: &Pairs) -> Counting {
 pub(crate) struct Builder<'a> {
     scenario: &'a Scenario,
     seed: u64,
-    fabric: &'a mut Fabric,
+    fabric: &'a mut NetworkState,
     hosts: &'a mut Hosts,
     copies: &'a mut Copies,
     stats: &'a mut RunStats,
@@ -64,7 +64,7 @@ pub(crate) struct Builder<'a> {
 impl<'a> Builder<'a> {
     pub(crate) fn new(
         (scenario, seed): (&'a Scenario, u64),
-        fabric: &'a mut Fabric,
+        fabric: &'a mut NetworkState,
         hosts: &'a mut Hosts,
         copies: &'a mut Copies,
         stats: &'a mut RunStats,
@@ -140,7 +140,7 @@ impl<'a> Builder<'a> {
             transport: usual.clone(),
             fixed,
             copies,
-            counting: Counting::Together(None),
+            counting: FlowAccounting::Together(None),
             rng: random::generator(self.seed, (2 * u64::from(index)) + 1),
         };
         match &traffic.workload {
@@ -175,9 +175,9 @@ impl<'a> Builder<'a> {
         (start, stop): (Instant, Instant),
         rng: &mut ChaCha8Rng,
     ) {
-        let mut ways: Vec<(Way, NodeId)> = Vec::new();
+        let mut ways: Vec<(SourceDestination, NodeId)> = Vec::new();
         for &(from, to) in pairs {
-            if let Some(way) = self.way(index, spec, from, to, rng) {
+            if let Some(way) = self.destination(index, spec, from, to, rng) {
                 ways.push((way, to.host));
             }
         }
@@ -191,21 +191,21 @@ impl<'a> Builder<'a> {
     }
 
     /// Returns the choice of paths for a source's packets; `None` if all take one, and where hosts share: their stacks choose.
-    fn spreading(&self, way: &Way) -> Option<AnyPath> {
+    fn spreading(&self, way: &SourceDestination) -> Option<AnyPath> {
         let routing = &self.scenario.routing;
         let is_one = matches!(routing, Routing::PerFlow(_)) || way.paths.is_none() || self.hosts.is_shared();
         (!is_one).then(|| routing.path(self.seed.rotate_left(32) ^ (SOURCES | u64::from(way.flow))))
     }
 
     /// The way of a source.
-    fn way(
+    fn destination(
         &mut self,
         index: u32,
         spec: &TrafficSpec,
         from: Endpoint,
         to: Endpoint,
         rng: &mut ChaCha8Rng,
-    ) -> Option<Way> {
+    ) -> Option<SourceDestination> {
         let (first, route, last_hop, paths) = match spec.fixed {
             Some((first, route)) => (first, route, Step::END, None),
             None => {
@@ -219,7 +219,7 @@ impl<'a> Builder<'a> {
         };
         let whole = self.open_packets(index, spec, (from, to));
         let is_tagged = spec.fixed.is_some();
-        let way = Way { first, route, last_hop, flow: whole, is_tagged, paths, copies: None };
+        let way = SourceDestination { first, route, last_hop, flow: whole, is_tagged, paths, copies: None };
         let Some((routes, filter)) = &spec.copies else {
             let classes = spec.classes_between(from, to, &self.processes.vm_classes);
             if self.hosts.is_shared() {
@@ -236,7 +236,7 @@ impl<'a> Builder<'a> {
             ways.push(CopyWay { first, route, flow });
         }
         let set = self.copies.add(whole, own, ways, filter.clone());
-        Some(Way { flow: own, copies: Some(set), ..way })
+        Some(SourceDestination { flow: own, copies: Some(set), ..way })
     }
 
     /// A place to count packets that nobody acknowledges.
@@ -249,7 +249,7 @@ impl<'a> Builder<'a> {
     /// When each source of a token bucket begins.
     fn phases(
         &self,
-        ways: &[(Way, NodeId)],
+        ways: &[(SourceDestination, NodeId)],
         kind: PacketKind,
         frame: Bytes,
         start: Instant,
@@ -264,7 +264,7 @@ impl<'a> Builder<'a> {
             }
             Phase::Colliding => {
                 let size = u32::try_from(frame.get()).unwrap_or(u32::MAX);
-                let transit = |way: &Way| self.fabric.transit(way.first, way.route, way.last_hop, size);
+                let transit = |way: &SourceDestination| self.fabric.transit(way.first, way.route, way.last_hop, size);
                 let times: Vec<Instant> = ways.iter().map(|(way, _)| transit(way)).collect();
                 let latest = |to: NodeId| {
                     ways.iter().zip(&times).filter(|((_, other), _)| *other == to).map(|(_, &time)| time).max()
@@ -279,7 +279,7 @@ impl<'a> Builder<'a> {
         index: u32,
         spec: &mut TrafficSpec,
         reliable: &Reliable,
-        ends: &Ends<Endpoint>,
+        ends: &FlowEndpoints<Endpoint>,
         start: Instant,
         rng: &mut ChaCha8Rng,
     ) {
@@ -316,7 +316,7 @@ impl<'a> Builder<'a> {
                 let period = clock::from_time(*period).max(1);
                 spec.loops = match ends {
                     // Each sender draws its receiver when it is due.
-                    Ends::Random(from, _) => from.iter().map(|&from| (from, from)).collect(),
+                    FlowEndpoints::Random(from, _) => from.iter().map(|&from| (from, from)).collect(),
                     _ => spec.pairs.all(rng),
                 };
                 let first = |pair| std::cmp::Reverse((start.saturating_add(random::uniform(rng, period)), pair));
@@ -336,8 +336,10 @@ impl<'a> Builder<'a> {
             Arrivals::Rpc(rpc) => {
                 let each = rpc.outstanding;
                 let calls = match (rpc.server, ends) {
-                    (Server::Drawn, Ends::AllToAll(from, to) | Ends::Random(from, to)) => Calls::drawn(rpc, from, to),
-                    (_, Ends::Random(..)) => Calls::kept(rpc, (0..each).filter_map(|_| spec.pairs.draw(rng))),
+                    (Server::Drawn, FlowEndpoints::AllToAll(from, to) | FlowEndpoints::Random(from, to)) => {
+                        Calls::drawn(rpc, from, to)
+                    }
+                    (_, FlowEndpoints::Random(..)) => Calls::kept(rpc, (0..each).filter_map(|_| spec.pairs.draw(rng))),
                     _ => {
                         let pairs = spec.pairs.all(rng).into_iter();
                         Calls::kept(rpc, pairs.flat_map(|pair| vec![pair; each as usize]))

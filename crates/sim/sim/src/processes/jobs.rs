@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::table::{Opening, Process, Processes};
 use crate::clock::Instant;
-use crate::fabric::Fabric;
+use crate::fabric::NetworkState;
 use crate::flows::{Purpose, RpcStep};
 use crate::ideal::PortUse;
 use crate::jobs::JobStep;
@@ -48,7 +48,12 @@ impl Processes {
     }
 
     /// What a job does next, until it waits.
-    pub(crate) fn job_deed(&mut self, traffic: u32, fabric: &mut Fabric, now: Instant) -> Option<JobAction> {
+    pub(crate) fn next_job_action(
+        &mut self,
+        traffic: u32,
+        fabric: &mut NetworkState,
+        now: Instant,
+    ) -> Option<JobAction> {
         loop {
             let spec = &mut self.traffic[traffic as usize];
             let job = spec.job.as_mut()?;

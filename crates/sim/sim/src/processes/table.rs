@@ -8,9 +8,9 @@ use wayleave_scheme_api::{Departure, Path as _};
 
 use super::traffic::TrafficSpec;
 use crate::clock::{self, Instant};
-use crate::connections::Arrived;
+use crate::connections::ArrivedFlow;
 use crate::events::{Actor, HORIZON};
-use crate::fabric::{Fabric, Step};
+use crate::fabric::{NetworkState, Step};
 use crate::flows::Purpose;
 use crate::packet::{Flags, Kind, NO_PACKET, Packet};
 use crate::random;
@@ -128,7 +128,7 @@ impl Processes {
     }
 
     /// Puts the first event of every process.
-    pub(crate) fn start(&mut self, fabric: &mut Fabric) {
+    pub(crate) fn start(&mut self, fabric: &mut NetworkState) {
         for number in 0..self.all.len() {
             if let Some(at) = self.due(number) {
                 self.put(number, at, fabric, 0);
@@ -167,7 +167,7 @@ impl Processes {
     }
 
     /// Puts the next event of a process.
-    pub(super) fn put(&mut self, number: usize, at: Instant, fabric: &mut Fabric, now: Instant) {
+    pub(super) fn put(&mut self, number: usize, at: Instant, fabric: &mut NetworkState, now: Instant) {
         let at = at.min(now + HORIZON / 2);
         if let Process::Loops { wakes_at, .. } | Process::Job { wakes_at, .. } | Process::Forward { wakes_at } =
             &mut self.all[number]
@@ -181,7 +181,7 @@ impl Processes {
     }
 
     /// Fast-forward, whose process is the last one, wakes up then if it does not before.
-    pub(crate) fn wake_forward(&mut self, at: Instant, fabric: &mut Fabric, now: Instant) {
+    pub(crate) fn wake_forward(&mut self, at: Instant, fabric: &mut NetworkState, now: Instant) {
         if let Some(number) = self.all.len().checked_sub(1) {
             self.put(number, at, fabric, now);
         }
@@ -209,7 +209,7 @@ impl Processes {
 
     /// What a process does next, if that is due; otherwise its event is put, if there is one.
     #[inline]
-    pub(crate) fn next(&mut self, number: usize, fabric: &mut Fabric, now: Instant) -> Option<ProcessAction> {
+    pub(crate) fn next(&mut self, number: usize, fabric: &mut NetworkState, now: Instant) -> Option<ProcessAction> {
         let at = self.due(number)?;
         if at > now {
             self.put(number, at, fabric, now);
@@ -253,7 +253,7 @@ impl Processes {
                 let Some(Reverse((at, pair))) = due.pop() else { return ProcessAction::Nothing };
                 let gap = random::uniform(&mut spec.rng, 2 * *mean);
                 due.push(Reverse((at.saturating_add(gap), pair)));
-                let flow = Arrived { at: now, bytes: spec.draw_size(u64::MAX), deadline: spec.draw_deadline() };
+                let flow = ArrivedFlow { at: now, bytes: spec.draw_size(u64::MAX), deadline: spec.draw_deadline() };
                 self.arrive(traffic, pair, flow).map_or(ProcessAction::Nothing, ProcessAction::Open)
             }
             Process::Periodic { traffic, due, period } => {
@@ -284,7 +284,7 @@ impl Processes {
 
     /// The next packet of a process that is a source.
     #[inline]
-    pub(crate) fn emit(&mut self, number: usize, fabric: &Fabric, now: Instant) -> Option<Emission> {
+    pub(crate) fn emit(&mut self, number: usize, fabric: &NetworkState, now: Instant) -> Option<Emission> {
         let Process::Source { traffic, source, .. } = &mut self.all[number] else { return None };
         let emission = source.emit(&mut self.traffic[*traffic as usize].rng);
         if let (Some(spreading), Some((set, _))) = (&mut source.spreading, source.way.paths) {
@@ -318,7 +318,7 @@ impl Processes {
     }
 
     /// Paths have changed: sources that do not keep to a route take what their path is now.
-    pub(crate) fn reroute(&mut self, fabric: &Fabric) {
+    pub(crate) fn reroute(&mut self, fabric: &NetworkState) {
         for process in &mut self.all {
             if let Process::Source { source, .. } = process
                 && let Some((set, path)) = source.way.paths

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
-use wayleave_scenarios::{Deadline, Endpoint, FlowSizes, Offer, Transport};
+use wayleave_scenarios::{Deadline, Endpoint, FlowSizes, SendSchedule, Transport};
 use wayleave_schemes::duplicates::Filter;
 use wayleave_schemes::services::Services;
 
@@ -46,7 +46,7 @@ pub(super) struct TrafficSpec {
     /// When it is active, if not always. Arrivals of flows count the time of being active.
     pub(super) schedule: Option<Arc<Schedule>>,
     /// What applications of flows write, if not everything at once.
-    pub(super) offer: Option<Offer>,
+    pub(super) offer: Option<SendSchedule>,
     pub(super) sizes: Option<FlowSizes>,
     pub(super) deadline: Option<Deadline>,
     /// For deadlines that are drawn: they change nothing else.
@@ -56,7 +56,7 @@ pub(super) struct TrafficSpec {
     pub(super) fixed: Option<(Step, u32)>,
     /// Where copies go beside it, and what removes them.
     pub(super) copies: Option<(Vec<(Step, u32)>, Filter)>,
-    pub(super) counting: Counting,
+    pub(super) counting: FlowAccounting,
     /// Of its own, so that no traffic changes what another one draws.
     pub(super) rng: ChaCha8Rng,
 }
@@ -124,7 +124,7 @@ impl TrafficSpec {
 
 /// Where flows are counted.
 #[derive(Debug)]
-pub(super) enum Counting {
+pub(super) enum FlowAccounting {
     /// Each pair for itself.
     PerPair(HashMap<(Endpoint, Endpoint), u32>),
     /// All together.

@@ -18,17 +18,17 @@
 
 use wayleave_scheme_api::{Ack, Flow, IntHop, Limit, Loss, Phase};
 
-use super::flight::Rule;
+use super::flight::LossRule;
 use super::probe::{Feedback, Finding, MAX_ACK_DELAY, probe_timeout};
 use super::rack::Transmission;
-use super::sender::{Due, Repair, Sender};
+use super::sender::{DueSegment, Repair, Sender};
 use super::timer::NEVER;
 use crate::clock::{self, Instant};
 use crate::packet::Block;
 
 /// What comes back for a segment.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Answer<'a> {
+pub(crate) struct SegmentReply<'a> {
     /// The segment that is answered.
     pub(crate) sequence: u32,
     /// When that was sent.
@@ -76,7 +76,7 @@ impl Sender {
     pub(crate) fn on_answer(
         &mut self,
         now: Instant,
-        answer: &Answer<'_>,
+        answer: &SegmentReply<'_>,
         remark: impl FnOnce(u64, u64, u64) -> u64,
     ) -> u64 {
         let account = self.account_for(now, answer);
@@ -89,14 +89,15 @@ impl Sender {
 
     /// The first half of an acknowledgement: what it says about segments and losses. [`Self::conclude`] follows.
     #[inline]
-    pub(crate) fn account_for(&mut self, now: Instant, answer: &Answer<'_>) -> Account {
-        let limit = if self.has_window() && self.due != Due::Answer { Limit::Application } else { Limit::Window };
+    pub(crate) fn account_for(&mut self, now: Instant, answer: &SegmentReply<'_>) -> Account {
+        let limit =
+            if self.has_window() && self.due != DueSegment::Answer { Limit::Application } else { Limit::Window };
         let round_trip = now - answer.sent;
         self.timer.sample(round_trip);
         self.rack.sample(now, round_trip);
         self.prober.sample();
         if answer.is_partial {
-            self.due = Due::Window;
+            self.due = DueSegment::Window;
             // What was sent before it counts as lost, mostly; what leaves next starts the timer anew.
             if self.flight.in_flight() == 0 {
                 self.timer.stop()
@@ -115,7 +116,7 @@ impl Sender {
 
     /// Whether everything is in order, before and after: no loss is near, and there is nothing to find out.
     #[inline]
-    fn is_usual(&self, answer: &Answer<'_>) -> bool {
+    fn is_usual(&self, answer: &SegmentReply<'_>) -> bool {
         self.flight.is_in_order()
             && answer.block.end <= answer.expected
             && !answer.is_duplicate
@@ -124,7 +125,7 @@ impl Sender {
     }
 
     #[inline]
-    fn account_in_order(&mut self, now: Instant, answer: &Answer<'_>) -> u32 {
+    fn account_in_order(&mut self, now: Instant, answer: &SegmentReply<'_>) -> u32 {
         let first = self.flight.first();
         let Some(latest) = self.flight.advance_in_order(answer.expected) else { return 0 };
         self.rack.update_in_order(now, latest);
@@ -133,7 +134,7 @@ impl Sender {
         self.flight.first() - first
     }
 
-    fn account_out_of_order(&mut self, now: Instant, answer: &Answer<'_>) -> u32 {
+    fn account_out_of_order(&mut self, now: Instant, answer: &SegmentReply<'_>) -> u32 {
         let first = self.flight.first();
         let newly = self.acknowledge(now, answer);
         if answer.is_duplicate {
@@ -160,11 +161,11 @@ impl Sender {
     }
 
     /// What the acknowledgement says about segments; how many of them are newly acknowledged.
-    fn acknowledge(&mut self, now: Instant, answer: &Answer<'_>) -> u32 {
+    fn acknowledge(&mut self, now: Instant, answer: &SegmentReply<'_>) -> u32 {
         let mut latest: Option<Transmission> = None;
         let rack = &mut self.rack;
         let newly = self.flight.acknowledge(answer.expected, answer.block, |transmission, is_again| {
-            if rack.hear(now, answer.sent, transmission, is_again) {
+            if rack.on_delivered(now, answer.sent, transmission, is_again) {
                 latest = latest.max(Some(transmission));
             }
         });
@@ -182,13 +183,13 @@ impl Sender {
         }
         let Some(latest) = self.rack.latest() else { return };
         let since = self.new_episode_since();
-        let rule = Rule { latest, lost_after: self.rack.round_trip() + self.reordering_window(), since };
+        let rule = LossRule { latest, lost_after: self.rack.round_trip() + self.reordering_window(), since };
         let judgement = self.flight.judge(now, &rule);
         self.judge_at = judgement.again_at;
         if judgement.is_new_episode {
             self.repair = Repair::Fast { until: self.flight.next() };
             // The first one leaves at once (RFC 6675, 5, step 4.3); the others as the window lets them.
-            self.due = Due::First;
+            self.due = DueSegment::First;
             self.prober.reset();
             self.notify_loss(now);
         }
@@ -214,8 +215,8 @@ impl Sender {
         } else if has_advanced {
             self.timer.restart(now);
         }
-        if has_advanced && self.due == Due::First || self.due == Due::Probe {
-            self.due = Due::Window;
+        if has_advanced && self.due == DueSegment::First || self.due == DueSegment::Probe {
+            self.due = DueSegment::Window;
         }
         self.prober.cancel();
         if has_advanced && self.flight.in_flight() > 0 {
@@ -241,7 +242,7 @@ impl Sender {
 
     /// The second half: congestion control hears of what is new, `marked` of it with a mark.
     #[inline]
-    pub(crate) fn conclude(&mut self, now: Instant, answer: &Answer<'_>, account: Account, marked: u64) {
+    pub(crate) fn conclude(&mut self, now: Instant, answer: &SegmentReply<'_>, account: Account, marked: u64) {
         if account.newly == 0 && !answer.is_partial {
             return;
         }
@@ -270,7 +271,7 @@ impl Sender {
             self.judge(now);
         }
         if self.prober.at() <= now && self.prober.on_timeout() {
-            self.due = Due::Probe;
+            self.due = DueSegment::Probe;
             // The last resort is put off, or it would strike together with the probe (RFC 8985, 7.3).
             self.timer.restart(now);
             return false;
@@ -308,7 +309,7 @@ impl Sender {
         // The segment starts the timer when it leaves.
         self.timer.back_off();
         self.timer.stop();
-        self.due = Due::First;
+        self.due = DueSegment::First;
         self.pace_at = 0;
     }
 }

@@ -69,7 +69,7 @@ struct Disorder {
 
 /// By what segments are judged (RFC 8985, 6.2, step 5).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rule {
+pub(crate) struct LossRule {
     /// The one that was sent last of all that were delivered (RACK.segment).
     pub(crate) latest: Transmission,
     /// After this long a segment that was sent before is lost (RACK.rtt + RACK.reo_wnd).
@@ -81,7 +81,7 @@ pub(crate) struct Rule {
 
 /// What judging found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Judgement {
+pub(crate) struct LossDetection {
     /// Segments that are taken for lost now.
     pub(crate) lost: u32,
     /// One of these was sent since the window last shrank.
@@ -222,8 +222,8 @@ impl Flight {
     }
 
     /// Takes for lost what the rule says (RACK_detect_loss).
-    pub(crate) fn judge(&mut self, now: Instant, rule: &Rule) -> Judgement {
-        let mut judgement = Judgement { lost: 0, is_new_episode: false, again_at: NEVER };
+    pub(crate) fn judge(&mut self, now: Instant, rule: &LossRule) -> LossDetection {
+        let mut judgement = LossDetection { lost: 0, is_new_episode: false, again_at: NEVER };
         if !self.is_out_of_order {
             return judgement;
         }
@@ -236,7 +236,7 @@ impl Flight {
     }
 
     /// Judges first transmissions, which were sent in the order of their numbers.
-    fn judge_first(&mut self, disorder: &mut Disorder, now: Instant, rule: &Rule, judgement: &mut Judgement) {
+    fn judge_first(&mut self, disorder: &mut Disorder, now: Instant, rule: &LossRule, judgement: &mut LossDetection) {
         let arrived = std::mem::take(&mut disorder.arrived);
         let from = disorder.judged.max(self.first);
         let mut ranges = arrived.iter().skip_while(|range| range.end <= from).peekable();
@@ -271,7 +271,7 @@ impl Flight {
     }
 
     /// Judges retransmissions, which are in the order of time.
-    fn judge_again(&mut self, disorder: &mut Disorder, now: Instant, rule: &Rule, judgement: &mut Judgement) {
+    fn judge_again(&mut self, disorder: &mut Disorder, now: Instant, rule: &LossRule, judgement: &mut LossDetection) {
         while let Some(&transmission) = disorder.again.front() {
             if is_current(&self.segments, self.first, transmission) {
                 if transmission >= rule.latest || transmission.0 + rule.lost_after > now {

@@ -17,10 +17,10 @@ mod sender;
 mod standing;
 mod timer;
 
-pub(crate) use answers::Answer;
+pub(crate) use answers::SegmentReply;
 pub(crate) use receiver::Receiver;
-pub(crate) use sender::{Next, Sender, Setup};
-pub(crate) use standing::{Control, Standing};
+pub(crate) use sender::{Sender, SenderStep, Setup};
+pub(crate) use standing::{Control, SenderState};
 pub(crate) use timer::NEVER;
 
 #[cfg(test)]

@@ -127,7 +127,13 @@ impl Rack {
 
     /// A segment is newly acknowledged, whose latest transmission was then. `echo`: when what the acknowledgement answers
     /// was sent. Whether it says something about round trips.
-    pub(crate) fn hear(&mut self, now: Instant, echo: Instant, transmission: Transmission, is_again: bool) -> bool {
+    pub(crate) fn on_delivered(
+        &mut self,
+        now: Instant,
+        echo: Instant,
+        transmission: Transmission,
+        is_again: bool,
+    ) -> bool {
         let (sent, sequence) = transmission;
         if sequence >= self.highest {
             self.highest = sequence + 1;
@@ -148,7 +154,7 @@ impl Rack {
     }
 
     /// When it heard of the latest arrival.
-    pub(crate) fn heard_at(&self) -> Instant {
+    pub(crate) fn last_delivered_at(&self) -> Instant {
         self.sent + self.round_trip
     }
 

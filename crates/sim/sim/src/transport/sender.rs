@@ -51,7 +51,7 @@ impl Setup {
 
 /// What a sender does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum SenderStep {
     /// It sends this segment with so much payload, for the first time or again.
     Send { sequence: u32, bytes: u32, is_again: bool, is_partial: bool },
     /// It may not send before.
@@ -76,7 +76,7 @@ pub(super) enum Repair {
 
 /// What leaves next, whatever the window is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Due {
+pub(super) enum DueSegment {
     /// What the window lets go.
     Window,
     /// The first segment that is lost, after a time-out (RFC 6298, 5.4), or when a loss is found (RFC 6675, 5, step 4.3).
@@ -100,7 +100,7 @@ pub(crate) struct Sender {
     pub(super) repair: Repair,
     /// When the window last shrank for a loss.
     pub(super) shrank_at: Instant,
-    pub(super) due: Due,
+    pub(super) due: DueSegment,
     pub(super) segments: u32,
     /// Those that the application has written; all of them, mostly.
     pub(super) available: u32,
@@ -133,7 +133,7 @@ impl Sender {
             judge_at: NEVER,
             repair: Repair::None,
             shrank_at: 0,
-            due: Due::Window,
+            due: DueSegment::Window,
             segments,
             available: segments,
             segment,
@@ -237,37 +237,37 @@ impl Sender {
     #[inline]
     fn may_send(&self) -> bool {
         match self.due {
-            Due::Window => self.has_window(),
-            Due::First | Due::Probe => true,
-            Due::Answer => false,
+            DueSegment::Window => self.has_window(),
+            DueSegment::First | DueSegment::Probe => true,
+            DueSegment::Answer => false,
         }
     }
 
     #[inline]
     fn has_to_send(&self) -> bool {
-        self.flight.next() < self.available || self.flight.has_to_send_again() || self.due == Due::Probe
+        self.flight.next() < self.available || self.flight.has_to_send_again() || self.due == DueSegment::Probe
     }
 
     /// What to do now; a segment that is returned counts as sent.
     #[inline]
-    pub(crate) fn poll(&mut self, now: Instant) -> Next {
+    pub(crate) fn poll(&mut self, now: Instant) -> SenderStep {
         if !self.has_to_send() || !self.may_send() {
-            return Next::Wait;
+            return SenderStep::Wait;
         }
         if self.pace_at > now {
-            return Next::At(self.pace_at);
+            return SenderStep::At(self.pace_at);
         }
         let payload = self.control.payload(self.segment);
         if payload < self.segment {
             return self.probe(now, payload.max(1));
         }
         let (sequence, is_again) = match self.take_due() {
-            Due::Probe => self.tail_probe(now),
-            Due::Window if self.flight.is_in_order() => (self.flight.send(now), false),
-            Due::Window | Due::First | Due::Answer => match self.flight.send_again(now) {
+            DueSegment::Probe => self.tail_probe(now),
+            DueSegment::Window if self.flight.is_in_order() => (self.flight.send(now), false),
+            DueSegment::Window | DueSegment::First | DueSegment::Answer => match self.flight.send_again(now) {
                 Some(sequence) => (sequence, true),
                 None if self.flight.next() < self.available => (self.flight.send(now), false),
-                None => return Next::Wait,
+                None => return SenderStep::Wait,
             },
         };
         let bytes = self.bytes_of(sequence);
@@ -282,12 +282,12 @@ impl Sender {
             self.schedule_probe(now);
         }
         self.control.on_send(clock::to_time(now), bytes);
-        Next::Send { sequence, bytes, is_again, is_partial: false }
+        SenderStep::Send { sequence, bytes, is_again, is_partial: false }
     }
 
     #[inline]
-    fn take_due(&mut self) -> Due {
-        std::mem::replace(&mut self.due, Due::Window)
+    fn take_due(&mut self) -> DueSegment {
+        std::mem::replace(&mut self.due, DueSegment::Window)
     }
 
     /// A tail loss probe: new data if the receiver has room for it, or the last segment again (RFC 8985, 7.3).
@@ -305,11 +305,11 @@ impl Sender {
     /// Sends a part of the first segment that is missing, to learn whether anything gets through (pFabric, SIGCOMM 2013,
     /// section 4.3). The segment itself counts as not sent.
     #[cold]
-    fn probe(&mut self, now: Instant, payload: u32) -> Next {
-        self.due = Due::Answer;
+    fn probe(&mut self, now: Instant, payload: u32) -> SenderStep {
+        self.due = DueSegment::Answer;
         self.timer.restart(now);
         self.control.on_send(clock::to_time(now), payload);
-        Next::Send { sequence: self.flight.first(), bytes: payload, is_again: true, is_partial: true }
+        SenderStep::Send { sequence: self.flight.first(), bytes: payload, is_again: true, is_partial: true }
     }
 
     /// Its pair has another weight.
@@ -324,14 +324,14 @@ impl Sender {
     }
 
     /// Whether congestion control has to hear of routes.
-    pub(crate) fn hears_routes(&self) -> bool {
-        self.control.hears_routes()
+    pub(crate) fn receives_routes(&self) -> bool {
+        self.control.receives_routes()
     }
 
     /// Payload of what [`Self::poll`] sends next, or more: what is sent again counts as a full segment.
     pub(crate) fn next_bytes(&self) -> u32 {
         let next = self.flight.next();
-        let is_again = self.flight.has_to_send_again() || self.due == Due::Probe;
+        let is_again = self.flight.has_to_send_again() || self.due == DueSegment::Probe;
         if is_again || next >= self.segments { self.segment } else { self.bytes_of(next) }
     }
 

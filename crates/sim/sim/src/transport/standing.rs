@@ -7,13 +7,13 @@ use wayleave_schemes::transport::newreno::NewReno;
 use wayleave_schemes::transport::swift::Swift;
 use wayleave_schemes::transports::AnyFlow;
 
-use super::sender::{Due, ENDLESS, Repair, Sender};
+use super::sender::{DueSegment, ENDLESS, Repair, Sender};
 use super::timer::NEVER;
 use crate::clock::{self, Instant};
 
 /// Where a sender stands.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Standing {
+pub(crate) struct SenderState {
     /// Segments that are acknowledged without a gap.
     pub(crate) acknowledged: u32,
     /// When the latest of them was, by the sender's clock.
@@ -52,10 +52,10 @@ impl Control {
 }
 
 impl Sender {
-    pub(crate) fn standing(&self) -> Standing {
-        Standing {
+    pub(crate) fn state(&self) -> SenderState {
+        SenderState {
             acknowledged: self.flight.first(),
-            at: self.rack.heard_at(),
+            at: self.rack.last_delivered_at(),
             unsent: self.segments().map(|segments| segments.saturating_sub(self.flight.next())),
             round_trip: self.timer.smoothed(),
         }
@@ -63,7 +63,7 @@ impl Sender {
 
     /// Adds its state relative to a time, and returns that of its congestion control; or why it cannot do the same again.
     pub(crate) fn add_state(&self, now: Instant, words: &mut Vec<u64>) -> Result<Control, &'static str> {
-        let is_usual = self.repair == Repair::None && self.due == Due::Window && self.prober.is_idle();
+        let is_usual = self.repair == Repair::None && self.due == DueSegment::Window && self.prober.is_idle();
         if !self.flight.add_state(now, words) || !is_usual {
             return Err("losses are being repaired");
         }
@@ -223,7 +223,7 @@ mod tests {
             let forgets = sender.forgets_at();
             sender.skip(900, 7_000_000);
             assert_eq!(sender.forgets_at(), forgets - 7_000_000);
-            assert_eq!(sender.standing().unsent, Some(100));
+            assert_eq!(sender.state().unsent, Some(100));
         }
     }
 

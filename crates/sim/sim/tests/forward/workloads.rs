@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Collective, Congestion, Ecn, Endpoint, Ends, Exchange, FlowSizes, Job, Scenario, Traffic,
-    Workload,
+    Arrivals, Buffering, Collective, Congestion, Ecn, Endpoint, Exchange, FlowEndpoints, FlowSizes, Job, Scenario,
+    Traffic, Workload,
 };
 use wayleave_topology::builders::{Cabling, FatTree, LeafSpine, build};
 use wayleave_topology::{Network, NodeId};
@@ -203,7 +203,7 @@ fn transport(dice: &mut Dice, scenario: &mut Scenario) -> &'static str {
 fn add(scenario: &mut Scenario, (from, to): (NodeId, NodeId), size: u64, start_ns: u64) {
     let name = format!("f{}", scenario.traffic.len());
     let sizes = FlowSizes::Fixed(Bytes::new(size));
-    let mut flow = Traffic::flows(&name, Ends::Pairs(vec![(from, to)]), Arrivals::Once, sizes);
+    let mut flow = Traffic::flows(&name, FlowEndpoints::Pairs(vec![(from, to)]), Arrivals::Once, sizes);
     flow.start = Time::from_nanos(start_ns);
     scenario.traffic.push(flow);
 }
@@ -236,5 +236,5 @@ fn add_job(scenario: &mut Scenario, ranks: &[NodeId], exchange: Exchange) {
     let job = Job::new(ranks, graph, 2).unwrap();
     let pairs = job.pairs();
     let name = format!("j{}", scenario.traffic.len());
-    scenario.traffic.push(Traffic::new(&name, Ends::Pairs(pairs), Workload::Job(job)));
+    scenario.traffic.push(Traffic::new(&name, FlowEndpoints::Pairs(pairs), Workload::Job(job)));
 }

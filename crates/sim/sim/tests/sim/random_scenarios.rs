@@ -12,9 +12,9 @@ use rand::{RngExt, SeedableRng};
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{
     Arrivals, BrokerAt, Buffering, Change, Congestion, Deadline, Discipline, Ecn, ElasticSwitch, Element, Endpoint,
-    Ends, Eyeq, FabricBrokerAt, FlowSizes, HostSchemeConfig, MessageFaults, Offer, OnOff, Outage, Pacing, PacketKind,
-    Parley, Period, Phase, PortBehaviour, PortEcn, Red, Reliable, Routing, Rpc, Scenario, Schedule, Server,
-    SharedService, Sharing, SharingChange, SharingEvent, StaticLimits, Traffic, Transport, Vm, Workload,
+    Eyeq, FabricBrokerAt, FlowEndpoints, FlowSizes, HostSchemeConfig, MessageFaults, OnOff, Outage, Pacing, PacketKind,
+    Parley, Period, Phase, PortBehaviour, PortEcn, Red, Reliable, Routing, Rpc, Scenario, Schedule, SendSchedule,
+    Server, SharedService, Sharing, SharingChange, SharingEvent, StaticLimits, Traffic, Transport, Vm, Workload,
 };
 use wayleave_schemes::path::flowlet;
 use wayleave_schemes::path::presto;
@@ -94,14 +94,14 @@ impl Maker {
         }
     }
 
-    fn ends(&mut self, hosts: &[NodeId]) -> Ends {
+    fn ends(&mut self, hosts: &[NodeId]) -> FlowEndpoints {
         let (first, others) = (hosts[0], hosts[1..].to_vec());
         let all = hosts.to_vec();
         self.of(&[
-            Ends::Pairs(vec![(first, others[0])]),
-            Ends::Permutation(all.clone()),
-            Ends::AllToAll(others, vec![first]),
-            Ends::Random(all.clone(), all),
+            FlowEndpoints::Pairs(vec![(first, others[0])]),
+            FlowEndpoints::Permutation(all.clone()),
+            FlowEndpoints::AllToAll(others, vec![first]),
+            FlowEndpoints::Random(all.clone(), all),
         ])
     }
 
@@ -284,9 +284,9 @@ impl Maker {
             traffic.active = self.of(&[None, Some(schedule)]);
             if self.rng.random_bool(0.3) {
                 traffic.ends = self.of(&[
-                    Ends::AllToAll(vms.clone(), vms.clone()),
-                    Ends::Random(vms.clone(), vms.clone()),
-                    Ends::Pairs(vec![(vms[0], vms[2]), (vms[1], vms[2]), (vms[1], hosts[1].into())]),
+                    FlowEndpoints::AllToAll(vms.clone(), vms.clone()),
+                    FlowEndpoints::Random(vms.clone(), vms.clone()),
+                    FlowEndpoints::Pairs(vec![(vms[0], vms[2]), (vms[1], vms[2]), (vms[1], hosts[1].into())]),
                 ]);
             }
             match &mut traffic.workload {
@@ -309,12 +309,12 @@ impl Maker {
             Some(Deadline::Exponential { mean, min }),
             Some(Deadline::Values(vec![min, time])),
         ]);
-        let writes = Offer::Writes { bytes: Bytes::new(3_000), every: time };
+        let writes = SendSchedule::Writes { bytes: Bytes::new(3_000), every: time };
         if let Arrivals::Rpc(rpc) = &mut reliable.arrivals {
             rpc.server = Server::Drawn;
             (rpc.chain, rpc.fan_out) = (self.rng.random_range(1..4), self.rng.random_range(1..3));
         } else {
-            reliable.offer = self.of(&[None, Some(Offer::Rate(Rate::from_mbit(300))), Some(writes)]);
+            reliable.offer = self.of(&[None, Some(SendSchedule::Rate(Rate::from_mbit(300))), Some(writes)]);
         }
         if reliable.arrivals == Arrivals::Once && self.rng.random_bool(0.5) {
             reliable.sizes = None;

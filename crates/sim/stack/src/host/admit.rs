@@ -2,35 +2,35 @@
 
 use wayleave_scheme_api::{ClassId, Departure, Excess, IntHop, PathIndex, PathReport};
 
-use super::{AdmitOutcome, Class, ClassStep, Flows, HostStack, Pair, State, Step, Waiting};
+use super::{AdmitOutcome, Class, ClassStep, Flows, HostStack, Pair, PairBacklog, State, Step};
 use crate::clock::{self, Instant, NEVER};
 use crate::tunnel::NextPacket;
-use crate::window::Room;
+use crate::window::WindowCheck;
 
 // What is asked before a packet leaves, in the order of the stack.
 impl<F: Copy, K: Copy> Pair<F, K> {
     /// Whether the pair's own bucket has the tokens.
-    fn tokens(&mut self, bytes: u32, now: Instant) -> Room {
+    fn tokens(&mut self, bytes: u32, now: Instant) -> WindowCheck {
         match self.bucket.as_mut().map(|bucket| bucket.ready_at(bytes, now)) {
-            Some(at) if at > now => Room::Until(at),
-            _ => Room::Open,
+            Some(at) if at > now => WindowCheck::Until(at),
+            _ => WindowCheck::Open,
         }
     }
 
     /// The path of the next packet, if the stack has to know it, and whether the path takes it now.
     fn path(
         &mut self,
-        what: Waiting<F, K>,
+        what: PairBacklog<F, K>,
         bytes: u32,
         now: Instant,
         flows: &mut impl Flows<F, K>,
-    ) -> (Option<PathIndex>, Room) {
+    ) -> (Option<PathIndex>, WindowCheck) {
         if self.windows.is_empty() && !self.paths.is_chosen() && self.path_role.is_none() {
-            return (None, Room::Open);
+            return (None, WindowCheck::Open);
         }
         let shares = self.paths.shared();
         if shares == 0 {
-            return (None, Room::Closed);
+            return (None, WindowCheck::Closed);
         }
         let known =
             self.next_path.and_then(|path| (0..shares).find(|&at| self.paths.share(at).map(|s| s.path) == Some(path)));
@@ -43,11 +43,11 @@ impl<F: Copy, K: Copy> Pair<F, K> {
             };
             chosen.min(shares - 1)
         });
-        let Some(share) = self.paths.share(number) else { return (None, Room::Closed) };
+        let Some(share) = self.paths.share(number) else { return (None, WindowCheck::Closed) };
         self.next_path = Some(share.path);
         let room = match share.from {
-            from if from > now => Room::Until(from),
-            _ => self.windows.get(share.path.index()).map_or(Room::Open, |window| window.room(bytes, now)),
+            from if from > now => WindowCheck::Until(from),
+            _ => self.windows.get(share.path.index()).map_or(WindowCheck::Open, |window| window.check(bytes, now)),
         };
         (Some(share.path), room)
     }
@@ -67,7 +67,7 @@ impl<F: Copy, K: Copy> Pair<F, K> {
 /// Of what is first in a pair's line.
 enum Head<F, K> {
     None,
-    First(Waiting<F, K>, u32, Option<u64>),
+    First(PairBacklog<F, K>, u32, Option<u64>),
     NotBefore(Instant),
 }
 
@@ -77,7 +77,7 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
     pub fn admit(
         &mut self,
         pair: u32,
-        what: Waiting<F, K>,
+        what: PairBacklog<F, K>,
         bytes: u32,
         now: Instant,
         flows: &mut impl Flows<F, K>,
@@ -87,11 +87,11 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
         if state.state != State::Free || !class.line.is_empty() {
             return AdmitOutcome::Wait;
         }
-        if state.tokens(bytes, now) != Room::Open {
+        if state.tokens(bytes, now) != WindowCheck::Open {
             return if state.drops() { AdmitOutcome::Drop } else { AdmitOutcome::Wait };
         }
         let (path, room) = state.path(what, bytes, now, flows);
-        if room != Room::Open {
+        if room != WindowCheck::Open {
             return AdmitOutcome::Wait;
         }
         if class.bucket.as_mut().is_some_and(|bucket| bucket.ready_at(bytes, now) > now) {
@@ -103,9 +103,9 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
     }
 
     /// Something waits at a pair. Whether [`Self::advance`] is to be called.
-    pub fn wait(&mut self, pair: u32, what: Waiting<F, K>) -> bool {
+    pub fn wait(&mut self, pair: u32, what: PairBacklog<F, K>) -> bool {
         let Some(state) = self.pair_mut(pair) else { return false };
-        if let Waiting::Packet(_, bytes) = what {
+        if let PairBacklog::Packet(_, bytes) = what {
             state.queued += u64::from(bytes);
         }
         state.waiting.push_back(what);
@@ -123,14 +123,14 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
         if state.tunnel.is_none() || state.state != State::Free {
             return None;
         }
-        let Head::First(Waiting::Packet(packet, bytes), ..) = self.head(pair, now, flows) else { return None };
+        let Head::First(PairBacklog::Packet(packet, bytes), ..) = self.head(pair, now, flows) else { return None };
         let state = self.pair_mut(pair)?;
-        (state.tokens(bytes, now) == Room::Open).then_some((packet, bytes))
+        (state.tokens(bytes, now) == WindowCheck::Open).then_some((packet, bytes))
     }
 
     /// A pair stands in line at the interface until its turn.
-    pub fn stand_at_interface(&mut self, pair: u32) {
-        self.stand(pair, State::AtInterface);
+    pub fn queue_at_interface(&mut self, pair: u32) {
+        self.enqueue(pair, State::AtInterface);
     }
 
     /// It is a pair's turn at the interface. Whether it stands there; then [`Self::advance`] is to be called.
@@ -145,14 +145,14 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
     pub fn advance(&mut self, pair: u32, now: Instant, flows: &mut impl Flows<F, K>) -> Step<F, K> {
         let (what, bytes, number) = match self.head(pair, now, flows) {
             Head::None => {
-                self.stand(pair, State::Free);
+                self.enqueue(pair, State::Free);
                 return Step::Idle;
             }
             Head::NotBefore(at) => return self.sleep(pair, at),
             Head::First(what, bytes, number) => (what, bytes, number),
         };
         let Some(Some(state)) = self.pairs.get_mut(pair as usize) else { return Step::Idle };
-        if let Room::Until(at) = state.tokens(bytes, now) {
+        if let WindowCheck::Until(at) = state.tokens(bytes, now) {
             if state.drops() {
                 return Step::Drop(self.leave(pair, what, number, now), bytes);
             }
@@ -160,9 +160,9 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
         }
         let (path, room) = state.path(what, bytes, now, flows);
         match room {
-            Room::Open => {}
-            Room::Until(at) => return self.sleep(pair, at),
-            Room::Closed => {
+            WindowCheck::Open => {}
+            WindowCheck::Until(at) => return self.sleep(pair, at),
+            WindowCheck::Closed => {
                 state.state = State::Blocked;
                 return Step::Idle;
             }
@@ -200,7 +200,7 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
                 }
             }
             state.line.pop_front();
-            self.stand(pair, State::Free);
+            self.enqueue(pair, State::Free);
             let (what, bytes, number) = match head {
                 Head::None => continue,
                 Head::NotBefore(at) => {
@@ -210,7 +210,7 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
                 Head::First(what, bytes, number) => (what, bytes, number),
             };
             let Some(Some(state)) = self.pairs.get_mut(pair as usize) else { continue };
-            if let Room::Until(at) = state.tokens(bytes, now) {
+            if let WindowCheck::Until(at) = state.tokens(bytes, now) {
                 if state.drops() {
                     return ClassStep::Drop(pair, self.leave(pair, what, number, now), bytes);
                 }
@@ -219,12 +219,12 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
             }
             let (path, room) = state.path(what, bytes, now, flows);
             match room {
-                Room::Open => {}
-                Room::Until(at) => {
+                WindowCheck::Open => {}
+                WindowCheck::Until(at) => {
                     self.sleep(pair, at);
                     return ClassStep::PairWaits(pair, at);
                 }
-                Room::Closed => {
+                WindowCheck::Closed => {
                     state.state = State::Blocked;
                     continue;
                 }
@@ -241,7 +241,7 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
     /// A pair that had its turn in its class goes to the end of the line, if something waits there that could leave but
     /// for the class. When it is to be looked at otherwise.
     pub fn queue_up(&mut self, pair: u32, now: Instant, flows: &mut impl Flows<F, K>) -> Option<Instant> {
-        self.stand(pair, State::Free);
+        self.enqueue(pair, State::Free);
         let (what, bytes) = match self.head(pair, now, flows) {
             Head::None => return None,
             Head::NotBefore(at) => {
@@ -252,19 +252,19 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
         };
         let state = self.pair_mut(pair)?;
         let mut room = state.tokens(bytes, now);
-        if room == Room::Open {
+        if room == WindowCheck::Open {
             room = state.path(what, bytes, now, flows).1;
         }
         match room {
-            Room::Until(at) => {
+            WindowCheck::Until(at) => {
                 self.sleep(pair, at);
                 Some(at)
             }
-            Room::Closed => {
+            WindowCheck::Closed => {
                 state.state = State::Blocked;
                 None
             }
-            Room::Open => {
+            WindowCheck::Open => {
                 state.state = State::InLine;
                 let class = state.class;
                 self.classes[class as usize].line.push_back(pair);
@@ -358,7 +358,7 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
                 NextPacket::NotBefore(at) => return Head::NotBefore(at),
                 NextPacket::At(number) => {
                     if let (Some((packet, _)), Some(bytes)) = (tunnel.peek(number), tunnel.bytes(number)) {
-                        return Head::First(Waiting::Packet(packet, bytes), bytes, Some(number));
+                        return Head::First(PairBacklog::Packet(packet, bytes), bytes, Some(number));
                     }
                 }
             }
@@ -366,8 +366,8 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
         loop {
             match pair.waiting.front() {
                 None => return Head::None,
-                Some(&what @ Waiting::Packet(_, bytes)) => return Head::First(what, bytes, None),
-                Some(&what @ Waiting::Flow(flow)) => match flows.next_bytes(flow) {
+                Some(&what @ PairBacklog::Packet(_, bytes)) => return Head::First(what, bytes, None),
+                Some(&what @ PairBacklog::Flow(flow)) => match flows.next_bytes(flow) {
                     Some(bytes) => return Head::First(what, bytes, None),
                     None => {
                         pair.waiting.pop_front();
@@ -379,7 +379,7 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
     }
 
     /// The first of a pair's line leaves it.
-    fn leave(&mut self, pair: u32, what: Waiting<F, K>, number: Option<u64>, now: Instant) -> Waiting<F, K> {
+    fn leave(&mut self, pair: u32, what: PairBacklog<F, K>, number: Option<u64>, now: Instant) -> PairBacklog<F, K> {
         let Self { pairs, offers, .. } = self;
         let Some(Some(state)) = pairs.get_mut(pair as usize) else { return what };
         state.state = State::Dequeued;
@@ -391,7 +391,7 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
             }
             _ => {
                 state.waiting.pop_front();
-                if let Waiting::Packet(_, bytes) = what {
+                if let PairBacklog::Packet(_, bytes) = what {
                     state.queued -= u64::from(bytes);
                 }
             }
@@ -399,7 +399,7 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
         what
     }
 
-    fn stand(&mut self, pair: u32, state: State) {
+    fn enqueue(&mut self, pair: u32, state: State) {
         if let Some(pair) = self.pair_mut(pair) {
             pair.state = state;
         }

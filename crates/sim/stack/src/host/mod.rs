@@ -27,7 +27,7 @@ use crate::window::Window;
 
 /// What waits at a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waiting<F, K> {
+pub enum PairBacklog<F, K> {
     /// A flow, for one packet of its own.
     Flow(F),
     /// A packet, with its bytes on the wire.
@@ -40,10 +40,10 @@ pub trait Flows<F, K> {
     fn next_bytes(&self, flow: F) -> Option<u32>;
 
     /// Which of `departure.paths` paths the next packet takes.
-    fn choose(&mut self, what: Waiting<F, K>, departure: Departure) -> u32;
+    fn choose(&mut self, what: PairBacklog<F, K>, departure: Departure) -> u32;
 
     /// The number of what waits among the flows of its pair, for a path role that serves all of them.
-    fn local(&self, what: Waiting<F, K>) -> LocalFlow;
+    fn local(&self, what: PairBacklog<F, K>) -> LocalFlow;
 }
 
 /// What becomes of a packet that could leave at once.
@@ -61,9 +61,9 @@ pub enum AdmitOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step<F, K> {
     /// This leaves, with tokens for so many bytes; on this path, or on one that its flow chooses. Call again.
-    Go(Waiting<F, K>, u32, Option<PathIndex>),
+    Go(PairBacklog<F, K>, u32, Option<PathIndex>),
     /// A limiter drops one packet of it. Call again.
-    Drop(Waiting<F, K>, u32),
+    Drop(PairBacklog<F, K>, u32),
     /// It waits until this time.
     PairWaits(Instant),
     /// It waits for its class, which is to be looked at then.
@@ -76,9 +76,9 @@ pub enum Step<F, K> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClassStep<F, K> {
     /// As [`Step::Go`], of this pair. Then [`HostStack::queue_up`] for the pair, and call again.
-    Go(u32, Waiting<F, K>, u32, Option<PathIndex>),
+    Go(u32, PairBacklog<F, K>, u32, Option<PathIndex>),
     /// As [`Step::Drop`], of this pair; go on in the same way.
-    Drop(u32, Waiting<F, K>, u32),
+    Drop(u32, PairBacklog<F, K>, u32),
     /// This pair has to wait for something of its own until then. Call again.
     PairWaits(u32, Instant),
     /// The class waits until this time.
@@ -111,7 +111,7 @@ struct Pair<F, K> {
     bucket: Option<TokenBucket>,
     state: State,
     wake_at: Instant,
-    waiting: VecDeque<Waiting<F, K>>,
+    waiting: VecDeque<PairBacklog<F, K>>,
     /// Bytes of packets among them.
     queued: u64,
     paths: Paths,

@@ -24,10 +24,10 @@ impl Flows<usize, u32> for Left {
     fn next_bytes(&self, flow: usize) -> Option<u32> {
         (self.0[flow] > 0).then_some(FRAME)
     }
-    fn choose(&mut self, _: Waiting<usize, u32>, departure: Departure) -> u32 {
+    fn choose(&mut self, _: PairBacklog<usize, u32>, departure: Departure) -> u32 {
         departure.paths - 1
     }
-    fn local(&self, _: Waiting<usize, u32>) -> LocalFlow {
+    fn local(&self, _: PairBacklog<usize, u32>) -> LocalFlow {
         LocalFlow(0)
     }
 }
@@ -48,8 +48,8 @@ fn bucket(rate: Rate, excess: Excess) -> Option<Bucket> {
     Some(Bucket { rate, burst: Bytes::new(FRAME.into()), excess })
 }
 
-fn packet(name: u32) -> Waiting<usize, u32> {
-    Waiting::Packet(name, FRAME)
+fn packet(name: u32) -> PairBacklog<usize, u32> {
+    PairBacklog::Packet(name, FRAME)
 }
 
 /// What leaves of a class whose pairs always have packets, with the time of each: an event loop for one class.
@@ -105,13 +105,13 @@ fn who_comes_later_does_not_overtake_who_waits() {
     host.limit_pair(0, bucket(LINE, Excess::Waits), FRAME, 0);
     let flows = &mut Left(vec![1]);
     assert_eq!(host.admit(0, packet(1), FRAME, 0, flows), AdmitOutcome::Go(None));
-    assert!(host.wait(0, Waiting::Flow(0)));
+    assert!(host.wait(0, PairBacklog::Flow(0)));
     assert_eq!(host.advance(0, 0, flows), Step::PairWaits(STEP));
     // There are tokens again, and the flow still comes first.
     assert_eq!(host.admit(0, packet(2), FRAME, 5 * STEP, flows), AdmitOutcome::Wait);
     assert!(!host.wait(0, packet(2)));
     assert!(host.on_pair_wake(0, STEP));
-    assert_eq!(host.advance(0, 5 * STEP, flows), Step::Go(Waiting::Flow(0), FRAME, None));
+    assert_eq!(host.advance(0, 5 * STEP, flows), Step::Go(PairBacklog::Flow(0), FRAME, None));
     assert_eq!(host.queued(0), u64::from(FRAME));
 }
 
@@ -121,12 +121,12 @@ fn a_flow_that_cannot_send_any_more_leaves_the_line() {
     host.limit_pair(0, bucket(LINE, Excess::Waits), FRAME, 0);
     let flows = &mut Left(vec![1, 1]);
     host.admit(0, packet(1), FRAME, 0, flows);
-    host.wait(0, Waiting::Flow(0));
-    host.wait(0, Waiting::Flow(1));
+    host.wait(0, PairBacklog::Flow(0));
+    host.wait(0, PairBacklog::Flow(1));
     host.advance(0, 0, flows);
     flows.0[0] = 0;
     assert!(host.on_pair_wake(0, STEP));
-    assert_eq!(host.advance(0, STEP, flows), Step::Go(Waiting::Flow(1), FRAME, None));
+    assert_eq!(host.advance(0, STEP, flows), Step::Go(PairBacklog::Flow(1), FRAME, None));
     assert!(host.has_gone());
     assert_eq!((host.take_gone(), host.has_gone()), (vec![0], false));
 }
@@ -164,15 +164,19 @@ fn a_window_counts_what_was_let_go_and_opens_with_answers() {
     let flows = &mut Left(vec![9]);
     host.set_window(0, PathIndex(1), Some(2 * u64::from(FRAME)));
     let path = Some(PathIndex(1));
-    assert_eq!(host.admit(0, Waiting::Flow(0), FRAME, 0, flows), AdmitOutcome::Go(path), "the flow chooses the last");
+    assert_eq!(
+        host.admit(0, PairBacklog::Flow(0), FRAME, 0, flows),
+        AdmitOutcome::Go(path),
+        "the flow chooses the last"
+    );
     assert_eq!(host.sent(0, PathIndex(1), FRAME - 100, FRAME, 0), Some(900));
-    assert_eq!(host.admit(0, Waiting::Flow(0), FRAME, 0, flows), AdmitOutcome::Go(path));
-    assert_eq!(host.admit(0, Waiting::Flow(0), FRAME, 0, flows), AdmitOutcome::Wait);
-    host.wait(0, Waiting::Flow(0));
+    assert_eq!(host.admit(0, PairBacklog::Flow(0), FRAME, 0, flows), AdmitOutcome::Go(path));
+    assert_eq!(host.admit(0, PairBacklog::Flow(0), FRAME, 0, flows), AdmitOutcome::Wait);
+    host.wait(0, PairBacklog::Flow(0));
     assert_eq!(host.advance(0, 0, flows), Step::Idle);
     assert_eq!(host.waits_for_answers(0), Some(0));
     assert!(host.answered(0, PathIndex(1), 900, 7));
-    assert_eq!(host.advance(0, 7, flows), Step::Go(Waiting::Flow(0), FRAME, path));
+    assert_eq!(host.advance(0, 7, flows), Step::Go(PairBacklog::Flow(0), FRAME, path));
     assert!(!host.answered(0, PathIndex(1), 900, 8), "an answer that comes twice frees nothing");
 }
 
@@ -281,7 +285,7 @@ proptest! {
         let mut arrivals = arrivals.into_iter().peekable();
         loop {
             if let Some((pair, bytes, gap)) = arrivals.next() {
-                let what = Waiting::Packet(0, bytes);
+                let what = PairBacklog::Packet(0, bytes);
                 match host.admit(pair, what, bytes, now, flows) {
                     AdmitOutcome::Go(_) => sent.push((now, pair, bytes)),
                     _ => if host.wait(pair, what) { run(&mut host, pair, now, &mut sent, &mut times) },

@@ -11,7 +11,7 @@ use wayleave_explain::shapes;
 use wayleave_formats::Source;
 use wayleave_ledger::Ledger;
 use wayleave_scheme_api::Kind;
-use wayleave_schemes::admitted::Standing as _;
+use wayleave_schemes::admitted::AdmittedSet as _;
 use wayleave_topology::{Class, NodeKind, Route, ShortBuffer};
 use wayleave_units::{Bytes, Rate, Time};
 

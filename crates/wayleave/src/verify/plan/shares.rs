@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use wayleave_adversary::{Claim, Discrepancy, Statement};
 use wayleave_contracts::{
-    Accounting, BandwidthContract, BestEffortContract, Between, Contract, Demand, Excess, LatencyContract, Objective,
+    Accounting, BandwidthContract, BestEffortContract, Contract, Demand, Endpoints, Excess, LatencyContract, Objective,
     ObjectiveContract,
 };
 use wayleave_ledger::{Ledger, Model, Share, Spread};
@@ -192,8 +192,8 @@ impl Reader<'_> {
         let contract = match terms.kind.as_deref().unwrap_or_default() {
             "bandwidth" => {
                 let between = match (terms.between.as_deref(), &members[..]) {
-                    (Some("pair"), &[from, to]) => Between::Pair(from, to),
-                    (Some("hose"), _) => Between::Hose(members),
+                    (Some("pair"), &[from, to]) => Endpoints::Pair(from, to),
+                    (Some("hose"), _) => Endpoints::Hose(members),
                     _ => return Err(missing("`between` that fits its members")),
                 };
                 Contract::Bandwidth(BandwidthContract {
@@ -235,12 +235,12 @@ impl Reader<'_> {
     fn held(&self, entry: &Entry, contract: &Contract) -> Result<Option<PromisedShare>, String> {
         let (min, held) = match contract {
             Contract::Bandwidth(contract) => match &contract.between {
-                Between::Pair(from, to) => {
+                Endpoints::Pair(from, to) => {
                     let missing = || format!("\"{}\" is admitted, and has no route", entry.name);
                     let route = self.route(entry.route.as_ref().ok_or_else(missing)?)?;
                     (contract.min, HeldShare::Pair(*from, *to, route))
                 }
-                Between::Hose(members) => {
+                Endpoints::Hose(members) => {
                     let charge = self.charge;
                     (contract.min, HeldShare::Hose { members: members.clone(), charge })
                 }
@@ -273,7 +273,7 @@ fn words(network: &Network, contract: &Contract) -> [(&'static str, String); 6] 
     };
     let kind = match contract {
         Contract::Objective(contract) => contract.objective.name(),
-        Contract::Bandwidth(BandwidthContract { between: Between::Pair(..), .. }) => "bandwidth of a pair",
+        Contract::Bandwidth(BandwidthContract { between: Endpoints::Pair(..), .. }) => "bandwidth of a pair",
         Contract::Bandwidth(_) => "bandwidth of a hose",
         Contract::BestEffort(_) => "best effort",
         Contract::Latency(_) => "a latency contract",

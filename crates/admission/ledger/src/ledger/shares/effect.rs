@@ -10,7 +10,9 @@ use wayleave_topology::{LinkId, NodeId, Route};
 
 use super::super::Ledger;
 use crate::paths::{Footprint, Footprints, PathTable};
-use crate::shares::{Contribution, Effect, Held, Latest, OfMembers, Place, Share, ShareDenial, Shares};
+use crate::shares::{
+    CachedEffect, Contribution, Effect, LedgerShare, MemberSetEffect, Place, Share, ShareDenial, Shares,
+};
 
 /// A pair on a link.
 const ONE: Footprint = Footprint { full: 1, even: 0, pairs: 1 };
@@ -59,7 +61,7 @@ impl Ledger {
         route: &Route,
         ends: Option<(NodeId, NodeId)>,
         open: Option<&PathTable>,
-    ) -> OfMembers {
+    ) -> MemberSetEffect {
         let links: Vec<LinkId> = route.hops.iter().map(|hop| hop.link).collect();
         let forth = shares.all.figures_along(links.iter().copied());
         let (mut answers, mut slowest, mut unjoined) = (Vec::new(), 0, None);
@@ -86,7 +88,7 @@ impl Ledger {
         let places = links.into_iter().map(|link| (Place::Link(link), ONE));
         let back = answers.into_iter().map(|link| (Place::Return(link), Footprint::default()));
         let places = places.chain(back).collect();
-        OfMembers { effect: Effect { places, round_trip, budget: forth.budget, hops: forth.hops }, unjoined }
+        MemberSetEffect { effect: Effect { places, round_trip, budget: forth.budget, hops: forth.hops }, unjoined }
     }
 
     /// Longest round trip of the network, for minima whose pairs are not known.
@@ -108,7 +110,7 @@ impl Ledger {
         let members = match share {
             Share::Pair { route, .. } => {
                 let lost = route.hops.iter().map(|hop| hop.link).find(|&link| self.is_closed(link));
-                let OfMembers { effect, unjoined } =
+                let MemberSetEffect { effect, unjoined } =
                     self.of_route(shares, route, share.ends(&self.network), Some(open));
                 return (effect, lost.or(unjoined.map(|_| closed)));
             }
@@ -130,16 +132,16 @@ impl Ledger {
     }
 
     /// A share with what is remembered of its effect.
-    pub(super) fn hold(&self, share: Share) -> Option<Held> {
+    pub(super) fn hold(&self, share: Share) -> Option<LedgerShare> {
         let shares = self.shares.as_ref()?;
         let base = (shares.tiers.is_none() || share.members().is_none()).then(|| self.base(&share)).flatten();
-        let mut held = Held { share, base: base.map(Arc::new), now: None };
+        let mut held = LedgerShare { share, base: base.map(Arc::new), now: None };
         held.now = self.with_links_closed(&held);
         Some(held)
     }
 
     /// Returns the effect of a share over the open links; `None` if closed links do not change it.
-    fn with_links_closed(&self, held: &Held) -> Option<Arc<Effect>> {
+    fn with_links_closed(&self, held: &LedgerShare) -> Option<Arc<Effect>> {
         let shares = self.shares.as_ref().filter(|shares| shares.open.is_some())?;
         let base = match &held.base {
             Some(base) => Effect::clone(base),
@@ -150,7 +152,7 @@ impl Ledger {
     }
 
     /// Adds what a share puts on links, or takes it back.
-    pub(super) fn apply(&mut self, held: &Held, comes: bool) {
+    pub(super) fn apply(&mut self, held: &LedgerShare, comes: bool) {
         let Some(shares) = self.shares.as_mut() else { return };
         let of_cuts;
         let effect = match (held.now.as_deref().or(held.base.as_deref()), held.share.members()) {
@@ -202,7 +204,7 @@ fn shares_held(ledger: &Ledger) -> usize {
 }
 
 /// Finds the effect of members with all links open, or remembers it.
-fn of_members(shares: &Shares, share: &Share, members: &[NodeId]) -> OfMembers {
+fn of_members(shares: &Shares, share: &Share, members: &[NodeId]) -> MemberSetEffect {
     let with_loads = needs_loads(share);
     let mut latest = shares.latest.lock().unwrap_or_else(PoisonError::into_inner);
     let known = latest.as_ref().filter(|latest| latest.with_loads == with_loads && latest.members == members);
@@ -210,20 +212,20 @@ fn of_members(shares: &Shares, share: &Share, members: &[NodeId]) -> OfMembers {
         return latest.found.clone();
     }
     let found = find_of_members(shares, members, with_loads);
-    *latest = Some(Latest { members: members.to_vec(), with_loads, found: found.clone() });
+    *latest = Some(CachedEffect { members: members.to_vec(), with_loads, found: found.clone() });
     found
 }
 
-fn find_of_members(shares: &Shares, members: &[NodeId], with_loads: bool) -> OfMembers {
+fn find_of_members(shares: &Shares, members: &[NodeId], with_loads: bool) -> MemberSetEffect {
     let paths: &PathTable = &shares.all;
     let Some(tiers) = &shares.tiers else {
         let Footprints { links, round_trip, budget, hops, unjoined } = paths.footprints(members, with_loads);
         let places = links.into_iter().map(|(link, footprint)| (Place::Link(link), footprint)).collect();
-        return OfMembers { effect: Effect { places, round_trip, budget, hops }, unjoined };
+        return MemberSetEffect { effect: Effect { places, round_trip, budget, hops }, unjoined };
     };
     let Footprints { round_trip, budget, hops, unjoined, .. } = paths.figures_of(members);
     let places = tiers.footprints(members).map(|(cut, footprint)| (Place::Cut(cut), footprint)).collect();
-    OfMembers { effect: Effect { places, round_trip, budget, hops }, unjoined }
+    MemberSetEffect { effect: Effect { places, round_trip, budget, hops }, unjoined }
 }
 
 const fn needs_loads(share: &Share) -> bool {

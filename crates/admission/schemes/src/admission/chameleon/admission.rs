@@ -12,7 +12,7 @@ use super::{Moves, Params};
 use crate::admitted::stands_on_its_placement;
 use crate::placement::Placement;
 use crate::protection::{self, Copies, RouteWithMoves};
-use crate::routing::{Found, Query};
+use crate::routing::{FoundRoute, Query};
 
 /// Chameleon's admission control.
 ///
@@ -92,7 +92,7 @@ impl Admission for Chameleon {
         embed(&mut self.placement, &mut self.rerouter, &self.params, request)
     }
 
-    fn admit_or_not(&mut self, request: &Request) -> Option<Decision> {
+    fn try_admit(&mut self, request: &Request) -> Option<Decision> {
         if request.protection > 1 {
             return self.admit(request).ok();
         }
@@ -155,12 +155,12 @@ fn find_route(
     if let Some(found) = unmoved_route(placement, params, &query) {
         return Ok(unmoved(found));
     }
-    let moving = params.rerouting.and_then(|how| rerouter.make_way(placement, how, params.routing, &query));
+    let moving = params.rerouting.and_then(|how| rerouter.reroute_blockers(placement, how, params.routing, &query));
     moving.ok_or(None)
 }
 
 /// Where a query fits as things are.
-fn unmoved_route(placement: &mut Placement, params: &Params, query: &Query) -> Option<Found> {
+fn unmoved_route(placement: &mut Placement, params: &Params, query: &Query) -> Option<FoundRoute> {
     if let Some(found) = route(placement, params.routing, query) {
         return Some(found);
     }
@@ -195,7 +195,7 @@ fn protect(
     };
     let moving = protection::one_by_one(placement, request, |placement, query| {
         let as_is = unmoved_route(placement, params, query).map(unmoved);
-        as_is.or_else(|| rerouter.make_way(placement, how, params.routing, query))
+        as_is.or_else(|| rerouter.reroute_blockers(placement, how, params.routing, query))
     });
     moving.map_err(|_| refusal)
 }

@@ -10,9 +10,9 @@ use wayleave_units::{Amount, Time};
 use super::route::route;
 use super::{Moves, Penalised, Rerouting, Routing, Search, Sort};
 use crate::costs::Cost;
-use crate::placement::{Moved, Placement};
+use crate::placement::{MovedFlow, Placement};
 use crate::protection::RouteWithMoves;
-use crate::routing::{Found, Query};
+use crate::routing::{FoundRoute, Query};
 
 /// The memory of the search for candidates.
 pub(super) struct Rerouter {
@@ -54,7 +54,7 @@ impl Rerouter {
     }
 
     /// Moves candidates, one after another, until the request fits; `None` if the list ends first.
-    pub(super) fn make_way(
+    pub(super) fn reroute_blockers(
         &mut self,
         placement: &mut Placement,
         how: Rerouting,
@@ -66,7 +66,7 @@ impl Rerouter {
         // Where no route can go, nobody is in the way.
         shortest.retain(|&link| query.closed.as_ref().is_none_or(|closed| !closed[link.index()]));
         let mut costs = Costs::new(&network, &shortest, query.from, query.to);
-        let mut moved: Vec<Moved> = Vec::new();
+        let mut moved: Vec<MovedFlow> = Vec::new();
         for flow in self.candidates(placement, &shortest, how) {
             let Some(old) = placement.ledger().flow(flow).cloned() else { continue };
             let Some(found) = self.place_elsewhere(placement, how, flow, &old, &mut costs) else { continue };
@@ -98,7 +98,7 @@ impl Rerouter {
         flow: FlowId,
         old: &Reservation,
         costs: &mut Costs,
-    ) -> Option<Found> {
+    ) -> Option<FoundRoute> {
         let query = placement.query_of(flow)?;
         if how.penalised == Penalised::MovedFlow {
             let network = placement.network().clone();
@@ -189,8 +189,8 @@ fn tighten(
     how: Rerouting,
     routing: Routing,
     query: &Query,
-    moved: &mut Vec<Moved>,
-) -> Option<Found> {
+    moved: &mut Vec<MovedFlow>,
+) -> Option<FoundRoute> {
     for flow in loosest(placement, query.to, how.tighten) {
         if moved.iter().any(|one| one.flow == flow) {
             continue;

@@ -3,14 +3,14 @@
 use super::Routing;
 use crate::costs::{DelayCost, HopCost};
 use crate::placement::Placement;
-use crate::routing::{Found, Query};
+use crate::routing::{FoundRoute, Query};
 
 /// `ROUTE` of Fig. 6.
-pub(super) fn route(placement: &mut Placement, routing: Routing, query: &Query) -> Option<Found> {
+pub(super) fn route(placement: &mut Placement, routing: Routing, query: &Query) -> Option<FoundRoute> {
     match routing {
         Routing::LeastDelay => placement.least_delay(query),
         Routing::LaracByDelay => placement.larac(query, &DelayCost, &[]),
         Routing::LaracByHops => placement.larac(query, &HopCost, &[]),
-        Routing::Scarcity(scarcity) => placement.quiet_route(query, scarcity),
+        Routing::Scarcity(scarcity) => placement.least_loaded_route(query, scarcity),
     }
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use wayleave_ledger::{HoseCharge, Ledger, LedgerError, Model, Share, ShareDenial, Spread};
-use wayleave_scheme_api::{Admission, Among, Certainty, Decision, Refusal, Request, ShareDecision, ShareRequest};
+use wayleave_scheme_api::{Admission, ShareMembers, Certainty, Decision, Refusal, Request, ShareDecision, ShareRequest};
 use wayleave_topology::{Class, FlowId, Hop, Network, NodeId, Route, ShareId};
 use wayleave_units::{Amount, Bytes, Time};
 
-use super::ways::{Way, Ways};
+use super::ways::{CandidatePath, PathCache};
 use super::{Charge, Paths, Settings};
 use crate::admission::chameleon::{self, Chameleon};
 use crate::admitted::stands_on_its_placement;
@@ -43,7 +43,7 @@ enum Preference {
 /// ```
 pub struct Fabric {
     chameleon: Chameleon,
-    ways: Ways,
+    ways: PathCache,
     spread: Spread,
     token_period: Time,
     /// The largest frame of any link.
@@ -73,7 +73,7 @@ impl Fabric {
         };
         let links = || ledger.network().links().map(|(link, _)| link);
         let largest_frame = links().map(|link| ledger.largest_frame(link)).max().unwrap_or(Bytes::ZERO);
-        let (ways, token_period) = (Ways::default(), settings.token_period);
+        let (ways, token_period) = (PathCache::default(), settings.token_period);
         Ok(Self { chameleon: Chameleon::on(ledger, params), ways, spread, token_period, largest_frame })
     }
 
@@ -92,20 +92,20 @@ impl Fabric {
     }
 
     /// The share that a request would hold, or why it cannot.
-    fn share(&self, ways: &mut Ways, request: &ShareRequest) -> Result<(Share, Option<Time>), Refusal> {
+    fn share(&self, ways: &mut PathCache, request: &ShareRequest) -> Result<(Share, Option<Time>), Refusal> {
         if !self.ledger().has_shares() {
             return Err(Refusal::NoClasses);
         }
         let (min, is_timed) = (request.min, request.within.is_some());
         let share = match &request.among {
-            Among::Pair(from, to) => {
+            ShareMembers::Pair(from, to) => {
                 let widest = self.pair(ways, (*from, *to), request, Preference::Room)?;
                 let is_late = request.within.zip(self.bound(&widest)).is_some_and(|(within, bound)| bound > within);
                 let mut fastest = || self.pair(ways, (*from, *to), request, Preference::Delay).ok();
                 if is_late { fastest().unwrap_or(widest) } else { widest }
             }
-            Among::Hose(members) => Share::Hose { min, members: members.clone(), spread: self.spread, is_timed },
-            Among::Objective(members) => Share::Objective { weight: min, members: members.clone() },
+            ShareMembers::Hose(members) => Share::Hose { min, members: members.clone(), spread: self.spread, is_timed },
+            ShareMembers::Objective(members) => Share::Objective { weight: min, members: members.clone() },
         };
         if let Some(denial) = self.ledger().share_denial(&share) {
             return Err(self.refusal(&share, denial));
@@ -135,7 +135,7 @@ impl Fabric {
     /// A pair on one of the open paths with the fewest links.
     fn pair(
         &self,
-        ways: &mut Ways,
+        ways: &mut PathCache,
         (from, to): (NodeId, NodeId),
         request: &ShareRequest,
         preference: Preference,
@@ -158,8 +158,8 @@ impl Fabric {
         };
         let is_open = |link| !ledger.is_closed(link);
         ways.follow(ledger.link_turns());
-        let Some(Way { links, .. }) = ways.widest(network, (from, to), is_open, room) else {
-            let any = Ways::default().widest(network, (from, to), |_| true, |_| 0).ok_or(Refusal::Disconnected)?;
+        let Some(CandidatePath { links, .. }) = ways.widest(network, (from, to), is_open, room) else {
+            let any = PathCache::default().widest(network, (from, to), |_| true, |_| 0).ok_or(Refusal::Disconnected)?;
             let down = any.links.into_iter().find(|&link| ledger.is_closed(link));
             return Err(down.map_or(Refusal::Disconnected, |link| Refusal::LinkDown { link }));
         };
@@ -194,8 +194,8 @@ impl Admission for Fabric {
         self.chameleon.admit(request)
     }
 
-    fn admit_or_not(&mut self, request: &Request) -> Option<Decision> {
-        self.chameleon.admit_or_not(request)
+    fn try_admit(&mut self, request: &Request) -> Option<Decision> {
+        self.chameleon.try_admit(request)
     }
 
     fn release(&mut self, flow: FlowId) -> Option<Route> {
@@ -238,6 +238,6 @@ impl Admission for Fabric {
     }
 
     fn would_admit_share(&self, request: &ShareRequest) -> Result<(), Refusal> {
-        self.share(&mut Ways::default(), request).map(|_| ())
+        self.share(&mut PathCache::default(), request).map(|_| ())
     }
 }

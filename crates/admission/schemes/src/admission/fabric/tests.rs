@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::Mix;
 use wayleave_ledger::Model;
-use wayleave_scheme_api::{Admission, Among, Certainty, Reason, Refusal, ShareRequest};
+use wayleave_scheme_api::{Admission, ShareMembers, Certainty, Reason, Refusal, ShareRequest};
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{Class, Classes, Network, NodeId};
 use wayleave_units::{Rate, Time};
@@ -30,11 +30,11 @@ fn hosts(numbers: &[usize]) -> Vec<NodeId> {
 
 fn pair(from: usize, to: usize, mbit: u64) -> ShareRequest {
     let ends = hosts(&[from, to]);
-    ShareRequest { among: Among::Pair(ends[0], ends[1]), min: Rate::from_mbit(mbit), within: None }
+    ShareRequest { among: ShareMembers::Pair(ends[0], ends[1]), min: Rate::from_mbit(mbit), within: None }
 }
 
 fn hose(members: &[usize], mbit: u64) -> ShareRequest {
-    ShareRequest { among: Among::Hose(hosts(members)), min: Rate::from_mbit(mbit), within: None }
+    ShareRequest { among: ShareMembers::Hose(hosts(members)), min: Rate::from_mbit(mbit), within: None }
 }
 
 /// Two pairs of 3 Gbit/s leave one rack for one pod: 5.1 Gbit/s can be promised on a link, so they take two ways.
@@ -113,7 +113,7 @@ fn a_hose_that_is_too_large_hears_what_would_fit() {
     assert!(matches!(refusal, Refusal::ClassRate { fits, .. } if fits == Rate::from_mbit(5_100)), "{refusal:?}");
     assert_eq!(refusal.reason(), Reason::Rate);
     fabric.admit_share(&hose(&[1, 5, 9], 5_100)).unwrap();
-    let objective = ShareRequest { among: Among::Objective(hosts(&[1, 2])), ..hose(&[1, 2], 2_551) };
+    let objective = ShareRequest { among: ShareMembers::Objective(hosts(&[1, 2])), ..hose(&[1, 2], 2_551) };
     let refusal = fabric.admit_share(&objective).unwrap_err();
     assert!(matches!(refusal, Refusal::ClassRate { class: Class::Objective, .. }), "{refusal:?}");
 }

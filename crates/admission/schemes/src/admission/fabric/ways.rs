@@ -8,7 +8,7 @@ const FAR: u16 = u16::MAX;
 
 /// Distances, remembered by where they lead.
 #[derive(Default)]
-pub(super) struct Ways {
+pub(super) struct PathCache {
     /// By the only switch of a destination, or by a destination with several: hops of every node to it.
     distances: HashMap<NodeId, Box<[u16]>>,
     /// Number of times that links had been closed or opened.
@@ -17,7 +17,7 @@ pub(super) struct Ways {
 
 /// A way, and the room on its narrowest link.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Way {
+pub(super) struct CandidatePath {
     pub(super) links: Vec<LinkId>,
     pub(super) room: u64,
 }
@@ -30,7 +30,7 @@ struct Label {
     room: u64,
 }
 
-impl Ways {
+impl PathCache {
     /// Forgets distances if links have been closed or opened since.
     pub(super) fn follow(&mut self, turns: u32) {
         if std::mem::replace(&mut self.turns, turns) != turns {
@@ -46,7 +46,7 @@ impl Ways {
         (from, to): (NodeId, NodeId),
         is_open: impl Fn(LinkId) -> bool,
         room: impl Fn(LinkId) -> u64,
-    ) -> Option<Way> {
+    ) -> Option<CandidatePath> {
         let goal = goal(network, to);
         let distances = self.distances.entry(goal).or_insert_with(|| distances(network, goal, &is_open));
         let mut labels: Vec<Label> = Vec::new();
@@ -77,18 +77,18 @@ impl Ways {
                 return None;
             }
             if let Some(last) = labels[layer.clone()].iter().position(|label| label.node == to) {
-                return Some(way(&labels, layer.start + last));
+                return Some(candidate_path(&labels, layer.start + last));
             }
             at = layer.clone().map(|index| (labels[index].node, Some(index), labels[index].room)).collect();
         }
     }
 }
 
-fn way(labels: &[Label], last: usize) -> Way {
+fn candidate_path(labels: &[Label], last: usize) -> CandidatePath {
     let before = |&at: &usize| labels[at].before;
     let mut links: Vec<LinkId> = std::iter::successors(Some(last), before).map(|at| labels[at].link).collect();
     links.reverse();
-    Way { links, room: labels[last].room }
+    CandidatePath { links, room: labels[last].room }
 }
 
 /// What distances to a host are remembered by.

@@ -9,7 +9,7 @@ use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use super::{Allocation, AllocationError, Model, Share};
 use crate::admitted::Term;
-use crate::flow_table::{self, Book, Bookkeeper, Entry};
+use crate::flow_table::{self, FlowTable, HasFlowTable, Entry};
 use crate::shortest::ShortestPaths;
 
 /// The term of what a line takes for all that can come at once, in reports.
@@ -33,7 +33,7 @@ pub enum Services {
 
 /// What is added up at a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Counting {
+pub enum SwitchAccounting {
     /// Bursts as they have grown on the way, and lines beside services.
     #[default]
     Sound,
@@ -51,7 +51,7 @@ pub struct Params {
     /// Step 0.
     pub services: Services,
     /// What is added up.
-    pub counting: Counting,
+    pub counting: SwitchAccounting,
 }
 
 /// Why there is no Loko for a network.
@@ -76,7 +76,7 @@ pub enum LokoError {
 
 /// What is in use of a service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Use {
+pub struct ServiceUsage {
     /// The sum of rates, bit/s.
     pub rate: u64,
     /// The sum of bursts.
@@ -91,16 +91,16 @@ pub struct Loko {
     pub(super) params: Params,
     allocation: Allocation,
     /// By node, then by link: which of both is used, [`Services`] says.
-    uses: Vec<Use>,
-    pub(super) book: Book<Grown>,
+    uses: Vec<ServiceUsage>,
+    pub(super) book: FlowTable<GrownBursts>,
 }
 
 /// The burst of a flow at every service on its way.
-type Grown = Vec<Amount>;
+type GrownBursts = Vec<Amount>;
 
 struct Fit {
     route: Route,
-    bursts: Grown,
+    bursts: GrownBursts,
     bound: Time,
 }
 
@@ -115,8 +115,8 @@ impl Loko {
         if let Some((_, slow)) = network.links().find(|(_, link)| link.rate < service) {
             return Err(LokoError::SlowLine { link: slow.name.clone(), rate: slow.rate, service });
         }
-        let uses = vec![Use::default(); network.nodes().len() + network.links().len()];
-        Ok(Self { network, params, allocation, uses, book: Book::new() })
+        let uses = vec![ServiceUsage::default(); network.nodes().len() + network.links().len()];
+        Ok(Self { network, params, allocation, uses, book: FlowTable::new() })
     }
 
     /// The network.
@@ -135,7 +135,7 @@ impl Loko {
     }
 
     /// What is in use of the service that a hop passes: of the switch that the link leaves, or of its port.
-    pub fn in_use(&self, hop: Hop) -> Use {
+    pub fn in_use(&self, hop: Hop) -> ServiceUsage {
         self.uses[self.service(hop)]
     }
 
@@ -179,8 +179,8 @@ impl Loko {
                 let switch = self.network.link(hop.link).from;
                 // What varies need not keep the order of packets: they may come to the service closer together.
                 let jitter = match self.params.counting {
-                    Counting::Sound => self.network.node(switch).jitter,
-                    Counting::Published => Time::ZERO,
+                    SwitchAccounting::Sound => self.network.node(switch).jitter,
+                    SwitchAccounting::Published => Time::ZERO,
                 };
                 let entering = burst + request.rate * jitter;
                 if let Some(limit) = self.shortage(hop, request.rate, entering) {
@@ -188,7 +188,7 @@ impl Loko {
                 }
                 bursts.push(entering);
             }
-            if self.params.counting == Counting::Sound {
+            if self.params.counting == SwitchAccounting::Sound {
                 let delay: Time = self.of_hop(hop).map(|term| term.time()).sum();
                 burst += request.rate * delay;
             }
@@ -237,12 +237,12 @@ impl Loko {
             Term::OwnOfLink(LINE, hop.link, line),
             Term::Propagation(hop.link, link.propagation),
         ];
-        let is_sound = self.params.counting == Counting::Sound;
+        let is_sound = self.params.counting == SwitchAccounting::Sound;
         let own = own.into_iter().filter(move |&term| is_sound && term.time() > Time::ZERO);
         service.into_iter().chain(own)
     }
 
-    fn take(&mut self, route: &Route, rate: Rate, bursts: &Grown) {
+    fn take(&mut self, route: &Route, rate: Rate, bursts: &GrownBursts) {
         self.at_services(route, bursts, |held, burst| {
             held.rate += rate.bits_per_second();
             held.burst += burst;
@@ -250,7 +250,7 @@ impl Loko {
         });
     }
 
-    fn give_back(&mut self, entry: &Entry<Grown>) {
+    fn give_back(&mut self, entry: &Entry<GrownBursts>) {
         let rate = entry.demand.rate.bits_per_second();
         self.at_services(&entry.route, &entry.more, |held, burst| {
             held.rate -= rate;
@@ -259,7 +259,7 @@ impl Loko {
         });
     }
 
-    fn at_services(&mut self, route: &Route, bursts: &Grown, change: impl Fn(&mut Use, Amount)) {
+    fn at_services(&mut self, route: &Route, bursts: &GrownBursts, change: impl Fn(&mut ServiceUsage, Amount)) {
         let passed: Vec<Hop> = route.hops.iter().copied().filter(|&hop| self.is_switch(hop)).collect();
         for (hop, &burst) in passed.into_iter().zip(bursts) {
             let service = self.service(hop);
@@ -270,18 +270,18 @@ impl Loko {
     /// The largest share of any service that is in use, of its rate and of its burst, in thousandths.
     pub fn fullest(&self) -> (u64, u64) {
         let Allocation { rate, burst, .. } = self.allocation;
-        let of_rate = |held: &Use| held.rate * 1000 / rate.bits_per_second().max(1);
-        let of_burst = |held: &Use| (held.burst.nanobits() * 1000 / Amount::from(burst).nanobits().max(1)) as u64;
+        let of_rate = |held: &ServiceUsage| held.rate * 1000 / rate.bits_per_second().max(1);
+        let of_burst = |held: &ServiceUsage| (held.burst.nanobits() * 1000 / Amount::from(burst).nanobits().max(1)) as u64;
         (self.uses.iter().map(of_rate).max().unwrap_or(0), self.uses.iter().map(of_burst).max().unwrap_or(0))
     }
 
     #[cfg(test)]
-    pub(super) fn uses_for_tests(&self) -> &[Use] {
+    pub(super) fn uses_for_tests(&self) -> &[ServiceUsage] {
         &self.uses
     }
 
     /// The switch or the port of every service that is in use, with what is.
-    pub fn in_use_by_switch(&self) -> impl Iterator<Item = (NodeId, Option<LinkId>, Use)> + '_ {
+    pub fn in_use_by_switch(&self) -> impl Iterator<Item = (NodeId, Option<LinkId>, ServiceUsage)> + '_ {
         let nodes = self.network.nodes().len();
         let used = self.uses.iter().enumerate().filter(|(_, held)| held.flows > 0);
         used.map(move |(service, &held)| match service.checked_sub(nodes) {
@@ -312,7 +312,7 @@ impl Admission for Loko {
     }
 
     fn release(&mut self, flow: FlowId) -> Option<Route> {
-        self.strike(flow).map(|entry| entry.route)
+        self.remove_flow(flow).map(|entry| entry.route)
     }
 
     fn change(&mut self, flow: FlowId, request: &Request) -> Option<Result<Decision, Refusal>> {
@@ -324,20 +324,20 @@ impl Admission for Loko {
     }
 }
 
-impl Bookkeeper for Loko {
-    type More = Grown;
+impl HasFlowTable for Loko {
+    type More = GrownBursts;
 
-    fn entry(&self, flow: FlowId) -> Option<&Entry<Grown>> {
+    fn entry(&self, flow: FlowId) -> Option<&Entry<GrownBursts>> {
         self.book.get(flow)
     }
 
-    fn strike(&mut self, flow: FlowId) -> Option<Entry<Grown>> {
-        let entry = self.book.strike(flow)?;
+    fn remove_flow(&mut self, flow: FlowId) -> Option<Entry<GrownBursts>> {
+        let entry = self.book.remove(flow)?;
         self.give_back(&entry);
         Some(entry)
     }
 
-    fn put_back(&mut self, flow: FlowId, entry: Entry<Grown>) {
+    fn put_back(&mut self, flow: FlowId, entry: Entry<GrownBursts>) {
         self.take(&entry.route, entry.demand.rate, &entry.more);
         self.book.put_back(flow, entry);
     }

@@ -1,7 +1,7 @@
 //! Steps 2 and 3: from the worst measurements to a model, and from the model to what a switch accepts. Integers: what is given
 //! away is rounded down, delays are rounded up.
 
-use wayleave_topology::devices::{Missing, Scenario, Table};
+use wayleave_topology::devices::{MissingMeasurements, Scenario, Table};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
 /// The deterministic model of a service: a rate-latency curve and a buffer.
@@ -24,7 +24,7 @@ impl Model {
     ///
     /// # Errors
     /// What was not measured.
-    pub fn of(table: &Table, scenario: &Scenario) -> Result<Self, Missing> {
+    pub fn of(table: &Table, scenario: &Scenario) -> Result<Self, MissingMeasurements> {
         let worst = table.worst(scenario)?;
         Ok(Self {
             rate: worst.throughput.0,

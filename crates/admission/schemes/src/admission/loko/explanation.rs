@@ -6,7 +6,7 @@ use wayleave_units::{Bytes, Human, Rate};
 
 use super::Loko;
 use super::admission::{LINE, SERVICE};
-use crate::admitted::{Standing, Term};
+use crate::admitted::{AdmittedSet, Term};
 use crate::explanation::{Rows, Section};
 
 /// Why it refuses.
@@ -74,7 +74,7 @@ fn services(loko: &Loko, hops: &[Hop]) -> Section {
 }
 
 /// What was measured and allocated, and what is in use of it.
-pub(super) fn given_away(loko: &Loko) -> Value {
+pub(super) fn granted_shares(loko: &Loko) -> Value {
     let (model, allocation, network) = (&loko.params().model, loko.allocation(), loko.network());
     let used = loko.in_use_by_switch().map(|(switch, link, used)| {
         let mut record = vec![("switch", Value::Text(network.node(switch).name.clone()))];

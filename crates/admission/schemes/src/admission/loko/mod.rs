@@ -44,7 +44,7 @@ mod explanation;
 mod settings;
 mod standing;
 
-pub use admission::{Counting, Loko, LokoError, Params, Services, Use};
+pub use admission::{SwitchAccounting, Loko, LokoError, Params, Services, ServiceUsage};
 pub use allocation::{Allocation, AllocationError, Model, Share};
 pub use settings::{DeviceScenario, Settings};
 

@@ -6,7 +6,7 @@ use wayleave_scheme_api::{Kind, Setting, Value, params, words};
 use wayleave_topology::devices::Scenario;
 use wayleave_units::Rate;
 
-use super::{Counting, Services, Share};
+use super::{SwitchAccounting, Services, Share};
 
 params! {
     /// What is said of Loko.
@@ -27,7 +27,7 @@ params! {
             Kind::Text { check: |text| text.parse::<Share>().map(|_| ()) }, "slides, step 3",
             { option: "loko-allocation", value_name: "full|fifth|RATE" };
         /// What is added up at a switch.
-        pub counting: Counting = Counting::Sound, "counting", Kind::Word(Counting::WORDS), "ours",
+        pub counting: SwitchAccounting = SwitchAccounting::Sound, "counting", Kind::Word(SwitchAccounting::WORDS), "ours",
             { option: "loko-counting", value_name: "HOW" };
         /// What has a service of its own.
         pub services: Services = Services::PerSwitch, "services", Kind::Word(Services::WORDS), "slides, step 0",
@@ -36,7 +36,7 @@ params! {
 }
 
 words! {
-    Counting {
+    SwitchAccounting {
         Sound = "sound", "Bursts as they grow on the way, and lines beside services";
         Published = "published", "As on the slides: bursts as they were asked for, services alone";
     }

@@ -4,11 +4,11 @@ use wayleave_scheme_api::{Refusal, Request, Value};
 use wayleave_topology::FlowId;
 
 use super::{Loko, Params, Services, explanation};
-use crate::admitted::{Held, SharedService, Standing, Term};
+use crate::admitted::{AdmittedFlow, SharedService, AdmittedSet, Term};
 use crate::explanation::Section;
 use crate::placement::Placement;
 
-impl Standing for Loko {
+impl AdmittedSet for Loko {
     fn queues(&self) -> Option<&Placement> {
         None
     }
@@ -17,7 +17,7 @@ impl Standing for Loko {
         None
     }
 
-    fn held(&self, flow: FlowId) -> Option<Held<'_>> {
+    fn held(&self, flow: FlowId) -> Option<AdmittedFlow<'_>> {
         self.book.held(flow)
     }
 
@@ -41,8 +41,8 @@ impl Standing for Loko {
         explanation::refused(self, refusal).into_iter().collect()
     }
 
-    fn given_away(&self) -> Option<(&'static str, Value)> {
-        Some(("services", explanation::given_away(self)))
+    fn granted_shares(&self) -> Option<(&'static str, Value)> {
+        Some(("services", explanation::granted_shares(self)))
     }
 
     fn shared_services(&self) -> Vec<SharedService> {

@@ -10,7 +10,7 @@ use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::*;
-use crate::admitted::Standing;
+use crate::admitted::AdmittedSet;
 
 /// What a benchmark of the modelled Zodiac FX shows.
 fn table(scenario: &Scenario) -> Table {
@@ -137,7 +137,7 @@ fn network() -> Arc<Network> {
     Arc::new(build::line(&Chain { switches: 3, hosts_per_switch: 2, cabling }).unwrap())
 }
 
-fn loko(share: Share, counting: Counting) -> Loko {
+fn loko(share: Share, counting: SwitchAccounting) -> Loko {
     Loko::new(network(), Params { model: model(), share, services: Services::PerSwitch, counting }).unwrap()
 }
 
@@ -158,7 +158,7 @@ fn request(from: &str, to: &str, kbit: u64, burst: u64) -> Request {
 
 #[test]
 fn the_published_guarantee_is_the_sum_of_d_and_bursts_do_not_grow() {
-    let mut loko = loko(Share::FullRate, Counting::Published);
+    let mut loko = loko(Share::FullRate, SwitchAccounting::Published);
     let delay = loko.allocation().delay;
     let decision = loko.admit(&request("h1", "h6", 100, 306)).unwrap();
     assert_eq!(decision.bound, delay * 3);
@@ -175,7 +175,7 @@ fn the_published_guarantee_is_the_sum_of_d_and_bursts_do_not_grow() {
 
 #[test]
 fn the_sound_guarantee_counts_lines_and_the_growth_of_bursts() {
-    let mut loko = loko(Share::FullRate, Counting::Sound);
+    let mut loko = loko(Share::FullRate, SwitchAccounting::Sound);
     let decision = loko.admit(&request("h1", "h6", 1000, 306)).unwrap();
     let terms = loko.terms(decision.flow);
     // One line and three times service and line.
@@ -206,7 +206,7 @@ fn a_burst_comes_to_a_service_with_what_it_earns_in_the_jitter_before() {
 
 #[test]
 fn release_and_refused_changes_leave_nothing_behind() {
-    let mut loko = loko(Share::FifthRate, Counting::Sound);
+    let mut loko = loko(Share::FifthRate, SwitchAccounting::Sound);
     let empty = loko.uses();
     let first = loko.admit(&request("h1", "h6", 100, 306)).unwrap();
     let second = loko.admit(&request("h2", "h5", 70, 300)).unwrap();
@@ -220,7 +220,7 @@ fn release_and_refused_changes_leave_nothing_behind() {
 }
 
 impl Loko {
-    fn uses(&self) -> Vec<Use> {
+    fn uses(&self) -> Vec<ServiceUsage> {
         self.uses_for_tests().to_vec()
     }
 }
@@ -228,7 +228,7 @@ impl Loko {
 #[test]
 fn a_service_a_port_is_used_by_that_port_alone() {
     let params =
-        Params { model: model(), share: Share::FullRate, services: Services::PerPort, counting: Counting::Sound };
+        Params { model: model(), share: Share::FullRate, services: Services::PerPort, counting: SwitchAccounting::Sound };
     let mut loko = Loko::new(network(), params).unwrap();
     let through = loko.admit(&request("h1", "h6", 100, 306)).unwrap();
     let local = loko.admit(&request("h1", "h2", 100, 306)).unwrap();
@@ -240,7 +240,7 @@ fn a_service_a_port_is_used_by_that_port_alone() {
 }
 
 fn loko_of_network() -> Loko {
-    loko(Share::FullRate, Counting::Sound)
+    loko(Share::FullRate, SwitchAccounting::Sound)
 }
 
 #[test]
@@ -248,6 +248,6 @@ fn a_line_below_the_service_is_refused_at_the_start() {
     let cabling = Cabling { rate: Rate::from_mbit(10), ..Cabling::default() };
     let slow = Arc::new(build::star(3, cabling).unwrap());
     let params =
-        Params { model: model(), share: Share::FullRate, services: Services::PerSwitch, counting: Counting::Sound };
+        Params { model: model(), share: Share::FullRate, services: Services::PerSwitch, counting: SwitchAccounting::Sound };
     assert!(matches!(Loko::new(slow, params), Err(LokoError::SlowLine { .. })));
 }

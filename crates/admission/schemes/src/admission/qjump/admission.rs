@@ -9,7 +9,7 @@ use wayleave_topology::{FlowId, Hop, LinkId, Network, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::{Epoch, Params, Reading};
-use crate::flow_table::{self, Book, Bookkeeper, Entry};
+use crate::flow_table::{self, FlowTable, HasFlowTable, Entry};
 use crate::path::ecmp::PerFlow;
 use crate::shortest::{ShortestPaths, identity};
 
@@ -59,7 +59,7 @@ pub struct Qjump {
     model: Model,
     params: Params,
     pub(super) epoch: Epoch,
-    pub(super) book: Book<Share>,
+    pub(super) book: FlowTable<Share>,
     taken: u64,
     /// Per link, the shares of the flows on it.
     on_link: Vec<u64>,
@@ -85,7 +85,7 @@ impl Qjump {
         let slowest = network.links().map(|(_, link)| link.rate).min().unwrap_or(Rate::MAX);
         let epoch = Epoch::new(&params, slowest);
         let on_link = vec![0; network.links().len()];
-        Self { network, model, params, epoch, book: Book::new(), taken: 0, on_link }
+        Self { network, model, params, epoch, book: FlowTable::new(), taken: 0, on_link }
     }
 
     /// What was fixed at the start.
@@ -236,7 +236,7 @@ impl Admission for Qjump {
     }
 
     fn release(&mut self, flow: FlowId) -> Option<Route> {
-        self.strike(flow).map(|entry| entry.route)
+        self.remove_flow(flow).map(|entry| entry.route)
     }
 
     fn change(&mut self, flow: FlowId, request: &Request) -> Option<Result<Decision, Refusal>> {
@@ -248,15 +248,15 @@ impl Admission for Qjump {
     }
 }
 
-impl Bookkeeper for Qjump {
+impl HasFlowTable for Qjump {
     type More = Share;
 
     fn entry(&self, flow: FlowId) -> Option<&Entry<Share>> {
         self.book.get(flow)
     }
 
-    fn strike(&mut self, flow: FlowId) -> Option<Entry<Share>> {
-        let entry = self.book.strike(flow)?;
+    fn remove_flow(&mut self, flow: FlowId) -> Option<Entry<Share>> {
+        let entry = self.book.remove(flow)?;
         self.give_back(&entry.route, entry.more.shares);
         Some(entry)
     }

@@ -6,7 +6,7 @@ use wayleave_units::Human;
 
 use super::admission::{CONTENTION, EPSILON, SHAPER};
 use super::{Level, Qjump};
-use crate::admitted::{Standing, Term};
+use crate::admitted::{AdmittedSet, Term};
 use crate::explanation::Section;
 
 /// Why it refuses.
@@ -93,7 +93,7 @@ fn shares(qjump: &Qjump, flow: Option<FlowId>) -> Section {
 }
 
 /// The epoch, and what is left of it.
-pub(super) fn given_away(qjump: &Qjump) -> Value {
+pub(super) fn granted_shares(qjump: &Qjump) -> Value {
     let epoch = qjump.epoch();
     Value::Record(vec![
         ("length", Value::Time(epoch.length())),

@@ -5,11 +5,11 @@ use wayleave_topology::FlowId;
 
 use super::admission::{CONTENTION, EPSILON, SHAPER, times};
 use super::{Qjump, explanation};
-use crate::admitted::{Held, Standing, Term};
+use crate::admitted::{AdmittedFlow, AdmittedSet, Term};
 use crate::explanation::Section;
 use crate::placement::Placement;
 
-impl Standing for Qjump {
+impl AdmittedSet for Qjump {
     fn queues(&self) -> Option<&Placement> {
         None
     }
@@ -18,7 +18,7 @@ impl Standing for Qjump {
         None
     }
 
-    fn held(&self, flow: FlowId) -> Option<Held<'_>> {
+    fn held(&self, flow: FlowId) -> Option<AdmittedFlow<'_>> {
         self.book.held(flow)
     }
 
@@ -48,7 +48,7 @@ impl Standing for Qjump {
         vec![explanation::refused(self, refusal)]
     }
 
-    fn given_away(&self) -> Option<(&'static str, Value)> {
-        Some(("epoch", explanation::given_away(self)))
+    fn granted_shares(&self) -> Option<(&'static str, Value)> {
+        Some(("epoch", explanation::granted_shares(self)))
     }
 }

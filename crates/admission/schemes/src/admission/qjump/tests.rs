@@ -10,7 +10,7 @@ use wayleave_topology::{Network, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::*;
-use crate::admitted::{Standing, Term};
+use crate::admitted::{AdmittedSet, Term};
 
 fn network() -> Arc<Network> {
     Arc::new(build::fat_tree(&FatTree::default()).unwrap())

@@ -35,7 +35,7 @@ use crate::admitted::stands_on_its_placement;
 use crate::costs::{HashedHopCost, HopCost};
 use crate::placement::{BUDGET, Placement};
 use crate::registry::{AdmissionScheme, BuildError, Setup};
-use crate::routing::{Found, Query};
+use crate::routing::{FoundRoute, Query};
 use crate::shortest::identity;
 
 /// What Silo says of itself.
@@ -150,13 +150,13 @@ impl Admission for Silo {
     }
 
     fn would_admit(&mut self, request: &Request) -> bool {
-        self.routes.find_room(&mut self.placement, request).is_ok()
+        self.routes.find_route(&mut self.placement, request).is_ok()
     }
 }
 
 impl Routes {
     fn admit(&mut self, placement: &mut Placement, request: &Request) -> Result<Decision, Refusal> {
-        match self.find_room(placement, request) {
+        match self.find_route(placement, request) {
             Ok(found) => Ok(placement.reserve(request, found)),
             Err(Some(refusal)) => Err(refusal),
             Err(None) => Err(placement.diagnose(&Query::of(request))),
@@ -164,7 +164,7 @@ impl Routes {
     }
 
     /// Where the request fits; on failure the reason, where it is known already.
-    fn find_room(&mut self, placement: &mut Placement, request: &Request) -> Result<Found, Option<Refusal>> {
+    fn find_route(&mut self, placement: &mut Placement, request: &Request) -> Result<FoundRoute, Option<Refusal>> {
         if request.protection > 1 {
             return Err(Some(Refusal::NoProtection { scheme: "silo" }));
         }

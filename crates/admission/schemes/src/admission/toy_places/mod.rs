@@ -10,9 +10,9 @@ use wayleave_scheme_api::{
 use wayleave_topology::{FlowId, Hop, Network, Route};
 use wayleave_units::Time;
 
-use crate::admitted::{Held, Standing, Term};
+use crate::admitted::{AdmittedFlow, AdmittedSet, Term};
 use crate::explanation::Section;
-use crate::flow_table::{self, Book, Bookkeeper, Entry};
+use crate::flow_table::{self, FlowTable, HasFlowTable, Entry};
 use crate::placement::Placement;
 use crate::registry::{AdmissionScheme, BuildError, Setup};
 use crate::shortest::ShortestPaths;
@@ -43,7 +43,7 @@ params! {
 pub struct ToyPlaces {
     network: Arc<Network>,
     params: Params,
-    book: Book<()>,
+    book: FlowTable<()>,
 }
 
 impl Described for ToyPlaces {
@@ -53,7 +53,7 @@ impl Described for ToyPlaces {
 
 impl AdmissionScheme for ToyPlaces {
     fn build(setup: &Setup<'_>, params: Params) -> Result<Self, BuildError> {
-        Ok(Self { network: setup.network.clone(), params, book: Book::new() })
+        Ok(Self { network: setup.network.clone(), params, book: FlowTable::new() })
     }
 }
 
@@ -91,7 +91,7 @@ impl Admission for ToyPlaces {
     }
 
     fn release(&mut self, flow: FlowId) -> Option<Route> {
-        self.strike(flow).map(|entry| entry.route)
+        self.remove_flow(flow).map(|entry| entry.route)
     }
 
     fn change(&mut self, flow: FlowId, request: &Request) -> Option<Result<Decision, Refusal>> {
@@ -103,15 +103,15 @@ impl Admission for ToyPlaces {
     }
 }
 
-impl Bookkeeper for ToyPlaces {
+impl HasFlowTable for ToyPlaces {
     type More = ();
 
     fn entry(&self, flow: FlowId) -> Option<&Entry<()>> {
         self.book.get(flow)
     }
 
-    fn strike(&mut self, flow: FlowId) -> Option<Entry<()>> {
-        self.book.strike(flow)
+    fn remove_flow(&mut self, flow: FlowId) -> Option<Entry<()>> {
+        self.book.remove(flow)
     }
 
     fn put_back(&mut self, flow: FlowId, entry: Entry<()>) {
@@ -119,7 +119,7 @@ impl Bookkeeper for ToyPlaces {
     }
 }
 
-impl Standing for ToyPlaces {
+impl AdmittedSet for ToyPlaces {
     fn queues(&self) -> Option<&Placement> {
         None
     }
@@ -128,7 +128,7 @@ impl Standing for ToyPlaces {
         None
     }
 
-    fn held(&self, flow: FlowId) -> Option<Held<'_>> {
+    fn held(&self, flow: FlowId) -> Option<AdmittedFlow<'_>> {
         self.book.held(flow)
     }
 

@@ -6,7 +6,7 @@ use wayleave_units::{Rate, Time};
 
 use super::partition::partition;
 use super::rate::Entitlement;
-use super::{Action, Activity, Class, Clock, ElasticSwitch, Message, Receiving, Sending, Timer};
+use super::{Action, Activity, Class, Clock, ElasticSwitch, Message, Receiving, SendingPair, Timer};
 
 impl ElasticSwitch {
     /// A class's minimum, as far as the line can keep all of them beside its headroom.
@@ -21,7 +21,7 @@ impl ElasticSwitch {
     }
 
     /// What a pair is entitled to: without a guarantee it still weighs something.
-    pub(super) fn entitled(&self, sending: &Sending) -> Entitlement {
+    pub(super) fn entitled(&self, sending: &SendingPair) -> Entitlement {
         let units = self.classes.get(&sending.class).map_or(1, |class| class.transmit.weight.max(1));
         let least = self.params.least.bits_per_second().saturating_mul(units.into());
         let weight = sending.guarantee.max(Rate::from_bits_per_second(least).min(self.line));

@@ -138,7 +138,7 @@ impl Default for Class {
 
 /// A pair that leaves here.
 #[derive(Clone, Debug)]
-struct Sending {
+struct SendingPair {
     class: ClassId,
     activity: Activity,
     sent: u64,
@@ -195,7 +195,7 @@ pub struct ElasticSwitch {
     params: Params,
     line: Rate,
     classes: BTreeMap<ClassId, Class>,
-    sending: Vec<Option<Sending>>,
+    sending: Vec<Option<SendingPair>>,
     receiving: Vec<Option<Receiving>>,
     partitions: Clock,
     rates: Clock,
@@ -304,7 +304,7 @@ impl ElasticSwitch {
     }
 
     /// The other end of a pair that leaves here says something.
-    fn hear_receiver(&mut self, now: Time, pair: Outgoing, message: Message, act: &mut impl FnMut(Action)) {
+    fn on_receiver_message(&mut self, now: Time, pair: Outgoing, message: Message, act: &mut impl FnMut(Action)) {
         let line = self.line;
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
         match message {
@@ -326,7 +326,7 @@ impl ElasticSwitch {
     }
 
     /// The other end of a pair that arrives here says what it gives.
-    fn hear_sender(&mut self, now: Time, pair: Incoming, bound: Rate, act: &mut impl FnMut(Action)) {
+    fn on_sender_message(&mut self, now: Time, pair: Incoming, bound: Rate, act: &mut impl FnMut(Action)) {
         let Some(Some(receiving)) = self.receiving.get_mut(pair.index()) else { return };
         receiving.bound = bound;
         if std::mem::replace(&mut receiving.activity, Activity::Active { last: now }) == Activity::Idle {
@@ -360,7 +360,7 @@ impl ElasticSwitch {
     }
 }
 
-impl Sending {
+impl SendingPair {
     fn demand(&self, line: Rate) -> Rate {
         self.demand.as_ref().map_or(line, |estimator| estimator.demand().min(line))
     }
@@ -396,17 +396,17 @@ impl Host for ElasticSwitch {
                 }
             }
             HostInput::Message { from: Origin::Receiver(pair), message } => {
-                self.hear_receiver(now, pair, message, act);
+                self.on_receiver_message(now, pair, message, act);
             }
             HostInput::Message { from: Origin::Sender(pair), message: Message::Offer { part, demand } } => {
-                self.hear_sender(now, pair, part.min(demand), act);
+                self.on_sender_message(now, pair, part.min(demand), act);
             }
             HostInput::Timer(Timer::Partition) => self.partition_all(now, act),
             HostInput::Timer(Timer::Rates) => self.step_rates(now, act),
             HostInput::ClassSet { class, transmit, receive } => self.set_class(class, [transmit, receive], act),
             HostInput::ClassGone { class } => self.set_class(class, [Share::BEST_EFFORT; 2], act),
             HostInput::Opened { pair, spec } => {
-                let sending = Sending {
+                let sending = SendingPair {
                     class: spec.class,
                     activity: Activity::Idle,
                     sent: 0,

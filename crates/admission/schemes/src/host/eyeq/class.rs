@@ -5,7 +5,7 @@ use wayleave_sharing::DemandEstimator;
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::meter::RateMeter;
-use crate::usage_report::Metered;
+use crate::usage_report::MeteredUsage;
 
 /// A class at this machine.
 #[derive(Clone, Debug)]
@@ -41,12 +41,12 @@ pub(super) struct Transmit {
     pub(super) limit: Option<Rate>,
     /// Its root limiter as it is set.
     pub(super) bucket: Option<Bucket>,
-    pub(super) waiting: Waiting,
+    pub(super) waiting: BackloggedPairs,
 }
 
 /// The pairs of a class that have something to send.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Waiting {
+pub(super) struct BackloggedPairs {
     /// Those that no receiver limits.
     pub(super) free: u32,
     /// Those that a receiver limits, and their limits together, in bit/s.
@@ -56,7 +56,7 @@ pub(super) struct Waiting {
     pub(super) paused: bool,
 }
 
-impl Waiting {
+impl BackloggedPairs {
     /// A pair begins to wait, or ends.
     pub(super) fn add(&mut self, limit: Option<Rate>) {
         match limit {
@@ -103,16 +103,16 @@ pub(super) struct Receive {
     /// When a sender was last told something.
     pub(super) told_at: Time,
     pub(super) meter: RateMeter,
-    pub(super) metered: Metered,
+    pub(super) metered: MeteredUsage,
     pub(super) demand: DemandEstimator,
 }
 
 /// A pair that leaves this machine.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sending {
+pub(super) struct SendingPair {
     /// The place of its class.
     pub(super) class: usize,
-    pub(super) demand: Wish,
+    pub(super) demand: Backlog,
     /// What its receiver allows.
     pub(super) limit: Option<Rate>,
     /// When it last said so.
@@ -123,7 +123,7 @@ pub(super) struct Sending {
 
 /// Whether a pair has something to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum Backlog {
     Something,
     Nothing,
 }

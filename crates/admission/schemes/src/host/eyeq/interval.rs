@@ -104,13 +104,13 @@ impl Eyeq {
 
 /// Whether a line carries what it can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fullness {
+enum LineUse {
     Full,
     Spare,
 }
 
-fn fullness(used: Rate, line: Rate) -> Fullness {
-    if fills(used, line) { Fullness::Full } else { Fullness::Spare }
+fn fullness(used: Rate, line: Rate) -> LineUse {
+    if fills(used, line) { LineUse::Full } else { LineUse::Spare }
 }
 
 /// A capacity counts as full as a limit does in [`EstimatorParams`], from 90 % on.
@@ -121,11 +121,11 @@ fn fills(used: Rate, capacity: Rate) -> bool {
 
 impl Transmit {
     /// What the class is taken to want, after an interval.
-    fn observe(&mut self, now: Time, elapsed: Time, line: Fullness) -> Rate {
+    fn observe(&mut self, now: Time, elapsed: Time, line: LineUse) -> Rate {
         let usage = utilisation(std::mem::take(&mut self.sent), elapsed);
         let root = self.bucket.map(|bucket| bucket.rate);
         // It has waited all the time for a line that is full: what it sends is what it gets.
-        let held = line == Fullness::Full && !self.waiting.paused && !self.waiting.is_empty();
+        let held = line == LineUse::Full && !self.waiting.paused && !self.waiting.is_empty();
         let limit = root.or(held.then_some(usage));
         let demand = self.demand.observe(now, Observation { usage, limit });
         self.waiting.paused = self.waiting.is_empty();

@@ -70,7 +70,7 @@ use wayleave_scheme_api::{
 use wayleave_sharing::TreeError;
 use wayleave_units::{Bytes, Rate, Time};
 
-use class::{Activity, Class, Receive, Receiving, Sending, Transmit, Waiting, Wish};
+use class::{Activity, Class, Receive, Receiving, SendingPair, Transmit, BackloggedPairs, Backlog};
 pub use feedback::Feedback;
 pub use meter::RateMeter;
 pub use params::{Line, Marks, MeterParams, Params, Staleness};
@@ -79,7 +79,7 @@ use side::{Side, least, terms};
 
 use crate::brokers::NoBroker;
 use crate::hosts::{HostBuildError, HostScheme, HostSetup, NETWORK_HEADERS};
-use crate::usage_report::Metered;
+use crate::usage_report::MeteredUsage;
 
 /// What EyeQ says of itself.
 pub const DESCRIPTOR: Descriptor = Descriptor {
@@ -179,7 +179,7 @@ pub struct Eyeq {
     active: Vec<usize>,
     transmit: Side,
     receive: Side,
-    sending: Vec<Option<Sending>>,
+    sending: Vec<Option<SendingPair>>,
     receiving: Vec<Option<Receiving>>,
     /// How many pairs have left here so far.
     epochs: u32,
@@ -233,7 +233,7 @@ impl Eyeq {
     }
 
     /// What a class's meter has seen; `None` if it has never been here.
-    pub fn metered(&self, class: ClassId) -> Option<Metered> {
+    pub fn metered(&self, class: ClassId) -> Option<MeteredUsage> {
         Some(self.classes[*self.places.get(&class)?].receive.metered)
     }
 
@@ -292,7 +292,7 @@ impl Eyeq {
                 demand: demand.clone(),
                 limit: None,
                 bucket: None,
-                waiting: Waiting::default(),
+                waiting: BackloggedPairs::default(),
             },
             receive: Receive {
                 terms: Share::BEST_EFFORT,
@@ -301,7 +301,7 @@ impl Eyeq {
                 unsampled: 0,
                 told_at: Time::ZERO,
                 meter: RateMeter::new(self.receive.capacity(), self.params.meter),
-                metered: Metered::default(),
+                metered: MeteredUsage::default(),
                 demand,
             },
         });
@@ -386,13 +386,13 @@ impl Host for Eyeq {
         match input {
             HostInput::Received { pair, arrivals } => self.receive(now, pair, arrivals, act),
             HostInput::Sent { pair, bytes, .. } => {
-                let Some(&Some(Sending { class: place, .. })) = self.sending.get(pair.index()) else { return };
+                let Some(&Some(SendingPair { class: place, .. })) = self.sending.get(pair.index()) else { return };
                 self.wake(now, place, act);
                 let transmit = &mut self.classes[place].transmit;
                 transmit.total += bytes;
                 transmit.sent = transmit.sent.saturating_add(bytes.get());
             }
-            HostInput::Message { from: Origin::Receiver(pair), message } => self.hear(now, pair, message.rate, act),
+            HostInput::Message { from: Origin::Receiver(pair), message } => self.on_feedback(now, pair, message.rate, act),
             HostInput::Timer(Timer::Interval) => self.interval(now, act),
             HostInput::Timer(Timer::Silence { pair, epoch }) => self.silence(now, pair, epoch, act),
             HostInput::ClassSet { class, transmit, receive } => {
@@ -412,13 +412,13 @@ impl Host for Eyeq {
             }
             HostInput::Opened { pair, spec } => self.open(now, pair, &spec),
             HostInput::Closed { pair } => {
-                self.wish(pair, Wish::Nothing);
+                self.set_backlog(pair, Backlog::Nothing);
                 if let Some(sending) = self.sending.get_mut(pair.index()) {
                     *sending = None;
                 }
             }
-            HostInput::Demand { pair, demand: Demand::Begins } => self.wish(pair, Wish::Something),
-            HostInput::Demand { pair, demand: Demand::Ends } => self.wish(pair, Wish::Nothing),
+            HostInput::Demand { pair, demand: Demand::Begins } => self.set_backlog(pair, Backlog::Something),
+            HostInput::Demand { pair, demand: Demand::Ends } => self.set_backlog(pair, Backlog::Nothing),
             HostInput::IncomingOpened { pair, spec } => self.open_incoming(pair, &spec),
             HostInput::IncomingClosed { pair } => {
                 if let Some(receiving) = self.receiving.get_mut(pair.index()) {

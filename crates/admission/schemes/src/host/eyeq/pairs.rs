@@ -3,7 +3,7 @@
 use wayleave_scheme_api::{Arrivals, Bucket, Excess, HostAction, Incoming, Limiter, Outgoing, PairSpec, Peer};
 use wayleave_units::{Rate, Time};
 
-use super::class::{Receiving, Sending, Wish};
+use super::class::{Receiving, SendingPair, Backlog};
 use super::{Action, Eyeq, Feedback, Timer};
 
 impl Eyeq {
@@ -34,7 +34,7 @@ impl Eyeq {
     }
 
     /// A receiver says what a pair may send.
-    pub(super) fn hear(&mut self, now: Time, pair: Outgoing, rate: Rate, act: &mut impl FnMut(Action)) {
+    pub(super) fn on_feedback(&mut self, now: Time, pair: Outgoing, rate: Rate, act: &mut impl FnMut(Action)) {
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
         sending.heard = now;
         if sending.limit.is_none() {
@@ -50,7 +50,7 @@ impl Eyeq {
         if sending.limit == limit {
             return;
         }
-        if sending.demand == Wish::Something {
+        if sending.demand == Backlog::Something {
             let waiting = &mut self.classes[sending.class].transmit.waiting;
             // The new one first: the class has not paused.
             waiting.add(limit);
@@ -62,12 +62,12 @@ impl Eyeq {
     }
 
     /// A pair begins to have something to send, or has sent it all.
-    pub(super) fn wish(&mut self, pair: Outgoing, demand: Wish) {
+    pub(super) fn set_backlog(&mut self, pair: Outgoing, demand: Backlog) {
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
         let waiting = &mut self.classes[sending.class].transmit.waiting;
         match (std::mem::replace(&mut sending.demand, demand), demand) {
-            (Wish::Nothing, Wish::Something) => waiting.add(sending.limit),
-            (Wish::Something, Wish::Nothing) => waiting.remove(sending.limit),
+            (Backlog::Nothing, Backlog::Something) => waiting.add(sending.limit),
+            (Backlog::Something, Backlog::Nothing) => waiting.remove(sending.limit),
             _ => {}
         }
     }
@@ -80,7 +80,7 @@ impl Eyeq {
         }
         // It is about to send, and no receiver limits it.
         self.sending[pair.index()] =
-            Some(Sending { class, demand: Wish::Something, limit: None, heard: now, epoch: self.epochs });
+            Some(SendingPair { class, demand: Backlog::Something, limit: None, heard: now, epoch: self.epochs });
         self.classes[class].transmit.waiting.add(None);
     }
 

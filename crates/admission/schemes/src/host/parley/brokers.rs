@@ -15,7 +15,7 @@ use super::params::Params;
 use super::rack::{RackBroker, RackPlace};
 use super::settings::{FabricBrokerAt, Settings};
 use crate::brokers::{
-    BrokerCodec, BrokerError, BrokerLocation, BrokerNetwork, BrokerSeat, BrokerSetup, Ignored, NoMessage, SchemeBroker,
+    BrokerCodec, BrokerError, BrokerLocation, BrokerNetwork, BrokerSpec, BrokerSetup, IgnoredParam, BrokerDecodeError, SchemeBroker,
 };
 use crate::usage_report::{Limited, UsageReport};
 
@@ -23,19 +23,19 @@ use crate::usage_report::{Limited, UsageReport};
 const NOBODY: BrokerId = BrokerId(u32::MAX);
 
 /// The seats of all brokers, those of the machines first, in the order of the machines.
-pub(super) fn seats(around: &BrokerNetwork<'_>, settings: &Settings) -> Vec<BrokerSeat> {
+pub(super) fn broker_specs(around: &BrokerNetwork<'_>, settings: &Settings) -> Vec<BrokerSpec> {
     let rack =
         |node: NodeId| around.network.switches().find(|&rack| ContentionPoint::Rack(rack).holds(around.network, node));
     let of = |&node: &NodeId| {
-        BrokerSeat::at_host(node, rack(node).map_or(ContentionPoint::Machine(node), ContentionPoint::Rack))
+        BrokerSpec::at_host(node, rack(node).map_or(ContentionPoint::Machine(node), ContentionPoint::Rack))
     };
-    let mut seats: Vec<BrokerSeat> = around.hosts.iter().map(of).collect();
+    let mut seats: Vec<BrokerSpec> = around.hosts.iter().map(of).collect();
     if around.policies.fabric.is_some() {
         let at = match settings.fabric_broker {
             FabricBrokerAt::Host(host) => BrokerLocation::Host(host),
             FabricBrokerAt::Outside(delay) => BrokerLocation::Outside(delay),
         };
-        seats.push(BrokerSeat { point: Some(ContentionPoint::Fabric), at, leadership: Leadership::Follower });
+        seats.push(BrokerSpec { point: Some(ContentionPoint::Fabric), at, leadership: Leadership::Follower });
     }
     seats
 }
@@ -111,7 +111,7 @@ impl SchemeBroker for ParleyBroker {
         }
     }
 
-    fn ignored(&self) -> Ignored {
+    fn ignored(&self) -> IgnoredParam {
         match self {
             Self::Rack(broker) => broker.ignored(),
             Self::Fabric(broker) => broker.ignored(),
@@ -128,16 +128,16 @@ impl BrokerCodec for ParleyBroker {
         }
     }
 
-    fn decode(bytes: &[u8]) -> Result<Message, NoMessage> {
-        RateList::decode(bytes).map(Message::Rates).map_err(NoMessage::because)
+    fn decode(bytes: &[u8]) -> Result<Message, BrokerDecodeError> {
+        RateList::decode(bytes).map(Message::Rates).map_err(BrokerDecodeError::because)
     }
 
-    fn length(begin: &[u8]) -> Result<Option<usize>, NoMessage> {
+    fn length(begin: &[u8]) -> Result<Option<usize>, BrokerDecodeError> {
         if begin.len() < PREFIX_BYTES {
             return Ok(None);
         }
         // At most half a megabyte: lists are refused that say more.
-        RateList::length(begin).map(|length| Some(length as usize)).map_err(NoMessage::because)
+        RateList::length(begin).map(|length| Some(length as usize)).map_err(BrokerDecodeError::because)
     }
 
     fn sender(message: &Message) -> Option<NodeId> {

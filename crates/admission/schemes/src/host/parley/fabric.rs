@@ -11,7 +11,7 @@ use wayleave_units::{Rate, Time};
 use super::contention_point::Pool;
 use super::message::Message;
 use super::params::Params;
-use crate::brokers::Ignored;
+use crate::brokers::IgnoredParam;
 
 type Act<'a> = dyn FnMut(BrokerAction<Message, Infallible>) + 'a;
 
@@ -29,7 +29,7 @@ pub struct FabricBroker {
     racks: Vec<Rack>,
     /// What each rack's classes want, as [`Pool::at`] numbers them.
     wants: Vec<[Rate; 2]>,
-    ignored: Ignored,
+    ignored: IgnoredParam,
 }
 
 /// What is known of a rack.
@@ -51,7 +51,7 @@ impl FabricBroker {
         let (racks, places) = (pool.members.len(), pool.members.len() * pool.classes);
         let wants = vec![[Rate::ZERO; 2]; places];
         let live = live(&pool, &wants);
-        let ignored = Ignored::default();
+        let ignored = IgnoredParam::default();
         Self { params, epoch, serial, live, racks: vec![Rack::default(); racks], wants, ignored, pool }
     }
 
@@ -73,7 +73,7 @@ impl FabricBroker {
     }
 
     /// What it did not heed.
-    pub fn ignored(&self) -> Ignored {
+    pub fn ignored(&self) -> IgnoredParam {
         self.ignored
     }
 
@@ -108,13 +108,13 @@ impl FabricBroker {
             answer: if is_another_part { known.answer } else { self.serial },
             light: [list.light.0, list.light.1],
         };
-        self.heed(rack, list);
+        self.accept_report(rack, list);
         self.set_capacity();
         let Member::Broker(speaker) = from else { return };
         self.answer(rack, list, speaker, act);
     }
 
-    fn heed(&mut self, rack: usize, list: &RateList) {
+    fn accept_report(&mut self, rack: usize, list: &RateList) {
         let last = usize::from(list.range.1).min(self.pool.classes - 1);
         let mut rates = list.rates.iter().peekable();
         for class in usize::from(list.range.0)..=last {

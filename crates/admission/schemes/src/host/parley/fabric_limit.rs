@@ -5,7 +5,7 @@ use wayleave_units::{Rate, Time};
 
 /// Limits from above.
 #[derive(Clone, Debug)]
-pub(super) struct Above {
+pub(super) struct FabricLimits {
     /// In each direction: transmit, receive.
     limits: Vec<[Option<Rate>; 2]>,
     /// When the fabric broker said so, by the clock of this machine; `None` if it is silent.
@@ -13,7 +13,7 @@ pub(super) struct Above {
     serial: u64,
 }
 
-impl Above {
+impl FabricLimits {
     pub(super) fn new(classes: usize) -> Self {
         Self { limits: vec![[None; 2]; classes], at: None, serial: 0 }
     }
@@ -30,7 +30,7 @@ impl Above {
     }
 
     /// What the fabric broker says, at first hand or passed on; whether it is not older than what is known.
-    pub(super) fn heed(&mut self, now: Time, list: &RateList, timeout: Time) -> bool {
+    pub(super) fn accept_limits(&mut self, now: Time, list: &RateList, timeout: Time) -> bool {
         self.forget(now, timeout);
         if list.serial < self.serial || list.age >= timeout {
             return false;

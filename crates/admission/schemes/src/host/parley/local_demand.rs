@@ -5,11 +5,11 @@ use wayleave_scheme_api::ClassId;
 use wayleave_sharing::{DemandEstimator, EstimatorParams, Observation};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::usage_report::{Limited, Metered, Usage, UsageReport};
+use crate::usage_report::{Limited, MeteredUsage, Usage, UsageReport};
 
 /// A machine's services as its own broker sees them.
 #[derive(Clone, Debug)]
-pub(super) struct Own {
+pub(super) struct LocalDemand {
     services: Vec<Service>,
     /// A maximum is filled from here on, as a limit is.
     full_percent: u8,
@@ -20,7 +20,7 @@ pub(super) struct Own {
 #[derive(Clone, Debug)]
 struct Service {
     counted: [Count; 2],
-    metered: Metered,
+    metered: MeteredUsage,
     /// Whether its meter held senders back in the last interval, all the time.
     is_held: bool,
     wants: [DemandEstimator; 2],
@@ -38,11 +38,11 @@ struct Count {
     total: u64,
 }
 
-impl Own {
+impl LocalDemand {
     pub(super) fn new(classes: usize, params: EstimatorParams) -> Self {
         let service = Service {
             counted: [Count::default(); 2],
-            metered: Metered::default(),
+            metered: MeteredUsage::default(),
             is_held: false,
             wants: [const { DemandEstimator::new(EstimatorParams::RACK) }; 2].map(|_| DemandEstimator::new(params)),
             limit: [None; 2],
@@ -142,7 +142,7 @@ impl Own {
     fn begin(&mut self, report: &UsageReport) {
         for service in &mut self.services {
             service.counted = [Count::default(); 2];
-            service.metered = Metered::default();
+            service.metered = MeteredUsage::default();
         }
         for usage in &report.services {
             if let Some(service) = self.services.get_mut(usage.class.index()) {
@@ -192,7 +192,7 @@ fn counts(usage: &Usage) -> [Count; 2] {
 }
 
 /// Whether a meter held senders back between two counts, in so much of the time as makes a limit full.
-fn is_held(before: Metered, now: Metered, full_percent: u8) -> bool {
+fn is_held(before: MeteredUsage, now: MeteredUsage, full_percent: u8) -> bool {
     let intervals = now.intervals.saturating_sub(before.intervals);
     let held = now.held.saturating_sub(before.held);
     intervals > 0 && u128::from(held) * 100 >= u128::from(intervals) * u128::from(full_percent)

@@ -75,7 +75,7 @@ pub use shaper::{Shaper, ShaperPlace, Timer};
 use wayleave_scheme_api::{Described, Descriptor, Parameters, Role};
 use wayleave_units::Time;
 
-use crate::brokers::{BrokerError, BrokerNetwork, BrokerSeat, BrokerSetup, BrokerTimes};
+use crate::brokers::{BrokerError, BrokerNetwork, BrokerSpec, BrokerSetup, BrokerTimes};
 use crate::hosts::{HostBuildError, HostScheme, HostSetup, NETWORK_HEADERS, UDP};
 
 /// What Parley says of itself.
@@ -115,8 +115,8 @@ impl HostScheme for Shaper {
         Self::new(setup.line, settings.shaper.params(setup), params, place).map_err(HostBuildError::because)
     }
 
-    fn brokers(around: &BrokerNetwork<'_>, settings: &Settings) -> Vec<BrokerSeat> {
-        brokers::seats(around, settings)
+    fn brokers(around: &BrokerNetwork<'_>, settings: &Settings) -> Vec<BrokerSpec> {
+        brokers::broker_specs(around, settings)
     }
 
     fn broker(setup: &BrokerSetup<'_>, settings: &Settings) -> Result<ParleyBroker, BrokerError> {

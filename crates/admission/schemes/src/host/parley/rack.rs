@@ -9,11 +9,11 @@ use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 
 use super::contention_point::Pool;
-use super::fabric_limit::Above;
-use super::local_demand::Own;
+use super::fabric_limit::FabricLimits;
+use super::local_demand::LocalDemand;
 use super::message::Message;
 use super::params::Params;
-use crate::brokers::Ignored;
+use crate::brokers::IgnoredParam;
 use crate::usage_report::UsageReport;
 
 type Act<'a> = dyn FnMut(BrokerAction<Message, Infallible>) + 'a;
@@ -51,21 +51,21 @@ pub struct RackBroker {
     shares: [Shares; 2],
     /// Memory to compute.
     demands: Vec<Rate>,
-    own: Own,
-    members: Vec<Heard>,
+    own: LocalDemand,
+    members: Vec<MachineReport>,
     /// What each member's classes want, as [`Pool::at`] numbers them. In each direction: transmit, receive.
     wants: Vec<[Rate; 2]>,
     /// The sums of `wants` since the leader could last have told the fabric broker, and of how many rounds.
     sums: Vec<[u64; 2]>,
     rounds: u64,
     since: Option<Time>,
-    above: Above,
-    ignored: Ignored,
+    above: FabricLimits,
+    ignored: IgnoredParam,
 }
 
 /// What is known of a machine.
 #[derive(Clone, Copy, Debug, Default)]
-struct Heard {
+struct MachineReport {
     at: Option<Time>,
     serial: u64,
     light: [Rate; 2],
@@ -86,14 +86,14 @@ impl RackBroker {
             fixed: pool.sides.each_ref().map(|side| side.tree.clone()),
             shares: [Shares::default(), Shares::default()],
             demands: Vec::new(),
-            own: Own::new(classes, params.demand),
-            members: vec![Heard::default(); members],
+            own: LocalDemand::new(classes, params.demand),
+            members: vec![MachineReport::default(); members],
             wants: vec![[Rate::ZERO; 2]; members * classes],
             sums: vec![[0; 2]; members * classes],
             rounds: 0,
             since: None,
-            above: Above::new(classes),
-            ignored: Ignored::default(),
+            above: FabricLimits::new(classes),
+            ignored: IgnoredParam::default(),
             place,
             pool,
         })
@@ -127,11 +127,11 @@ impl RackBroker {
     }
 
     /// What it did not heed.
-    pub fn ignored(&self) -> Ignored {
+    pub fn ignored(&self) -> IgnoredParam {
         self.ignored
     }
 
-    fn is_alive(&self, heard: &Heard, now: Time) -> bool {
+    fn is_alive(&self, heard: &MachineReport, now: Time) -> bool {
         heard.at.is_some_and(|at| now.saturating_sub(at) < self.params.rack_timeout)
     }
 
@@ -143,24 +143,24 @@ impl RackBroker {
             return;
         }
         self.place.serial += 1;
-        self.tell_rack(now, act);
+        self.update_rack(now, act);
         self.above.forget(now, self.params.fabric_timeout);
         self.apply_above();
         for direction in 0..2 {
             self.compute(direction, |this, at| this.wants[at][direction]);
         }
-        self.tell_machine(act);
+        self.send_to_machine(act);
         self.add_up(now);
         if self.leader(now) == Some(self.place.machine) {
             self.relay(now, act);
-            self.tell_fabric(now, act);
+            self.report_to_fabric(now, act);
         } else if self.is_due(now) {
             self.begin_sums(now);
         }
     }
 
     /// What its machine wants, to the others and to itself.
-    fn tell_rack(&mut self, now: Time, act: &mut Act<'_>) {
+    fn update_rack(&mut self, now: Time, act: &mut Act<'_>) {
         let threshold = self.params.heavy_in_rack.bits_per_second() / self.members.len() as u64;
         let mut light = [Rate::ZERO; 2];
         let mut rates = Vec::new();
@@ -185,7 +185,7 @@ impl RackBroker {
             light: (rounded_up(light[0]), rounded_up(light[1])),
             ..self.list(Subject::MachineDemands, rates)
         };
-        self.heed(now, self.me, &list);
+        self.accept_report(now, self.me, &list);
         for part in list.parts(MAX_DATAGRAM) {
             for (member, &broker) in self.place.brokers.iter().enumerate() {
                 if member != self.me {
@@ -197,7 +197,7 @@ impl RackBroker {
 
     /// Limits for those who want more than they get (3.2.2), and the maxima of all others: a service that was idle would exceed
     /// its maximum until it is looked at again.
-    fn tell_machine(&mut self, act: &mut Act<'_>) {
+    fn send_to_machine(&mut self, act: &mut Act<'_>) {
         let mut rates = Vec::new();
         for class in self.own.classes() {
             let at = self.pool.at(self.me, class.index());
@@ -231,7 +231,7 @@ impl RackBroker {
 
     /// The leader tells what the rack wants: the mean of the rounds since the last time, as far as the rack could give it if
     /// the fabric broker did not limit it.
-    fn tell_fabric(&mut self, now: Time, act: &mut Act<'_>) {
+    fn report_to_fabric(&mut self, now: Time, act: &mut Act<'_>) {
         let Some(fabric) = self.place.fabric else { return };
         if !self.is_due(now) {
             return;
@@ -307,7 +307,7 @@ impl RackBroker {
     fn forget_silent(&mut self, now: Time) {
         for member in (0..self.members.len()).filter(|&member| member != self.me) {
             if self.members[member].at.is_some() && !self.is_alive(&self.members[member], now) {
-                self.members[member] = Heard::default();
+                self.members[member] = MachineReport::default();
                 let first = self.pool.at(member, 0);
                 self.wants[first..first + self.pool.classes].fill([Rate::ZERO; 2]);
             }
@@ -357,14 +357,14 @@ impl RackBroker {
         match list.subject {
             Subject::MachineDemands => match self.pool.member(list.from).filter(|&member| member != self.me) {
                 Some(member) if list.serial < self.members[member].serial => self.ignored.serial += 1,
-                Some(member) => self.heed(now, member, list),
+                Some(member) => self.accept_report(now, member, list),
                 None => self.ignored.stranger += 1,
             },
             Subject::RackLimits => {
                 let is_fabric = self.place.fabric.is_some_and(|fabric| from == Member::Broker(fabric));
                 if !is_fabric && self.pool.member(list.from).is_none() {
                     self.ignored.stranger += 1;
-                } else if !self.above.heed(now, list, self.params.fabric_timeout) {
+                } else if !self.above.accept_limits(now, list, self.params.fabric_timeout) {
                     self.ignored.serial += 1;
                 }
             }
@@ -373,8 +373,8 @@ impl RackBroker {
     }
 
     /// What a machine wants, from now on.
-    fn heed(&mut self, now: Time, member: usize, list: &RateList) {
-        self.members[member] = Heard { at: Some(now), serial: list.serial, light: [list.light.0, list.light.1] };
+    fn accept_report(&mut self, now: Time, member: usize, list: &RateList) {
+        self.members[member] = MachineReport { at: Some(now), serial: list.serial, light: [list.light.0, list.light.1] };
         let last = usize::from(list.range.1).min(self.pool.classes - 1);
         for class in usize::from(list.range.0)..=last {
             self.wants[member * self.pool.classes + class] = [Rate::ZERO; 2];

@@ -161,7 +161,7 @@ impl Shaper {
     }
 
     /// The broker says what services may have.
-    fn hear(&mut self, now: Time, from: BrokerId, list: &RateList, act: &mut impl FnMut(Action)) {
+    fn on_limits(&mut self, now: Time, from: BrokerId, list: &RateList, act: &mut impl FnMut(Action)) {
         let is_for_me = from == self.place.broker && list.subject == Subject::MachineLimits;
         let is_old = self.heard.is_some_and(|(_, serial)| list.serial < serial);
         if !is_for_me || is_old || list.epoch != self.place.epoch {
@@ -205,7 +205,7 @@ impl Host for Shaper {
         match input {
             HostInput::Timer(Timer::Report) => self.report(now, act),
             HostInput::Message { from: Origin::Broker(from), message: Message::Rates(list) } => {
-                self.hear(now, from, &list, act);
+                self.on_limits(now, from, &list, act);
             }
             input => {
                 if matches!(input, HostInput::Started) {

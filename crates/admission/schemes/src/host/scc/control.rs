@@ -15,7 +15,7 @@
 use wayleave_units::Time;
 
 use super::params::FRAME;
-use super::params::{Law, Params};
+use super::params::{RateLaw, Params};
 
 /// One, as levels count.
 pub(super) const ONE: u64 = 1 << 32;
@@ -96,7 +96,7 @@ impl Period {
 
 /// Whether a tunnel sends what it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Use {
+pub(super) enum TunnelUse {
     /// All of it.
     Full,
     /// Less.
@@ -116,7 +116,7 @@ enum Phase {
 
 /// Where a tunnel stands in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Terms {
+pub(super) struct TunnelTerms {
     /// Its weight in bit/s.
     pub(super) weight: u64,
     /// No rate is lower, in bit/s.
@@ -127,7 +127,7 @@ pub(super) struct Terms {
 
 /// The law's state of one tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Control {
+pub(super) struct TunnelControl {
     level: u64,
     /// The share of marks of the last period.
     marks: u64,
@@ -142,7 +142,7 @@ pub(super) struct Control {
     phase: Phase,
 }
 
-impl Control {
+impl TunnelControl {
     /// A tunnel begins with its weight, which is a rate.
     pub(super) fn new(interval: Time) -> Self {
         let interval = interval.as_nanos();
@@ -150,10 +150,10 @@ impl Control {
     }
 
     /// The rate in bit/s.
-    pub(super) fn rate(&self, terms: Terms, params: &Params) -> u64 {
+    pub(super) fn rate(&self, terms: TunnelTerms, params: &Params) -> u64 {
         let rate = part(terms.weight, self.level, ONE).min(terms.line);
         let relief = match (params.law, self.phase) {
-            (Law::Weighted, Phase::Steady) => u64::from(params.relief_percent) * self.marks,
+            (RateLaw::Weighted, Phase::Steady) => u64::from(params.relief_percent) * self.marks,
             _ => 0,
         };
         // It is for the queue that was seen, which is another one before a sparse tunnel hears of it again.
@@ -169,7 +169,7 @@ impl Control {
     }
 
     /// The other end has said nothing for long: the rate is halved.
-    pub(super) fn give_up_half(&mut self, terms: Terms) {
+    pub(super) fn give_up_half(&mut self, terms: TunnelTerms) {
         let before = self.level;
         self.halve();
         self.keep_to(terms, before);
@@ -181,24 +181,24 @@ impl Control {
 
     /// A rate that cannot change any more must not leave its level behind it. That of a small weight may be below the floor: it is what the weight will be
     /// multiplied with when it grows.
-    fn keep_to(&mut self, terms: Terms, before: u64) {
+    fn keep_to(&mut self, terms: TunnelTerms, before: u64) {
         let [least, most] = [terms.floor, terms.line.saturating_mul(2)].map(|rate| level_of(rate, terms.weight));
         self.level = self.level.max(least.min(before)).min(most.max(1));
     }
 
     /// A feedback arrives, so long after the one before.
-    pub(super) fn on_period(&mut self, period: Period, elapsed: Time, usage: Use, terms: Terms, params: &Params) {
+    pub(super) fn on_period(&mut self, period: Period, elapsed: Time, usage: TunnelUse, terms: TunnelTerms, params: &Params) {
         let before = self.level;
         let counts = self.counts(elapsed, own_period(params.period, terms.weight), params.period);
         match params.law {
-            Law::Weighted => {
+            RateLaw::Weighted => {
                 self.by_weight(period, counts, usage, params);
-                if usage == Use::Partial {
+                if usage == TunnelUse::Partial {
                     // Who uses less than its rate is not what marks are about; its weight is its due.
                     self.level = self.level.max(before.min(ONE));
                 }
             }
-            Law::AsPrinted => self.as_printed(period, usage, terms),
+            RateLaw::AsPrinted => self.as_printed(period, usage, terms),
         }
         self.marks = period.marks;
         self.alpha = self.alpha - (self.alpha >> params.smoothing) + (period.marks >> params.smoothing);
@@ -218,7 +218,7 @@ impl Control {
         counts
     }
 
-    fn by_weight(&mut self, Period { marks, loss, clear, .. }: Period, counts: u64, usage: Use, params: &Params) {
+    fn by_weight(&mut self, Period { marks, loss, clear, .. }: Period, counts: u64, usage: TunnelUse, params: &Params) {
         self.pressed = if marks == WHOLE { self.pressed.saturating_add(1) } else { 0 };
         self.settling = self.settling.saturating_sub(1);
         if loss == Loss::Some {
@@ -232,7 +232,7 @@ impl Control {
         }
         match self.phase {
             Phase::Starting if marks == 0 => {
-                if usage == Use::Full {
+                if usage == TunnelUse::Full {
                     self.level = self.level.saturating_mul(2);
                 }
                 return;
@@ -256,12 +256,12 @@ impl Control {
         let unit = ONE / 100 * u64::from(params.step_percent);
         let step = part(unit, below, ONE);
         let grown = match usage {
-            Use::Partial if self.alpha < CONTENDED => 0,
-            Use::Full if clear >= CLEAR && params.most_steps > 1 => {
+            TunnelUse::Partial if self.alpha < CONTENDED => 0,
+            TunnelUse::Full if clear >= CLEAR && params.most_steps > 1 => {
                 let free = if clear >= FREE { self.level / FREE_GROWTH } else { 0 };
                 step.max(unit.saturating_mul((clear - CLEAR + 1).min(params.most_steps.into()))).max(free)
             }
-            Use::Full | Use::Partial => part(step.min(self.level / MAX_GROWTH), WHOLE - marks, WHOLE),
+            TunnelUse::Full | TunnelUse::Partial => part(step.min(self.level / MAX_GROWTH), WHOLE - marks, WHOLE),
         };
         let brake = part(self.level.saturating_sub(ONE).min(ONE), u64::from(params.brake_percent) * marks, 100 * WHOLE);
         let cut = brake
@@ -278,11 +278,11 @@ impl Control {
     }
 
     /// Equations 1 and 2, where the weight is a part of the line.
-    fn as_printed(&mut self, Period { marks, .. }: Period, usage: Use, Terms { weight, line, .. }: Terms) {
+    fn as_printed(&mut self, Period { marks, .. }: Period, usage: TunnelUse, TunnelTerms { weight, line, .. }: TunnelTerms) {
         let by = |alpha: u64| part(part(self.level, weight, line), alpha, WHOLE);
         self.level = match (marks, usage) {
-            (0, Use::Full) => self.level.saturating_add(by(WHOLE)),
-            (0, Use::Partial) => self.level,
+            (0, TunnelUse::Full) => self.level.saturating_add(by(WHOLE)),
+            (0, TunnelUse::Partial) => self.level,
             (marks, _) => self.level.saturating_sub(by(marks)).max(1),
         };
     }

@@ -2,7 +2,7 @@
 
 use wayleave_scheme_api::BrokerId;
 
-use super::message::Answer;
+use super::message::ReplyRequest;
 use super::params::Params;
 
 /// What the tracker said last, equation 3 as a fraction.
@@ -58,7 +58,7 @@ impl Division {
     }
 
     /// The reports of now: to whom, and whether it is to answer. A tracker that has been silent for too long is followed no more.
-    pub(super) fn report(&mut self, params: &Params) -> impl Iterator<Item = (BrokerId, Answer)> + '_ {
+    pub(super) fn report(&mut self, params: &Params) -> impl Iterator<Item = (BrokerId, ReplyRequest)> + '_ {
         if self.own > 0 {
             self.unanswered += 1;
             self.silent = self.silent.saturating_add(1);
@@ -69,7 +69,7 @@ impl Division {
         }
         self.reported = self.own();
         let leader = self.leader;
-        let answer = move |place| if place == leader { Answer::Wanted } else { Answer::Needless };
+        let answer = move |place| if place == leader { ReplyRequest::Wanted } else { ReplyRequest::Needless };
         self.trackers.iter().enumerate().map(move |(place, &tracker)| (tracker, answer(place)))
     }
 

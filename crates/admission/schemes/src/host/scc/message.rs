@@ -24,7 +24,7 @@ pub enum Message {
         /// The sum of their reference weights.
         sum: u64,
         /// Whether the host follows this tracker.
-        answer: Answer,
+        answer: ReplyRequest,
     },
     /// The scale factor of equation 3, as a fraction: `share / sum`; from a tracker to a host.
     Scale {
@@ -41,7 +41,7 @@ pub enum Message {
 
 /// Whether a report wants an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum ReplyRequest {
     /// The tracker speaks for its division, as far as the host knows.
     Wanted,
     /// It only has to know, in case the other one is lost.

@@ -36,20 +36,20 @@ use wayleave_contracts::{PerDirection, Service};
 use wayleave_scheme_api::{ClassId, CustomTunnel, Described, Descriptor, Parameters, Role};
 use wayleave_units::{Bytes, Rate, Time};
 
-pub use message::{Answer, Message};
-pub use params::{Late, Law, Params, Scheduling, Spare};
+pub use message::{ReplyRequest, Message};
+pub use params::{MissedDeadline, RateLaw, Params, Scheduling, SparePolicy};
 pub use tracker::Tracker;
 pub use tunnel::PrivateControl;
 pub use underlay::{Scc, Timer};
 pub use wayleave_contracts::Objective;
 
-use crate::brokers::{BrokerError, BrokerNetwork, BrokerSeat, BrokerSetup, BrokerTimes};
+use crate::brokers::{BrokerError, BrokerNetwork, BrokerSpec, BrokerSetup, BrokerTimes};
 use crate::hosts::{HostBuildError, HostScheme, HostSetup, NETWORK_HEADERS, TunnelSetup, UDP};
 use crate::services::Services;
 use crate::switches::Ecn;
 use division::Division;
 use params::FRAME;
-use underlay::Place;
+use underlay::HostLocation;
 
 /// What SCC says of itself.
 pub const DESCRIPTOR: Descriptor = Descriptor {
@@ -77,12 +77,12 @@ impl HostScheme for Scc {
         let divisions = shares.into_iter().map(|(class, share)| (class, division(setup, class, share, params)));
         let divisions: BTreeMap<ClassId, Division> = divisions.collect();
         let phase = (setup.phase)(params.report);
-        Ok(Self::new(Place { line: setup.line.transmit, divisions, phase }, params.clone()))
+        Ok(Self::new(HostLocation { line: setup.line.transmit, divisions, phase }, params.clone()))
     }
 
     /// A tracker at every host; a division uses those of its first source hosts.
-    fn brokers(around: &BrokerNetwork<'_>, _: &Params) -> Vec<BrokerSeat> {
-        around.hosts.iter().map(|&host| BrokerSeat::alone_at(host)).collect()
+    fn brokers(around: &BrokerNetwork<'_>, _: &Params) -> Vec<BrokerSpec> {
+        around.hosts.iter().map(|&host| BrokerSpec::alone_at(host)).collect()
     }
 
     fn broker(setup: &BrokerSetup<'_>, params: &Params) -> Result<Tracker, BrokerError> {
@@ -131,5 +131,5 @@ fn division(setup: &HostSetup<'_>, class: ClassId, share: u64, params: &Params) 
     let endpoints = setup.services.name(class).and_then(named).map_or(&[][..], |service| &service.endpoints);
     let hosts =
         if endpoints.is_empty() || class == Services::OTHER { setup.brokers.seats.len() } else { endpoints.len() };
-    Division::new(share, hosts, tracker::seats(setup.brokers, endpoints, params))
+    Division::new(share, hosts, tracker::tracker_specs(setup.brokers, endpoints, params))
 }

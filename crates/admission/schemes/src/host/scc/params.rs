@@ -9,7 +9,7 @@ pub(super) const FRAME: u64 = 1_538;
 
 /// How the rate of a tunnel follows marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Law {
+pub enum RateLaw {
     /// Growth by a part of the weight, reduction by a part of the rate: rates are shared by weights.
     Weighted,
     /// Equations 1 and 2: both by factors of the weight.
@@ -17,7 +17,7 @@ pub enum Law {
 }
 
 words! {
-    Law {
+    RateLaw {
         Weighted = "weighted", "Grows by a part of the weight, falls by a part of the rate: rates are shared by weights";
         AsPrinted = "as-printed", "Grows and falls by factors of the weight (equations 1 and 2), which never shares by weights";
     }
@@ -41,7 +41,7 @@ words! {
 
 /// What a flow counts for whose deadline has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Late {
+pub enum MissedDeadline {
     /// As a flow without a deadline: it hardly has weight, and leaves after all others.
     Last,
     /// As if it had one slot left.
@@ -49,7 +49,7 @@ pub enum Late {
 }
 
 words! {
-    Late {
+    MissedDeadline {
         Last = "last", "As if it had no deadline: its packets leave after all others";
         Urgent = "urgent", "It counts as if one slot were left";
     }
@@ -58,7 +58,7 @@ words! {
 /// Whose packets leave a deadline-sensitive tunnel with what is left over when all got what their deadlines need, or as
 /// many as possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spare {
+pub enum SparePolicy {
     /// Of the session that needs the least rate.
     Cheapest,
     /// Of the session whose deadline is next.
@@ -66,7 +66,7 @@ pub enum Spare {
 }
 
 words! {
-    Spare {
+    SparePolicy {
         Cheapest = "cheapest", "The flow that needs the least rate comes first, as in Algorithm 1";
         EarliestDeadline = "earliest-deadline", "The flow whose deadline is next comes first";
     }
@@ -79,7 +79,7 @@ params! {
         /// Between two feedbacks of a tunnel: a round trip is enough, as DCTCP has it.
         pub period: Time = Time::from_micros(300), "period", Kind::TIME, "ours: the round trip of II-B";
         /// How rates follow marks.
-        pub law: Law = Law::Weighted, "law", Kind::Word(Law::WORDS), "ours; III-B is as-printed";
+        pub law: RateLaw = RateLaw::Weighted, "law", Kind::Word(RateLaw::WORDS), "ours; III-B is as-printed";
         /// Of its weight, by how much a tunnel grows in a period without marks, in steps of 0.01.
         pub step_percent: u8 = 1, "step", Kind::Hundredths { least: 1, most: 100 }, "ours";
         /// Of its rate, by how much it falls in a fully marked one, in steps of 0.01.
@@ -119,9 +119,9 @@ params! {
         /// The most packets of a tunnel, for transports that rely on drops.
         pub tunnel_packets: u32 = 100, "tunnelPackets", Kind::Count { least: 1, most: 1_000_000 }, "III-C";
         /// What a flow counts for whose deadline has passed.
-        pub late: Late = Late::Last, "late", Kind::Word(Late::WORDS), "ours";
+        pub late: MissedDeadline = MissedDeadline::Last, "late", Kind::Word(MissedDeadline::WORDS), "ours";
         /// Who gets what deadlines leave over.
-        pub spare: Spare = Spare::Cheapest, "spare", Kind::Word(Spare::WORDS), "ours: the order of Algorithm 1";
+        pub spare: SparePolicy = SparePolicy::Cheapest, "spare", Kind::Word(SparePolicy::WORDS), "ours: the order of Algorithm 1";
         /// The queue that a latency-sensitive flow should have in its tunnel (Q*), in full packets.
         pub target_packets: u32 = 2, "targetPackets", Kind::Count { least: 1, most: 1_000_000 }, "ours: a message of II-B has two";
         /// From which part of it on a latency-sensitive flow asks for a rate (epsilon), in steps of 0.01.

@@ -13,14 +13,14 @@ use wayleave_scheme_api::{Broker, BrokerAction, BrokerId, BrokerInput, ClassId, 
 use wayleave_topology::NodeId;
 use wayleave_units::Time;
 
-use super::message::{Answer, Message};
+use super::message::{ReplyRequest, Message};
 use super::params::Params;
-use crate::brokers::{BrokerCodec, BrokerError, BrokerNetwork, BrokerSeats, BrokerSetup, NoMessage, SchemeBroker};
+use crate::brokers::{BrokerCodec, BrokerError, BrokerNetwork, BrokerSpecs, BrokerSetup, BrokerDecodeError, SchemeBroker};
 use crate::services::Services;
 use crate::usage_report::{Limited, UsageReport};
 
 /// The trackers of a division, the first to follow first: those at the first of its hosts.
-pub(super) fn seats(all: BrokerSeats<'_>, endpoints: &[NodeId], params: &Params) -> Vec<BrokerId> {
+pub(super) fn tracker_specs(all: BrokerSpecs<'_>, endpoints: &[NodeId], params: &Params) -> Vec<BrokerId> {
     let is_source = |host: NodeId| endpoints.is_empty() || endpoints.contains(&host);
     let numbers = (all.first.0..).zip(all.seats).filter(|(_, seat)| seat.at.host().is_some_and(is_source));
     numbers.map(|(number, _)| BrokerId(number)).take(params.trackers as usize).collect()
@@ -37,7 +37,7 @@ pub(super) fn shares(policy: Option<&Policy>, services: &Services, params: &Para
 
 /// What a host has reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Reported {
+struct DivisionReport {
     sum: u64,
     at: Time,
     /// The sum of all that it was told last; nothing if it follows another tracker.
@@ -46,14 +46,14 @@ struct Reported {
 
 /// One division, as its tracker knows it.
 #[derive(Clone, Debug, Default)]
-struct Known {
-    hosts: BTreeMap<NodeId, Reported>,
+struct DivisionState {
+    hosts: BTreeMap<NodeId, DivisionReport>,
     /// Of all reports.
     sum: u128,
 }
 
-impl Known {
-    fn report(&mut self, host: NodeId, reported: Reported) {
+impl DivisionState {
+    fn report(&mut self, host: NodeId, reported: DivisionReport) {
         let before = self.hosts.insert(host, reported).map_or(0, |before| before.sum);
         self.sum = self.sum - u128::from(before) + u128::from(reported.sum);
     }
@@ -66,7 +66,7 @@ impl Known {
     }
 
     /// Those that were told less than half of the sum, which they are told now, with what they reported.
-    fn tell_again(&mut self) -> impl Iterator<Item = (NodeId, u64)> + '_ {
+    fn repeat_notifications(&mut self) -> impl Iterator<Item = (NodeId, u64)> + '_ {
         let sum = self.sum;
         self.hosts.iter_mut().filter_map(move |(&host, reported)| {
             let told = reported.told.as_mut().filter(|told| sum > told.saturating_mul(2))?;
@@ -93,7 +93,7 @@ impl Known {
 pub struct Tracker {
     params: Params,
     shares: BTreeMap<ClassId, u64>,
-    divisions: BTreeMap<ClassId, Known>,
+    divisions: BTreeMap<ClassId, DivisionState>,
     started: Time,
     swept: Time,
 }
@@ -106,13 +106,13 @@ impl Tracker {
     }
 
     /// For how long a host may be silent: the time in which everybody has reported.
-    fn patience(&self) -> Time {
+    fn report_timeout(&self) -> Time {
         Time::from_nanos(self.params.report.as_nanos().saturating_mul(self.params.patience.into()))
     }
 
     /// Everybody who has been silent for long is forgotten, now and then.
     fn sweep(&mut self, now: Time) {
-        let patience = self.patience();
+        let patience = self.report_timeout();
         if now.saturating_sub(self.swept) >= self.params.report {
             self.swept = now;
             let since = now.saturating_sub(patience);
@@ -126,22 +126,22 @@ impl Tracker {
         now: Time,
         host: NodeId,
         (division, own): (ClassId, u64),
-        answer: Answer,
+        answer: ReplyRequest,
         tell: &mut impl FnMut(NodeId, Message),
     ) {
         let Some(&share) = self.shares.get(&division) else { return };
         self.sweep(now);
-        let knows = now.saturating_sub(self.started) >= self.patience();
+        let knows = now.saturating_sub(self.started) >= self.report_timeout();
         let known = self.divisions.entry(division).or_default();
-        known.report(host, Reported { sum: own, at: now, told: None });
+        known.report(host, DivisionReport { sum: own, at: now, told: None });
         let sum = u64::try_from(known.sum).unwrap_or(u64::MAX);
         let scale = |own| Message::Scale { division, share, sum, own };
         if knows {
-            if answer == Answer::Wanted {
+            if answer == ReplyRequest::Wanted {
                 known.answered(host);
                 tell(host, scale(own));
             }
-            known.tell_again().for_each(|(host, own)| tell(host, scale(own)));
+            known.repeat_notifications().for_each(|(host, own)| tell(host, scale(own)));
         }
     }
 }
@@ -176,7 +176,7 @@ impl SchemeBroker for Tracker {
 
     /// The hosts that have reported, of any division.
     fn members(&self, now: Time) -> Vec<NodeId> {
-        let since = now.saturating_sub(self.patience());
+        let since = now.saturating_sub(self.report_timeout());
         let reports = self.divisions.values().flat_map(|known| &known.hosts);
         let mut hosts: Vec<NodeId> =
             reports.filter(|(_, reported)| reported.at >= since).map(|(&host, _)| host).collect();
@@ -192,12 +192,12 @@ impl BrokerCodec for Tracker {
         None
     }
 
-    fn decode(_: &[u8]) -> Result<Message, NoMessage> {
-        Err(NoMessage("trackers of scc have no program of their own".to_owned()))
+    fn decode(_: &[u8]) -> Result<Message, BrokerDecodeError> {
+        Err(BrokerDecodeError("trackers of scc have no program of their own".to_owned()))
     }
 
-    fn length(_: &[u8]) -> Result<Option<usize>, NoMessage> {
-        Err(NoMessage("trackers of scc have no program of their own".to_owned()))
+    fn length(_: &[u8]) -> Result<Option<usize>, BrokerDecodeError> {
+        Err(BrokerDecodeError("trackers of scc have no program of their own".to_owned()))
     }
 
     fn sender(_: &Message) -> Option<NodeId> {

@@ -8,11 +8,11 @@ use wayleave_scheme_api::{
 };
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::control::{Control, Period, Terms, Use, own_period};
+use super::control::{TunnelControl, Period, TunnelTerms, TunnelUse, own_period};
 use super::division::Division;
 use super::message::Message;
 use super::params::FRAME;
-use super::params::{Law, Params};
+use super::params::{RateLaw, Params};
 
 /// SetWeight has 32 bits: kbit/s go up to 4.29 Tbit/s.
 const KILO: u64 = 1_000;
@@ -37,9 +37,9 @@ pub enum Timer {
 
 /// A tunnel at its sender.
 #[derive(Clone, Debug)]
-struct Sending {
+struct SenderTunnel {
     class: ClassId,
-    control: Control,
+    control: TunnelControl,
     /// W', of its division's unit.
     reference: u64,
     /// W in bit/s.
@@ -53,7 +53,7 @@ struct Sending {
     counted_at: Time,
     /// When something was last sent.
     sent_at: Time,
-    usage: Use,
+    usage: TunnelUse,
     /// When the first packet left since the last feedback.
     unheard_since: Option<Time>,
     /// When the last feedback came, or it opened.
@@ -92,7 +92,7 @@ enum Clock {
 
 /// What a host knows of its place.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct HostLocation {
     /// The rate of its line.
     pub(super) line: Rate,
     /// Its divisions, best effort among them.
@@ -111,7 +111,7 @@ pub struct Scc {
     line: u64,
     phase: Time,
     divisions: BTreeMap<ClassId, Division>,
-    sending: Vec<Option<Sending>>,
+    sending: Vec<Option<SenderTunnel>>,
     receiving: Vec<Option<Receiving>>,
     epochs: u32,
     /// When something was last marked or lost of what arrives here.
@@ -121,7 +121,7 @@ pub struct Scc {
 
 impl Scc {
     /// A host without tunnels.
-    pub(super) fn new(place: Place, params: Params) -> Self {
+    pub(super) fn new(place: HostLocation, params: Params) -> Self {
         Self {
             params,
             line: place.line.bits_per_second().max(1),
@@ -145,9 +145,9 @@ impl Scc {
         self.close(pair);
         let class = spec.class;
         let weight = self.divisions.get(&class).map_or(0, Division::first_weight);
-        let sending = Sending {
+        let sending = SenderTunnel {
             class,
-            control: Control::new(own_period(self.params.period, weight)),
+            control: TunnelControl::new(own_period(self.params.period, weight)),
             reference: 0,
             weight,
             rate: 0,
@@ -155,12 +155,12 @@ impl Scc {
             spare: 0,
             counted_at: now,
             sent_at: now,
-            usage: Use::Full,
+            usage: TunnelUse::Full,
             unheard_since: None,
             heard_at: now,
         };
         place(&mut self.sending, pair.index(), sending);
-        self.tell_weight(pair, act);
+        self.send_weight(pair, act);
         self.set_rate(now, pair, act);
     }
 
@@ -196,12 +196,12 @@ impl Scc {
         let Some(division) = self.divisions.get(&sending.class) else { return };
         let Some(weight) = division.weight(sending.reference, &self.params) else { return };
         if std::mem::replace(&mut sending.weight, weight) != weight {
-            self.tell_weight(pair, act);
+            self.send_weight(pair, act);
             self.set_rate(now, pair, act);
         }
     }
 
-    fn tell_weight(&self, pair: Outgoing, act: &mut impl FnMut(Action)) {
+    fn send_weight(&self, pair: Outgoing, act: &mut impl FnMut(Action)) {
         let Some(Some(sending)) = self.sending.get(pair.index()) else { return };
         let weight = u32::try_from(sending.weight / KILO).unwrap_or(u32::MAX).max(1);
         act(HostAction::SetWeight { of: Weighted::Pair(pair), weight });
@@ -214,7 +214,7 @@ impl Scc {
         if sending.rate != rate {
             sending.settle(now, self.params.period);
             sending.rate = rate;
-            if self.params.law == Law::Weighted {
+            if self.params.law == RateLaw::Weighted {
                 let window = sending.in_flight.set_window(rate, &self.params);
                 for path in (0..sending.in_flight.paths).map(PathIndex) {
                     act(HostAction::SetWindow { pair, path, window: Some(window) });
@@ -230,7 +230,7 @@ impl Scc {
         let period = self.params.period;
         let periods = |count: u32| Time::from_nanos(period.as_nanos().saturating_mul(count.into()));
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
-        if sending.settle(now, period) == Use::Partial && now.saturating_sub(sending.sent_at) > periods(IDLE) {
+        if sending.settle(now, period) == TunnelUse::Partial && now.saturating_sub(sending.sent_at) > periods(IDLE) {
             sending.control.wake(GRACE);
         }
         sending.spare = sending.spare.saturating_sub(bytes.get().saturating_mul(8));
@@ -261,11 +261,11 @@ impl Scc {
         let terms = sending.terms(self.line, &self.params);
         sending.unheard_since = None;
         let elapsed = now.saturating_sub(std::mem::replace(&mut sending.heard_at, now));
-        sending.in_flight.hear(period.bytes());
-        let usage = match std::mem::replace(&mut sending.usage, Use::Full) {
+        sending.in_flight.on_acknowledged(period.bytes());
+        let usage = match std::mem::replace(&mut sending.usage, TunnelUse::Full) {
             // What its window holds back it would have sent.
-            Use::Partial if !sending.in_flight.is_full() => Use::Partial,
-            _ => Use::Full,
+            TunnelUse::Partial if !sending.in_flight.is_full() => TunnelUse::Partial,
+            _ => TunnelUse::Full,
         };
         sending.control.on_period(period, elapsed, usage, terms, &self.params);
         self.set_rate(now, pair, act);
@@ -341,14 +341,14 @@ impl Scc {
     }
 }
 
-impl Sending {
-    fn terms(&self, line: u64, params: &Params) -> Terms {
-        Terms { weight: self.weight, floor: params.floor.bits_per_second(), line }
+impl SenderTunnel {
+    fn terms(&self, line: u64, params: &Params) -> TunnelTerms {
+        TunnelTerms { weight: self.weight, floor: params.floor.bits_per_second(), line }
     }
 
     /// Counts what it could have sent since it was last counted. A tunnel that leaves more than two periods and two frames unused does not
     /// fill its rate.
-    fn settle(&mut self, now: Time, period: Time) -> Use {
+    fn settle(&mut self, now: Time, period: Time) -> TunnelUse {
         let bits = |time: Time| {
             let bits = u128::from(self.rate) * u128::from(time.as_nanos()) / 1_000_000_000;
             u64::try_from(bits).unwrap_or(u64::MAX)
@@ -357,10 +357,10 @@ impl Sending {
         let could = self.spare.saturating_add(bits(now.saturating_sub(self.counted_at)));
         (self.spare, self.counted_at) = (could.min(most), now);
         if could < most {
-            return Use::Full;
+            return TunnelUse::Full;
         }
-        self.usage = Use::Partial;
-        Use::Partial
+        self.usage = TunnelUse::Partial;
+        TunnelUse::Partial
     }
 }
 
@@ -380,7 +380,7 @@ impl InFlight {
     }
 
     /// So much of it arrived, or was lost. What nobody told of is no more than the window.
-    fn hear(&mut self, bytes: u64) {
+    fn on_acknowledged(&mut self, bytes: u64) {
         self.bytes = self.bytes.saturating_sub(bytes).min(self.window);
     }
 

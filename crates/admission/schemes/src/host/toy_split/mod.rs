@@ -13,7 +13,7 @@ use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::brokers::{
-    BrokerCodec, BrokerError, BrokerNetwork, BrokerSeat, BrokerSetup, BrokerTimes, NoMessage, SchemeBroker,
+    BrokerCodec, BrokerError, BrokerNetwork, BrokerSpec, BrokerSetup, BrokerTimes, BrokerDecodeError, SchemeBroker,
 };
 use crate::hosts::{HostBuildError, HostScheme, HostSetup, NETWORK_HEADERS, UDP};
 use crate::services::Services;
@@ -95,14 +95,14 @@ impl HostScheme for ToySplit {
         Ok(Self { broker, pairs: Vec::new(), part: None })
     }
 
-    fn brokers(around: &BrokerNetwork<'_>, _: &Params) -> Vec<BrokerSeat> {
-        let machines = around.hosts.iter().map(|&host| BrokerSeat::at_host(host, ContentionPoint::Machine(host)));
-        let fabric = around.hosts.first().map(|&host| BrokerSeat::at_host(host, ContentionPoint::Fabric));
+    fn brokers(around: &BrokerNetwork<'_>, _: &Params) -> Vec<BrokerSpec> {
+        let machines = around.hosts.iter().map(|&host| BrokerSpec::at_host(host, ContentionPoint::Machine(host)));
+        let fabric = around.hosts.first().map(|&host| BrokerSpec::at_host(host, ContentionPoint::Fabric));
         machines.chain(fabric).collect()
     }
 
     fn broker(setup: &BrokerSetup<'_>, params: &Params) -> Result<Splitter, BrokerError> {
-        let fabric = |seat: &BrokerSeat| seat.point == Some(ContentionPoint::Fabric);
+        let fabric = |seat: &BrokerSpec| seat.point == Some(ContentionPoint::Fabric);
         Ok(match setup.seat.at.host().filter(|_| !fabric(&setup.seat)) {
             Some(machine) => Splitter::Machine { machine, fabric: setup.all.find(fabric) },
             None => Splitter::Fabric { params: *params, machines: BTreeSet::new() },
@@ -159,18 +159,18 @@ impl BrokerCodec for Splitter {
         Some([letter].into_iter().chain(number.to_be_bytes()).collect())
     }
 
-    fn decode(bytes: &[u8]) -> Result<Message, NoMessage> {
-        let wrong = || NoMessage("nine bytes are expected, of which the first is T or P".to_owned());
+    fn decode(bytes: &[u8]) -> Result<Message, BrokerDecodeError> {
+        let wrong = || BrokerDecodeError("nine bytes are expected, of which the first is T or P".to_owned());
         let (letter, number) = bytes.split_first().ok_or_else(wrong)?;
         let number = number.try_into().map(u64::from_be_bytes).map_err(|_| wrong())?;
         match letter {
-            b'T' => u32::try_from(number).map(|machine| Message::There(NodeId(machine))).map_err(NoMessage::because),
+            b'T' => u32::try_from(number).map(|machine| Message::There(NodeId(machine))).map_err(BrokerDecodeError::because),
             b'P' => Ok(Message::Part(Rate::from_bits_per_second(number))),
             _ => Err(wrong()),
         }
     }
 
-    fn length(_: &[u8]) -> Result<Option<usize>, NoMessage> {
+    fn length(_: &[u8]) -> Result<Option<usize>, BrokerDecodeError> {
         Ok(Some(9))
     }
 

@@ -12,7 +12,7 @@ use super::settings::{Floor, Queue, Rise, Settings, Step, Sum, Surplus};
 
 /// What a pair is on a path.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Terms {
+pub(super) struct PathTerms {
     /// phi.
     pub(super) tokens: u64,
     /// Its part in what is above all tokens; only ratios count.
@@ -23,7 +23,7 @@ pub(super) struct Terms {
     pub(super) most: Option<u64>,
 }
 
-impl Terms {
+impl PathTerms {
     /// What the guarantee carries in a base round trip: phi B_u T.
     pub(super) fn guaranteed(&self, unit: Rate) -> u64 {
         let rate = u128::from(unit.bits_per_second()) * u128::from(self.tokens);
@@ -113,7 +113,7 @@ pub(super) fn target(hop: &IntHop, target_percent: u8) -> u64 {
 }
 
 /// Returns what the limiters of a pair let through in a base round trip, and a quarter more.
-fn limited(terms: Terms) -> u64 {
+fn limited(terms: PathTerms) -> u64 {
     terms.most.map_or(u64::MAX, |most| bytes(u128::from(most) * 5 / 4, terms.round_trip))
 }
 
@@ -126,14 +126,14 @@ fn most(settings: &Settings) -> u64 {
 }
 
 /// What a link drains of a queue in a base round trip beside A, in bytes: (1 - eta) / eta A T.
-fn headroom(hop: &IntHop, terms: Terms, settings: &Settings) -> u64 {
+fn headroom(hop: &IntHop, terms: PathTerms, settings: &Settings) -> u64 {
     let beside = line(hop) - target(hop, settings.target_percent);
     bytes(u128::from(beside), terms.round_trip)
 }
 
 /// By how much a window may rise with an answer, where something else than windows can be why a line seems to be free: the burst of a class above
 /// that has just ended, or what was lent to this class. `None`: as far as equation 3 says.
-fn rise(hop: &IntHop, view: &View, terms: Terms, settings: &Settings) -> Option<u64> {
+fn rise(hop: &IntHop, view: &View, terms: PathTerms, settings: &Settings) -> Option<u64> {
     hop.class?;
     match settings.rise {
         Rise::Guaranteed => Some(terms.guaranteed(settings.unit)),
@@ -143,7 +143,7 @@ fn rise(hop: &IntHop, view: &View, terms: Terms, settings: &Settings) -> Option<
 }
 
 impl View {
-    fn of(hop: &IntHop, queue: u64, counted: u64, terms: Terms, settings: &Settings) -> Self {
+    fn of(hop: &IntHop, queue: u64, counted: u64, terms: PathTerms, settings: &Settings) -> Self {
         let of = |rate| bytes(u128::from(rate), terms.round_trip);
         let product = of(target(hop, settings.target_percent));
         let share = portion(of(capacity(hop, settings.target_percent)), hop, terms, settings);
@@ -159,10 +159,10 @@ impl View {
 
 /// A pair's part of what all pairs of a link may have in a base round trip, in bytes: in proportion to tokens, or its own tokens and of what is above all tokens
 /// in proportion to weights. Where there is nothing above, both are the same; and what all pairs have adds up to `all` either way.
-fn portion(all: u64, hop: &IntHop, terms: Terms, settings: &Settings) -> u64 {
+fn portion(all: u64, hop: &IntHop, terms: PathTerms, settings: &Settings) -> u64 {
     // Where a false positive has left the pair out, it counts itself.
     let tokens = hop.tokens.max(terms.tokens);
-    let minima = Terms { tokens, ..terms }.guaranteed(settings.unit);
+    let minima = PathTerms { tokens, ..terms }.guaranteed(settings.unit);
     match settings.surplus {
         Surplus::Weights if all > minima => {
             let above = part(all - minima, terms.weight, hop.weights.max(terms.weight));
@@ -174,7 +174,7 @@ fn portion(all: u64, hop: &IntHop, terms: Terms, settings: &Settings) -> u64 {
 
 impl Admission {
     /// Scenario-1: a pair joins a path.
-    pub(super) fn join(terms: Terms, settings: &Settings) -> Self {
+    pub(super) fn join(terms: PathTerms, settings: &Settings) -> Self {
         let window = terms.guaranteed(settings.unit).max(MIN);
         let ramp = settings.latency_bound.then_some(window);
         Self { links: vec![Link { ramp, window, queue: u64::MAX }], window, rests: false, sends: 0, floor: 0 }
@@ -191,7 +191,7 @@ impl Admission {
     }
 
     /// What its window carries, in bit/s.
-    pub(super) fn rate(&self, terms: Terms) -> u64 {
+    pub(super) fn rate(&self, terms: PathTerms) -> u64 {
         part(self.window.saturating_mul(8), 1_000_000_000, terms.round_trip.as_nanos())
     }
 
@@ -212,7 +212,7 @@ impl Admission {
     }
 
     /// What was answered decides the windows.
-    pub(super) fn answered(&mut self, hops: &[IntHop], usage: Usage, terms: Terms, settings: &Settings) {
+    pub(super) fn answered(&mut self, hops: &[IntHop], usage: Usage, terms: PathTerms, settings: &Settings) {
         // At first all links of the path are what the first one is.
         let usual = self.links.last().copied().unwrap_or_default();
         self.links.resize(hops.len().max(1), usual);
@@ -248,7 +248,7 @@ impl Admission {
     ///
     /// While such a pair rests, links go on to count what equation 3 gives it: what they count has to follow the load, or others
     /// would get no more than their proportional share of a link that is not full. When it wants more, links count its true window.
-    fn stage(&mut self, share: u64, usage: Usage, views: &[View], terms: Terms, settings: &Settings) {
+    fn stage(&mut self, share: u64, usage: Usage, views: &[View], terms: PathTerms, settings: &Settings) {
         let nanos = usage.elapsed.as_nanos().max(1);
         self.sends = part(usage.bytes.saturating_mul(8), 1_000_000_000, nanos);
         let sent = part(usage.bytes, terms.round_trip.as_nanos(), nanos);
@@ -293,7 +293,7 @@ mod tests {
     }
 
     fn view(hop: &IntHop) -> View {
-        let terms = Terms { tokens: 1_000, weight: 1_000, round_trip: T, most: None };
+        let terms = PathTerms { tokens: 1_000, weight: 1_000, round_trip: T, most: None };
         View::of(hop, hop.queue.get(), 0, terms, &printed())
     }
 
@@ -313,7 +313,7 @@ mod tests {
         // Two pairs at 4.75 Gbit/s: 59,375 B in 100 us each.
         let hop = hop(2_000, 118_750, 9_500, 0);
         let fair = |micros| {
-            let terms = Terms { tokens: 1_000, weight: 1_000, round_trip: Time::from_micros(micros), most: None };
+            let terms = PathTerms { tokens: 1_000, weight: 1_000, round_trip: Time::from_micros(micros), most: None };
             View::of(&hop, 0, 0, terms, &settings).fair
         };
         assert_eq!((fair(24), fair(48)), (14_250, 28_500));
@@ -329,28 +329,28 @@ mod tests {
         let settings = Settings { surplus: Surplus::Weights, ..printed() };
         let hop = IntHop { weights: 3, ..hop(4_000, 28_500, 9_500, 0) };
         let view =
-            |tokens, weight| View::of(&hop, 0, 0, Terms { tokens, weight, round_trip: T, most: None }, &settings);
+            |tokens, weight| View::of(&hop, 0, 0, PathTerms { tokens, weight, round_trip: T, most: None }, &settings);
         let (first, second) = (view(1_000, 2), view(3_000, 1));
         assert_eq!(first, View { product: 28_500, share: 3_000 + 11_000, fair: 3_000 + 11_000 });
         assert_eq!((second.share, second.fair), (9_000 + 5_500, 9_000 + 5_500));
         // Half of the line is not used: all may have twice as much.
         let idle = IntHop { tx: Rate::from_mbit(4_750), ..hop };
-        let fair = View::of(&idle, 0, 0, Terms { tokens: 1_000, weight: 2, round_trip: T, most: None }, &settings).fair;
+        let fair = View::of(&idle, 0, 0, PathTerms { tokens: 1_000, weight: 2, round_trip: T, most: None }, &settings).fair;
         // 3,000 B and two thirds of 45,000 are more than the line carries.
         assert_eq!(fair, 28_500);
         // Where minima fill the line, they share what there is.
         let full = IntHop { tokens: 19_000, ..hop };
-        let fair = View::of(&full, 0, 0, Terms { tokens: 1_000, weight: 2, round_trip: T, most: None }, &settings).fair;
+        let fair = View::of(&full, 0, 0, PathTerms { tokens: 1_000, weight: 2, round_trip: T, most: None }, &settings).fair;
         assert_eq!(fair, 28_500 / 19);
         // Weights as large as minima are no weights.
         let same = IntHop { weights: 4_000, ..hop };
         let fair =
-            View::of(&same, 0, 0, Terms { tokens: 1_000, weight: 1_000, round_trip: T, most: None }, &settings).fair;
+            View::of(&same, 0, 0, PathTerms { tokens: 1_000, weight: 1_000, round_trip: T, most: None }, &settings).fair;
         assert_eq!(fair, 28_500 / 4);
     }
 
     fn answered(admission: &mut Admission, hop: IntHop, bytes: u64) -> u64 {
-        let terms = Terms { tokens: 500, weight: 500, round_trip: T, most: None };
+        let terms = PathTerms { tokens: 500, weight: 500, round_trip: T, most: None };
         let usage = Usage { bytes, elapsed: T };
         admission.answered(&[hop], usage, terms, &printed());
         admission.window().get()
@@ -359,7 +359,7 @@ mod tests {
     /// Scenario-1: 500 Mbit/s are 1,500 B in 24 us; another 1,500 B with each round trip, until equation 3 gives less.
     #[test]
     fn a_pair_that_joins_grows_in_steps_of_its_guarantee() {
-        let terms = Terms { tokens: 500, weight: 500, round_trip: T, most: None };
+        let terms = PathTerms { tokens: 500, weight: 500, round_trip: T, most: None };
         let mut admission = Admission::join(terms, &printed());
         assert_eq!(admission.window().get(), 1_500);
         assert_eq!(answered(&mut admission, hop(500, 1_500, 500, 0), 1_500), 3_000);
@@ -373,7 +373,7 @@ mod tests {
     /// Scenario-2: who sends little may have its share in flight and no more; when it wants more it begins there.
     #[test]
     fn a_pair_that_rests_has_its_share_and_begins_there() {
-        let terms = Terms { tokens: 500, weight: 500, round_trip: T, most: None };
+        let terms = PathTerms { tokens: 500, weight: 500, round_trip: T, most: None };
         let mut admission = Admission {
             links: vec![Link { window: 20_000, ..Link::default() }],
             window: 20_000,
@@ -391,7 +391,7 @@ mod tests {
 
     #[test]
     fn a_window_is_never_nothing() {
-        let mut admission = Admission::join(Terms { tokens: 1, weight: 1, round_trip: T, most: None }, &printed());
+        let mut admission = Admission::join(PathTerms { tokens: 1, weight: 1, round_trip: T, most: None }, &printed());
         assert_eq!(answered(&mut admission, hop(1 << 40, 1, 10_000, 1 << 40), 0), MIN);
     }
 }

@@ -91,7 +91,7 @@ impl Ledger {
 
 /// The maximum of the receiver, as its sender knows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Granted {
+enum ReceiverGrant {
     /// The receiver has not answered yet.
     #[default]
     Unknown,
@@ -104,7 +104,7 @@ enum Granted {
 /// The sender's side of one pair.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Allowance {
-    granted: Granted,
+    granted: ReceiverGrant,
     /// The rate that the pair wants, in bit/s; `u64::MAX`: any rate.
     wants: u64,
     seen: u32,
@@ -120,9 +120,9 @@ impl Allowance {
     /// Returns the rate of the pair's limiter in bit/s, if it has one. `is_limited`: the class has maxima at its receivers.
     pub(super) fn limit(&self, is_limited: bool) -> Option<u64> {
         match self.granted {
-            Granted::Unknown => is_limited.then_some(0),
-            Granted::Unlimited => None,
-            Granted::Rate(rate) => Some(rate),
+            ReceiverGrant::Unknown => is_limited.then_some(0),
+            ReceiverGrant::Unlimited => None,
+            ReceiverGrant::Rate(rate) => Some(rate),
         }
     }
 
@@ -146,7 +146,7 @@ impl Allowance {
     /// Takes the receiver's answer. Returns `true` if it is to be confirmed at once.
     pub(super) fn answered(&mut self, now: Time, grant: Option<MaxGrant>) -> bool {
         let Some(MaxGrant { rate, number, is_short }) = grant else {
-            self.granted = Granted::Unlimited;
+            self.granted = ReceiverGrant::Unlimited;
             return false;
         };
         if number <= self.seen {
@@ -155,24 +155,24 @@ impl Allowance {
         let had = self.limit(false).unwrap_or_default();
         let rate = rate.bits_per_second();
         self.tries = if is_short && rate <= had { self.tries } else { 0 };
-        (self.granted, self.seen, self.is_short, self.renewed_at) = (Granted::Rate(rate), number, is_short, now);
+        (self.granted, self.seen, self.is_short, self.renewed_at) = (ReceiverGrant::Rate(rate), number, is_short, now);
         rate < had - had / SMALL
     }
 
     /// The pair uses nothing from now on. A grant that is under way is noted and not used.
     pub(super) fn release(&mut self) {
         if self.limit(false).is_some() {
-            (self.granted, self.is_short) = (Granted::Rate(0), false);
+            (self.granted, self.is_short) = (ReceiverGrant::Rate(0), false);
         }
     }
 
     /// A lease that was not renewed ends. Returns `true` if a probe is due that carries a request: while others hold what the pair waits for, after 1, 2, 4
     /// and then every 8 round trips; and to renew the lease.
     pub(super) fn is_due(&mut self, now: Time, lease: Time, round_trip: Time) -> bool {
-        let Granted::Rate(rate) = self.granted else { return false };
+        let ReceiverGrant::Rate(rate) = self.granted else { return false };
         let age = now.saturating_sub(self.renewed_at);
         if rate > 0 && age >= Time::from_nanos(lease.as_nanos() / 2) {
-            self.granted = Granted::Rate(0);
+            self.granted = ReceiverGrant::Rate(0);
         }
         let since = now.saturating_sub(self.asked_at.max(self.renewed_at));
         let renew = Time::from_nanos(lease.as_nanos() / 5);

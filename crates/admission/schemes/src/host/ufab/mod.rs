@@ -85,7 +85,7 @@ use wayleave_scheme_api::{
 };
 use wayleave_units::{Bytes, Rate, Time};
 
-pub use settings::{Floor, Queue, Rise, Settings, Step, Sum, Surplus, Turns, Unused};
+pub use settings::{Floor, Queue, Rise, Settings, Step, Sum, Surplus, ClassOrder, UnusedTokens};
 pub use timer::{Action, Timer};
 
 use crate::brokers::NoBroker;
@@ -94,9 +94,9 @@ use crate::random::SplitMix;
 use crate::switches::Ecn;
 use hose::Hose;
 use maxima::Ledger;
-use pair::{Around, Sending};
+use pair::{PairContext, SendingPair};
 use search::{round_trips, tokens_of};
-use tokens::Wish;
+use tokens::SenderDemand;
 
 /// What uFAB says of itself.
 pub const DESCRIPTOR: Descriptor = Descriptor {
@@ -167,7 +167,7 @@ pub struct Ufab {
     settings: Settings,
     line: Rate,
     classes: BTreeMap<ClassId, Class>,
-    sending: Vec<Option<Sending>>,
+    sending: Vec<Option<SendingPair>>,
     receiving: Vec<Option<Receiving>>,
     random: SplitMix,
     /// No pair is moved before, but from a path that is dead.
@@ -175,7 +175,7 @@ pub struct Ufab {
     divides: bool,
     is_alive: bool,
     /// Memory of a division.
-    wishes: Vec<Wish>,
+    wishes: Vec<SenderDemand>,
     parts: Vec<u64>,
 }
 
@@ -198,13 +198,13 @@ impl Ufab {
     }
 
     /// Does something with a pair, and with what it needs.
-    fn with(&mut self, now: Time, pair: Outgoing, key: Option<u64>, work: impl FnOnce(&mut Sending, &mut Around<'_>)) {
+    fn with(&mut self, now: Time, pair: Outgoing, key: Option<u64>, work: impl FnOnce(&mut SendingPair, &mut PairContext<'_>)) {
         let Self { settings, random, frozen_until, sending, .. } = self;
         let Some(Some(sending)) = sending.get_mut(pair.index()) else { return };
         if key.is_some_and(|key| key != sending.spec.key) {
             return;
         }
-        work(sending, &mut Around { now, pair, settings, random, frozen_until });
+        work(sending, &mut PairContext { now, pair, settings, random, frozen_until });
     }
 
     /// The hose of a class is divided among its pairs (E, Algorithm 1).
@@ -212,16 +212,16 @@ impl Ufab {
         let Self { settings, classes, sending, wishes, parts, .. } = self;
         let Some(class) = classes.get(&class) else { return };
         let state = |pair: &Outgoing| sending.get(pair.index()).and_then(Option::as_ref);
-        let active = || class.outgoing.iter().filter(|pair| state(pair).is_some_and(Sending::is_active));
+        let active = || class.outgoing.iter().filter(|pair| state(pair).is_some_and(SendingPair::is_active));
         wishes.clear();
         wishes.extend(
-            active().filter_map(state).map(|pair| Wish { sends: pair.sends_less(), admitted: pair.admitted() }),
+            active().filter_map(state).map(|pair| SenderDemand { sends: pair.sends_less(), admitted: pair.admitted() }),
         );
         tokens::assign(class.transmit.min.bits_per_second(), wishes, settings.unused, parts);
         let pairs: Vec<Outgoing> = active().copied().collect();
         let hose = Hose { transmit: class.transmit, receive: class.receive };
         let level = class.transmit.max.map(|max| {
-            let mut wishes: Vec<u64> = active().filter_map(state).map(Sending::wish).collect();
+            let mut wishes: Vec<u64> = active().filter_map(state).map(SendingPair::demand).collect();
             maxima::level(max.bits_per_second(), &mut wishes)
         });
         for (number, &part) in pairs.into_iter().zip(&*parts) {
@@ -236,14 +236,14 @@ impl Ufab {
 
     /// All hoses are, every so often while anything is sent.
     fn divide_all(&mut self, now: Time, act: &mut dyn FnMut(Action)) {
-        self.divides = self.sending.iter().flatten().any(Sending::is_active);
+        self.divides = self.sending.iter().flatten().any(SendingPair::is_active);
         if !self.divides {
             return;
         }
         let classes: Vec<ClassId> = self.classes.keys().copied().collect();
         classes.into_iter().for_each(|class| self.divide(class, act));
         for pair in (0..self.sending.len() as u32).map(Outgoing) {
-            if !self.sending[pair.index()].as_ref().is_some_and(Sending::is_limited) {
+            if !self.sending[pair.index()].as_ref().is_some_and(SendingPair::is_limited) {
                 continue;
             }
             self.with(now, pair, None, |pair, around| pair.renew(around, act));
@@ -296,7 +296,7 @@ impl Ufab {
                 for pair in pairs {
                     self.with(now, pair, None, |pair, around| pair.keep_alive(every, around, act));
                 }
-                self.is_alive = self.sending.iter().flatten().any(Sending::is_active);
+                self.is_alive = self.sending.iter().flatten().any(SendingPair::is_active);
                 if self.is_alive {
                     act(HostAction::Arm { at: now + every, timer: Timer::Alive });
                 }
@@ -334,10 +334,10 @@ pub fn level(min: Rate, line: Rate) -> u32 {
 }
 
 /// The weight of a class at the interface of its host.
-fn weight(min: Rate, line: Rate, turns: Turns) -> u32 {
+fn weight(min: Rate, line: Rate, turns: ClassOrder) -> u32 {
     match turns {
-        Turns::Minimum => u32::try_from(min.bits_per_second().div_ceil(1_000)).unwrap_or(u32::MAX).max(1),
-        Turns::AsPrinted => 1 << level(min, line),
+        ClassOrder::Minimum => u32::try_from(min.bits_per_second().div_ceil(1_000)).unwrap_or(u32::MAX).max(1),
+        ClassOrder::AsPrinted => 1 << level(min, line),
     }
 }
 
@@ -406,7 +406,7 @@ impl Host for Ufab {
             }
             HostInput::Opened { pair, spec } => {
                 self.classes.entry(spec.class).or_default().outgoing.push(pair);
-                place(&mut self.sending, pair.index(), Sending::new(spec));
+                place(&mut self.sending, pair.index(), SendingPair::new(spec));
                 self.begins(now, pair, true, act);
             }
             HostInput::Closed { pair } => self.close(pair),

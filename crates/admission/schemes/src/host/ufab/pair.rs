@@ -8,12 +8,12 @@ use wayleave_scheme_api::{
 use wayleave_topology::LinkId;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::admission::{Admission, Terms, Usage, capacity};
+use super::admission::{Admission, PathTerms, Usage, capacity};
 use super::hose::Hose;
 use super::maxima::Allowance;
 use super::path::PathState;
 use super::registration::Changes;
-use super::search::{Candidate, Search, Why, round_trips, sample, tokens_of};
+use super::search::{Candidate, Search, SearchReason, round_trips, sample, tokens_of};
 use super::settings::{Settings, Surplus};
 use super::{Action, Timer};
 use crate::random::SplitMix;
@@ -22,7 +22,7 @@ use crate::random::SplitMix;
 const INSPECTION_BATCH: u64 = 8;
 
 /// What a pair needs of its host when something happens.
-pub(super) struct Around<'a> {
+pub(super) struct PairContext<'a> {
     pub(super) now: Time,
     pub(super) pair: Outgoing,
     pub(super) settings: &'a Settings,
@@ -33,7 +33,7 @@ pub(super) struct Around<'a> {
 
 /// One pair.
 #[derive(Clone, Debug)]
-pub(super) struct Sending {
+pub(super) struct SendingPair {
     pub(super) spec: PairSpec,
     /// Whether it has something to send.
     wants: bool,
@@ -58,7 +58,7 @@ pub(super) struct Sending {
     changes: Changes,
 }
 
-impl Sending {
+impl SendingPair {
     pub(super) fn new(spec: PairSpec) -> Self {
         Self {
             spec,
@@ -135,18 +135,18 @@ impl Sending {
         }
     }
 
-    fn terms(&self, path: PathIndex, settings: &Settings) -> Terms {
+    fn terms(&self, path: PathIndex, settings: &Settings) -> PathTerms {
         let part = self.paths.get(path.index()).map_or(0, |path| path.part);
         self.terms_of(part, settings)
     }
 
-    fn terms_of(&self, part: u64, settings: &Settings) -> Terms {
+    fn terms_of(&self, part: u64, settings: &Settings) -> PathTerms {
         let tokens = tokens_of(part, settings.unit);
         let weight = match settings.surplus {
             Surplus::Minima => tokens,
             Surplus::Weights => self.hose.weight(part),
         };
-        Terms {
+        PathTerms {
             tokens,
             weight,
             round_trip: self.spec.round_trip,
@@ -161,12 +161,12 @@ impl Sending {
         &mut self.paths[path.index()]
     }
 
-    fn timeout(&self, around: &Around<'_>) -> Time {
+    fn timeout(&self, around: &PairContext<'_>) -> Time {
         around.now + round_trips(self.spec.round_trip, around.settings.timeout)
     }
 
     /// Nothing may be sent yet.
-    pub(super) fn open(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
+    pub(super) fn open(&mut self, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         for path in (0..self.spec.paths).map(PathIndex) {
             act(HostAction::SetWindow { pair: around.pair, path, window: Some(Bytes::ZERO) });
         }
@@ -179,7 +179,7 @@ impl Sending {
     }
 
     /// It has something to send.
-    pub(super) fn begins(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
+    pub(super) fn begins(&mut self, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         if self.in_use.is_empty() && self.search.is_none() {
             self.join(around, act);
         } else if self.limit_rate() == Some(0) {
@@ -188,7 +188,7 @@ impl Sending {
     }
 
     /// It has nothing more to send.
-    pub(super) fn ends(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
+    pub(super) fn ends(&mut self, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         (self.wants, self.ended_at) = (false, around.now);
         if !std::mem::replace(&mut self.is_idle_armed, true) {
             let at = around.now + round_trips(self.spec.round_trip, around.settings.idle);
@@ -197,7 +197,7 @@ impl Sending {
     }
 
     /// It may have been idle for long enough.
-    pub(super) fn idle(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
+    pub(super) fn idle(&mut self, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         self.is_idle_armed = false;
         if self.wants {
             return;
@@ -218,7 +218,7 @@ impl Sending {
     }
 
     /// Candidates are other ones than before: what was known of them means nothing.
-    pub(super) fn replaced(&mut self, paths: u32, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
+    pub(super) fn replaced(&mut self, paths: u32, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         self.spec.paths = paths;
         for path in &mut self.paths {
             let mut registration = std::mem::take(&mut path.registration);
@@ -233,16 +233,16 @@ impl Sending {
         }
     }
 
-    fn join(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
+    fn join(&mut self, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         if self.spec.paths == 1 && !around.settings.asks {
             self.take(&[PathIndex(0)], around.now, around, act);
         } else {
-            self.look(Why::Join, around, act);
+            self.search_paths(SearchReason::Join, around, act);
         }
     }
 
     /// Candidates are probed, all at the same time.
-    fn look(&mut self, why: Why, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
+    fn search_paths(&mut self, why: SearchReason, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         let waiting = sample(self.spec.paths, around.settings.candidates, &self.in_use, around.random);
         self.serial += 1;
         let (pair, serial) = (around.pair, self.serial);
@@ -260,7 +260,7 @@ impl Sending {
         &mut self,
         (path, probe, outcome): (PathIndex, &Probe, ProbeOutcome),
         hops: &[IntHop],
-        around: &mut Around<'_>,
+        around: &mut PairContext<'_>,
         act: &mut dyn FnMut(Action),
     ) {
         let answer = match outcome {
@@ -275,21 +275,21 @@ impl Sending {
             self.granted(grant, around, act);
         }
         match (probe.kind, answer) {
-            (ProbeKind::Candidate, _) => self.looked(path, answer.map(|_| hops), around, act),
+            (ProbeKind::Candidate, _) => self.on_search_result(path, answer.map(|_| hops), around, act),
             (_, Some(_)) => self.answered(path, probe, hops, around, act),
             // The path is dead, and the switch before the failure says so.
             (ProbeKind::Active, None) if self.in_use.contains(&path) && self.search.is_none() => {
-                self.look(Why::Lost(path), around, act);
+                self.search_paths(SearchReason::Lost(path), around, act);
             }
             _ => {}
         }
     }
 
-    fn looked(
+    fn on_search_result(
         &mut self,
         path: PathIndex,
         hops: Option<&[IntHop]>,
-        around: &mut Around<'_>,
+        around: &mut PairContext<'_>,
         act: &mut dyn FnMut(Action),
     ) {
         let terms = self.terms_of(self.part(), around.settings);
@@ -303,22 +303,22 @@ impl Sending {
             search.found.push(Candidate::of(path, hops, terms, counted.as_deref(), around.settings));
         }
         // The path that may be dead has until the end of the search to answer.
-        if search.waiting.is_empty() && !matches!(search.why, Why::Lost(_)) {
+        if search.waiting.is_empty() && !matches!(search.why, SearchReason::Lost(_)) {
             self.settle(around, act);
         }
     }
 
     /// A search has lasted long enough.
-    pub(super) fn searched(&mut self, serial: u32, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
+    pub(super) fn searched(&mut self, serial: u32, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         if self.search.as_ref().is_some_and(|search| search.serial == serial) {
             self.settle(around, act);
         }
     }
 
-    fn settle(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
+    fn settle(&mut self, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         let Some(mut search) = self.search.take() else { return };
         match search.why {
-            Why::Join => {
+            SearchReason::Join => {
                 if !self.wants {
                     return;
                 }
@@ -331,7 +331,7 @@ impl Sending {
                 }
                 self.take(&chosen, around.now, around, act);
                 if self.in_use.is_empty() {
-                    self.look(Why::Join, around, act);
+                    self.search_paths(SearchReason::Join, around, act);
                 }
             }
             why => {
@@ -345,15 +345,15 @@ impl Sending {
     }
 
     /// Where a pair that has a path goes, if it does.
-    fn better(&mut self, search: &Search, around: &mut Around<'_>) -> Option<PathIndex> {
+    fn better(&mut self, search: &Search, around: &mut PairContext<'_>) -> Option<PathIndex> {
         let (now, settings) = (around.now, around.settings);
         let old = search.why.path().filter(|old| self.in_use.contains(old))?;
         let chosen = search.choose(around.random);
         let terms = self.terms(old, settings);
         let state = self.path(old);
         match search.why {
-            Why::Lost(_) => chosen.filter(|_| state.registration.is_changing()),
-            Why::Violated(_) => {
+            SearchReason::Lost(_) => chosen.filter(|_| state.registration.is_changing()),
+            SearchReason::Violated(_) => {
                 // Where nothing is better the pair looks again after the same time.
                 state.violated_since = state.violated_since.map(|_| now);
                 let freeze = 1 + around.random.below(settings.freeze);
@@ -375,7 +375,7 @@ impl Sending {
     }
 
     /// Paths are used from now on, beside others if there are any: all share the pair's tokens before the first is told of its part.
-    fn take(&mut self, chosen: &[PathIndex], from: Time, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
+    fn take(&mut self, chosen: &[PathIndex], from: Time, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         for &path in chosen {
             self.in_use.push(path);
             self.path(path);
@@ -384,7 +384,7 @@ impl Sending {
         chosen.iter().for_each(|&path| self.begin_on(path, from, around, act));
     }
 
-    fn begin_on(&mut self, path: PathIndex, from: Time, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
+    fn begin_on(&mut self, path: PathIndex, from: Time, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         let pair = around.pair;
         let terms = self.terms(path, around.settings);
         let admission = Admission::join(terms, around.settings);
@@ -401,7 +401,7 @@ impl Sending {
         self.compare_later(path, around, act);
     }
 
-    fn compare_later(&mut self, path: PathIndex, around: &Around<'_>, act: &mut dyn FnMut(Action)) {
+    fn compare_later(&mut self, path: PathIndex, around: &PairContext<'_>, act: &mut dyn FnMut(Action)) {
         if self.spec.paths > 1 && !std::mem::replace(&mut self.path(path).is_compared, true) {
             let at = around.now + Time::from_nanos((around.settings.better_for.as_nanos() / INSPECTION_BATCH).max(1));
             act(HostAction::Arm { at, timer: Timer::Better { pair: around.pair, key: self.spec.key, path } });
@@ -409,7 +409,7 @@ impl Sending {
     }
 
     /// A path is not used any more, and its ports are told.
-    fn stop(&mut self, path: PathIndex, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
+    fn stop(&mut self, path: PathIndex, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         let admission = self.path(path).admission.take();
         if admission.is_some_and(|admission| admission.floor() > 0) {
             act(HostAction::SetFloor { pair: around.pair, path, rate: Rate::ZERO });
@@ -419,7 +419,7 @@ impl Sending {
     }
 
     /// 3.5: to another path.
-    fn migrate(&mut self, old: PathIndex, path: PathIndex, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
+    fn migrate(&mut self, old: PathIndex, path: PathIndex, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         self.in_use.retain(|&other| other != old);
         let wait = if around.settings.in_order { self.spec.round_trip } else { Time::ZERO };
         self.take(&[path], around.now + wait, around, act);
@@ -430,8 +430,8 @@ impl Sending {
     }
 
     /// Ports learn what has changed, if nothing is under way: one change at a time.
-    fn reconcile(&mut self, path: PathIndex, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
-        let Terms { tokens, weight, .. } = self.terms(path, around.settings);
+    fn reconcile(&mut self, path: PathIndex, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
+        let PathTerms { tokens, weight, .. } = self.terms(path, around.settings);
         let now = around.now;
         let (settings, round_trip) = (around.settings, self.spec.round_trip);
         let every = settings.probe_every.get();
@@ -455,7 +455,7 @@ impl Sending {
     }
 
     /// The change that is under way, for the first time or again.
-    fn send(&mut self, path: PathIndex, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
+    fn send(&mut self, path: PathIndex, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         let (pair, key, at) = (around.pair, self.spec.key, self.timeout(around));
         let request = self.allowance.request();
         if let Some((probe, windows)) = self.path(path).registration.probe(key) {
@@ -466,7 +466,7 @@ impl Sending {
     }
 
     /// Bytes left for the network.
-    pub(super) fn sent(&mut self, path: PathIndex, bytes: u64, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
+    pub(super) fn sent(&mut self, path: PathIndex, bytes: u64, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         let every = around.settings.probe_every.get();
         let state = self.path(path);
         state.unprobed += bytes;
@@ -482,14 +482,14 @@ impl Sending {
         path: PathIndex,
         probe: &Probe,
         hops: &[IntHop],
-        around: &mut Around<'_>,
+        around: &mut PairContext<'_>,
         act: &mut dyn FnMut(Action),
     ) {
         let (now, settings) = (around.now, around.settings);
         if !self.path(path).registration.answered(now, probe, hops) {
             return;
         }
-        if matches!(self.search, Some(Search { why: Why::Lost(lost), .. }) if lost == path) {
+        if matches!(self.search, Some(Search { why: SearchReason::Lost(lost), .. }) if lost == path) {
             self.search = None;
         }
         let terms = self.terms(path, settings);
@@ -518,7 +518,7 @@ impl Sending {
                 let long = round_trips(terms.round_trip, settings.violations);
                 let may = now >= *around.frozen_until && self.search.is_none() && self.spec.paths > 1;
                 if may && now.saturating_sub(since) >= long {
-                    self.look(Why::Violated(path), around, act);
+                    self.search_paths(SearchReason::Violated(path), around, act);
                 }
             } else {
                 state.violated_since = None;
@@ -528,7 +528,7 @@ impl Sending {
     }
 
     /// A probe may be lost.
-    pub(super) fn lost(&mut self, path: PathIndex, change: u16, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
+    pub(super) fn lost(&mut self, path: PathIndex, change: u16, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         let now = around.now;
         let Some((kind, begun, tries)) = self.path(path).registration.overdue(change) else { return };
         if now.saturating_sub(begun) >= around.settings.give_up() {
@@ -544,26 +544,26 @@ impl Sending {
         if is_used
             && tries == 1
             && self.spec.paths > 1
-            && self.search.as_ref().is_none_or(|search| search.why != Why::Join)
+            && self.search.as_ref().is_none_or(|search| search.why != SearchReason::Join)
         {
-            self.look(Why::Lost(path), around, act);
+            self.search_paths(SearchReason::Lost(path), around, act);
         }
     }
 
     /// Whether there is more on another path is looked at from time to time.
-    pub(super) fn compare(&mut self, path: PathIndex, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
+    pub(super) fn compare(&mut self, path: PathIndex, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         self.path(path).is_compared = false;
         if !self.in_use.contains(&path) {
             return;
         }
         if self.search.is_none() && self.spec.paths > 1 {
-            self.look(Why::Better(path), around, act);
+            self.search_paths(SearchReason::Better(path), around, act);
         }
         self.compare_later(path, around, act);
     }
 
     /// Ports forget who says nothing for too long.
-    pub(super) fn keep_alive(&mut self, every: Time, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
+    pub(super) fn keep_alive(&mut self, every: Time, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         for path in self.in_use.clone() {
             let state = self.path(path);
             if around.now.saturating_sub(state.registration.answered_at()) >= every {

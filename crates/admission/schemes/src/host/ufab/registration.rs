@@ -10,7 +10,7 @@ pub(super) struct Registration {
     tokens: u64,
     weight: u64,
     /// By hop, the first first; empty while nothing is counted.
-    hops: Vec<Counted>,
+    hops: Vec<PortRegistration>,
     change: u16,
     under_way: Option<Change>,
     /// When a change was last answered.
@@ -30,7 +30,7 @@ impl Changes {
 
 /// What one port counts.
 #[derive(Clone, Copy, Debug, Default)]
-struct Counted {
+struct PortRegistration {
     window: Bytes,
     period: Option<bool>,
 }
@@ -87,7 +87,7 @@ impl Registration {
         let hops = self.hops.len().max(change.windows.len()).max(1);
         let windows = (0..hops).map(|at| {
             let window = change.windows.get(at).or(change.windows.last()).copied().unwrap_or_default();
-            let Counted { window: counted, period } = self.hops.get(at).copied().unwrap_or_default();
+            let PortRegistration { window: counted, period } = self.hops.get(at).copied().unwrap_or_default();
             HopWindow { window, counted, period }
         });
         let probe = Probe {
@@ -114,7 +114,7 @@ impl Registration {
             (self.tokens, self.weight) = (change.tokens, change.weight);
             self.hops.extend(hops.iter().enumerate().map(|(at, hop)| {
                 let window = change.windows.get(at).or(change.windows.last()).copied().unwrap_or_default();
-                Counted { window, period: Some(hop.period) }
+                PortRegistration { window, period: Some(hop.period) }
             }));
         }
         true

@@ -4,13 +4,13 @@ use wayleave_scheme_api::{IntHop, PathIndex};
 use wayleave_topology::LinkId;
 use wayleave_units::{Rate, Time};
 
-use super::admission::{Terms, capacity, target};
+use super::admission::{PathTerms, capacity, target};
 use super::settings::Settings;
 use crate::random::SplitMix;
 
 /// Why paths are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Why {
+pub(super) enum SearchReason {
     /// The pair has none: it takes the best there is.
     Join,
     /// This one does not answer: any other is better.
@@ -21,7 +21,7 @@ pub(super) enum Why {
     Better(PathIndex),
 }
 
-impl Why {
+impl SearchReason {
     /// The path that would be left.
     pub(super) fn path(self) -> Option<PathIndex> {
         match self {
@@ -47,7 +47,7 @@ impl Candidate {
     pub(super) fn of(
         path: PathIndex,
         hops: &[IntHop],
-        terms: Terms,
+        terms: PathTerms,
         counted: Option<&[LinkId]>,
         settings: &Settings,
     ) -> Self {
@@ -74,7 +74,7 @@ impl Candidate {
 
 /// Equation 2, with W/T for the sum of the rates; at least equation 1. Of what there is now: which paths qualify is another question. By tokens, also where
 /// weights share what is above them: it compares paths.
-fn rate(hop: &IntHop, tokens: u64, terms: Terms, settings: &Settings) -> u64 {
+fn rate(hop: &IntHop, tokens: u64, terms: PathTerms, settings: &Settings) -> u64 {
     let capacity = target(hop, settings.target_percent);
     let over = settings.summed_over(terms.round_trip).as_nanos().max(1);
     let rates = u128::from(hop.windows.get()) * 8_000_000_000 / u128::from(over);
@@ -87,7 +87,7 @@ fn rate(hop: &IntHop, tokens: u64, terms: Terms, settings: &Settings) -> u64 {
 /// Paths that are being looked at.
 #[derive(Clone, Debug)]
 pub(super) struct Search {
-    pub(super) why: Why,
+    pub(super) why: SearchReason,
     /// Tells this search from others of the pair.
     pub(super) serial: u32,
     pub(super) waiting: Vec<PathIndex>,
@@ -101,9 +101,9 @@ impl Search {
         let good = || self.found.iter().filter(|candidate| candidate.qualifies());
         let most = || self.found.iter().max_by_key(|candidate| candidate.headroom).map(|candidate| candidate.path);
         match self.why {
-            Why::Better(_) => good().max_by_key(|candidate| candidate.rate).map(|candidate| candidate.path),
-            Why::Violated(_) => draw(good(), random),
-            Why::Join | Why::Lost(_) => draw(good(), random).or_else(most),
+            SearchReason::Better(_) => good().max_by_key(|candidate| candidate.rate).map(|candidate| candidate.path),
+            SearchReason::Violated(_) => draw(good(), random),
+            SearchReason::Join | SearchReason::Lost(_) => draw(good(), random).or_else(most),
         }
     }
 }
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use wayleave_units::Bytes;
 
-    const TERMS: Terms = Terms { tokens: 1_000, weight: 1_000, round_trip: Time::from_micros(24), most: None };
+    const TERMS: PathTerms = PathTerms { tokens: 1_000, weight: 1_000, round_trip: Time::from_micros(24), most: None };
 
     /// Of a path whose links count so much, and have these numbers if they say so.
     fn candidate(tokens: &[u64], links: Option<&[u32]>, counted: Option<&[LinkId]>) -> Candidate {
@@ -191,14 +191,14 @@ mod tests {
         let mut random = SplitMix::new(1);
         let mut counts = [0; 3];
         for _ in 0..10_000 {
-            let drawn = search(Why::Join, found.clone()).choose(&mut random).unwrap();
+            let drawn = search(SearchReason::Join, found.clone()).choose(&mut random).unwrap();
             counts[drawn.index()] += 1;
         }
         assert!((7_300..7_700).contains(&counts[0]) && counts[2] == 0, "{counts:?}");
         let bad = vec![found[2]];
         let mut choose = |why| search(why, bad.clone()).choose(&mut random);
-        assert_eq!(choose(Why::Violated(PathIndex(0))), None, "it would only violate others");
-        assert_eq!(choose(Why::Lost(PathIndex(0))), Some(PathIndex(2)), "anything is better than a dead path");
+        assert_eq!(choose(SearchReason::Violated(PathIndex(0))), None, "it would only violate others");
+        assert_eq!(choose(SearchReason::Lost(PathIndex(0))), Some(PathIndex(2)), "anything is better than a dead path");
     }
 
     #[test]

@@ -74,7 +74,7 @@ words! {
 
 /// By what the classes of a host share its interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turns {
+pub enum ClassOrder {
     /// Their minima.
     Minimum,
     /// One of eight weights, each twice the one below.
@@ -82,7 +82,7 @@ pub enum Turns {
 }
 
 words! {
-    Turns {
+    ClassOrder {
         Minimum = "minimum", "By their minima, to 1 kbit/s";
         AsPrinted = "as-printed", "By the weights of eight queues (4.1), each twice the one below: minima up to 2.4 Gbit/s got a third on a full interface of 6 Gbit/s";
     }
@@ -122,7 +122,7 @@ words! {
 
 /// What a pair gets that wants less than its part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unused {
+pub enum UnusedTokens {
     /// Its part all the same.
     Kept,
     /// What it sends.
@@ -130,7 +130,7 @@ pub enum Unused {
 }
 
 words! {
-    Unused {
+    UnusedTokens {
         Kept = "kept", "Its part all the same, so that it can grow at once (E, text and comment of line 7)";
         AsPrinted = "as-printed", "What it sends (E, Algorithm 1, line 7 without its comment)";
     }
@@ -177,13 +177,13 @@ params! {
         /// By what is shared what is left above all minima.
         pub surplus: Surplus = Surplus::Minima, "surplus", Kind::Word(Surplus::WORDS), "3.3: by minima";
         /// By what the classes of a host share its interface.
-        pub turns: Turns = Turns::Minimum, "turns", Kind::Word(Turns::WORDS), "ours; 4.1 is as-printed";
+        pub turns: ClassOrder = ClassOrder::Minimum, "turns", Kind::Word(ClassOrder::WORDS), "ours; 4.1 is as-printed";
         /// Which queue equation 3 sees.
         pub queue: Queue = Queue::Standing, "queue", Kind::Word(Queue::WORDS), "ours; 3.4 is as-printed";
         /// What links add up of the windows of pairs.
         pub sum: Sum = Sum::Rates, "sum", Kind::Word(Sum::WORDS), "ours; 3.4 is as-printed";
         /// What a pair gets that wants less than its part.
-        pub unused: Unused = Unused::Kept, "unused", Kind::Word(Unused::WORDS), "E: the text; line 7 is as-printed";
+        pub unused: UnusedTokens = UnusedTokens::Kept, "unused", Kind::Word(UnusedTokens::WORDS), "E: the text; line 7 is as-printed";
         /// How the sums of tokens and windows are kept at switches.
         pub registers: Registers = Registers::Changes, "registers", Kind::Word(Registers::WORDS), "ours; 3.6 is as-printed";
         /// Of the Bloom filters at switches.

@@ -3,11 +3,11 @@
 //! Amounts are bit/s, so that halves and thirds of a hose stay exact; what is left of a division is at most 1 bit/s a pair. The text's "0" for "not
 //! assigned yet" is `None` here, so that a pair can be given nothing.
 
-use super::settings::Unused;
+use super::settings::UnusedTokens;
 
 /// A pair at its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Wish {
+pub(super) struct SenderDemand {
     /// What it sends; `None`: as much as it may.
     pub(super) sends: Option<u64>,
     /// What its receiver admits; `None`: anything.
@@ -17,7 +17,7 @@ pub(super) struct Wish {
 /// Sender side, Algorithm 1, lines 1 to 19: what each pair is given of the hose. `parts` is filled in the order of `pairs`.
 ///
 /// Where all pairs are bounded, the printed lines 9 and 14 divide by zero: nobody is left to get what is unused, and it stays unused.
-pub(super) fn assign(hose: u64, pairs: &[Wish], unused: Unused, parts: &mut Vec<u64>) {
+pub(super) fn assign(hose: u64, pairs: &[SenderDemand], unused: UnusedTokens, parts: &mut Vec<u64>) {
     parts.clear();
     let Some(fair) = hose.checked_div(pairs.len() as u64) else { return };
     let mut given: Vec<Option<u64>> = vec![None; pairs.len()];
@@ -25,7 +25,7 @@ pub(super) fn assign(hose: u64, pairs: &[Wish], unused: Unused, parts: &mut Vec<
     for (pair, given) in pairs.iter().zip(&mut given) {
         if let Some(sends) = pair.sends.filter(|&sends| sends < fair) {
             spare += fair - sends;
-            *given = Some(if unused == Unused::Kept { fair } else { sends });
+            *given = Some(if unused == UnusedTokens::Kept { fair } else { sends });
             open -= 1;
         }
     }
@@ -80,9 +80,9 @@ mod tests {
     use super::*;
 
     const HOSE: u64 = 6_000_000;
-    const ALL: Wish = Wish { sends: None, admitted: None };
+    const ALL: SenderDemand = SenderDemand { sends: None, admitted: None };
 
-    fn assigned(pairs: &[Wish], unused: Unused) -> Vec<u64> {
+    fn assigned(pairs: &[SenderDemand], unused: UnusedTokens) -> Vec<u64> {
         let mut parts = Vec::new();
         assign(HOSE, pairs, unused, &mut parts);
         parts
@@ -91,8 +91,8 @@ mod tests {
     /// Fig. 21a: a1 sends to a4, a5 and a6, a2 to a6.
     #[test]
     fn the_example_with_enough_demand() {
-        assert_eq!(assigned(&[ALL; 3], Unused::Kept), [HOSE / 3; 3]);
-        assert_eq!(assigned(&[ALL], Unused::Kept), [HOSE]);
+        assert_eq!(assigned(&[ALL; 3], UnusedTokens::Kept), [HOSE / 3; 3]);
+        assert_eq!(assigned(&[ALL], UnusedTokens::Kept), [HOSE]);
         // a6 is asked for a third and for everything: it admits all of the first, and two thirds of the second.
         assert_eq!(admit(HOSE, &[HOSE / 3, HOSE]), [None, Some(HOSE / 3 * 2)]);
         assert_eq!(admit(HOSE, &[HOSE, HOSE / 3]), [Some(HOSE / 3 * 2), None], "the order of pairs does not matter");
@@ -102,10 +102,10 @@ mod tests {
     #[test]
     fn the_example_with_a_pair_that_wants_little() {
         let epsilon = 1_000;
-        let little = Wish { sends: Some(epsilon), admitted: None };
-        let printed = assigned(&[little, ALL, ALL], Unused::AsPrinted);
+        let little = SenderDemand { sends: Some(epsilon), admitted: None };
+        let printed = assigned(&[little, ALL, ALL], UnusedTokens::AsPrinted);
         assert_eq!(printed, [epsilon, (HOSE - epsilon) / 2, (HOSE - epsilon) / 2]);
-        let kept = assigned(&[little, ALL, ALL], Unused::Kept);
+        let kept = assigned(&[little, ALL, ALL], UnusedTokens::Kept);
         assert_eq!(kept, [HOSE / 3, (HOSE - epsilon) / 2, (HOSE - epsilon) / 2]);
         // "In the worst case we only assign double the VM-pair's token to the network in one RTT."
         assert!(kept.iter().sum::<u64>() < 2 * HOSE);
@@ -114,26 +114,26 @@ mod tests {
 
     #[test]
     fn a_receiver_bounds_a_pair_and_the_others_get_the_rest() {
-        let bound = |admitted| Wish { sends: None, admitted: Some(admitted) };
-        assert_eq!(assigned(&[bound(500_000), ALL, ALL], Unused::Kept), [500_000, 2_750_000, 2_750_000]);
-        assert_eq!(assigned(&[ALL, bound(1_000_000), bound(500_000)], Unused::Kept), [4_500_000, 1_000_000, 500_000]);
-        assert_eq!(assigned(&[bound(500_000); 2], Unused::Kept), [500_000; 2], "what nobody can use stays unused");
-        assert_eq!(assigned(&[bound(0)], Unused::Kept), [0], "nothing is a part, too");
+        let bound = |admitted| SenderDemand { sends: None, admitted: Some(admitted) };
+        assert_eq!(assigned(&[bound(500_000), ALL, ALL], UnusedTokens::Kept), [500_000, 2_750_000, 2_750_000]);
+        assert_eq!(assigned(&[ALL, bound(1_000_000), bound(500_000)], UnusedTokens::Kept), [4_500_000, 1_000_000, 500_000]);
+        assert_eq!(assigned(&[bound(500_000); 2], UnusedTokens::Kept), [500_000; 2], "what nobody can use stays unused");
+        assert_eq!(assigned(&[bound(0)], UnusedTokens::Kept), [0], "nothing is a part, too");
     }
 
     /// ElasticSwitch's worked example, as uFAB's text has it from there: hose 1, three pairs, one wants 0.1.
     #[test]
     fn what_one_pair_leaves_goes_to_the_others() {
-        let little = Wish { sends: Some(HOSE / 10), admitted: None };
-        assert_eq!(assigned(&[little, ALL, ALL], Unused::AsPrinted), [HOSE / 10, HOSE / 20 * 9, HOSE / 20 * 9]);
+        let little = SenderDemand { sends: Some(HOSE / 10), admitted: None };
+        assert_eq!(assigned(&[little, ALL, ALL], UnusedTokens::AsPrinted), [HOSE / 10, HOSE / 20 * 9, HOSE / 20 * 9]);
     }
 
     #[test]
     fn nobody_divides_by_zero() {
-        let idle = Wish { sends: Some(0), admitted: Some(0) };
-        assert_eq!(assigned(&[idle; 3], Unused::AsPrinted), [0; 3]);
-        assert_eq!(assigned(&[idle; 3], Unused::Kept), [HOSE / 3; 3]);
-        assert!(assigned(&[], Unused::Kept).is_empty() && admit(HOSE, &[]).is_empty() && spread(1, &[]).is_empty());
+        let idle = SenderDemand { sends: Some(0), admitted: Some(0) };
+        assert_eq!(assigned(&[idle; 3], UnusedTokens::AsPrinted), [0; 3]);
+        assert_eq!(assigned(&[idle; 3], UnusedTokens::Kept), [HOSE / 3; 3]);
+        assert!(assigned(&[], UnusedTokens::Kept).is_empty() && admit(HOSE, &[]).is_empty() && spread(1, &[]).is_empty());
         assert_eq!(admit(HOSE, &[0, 0]), [None, None]);
     }
 
@@ -143,11 +143,11 @@ mod tests {
         let mut random = crate::random::SplitMix::new(3);
         for _ in 0..10_000 {
             let mut any = |most| (random.below(3) > 0).then(|| u64::from(random.below(most)));
-            let wish = |_| Wish { sends: any(7_000_000), admitted: any(7_000_000) };
-            let pairs: Vec<Wish> = (0..7).map(wish).collect();
-            let printed: u64 = assigned(&pairs, Unused::AsPrinted).iter().sum();
+            let wish = |_| SenderDemand { sends: any(7_000_000), admitted: any(7_000_000) };
+            let pairs: Vec<SenderDemand> = (0..7).map(wish).collect();
+            let printed: u64 = assigned(&pairs, UnusedTokens::AsPrinted).iter().sum();
             assert!(printed <= HOSE, "{pairs:?}");
-            assert!(assigned(&pairs, Unused::Kept).iter().sum::<u64>() < 2 * HOSE, "{pairs:?}");
+            assert!(assigned(&pairs, UnusedTokens::Kept).iter().sum::<u64>() < 2 * HOSE, "{pairs:?}");
             let given: Vec<u64> = pairs.iter().filter_map(|pair| pair.sends).collect();
             let taken =
                 admit(HOSE, &given).into_iter().zip(&given).map(|(most, given)| most.unwrap_or(*given).min(*given));

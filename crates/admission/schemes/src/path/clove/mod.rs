@@ -42,7 +42,7 @@ use wayleave_units::Time;
 
 use crate::random::{SplitMix, mix};
 use crate::transports::PathScheme;
-use path::Known;
+use path::KnownPath;
 
 /// What Clove says of itself.
 pub const DESCRIPTOR: Descriptor = Descriptor {
@@ -57,7 +57,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
 
 /// By what a flowlet chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Choice {
+pub enum FlowletChoice {
     /// The path whose busiest link is used least.
     Utilisation,
     /// A path drawn by weights, which marks move.
@@ -65,7 +65,7 @@ pub enum Choice {
 }
 
 words! {
-    Choice {
+    FlowletChoice {
         Utilisation = "utilisation", "The path whose busiest link is used least, as switches write it into packets";
         Marks = "marks", "A path drawn by weights, of which marks take a part";
     }
@@ -78,7 +78,7 @@ params! {
         /// A packet after a gap this long may take another path.
         pub gap: Time = Time::from_micros(200), "gap", Kind::TIME, "uFAB, 2.2: 200us as Clove recommends, and 36us";
         /// By what a flowlet chooses its path.
-        pub by: Choice = Choice::Utilisation, "by", Kind::Word(Choice::WORDS), "uFAB, 2.2: by utilisation";
+        pub by: FlowletChoice = FlowletChoice::Utilisation, "by", Kind::Word(FlowletChoice::WORDS), "uFAB, 2.2: by utilisation";
         /// How many paths are used at most.
         pub paths: u32 = 4, "paths", Kind::Count { least: 1, most: 64 }, "Clove, from memory";
         /// The part of its weight that a marked path keeps.
@@ -118,7 +118,7 @@ struct State {
     /// How many paths there are in the driver's list; 0: that is not known.
     listed: u32,
     /// Those that are used.
-    paths: Vec<Known>,
+    paths: Vec<KnownPath>,
     /// By number of a flow.
     flowlets: Vec<Flowlet>,
     /// Which of the used paths is probed next.
@@ -157,7 +157,7 @@ impl State {
         let used = listed.min(self.params.paths).max(1);
         let each = listed / used;
         let first = self.random.below(each);
-        self.paths = (0..used).map(|place| Known::new(number(place, each, first))).collect();
+        self.paths = (0..used).map(|place| KnownPath::new(number(place, each, first))).collect();
         self.flowlets.iter_mut().for_each(|flowlet| flowlet.path = None);
         self.probed = 0;
     }
@@ -182,8 +182,8 @@ impl State {
         let place = match path {
             Some(place) if now.saturating_sub(last) < self.params.gap => place,
             path => match self.params.by {
-                Choice::Utilisation => self.least_used(now, path),
-                Choice::Marks => self.draw(),
+                FlowletChoice::Utilisation => self.least_used(now, path),
+                FlowletChoice::Marks => self.draw(),
             },
         };
         self.flowlets[flow] = Flowlet { last: now, path: Some(place) };
@@ -243,11 +243,11 @@ impl PathScheme for Clove {
     }
 
     fn reads_telemetry(params: &Params) -> bool {
-        params.by == Choice::Utilisation
+        params.by == FlowletChoice::Utilisation
     }
 
     fn reads_marks(params: &Params) -> bool {
-        params.by == Choice::Marks
+        params.by == FlowletChoice::Marks
     }
 }
 
@@ -266,7 +266,7 @@ impl Path for Clove {
     fn on_report(&mut self, now: Time, report: PathReport) {
         let state = &mut *self.0;
         if report.marked > 0
-            && state.params.by == Choice::Marks
+            && state.params.by == FlowletChoice::Marks
             && let Some(place) = state.place(report.path)
         {
             state.on_mark(now, place);
@@ -277,13 +277,13 @@ impl Path for Clove {
         let state = &mut *self.0;
         if let Some(place) = state.place(path) {
             let Params { interval, age, .. } = state.params;
-            state.paths[place].hear(now, hops, interval, age);
+            state.paths[place].on_telemetry(now, hops, interval, age);
         }
     }
 
     fn probe(&mut self, _now: Time, paths: u32) -> Option<PathProbe> {
         let state = &mut *self.0;
-        if state.params.probe == Time::ZERO || state.params.by != Choice::Utilisation {
+        if state.params.probe == Time::ZERO || state.params.by != FlowletChoice::Utilisation {
             return None;
         }
         state.note_paths(paths);

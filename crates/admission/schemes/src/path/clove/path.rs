@@ -5,7 +5,7 @@ use wayleave_units::Time;
 
 /// One path of those that are used.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
+pub(super) struct KnownPath {
     /// In the driver's list.
     pub(super) number: u32,
     /// Only ratios count; 1 at first.
@@ -18,7 +18,7 @@ pub(super) struct Known {
     used: Option<(f64, Time)>,
 }
 
-impl Known {
+impl KnownPath {
     /// Nothing yet.
     pub(super) fn new(number: u32) -> Self {
         Self { number, weight: 1.0, reduced_at: None, since: Vec::new(), used: None }
@@ -31,7 +31,7 @@ impl Known {
 
     /// What ports wrote into a packet: the busiest link follows if the record before is at least `interval` old; one
     /// that is older than `age` says nothing of now.
-    pub(super) fn hear(&mut self, now: Time, hops: &[IntHop], interval: Time, age: Time) {
+    pub(super) fn on_telemetry(&mut self, now: Time, hops: &[IntHop], interval: Time, age: Time) {
         let elapsed = match (self.since.first(), hops.first()) {
             (Some(&(_, since)), Some(hop)) if self.since.len() == hops.len() => hop.at.saturating_sub(since),
             _ => age,

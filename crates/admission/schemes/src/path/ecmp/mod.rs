@@ -79,7 +79,7 @@ impl PathScheme for PerFlow {
 
 impl Path for PerFlow {
     #[inline]
-    fn hears_reports(&self) -> bool {
+    fn receives_reports(&self) -> bool {
         false
     }
 

@@ -85,7 +85,7 @@ impl PathScheme for Flowlet {
 
 impl Path for Flowlet {
     #[inline]
-    fn hears_reports(&self) -> bool {
+    fn receives_reports(&self) -> bool {
         false
     }
 

@@ -38,7 +38,7 @@ use wayleave_scheme_api::{Departure, Described, Descriptor, Kind, Parameters, Pa
 use wayleave_units::{Bytes, Time};
 
 pub use reorder::{Params, Reorder};
-use silence::Listening;
+use silence::SilenceMonitor;
 
 use crate::path::ecmp::PerFlow;
 use crate::transports::PathScheme;
@@ -96,7 +96,7 @@ pub struct Flowcells {
     /// `None` before the first packet, and after the paths have changed.
     path: Option<u32>,
     /// Which paths answer, if that matters.
-    listening: Option<Box<Listening>>,
+    listening: Option<Box<SilenceMonitor>>,
 }
 
 impl Flowcells {
@@ -132,20 +132,20 @@ impl PathScheme for Flowcells {
     }
 
     fn begin(params: &Spreading, seed: u64) -> Self {
-        let listening = params.silence.map(|silence| Box::new(Listening::new(silence)));
+        let listening = params.silence.map(|silence| Box::new(SilenceMonitor::new(silence)));
         Self { listening, ..Self::new(params.size, seed) }
     }
 }
 
 impl Path for Flowcells {
     #[inline]
-    fn hears_reports(&self) -> bool {
+    fn receives_reports(&self) -> bool {
         self.listening.is_some()
     }
 
     fn on_report(&mut self, _now: Time, report: PathReport) {
         if let Some(listening) = &mut self.listening {
-            listening.heard(report.path);
+            listening.on_answer(report.path);
         }
     }
 

@@ -21,12 +21,12 @@ enum State {
 
 /// The paths of one flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Listening {
+pub(super) struct SilenceMonitor {
     silence: Time,
     paths: Vec<State>,
 }
 
-impl Listening {
+impl SilenceMonitor {
     pub(super) fn new(silence: Time) -> Self {
         Self { silence, paths: Vec::new() }
     }
@@ -48,7 +48,7 @@ impl Listening {
     }
 
     /// Something that went along a path is acknowledged.
-    pub(super) fn heard(&mut self, path: u32) {
+    pub(super) fn on_answer(&mut self, path: u32) {
         if let Some(state) = self.paths.get_mut(path as usize) {
             *state = State::Heard;
         }
@@ -87,25 +87,25 @@ mod tests {
 
     #[test]
     fn a_path_that_does_not_answer_is_left_out_and_tried_again() {
-        let mut paths = Listening::new(ms(2));
+        let mut paths = SilenceMonitor::new(ms(2));
         assert_eq!([0, 1, 2].map(|first| paths.next(ms(0), first, 3)), [0, 1, 2]);
-        paths.heard(0);
-        paths.heard(2);
+        paths.on_answer(0);
+        paths.on_answer(2);
         // 2 ms are not yet silence.
         assert_eq!(paths.next(ms(2), 1, 3), 1);
         assert_eq!([paths.next(ms(3), 1, 3), paths.next(ms(3), 1, 3)], [2, 2]);
-        paths.heard(2);
+        paths.on_answer(2);
         assert_eq!(paths.next(ms(22), 1, 3), 2, "10 times 2 ms after it was left out");
         assert_eq!(paths.next(ms(23), 1, 3), 1, "one more try");
-        paths.heard(2);
+        paths.on_answer(2);
         assert_eq!(paths.next(ms(23), 1, 3), 2, "only one");
-        paths.heard(1);
+        paths.on_answer(1);
         assert_eq!(paths.next(ms(24), 1, 3), 1, "it answers");
     }
 
     #[test]
     fn where_no_path_answers_all_are_used_in_turn() {
-        let mut paths = Listening::new(ms(2));
+        let mut paths = SilenceMonitor::new(ms(2));
         assert_eq!([0, 1].map(|first| paths.next(ms(0), first, 2)), [0, 1]);
         assert_eq!([0, 1, 0, 1].map(|first| paths.next(ms(5), first, 2)), [0, 1, 0, 1]);
         paths.forget();

@@ -59,7 +59,7 @@ impl PathScheme for PerPacket {
 
 impl Path for PerPacket {
     #[inline]
-    fn hears_reports(&self) -> bool {
+    fn receives_reports(&self) -> bool {
         false
     }
 

@@ -242,7 +242,7 @@ impl Transport for Cubic {
 
 impl Flow for Cubic {
     #[inline]
-    fn hears_routes(&self) -> bool {
+    fn receives_routes(&self) -> bool {
         false
     }
 

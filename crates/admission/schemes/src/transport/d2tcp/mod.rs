@@ -53,7 +53,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
 
 /// How urgent a flow is whose deadline has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Missed {
+pub enum MissedDeadline {
     /// As one without a deadline.
     Usual,
     /// As the one with the most time.
@@ -63,7 +63,7 @@ pub enum Missed {
 }
 
 words! {
-    Missed {
+    MissedDeadline {
         Usual = "usual", "It goes on as DCTCP";
         Least = "least", "It backs off most, so that others may be in time";
         Most = "most", "It backs off least, as just before";
@@ -75,7 +75,7 @@ params! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
         /// How urgent a flow is whose deadline has passed.
-        pub missed: Missed = Missed::Usual, "missed", Kind::Word(Missed::WORDS),
+        pub missed: MissedDeadline = MissedDeadline::Usual, "missed", Kind::Word(MissedDeadline::WORDS),
             "the implementation for Linux; ns-2 least, ns-3 least or most";
     }
 }
@@ -112,7 +112,7 @@ struct State {
     deadline: Deadline,
     /// SRTT; zero before the first sample.
     smoothed: Time,
-    missed: Missed,
+    missed: MissedDeadline,
 }
 
 /// When a flow has to be complete.
@@ -175,7 +175,7 @@ impl Flow for D2tcp {
         self.0.begin(now);
     }
 
-    fn hears_routes(&self) -> bool {
+    fn receives_routes(&self) -> bool {
         matches!(self.0.deadline, Deadline::After(_))
     }
 
@@ -187,9 +187,9 @@ impl Flow for D2tcp {
         let round_trip = self.0.smoothed;
         let penalty = |alpha, window| match (deadline, ack.remaining) {
             (Deadline::At(at), Some(_)) if at <= now => match missed {
-                Missed::Usual => alpha,
-                Missed::Least => power(alpha, MIN),
-                Missed::Most => power(alpha, MAX),
+                MissedDeadline::Usual => alpha,
+                MissedDeadline::Least => power(alpha, MIN),
+                MissedDeadline::Most => power(alpha, MAX),
             },
             (Deadline::At(at), Some(remaining)) => {
                 power(alpha, urgency(round_trip, remaining, at.saturating_sub(now), window))

@@ -14,7 +14,7 @@ fn route() -> RouteFacts {
 
 /// A flow whose window has 20 segments, alpha 1/4 and 90 segments to go, and that had so long when it began; it has just
 /// been marked.
-fn marked(deadline: Option<Time>, missed: Missed, now: Time) -> D2tcp {
+fn marked(deadline: Option<Time>, missed: MissedDeadline, now: Time) -> D2tcp {
     let mut flow = D2tcp::new(&FlowStart { size: Some(90 * SEGMENT), deadline, ..start(20) }, &Params { missed });
     flow.on_route(Time::ZERO, route());
     flow.0.dctcp.set_alpha(0.25);
@@ -36,31 +36,31 @@ fn marked(deadline: Option<Time>, missed: Missed, now: Time) -> D2tcp {
 fn marks_take_half_of_alpha_to_the_power_of_the_urgency() {
     // It takes 300 us * 90 / (3/4 * 20) = 1.8 ms: d is 1, 2 and 1/2, p is 0.25, 0.0625 and 0.5.
     for (left, window) in [(1_800, 17_500), (900, 19_375), (3_600, 15_000)] {
-        let flow = marked(Some(Time::from_micros(left)), Missed::Usual, Time::ZERO);
+        let flow = marked(Some(Time::from_micros(left)), MissedDeadline::Usual, Time::ZERO);
         assert_eq!(flow.window(), window, "with {left} us left");
     }
     // d has bounds.
     for (left, window) in [(1, 19_375), (1_000_000, 15_000)] {
-        assert_eq!(marked(Some(Time::from_micros(left)), Missed::Usual, Time::ZERO).window(), window, "{left} us");
+        assert_eq!(marked(Some(Time::from_micros(left)), MissedDeadline::Usual, Time::ZERO).window(), window, "{left} us");
     }
 }
 
 #[test]
 fn the_time_left_counts_from_the_beginning() {
     // 2.8 ms from the beginning, of which 1 ms has passed.
-    let flow = marked(Some(Time::from_micros(2_800)), Missed::Usual, Time::from_millis(1));
+    let flow = marked(Some(Time::from_micros(2_800)), MissedDeadline::Usual, Time::from_millis(1));
     assert_eq!(flow.window(), 17_500);
 }
 
 #[test]
 fn a_deadline_that_has_passed_is_read_in_three_ways() {
-    for (missed, window) in [(Missed::Usual, 17_500), (Missed::Least, 15_000), (Missed::Most, 19_375)] {
+    for (missed, window) in [(MissedDeadline::Usual, 17_500), (MissedDeadline::Least, 15_000), (MissedDeadline::Most, 19_375)] {
         for now in [1, 2] {
             let flow = marked(Some(Time::from_millis(1)), missed, Time::from_millis(now));
             assert_eq!(flow.window(), window, "{missed:?}");
         }
     }
-    for missed in [Missed::Usual, Missed::Least, Missed::Most] {
+    for missed in [MissedDeadline::Usual, MissedDeadline::Least, MissedDeadline::Most] {
         assert_eq!(marked(None, missed, Time::from_millis(5)).window(), 17_500, "no deadline, {missed:?}");
     }
 }

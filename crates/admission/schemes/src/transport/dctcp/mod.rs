@@ -202,7 +202,7 @@ impl Dctcp {
     /// window, and in congestion avoidance the window grows by `growth` (in parts of [`ONCE`]) of a segment in a round trip.
     #[inline]
     pub(crate) fn follow(&mut self, ack: &Ack<'_>, penalty: impl FnOnce(u32, u64) -> u32, growth: u32) {
-        self.base.hear(ack);
+        self.base.grow_window(ack);
         self.observe(ack);
         let is_news = self.is_news(ack);
         if ack.marked > 0 && is_news && ack.phase == Phase::Open {
@@ -243,7 +243,7 @@ impl Transport for Dctcp {
 
 impl Flow for Dctcp {
     #[inline]
-    fn hears_routes(&self) -> bool {
+    fn receives_routes(&self) -> bool {
         false
     }
 

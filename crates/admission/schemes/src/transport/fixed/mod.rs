@@ -51,7 +51,7 @@ impl Transport for Fixed {
 
 impl Flow for Fixed {
     #[inline]
-    fn hears_routes(&self) -> bool {
+    fn receives_routes(&self) -> bool {
         false
     }
 

@@ -126,7 +126,7 @@ impl Transport for L2dct {
 }
 
 impl Flow for L2dct {
-    fn hears_routes(&self) -> bool {
+    fn receives_routes(&self) -> bool {
         false
     }
 

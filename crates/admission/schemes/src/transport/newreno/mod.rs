@@ -151,7 +151,7 @@ impl NewReno {
 
     /// Takes notice of an acknowledgement, whether or not the window may grow.
     #[inline]
-    pub(crate) fn hear(&mut self, ack: &Ack<'_>) {
+    pub(crate) fn grow_window(&mut self, ack: &Ack<'_>) {
         self.outstanding = saturate(ack.sent.saturating_sub(ack.acknowledged));
         self.history = self.history.acknowledged();
     }
@@ -219,13 +219,13 @@ impl Transport for NewReno {
 
 impl Flow for NewReno {
     #[inline]
-    fn hears_routes(&self) -> bool {
+    fn receives_routes(&self) -> bool {
         false
     }
 
     #[inline]
     fn on_ack(&mut self, _now: Time, ack: &Ack<'_>) {
-        self.hear(ack);
+        self.grow_window(ack);
         if may_grow(ack) {
             self.grow(ack.newly);
         }

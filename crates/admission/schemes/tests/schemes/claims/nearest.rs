@@ -6,7 +6,7 @@ use wayleave_contracts::{MAX_DEADLINE, Mix};
 use wayleave_ledger::Model;
 use wayleave_scheme_api::{Admission, Request};
 use wayleave_schemes::admission::chameleon::{Chameleon, Params};
-use wayleave_schemes::suggest::{Nearest, nearest};
+use wayleave_schemes::suggest::{NearestRequest, nearest};
 use wayleave_topology::Network;
 use wayleave_topology::builders::{FatTree, build};
 use wayleave_units::{Bytes, Rate, Time};
@@ -62,7 +62,7 @@ fn test_at_one_filling(network: &Arc<Network>, scenario: usize, seed: u64, wante
     }
 }
 
-fn check(scheme: &mut Chameleon, request: &Request, found: Nearest, seen: &mut Seen) {
+fn check(scheme: &mut Chameleon, request: &Request, found: NearestRequest, seen: &mut Seen) {
     if let Some(burst) = found.burst {
         seen.bursts += 1;
         let with = |bytes| Request { burst: Bytes::new(bytes), ..request.clone() };

@@ -15,7 +15,7 @@ use wayleave_ledger::{Model, QueueReport};
 use wayleave_scheme_api::{Admission, Request};
 use wayleave_schemes::admission::chameleon::{Chameleon, Params};
 use wayleave_schemes::admission::silo::{self, RouteChoice, Silo};
-use wayleave_schemes::admitted::Standing;
+use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::routing::Query;
 use wayleave_topology::{FlowId, Hop, LinkId, LinkSpec, Network, NetworkBuilder, NodeId, NodeKind};

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use wayleave_contracts::Mix;
-use wayleave_ledger::{Input, Ledger, Model, Utilisation, With};
+use wayleave_ledger::{Input, Ledger, Model, TrialFlow, Utilisation};
 use wayleave_scheme_api::{Admission, Request};
 use wayleave_schemes::admission::chameleon::{Allocation, Chameleon, Params, Rerouting, Routing};
 use wayleave_schemes::costs::Scarcity;
-use wayleave_schemes::routing::{Graph, Query, Quiet, Quietest};
+use wayleave_schemes::routing::{Graph, LeastLoaded, LeastLoadedResult, Query};
 use wayleave_topology::builders::{FatTree, build};
 use wayleave_topology::{FlowId, Hop, LinkId, Network, NodeId, NodeKind, Route};
 use wayleave_units::{Amount, Time};
@@ -23,15 +23,15 @@ fn quiet_routes_are_those_of_a_plain_computation() {
     {
         let (network, mut scheme) = scheme(model, queues);
         let mut graph = Graph::new(scheme.placement().ledger());
-        let mut quiet = Quiet::new(scheme.placement().ledger(), SCARCITY);
+        let mut quiet = LeastLoaded::new(scheme.placement().ledger(), SCARCITY);
         let mut live = Vec::new();
         for (number, request) in mix(&network, scenario, 11, model).take(900).enumerate() {
             let ways = shortest_ways(&network, request.from, request.to);
             let (ledger, query) = (scheme.placement().ledger(), Query::of(&request));
             let expected = Plain { ledger, query: &query }.search(&ways);
             let seen = match quiet.search(&mut graph, ledger, &query) {
-                Quietest::Found(found) => Some(found.route),
-                Quietest::NoRoom | Quietest::Stuck => None,
+                LeastLoadedResult::Found(found) => Some(found.route),
+                LeastLoadedResult::NoRoom | LeastLoadedResult::Stuck => None,
             };
             // Between fewer ways than four the search looks at detours as well.
             if ways.len() >= 4 {
@@ -164,7 +164,7 @@ impl Plain<'_> {
 
     /// The price of each queue as it is.
     fn pressures(&self, link: LinkId) -> Vec<f64> {
-        let seen = self.ledger.gauges(link).each(With::Here, 0.0, 0.0);
+        let seen = self.ledger.gauges(link).each(TrialFlow::Here, 0.0, 0.0);
         seen.iter().zip(self.are_used(link)).map(|(&seen, is_used)| if is_used { price(seen) } else { 1.0 }).collect()
     }
 
@@ -185,7 +185,7 @@ impl Plain<'_> {
         let burst = self.burst(waited).nanobits() as f64;
         let (pressures, are_used) = (self.pressures(link), self.are_used(link));
         let [here, above] =
-            [With::Here, With::Above].map(|with| self.ledger.gauges(link).each(with, self.rate(), burst));
+            [TrialFlow::Here, TrialFlow::Above].map(|with| self.ledger.gauges(link).each(with, self.rate(), burst));
         let cost = |queue: usize, budget: Time| {
             if self.rate() >= SCARCITY.large * line {
                 return budget.as_nanos();

@@ -30,7 +30,7 @@ fn its_routes_pass_the_check_of_any_route() {
         let mut quiet = 0;
         for request in mix(network, scenario, 1, model).take(1500) {
             let query = Query::of(&request);
-            if let Some(found) = scheme.placement_mut().quiet_route(&query, Scarcity::default()) {
+            if let Some(found) = scheme.placement_mut().least_loaded_route(&query, Scarcity::default()) {
                 quiet += 1;
                 assert_eq!(scheme.placement().check(&query, &found.route).unwrap(), found);
                 // What the whole scheme does is the same.

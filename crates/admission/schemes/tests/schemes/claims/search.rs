@@ -17,7 +17,7 @@ use wayleave_scheme_api::{Admission, Refusal, Request};
 use wayleave_schemes::admission::chameleon::{Chameleon, Params};
 use wayleave_schemes::costs::{Cost, DelayCost, HopCost};
 use wayleave_schemes::placement::Placement;
-use wayleave_schemes::routing::{Found, Query};
+use wayleave_schemes::routing::{FoundRoute, Query};
 use wayleave_topology::{Hop, LinkId, Network, NodeId, NodeKind, Route};
 use wayleave_units::{Amount, Bytes, Time};
 
@@ -162,7 +162,7 @@ impl Score {
 }
 
 /// A found route leads from host to host, through no host and no node twice, in time, and every queue has room.
-fn assert_route(case: &Case, found: &Found) {
+fn assert_route(case: &Case, found: &FoundRoute) {
     let Case { placement, query, name } = case;
     assert_eq!(found.route.validate(placement.network(), query.from, query.to), Ok(()), "{name}");
     assert!(found.delay <= query.deadline, "{name}: {found:?}");
@@ -381,7 +381,7 @@ fn a_lower_bound_of_the_cost_changes_no_result() {
         let bounds =
             [case.placement.cost_bounds(switch, |_, budget| budget), case.placement.cost_bounds(switch, |_, _| 1)];
         for (cost, bounds) in [&DelayCost as &dyn Cost, &HopCost].into_iter().zip(bounds) {
-            let price_of = |found: Option<Found>, placement: &Placement| {
+            let price_of = |found: Option<FoundRoute>, placement: &Placement| {
                 found.map(|found| price(placement.ledger(), cost, &found.route))
             };
             let without = case.placement.least_cost(&case.query, cost, &[]);

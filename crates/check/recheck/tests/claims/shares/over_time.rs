@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use wayleave_recheck::{
-    BrokenAt, BrokenShare, HoseCharge, PromisedShare, ShareStay, ShareTerms, ShareTransitions, Stay,
+    BrokenAt, BrokenShare, HoseCharge, PromisedShare, RouteLifetime, ShareLifetime, ShareTerms, ShareTransitions,
     check_share_transitions,
 };
 use wayleave_topology::Network;
@@ -13,18 +13,18 @@ use super::hand::{built, hose, pair, route, scene};
 use super::scene::flow;
 
 /// A latency flow of 4 Gbit/s over h1->s1->h2, which leaves 3.06 Gbit/s. Its bound is 2 x 20 us for queues and 2 x 0.5 us for propagation.
-fn latency(network: &Network, until: Option<u64>) -> Stay {
+fn latency(network: &Network, until: Option<u64>) -> RouteLifetime {
     let mut on = route(network, &["h1->s1", "s1->h2"]);
     on.hops.iter_mut().for_each(|hop| hop.queue = 0);
     let flow = flow("latency", network, on, Rate::from_gbit(4));
-    Stay { flow, from: Time::ZERO, until: until.map(Time::from_nanos), previous: None }
+    RouteLifetime { flow, from: Time::ZERO, until: until.map(Time::from_nanos), previous: None }
 }
 
-fn stay(share: PromisedShare, from: u64, until: Option<u64>) -> ShareStay {
-    ShareStay { share, from: Time::from_nanos(from), until: until.map(Time::from_nanos) }
+fn stay(share: PromisedShare, from: u64, until: Option<u64>) -> ShareLifetime {
+    ShareLifetime { share, from: Time::from_nanos(from), until: until.map(Time::from_nanos) }
 }
 
-fn check(network: &Network, flows: &[Stay], shares: &[ShareStay]) -> ShareTransitions {
+fn check(network: &Network, flows: &[RouteLifetime], shares: &[ShareLifetime]) -> ShareTransitions {
     let scene = scene(network.clone(), Vec::new());
     let closed = BTreeSet::new();
     let terms = ShareTerms { classes: network.classes().unwrap(), closed: &closed, times: &scene.times };
@@ -82,7 +82,7 @@ fn a_minimum_with_a_time_stays_for_its_budgets() {
     assert_eq!((next(2_006_799), next(2_006_800)), (2, 0));
     // A latency flow that starts is held against it as well.
     let flows = |from| {
-        let flow = Stay { from: Time::from_nanos(from), ..latency(&network, None) };
+        let flow = RouteLifetime { from: Time::from_nanos(from), ..latency(&network, None) };
         check(&network, &[flow], &[stay(timed.clone(), 0, Some(1_000_000))]).broken
     };
     assert_eq!(flows(2_006_800), []);

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use wayleave_explain::human::count;
 use wayleave_explain::table::write_table;
-use wayleave_lab::run::{Action, ContractReport, Deed, PairReport, RunReport, ShareReport};
+use wayleave_lab::run::{Action, ContractReport, NetworkAction, PairReport, RunReport, ShareReport};
 use wayleave_lab::traffic::FlowReport;
 use wayleave_protocol::decision::Applied;
 use wayleave_units::{Rate, Time};
@@ -25,12 +25,12 @@ pub(super) fn action(action: &Action) -> String {
         many => format!(", {} after a stop", count(many, "contract")),
     };
     match (action.deed, &action.failed) {
-        (Deed::Free, _) => format!("contracts may go anywhere again: {moved} moved in {took} ms{stopped}"),
-        (Deed::Reroute, _) => format!("{} got another route in {took} ms{stopped}", action.what),
-        (Deed::Cut, _) => {
+        (NetworkAction::Free, _) => format!("contracts may go anywhere again: {moved} moved in {took} ms{stopped}"),
+        (NetworkAction::Reroute, _) => format!("{} got another route in {took} ms{stopped}", action.what),
+        (NetworkAction::Cut, _) => {
             format!("{} cut: {moved} moved in {took} ms{stopped}, {} not kept", action.what, action.degraded)
         }
-        (Deed::Nothing, why) => format!("nothing was done: {}", why.as_deref().unwrap_or("nobody knows why")),
+        (NetworkAction::Nothing, why) => format!("nothing was done: {}", why.as_deref().unwrap_or("nobody knows why")),
     }
 }
 
@@ -203,10 +203,10 @@ pub(super) fn json(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure>
     };
     let actions = seen.actions.iter().map(|action| {
         let deed = match action.deed {
-            Deed::Reroute => "reroute",
-            Deed::Free => "free",
-            Deed::Cut => "cut",
-            Deed::Nothing => "nothing",
+            NetworkAction::Reroute => "reroute",
+            NetworkAction::Free => "free",
+            NetworkAction::Cut => "cut",
+            NetworkAction::Nothing => "nothing",
         };
         json!({
             "deed": deed,

@@ -1,7 +1,9 @@
 //! A ledger that is opened with another network than it was written for.
 
 use wayleave_contracts::{BandwidthContract, Order, Priority};
-use wayleave_controller::{Command, Controller, EnforcedBy, Id, Kind, LoadError, Reply, Setup, State, Trouble, Unfit};
+use wayleave_controller::{
+    Command, Controller, DegradedReason, EnforcedBy, Id, Kind, LoadError, Reply, Setup, State, UnfitPolicy,
+};
 use wayleave_schemes::admission::fabric::Settings;
 use wayleave_topology::Network;
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
@@ -15,7 +17,7 @@ fn network(spines: u64, hosts_per_leaf: u64, gbit: u64) -> Network {
     build::leaf_spine(&shape).unwrap()
 }
 
-fn setup(network: Network, unfit: Unfit) -> Setup {
+fn setup(network: Network, unfit: UnfitPolicy) -> Setup {
     Setup { unfit, ..classed(network, Settings::default(), EnforcedBy::Hosts) }
 }
 
@@ -74,17 +76,17 @@ fn uses(controller: &Controller, name: &str, node: &str) -> bool {
 
 #[test]
 fn contracts_of_a_switch_that_is_gone_are_decided_again_if_that_is_asked_for() {
-    let before = setup(network(2, 4, 10), Unfit::Refuse);
+    let before = setup(network(2, 4, 10), UnfitPolicy::Refuse);
     let controller = full(&before);
     let names: Vec<String> = (0..6).flat_map(|number| [format!("l{number}"), format!("p{number}")]).collect();
     let moved: Vec<&String> = names.iter().filter(|name| uses(&controller, name, "spine2")).collect();
     assert!(moved.iter().any(|name| name.starts_with('l')) && moved.iter().any(|name| name.starts_with('p')));
 
     let one_spine = || network(1, 4, 10);
-    let refused = load(&controller, &setup(one_spine(), Unfit::Refuse)).err().unwrap().to_string();
+    let refused = load(&controller, &setup(one_spine(), UnfitPolicy::Refuse)).err().unwrap().to_string();
     assert!(refused.contains("spine2") && refused.contains("--decide-again"), "{refused}");
 
-    let after = setup(one_spine(), Unfit::DecideAgain);
+    let after = setup(one_spine(), UnfitPolicy::DecideAgain);
     let mut changed = load(&controller, &after).unwrap();
     for name in &names {
         let grant = changed.grant(&id(name)).unwrap();
@@ -99,7 +101,7 @@ fn contracts_of_a_switch_that_is_gone_are_decided_again_if_that_is_asked_for() {
         controller.records().iter().filter(|one| one.kind == Kind::Release && one.body.is_some()).count()
     };
     assert!(releases(&changed) > 0);
-    let strict = Setup { unfit: Unfit::Refuse, ..after };
+    let strict = Setup { unfit: UnfitPolicy::Refuse, ..after };
     let mut again = load(&changed, &strict).unwrap();
     assert!(again.ledger() == changed.ledger());
     confirm(&mut again);
@@ -110,7 +112,7 @@ fn contracts_of_a_switch_that_is_gone_are_decided_again_if_that_is_asked_for() {
 
 #[test]
 fn contracts_that_slower_links_cannot_carry_go_by_priority() {
-    let controller = full(&setup(network(2, 4, 10), Unfit::Refuse));
+    let controller = full(&setup(network(2, 4, 10), UnfitPolicy::Refuse));
     let mut controller = controller;
     for (name, priority, mbit) in [("low", 1, 600), ("high", 90, 600)] {
         let mut one = order(controller.network(), name, "h1", "h5");
@@ -119,11 +121,11 @@ fn contracts_that_slower_links_cannot_carry_go_by_priority() {
         apply(&mut controller, at(2), one).result.unwrap();
     }
     let slow = || network(2, 4, 1);
-    let refused = load(&controller, &setup(slow(), Unfit::Refuse)).err().unwrap();
+    let refused = load(&controller, &setup(slow(), UnfitPolicy::Refuse)).err().unwrap();
     assert!(matches!(refused, LoadError::Overfull { .. }), "{refused}");
-    let changed = load(&controller, &setup(slow(), Unfit::DecideAgain)).unwrap();
+    let changed = load(&controller, &setup(slow(), UnfitPolicy::DecideAgain)).unwrap();
     let trouble = |name: &str| changed.grant(&id(name)).unwrap().trouble.clone();
-    assert!(matches!(trouble("low"), Some(Trouble::Unfit { .. })), "{:?}", trouble("low"));
+    assert!(matches!(trouble("low"), Some(DegradedReason::Unfit { .. })), "{:?}", trouble("low"));
     assert_eq!(trouble("high"), None);
     let ledger = changed.ledger();
     assert!(changed.network().links().all(|(link, _)| ledger.keeps(link) && ledger.keeps_shares(link)));
@@ -134,8 +136,8 @@ fn contracts_that_slower_links_cannot_carry_go_by_priority() {
 
 #[test]
 fn contracts_of_hosts_that_are_gone_are_an_error_that_names_them() {
-    let controller = full(&setup(network(2, 4, 10), Unfit::Refuse));
-    let fewer = setup(network(2, 3, 10), Unfit::DecideAgain);
+    let controller = full(&setup(network(2, 4, 10), UnfitPolicy::Refuse));
+    let fewer = setup(network(2, 3, 10), UnfitPolicy::DecideAgain);
     // h4 is the first host of the second leaf now, and h7 and h8 are gone.
     let error = load(&controller, &fewer).err().unwrap().to_string();
     assert!(error.contains("contract default:") && error.contains("delete the contract"), "{error}");

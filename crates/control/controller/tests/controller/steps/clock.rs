@@ -1,6 +1,6 @@
 //! A clock that is wrong ends no contract.
 
-use wayleave_controller::{Controller, EnforcedBy, Id, Now, Outcome, Setup, Timing, Uptime};
+use wayleave_controller::{Controller, EnforcedBy, Id, Outcome, Setup, Timestamps, Timing, Uptime};
 use wayleave_units::{Time, WallTime};
 
 use super::smoke::{apply, at, order, setup};
@@ -8,8 +8,8 @@ use super::smoke::{apply, at, order, setup};
 const HOUR: u64 = 3_600_000;
 
 /// The steady clock shows this, and the other one so much more, in ms.
-fn ahead(ms: u64, by: u64) -> Now {
-    Now { steady: at(ms).steady, wall: at(ms + by).wall }
+fn ahead(ms: u64, by: u64) -> Timestamps {
+    Timestamps { steady: at(ms).steady, wall: at(ms + by).wall }
 }
 
 /// A controller with a contract that ends after a day.
@@ -66,7 +66,7 @@ fn a_start_with_a_wrong_clock_ends_nothing_unless_an_operator_says_that_it_is_ri
     let wall = at(48 * HOUR).wall;
     let begin = |setup: &Setup, from: &Controller| {
         let mut controller = load(from, setup, wall);
-        controller.tick(Now { steady: Time::ZERO, wall });
+        controller.tick(Timestamps { steady: Time::ZERO, wall });
         is_there(&controller)
     };
     assert!(begin(&setup, &first));
@@ -76,7 +76,7 @@ fn a_start_with_a_wrong_clock_ends_nothing_unless_an_operator_says_that_it_is_ri
     first.keep_time(at(24 * HOUR - 30_000));
     let mut second = load(&first, &setup, at(24 * HOUR - 10_000).wall);
     assert_eq!(second.clock_ahead(), None);
-    second.tick(Now { steady: Time::from_millis(10_000), wall: at(24 * HOUR).wall });
+    second.tick(Timestamps { steady: Time::from_millis(10_000), wall: at(24 * HOUR).wall });
     assert!(!is_there(&second));
 }
 
@@ -94,7 +94,7 @@ fn a_restart_after_a_long_time_is_no_jump_of_the_clock_in_the_same_boot() {
         assert_eq!(apply(&mut controller, at(1), order).result, Ok(Outcome::Created));
         // It was down for 30 hours: its contract has ended meanwhile.
         let mut again = load(&controller, &setup, at(30 * HOUR).wall);
-        let begin = Now { steady: Time::ZERO, wall: at(30 * HOUR).wall };
+        let begin = Timestamps { steady: Time::ZERO, wall: at(30 * HOUR).wall };
         if let Some(uptime) = now {
             again.set_uptime(begin, uptime);
         }

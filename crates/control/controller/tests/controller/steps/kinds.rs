@@ -4,8 +4,8 @@ use wayleave_contracts::{
     BandwidthContract, BestEffortContract, Contract, Objective, ObjectiveContract, Order, Priority, Quota,
 };
 use wayleave_controller::{
-    Check, Command, Controller, Decided, Effect, ElementName, EnforcedBy, EventKind, Fault, Grant, Id, Kind, LoadError,
-    Mode, Now, Outcome, Reply, Setup, State, Trouble, VmWish, WhatIf,
+    AdmittedContract, Command, CommandError, Controller, Decided, DegradedReason, Effect, ElementName, EnforcedBy,
+    EventKind, Id, Kind, LoadError, Mode, Outcome, Precondition, Reply, Setup, State, Timestamps, VmRequest, WhatIf,
 };
 use wayleave_scheme_api::Certainty;
 use wayleave_schemes::admission::fabric::{Paths, Settings};
@@ -61,7 +61,7 @@ pub(super) fn id(name: &str) -> Id {
     Id::new("default", name)
 }
 
-pub(super) fn standing<'a>(controller: &'a Controller, name: &str) -> &'a Grant {
+pub(super) fn standing<'a>(controller: &'a Controller, name: &str) -> &'a AdmittedContract {
     controller.grant(&id(name)).unwrap_or_else(|| panic!("{name} is not there"))
 }
 
@@ -106,7 +106,7 @@ fn every_kind_is_admitted_survives_a_restart_and_ends() {
     assert!(other.records() != controller.records(), "the generation");
     controller.take_output();
     for name in ["copy", "db", "search", "bulk"] {
-        let command = Command::Delete { ids: vec![(id(name), Check::None)] };
+        let command = Command::Delete { ids: vec![(id(name), Precondition::None)] };
         let Ok(Reply::Each(applied)) = controller.handle(at(2), command) else { panic!("an answer for each") };
         assert_eq!(applied[0].result, Ok(Outcome::Deleted));
     }
@@ -120,9 +120,9 @@ fn every_kind_is_admitted_survives_a_restart_and_ends() {
     assert_eq!(until.len(), 3, "best effort holds nothing");
     let (first, last) = (*until.iter().min().unwrap(), *until.iter().max().unwrap());
     assert!(first > at(2).steady && last < at(3).steady, "{until:?}");
-    controller.tick(Now { steady: first - Time::from_nanos(1), ..at(2) });
+    controller.tick(Timestamps { steady: first - Time::from_nanos(1), ..at(2) });
     assert_eq!(controller.left_shares().count(), 3);
-    controller.tick(Now { steady: last, ..at(2) });
+    controller.tick(Timestamps { steady: last, ..at(2) });
     assert!(only.ledger() == controller.ledger(), "every bit is free");
     assert_eq!(controller.tenant("default").unwrap().usage, only.tenant("default").unwrap().usage);
 }
@@ -133,17 +133,17 @@ fn quotas_count_minima_of_members() {
     let setup = setup(Paths::One);
     let mut controller = start(&setup);
     let quota = Quota { rate: Some(Rate::from_mbit(2_000)), burst: None, contracts: Some(3) };
-    let put = Command::PutTenant { name: "default".to_owned(), quota, check: Check::None };
+    let put = Command::PutTenant { name: "default".to_owned(), quota, check: Precondition::None };
     controller.handle(at(0), put).unwrap();
     apply(&mut controller, at(0), hose(&setup.network, "db", &["h1", "h5", "h9"], 500)).result.unwrap();
     let before = controller.ledger().clone();
     let refused = apply(&mut controller, at(0), pair(&setup.network, "copy", ["h1", "h2"], 501));
-    assert!(matches!(refused.result, Err(Fault::Refused { reason: "QUOTA", .. })), "{refused:?}");
+    assert!(matches!(refused.result, Err(CommandError::Refused { reason: "QUOTA", .. })), "{refused:?}");
     assert!(*controller.ledger() == before);
     apply(&mut controller, at(0), pair(&setup.network, "copy", ["h1", "h2"], 500)).result.unwrap();
     apply(&mut controller, at(0), best_effort(&setup.network, "bulk", &["h1", "h2"])).result.unwrap();
     let more = apply(&mut controller, at(0), best_effort(&setup.network, "more", &["h1", "h2"]));
-    assert!(matches!(more.result, Err(Fault::Refused { reason: "QUOTA", .. })), "the number of contracts");
+    assert!(matches!(more.result, Err(CommandError::Refused { reason: "QUOTA", .. })), "the number of contracts");
 }
 
 /// A link of a host can promise 5.1 Gbit/s.
@@ -156,14 +156,14 @@ fn a_change_counts_without_the_old_terms_and_a_refused_one_leaves_them() {
     assert_eq!(apply(&mut controller, at(0), db(5_000)).result, Ok(Outcome::Changed));
     let before = controller.ledger().clone();
     let refused = apply(&mut controller, at(0), db(5_101));
-    assert!(matches!(refused.result, Err(Fault::Refused { reason: "RATE", .. })), "{refused:?}");
+    assert!(matches!(refused.result, Err(CommandError::Refused { reason: "RATE", .. })), "{refused:?}");
     assert!(*controller.ledger() == before && standing(&controller, "db").certainty() == Some(Certainty::Proven));
     let record = controller.decision("default", refused.decision.unwrap()).unwrap();
     assert!(matches!(record.decided, Decided::Refused(_)));
     // All or none, and a dry run.
     let orders = |mode, effect| {
         let list: Vec<Order> = vec![db(1_000), pair(&setup.network, "copy", ["h1", "h2"], 6_000)];
-        Command::Apply { orders: list.into_iter().map(|one| (one, Check::None)).collect(), mode, effect }
+        Command::Apply { orders: list.into_iter().map(|one| (one, Precondition::None)).collect(), mode, effect }
     };
     controller.handle(at(0), orders(Mode::AllOrNothing, Effect::Commit)).unwrap();
     controller.handle(at(0), orders(Mode::Each, Effect::DryRun)).unwrap();
@@ -179,16 +179,16 @@ fn a_contract_stays_of_its_kind() {
     apply(&mut controller, at(0), order(&setup.network, "two", "h1", "h9")).result.unwrap();
     let other = apply(&mut controller, at(0), order(&setup.network, "one", "h1", "h9"));
     assert!(
-        matches!(&other.result, Err(Fault::Invalid { message, .. }) if message.contains("about bandwidth")),
+        matches!(&other.result, Err(CommandError::Invalid { message, .. }) if message.contains("about bandwidth")),
         "{other:?}"
     );
     let other = apply(&mut controller, at(0), best_effort(&setup.network, "two", &["h1", "h9"]));
     assert!(
-        matches!(&other.result, Err(Fault::Invalid { message, .. }) if message.contains("about latency")),
+        matches!(&other.result, Err(CommandError::Invalid { message, .. }) if message.contains("about latency")),
         "{other:?}"
     );
     // Of one name and of any kind, once the name is free.
-    let delete = Command::Delete { ids: vec![(id("one"), Check::None), (id("two"), Check::None)] };
+    let delete = Command::Delete { ids: vec![(id("one"), Precondition::None), (id("two"), Precondition::None)] };
     controller.handle(at(0), delete).unwrap();
     apply(&mut controller, at(0), order(&setup.network, "one", "h1", "h9")).result.unwrap();
     apply(&mut controller, at(0), best_effort(&setup.network, "two", &["h1", "h9"])).result.unwrap();
@@ -199,8 +199,8 @@ fn members_are_vms_of_the_tenant_on_different_hosts() {
     let setup = setup(Paths::One);
     let mut controller = start(&setup);
     for (vm, host) in [("web", "h1"), ("db", "h9"), ("also", "h1")] {
-        let wish = VmWish::On(host.to_owned());
-        controller.handle(at(0), Command::PutVm { id: id(vm), wish, mac: None, check: Check::None }).unwrap();
+        let wish = VmRequest::On(host.to_owned());
+        controller.handle(at(0), Command::PutVm { id: id(vm), wish, mac: None, check: Precondition::None }).unwrap();
     }
     let hosts = nodes(&setup.network, &["h1", "h9", "h1"]);
     let hose = |members: &[&str]| {
@@ -208,15 +208,27 @@ fn members_are_vms_of_the_tenant_on_different_hosts() {
         shared(contract, members)
     };
     let twice = apply(&mut controller, at(0), hose(&["web", "db", "also"]));
-    assert!(matches!(&twice.result, Err(Fault::Invalid { message, .. }) if message.contains("same host")), "{twice:?}");
+    assert!(
+        matches!(&twice.result, Err(CommandError::Invalid { message, .. }) if message.contains("same host")),
+        "{twice:?}"
+    );
     apply(&mut controller, at(0), hose(&["web", "db"])).result.unwrap();
-    let delete = Command::DeleteVm { id: id("db"), check: Check::None };
-    assert!(matches!(controller.handle(at(0), delete), Err(Fault::InUse { by, .. }) if by == "contract default:h"));
+    let delete = Command::DeleteVm { id: id("db"), check: Precondition::None };
+    assert!(
+        matches!(controller.handle(at(0), delete), Err(CommandError::InUse { by, .. }) if by == "contract default:h")
+    );
     // A VM that moves takes its contract along, unless that has two members on one host then.
-    let on =
-        |host: &str| Command::PutVm { id: id("db"), wish: VmWish::On(host.to_owned()), mac: None, check: Check::None };
+    let on = |host: &str| Command::PutVm {
+        id: id("db"),
+        wish: VmRequest::On(host.to_owned()),
+        mac: None,
+        check: Precondition::None,
+    };
     let refused = controller.handle(at(0), on("h1"));
-    assert!(matches!(&refused, Err(Fault::CannotMove(why)) if why.refused[0].1.contains("same host")), "{refused:?}");
+    assert!(
+        matches!(&refused, Err(CommandError::CannotMove(why)) if why.refused[0].1.contains("same host")),
+        "{refused:?}"
+    );
     controller.handle(at(0), on("h5")).unwrap();
     assert_eq!(standing(&controller, "h").order.contract.hosts(), nodes(&setup.network, &["h1", "h5"]));
     controller.handle(at(0), on("h9")).unwrap();
@@ -248,12 +260,13 @@ fn failures_reroute_pairs_and_degrade_what_is_cut_off() {
     // The host of a pair and of a hose.
     let [_, degraded, _] = fail(&mut controller, "h9", true);
     assert_eq!(degraded, [id("copy"), id("db")]);
-    let kept =
-        |name: &str| matches!(standing(&controller, name).trouble, Some(Trouble::Failed { keeps_place: true, .. }));
+    let kept = |name: &str| {
+        matches!(standing(&controller, name).trouble, Some(DegradedReason::Failed { keeps_place: true, .. }))
+    };
     assert!(kept("copy") && kept("db") && standing(&controller, "search").trouble.is_none());
     assert!(reload(&controller, &setup).ledger() == controller.ledger());
     let refused = apply(&mut controller, at(1), hose(&network, "late", &["h8", "h9"], 1));
-    assert!(matches!(refused.result, Err(Fault::Refused { reason: "NO_PATH", .. })));
+    assert!(matches!(refused.result, Err(CommandError::Refused { reason: "NO_PATH", .. })));
     let [_, _, restored] = fail(&mut controller, "h9", false);
     assert_eq!(restored, [id("copy"), id("db")]);
     // The pair may go another way than at first.
@@ -278,7 +291,7 @@ fn what_does_not_fit_on_the_links_that_are_left_is_degraded_by_priority() {
     }
     let before = controller.ledger().clone();
     assert_eq!(fail(&mut controller, &core(1), true), [vec![], vec![id("low")], vec![]]);
-    assert!(matches!(standing(&controller, "low").trouble, Some(Trouble::Failed { keeps_place: false, .. })));
+    assert!(matches!(standing(&controller, "low").trouble, Some(DegradedReason::Failed { keeps_place: false, .. })));
     assert_eq!(standing(&controller, "high").state, State::Admitted);
     let ledger = controller.ledger();
     assert!(network.links().all(|(link, _)| ledger.is_closed(link) || ledger.keeps_shares(link)));
@@ -340,7 +353,7 @@ fn times_of_minima_are_derived_again_at_a_start() {
     assert!(Controller::load(&budget(250), at(0).wall, records()).is_ok());
     let other = Controller::load(&budget(300), at(0).wall, records()).unwrap();
     let trouble = &standing(&other, "copy").trouble;
-    assert!(matches!(trouble, Some(Trouble::Unfit { why }) if why == "LATENCY"), "{trouble:?}");
+    assert!(matches!(trouble, Some(DegradedReason::Unfit { why }) if why == "LATENCY"), "{trouble:?}");
 }
 
 /// Two switches with two hosts each, and a link between them.
@@ -367,13 +380,13 @@ fn shares_of_an_older_ledger_that_do_not_fit_are_decided_again_by_priority() {
     assert!(network.links().all(|(link, _)| ledger.keeps(link)));
     let states = |controller: &Controller| ["low", "high", "web"].map(|name| standing(controller, name).state);
     assert_eq!(states(&new), [State::Degraded, State::Admitted, State::Admitted]);
-    assert!(matches!(&standing(&new, "low").trouble, Some(Trouble::Unfit { why }) if why == "RATE"));
+    assert!(matches!(&standing(&new, "low").trouble, Some(DegradedReason::Unfit { why }) if why == "RATE"));
     assert!(standing(&new, "low").share().is_none(), "it keeps nothing");
     assert!(new.take_output().events.iter().any(|one| one.kind == EventKind::Degraded && one.object == "default:low"));
     let again = reload(&new, &line(2, Settings::default()));
     assert_eq!(states(&again), states(&new));
     // It comes back when there is room.
-    let command = Command::Delete { ids: vec![(id("high"), Check::None)] };
+    let command = Command::Delete { ids: vec![(id("high"), Precondition::None)] };
     new.handle(at(1), command).unwrap();
     new.tick(at(60_000));
     assert_eq!(standing(&new, "low").state, State::Admitted);
@@ -426,7 +439,7 @@ fn a_copy_as_it_is_holds_what_ended_contracts_hold() {
     let setup = Setup { enforced_by: EnforcedBy::Nobody, ..setup };
     let mut controller = start(&setup);
     apply(&mut controller, at(0), pair(&setup.network, "old", ["h1", "h9"], 4_000)).result.unwrap();
-    let delete = Command::Delete { ids: vec![(id("old"), Check::None)] };
+    let delete = Command::Delete { ids: vec![(id("old"), Precondition::None)] };
     controller.handle(at(1), delete).unwrap();
     assert_eq!(controller.left_shares().count(), 1);
     let new = pair(&setup.network, "new", ["h1", "h9"], 4_000);
@@ -449,7 +462,7 @@ fn a_share_starts_again_after_a_calendar_that_has_jumped_back() {
     controller.tick(at(200));
     assert_eq!(state(&controller), State::Admitted);
     // The steady clock advances.
-    let back = |ms: u64| Now { steady: at(200 + ms).steady, wall: at(ms).wall };
+    let back = |ms: u64| Timestamps { steady: at(200 + ms).steady, wall: at(ms).wall };
     let set = |down: Option<&str>| Command::SetElement {
         element: ElementName::Node("h9".to_owned()),
         down: down.map(str::to_owned),

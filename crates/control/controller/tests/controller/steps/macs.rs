@@ -1,6 +1,6 @@
 //! Addresses of VMs that declare none.
 
-use wayleave_controller::{Change, Check, Command, Controller, EnforcedBy, Id, Kind, Setup, VmWish};
+use wayleave_controller::{Change, Command, Controller, EnforcedBy, Id, Kind, Precondition, Setup, VmRequest};
 use wayleave_packet_format::{Mac, mac_of};
 
 use super::smoke::{at, setup};
@@ -9,7 +9,7 @@ const SECRET: [u8; 16] = [7; 16];
 
 fn put(controller: &mut Controller, name: &str, mac: Option<Mac>) -> Result<Mac, String> {
     let id = Id::new("default", name);
-    let put = Command::PutVm { id: id.clone(), wish: VmWish::On("h1".to_owned()), mac, check: Check::None };
+    let put = Command::PutVm { id: id.clone(), wish: VmRequest::On("h1".to_owned()), mac, check: Precondition::None };
     controller.handle(at(1), put).map_err(|fault| format!("{fault:?}"))?;
     Ok(controller.vm(&id).unwrap().mac)
 }

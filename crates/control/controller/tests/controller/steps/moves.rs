@@ -2,7 +2,8 @@
 
 use wayleave_contracts::{Order, Quota};
 use wayleave_controller::{
-    Check, Command, Controller, EnforcedBy, Fault, Id, Kind, Outcome, Reply, Setup, Unmovable, VmWish,
+    Command, CommandError, Controller, EnforcedBy, Id, Kind, Outcome, Precondition, Reply, Setup, UnmovableVm,
+    VmRequest,
 };
 use wayleave_topology::Network;
 use wayleave_units::Rate;
@@ -13,9 +14,9 @@ fn id(name: &str) -> Id {
     Id::new("default", name)
 }
 
-fn put(controller: &mut Controller, vm: &str, host: &str) -> Result<Outcome, Fault> {
-    let wish = VmWish::On(host.to_owned());
-    let command = Command::PutVm { id: id(vm), wish, mac: None, check: Check::None };
+fn put(controller: &mut Controller, vm: &str, host: &str) -> Result<Outcome, CommandError> {
+    let wish = VmRequest::On(host.to_owned());
+    let command = Command::PutVm { id: id(vm), wish, mac: None, check: Precondition::None };
     match controller.handle(at(0), command)? {
         Reply::Done { outcome, .. } => Ok(outcome),
         other => panic!("{other:?}"),
@@ -41,7 +42,9 @@ fn contracts_move_with_their_vm_and_keep_what_they_had_until_it_is_empty() {
     let setup = setup(EnforcedBy::Hosts);
     let mut controller = start(&setup);
     let quota = Quota { contracts: Some(1), ..Quota::default() };
-    controller.handle(at(0), Command::PutTenant { name: "default".to_owned(), quota, check: Check::None }).unwrap();
+    controller
+        .handle(at(0), Command::PutTenant { name: "default".to_owned(), quota, check: Precondition::None })
+        .unwrap();
     apply(&mut controller, at(0), from_a(&setup.network, "ab", "h16", 10)).result.unwrap();
     let old = controller.grant(&id("ab")).unwrap().serial;
     assert_eq!(put(&mut controller, "a", "h2"), Ok(Outcome::Changed));
@@ -56,7 +59,9 @@ fn contracts_move_with_their_vm_and_keep_what_they_had_until_it_is_empty() {
     let rate = |controller: &Controller| ["h1", "h2"].map(|host| controller.ledger().reserved(of(host)));
     assert_eq!(rate(&controller), [Rate::from_mbit(10); 2]);
     assert!(controller.ledger() == reload(&controller, &setup).ledger());
-    assert!(matches!(put(&mut controller, "a", "h3"), Err(Fault::InUse { by, .. }) if by.contains("last packets")));
+    assert!(
+        matches!(put(&mut controller, "a", "h3"), Err(CommandError::InUse { by, .. }) if by.contains("last packets"))
+    );
     controller.handle(at(1), Command::Forget { id: id("ab") }).unwrap();
     controller.tick(at(10_000));
     assert_eq!(rate(&controller), [Rate::ZERO, Rate::from_mbit(10)]);
@@ -76,10 +81,10 @@ fn a_vm_stays_where_it_is_if_a_contract_has_no_place_elsewhere() {
     apply(&mut controller, at(0), from_a(&setup.network, "large", "h16", rate / 2)).result.unwrap();
     apply(&mut controller, at(0), from_a(&setup.network, "small", "h16", 1)).result.unwrap();
     let before = reload(&controller, &setup);
-    let Err(Fault::CannotMove(unmovable)) = put(&mut controller, "a", "h9") else {
+    let Err(CommandError::CannotMove(unmovable)) = put(&mut controller, "a", "h9") else {
         panic!("large does not fit on h9");
     };
-    let Unmovable { vm, host, refused, others } = *unmovable;
+    let UnmovableVm { vm, host, refused, others } = *unmovable;
     assert_eq!((vm, host.as_str(), &others[..]), (id("a"), "h9", &[id("small")][..]));
     assert!(refused.len() == 1 && refused[0].0 == id("large"), "{refused:?}");
     assert_eq!(controller.vm(&id("a")).unwrap().host, setup.network.find_node("h1").unwrap());
@@ -91,7 +96,7 @@ fn a_vm_stays_where_it_is_if_a_contract_has_no_place_elsewhere() {
     assert_eq!(contracts(&controller), contracts(&before));
     assert!(controller.ledger() == before.ledger());
     // Without it the other one moves.
-    controller.handle(at(0), Command::Delete { ids: vec![(id("large"), Check::None)] }).unwrap();
+    controller.handle(at(0), Command::Delete { ids: vec![(id("large"), Precondition::None)] }).unwrap();
     controller.handle(at(1), Command::Forget { id: id("large") }).unwrap();
     controller.tick(at(10_000));
     assert_eq!(put(&mut controller, "a", "h9"), Ok(Outcome::Changed));

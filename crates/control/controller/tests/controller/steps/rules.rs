@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_controller::{Check, Command, Controller, EventKind, Reply, State, Trouble};
+use wayleave_controller::{Command, Controller, DegradedReason, EventKind, Precondition, Reply, State};
 use wayleave_protocol::agent::ContractProblem;
 use wayleave_schemes::admission::fabric::Paths;
 use wayleave_units::{Time, WallTime};
@@ -62,7 +62,7 @@ fn serial(controller: &Controller, name: &str) -> u64 {
 
 /// Serial and version of the rules that hosts are told.
 fn rules(controller: &Controller) -> BTreeMap<String, (u64, u64)> {
-    let told = controller.grants().filter(|grant| grant.is_told_to_hosts());
+    let told = controller.grants().filter(|grant| grant.is_announced_to_hosts());
     told.map(|grant| (grant.id.name.clone(), (grant.serial, grant.rule_version()))).collect()
 }
 
@@ -88,7 +88,7 @@ fn states(controller: &Controller) -> Vec<State> {
 }
 
 fn code(controller: &Controller, name: &str) -> Option<&'static str> {
-    standing(controller, name).trouble.as_ref().map(Trouble::code)
+    standing(controller, name).trouble.as_ref().map(DegradedReason::code)
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn a_silent_agent_degrades_every_kind_of_which_its_host_is_a_member() {
     let expected = [State::Enforced, State::Degraded, State::Degraded, State::Degraded];
     assert_eq!(states(&controller), expected);
     let h5 = controller.network().find_node("h5").unwrap();
-    assert_eq!(standing(&controller, "rest").trouble, Some(Trouble::Silent { hosts: vec![h5] }));
+    assert_eq!(standing(&controller, "rest").trouble, Some(DegradedReason::Silent { hosts: vec![h5] }));
     // A restart of the controller knows it still.
     let setup = setup(Paths::All);
     assert_eq!(states(&reload(&controller, &setup)), expected);
@@ -167,7 +167,7 @@ fn what_an_agent_cannot_carry_out_is_degraded_with_its_reason() {
     let why = "the interface of h1 is not there";
     agents.report(&mut controller, 4, "h1", &[("delay", why), ("hose", why)]);
     let h1 = controller.network().find_node("h1").unwrap();
-    let expected = Some(Trouble::NotCarriedOut { host: h1, why: why.to_owned() });
+    let expected = Some(DegradedReason::NotCarriedOut { host: h1, why: why.to_owned() });
     for name in ["delay", "hose"] {
         let grant = standing(&controller, name);
         assert_eq!((grant.state, &grant.trouble), (State::Degraded, &expected), "{name}");
@@ -243,6 +243,6 @@ fn a_share_that_is_to_start_is_told_to_hosts_then() {
     let events = controller.take_output().events.into_iter().filter(|event| event.object == "default:hose");
     let kinds: Vec<EventKind> = events.map(|event| event.kind).collect();
     assert_eq!(kinds, [EventKind::Admitted, EventKind::Enforced]);
-    controller.handle(at(5_002), Command::Delete { ids: vec![(id("hose"), Check::None)] }).unwrap();
+    controller.handle(at(5_002), Command::Delete { ids: vec![(id("hose"), Precondition::None)] }).unwrap();
     assert!(controller.grant(&id("hose")).is_none() && controller.due().0 > Some(Time::ZERO));
 }

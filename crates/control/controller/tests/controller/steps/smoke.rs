@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use wayleave_contracts::{Accounting, Excess, LatencyContract, Order};
 use wayleave_controller::{
-    Check, Command, Controller, Effect, ElementName, EnforcedBy, Fault, Id, ItemResult, Kind, Mode, Now, Outcome,
-    Reply, Setup, State, Timing, Unfit,
+    Command, CommandError, Controller, Effect, ElementName, EnforcedBy, Id, ItemResult, Kind, Mode, Outcome,
+    Precondition, Reply, Setup, State, Timestamps, Timing, UnfitPolicy,
 };
 use wayleave_ledger::Model;
 use wayleave_protocol::agent::{Operation, Work};
@@ -24,7 +24,7 @@ pub(super) fn setup(enforced_by: EnforcedBy) -> Setup {
         model: Model::default(),
         enforced_by,
         timing: Timing::default(),
-        unfit: Unfit::Refuse,
+        unfit: UnfitPolicy::Refuse,
     }
 }
 
@@ -36,8 +36,8 @@ pub(super) fn classed(network: Network, settings: Settings, enforced_by: Enforce
     Setup { scheme: Arc::new(make), network, ..setup(enforced_by) }
 }
 
-pub(super) fn at(ms: u64) -> Now {
-    Now { steady: Time::from_millis(ms), wall: WallTime::from_nanos(1_700_000_000_000_000_000 + ms * 1_000_000) }
+pub(super) fn at(ms: u64) -> Timestamps {
+    Timestamps { steady: Time::from_millis(ms), wall: WallTime::from_nanos(1_700_000_000_000_000_000 + ms * 1_000_000) }
 }
 
 pub(super) fn order(network: &Network, name: &str, from: &str, to: &str) -> Order {
@@ -58,9 +58,9 @@ pub(super) fn order(network: &Network, name: &str, from: &str, to: &str) -> Orde
     Order::plain(contract, &[from, to])
 }
 
-pub(super) fn apply(controller: &mut Controller, now: Now, order: impl Into<Order>) -> ItemResult {
+pub(super) fn apply(controller: &mut Controller, now: Timestamps, order: impl Into<Order>) -> ItemResult {
     let command =
-        Command::Apply { orders: vec![(order.into(), Check::None)], mode: Mode::Each, effect: Effect::Commit };
+        Command::Apply { orders: vec![(order.into(), Precondition::None)], mode: Mode::Each, effect: Effect::Commit };
     let Ok(Reply::Each(mut applied)) = controller.handle(now, command) else { panic!("an answer for each") };
     applied.remove(0)
 }
@@ -101,7 +101,7 @@ fn a_contract_is_admitted_enforced_released_and_gone() {
 
     let mut controller = reload(&controller, &setup);
     assert_eq!(controller.grant(&id).unwrap().state, State::Enforced);
-    controller.handle(at(4), Command::Delete { ids: vec![(id.clone(), Check::None)] }).unwrap();
+    controller.handle(at(4), Command::Delete { ids: vec![(id.clone(), Precondition::None)] }).unwrap();
     assert_eq!(controller.grant(&id).unwrap().state, State::Released);
     assert!(*controller.ledger() != empty, "its sender may still send");
     let Ok(Reply::Begun { epoch }) =
@@ -113,7 +113,7 @@ fn a_contract_is_admitted_enforced_released_and_gone() {
     assert_eq!(work, [(1, 2)], "it is to be removed");
     controller.handle(at(6), confirm(epoch, work)).unwrap();
     assert!(*controller.ledger() != empty, "packets are under way");
-    let later = Now { steady: at(6).steady + bound, ..at(6) };
+    let later = Timestamps { steady: at(6).steady + bound, ..at(6) };
     assert_eq!(controller.due().0, Some(later.steady));
     controller.tick(later);
     assert!(*controller.ledger() == empty && controller.grant(&id).is_none());
@@ -173,12 +173,12 @@ fn a_cable_without_carrier_is_down_until_nobody_says_so() {
         let without_carrier = without_carrier.iter().map(|&link| link.to_owned()).collect();
         controller.handle(at(ms), Command::See { node: node.to_owned(), epoch, without_carrier })
     };
-    assert!(matches!(see(&mut controller, 2, &nodes[0], 1, &[&name]), Err(Fault::StaleEpoch { .. })));
+    assert!(matches!(see(&mut controller, 2, &nodes[0], 1, &[&name]), Err(CommandError::StaleEpoch { .. })));
     for node in &nodes {
         let begin = Command::Begin { node: node.clone(), after: 0, installed: Vec::new() };
         controller.handle(at(3), begin).unwrap();
     }
-    assert!(matches!(see(&mut controller, 4, &nodes[0], 1, &["h9->pod3-edge1"]), Err(Fault::Invalid { .. })));
+    assert!(matches!(see(&mut controller, 4, &nodes[0], 1, &["h9->pod3-edge1"]), Err(CommandError::Invalid { .. })));
     for node in &nodes {
         see(&mut controller, 5, node, 1, &[&name]).unwrap();
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use wayleave_contracts::{Accounting, Excess, LatencyContract, Order};
 use wayleave_controller::{
-    Check, Command, Controller, Effect, ElementName, EnforcedBy, Fault, Id, Kind, Mode, Now, Reply, Setup, State,
-    Timing, Unfit, VmWish, WhatIf,
+    Command, CommandError, Controller, Effect, ElementName, EnforcedBy, Id, Kind, Mode, Precondition, Reply, Setup,
+    State, Timestamps, Timing, UnfitPolicy, VmRequest, WhatIf,
 };
 use wayleave_ledger::Model;
 use wayleave_schemes::admission::chameleon::{Chameleon, Params};
@@ -13,7 +13,7 @@ use wayleave_topology::Network;
 use wayleave_topology::builders::{FatTree, build};
 use wayleave_units::{Bytes, Rate, Time, WallTime};
 
-const NOW: Now = Now { steady: Time::ZERO, wall: WallTime::from_nanos(1_700_000_000_000_000_000) };
+const NOW: Timestamps = Timestamps { steady: Time::ZERO, wall: WallTime::from_nanos(1_700_000_000_000_000_000) };
 
 fn setup() -> Setup {
     let network = Arc::new(build::fat_tree(&FatTree::default()).unwrap());
@@ -24,7 +24,7 @@ fn setup() -> Setup {
         model: Model::default(),
         enforced_by: EnforcedBy::Nobody,
         timing: Timing::default(),
-        unfit: Unfit::Refuse,
+        unfit: UnfitPolicy::Refuse,
     }
 }
 
@@ -47,7 +47,7 @@ fn order(network: &Network, name: &str, [from, to]: [(&str, &str); 2], mbit: u64
 }
 
 fn apply(controller: &mut Controller, order: Order) {
-    let orders = vec![(order, Check::None)];
+    let orders = vec![(order, Precondition::None)];
     let command = Command::Apply { orders, mode: Mode::Each, effect: Effect::Commit };
     let Ok(Reply::Each(applied)) = controller.handle(NOW, command) else { panic!("an answer for each") };
     assert!(applied[0].result.is_ok(), "{applied:?}");
@@ -59,9 +59,9 @@ fn controller(setup: &Setup) -> Controller {
     for (name, host) in [("a", "h1"), ("b", "h16")] {
         let put = Command::PutVm {
             id: Id::new("default", name),
-            wish: VmWish::On(host.into()),
+            wish: VmRequest::On(host.into()),
             mac: None,
-            check: Check::None,
+            check: Precondition::None,
         };
         controller.handle(NOW, put).unwrap();
     }
@@ -94,7 +94,7 @@ fn a_failure_says_who_goes_elsewhere_and_who_is_lost() {
     let outcome = fork(&controller, &setup).ask(NOW, what_if).unwrap();
     assert_eq!((outcome.degraded, outcome.rerouted), (vec![id("ab")], vec![]));
     let what_if = WhatIf { fail: vec![ElementName::Node("nowhere".into())], ..WhatIf::default() };
-    assert!(matches!(fork(&controller, &setup).ask(NOW, what_if), Err(Fault::NotFound { .. })));
+    assert!(matches!(fork(&controller, &setup).ask(NOW, what_if), Err(CommandError::NotFound { .. })));
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn contracts_are_admitted_refused_and_ended() {
     let outcome = fork(&controller, &setup).ask(NOW, what_if).unwrap();
     assert_eq!(outcome.admitted, [id("ab"), id("more")]);
     assert_eq!(outcome.deleted, [id("hosts")]);
-    assert!(matches!(&outcome.refused[..], [(refused, Fault::Refused { .. })] if *refused == id("too-much")));
+    assert!(matches!(&outcome.refused[..], [(refused, CommandError::Refused { .. })] if *refused == id("too-much")));
 }
 
 #[test]

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_contracts::Contract;
-use wayleave_controller::{Controller, ElementName, EnforcedBy, Kind, Now, Setup, State, Timing, Trouble, WhatIf};
+use wayleave_controller::{
+    Controller, DegradedReason, ElementName, EnforcedBy, Kind, Setup, State, Timestamps, Timing, WhatIf,
+};
 use wayleave_protocol::agent::Operation;
-use wayleave_schemes::admitted::Standing as _;
+use wayleave_schemes::admitted::AdmittedSet as _;
 use wayleave_topology::ShareId;
 use wayleave_units::{Time, WallTime};
 
@@ -53,7 +55,7 @@ pub(crate) fn whole(controller: &Controller) -> Result<(), String> {
     for grant in controller.grants().filter(|grant| !grant.is_ended()) {
         let Some(terms) = grant.terms() else { continue };
         let routes = controller.routes(grant);
-        let has_failed = matches!(grant.trouble, Some(Trouble::Failed { .. }));
+        let has_failed = matches!(grant.trouble, Some(DegradedReason::Failed { .. }));
         if routes.is_empty() && !has_failed {
             return Err(format!("{} has no place, and is {:?}", grant.id, grant.state));
         }
@@ -94,7 +96,7 @@ fn shares_are_whole(controller: &Controller) -> Result<(), String> {
         }
     }
     for grant in controller.grants().filter(|grant| grant.terms().is_none()) {
-        let has_failed = matches!(grant.trouble, Some(Trouble::Failed { .. }));
+        let has_failed = matches!(grant.trouble, Some(DegradedReason::Failed { .. }));
         let needs_none = matches!(grant.order.contract, Contract::BestEffort(_));
         let parted = controller.share_of(grant).map(|share| ledger.is_parted(share));
         if !needs_none && !has_failed && parted != Some(false) {
@@ -188,7 +190,7 @@ pub(crate) fn follows(follower: &Controller, setup: &Setup, wall: WallTime, stor
         return Err("a follower has other tokens, or another revision".to_owned());
     }
     let state = |one: &Controller| -> BTreeSet<String> {
-        let of = |grant: &wayleave_controller::Grant| {
+        let of = |grant: &wayleave_controller::AdmittedContract| {
             // States of contracts that start or end by a calendar that has jumped meanwhile may differ: a start reads the clock anew.
             if grant.order.starts.is_some() || grant.order.ends.is_some() {
                 return format!("{} {:?}", grant.id, grant.order);
@@ -237,7 +239,7 @@ pub(crate) fn copies_answer_alike(
         return Err("a copy has another ledger than a loaded controller".to_owned());
     }
     let state = |one: &Controller| -> Vec<String> {
-        let of = |grant: &wayleave_controller::Grant| {
+        let of = |grant: &wayleave_controller::AdmittedContract| {
             let routes: Vec<_> = one.routes(grant).iter().map(|(_, route)| hops(route)).collect();
             // A copy calls contracts enforced that were, also where nobody confirms.
             let state = if grant.state == State::Enforced { State::Admitted } else { grant.state };
@@ -260,7 +262,7 @@ pub(crate) fn copies_answer_alike(
     let delete: Vec<_> =
         controller.grants().filter(|one| !one.is_ended()).map(|one| one.id.as_ref().clone()).take(1).collect();
     let what_if = WhatIf { fail: vec![ElementName::Link(name)], restore: down, delete, ..WhatIf::default() };
-    let ask = |mut one: Controller| one.ask(Now { steady: Time::ZERO, wall }, what_if.clone());
+    let ask = |mut one: Controller| one.ask(Timestamps { steady: Time::ZERO, wall }, what_if.clone());
     let (of_copy, of_loaded) = (ask(copy), ask(loaded));
     if of_copy != of_loaded {
         return Err(format!("{what_if:?}: a copy says {of_copy:?}, a loaded controller {of_loaded:?}"));
@@ -274,7 +276,7 @@ pub(crate) fn settled<'a>(controller: &Controller, agents: impl Iterator<Item = 
         match (grant.state, &grant.trouble) {
             // Also the last change has to have come through, not only the rule before it.
             (State::Enforced, None) if grant.versions().0 == grant.versions().1 => {}
-            (State::Degraded, Some(Trouble::Failed { keeps_place: false, .. })) => {}
+            (State::Degraded, Some(DegradedReason::Failed { keeps_place: false, .. })) => {}
             (state, trouble) => {
                 let down: Vec<_> = controller.down().collect();
                 return Err(format!("{} is {state:?} ({trouble:?}) with {down:?} down: {grant:?}", grant.id));

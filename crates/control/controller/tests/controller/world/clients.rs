@@ -4,7 +4,7 @@ use wayleave_contracts::{
     Accounting, BandwidthContract, BestEffortContract, Contract, Excess, Labels, LatencyContract, Match, Objective,
     ObjectiveContract, Order, Priority, Quota,
 };
-use wayleave_controller::{Check, Command, Effect, Id, Mode, VmWish};
+use wayleave_controller::{Command, Effect, Id, Mode, Precondition, VmRequest};
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time, WallTime};
 
@@ -37,7 +37,7 @@ impl World {
             92..=94 => {
                 let contracts = self.dice.pick(&[None, Some(2), Some(5)]);
                 let quota = Quota { rate: None, burst: None, contracts };
-                What::Other(Command::PutTenant { name: "acme".to_owned(), quota, check: Check::None })
+                What::Other(Command::PutTenant { name: "acme".to_owned(), quota, check: Precondition::None })
             }
             95..=96 => What::Other(Command::Forget { id: self.some_id().0 }),
             _ => {
@@ -54,7 +54,7 @@ impl World {
         self.dice.pick(&hosts)
     }
 
-    fn some_id(&mut self) -> (Id, Check) {
+    fn some_id(&mut self) -> (Id, Precondition) {
         let known = self.model.ids();
         let id = if known.is_empty() || self.dice.percent(20) { self.any_id() } else { self.dice.pick(&known) };
         let check = self.check(&id);
@@ -65,13 +65,13 @@ impl World {
         Id::new(self.dice.pick(&TENANTS), format!("c{}", self.dice.between(1, 12)))
     }
 
-    fn check(&mut self, id: &Id) -> Check {
-        let Some(revision) = self.model.revision(id) else { return Check::None };
+    fn check(&mut self, id: &Id) -> Precondition {
+        let Some(revision) = self.model.revision(id) else { return Precondition::None };
         match self.dice.between(1, 100) {
-            1..=5 => Check::Absent,
-            6..=10 => Check::Present,
-            11..=30 => Check::Revision(revision.saturating_sub(self.dice.pick(&[0, 0, 0, 1]))),
-            _ => Check::None,
+            1..=5 => Precondition::Absent,
+            6..=10 => Precondition::Present,
+            11..=30 => Precondition::Revision(revision.saturating_sub(self.dice.pick(&[0, 0, 0, 1]))),
+            _ => Precondition::None,
         }
     }
 
@@ -80,7 +80,7 @@ impl World {
         What::Apply { orders, mode, effect }
     }
 
-    fn order(&mut self) -> (Order, Check) {
+    fn order(&mut self) -> (Order, Precondition) {
         let known = self.model.ids();
         let id = if known.is_empty() || self.dice.percent(70) { self.any_id() } else { self.dice.pick(&known) };
         let check = self.check(&id);
@@ -152,7 +152,7 @@ impl World {
         }
     }
 
-    fn latency(&mut self, id: &Id, old: Option<Order>, check: Check) -> (Order, Check) {
+    fn latency(&mut self, id: &Id, old: Option<Order>, check: Precondition) -> (Order, Precondition) {
         let changes = self.dice.between(1, 100);
         let mut order = match old {
             // The same again, or with other words about the same.
@@ -241,13 +241,13 @@ impl World {
     fn vm(&mut self) -> What {
         let id = Id::new(self.dice.pick(&TENANTS), format!("v{}", self.dice.between(1, 4)));
         if self.dice.percent(30) {
-            return What::Other(Command::DeleteVm { id, check: Check::None });
+            return What::Other(Command::DeleteVm { id, check: Precondition::None });
         }
         let wish = match self.dice.between(0, 2) {
-            0 => VmWish::Random(self.dice.between(0, 1 << 40)),
-            1 => VmWish::Fit,
-            _ => VmWish::On(self.some_host()),
+            0 => VmRequest::Random(self.dice.between(0, 1 << 40)),
+            1 => VmRequest::Fit,
+            _ => VmRequest::On(self.some_host()),
         };
-        What::Other(Command::PutVm { id, wish, mac: None, check: Check::None })
+        What::Other(Command::PutVm { id, wish, mac: None, check: Precondition::None })
     }
 }

@@ -1,8 +1,8 @@
 //! What happens in the world.
 
-use wayleave_agent::machine::{Answer, Request};
+use wayleave_agent::machine::{AgentReply, Request};
 use wayleave_contracts::Order;
-use wayleave_controller::{Check, Command, Effect, ElementName, Fault, ItemResult, Mode, Reply};
+use wayleave_controller::{Command, CommandError, Effect, ElementName, ItemResult, Mode, Precondition, Reply};
 
 /// Something that happens at its time.
 #[derive(Clone)]
@@ -14,7 +14,7 @@ pub(crate) enum Event {
     /// An agent's request reaches the controller.
     FromAgent { node: String, life: u64, request: Request },
     /// The controller's answer reaches an agent.
-    ToAgent { node: String, life: u64, number: u64, answer: Answer },
+    ToAgent { node: String, life: u64, number: u64, answer: AgentReply },
     /// What was done so far is put on disk.
     Commit { life: u64 },
     /// Something fails.
@@ -38,7 +38,7 @@ pub(crate) struct Wanted {
 #[derive(Clone)]
 pub(crate) enum What {
     Apply {
-        orders: Vec<(Order, Check)>,
+        orders: Vec<(Order, Precondition)>,
         mode: Mode,
         effect: Effect,
     },
@@ -66,27 +66,27 @@ pub(crate) enum What {
 /// A client that waits until what was done is on disk.
 pub(crate) enum Waiting {
     Client { wanted: Box<Wanted>, done: Done, from_memory: bool },
-    Agent { node: String, life: u64, number: u64, answer: Option<Answer> },
+    Agent { node: String, life: u64, number: u64, answer: Option<AgentReply> },
 }
 
 /// What was done for a client.
 #[derive(Clone, Debug)]
 pub(crate) enum Done {
     Applied {
-        orders: Vec<(Order, Check)>,
+        orders: Vec<(Order, Precondition)>,
         mode: Mode,
         effect: Effect,
         applied: Vec<ItemResult>,
     },
     Deleted(Vec<ItemResult>),
-    Other(Result<Reply, Fault>),
+    Other(Result<Reply, CommandError>),
     /// From memory: what was answered then.
     Again(String),
 }
 
 impl What {
     pub(crate) fn text(&self) -> String {
-        let one = |(order, check): &(Order, Check)| {
+        let one = |(order, check): &(Order, Precondition)| {
             let Some(contract) = order.as_latency() else { return format!("{order:?} {check:?}") };
             let tenant = contract.tenant.as_deref().unwrap_or("default");
             let (rate, burst, deadline) = (contract.rate, contract.burst, contract.deadline);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use wayleave_agent::machine::{Agent, Pace, Recorder, Trouble};
+use wayleave_agent::machine::{Agent, InjectedFault, PollInterval, Recorder};
 use wayleave_controller::ElementName;
 
 use crate::world::events::{Event, Wanted, What};
@@ -54,10 +54,10 @@ impl World {
             }
             79..=88 => {
                 let (host, many) = (self.some_host(), self.dice.between(1, 3));
-                let troubles: Vec<Trouble> =
-                    (0..many).map(|_| self.dice.pick(&[Trouble::Fails, Trouble::DoneUnheard])).collect();
+                let troubles: Vec<InjectedFault> =
+                    (0..many).map(|_| self.dice.pick(&[InjectedFault::Fails, InjectedFault::DoneUnheard])).collect();
                 if let Some(agent) = self.nodes.get_mut(&host).and_then(|node| node.agent.as_mut()) {
-                    agent.driver_mut().trouble(troubles);
+                    agent.driver_mut().inject_faults(troubles);
                 }
             }
             89..=94 if self.weather.calendar_jumps => {
@@ -152,7 +152,7 @@ impl World {
 }
 
 impl Node {
-    pub(crate) fn new(pace: Pace) -> Self {
+    pub(crate) fn new(pace: PollInterval) -> Self {
         Self {
             agent: Some(Agent::new(Recorder::default(), pace)),
             life: 0,

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use wayleave_contracts::Order;
-use wayleave_controller::{Check, Controller, Effect, Id, ItemResult, Mode, Outcome};
+use wayleave_controller::{Controller, Effect, Id, ItemResult, Mode, Outcome, Precondition};
 use wayleave_topology::NodeId;
 use wayleave_units::WallTime;
 
@@ -44,7 +44,7 @@ impl Model {
     /// A list of contracts was decided and put on disk.
     pub(crate) fn applied(
         &mut self,
-        orders: &[(Order, Check)],
+        orders: &[(Order, Precondition)],
         mode: Mode,
         effect: Effect,
         applied: &[ItemResult],
@@ -60,10 +60,10 @@ impl Model {
             let known = self.contracts.get(&one.id).cloned();
             let is_there = known.is_some();
             let right = match outcome {
-                Outcome::Created => *check != Check::Present,
-                Outcome::Changed => is_there && *check != Check::Absent,
+                Outcome::Created => *check != Precondition::Present,
+                Outcome::Changed => is_there && *check != Precondition::Absent,
                 Outcome::Unchanged => {
-                    known.as_ref().is_some_and(|known| is_same(known, order)) && *check != Check::Absent
+                    known.as_ref().is_some_and(|known| is_same(known, order)) && *check != Precondition::Absent
                 }
                 Outcome::Deleted | Outcome::Absent | Outcome::Refused => false,
             };
@@ -118,7 +118,7 @@ impl Model {
     /// Whether the controller has what was told, and nothing else.
     pub(crate) fn agrees(&mut self, controller: &Controller) -> Result<(), String> {
         for id in self.ids() {
-            if controller.standing(&id).is_none() {
+            if controller.version_of(&id).is_none() {
                 self.expire(&id);
                 if self.contracts.contains_key(&id) {
                     return Err(format!("{id} is lost"));

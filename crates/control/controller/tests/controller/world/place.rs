@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use wayleave_agent::machine::Pace;
-use wayleave_controller::{EnforcedBy, Setup, Timing, Unfit};
+use wayleave_agent::machine::PollInterval;
+use wayleave_controller::{EnforcedBy, Setup, Timing, UnfitPolicy};
 use wayleave_ledger::Model;
 use wayleave_schemes::admission::chameleon::{Chameleon, Params, Rerouting};
 use wayleave_schemes::admission::fabric::{Fabric, Paths, Settings};
@@ -66,7 +66,7 @@ pub(crate) struct Weather {
     /// Whether the calendar jumps.
     pub(crate) calendar_jumps: bool,
     /// How often agents ask: often, since histories are short.
-    pub(crate) pace: Pace,
+    pub(crate) pace: PollInterval,
     /// Whether many small contracts meet at one host: those in a hurry need the fast queues there, and others have to move.
     pub(crate) is_crowd: bool,
     /// How many things clients do.
@@ -83,7 +83,7 @@ impl Weather {
             failures_us: dice.pick(&[0, 0, 100_000, 30_000, 5_000]),
             operators_err: dice.percent(8),
             calendar_jumps: dice.percent(30),
-            pace: Pace {
+            pace: PollInterval {
                 poll_every: Time::from_millis(dice.pick(&[4, 10])),
                 retry_first: Time::from_millis(dice.pick(&[1, 5])),
                 retry_most: Time::from_millis(60),
@@ -140,6 +140,6 @@ pub(crate) fn setup(dice: &mut Dice) -> Setup {
             clock_jump: JUMP,
             clock_doubt: DOUBT,
         },
-        unfit: Unfit::Refuse,
+        unfit: UnfitPolicy::Refuse,
     }
 }

@@ -4,11 +4,11 @@ mod serving;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wayleave_agent::machine::{Agent, Answer, Recorder};
+use wayleave_agent::machine::{Agent, AgentReply, Recorder};
 use wayleave_contracts::Demand;
 use wayleave_contracts::Quota;
-use wayleave_controller::{Check, Command, Controller, Now, Setup};
-use wayleave_schemes::admitted::Standing as _;
+use wayleave_controller::{Command, Controller, Precondition, Setup, Timestamps};
+use wayleave_schemes::admitted::AdmittedSet as _;
 use wayleave_units::{Time, WallTime};
 
 use crate::world::checks::{self, Store};
@@ -168,7 +168,7 @@ impl World {
             trace: is_traced.then(Vec::new),
             totals: Totals::default(),
         };
-        let put = Command::PutTenant { name: "acme".to_owned(), quota: Quota::default(), check: Check::None };
+        let put = Command::PutTenant { name: "acme".to_owned(), quota: Quota::default(), check: Precondition::None };
         let now = world.clock();
         world.controller.handle(now, put).unwrap();
         world.put_on_disk().unwrap();
@@ -220,10 +220,10 @@ impl World {
     }
 
     /// The time as this controller is told it.
-    fn clock(&mut self) -> Now {
+    fn clock(&mut self) -> Timestamps {
         let wall = self.wall();
         self.model.latest = self.model.latest.max(Some(self.believable()));
-        Now { steady: self.now - self.born, wall }
+        Timestamps { steady: self.now - self.born, wall }
     }
 
     /// The whole history: while things fail, and until it has settled.
@@ -290,7 +290,7 @@ impl World {
     /// Once every contract is deleted, nothing is reserved.
     fn everything_ends(&mut self) -> Result<(), String> {
         for id in self.model.ids() {
-            let command = Command::Delete { ids: vec![(id, Check::None)] };
+            let command = Command::Delete { ids: vec![(id, Precondition::None)] };
             let wanted = Wanted { key: None, what: What::Other(command), patience: 0 };
             self.at(Time::ZERO, Event::Asked(Box::new(wanted)));
         }
@@ -378,10 +378,10 @@ impl World {
             Event::FromAgent { node, life, request } => self.agent_asks(node, life, request),
             Event::ToAgent { node, life, number, answer } => {
                 if self.nodes.get(&node).is_some_and(|one| one.life == life) {
-                    if !matches!(&answer, Answer::Operations(operations) if operations.is_empty()) {
+                    if !matches!(&answer, AgentReply::Operations(operations) if operations.is_empty()) {
                         self.note(|| format!("to {node}: {answer:?}"));
                     }
-                    let has_begun = matches!(answer, Answer::Begun { .. });
+                    let has_begun = matches!(answer, AgentReply::Begun { .. });
                     self.with_agent(&node, |agent, now| agent.answer(now, number, answer));
                     if has_begun {
                         self.see(&node);

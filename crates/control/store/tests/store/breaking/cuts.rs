@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use wayleave_faults::{Call, Fault, Shim, Step, read};
+use wayleave_faults::{Fault, Shim, Step, TracedCall, read};
 
 use super::writer::{batch_of, command};
 use super::{factor, seed};
@@ -51,7 +51,7 @@ fn a_power_cut_at_any_moment_loses_nothing_that_was_acknowledged() {
 fn traces() -> Vec<Vec<Step>> {
     let shim = Shim::build(env!("CARGO_TARGET_TMPDIR")).unwrap_or_else(|error| panic!("{error}"));
     let whole = trace(&shim, None);
-    let syncs = (1..).zip(&whole).filter(|(_, step)| step.call == Call::Sync).map(|(at, _)| at);
+    let syncs = (1..).zip(&whole).filter(|(_, step)| step.call == TracedCall::Sync).map(|(at, _)| at);
     let kills: Vec<u64> = syncs.collect();
     [whole].into_iter().chain(kills.into_iter().map(|at| trace(&shim, Some(at)))).collect()
 }
@@ -80,12 +80,12 @@ fn trace(shim: &Shim, kill: Option<u64>) -> Vec<Step> {
 
 fn short(step: &Step) -> (String, &'static str) {
     let call = match step.call {
-        Call::Create => "create",
-        Call::Write(..) => "write",
-        Call::Sync => "sync",
-        Call::Truncate(_) => "truncate",
-        Call::Unlink => "unlink",
-        Call::Rename(_) => "rename",
+        TracedCall::Create => "create",
+        TracedCall::Write(..) => "write",
+        TracedCall::Sync => "sync",
+        TracedCall::Truncate(_) => "truncate",
+        TracedCall::Unlink => "unlink",
+        TracedCall::Rename(_) => "rename",
     };
     (step.path.file_name().unwrap_or_default().to_string_lossy().into_owned(), call)
 }
@@ -103,7 +103,7 @@ struct Disk {
 struct File {
     content: Vec<u8>,
     on_disk: Vec<u8>,
-    unsynced: Vec<Call>,
+    unsynced: Vec<TracedCall>,
 }
 
 impl Disk {
@@ -112,26 +112,26 @@ impl Disk {
             self.names_on_disk.push(BTreeMap::new());
         }
         match call {
-            Call::Create => {
+            TracedCall::Create => {
                 self.files.push(File::default());
                 self.names.insert(path.clone(), self.files.len() - 1);
                 self.names_on_disk.push(self.names.clone());
             }
-            Call::Unlink => {
+            TracedCall::Unlink => {
                 if self.names.remove(path).is_some() {
                     self.names_on_disk.push(self.names.clone());
                 }
             }
-            Call::Rename(to) => {
+            TracedCall::Rename(to) => {
                 let file = self.names.remove(path).expect("it is there");
                 self.names.insert(to.clone(), file);
                 self.names_on_disk.push(self.names.clone());
             }
-            Call::Sync => match self.names.get(path) {
+            TracedCall::Sync => match self.names.get(path) {
                 Some(file) => self.files[*file].sync(),
                 None => drop(self.names_on_disk.drain(..self.names_on_disk.len() - 1)),
             },
-            Call::Write(..) | Call::Truncate(_) => {
+            TracedCall::Write(..) | TracedCall::Truncate(_) => {
                 let file = &mut self.files[self.names[path]];
                 perform(&mut file.content, call, |_| true);
                 file.unsynced.push(call.clone());
@@ -177,10 +177,10 @@ impl File {
 }
 
 /// Does a call, or those sectors of it that are chosen.
-fn perform(content: &mut Vec<u8>, call: &Call, mut chosen: impl FnMut(usize) -> bool) {
+fn perform(content: &mut Vec<u8>, call: &TracedCall, mut chosen: impl FnMut(usize) -> bool) {
     match call {
-        Call::Truncate(length) if chosen(0) => content.resize(*length as usize, 0),
-        Call::Write(offset, bytes) => {
+        TracedCall::Truncate(length) if chosen(0) => content.resize(*length as usize, 0),
+        TracedCall::Write(offset, bytes) => {
             let mut at = *offset as usize;
             let mut rest = &bytes[..];
             while !rest.is_empty() {

@@ -5,7 +5,7 @@ use std::process::Output;
 use super::factor;
 use super::writer::{acknowledged, command};
 use crate::common::Scratch;
-use wayleave_faults::{Call, Errno, Fault, Shim, Step, read};
+use wayleave_faults::{Errno, Fault, Shim, Step, TracedCall, read};
 
 const BATCHES: u64 = 5;
 
@@ -21,7 +21,11 @@ fn calls(shim: &Shim) -> Vec<Step> {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(acknowledged(&scratch.path("")), (0..=BATCHES).collect::<Vec<_>>());
     let calls = read(&trace).unwrap();
-    assert!(calls.iter().filter(|step| step.call == Call::Sync).count() > 2 * BATCHES as usize, "{}", calls.len());
+    assert!(
+        calls.iter().filter(|step| step.call == TracedCall::Sync).count() > 2 * BATCHES as usize,
+        "{}",
+        calls.len()
+    );
     calls
 }
 
@@ -49,7 +53,7 @@ fn a_kill_at_any_write_or_sync_loses_nothing_that_was_acknowledged() {
     for (at, step) in (1..).zip(&calls) {
         faults.push(Fault::KillBefore(at));
         match step.call {
-            Call::Write(..) => faults.push(Fault::KillHalf(at)),
+            TracedCall::Write(..) => faults.push(Fault::KillHalf(at)),
             // After a call is before the next, as far as files go; with a factor it is tried all the same.
             _ if factor() > 1 => faults.push(Fault::KillAfter(at)),
             _ => {}

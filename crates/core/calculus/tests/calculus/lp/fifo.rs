@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use wayleave_calculus::lp::{NoFifoBound, fifo_delay};
 use wayleave_calculus::network::{
-    Flow, Multiplexing, NoBound, Options, Packetizer, PortNetwork, Server, Shaping, sfa, tfa,
+    BoundError, Flow, Multiplexing, Options, Packetizer, PortNetwork, Server, Shaping, sfa, tfa,
 };
 use wayleave_calculus::rational::{ratio, whole};
 use wayleave_calculus::{ArrivalCurve, RateLatency, Rational, ServiceCurve, TokenBucket, horizontal_deviation};
@@ -66,7 +66,7 @@ fn what_has_no_bound_says_why() {
     let full = fails(5, Options::default());
     assert_eq!(full, NoFifoBound::Full { server: 0 });
     assert_eq!(full.explain(&net(5)), "all of the rate of server \"a\" is taken");
-    assert_eq!(fails(6, Options::default()), NoFifoBound::NoBound(NoBound::Overload { server: 0 }));
+    assert_eq!(fails(6, Options::default()), NoFifoBound::NoBound(BoundError::Overload { server: 0 }));
     let blind = Options { multiplexing: Multiplexing::Arbitrary, ..Options::default() };
     assert_eq!(fails(1, blind), NoFifoBound::Arbitrary);
 }

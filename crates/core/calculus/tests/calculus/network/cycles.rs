@@ -1,6 +1,8 @@
 //! Rings: where a fixed point exists, what it is, and where none does.
 
-use wayleave_calculus::network::{Flow, Multiplexing, NoBound, Options, PortNetwork, Server, Shaping, pmoo, sfa, tfa};
+use wayleave_calculus::network::{
+    BoundError, Flow, Multiplexing, Options, PortNetwork, Server, Shaping, pmoo, sfa, tfa,
+};
 use wayleave_calculus::{Rational, rational::whole};
 
 use crate::network::{flow, frac, network, server};
@@ -45,12 +47,12 @@ fn beyond_the_pole_no_bound_is_given() {
     for r in [17, 20, 24] {
         let net = ring(4, 4, |name| server(name, 100, 2), r, 40);
         let total = tfa(&net, &Options::default());
-        assert!(matches!(total.path_delay(0, 0), Err(NoBound::NoFixedPoint { .. })), "{r}: {total:?}");
+        assert!(matches!(total.path_delay(0, 0), Err(BoundError::NoFixedPoint { .. })), "{r}: {total:?}");
         assert!(sfa(&net, &Options::default(), &total).path_delay(0, 0).is_err());
         assert!(pmoo(&net, &Options::default(), &total).path_delay(0, 0).is_err());
     }
     let net = ring(4, 4, |name| server(name, 100, 2), 26, 40);
-    assert!(matches!(tfa(&net, &Options::default()).path_delay(0, 0), Err(NoBound::Overload { .. })));
+    assert!(matches!(tfa(&net, &Options::default()).path_delay(0, 0), Err(BoundError::Overload { .. })));
 }
 
 /// What comes over a line of rate 100 together with a fresh flow is late by r/R of the time for which the line is full, and
@@ -59,7 +61,7 @@ fn beyond_the_pole_no_bound_is_given() {
 fn lines_move_the_pole() {
     let ring = |r| ring(4, 4, |name| server(name, 100, 2).with_line(whole(100)), r, 40);
     let unshaped = tfa(&ring(20), &Options { shaping: Shaping::Off, ..Options::default() });
-    assert!(matches!(unshaped.path_delay(0, 0), Err(NoBound::NoFixedPoint { .. })));
+    assert!(matches!(unshaped.path_delay(0, 0), Err(BoundError::NoFixedPoint { .. })));
     // D = 2 + 40/100 + (20/100) (120 + 120 D) / 40 = 3 + 0.6 D.
     let shaped = tfa(&ring(20), &Options::default());
     assert_just_above(&shaped.servers()[0].as_ref().unwrap().delay, &frac(75, 10));
@@ -101,7 +103,7 @@ fn a_cycle_behind_an_overloaded_server_has_its_reason() {
     let servers = vec![server("in", 3, 1), server("a", 100, 1), server("b", 100, 1)];
     let flows = vec![flow("f", 4, 2, &[0, 1, 2]), flow("g", 1, 2, &[2, 1])];
     let total = tfa(&network(servers, flows), &Options::default());
-    assert_eq!(total.path_delay(1, 0), Err(NoBound::Overload { server: 0 }));
+    assert_eq!(total.path_delay(1, 0), Err(BoundError::Overload { server: 0 }));
 }
 
 /// A ring in which every flow crosses nearly all servers, loaded far below its rate and yet without a bound: that is
@@ -112,7 +114,7 @@ fn a_ring_without_a_bound_is_given_up_early() {
     let net = ring(30, 29, |name| server(name, 100, 1), 3, 10);
     let total = tfa(&net, &Options::default());
     match total.path_delay(0, 0) {
-        Err(NoBound::NoFixedPoint { rounds, .. }) => assert!(rounds <= 40, "{rounds} rounds"),
+        Err(BoundError::NoFixedPoint { rounds, .. }) => assert!(rounds <= 40, "{rounds} rounds"),
         other => panic!("{other:?}"),
     }
 }

@@ -2,7 +2,7 @@
 
 use wayleave_calculus::ServiceCurve;
 use wayleave_calculus::network::{
-    Flow, Multiplexing, NetworkError, NoBound, Options, Packetizer, PortNetwork, Server, Shaping, pmoo, sfa, tfa,
+    BoundError, Flow, Multiplexing, NetworkError, Options, Packetizer, PortNetwork, Server, Shaping, pmoo, sfa, tfa,
 };
 use wayleave_calculus::rational::whole;
 
@@ -180,7 +180,7 @@ fn an_overloaded_server_and_what_is_behind_it_have_no_bound_and_say_which() {
     let servers = vec![server("a", 3, 0), server("b", 10, 0), server("c", 10, 0)];
     let flows = vec![flow("f", 2, 1, &[0, 1]), flow("g", 2, 1, &[0]), flow("h", 1, 1, &[2])];
     let net = network(servers, flows);
-    let overload = NoBound::Overload { server: 0 };
+    let overload = BoundError::Overload { server: 0 };
     let reason = Err(overload.clone());
     let total = tfa(&net, &Options::default());
     assert_eq!(total.path_delay(0, 0), reason);
@@ -190,7 +190,7 @@ fn an_overloaded_server_and_what_is_behind_it_have_no_bound_and_say_which() {
     // A full server is bounded for FIFO, and not for a blind order.
     let full = network(vec![server("a", 4, 1)], vec![flow("f", 2, 1, &[0]), flow("g", 2, 3, &[0])]);
     assert_eq!(tfa(&full, &Options::default()).path_delay(0, 0), Ok(whole(2)));
-    assert_eq!(tfa(&full, &arbitrary()).path_delay(0, 0), Err(NoBound::Overload { server: 0 }));
+    assert_eq!(tfa(&full, &arbitrary()).path_delay(0, 0), Err(BoundError::Overload { server: 0 }));
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! The agent, message by message.
 
 use wayleave_agent::machine::suite::rule;
-use wayleave_agent::machine::{Agent, Answer, Ask, Did, Driver, Pace, Recorder, Request, Trouble};
+use wayleave_agent::machine::{
+    Agent, AgentReply, AgentRequest, Driver, InjectedFault, PollInterval, RecordedCall, Recorder, Request,
+};
 use wayleave_protocol::agent::{Operation, Work};
 use wayleave_units::Time;
 
@@ -25,19 +27,19 @@ fn only(agent: &mut Agent<Recorder>) -> Request {
 
 /// An agent in session 1, and the number of its last request.
 fn in_session(driver: Recorder) -> (Agent<Recorder>, u64) {
-    let mut agent = Agent::new(driver, Pace::default());
+    let mut agent = Agent::new(driver, PollInterval::default());
     agent.tick(ms(0));
     let begin = only(&mut agent);
-    assert!(matches!(begin.ask, Ask::Begin { after: 0, .. }));
-    agent.answer(ms(0), begin.number, Answer::Begun { epoch: 1 });
+    assert!(matches!(begin.ask, AgentRequest::Begin { after: 0, .. }));
+    agent.answer(ms(0), begin.number, AgentReply::Begun { epoch: 1 });
     let poll = only(&mut agent);
-    assert_eq!(poll.ask, Ask::Operations { epoch: 1 });
+    assert_eq!(poll.ask, AgentRequest::Operations { epoch: 1 });
     (agent, poll.number)
 }
 
 fn confirmed(agent: &mut Agent<Recorder>) -> Vec<(u64, u64)> {
     let of = |request: Request| match request.ask {
-        Ask::Confirm { done, .. } => done,
+        AgentRequest::Confirm { done, .. } => done,
         _ => Vec::new(),
     };
     agent.take_requests().into_iter().flat_map(of).collect()
@@ -50,13 +52,13 @@ fn of_every_contract_the_highest_version_counts_in_whatever_order_they_come() {
     for order in orders {
         let (mut agent, poll) = in_session(Recorder::default());
         for &at in order {
-            agent.answer(ms(1), poll, Answer::Operations(vec![operations[at].clone()]));
+            agent.answer(ms(1), poll, AgentReply::Operations(vec![operations[at].clone()]));
         }
         assert_eq!(agent.driver().rules()[&1].0, 4, "{order:?}");
     }
     let (mut agent, poll) = in_session(Recorder::default());
     for operation in [remove(1, 3), install(1, 2)] {
-        agent.answer(ms(1), poll, Answer::Operations(vec![operation]));
+        agent.answer(ms(1), poll, AgentReply::Operations(vec![operation]));
     }
     assert!(agent.driver().rules().is_empty(), "a removed contract remembers its version");
     assert_eq!(confirmed(&mut agent), [(1, 3), (1, 3)]);
@@ -66,18 +68,18 @@ fn of_every_contract_the_highest_version_counts_in_whatever_order_they_come() {
 fn what_is_asked_twice_is_done_once_and_confirmed_twice() {
     let (mut agent, poll) = in_session(Recorder::default());
     for _ in 0..2 {
-        agent.answer(ms(1), poll, Answer::Operations(vec![install(7, 1)]));
+        agent.answer(ms(1), poll, AgentReply::Operations(vec![install(7, 1)]));
     }
-    let installs = agent.driver().calls().iter().filter(|call| call.did == Did::Install(7, 1)).count();
+    let installs = agent.driver().calls().iter().filter(|call| call.did == RecordedCall::Install(7, 1)).count();
     assert_eq!((installs, confirmed(&mut agent)), (1, vec![(7, 1), (7, 1)]));
 }
 
 #[test]
 fn what_fails_is_tried_again_ever_more_rarely_and_confirmed_once_done() {
     let mut driver = Recorder::default();
-    driver.trouble([Trouble::Fails, Trouble::DoneUnheard, Trouble::Fails]);
+    driver.inject_faults([InjectedFault::Fails, InjectedFault::DoneUnheard, InjectedFault::Fails]);
     let (mut agent, poll) = in_session(driver);
-    agent.answer(ms(0), poll, Answer::Operations(vec![install(1, 1)]));
+    agent.answer(ms(0), poll, AgentReply::Operations(vec![install(1, 1)]));
     let mut tried = Vec::new();
     for now in (0..1000).step_by(10) {
         agent.tick(ms(now));
@@ -91,10 +93,10 @@ fn what_fails_is_tried_again_ever_more_rarely_and_confirmed_once_done() {
 #[test]
 fn a_later_version_ends_the_attempts_at_an_earlier_one() {
     let mut driver = Recorder::default();
-    driver.trouble([Trouble::Fails]);
+    driver.inject_faults([InjectedFault::Fails]);
     let (mut agent, poll) = in_session(driver);
-    agent.answer(ms(0), poll, Answer::Operations(vec![install(1, 1)]));
-    agent.answer(ms(1), poll, Answer::Operations(vec![remove(1, 2)]));
+    agent.answer(ms(0), poll, AgentReply::Operations(vec![install(1, 1)]));
+    agent.answer(ms(1), poll, AgentReply::Operations(vec![remove(1, 2)]));
     agent.tick(ms(1000));
     assert!(agent.driver().rules().is_empty());
 }
@@ -103,10 +105,10 @@ fn a_later_version_ends_the_attempts_at_an_earlier_one() {
 fn what_cannot_be_done_is_not_confirmed_and_not_tried_again() {
     let mut driver = Recorder::default();
     driver.install(ms(0), 1, 1, &rule(1)).unwrap();
-    driver.trouble([Trouble::Impossible]);
+    driver.inject_faults([InjectedFault::Impossible]);
     let (mut agent, poll) = in_session(driver);
     for _ in 0..2 {
-        agent.answer(ms(1), poll, Answer::Operations(vec![install(1, 2)]));
+        agent.answer(ms(1), poll, AgentReply::Operations(vec![install(1, 2)]));
     }
     agent.tick(ms(10_000));
     assert_eq!(confirmed(&mut agent), []);
@@ -115,57 +117,57 @@ fn what_cannot_be_done_is_not_confirmed_and_not_tried_again() {
 
 #[test]
 fn an_agent_obeys_no_session_that_it_has_not_begun() {
-    let mut agent = Agent::new(Recorder::default(), Pace::default());
+    let mut agent = Agent::new(Recorder::default(), PollInterval::default());
     agent.tick(ms(0));
     let begin = only(&mut agent);
-    agent.answer(ms(0), begin.number, Answer::Operations(vec![install(1, 1)]));
-    agent.answer(ms(0), begin.number + 1, Answer::Begun { epoch: 1 });
+    agent.answer(ms(0), begin.number, AgentReply::Operations(vec![install(1, 1)]));
+    agent.answer(ms(0), begin.number + 1, AgentReply::Begun { epoch: 1 });
     assert_eq!((agent.epoch(), agent.driver().rules().len()), (None, 0));
-    agent.answer(ms(0), begin.number, Answer::Begun { epoch: 1 });
+    agent.answer(ms(0), begin.number, AgentReply::Begun { epoch: 1 });
     let poll = only(&mut agent);
-    agent.answer(ms(0), begin.number, Answer::Operations(vec![install(1, 1)]));
+    agent.answer(ms(0), begin.number, AgentReply::Operations(vec![install(1, 1)]));
     assert_eq!(agent.driver().rules().len(), 0, "asked before this session");
-    agent.answer(ms(0), poll.number, Answer::Operations(vec![install(1, 1)]));
+    agent.answer(ms(0), poll.number, AgentReply::Operations(vec![install(1, 1)]));
     assert_eq!(agent.driver().rules().len(), 1);
 }
 
 #[test]
 fn a_session_that_is_over_is_followed_by_another_with_what_is_installed() {
     let (mut agent, poll) = in_session(Recorder::default());
-    agent.answer(ms(1), poll, Answer::Operations(vec![install(1, 1)]));
+    agent.answer(ms(1), poll, AgentReply::Operations(vec![install(1, 1)]));
     agent.take_requests();
-    agent.answer(ms(2), poll, Answer::Stale { current: Some(4) });
+    agent.answer(ms(2), poll, AgentReply::Stale { current: Some(4) });
     let begin = only(&mut agent);
-    assert_eq!(begin.ask, Ask::Begin { after: 4, installed: vec![(1, 1)] });
-    agent.answer(ms(2), begin.number, Answer::Stale { current: Some(6) });
+    assert_eq!(begin.ask, AgentRequest::Begin { after: 4, installed: vec![(1, 1)] });
+    agent.answer(ms(2), begin.number, AgentReply::Stale { current: Some(6) });
     let begin = only(&mut agent);
-    assert_eq!(begin.ask, Ask::Begin { after: 6, installed: vec![(1, 1)] });
-    agent.answer(ms(2), begin.number, Answer::Begun { epoch: 7 });
+    assert_eq!(begin.ask, AgentRequest::Begin { after: 6, installed: vec![(1, 1)] });
+    agent.answer(ms(2), begin.number, AgentReply::Begun { epoch: 7 });
     assert_eq!(agent.epoch(), Some(7));
-    agent.answer(ms(3), poll, Answer::Operations(vec![remove(1, 9)]));
+    agent.answer(ms(3), poll, AgentReply::Operations(vec![remove(1, 9)]));
     assert_eq!(agent.driver().rules().len(), 1, "an answer of the session before");
 }
 
 #[test]
 fn a_session_older_than_one_that_was_known_is_not_begun_and_its_operations_are_not_carried_out() {
     let (mut agent, poll) = in_session(Recorder::default());
-    agent.answer(ms(1), poll, Answer::Operations(vec![install(1, 1)]));
+    agent.answer(ms(1), poll, AgentReply::Operations(vec![install(1, 1)]));
     agent.take_requests();
-    agent.answer(ms(2), poll, Answer::Stale { current: Some(4) });
+    agent.answer(ms(2), poll, AgentReply::Stale { current: Some(4) });
     let begin = only(&mut agent);
     for old in [1, 4] {
-        agent.answer(ms(2), begin.number, Answer::Begun { epoch: old });
-        agent.answer(ms(2), begin.number + 1, Answer::Operations(vec![remove(1, 9)]));
+        agent.answer(ms(2), begin.number, AgentReply::Begun { epoch: old });
+        agent.answer(ms(2), begin.number + 1, AgentReply::Operations(vec![remove(1, 9)]));
         assert_eq!((agent.epoch(), agent.driver().rules().len()), (None, 1), "epoch {old}");
     }
-    agent.answer(ms(2), begin.number, Answer::Begun { epoch: 5 });
+    agent.answer(ms(2), begin.number, AgentReply::Begun { epoch: 5 });
     assert_eq!(agent.epoch(), Some(5));
 }
 
 #[test]
 fn without_a_controller_rules_stay_and_it_is_asked_ever_more_rarely() {
     let (mut agent, poll) = in_session(Recorder::default());
-    agent.answer(ms(0), poll, Answer::Operations(vec![install(1, 1)]));
+    agent.answer(ms(0), poll, AgentReply::Operations(vec![install(1, 1)]));
     agent.take_requests();
     let mut asked = Vec::new();
     for now in (0..30_000).step_by(50) {

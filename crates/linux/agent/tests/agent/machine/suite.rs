@@ -1,7 +1,7 @@
 //! The recorder passes the suite, and drivers that are broken in each way do not.
 
-use wayleave_agent::machine::suite::{Observe, check};
-use wayleave_agent::machine::{Driver, NotDone, Recorder};
+use wayleave_agent::machine::suite::{DriverUnderTest, check};
+use wayleave_agent::machine::{Driver, DriverError, Recorder};
 use wayleave_protocol::agent::Rule;
 use wayleave_protocol::contract::Hop;
 use wayleave_units::Time;
@@ -28,17 +28,17 @@ struct Broken {
 }
 
 impl Driver for Broken {
-    fn installed(&mut self, now: Time) -> Result<Vec<(u64, u64)>, NotDone> {
+    fn installed(&mut self, now: Time) -> Result<Vec<(u64, u64)>, DriverError> {
         if self.forgot { Ok(Vec::new()) } else { self.inner.installed(now) }
     }
 
-    fn install(&mut self, now: Time, serial: u64, version: u64, rule: &Rule) -> Result<(), NotDone> {
+    fn install(&mut self, now: Time, serial: u64, version: u64, rule: &Rule) -> Result<(), DriverError> {
         let is_there = self.inner.rules().contains_key(&serial);
         if std::mem::take(&mut self.fails) {
             if self.flaw == Flaw::ReplacesBeforeItFails {
                 self.inner.remove(now, serial, version)?;
             }
-            return Err(NotDone::Later("busy".into()));
+            return Err(DriverError::Later("busy".into()));
         }
         match self.flaw {
             Flaw::InstallsNothing => Ok(()),
@@ -47,24 +47,24 @@ impl Driver for Broken {
         }
     }
 
-    fn remove(&mut self, now: Time, serial: u64, version: u64) -> Result<(), NotDone> {
+    fn remove(&mut self, now: Time, serial: u64, version: u64) -> Result<(), DriverError> {
         match self.flaw {
             Flaw::RemovesNothing => Ok(()),
             Flaw::RemovesAndComplains if !self.inner.rules().contains_key(&serial) => {
-                Err(NotDone::Never("nothing there".into()))
+                Err(DriverError::Never("nothing there".into()))
             }
             _ => self.inner.remove(now, serial, version),
         }
     }
 
-    fn set_up(&mut self, now: Time, version: u64) -> Result<(), NotDone> {
+    fn set_up(&mut self, now: Time, version: u64) -> Result<(), DriverError> {
         let is_set_up = self.inner.installed(now)?.iter().any(|&(serial, _)| serial == 0);
         self.set_ups += usize::from(!is_set_up || self.flaw == Flaw::SetsUpAgain);
         self.inner.set_up(now, version)
     }
 }
 
-impl Observe for Broken {
+impl DriverUnderTest for Broken {
     fn in_force(&mut self, serial: u64) -> Option<Vec<Vec<Hop>>> {
         self.inner.in_force(serial)
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
 use wayleave_broker::Setup;
-use wayleave_broker::world::{Faults, World};
+use wayleave_broker::world::{Faults, SimulatedRacks};
 use wayleave_scheme_api::ClassId;
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
@@ -110,7 +110,7 @@ pub(crate) struct History {
     seed: u64,
     kind: Kind,
     setup: Arc<Setup>,
-    world: World,
+    world: SimulatedRacks,
     rng: ChaCha8Rng,
     /// Less than the network says, for one rack.
     uplinks: Option<(NodeId, [Rate; 2])>,
@@ -119,7 +119,7 @@ pub(crate) struct History {
 impl History {
     pub(crate) fn new(seed: u64, kind: Kind, with_fabric: bool) -> Self {
         let setup = setup(with_fabric);
-        let world = World::new(setup.clone(), seed).unwrap();
+        let world = SimulatedRacks::new(setup.clone(), seed).unwrap();
         let mut history = Self { seed, kind, setup, world, rng: ChaCha8Rng::seed_from_u64(!seed), uplinks: None };
         history.want();
         history

@@ -3,7 +3,7 @@
 
 mod path;
 
-use wayleave_dataplane::measure::{Shaped, Shaping, TABLE_4, Tagging, memory, shape, tag};
+use wayleave_dataplane::measure::{Shaping, ShapingError, TABLE_4, Tagging, memory, shape, tag};
 
 use self::path::PACKETS;
 use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series, Table};
@@ -159,7 +159,7 @@ pub(crate) fn fig12b(run: &Run) -> Result<Figure, Failed> {
     }
     let columns =
         ["VMs", "flows", "packet (B)", "rate (bit/s)", "burst (bit)", "rate deviation (%)", "burst deviation (%)"];
-    let row = |(what, shaped): &(Shaping, Shaped)| {
+    let row = |(what, shaped): &(Shaping, ShapingError)| {
         vec![
             what.vms.to_string(),
             what.flows.to_string(),
@@ -189,8 +189,8 @@ pub(crate) fn fig12b(run: &Run) -> Result<Figure, Failed> {
     .with("scenarios", "Table 4"))
 }
 
-fn shaping_statements(shaped: &[(Shaping, Shaped)]) -> Vec<Statement> {
-    let worst = |of: fn(&Shaped) -> f64| 100.0 * shaped.iter().map(|(_, shaped)| of(shaped)).fold(0.0, f64::max);
+fn shaping_statements(shaped: &[(Shaping, ShapingError)]) -> Vec<Statement> {
+    let worst = |of: fn(&ShapingError) -> f64| 100.0 * shaped.iter().map(|(_, shaped)| of(shaped)).fold(0.0, f64::max);
     let error = |what: &str, worst: f64| {
         let says = format!("the {what} deviates by around 2 % at most");
         Statement::within("5.3.2", says, f64::NEG_INFINITY..=2.0, &[worst], format!("{worst:.4} % at most"))
@@ -298,8 +298,8 @@ mod tests {
 
     #[test]
     fn every_verdict_of_shaping_can_change() {
-        let exact = Shaped { rate_error: 0.001, burst_error: 0.001 };
-        let shaped: Vec<(Shaping, Shaped)> = TABLE_4.into_iter().map(|what| (what, exact)).collect();
+        let exact = ShapingError { rate_error: 0.001, burst_error: 0.001 };
+        let shaped: Vec<(Shaping, ShapingError)> = TABLE_4.into_iter().map(|what| (what, exact)).collect();
         assert_eq!(shaping_statements(&shaped).len(), 3);
         assert_each_can_change(
             &shaped,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use wayleave_contracts::{Accounting, Excess, LatencyContract};
-use wayleave_lab::run::{Promised, RunOptions};
+use wayleave_lab::run::{OfferedContract, RunOptions};
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -77,8 +77,8 @@ fn all(run: &Run) -> Result<Vec<Path>, Failed> {
         if !testbed.offer(&order)? {
             return Err(Failed::broken("the contract of a path was refused"));
         }
-        let promised =
-            Promised::of(testbed.lab().plan(), &order).ok_or_else(|| Failed::broken("a request without a port"))?;
+        let promised = OfferedContract::of(testbed.lab().plan(), &order)
+            .ok_or_else(|| Failed::broken("a request without a port"))?;
         let lasts = run.choose(Duration::from_secs(5), Duration::from_secs(2));
         let seen = testbed.run(&[promised], &RunOptions::lasting(lasts))?;
         let silent = || Failed::broken(format!("packets of {packet} B were not sent"));

@@ -1,7 +1,7 @@
 //! How many candidates are tried to be moved (4.1.3: 20), in a small network and in a larger one. "Limiting the number of
 //! reconfigurations allows to navigate this tradeoff" between flows and the tail of the runtime (5.2.2).
 
-use super::super::{Moving, System};
+use super::super::{RerouteSettings, System};
 use super::super::{accepted, fig9b};
 use super::scope::{PLAIN, Scope};
 use crate::data::{Axis, Form, Panel, Point, Series};
@@ -36,7 +36,7 @@ impl Limits {
         let scope = Scope { queues, ks, seeds: run.seeds(5, 2) };
         let system = |limit: usize| match limit {
             0 => PLAIN,
-            limit => System::Rerouting(Moving { limit, ..Moving::OLDEST }),
+            limit => System::Rerouting(RerouteSettings { limit, ..RerouteSettings::OLDEST }),
         };
         let fillings = scope.fill(run, &LIMITS.map(system))?;
         let limited = |(limit, by_k): (usize, super::scope::BySize)| {
@@ -59,7 +59,7 @@ impl Limits {
 
     /// What rerouting gains in both sizes, with the paper's limit and with the largest.
     pub(super) fn growth(&self) -> String {
-        let meant = self.all.iter().filter(|limited| limited.limit >= Moving::LIMIT);
+        let meant = self.all.iter().filter(|limited| limited.limit >= RerouteSettings::LIMIT);
         let text = |limited: &Limited| {
             let gains = self.gains(limited);
             let (small, large) = (gains.first().unwrap_or(&f64::NAN), gains.last().unwrap_or(&f64::NAN));

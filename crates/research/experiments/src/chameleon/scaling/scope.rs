@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::chameleon::filling::{Case, Filling, Size};
-use crate::chameleon::{Moving, Qjump, SILO, Silo, System};
+use crate::chameleon::filling::{Case, FillResult, Size};
+use crate::chameleon::{Qjump, RerouteSettings, SILO, Silo, System};
 use crate::data::{Axis, Centre, Figure, Form, Panel, Series};
 use crate::failed::Failed;
 use crate::run::Run;
@@ -16,9 +16,9 @@ const QUICK: &[u64] = &[4, 6, 8];
 
 pub(super) const PLAIN: System = System::Chameleon;
 
-pub(super) const REROUTING: System = System::Rerouting(Moving::OLDEST);
+pub(super) const REROUTING: System = System::Rerouting(RerouteSettings::OLDEST);
 
-pub(super) const NEWEST: System = System::Rerouting(Moving::NEWEST);
+pub(super) const NEWEST: System = System::Rerouting(RerouteSettings::NEWEST);
 
 pub(super) const SILO_OF_THE_TEXT: System = System::Silo(Silo::TEXT);
 
@@ -125,7 +125,7 @@ impl Scope {
 }
 
 /// Fillings by k, then by seed.
-pub(super) type BySize = Vec<Vec<Arc<Filling>>>;
+pub(super) type BySize = Vec<Vec<Arc<FillResult>>>;
 
 fn words(queues: usize) -> &'static str {
     if queues == 2 { "two" } else { "four" }

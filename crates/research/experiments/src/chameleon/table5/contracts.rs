@@ -6,10 +6,10 @@ use std::sync::Arc;
 use wayleave_adversary::{Background, Claim, Effort, Promise, verify};
 use wayleave_contracts::{Category, Mix};
 use wayleave_ledger::Model;
-use wayleave_scenarios::{Ends, PacketKind, Phase, Scenario, Traffic};
+use wayleave_scenarios::{FlowEndpoints, PacketKind, Phase, Scenario, Traffic};
 use wayleave_scheme_api::{Admission, Request};
-use wayleave_schemes::admission::loko::{Counting, Share};
-use wayleave_schemes::admitted::{Held, Standing};
+use wayleave_schemes::admission::loko::{Share, SwitchAccounting};
+use wayleave_schemes::admitted::{AdmittedFlow, AdmittedSet};
 use wayleave_schemes::registry::Scheme;
 use wayleave_sim::Outcome;
 use wayleave_topology::Network;
@@ -19,7 +19,7 @@ use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use super::super::system::System;
 use super::rows::Tick;
-use super::seen::{MAX, Seen};
+use super::seen::{MAX, ObservedProperties};
 use crate::failed::Failed;
 use crate::low_cost::{self, FlowSize, Trial, line, requests};
 
@@ -36,7 +36,7 @@ fn network() -> Result<Arc<Network>, Failed> {
 }
 
 /// A scheme that admits contracts.
-pub(super) fn admission(name: &'static str, system: System) -> Result<Seen, Failed> {
+pub(super) fn admission(name: &'static str, system: System) -> Result<ObservedProperties, Failed> {
     let (network, model) = (network()?, Model::default());
     let mut scheme = system.with_model(&network, model)?;
     let clocks = Mix::new(&network, 8, 1).filter(|contract| Category::of(contract) == Some(Category::Clock));
@@ -56,7 +56,7 @@ pub(super) fn admission(name: &'static str, system: System) -> Result<Seen, Fail
     let at_once = burst(&mut system.with_model(&network, model)?, &network, &requests[0])?;
     let lone = lone_contract(&scheme, &network)?;
     let flows = all.promises.len();
-    Ok(Seen {
+    Ok(ObservedProperties {
         name,
         ticks: [report.is_sound() && flows > 0, is_reserved && lost == 0, at_once >= BURST_PACKETS, lone >= MAX]
             .map(Tick::of),
@@ -110,10 +110,10 @@ fn burst(scheme: &mut Scheme, network: &Arc<Network>, like: &Request) -> Result<
 }
 
 /// A contract that always has something to send, and nobody else.
-fn alone(held: &Held<'_>, network: &Arc<Network>, duration: Time) -> Result<Outcome, Failed> {
+fn alone(held: &AdmittedFlow<'_>, network: &Arc<Network>, duration: Time) -> Result<Outcome, Failed> {
     let ends = held.route.hops.first().zip(held.route.hops.last());
     let (first, last) = ends.ok_or_else(|| Failed::broken("a contract without a route"))?;
-    let ends = Ends::Pairs(vec![(network.link(first.link).from, network.link(last.link).to)]);
+    let ends = FlowEndpoints::Pairs(vec![(network.link(first.link).from, network.link(last.link).to)]);
     let kind = PacketKind::TokenBucket { rate: held.demand.rate, burst: held.demand.burst, phase: Phase::Together };
     let frame = held.demand.burst.min(Bytes::new(1_500));
     let mut scenario = Scenario::new("lone contract", network.clone(), duration);
@@ -132,13 +132,13 @@ fn lone_contract(scheme: &Scheme, network: &Arc<Network>) -> Result<f64, Failed>
 }
 
 /// Loko, on switches that share a service: contracts of the figures about it, all bursts at once.
-pub(super) fn loko(name: &'static str) -> Result<Seen, Failed> {
+pub(super) fn loko(name: &'static str) -> Result<ObservedProperties, Failed> {
     const SWITCHES: u64 = 4;
     let network = line(SWITCHES).map_err(Failed::broken)?;
-    let mut scheme = low_cost::loko(&network, Share::FullRate, Counting::Sound, 1).map_err(Failed::broken)?;
+    let mut scheme = low_cost::loko(&network, Share::FullRate, SwitchAccounting::Sound, 1).map_err(Failed::broken)?;
     let asked = requests(&network, FlowSize::MEDIUM, 1, 400);
     let admitted: Vec<&Request> = asked.iter().filter(|request| scheme.admit(request).is_ok()).collect();
-    let held: Vec<Held<'_>> = scheme.flows().into_iter().filter_map(|flow| scheme.held(flow)).collect();
+    let held: Vec<AdmittedFlow<'_>> = scheme.flows().into_iter().filter_map(|flow| scheme.held(flow)).collect();
     let is_reserved = held.iter().zip(&admitted).all(|(held, asked)| held.demand.rate >= asked.rate);
     let case = DeviceScenario::proof_of_concept().cases().next().ok_or_else(|| Failed::broken("no case"))?;
     let trial = |seed| Trial {
@@ -155,7 +155,7 @@ pub(super) fn loko(name: &'static str) -> Result<Seen, Failed> {
     let most = held.iter().map(|held| held.demand.rate.bits_per_second()).max().unwrap_or(0);
     let conserving = most as f64 / line.bits_per_second() as f64;
     let is_kept = counted.late == 0 && counted.lost == 0 && counted.ok > 0;
-    Ok(Seen {
+    Ok(ObservedProperties {
         name,
         ticks: [is_kept, is_reserved && counted.lost == 0, is_kept && burst > case.packet, conserving >= MAX]
             .map(Tick::of),

@@ -15,9 +15,9 @@ mod sharing;
 use wayleave_scenarios::{ElasticSwitch, Eyeq, HostSchemeConfig, Parley};
 
 use self::rows::{ROWS, Tick};
-use self::seen::{MAX, Seen};
+use self::seen::{MAX, ObservedProperties};
 use self::sharing::Shares;
-use super::system::{Fast, Qjump, Silo, System};
+use super::system::{FastFlowRule, Qjump, Silo, System};
 use crate::data::{Figure, Table};
 use crate::failed::Failed;
 use crate::run::Run;
@@ -35,7 +35,7 @@ enum Job {
 const JOBS: [Job; 10] = [
     Job::Admission("Chameleon", System::Chameleon),
     Job::Admission("Silo", System::Silo(Silo::TEXT)),
-    Job::Admission("QJump", System::Qjump(Qjump { fast: Fast::Refused, ..Qjump::FLAT })),
+    Job::Admission("QJump", System::Qjump(Qjump { fast: FastFlowRule::Refused, ..Qjump::FLAT })),
     Job::Loko("Loko"),
     Job::Sharing("DCTCP", None),
     Job::Sharing("EyeQ", Some(|| HostSchemeConfig::Eyeq(Eyeq::default()))),
@@ -75,7 +75,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
 }
 
 /// All kinds of contracts at once, each against the others ([`crate::fabric`]).
-fn one_fabric(name: &'static str) -> Result<Seen, Failed> {
+fn one_fabric(name: &'static str) -> Result<ObservedProperties, Failed> {
     let seen = crate::fabric::for_a_while()?;
     let (is_in_time, is_kept) = (seen.broken == 0.0, seen.short == 0.0);
     let latency = format!(
@@ -87,7 +87,7 @@ fn one_fabric(name: &'static str) -> Result<Seen, Failed> {
         seen.hoses, seen.short, seen.lag
     );
     let conserving = format!("the busiest links carry {:.0} %", 100.0 * seen.busiest);
-    Ok(Seen {
+    Ok(ObservedProperties {
         name,
         ticks: [is_in_time, is_kept, is_in_time, seen.busiest >= MAX].map(Tick::of),
         how: [latency.clone(), bandwidth, latency, conserving],
@@ -95,7 +95,7 @@ fn one_fabric(name: &'static str) -> Result<Seen, Failed> {
 }
 
 /// In the order of the paper's table.
-fn statements(seen: &[Seen]) -> Vec<Statement> {
+fn statements(seen: &[ObservedProperties]) -> Vec<Statement> {
     let of = |row: &rows::Row| {
         let seen = seen.iter().find(|seen| seen.name == row.name)?;
         let [latency, bandwidth, burst, conserving] = row.ticks.map(Tick::name);
@@ -108,7 +108,7 @@ fn statements(seen: &[Seen]) -> Vec<Statement> {
     ROWS.iter().filter_map(of).collect()
 }
 
-fn features(seen: &[Seen]) -> Table {
+fn features(seen: &[ObservedProperties]) -> Table {
     let cells = |name: &str, ticks: [Tick; 4], switches: &str, source: &str| {
         let ticks = ticks.map(|tick| tick.name().to_owned());
         [name.to_owned()].into_iter().chain(ticks).chain([switches.to_owned(), source.to_owned()]).collect::<Vec<_>>()
@@ -128,8 +128,8 @@ fn features(seen: &[Seen]) -> Table {
     }
 }
 
-fn measurements(seen: &[Seen]) -> Table {
-    let row = |seen: &Seen| [vec![seen.name.to_owned()], seen.how.to_vec()].concat();
+fn measurements(seen: &[ObservedProperties]) -> Table {
+    let row = |seen: &ObservedProperties| [vec![seen.name.to_owned()], seen.how.to_vec()].concat();
     Table {
         name: "measurements".to_owned(),
         title: "What the ticks stand on".to_owned(),
@@ -148,7 +148,7 @@ mod tests {
         let names = ["Chameleon", "Silo", "QJump", "Loko", "DCTCP", "EyeQ", "ElasticSwitch"];
         let as_printed = |name: &'static str| {
             let row = ROWS.iter().find(|row| row.name == name).unwrap();
-            Seen { name, ticks: row.ticks, how: Default::default() }
+            ObservedProperties { name, ticks: row.ticks, how: Default::default() }
         };
         let seen = names.map(as_printed).to_vec();
         assert_eq!(statements(&seen).iter().filter(|statement| statement.is_held()).count(), names.len());
@@ -159,7 +159,7 @@ mod tests {
                 assert_eq!(statements(&other).iter().filter(|statement| !statement.is_held()).count(), 1);
             }
         }
-        let turn = |seen: &mut Vec<Seen>, at: usize| seen[at].ticks = [Tick::Partly; 4];
+        let turn = |seen: &mut Vec<ObservedProperties>, at: usize| seen[at].ticks = [Tick::Partly; 4];
         assert_each_can_change(
             &seen,
             |seen| statements(seen),

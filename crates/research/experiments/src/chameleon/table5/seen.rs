@@ -7,7 +7,7 @@ pub(super) const MAX: f64 = 0.8;
 
 /// What a system was seen to do.
 #[derive(Clone, Debug)]
-pub(super) struct Seen {
+pub(super) struct ObservedProperties {
     pub(super) name: &'static str,
     pub(super) ticks: [Tick; 4],
     /// In words, one for each tick.

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{
-    Arrivals, Congestion, Ecn, Ends, HostSchemeConfig, PacketKind, Phase, Reliable, Scenario, Sharing, Traffic,
-    Transport, Workload,
+    Arrivals, Congestion, Ecn, FlowEndpoints, HostSchemeConfig, PacketKind, Phase, Reliable, Scenario, Sharing,
+    Traffic, Transport, Workload,
 };
 use wayleave_sim::{FlowOutcome, Outcome};
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
@@ -19,7 +19,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::contracts::share;
 use super::rows::Tick;
-use super::seen::{MAX, Seen};
+use super::seen::{MAX, ObservedProperties};
 use crate::failed::Failed;
 
 /// Of a rack: a receiver and nine senders.
@@ -46,7 +46,7 @@ const OTHERS: &str = "others";
 pub(super) type Shares = Option<fn() -> HostSchemeConfig>;
 
 /// Measures a system.
-pub(super) fn sharing(name: &'static str, shares: Shares) -> Result<Seen, Failed> {
+pub(super) fn sharing(name: &'static str, shares: Shares) -> Result<ObservedProperties, Failed> {
     let cabling = Cabling { rate: LINE, ..Cabling::default() };
     // Everything stays in the first rack; its uplinks are what a rack broker of Parley looks at.
     let racks =
@@ -76,7 +76,7 @@ pub(super) fn sharing(name: &'static str, shares: Shares) -> Result<Seen, Failed
     };
     let half = GUARANTEES[0].bits_per_second() as f64 / LINE.bits_per_second() as f64;
     let (of_crowd, of_lone) = (of_link(&crowd), of_link(&lone));
-    Ok(Seen {
+    Ok(ObservedProperties {
         name,
         ticks: [is_kept(PROBE), of_crowd >= KEPT * half, is_kept(BURSTS), of_lone >= MAX].map(Tick::of),
         how: [
@@ -127,7 +127,7 @@ fn scenario(
         let service = shares.then(|| service.to_owned());
         scenario.traffic.push(Traffic { service, ..traffic });
     };
-    let to_first = |senders: &[NodeId]| Ends::Pairs(senders.iter().map(|&from| (from, hosts[0])).collect());
+    let to_first = |senders: &[NodeId]| FlowEndpoints::Pairs(senders.iter().map(|&from| (from, hosts[0])).collect());
     let endless = || Workload::Flows(Reliable::new(Arrivals::Once, None));
     if company != Company::Nobody {
         add(Traffic::new(ONE, to_first(&hosts[1..2]), endless()), ONE);

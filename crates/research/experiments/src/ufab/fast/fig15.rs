@@ -1,6 +1,6 @@
 //! Fig. 15: seven tenants on the testbed at 100 Gbit/s, one after the other, and a core that fails; what probes cost (section 5.4).
 
-use wayleave_scenarios::{Arrivals, Endpoint, Ends, Reliable};
+use wayleave_scenarios::{Arrivals, Endpoint, FlowEndpoints, Reliable};
 use wayleave_scenarios::{Change, Element, Outage, Scenario, Vm};
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
@@ -160,7 +160,7 @@ fn probing(pairs: usize) -> Result<Probing, Failed> {
     scenario.vms = (0..pairs).map(vm).collect();
     let ends: Option<Vec<(Endpoint, Endpoint)>> =
         (0..pairs).map(|pair| Some((from.into(), Endpoint::of_vm(&scenario.vms, pair)?))).collect();
-    let ends = Ends::Pairs(ends.ok_or_else(|| Failed::broken("a pair without its machine"))?);
+    let ends = FlowEndpoints::Pairs(ends.ok_or_else(|| Failed::broken("a pair without its machine"))?);
     scenario.traffic = vec![flows("vf", ends, Reliable::new(Arrivals::Once, None))];
     let outcome = simulate(&scenario, 1)?;
     let probes = outcome.sharing.as_ref().map(|sharing| sharing.probes).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Fig. 16: 90 to 1, where all tenants switch between half of their minimum and everything every 4 ms (section 5.5).
 
 use wayleave_scenarios::Scenario;
-use wayleave_scenarios::{Offer, Schedule, Workload};
+use wayleave_scenarios::{Schedule, SendSchedule, Workload};
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 
@@ -94,7 +94,7 @@ fn one(system: Contender, periods: u64, seed: u64) -> Result<(Measured, Vec<f64>
     for (at, &host) in from.iter().enumerate() {
         let mut little = endless(&name(at), host, to, Time::ZERO);
         if let Workload::Flows(flows) = &mut little.workload {
-            flows.offer = Some(Offer::Rate(Rate::from_mbit(500)));
+            flows.offer = Some(SendSchedule::Rate(Rate::from_mbit(500)));
         }
         let mut much = endless(&name(at), host, to, PERIOD);
         much.name = format!("{} at times", name(at));

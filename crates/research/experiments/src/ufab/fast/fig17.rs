@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rand::RngExt;
-use wayleave_scenarios::{Arrivals, Ends, FlowSizes, Reliable, Scenario};
+use wayleave_scenarios::{Arrivals, FlowEndpoints, FlowSizes, Reliable, Scenario};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Rate, Time};
 
@@ -168,7 +168,7 @@ fn one(
     scenario.traffic = tenants
         .iter()
         .map(|tenant| {
-            let ends = Ends::Random(tenant.hosts.clone(), tenant.hosts.clone());
+            let ends = FlowEndpoints::Random(tenant.hosts.clone(), tenant.hosts.clone());
             flows(&tenant.name, ends, Reliable::new(Arrivals::Load(load), Some(sizes.clone())))
         })
         .collect();

@@ -5,7 +5,7 @@ use wayleave_schemes::host::ufab::Settings;
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::watched::{What, watch};
+use super::watched::{NoteKind, watch};
 use super::{Contender, Pair, ROUND_TRIP_US, SHARED, background, fabric, generator, most, received, shuffle};
 use crate::catalogue::{Entry, UFAB};
 use crate::checkpoint::stored;
@@ -149,7 +149,7 @@ fn frozen(pods: u64, load: f64, window: u32, duration: Time, seed: u64) -> Resul
     let parts: Vec<Vec<f64>> = parts.collect();
     let late = (WITHIN_US / bin_us()) as usize;
     let last = parts.iter().max_by(|one, other| settled_us(one, 1).total_cmp(&settled_us(other, 1)));
-    let taken = notes.iter().filter(|note| note.what == What::Takes).count();
+    let taken = notes.iter().filter(|note| note.what == NoteKind::Takes).count();
     let all = |together| most(&parts.iter().map(|parts| settled_us(parts, together)).collect::<Vec<_>>());
     Ok(Settled {
         single_us: all(1),

@@ -6,7 +6,7 @@ use wayleave_scenarios::Scenario;
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 
-use super::watched::{What, watch};
+use super::watched::{NoteKind, watch};
 use super::{Contender, ROUND_TRIP_US, SHARED, background, fabric, generator, most, received, shuffle};
 use crate::catalogue::{Entry, UFAB};
 use crate::checkpoint::stored;
@@ -130,8 +130,8 @@ fn apart(notes: &[super::watched::Note], senders: &[NodeId]) -> Vec<f64> {
     let mut rounds: Vec<Vec<f64>> = vec![Vec::new(); ROUNDS];
     for note in notes.iter().filter(|note| senders.contains(&note.from)) {
         match note.what {
-            What::Says { pair, tokens: said } if said == tokens => drop(of_incast.entry(pair).or_insert(0)),
-            What::Hears { pair, .. } => {
+            NoteKind::Says { pair, tokens: said } if said == tokens => drop(of_incast.entry(pair).or_insert(0)),
+            NoteKind::Hears { pair, .. } => {
                 if let Some(round) = of_incast.get_mut(&pair) {
                     if let Some(times) = rounds.get_mut(*round) {
                         times.push(note.at.as_nanos() as f64 / 1e3);

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_scenarios::{Offer, Scenario, Workload};
-use wayleave_schemes::host::ufab::{Settings, Unused};
+use wayleave_scenarios::{Scenario, SendSchedule, Workload};
+use wayleave_schemes::host::ufab::{Settings, UnusedTokens};
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_topology::{NodeId, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::watched::{What, watch};
+use super::watched::{NoteKind, watch};
 use super::{Contender, LINE};
 use crate::catalogue::{Entry, UFAB};
 use crate::data::{Figure, Table};
@@ -52,9 +52,9 @@ struct Data {
 
 fn measure(run: &Run) -> Result<Figure, Failed> {
     let data = Data {
-        enough: example(None, Unused::Kept)?,
-        little: example(Some(EPSILON), Unused::AsPrinted)?,
-        kept: example(Some(EPSILON), Unused::Kept)?,
+        enough: example(None, UnusedTokens::Kept)?,
+        little: example(Some(EPSILON), UnusedTokens::AsPrinted)?,
+        kept: example(Some(EPSILON), UnusedTokens::Kept)?,
     };
     let seeds = run.seeds(1, 1);
     let figure = Figure { statements: statements(&data), tables: vec![table(&data)], seeds, ..Figure::default() };
@@ -69,7 +69,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
 }
 
 /// Six hosts of one tenant; a1 sends to a4, a5 and a6, and a2 to a6.
-fn example(epsilon: Option<u64>, unused: Unused) -> Result<Said, Failed> {
+fn example(epsilon: Option<u64>, unused: UnusedTokens) -> Result<Said, Failed> {
     let cabling = Cabling {
         rate: LINE,
         propagation: Time::from_micros(1),
@@ -92,15 +92,15 @@ fn example(epsilon: Option<u64>, unused: Unused) -> Result<Said, Failed> {
     }
     if let (Some(epsilon), Workload::Flows(flows)) = (epsilon, &mut scenario.traffic[0].workload) {
         // Of each frame of 1,538 B 1,460 are payload.
-        flows.offer = Some(Offer::Rate(Rate::from_mbit(2 * epsilon * 1_460 / 1_538)));
+        flows.offer = Some(SendSchedule::Rate(Rate::from_mbit(2 * epsilon * 1_460 / 1_538)));
     }
     let (_, notes) = watch(&scenario, 1)?;
     let (mut asked, mut admitted) = (BTreeMap::new(), BTreeMap::new());
     for note in notes {
         match note.what {
-            What::Says { pair, tokens } => drop(asked.insert(pair, tokens)),
-            What::Hears { pair, admitted: Some(tokens) } => drop(admitted.insert(pair, tokens)),
-            What::Hears { .. } | What::Takes => {}
+            NoteKind::Says { pair, tokens } => drop(asked.insert(pair, tokens)),
+            NoteKind::Hears { pair, admitted: Some(tokens) } => drop(admitted.insert(pair, tokens)),
+            NoteKind::Hears { .. } | NoteKind::Takes => {}
         }
     }
     let last = asked.keys().next_back().and_then(|pair| admitted.get(pair));

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use wayleave_scenarios::{HostSchemeConfig, Scenario};
 use wayleave_scheme_api::{
-    CustomHost, CustomMessage, HostAction, HostInput, Incoming, PathUse, Plugged, Probe, ProbeAnswer, ProbeKind,
+    CustomHost, CustomMessage, DynRole, HostAction, HostInput, Incoming, PathUse, Probe, ProbeAnswer, ProbeKind,
     ProbeOutcome, Switch,
 };
 use wayleave_schemes::host::ufab::{Settings, Timer, Ufab};
@@ -21,12 +21,12 @@ use crate::failed::Failed;
 pub(super) struct Note {
     pub(super) at: Time,
     pub(super) from: NodeId,
-    pub(super) what: What,
+    pub(super) what: NoteKind,
 }
 
 /// What.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum NoteKind {
     /// A pair says its tokens.
     Says { pair: u64, tokens: u64 },
     /// It hears what its receiver admits; nothing: anything.
@@ -37,7 +37,7 @@ pub(super) enum What {
 
 type Notes = Arc<Mutex<Vec<Note>>>;
 
-type Edge = Plugged<Ufab, Timer, fn(&Infallible) -> u32>;
+type Edge = DynRole<Ufab, Timer, fn(&Infallible) -> u32>;
 
 struct Machine {
     edge: Edge,
@@ -45,7 +45,7 @@ struct Machine {
     notes: Notes,
 }
 
-fn note(notes: &Notes, at: Time, from: NodeId, what: What) {
+fn note(notes: &Notes, at: Time, from: NodeId, what: NoteKind) {
     // Whoever panicked while it held the lock has pushed a whole note or none.
     notes.lock().unwrap_or_else(PoisonError::into_inner).push(Note { at, from, what });
 }
@@ -62,14 +62,14 @@ impl CustomHost for Machine {
             &input
             && probe.kind == ProbeKind::Active
         {
-            note(notes, now, *node, What::Hears { pair: probe.pair, admitted: *tokens });
+            note(notes, now, *node, NoteKind::Hears { pair: probe.pair, admitted: *tokens });
         }
         edge.on(now, input, &mut |action| {
             match &action {
                 HostAction::SendProbe { probe, .. } if probe.kind == ProbeKind::Active => {
-                    note(notes, now, *node, What::Says { pair: probe.pair, tokens: probe.tokens });
+                    note(notes, now, *node, NoteKind::Says { pair: probe.pair, tokens: probe.tokens });
                 }
-                HostAction::UsePath { purpose: PathUse::Share, .. } => note(notes, now, *node, What::Takes),
+                HostAction::UsePath { purpose: PathUse::Share, .. } => note(notes, now, *node, NoteKind::Takes),
                 _ => {}
             }
             act(action);

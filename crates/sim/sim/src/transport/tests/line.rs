@@ -27,7 +27,7 @@ enum OnTheWay {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step<'a> {
     Sent(u32),
-    Answered(&'a Answer<'a>),
+    Answered(&'a SegmentReply<'a>),
     Struck { judged: bool, timed_out: bool },
 }
 
@@ -71,7 +71,7 @@ impl<F: Fate> Line<F> {
     fn send(&mut self, witness: Witness<'_>) -> Instant {
         loop {
             match self.sender.poll(self.now) {
-                Next::Send { sequence, .. } => {
+                SenderStep::Send { sequence, .. } => {
                     self.sent += 1;
                     if sequence == self.sender.flight.first() {
                         self.moved_at = self.now;
@@ -80,8 +80,8 @@ impl<F: Fate> Line<F> {
                     self.put(delay, OnTheWay::Segment { sequence, sent: self.now });
                     witness(&self.sender, self.now, Step::Sent(sequence));
                 }
-                Next::At(at) => return at,
-                Next::Wait => return NEVER,
+                SenderStep::At(at) => return at,
+                SenderStep::Wait => return NEVER,
             }
         }
     }
@@ -126,7 +126,7 @@ impl<F: Fate> Line<F> {
             }
             OnTheWay::Ack { sequence, sent, expected, block: (start, end), is_duplicate } => {
                 let block = Block { start, end };
-                let answer = Answer { sent, is_duplicate, ..super::answer(sequence, expected, block) };
+                let answer = SegmentReply { sent, is_duplicate, ..super::answer(sequence, expected, block) };
                 let first = self.sender.flight.first();
                 self.sender.on_answer(self.now, &answer, |_, marked, _| marked);
                 witness(&self.sender, self.now, Step::Answered(&answer));

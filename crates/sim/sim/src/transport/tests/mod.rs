@@ -37,8 +37,8 @@ fn sender(size: u64, window: u32) -> Sender {
     Sender::new(&setup(size, window), AnyFlow::Fixed(Fixed(u64::from(window) * u64::from(SEGMENT))))
 }
 
-fn answer(sequence: u32, expected: u32, block: Block) -> Answer<'static> {
-    Answer {
+fn answer(sequence: u32, expected: u32, block: Block) -> SegmentReply<'static> {
+    SegmentReply {
         sequence,
         sent: 0,
         expected,
@@ -52,8 +52,8 @@ fn answer(sequence: u32, expected: u32, block: Block) -> Answer<'static> {
 
 fn send_all(sender: &mut Sender, now: Instant) -> Vec<u32> {
     std::iter::from_fn(|| match sender.poll(now) {
-        Next::Send { sequence, .. } => Some(sequence),
-        Next::At(_) | Next::Wait => None,
+        SenderStep::Send { sequence, .. } => Some(sequence),
+        SenderStep::At(_) | SenderStep::Wait => None,
     })
     .collect()
 }
@@ -92,7 +92,7 @@ fn the_time_out_sends_everything_again_that_has_not_arrived() {
 fn the_last_segment_carries_what_is_left_of_the_size() {
     let mut sender = sender(2_500, 9);
     let sizes: Vec<u32> = std::iter::from_fn(|| match sender.poll(0) {
-        Next::Send { bytes, .. } => Some(bytes),
+        SenderStep::Send { bytes, .. } => Some(bytes),
         _ => None,
     })
     .collect();
@@ -109,7 +109,7 @@ fn pacing_spreads_a_window_over_four_fifths_of_the_round_trip() {
     let now = 100_000_000;
     sender.on_answer(now, &answer(0, 10, Block::default()), |_, marked, _| marked);
     assert_eq!(send_all(&mut sender, now), [10]);
-    assert_eq!(sender.poll(now), Next::At(now + 8_000_000));
+    assert_eq!(sender.poll(now), SenderStep::At(now + 8_000_000));
     assert_eq!(send_all(&mut sender, now + 7_999_999), []);
     assert_eq!(send_all(&mut sender, now + 8_000_000), [11]);
 }
@@ -159,7 +159,7 @@ fn a_sender_whose_application_is_slow_keeps_its_window() {
             for sequence in std::mem::take(&mut on_the_way) {
                 sender.on_answer(
                     now,
-                    &Answer { sent, ..answer(sequence, sequence + 1, Block::default()) },
+                    &SegmentReply { sent, ..answer(sequence, sequence + 1, Block::default()) },
                     |_, marked, _| marked,
                 );
                 on_the_way.extend(send_all(&mut sender, now));

@@ -63,7 +63,7 @@ impl Text {
     }
 
     /// 6.2. When to look again, or [`NEVER`].
-    fn acknowledge(&mut self, now: Instant, answer: &Answer<'_>, smoothed: Instant) -> Instant {
+    fn acknowledge(&mut self, now: Instant, answer: &SegmentReply<'_>, smoothed: Instant) -> Instant {
         self.min_rtt = self.min_rtt.min(now - answer.sent);
         let (from, to) = (answer.block.start as usize, answer.block.end as usize);
         let is_new = |at: usize, segment: &Segment| {

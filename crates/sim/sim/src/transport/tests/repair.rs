@@ -11,7 +11,7 @@ const MS: u64 = 1_000_000_000;
 /// Tells a sender at `now` that the segment that it sent at `sent` has arrived; the first one is missing.
 fn arrives(sender: &mut Sender, now: u64, sequence: u32, sent: u64) {
     let block = Block { start: 1, end: sequence + 1 };
-    sender.on_answer(now, &Answer { sent, ..answer(sequence, 0, block) }, |_, marked, _| marked);
+    sender.on_answer(now, &SegmentReply { sent, ..answer(sequence, 0, block) }, |_, marked, _| marked);
 }
 
 /// The fault of version 0.1.0: others arrive all the time, and nobody sends the first segment a third time.
@@ -61,9 +61,9 @@ fn windows(missing: &[u32], lost_later: impl Fn(u32, bool) -> bool) -> Vec<u64> 
         for (sequence, sent) in std::mem::take(&mut on_the_way) {
             now += 1;
             let received = receiver.on_segment(sequence);
-            let answer = Answer { sent, ..answer(sequence, received.expected, received.block) };
+            let answer = SegmentReply { sent, ..answer(sequence, received.expected, received.block) };
             sender.on_answer(now, &answer, |_, marked, _| marked);
-            while let Next::Send { sequence, is_again, .. } = sender.poll(now) {
+            while let SenderStep::Send { sequence, is_again, .. } = sender.poll(now) {
                 if !lost.contains(&(sequence, is_again)) && lost_later(sequence, is_again) {
                     lost.push((sequence, is_again));
                 } else {
@@ -157,6 +157,10 @@ fn the_end_of_a_transfer_is_repaired_by_a_probe_and_not_by_a_time_out() {
     assert!(!sender.on_timer(strikes));
     assert_eq!(send_all(&mut sender, strikes), [9]);
     assert_eq!(sender.timeout_at(), strikes + sender.timer.timeout(), "there is no second probe");
-    sender.on_answer(strikes + MS, &Answer { sent: strikes, ..answer(9, 10, Block::default()) }, |_, marked, _| marked);
+    sender.on_answer(
+        strikes + MS,
+        &SegmentReply { sent: strikes, ..answer(9, 10, Block::default()) },
+        |_, marked, _| marked,
+    );
     assert!(sender.is_done());
 }

@@ -59,7 +59,7 @@ fn rack(least: u64, multiplier: u32, has_reordering: bool) -> Rack {
     let mut rack = Rack::new();
     rack.sample(1, least * MS);
     if has_reordering {
-        assert!(rack.hear(200 * MS, 0, (0, 5), false) && rack.hear(200 * MS, 0, (0, 4), false));
+        assert!(rack.on_delivered(200 * MS, 0, (0, 5), false) && rack.on_delivered(200 * MS, 0, (0, 4), false));
     }
     for number in 1..multiplier {
         rack.on_duplicate(number, number + 1);
@@ -111,12 +111,12 @@ fn duplicates_widen_the_window_once_a_round_trip_and_for_16_recoveries() {
 fn a_retransmission_counts_only_if_it_is_what_was_answered() {
     let mut rack = rack(40, 1, false);
     // Sent again at 100 ms. An answer to the first transmission, at 60 ms, or one that is too soon, says nothing about it.
-    assert!(!rack.hear(150 * MS, 60 * MS, (100 * MS, 1), true));
-    assert!(!rack.hear(139 * MS, 100 * MS, (100 * MS, 1), true));
-    assert!(rack.hear(140 * MS, 100 * MS, (100 * MS, 1), true));
+    assert!(!rack.on_delivered(150 * MS, 60 * MS, (100 * MS, 1), true));
+    assert!(!rack.on_delivered(139 * MS, 100 * MS, (100 * MS, 1), true));
+    assert!(rack.on_delivered(140 * MS, 100 * MS, (100 * MS, 1), true));
     assert_eq!(rack.window(false, 0, 50 * MS), 10 * MS);
     // Below the highest, and sent again: no reordering.
-    assert!(rack.hear(150 * MS, 100 * MS, (100 * MS, 0), true));
+    assert!(rack.on_delivered(150 * MS, 100 * MS, (100 * MS, 0), true));
     assert_eq!(rack.window(true, 0, 50 * MS), 0);
 }
 

@@ -3,7 +3,8 @@
 //! A full segment takes 1,230,400 ps at 10 Gbit/s, over two links 2,460,800 ps, without propagation.
 
 use wayleave_scenarios::{
-    Arrivals, Ends, FlowSizes, Offer, PacketKind, Period, Phase, Reliable, Scenario, Schedule, Traffic, Workload,
+    Arrivals, FlowEndpoints, FlowSizes, PacketKind, Period, Phase, Reliable, Scenario, Schedule, SendSchedule, Traffic,
+    Workload,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -22,12 +23,12 @@ fn scenario(star: &Star, milliseconds: u64, traffic: Vec<Traffic>) -> Scenario {
     scenario
 }
 
-fn ends(star: &Star) -> Ends {
-    Ends::Pairs(vec![(star.hosts[0], star.hosts[1])])
+fn ends(star: &Star) -> FlowEndpoints {
+    FlowEndpoints::Pairs(vec![(star.hosts[0], star.hosts[1])])
 }
 
 /// Flows of this payload whose data is offered so.
-fn offered(star: &Star, arrivals: Arrivals, size: u64, offer: Offer) -> Traffic {
+fn offered(star: &Star, arrivals: Arrivals, size: u64, offer: SendSchedule) -> Traffic {
     let mut reliable = Reliable::new(arrivals, Some(FlowSizes::Fixed(Bytes::new(size))));
     reliable.offer = Some(offer);
     Traffic::new("f", ends(star), Workload::Flows(reliable))
@@ -111,7 +112,7 @@ fn flows_begin_while_their_traffic_is_on() {
 fn a_flow_sends_no_faster_than_its_application_writes() {
     let star = two();
     let rate = Rate::from_bits_per_second(116_800_000);
-    let traffic = offered(&star, Arrivals::Once, 100 * SEGMENT, Offer::Rate(rate));
+    let traffic = offered(&star, Arrivals::Once, 100 * SEGMENT, SendSchedule::Rate(rate));
     let outcome = run(&scenario(&star, 20, vec![traffic]), 1);
     let completions = &outcome.traffic[0].completions;
     assert_eq!(completions.times().max(), Some(10_000_000_000 + 2 * FULL));
@@ -126,14 +127,14 @@ fn a_segment_is_sent_when_all_its_bytes_are_written() {
     let star = two();
     let us = Time::from_micros;
     // Ten segments at 0, 1 and 2 ms: the last ten follow one another.
-    let writes = Offer::Writes { bytes: Bytes::new(10 * SEGMENT), every: us(1_000) };
+    let writes = SendSchedule::Writes { bytes: Bytes::new(10 * SEGMENT), every: us(1_000) };
     let took = |size, offer| {
         let outcome = run(&scenario(&star, 10, vec![offered(&star, Arrivals::Once, size, offer)]), 1);
         outcome.traffic[0].completions.times().max()
     };
     assert_eq!(took(30 * SEGMENT, writes), Some(2_000_000_000 + 11 * FULL));
     // 1,000 B every 100 us: the last 1,080 of 4,000 B, 1,158 on the wire, are there after the fourth write.
-    let writes = Offer::Writes { bytes: Bytes::new(1_000), every: us(100) };
+    let writes = SendSchedule::Writes { bytes: Bytes::new(1_000), every: us(100) };
     assert_eq!(took(4_000, writes), Some(300_000_000 + 2 * 926_400));
 }
 
@@ -143,7 +144,7 @@ fn a_segment_is_sent_when_all_its_bytes_are_written() {
 fn an_application_that_is_off_writes_nothing() {
     let star = two();
     let rate = Rate::from_bits_per_second(116_800_000);
-    let mut traffic = offered(&star, Arrivals::Once, 25 * SEGMENT, Offer::Rate(rate));
+    let mut traffic = offered(&star, Arrivals::Once, 25 * SEGMENT, SendSchedule::Rate(rate));
     let ms = Time::from_millis;
     traffic.active = Some(Schedule::periodic(ms(0), ms(1), ms(3)));
     let outcome = run(&scenario(&star, 20, vec![traffic]), 1);
@@ -155,7 +156,7 @@ fn an_application_that_is_off_writes_nothing() {
 #[test]
 fn an_application_that_is_ahead_of_the_network_limits_nothing() {
     let star = two();
-    let all = |offer: Option<Offer>| {
+    let all = |offer: Option<SendSchedule>| {
         let mut reliable = Reliable::new(Arrivals::Once, Some(FlowSizes::Fixed(Bytes::new(500 * SEGMENT))));
         reliable.offer = offer;
         let traffic = Traffic::new("f", ends(&star), Workload::Flows(reliable));
@@ -163,5 +164,5 @@ fn an_application_that_is_ahead_of_the_network_limits_nothing() {
     };
     assert_eq!(all(None), Some(501 * FULL));
     // The first segment is written in 584 ns.
-    assert_eq!(all(Some(Offer::Rate(Rate::from_gbit(20)))), Some(501 * FULL + 584_000));
+    assert_eq!(all(Some(SendSchedule::Rate(Rate::from_gbit(20)))), Some(501 * FULL + 584_000));
 }

@@ -1,6 +1,6 @@
 //! What a buffer holds: drop-tail and dynamic thresholds.
 
-use wayleave_scenarios::{Buffering, Discipline, Ends, PacketKind, Scenario, Traffic};
+use wayleave_scenarios::{Buffering, Discipline, FlowEndpoints, PacketKind, Scenario, Traffic};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::truth::networks::{burst, flow, highest, ports, queue, run, star};
@@ -71,7 +71,7 @@ fn lengths(alpha: f64, count: usize, discipline: Discipline) -> Vec<(u64, u64)> 
         // Different overloads: the threshold does not depend on them.
         let kind = PacketKind::ConstantRate { rate: Rate::from_mbit(1_500 + 500 * index as u64) };
         let pair = vec![(star.hosts[index], star.hosts[count + index])];
-        let overload = Traffic::packets(&format!("o{index}"), Ends::Pairs(pair), kind, Bytes::new(PACKET));
+        let overload = Traffic::packets(&format!("o{index}"), FlowEndpoints::Pairs(pair), kind, Bytes::new(PACKET));
         scenario.traffic.push(highest(overload));
     }
     let outcome = run(&scenario, 1);

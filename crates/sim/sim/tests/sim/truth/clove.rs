@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Congestion, Ecn, Ends, FlowSizes, HostSchemeConfig, Routing, Scenario, Schedule, Sharing,
-    StaticLimits, Traffic, Transport,
+    Arrivals, Buffering, Congestion, Ecn, FlowEndpoints, FlowSizes, HostSchemeConfig, Routing, Scenario, Schedule,
+    Sharing, StaticLimits, Traffic, Transport,
 };
-use wayleave_schemes::path::clove::{Choice, Params};
+use wayleave_schemes::path::clove::{FlowletChoice, Params};
 use wayleave_sim::Outcome;
 use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
@@ -67,7 +67,7 @@ fn completions(routing: Routing, seed: u64) -> [f64; 2] {
     scenario.transport = Transport { congestion: Congestion::dctcp(), ..Transport::default() };
     scenario.warmup = Time::from_millis(20);
     let sizes = FlowSizes::published("web-search").unwrap();
-    let ends = Ends::Random(net.left.clone(), net.right.clone());
+    let ends = FlowEndpoints::Random(net.left.clone(), net.right.clone());
     let mut flows = highest(Traffic::flows("flows", ends, Arrivals::Load(0.2), sizes));
     flows.service = Some("a".to_owned());
     flows.stop = Some(Time::from_millis(350));
@@ -87,7 +87,7 @@ fn unequal_paths_are_used_better_than_by_hashes() {
         sum.map(|sum| sum / 3.0)
     };
     let hashed = mean(Routing::ecmp());
-    let by_marks = mean(clove(Params { by: Choice::Marks, ..Params::default() }));
+    let by_marks = mean(clove(Params { by: FlowletChoice::Marks, ..Params::default() }));
     let by_use = mean(clove(Params::default()));
     println!("mean and 99th percentile in us: hashed {hashed:.0?}, marks {by_marks:.0?}, utilisation {by_use:.0?}");
     for (name, measured) in [("marks", by_marks), ("utilisation", by_use)] {

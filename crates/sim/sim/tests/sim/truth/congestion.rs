@@ -1,7 +1,8 @@
 //! Marks, and DCTCP as its paper (Alizadeh et al., SIGCOMM 2010) describes it.
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Congestion, Discipline, Ecn, Ends, FlowSizes, PortEcn, Red, Scenario, Traffic, Transport,
+    Arrivals, Buffering, Congestion, Discipline, Ecn, FlowEndpoints, FlowSizes, PortEcn, Red, Scenario, Traffic,
+    Transport,
 };
 use wayleave_sim::Outcome;
 use wayleave_topology::NodeId;
@@ -69,7 +70,7 @@ fn marks_of_two_queues(ecn: PortEcn) -> (u64, u64) {
         bulk.queue = Some(1);
         scenario.traffic.push(bulk);
     }
-    let ends = Ends::Pairs(vec![(star.hosts[4], star.hosts[5])]);
+    let ends = FlowEndpoints::Pairs(vec![(star.hosts[4], star.hosts[5])]);
     let size = FlowSizes::Fixed(Bytes::new(1_000));
     scenario.traffic.push(highest(Traffic::flows("single", ends, Arrivals::Every(Time::from_micros(100)), size)));
     let outcome = run(&scenario, 1);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_scenarios::{Change, Copies, Discipline, Element, Ends, Outage, PacketKind, Scenario, Traffic};
+use wayleave_scenarios::{Change, Copies, Discipline, Element, FlowEndpoints, Outage, PacketKind, Scenario, Traffic};
 use wayleave_sim::{FlowOutcome, Outcome};
 use wayleave_topology::{Hop, LinkId, Network, Route};
 use wayleave_units::{Bytes, Rate, Time};
@@ -52,8 +52,8 @@ fn scenario(network: &Arc<Network>, mut traffic: Traffic, copies: &[&str], cuts:
     scenario
 }
 
-fn ends(network: &Network) -> Ends {
-    Ends::Pairs(vec![(network.find_node("h1").unwrap(), network.find_node("h2").unwrap())])
+fn ends(network: &Network) -> FlowEndpoints {
+    FlowEndpoints::Pairs(vec![(network.find_node("h1").unwrap(), network.find_node("h2").unwrap())])
 }
 
 /// 1,000 B every 10 us, for 1 ms.

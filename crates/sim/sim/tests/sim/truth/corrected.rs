@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Change, Discipline, Element, Ends, FlowSizes, Outage, PacketKind, Phase, Rpc, Scenario,
-    Traffic,
+    Arrivals, Buffering, Change, Discipline, Element, FlowEndpoints, FlowSizes, Outage, PacketKind, Phase, Rpc,
+    Scenario, Traffic,
 };
 use wayleave_topology::NodeKind;
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
@@ -42,7 +42,7 @@ fn a_flow_that_waits_for_its_turn_at_the_host_does_not_time_out() {
         ..Rpc::new(FlowSizes::Fixed(Bytes::new(1)))
     });
     let sizes = FlowSizes::Fixed(Bytes::new(10 * 1_460));
-    scenario.traffic = vec![Traffic::flows("f", Ends::Pairs(pairs), arrivals, sizes)];
+    scenario.traffic = vec![Traffic::flows("f", FlowEndpoints::Pairs(pairs), arrivals, sizes)];
     let outcome = run(&scenario, 1);
     let timeouts: u64 = outcome.flows.iter().map(|flow| flow.timeouts).sum();
     assert!(finished(&outcome, 0) > 900);
@@ -109,7 +109,7 @@ fn calls() -> (u64, u64, f64) {
     scenario.transport = fixed_window(100);
     let answer = FlowSizes::Fixed(Bytes::new(14_600));
     let rpc = Arrivals::Rpc(Rpc::new(answer));
-    let pairs = Ends::Pairs(vec![(star.hosts[0], star.hosts[1])]);
+    let pairs = FlowEndpoints::Pairs(vec![(star.hosts[0], star.hosts[1])]);
     scenario.traffic = vec![Traffic::flows("rpc", pairs, rpc, FlowSizes::Fixed(Bytes::new(14_600)))];
     let outcome = run(&scenario, 1);
     let all = outcome.traffic[0].completions.all();
@@ -129,7 +129,7 @@ fn a_flow_waits_behind_many_seconds_of_packets_at_its_host() {
         burst: Bytes::new(10_000_000),
         phase: Phase::Together,
     };
-    let burst = Traffic::packets("burst", Ends::Pairs(vec![(from, to)]), kind, Bytes::new(1_000));
+    let burst = Traffic::packets("burst", FlowEndpoints::Pairs(vec![(from, to)]), kind, Bytes::new(1_000));
     scenario.traffic = vec![burst, listed("f", &[(1_000, from, to, 100_000)])];
     assert_eq!(finished(&run(&scenario, 1), 1), 1);
 }
@@ -170,7 +170,7 @@ fn packets_of_a_source_avoid_a_spine_that_failed() {
     for name in ["spine1", "spine2"] {
         let mut scenario = Scenario::new("detour", network.clone(), Time::from_millis(20));
         let kind = PacketKind::ConstantRate { rate: Rate::from_mbit(100) };
-        let pair = Ends::Pairs(vec![(hosts[0], hosts[1])]);
+        let pair = FlowEndpoints::Pairs(vec![(hosts[0], hosts[1])]);
         scenario.traffic = vec![Traffic::packets("s", pair, kind, Bytes::new(1_000))];
         let what = Element::Switch(network.find_node(name).unwrap());
         scenario.outages = vec![Outage { at: Time::from_millis(10), what, change: Change::Fails }];
@@ -202,7 +202,7 @@ fn a_flow_gets_a_share_beside_a_source_that_wants_the_whole_link() {
     scenario.hosts.buffering = Buffering::EachQueue(Bytes::new(100_000));
     scenario.transport = fixed_window(20);
     let kind = PacketKind::ConstantRate { rate: Rate::from_mbit(1_100) };
-    let pair = Ends::Pairs(vec![(star.hosts[0], star.hosts[1])]);
+    let pair = FlowEndpoints::Pairs(vec![(star.hosts[0], star.hosts[1])]);
     scenario.traffic = vec![
         Traffic::packets("s", pair, kind, Bytes::new(1_000)),
         listed("f", &[(1_000_000, star.hosts[0], star.hosts[2], 100_000)]),

@@ -1,6 +1,6 @@
 //! Packets that each take a time of their own at a node: what one can wait for, and what becomes of the order.
 
-use wayleave_scenarios::{Discipline, Draw, Jitter, Order, Scenario};
+use wayleave_scenarios::{Discipline, Jitter, JitterDistribution, Order, Scenario};
 use wayleave_sim::Outcome;
 use wayleave_topology::NodeKind;
 use wayleave_units::{Rate, Time};
@@ -32,7 +32,7 @@ fn scenario(jitter: Jitter) -> Scenario {
     scenario
 }
 
-fn each(draw: Draw, order: Order) -> Jitter {
+fn each(draw: JitterDistribution, order: Order) -> Jitter {
     Jitter::Each { draw, order }
 }
 
@@ -50,7 +50,7 @@ fn alone() -> u64 {
 /// the jitter is before the packet, although it came after it.
 #[test]
 fn a_late_packet_waits_for_a_burst_that_came_after_it() {
-    let outcome = run(&scenario(each(Draw::Against { traffic: 0 }, Order::Free)), 1);
+    let outcome = run(&scenario(each(JitterDistribution::Against { traffic: 0 }, Order::Free)), 1);
     assert_eq!(delay(&outcome), alone() + COUNT * takes(FRAME, SLOW));
     assert_eq!(outcome.flows[1].delivered, COUNT);
 }
@@ -58,7 +58,7 @@ fn a_late_packet_waits_for_a_burst_that_came_after_it() {
 /// Catches a node that lets packets of one queue pass one another although it keeps their order.
 #[test]
 fn where_the_order_is_kept_it_does_not() {
-    let outcome = run(&scenario(each(Draw::Against { traffic: 0 }, Order::Kept)), 1);
+    let outcome = run(&scenario(each(JitterDistribution::Against { traffic: 0 }, Order::Kept)), 1);
     assert_eq!(delay(&outcome), alone());
 }
 
@@ -67,7 +67,7 @@ fn where_the_order_is_kept_it_does_not() {
 fn drawn_times_lie_between_nothing_and_the_jitter() {
     let mut seen = Vec::new();
     for seed in 0..200 {
-        let mut scenario = scenario(each(Draw::Uniform, Order::Free));
+        let mut scenario = scenario(each(JitterDistribution::Uniform, Order::Free));
         scenario.traffic.truncate(1);
         seen.push(delay(&run(&scenario, seed)));
     }
@@ -81,7 +81,7 @@ fn drawn_times_lie_between_nothing_and_the_jitter() {
 #[test]
 fn a_burst_keeps_its_packets_and_its_order_only_where_that_is_kept() {
     let spread = |order| {
-        let mut scenario = scenario(each(Draw::Uniform, order));
+        let mut scenario = scenario(each(JitterDistribution::Uniform, order));
         scenario.traffic.remove(0);
         let outcome = run(&scenario, 7);
         assert_eq!(outcome.flows[0].delivered, COUNT);
@@ -95,7 +95,7 @@ fn a_burst_keeps_its_packets_and_its_order_only_where_that_is_kept() {
 
 #[test]
 fn a_seed_draws_the_same_times_again() {
-    let of = |seed| delay(&run(&scenario(each(Draw::Uniform, Order::Free)), seed));
+    let of = |seed| delay(&run(&scenario(each(JitterDistribution::Uniform, Order::Free)), seed));
     assert_eq!(of(3), of(3));
     assert_ne!(of(3), of(4));
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use wayleave_scenarios::{
-    Action, Collective, Dependency, Endpoint, Exchange, Graph, Job, Moment, Operation, Scenario, Traffic,
+    Action, Collective, Dependency, Endpoint, Exchange, Graph, Job, Operation, Scenario, Traffic, WaitUntil,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -58,11 +58,11 @@ fn operations_wait_for_what_they_depend_on() {
         operation(1, receive(None), 0),
         operation(1, microseconds(30), 0),
     ];
-    let over = [dependency(1, 0, Moment::Over), dependency(3, 2, Moment::Over)];
+    let over = [dependency(1, 0, WaitUntil::Over), dependency(3, 2, WaitUntil::Over)];
     let found = took(chain.clone(), &over);
     assert!(near(found, 80_000_000 + one_way), "{found}");
     // The message leaves when the computation begins: 30 us after it is there is before the 50 us are over.
-    let begun = [dependency(1, 0, Moment::Begun), dependency(3, 2, Moment::Over)];
+    let begun = [dependency(1, 0, WaitUntil::Begun), dependency(3, 2, WaitUntil::Over)];
     let found = took(chain, &begun);
     assert!(near(found, 50_000_000), "{found}");
     // Two computations: one after the other on one processor, together on two.

@@ -4,8 +4,8 @@ use std::num::NonZeroU16;
 
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{
-    Arrivals, Endpoint, Ends, HostSchemeConfig, PacketKind, Reliable, Scenario, Sharing, StaticLimits, Traffic, Vm,
-    Workload,
+    Arrivals, Endpoint, FlowEndpoints, HostSchemeConfig, PacketKind, Reliable, Scenario, Sharing, StaticLimits,
+    Traffic, Vm, Workload,
 };
 use wayleave_sim::{MachineShare, Outcome};
 use wayleave_topology::Network;
@@ -125,7 +125,7 @@ fn packets_of_a_source_wait_for_tokens_and_are_dropped_behind_a_full_queue() {
     let room = 8;
     scenario.sharing.as_mut().unwrap().packet_queue = Bytes::new(room * FRAME);
     let kind = PacketKind::ConstantRate { rate: Rate::from_gbit(2) };
-    let ends = Ends::Pairs(vec![(star.hosts[0], star.hosts[1])]);
+    let ends = FlowEndpoints::Pairs(vec![(star.hosts[0], star.hosts[1])]);
     scenario.traffic = vec![of_a(Traffic::packets("cbr", ends, kind, Bytes::new(FRAME)))];
     let outcome = run(&scenario, 1);
     let (flow, machine) = (&outcome.flows[0], machine(&outcome, "a", 0));
@@ -170,7 +170,7 @@ fn a_pair_that_is_idle_for_long_is_forgotten_with_its_bucket() {
             phase,
         };
         let burst = |name: &str, at| {
-            let ends = Ends::Pairs(vec![(star.hosts[0], star.hosts[1])]);
+            let ends = FlowEndpoints::Pairs(vec![(star.hosts[0], star.hosts[1])]);
             let mut traffic =
                 Traffic::packets(name, ends, kind(wayleave_scenarios::Phase::Together), Bytes::new(FRAME));
             traffic.start = Time::from_millis(at);
@@ -210,13 +210,13 @@ fn pairs_of_virtual_machines_on_the_same_two_hosts_are_told_apart() {
             service: Some("a".to_owned()),
         };
         scenario.vms = vec![vm("one", 0), vm("other", 0), vm("to", 1)];
-        let ends: Ends<Endpoint> = if has_vms {
+        let ends: FlowEndpoints<Endpoint> = if has_vms {
             let end = |vm| Endpoint::of_vm(&scenario.vms, vm).unwrap();
             // What would stay within a host is no pair.
-            Ends::AllToAll(vec![end(0), end(1)], vec![end(1), end(2)])
+            FlowEndpoints::AllToAll(vec![end(0), end(1)], vec![end(1), end(2)])
         } else {
             let pair = (star.hosts[0].into(), star.hosts[1].into());
-            Ends::Pairs(vec![pair, pair])
+            FlowEndpoints::Pairs(vec![pair, pair])
         };
         let flows = Workload::Flows(Reliable::new(Arrivals::Once, None));
         let mut traffic = Traffic::new("flows", ends, flows);

@@ -1,7 +1,8 @@
 //! Nothing is lost for good, nothing arrives twice, and every packet is somewhere.
 
 use wayleave_scenarios::{
-    Buffering, Change, Congestion, Discipline, Element, Ends, Outage, PacketKind, Routing, Scenario, Traffic, Transport,
+    Buffering, Change, Congestion, Discipline, Element, FlowEndpoints, Outage, PacketKind, Routing, Scenario, Traffic,
+    Transport,
 };
 use wayleave_schemes::path::flowlet;
 use wayleave_schemes::path::presto;
@@ -56,7 +57,7 @@ fn losses_of_acknowledgements_do_no_harm() {
     scenario.switches = ports(Discipline::Fifo, Buffering::EachQueue(Bytes::new(6_000)));
     scenario.transport = short_timeouts(Congestion::fixed_window(20));
     let flood = PacketKind::Poisson { rate: Rate::from_gbit(9) };
-    let mut flood = Traffic::packets("flood", Ends::Pairs(vec![(c, a)]), flood, Bytes::new(1_500));
+    let mut flood = Traffic::packets("flood", FlowEndpoints::Pairs(vec![(c, a)]), flood, Bytes::new(1_500));
     flood.stop = Some(Time::from_millis(20));
     scenario.traffic = vec![listed("data", &[(0, a, b, 10_000_000)]), flood];
     let outcome = run(&scenario, 1);
@@ -225,7 +226,7 @@ fn every_datagram_is_delivered_or_counted_as_lost() {
                     off: Time::from_micros(700),
                 }),
             };
-            let ends = Ends::Pairs(vec![(from, star.hosts[8])]);
+            let ends = FlowEndpoints::Pairs(vec![(from, star.hosts[8])]);
             let mut traffic = Traffic::packets(&format!("t{index}"), ends, kind, Bytes::new(200 + 150 * index as u64));
             traffic.queue = Some(index as u8);
             traffic.stop = Some(Time::from_millis(50));

@@ -3,7 +3,9 @@
 use std::num::NonZeroU16;
 
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
-use wayleave_scenarios::{HostSchemeConfig, Offer, Scenario, Schedule, Sharing, StaticLimits, Traffic, Workload};
+use wayleave_scenarios::{
+    HostSchemeConfig, Scenario, Schedule, SendSchedule, Sharing, StaticLimits, Traffic, Workload,
+};
 use wayleave_sim::stats::Shortfall;
 use wayleave_sim::{MachineShare, Outcome};
 use wayleave_units::{Bytes, Rate, Time};
@@ -103,7 +105,7 @@ fn a_guarantee_misses_what_the_service_gets_less_than_it() {
 fn a_guarantee_owes_no_more_than_what_is_wanted() {
     let outcome = guaranteed(None, |traffic| {
         if let Workload::Flows(reliable) = &mut traffic.workload {
-            reliable.offer = Some(Offer::Rate(Rate::from_bits_per_second(116_800_000)));
+            reliable.offer = Some(SendSchedule::Rate(Rate::from_bits_per_second(116_800_000)));
         }
     });
     let sender = machine(&outcome, 0);

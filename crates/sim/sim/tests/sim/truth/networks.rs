@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Congestion, Discipline, Ends, FlowSizes, FlowSpec, PacketKind, Phase, PortBehaviour, Reliable,
-    Scenario, Traffic, Transport, Workload,
+    Arrivals, Buffering, Congestion, Discipline, FlowEndpoints, FlowSizes, FlowSpec, PacketKind, Phase, PortBehaviour,
+    Reliable, Scenario, Traffic, Transport, Workload,
 };
 use wayleave_sim::{FlowOutcome, Outcome, QueueCounts, QueueOutcome};
 use wayleave_topology::{LinkId, LinkSpec, Network, NetworkBuilder, Node, NodeId, NodeKind, PortSpec};
@@ -102,7 +102,7 @@ pub(crate) fn run(scenario: &Scenario, seed: u64) -> Outcome {
 pub(crate) fn burst(name: &str, from: NodeId, to: NodeId, frame: u64, count: u64, at: u64) -> Traffic {
     let (rate, burst) = (Rate::from_bits_per_second(1), Bytes::new(frame * count));
     let kind = PacketKind::TokenBucket { rate, burst, phase: Phase::Together };
-    let mut traffic = Traffic::packets(name, Ends::Pairs(vec![(from, to)]), kind, Bytes::new(frame));
+    let mut traffic = Traffic::packets(name, FlowEndpoints::Pairs(vec![(from, to)]), kind, Bytes::new(frame));
     traffic.start = Time::from_nanos(at);
     highest(traffic)
 }
@@ -115,7 +115,12 @@ pub(crate) fn highest(mut traffic: Traffic) -> Traffic {
 
 /// Packets at exponential distances.
 pub(crate) fn poisson(name: &str, from: NodeId, to: NodeId, frame: u64, rate: Rate) -> Traffic {
-    highest(Traffic::packets(name, Ends::Pairs(vec![(from, to)]), PacketKind::Poisson { rate }, Bytes::new(frame)))
+    highest(Traffic::packets(
+        name,
+        FlowEndpoints::Pairs(vec![(from, to)]),
+        PacketKind::Poisson { rate },
+        Bytes::new(frame),
+    ))
 }
 
 /// Flows from a list of (start in ns, from, to, bytes of payload).
@@ -128,18 +133,23 @@ pub(crate) fn listed(name: &str, flows: &[(u64, NodeId, NodeId, u64)]) -> Traffi
         queue: None,
     });
     let flows = flows.collect();
-    highest(Traffic::new(name, Ends::<NodeId>::Pairs(Vec::new()), Workload::Listed { flows, transport: None }))
+    highest(Traffic::new(name, FlowEndpoints::<NodeId>::Pairs(Vec::new()), Workload::Listed { flows, transport: None }))
 }
 
 /// A flow without end between two hosts.
 pub(crate) fn endless(name: &str, from: NodeId, to: NodeId) -> Traffic {
     let reliable = Reliable::new(Arrivals::Once, None);
-    highest(Traffic::new(name, Ends::Pairs(vec![(from, to)]), Workload::Flows(reliable)))
+    highest(Traffic::new(name, FlowEndpoints::Pairs(vec![(from, to)]), Workload::Flows(reliable)))
 }
 
 /// One flow of this payload for every pair at once.
 pub(crate) fn once(name: &str, pairs: &[(NodeId, NodeId)], bytes: u64) -> Traffic {
-    highest(Traffic::flows(name, Ends::Pairs(pairs.to_vec()), Arrivals::Once, FlowSizes::Fixed(Bytes::new(bytes))))
+    highest(Traffic::flows(
+        name,
+        FlowEndpoints::Pairs(pairs.to_vec()),
+        Arrivals::Once,
+        FlowSizes::Fixed(Bytes::new(bytes)),
+    ))
 }
 
 /// A window of so many full packets, for ever.

@@ -1,7 +1,7 @@
 //! Transports with objectives at one port, D2TCP and L2DCT: who gets more than DCTCP would give.
 
 use wayleave_scenarios::{
-    Arrivals, Congestion, Deadline, Ecn, Ends, FlowSizes, Reliable, Scenario, Traffic, Transport, Workload,
+    Arrivals, Congestion, Deadline, Ecn, FlowEndpoints, FlowSizes, Reliable, Scenario, Traffic, Transport, Workload,
 };
 use wayleave_sim::Outcome;
 use wayleave_units::{Bytes, Rate, Time};
@@ -28,7 +28,7 @@ fn shares(congestion: Congestion, deadlines: [u64; 2]) -> [f64; 2] {
     scenario.warmup = Time::from_millis(100);
     scenario.traffic = (0..2)
         .map(|at| {
-            let ends = Ends::Pairs(vec![(star.hosts[at], star.hosts[2])]);
+            let ends = FlowEndpoints::Pairs(vec![(star.hosts[at], star.hosts[2])]);
             let mut flows = Reliable::new(Arrivals::Once, Some(FlowSizes::Fixed(Bytes::new(500_000_000))));
             flows.deadline = Some(Deadline::Fixed(Time::from_millis(deadlines[at])));
             highest(Traffic::new(&format!("f{at}"), ends, Workload::Flows(flows)))
@@ -61,7 +61,7 @@ fn a_tight_deadline_gets_more_than_a_lax_one() {
 fn short_beside_long(congestion: Congestion, seed: u64) -> Outcome {
     let star = port(3);
     let mut scenario = scenario(&star, 1_000, congestion);
-    let to = |from: usize| Ends::Pairs(vec![(star.hosts[from], star.hosts[3])]);
+    let to = |from: usize| FlowEndpoints::Pairs(vec![(star.hosts[from], star.hosts[3])]);
     let fixed = |bytes| FlowSizes::Fixed(Bytes::new(bytes));
     scenario.traffic = vec![
         highest(Traffic::flows("a", to(0), Arrivals::Once, fixed(200_000_000))),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wayleave_scenarios::{
-    Buffering, Change, Congestion, Discipline, Element, Ends, Outage, PacketKind, Scenario, Traffic, Transport,
+    Buffering, Change, Congestion, Discipline, Element, FlowEndpoints, Outage, PacketKind, Scenario, Traffic, Transport,
 };
 use wayleave_sim::Outcome;
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
@@ -126,7 +126,7 @@ fn a_silent_failure_can_become_known() {
     let rate = Rate::from_gbit(1);
     let mut scenario = Scenario::new("known", network.clone(), Time::from_millis(10));
     for index in 0..4 {
-        let ends = Ends::Pairs(vec![(hosts[index], hosts[4 + index])]);
+        let ends = FlowEndpoints::Pairs(vec![(hosts[index], hosts[4 + index])]);
         let kind = PacketKind::ConstantRate { rate };
         let mut traffic = Traffic::packets(&format!("t{index}"), ends, kind, Bytes::new(1_000));
         traffic.stop = Some(Time::from_millis(9));

@@ -2,7 +2,8 @@
 //! which it does best (docs/theory/sharing.md).
 
 use wayleave_scenarios::{
-    Buffering, Congestion, Ecn, Ends, HostSchemeConfig, PacketKind, Routing, Scenario, Sharing, Traffic, Transport,
+    Buffering, Congestion, Ecn, FlowEndpoints, HostSchemeConfig, PacketKind, Routing, Scenario, Sharing, Traffic,
+    Transport,
 };
 use wayleave_schemes::host::elasticswitch;
 use wayleave_schemes::host::picnic;
@@ -88,7 +89,7 @@ fn crossed(baseline: Baseline) -> (Outcome, Vec<u64>) {
     for (at, &pair) in ends.iter().enumerate() {
         let kind = PacketKind::ConstantRate { rate: Rate::from_bits_per_second(100_000) };
         let name = format!("k{at}");
-        let packets = Traffic::packets(&name, Ends::Pairs(vec![pair]), kind, Bytes::new(100));
+        let packets = Traffic::packets(&name, FlowEndpoints::Pairs(vec![pair]), kind, Bytes::new(100));
         scenario.traffic.push(of(at, packets));
     }
     (run(&scenario, 1), minima)

@@ -1,8 +1,8 @@
 //! The same input gives the same run.
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Congestion, Discipline, Ecn, Ends, FlowSizes, OnOff, PacketKind, Rpc, Scenario, Traffic,
-    Transport,
+    Arrivals, Buffering, Congestion, Discipline, Ecn, FlowEndpoints, FlowSizes, OnOff, PacketKind, Rpc, Scenario,
+    Traffic, Transport,
 };
 use wayleave_topology::NodeId;
 use wayleave_topology::builders::{Cabling, FatTree, build};
@@ -20,7 +20,7 @@ fn mixture() -> Scenario {
     scenario.switches = ports(Discipline::StrictPriority, Buffering::EachQueue(Bytes::new(60_000)));
     scenario.switches.ecn = Ecn::above(Bytes::new(30_000)).into();
     scenario.transport = Transport { congestion: Congestion::dctcp(), ..Transport::default() };
-    let everybody = || Ends::AllToAll(hosts.clone(), hosts.clone());
+    let everybody = || FlowEndpoints::AllToAll(hosts.clone(), hosts.clone());
     let sizes = FlowSizes::published("web-search").unwrap();
     let poisson = PacketKind::Poisson { rate: Rate::from_mbit(30) };
     let on_off =
@@ -29,9 +29,9 @@ fn mixture() -> Scenario {
     let rpc = Arrivals::Rpc(Rpc { outstanding: 2, think: Time::from_micros(20), ..Rpc::new(answer) });
     scenario.traffic = vec![
         Traffic::packets("poisson", everybody(), poisson, Bytes::new(700)),
-        Traffic::packets("on and off", Ends::Permutation(hosts.clone()), on_off, Bytes::new(1_538)),
-        Traffic::flows("load", Ends::Random(hosts.clone(), hosts.clone()), Arrivals::Load(0.3), sizes),
-        Traffic::flows("rpc", Ends::Permutation(hosts.clone()), rpc, FlowSizes::Fixed(Bytes::new(200))),
+        Traffic::packets("on and off", FlowEndpoints::Permutation(hosts.clone()), on_off, Bytes::new(1_538)),
+        Traffic::flows("load", FlowEndpoints::Random(hosts.clone(), hosts.clone()), Arrivals::Load(0.3), sizes),
+        Traffic::flows("rpc", FlowEndpoints::Permutation(hosts.clone()), rpc, FlowSizes::Fixed(Bytes::new(200))),
     ];
     scenario
 }
@@ -64,7 +64,7 @@ fn looking_at_a_run_does_not_change_it() {
 fn a_run_that_is_stopped_says_so_and_how_far_it_came() {
     let scenario = mixture();
     let outcome = wayleave_sim::run(&scenario, 7, |now| now < Time::from_millis(2)).unwrap();
-    assert_eq!(outcome.ending, wayleave_sim::Ending::Stopped);
+    assert_eq!(outcome.ending, wayleave_sim::RunEnd::Stopped);
     assert!(outcome.simulated >= Time::from_millis(2) && outcome.simulated < Time::from_millis(4));
     assert_eq!(outcome.counted, outcome.simulated.saturating_sub(Time::from_millis(1)));
 }

@@ -4,8 +4,8 @@
 //! them. So nothing of what is checked here is a mean of friendly cases.
 
 use wayleave_scenarios::{
-    Buffering, Discipline, Ends, Eyeq, HostSchemeConfig, PacketKind, Period, Scenario, Schedule, SchemeOf, Sharing,
-    StaticLimits, Traffic,
+    Buffering, Discipline, Eyeq, FlowEndpoints, HostSchemeConfig, PacketKind, Period, Scenario, Schedule, SchemeOf,
+    Sharing, StaticLimits, Traffic,
 };
 use wayleave_schemes::host::ufab::{Floor, Rise, Settings};
 use wayleave_sim::Outcome;
@@ -85,7 +85,7 @@ fn port(pairs: usize, others: Others, settings: Settings) -> Port {
     if others == Others::Everything {
         for (at, name, queue) in [(1, "o", 6), (1, "b", 7)] {
             let kind = PacketKind::ConstantRate { rate: Rate::from_gbit(5) };
-            let ends = Ends::Pairs(vec![(star.hosts[pairs + at], last)]);
+            let ends = FlowEndpoints::Pairs(vec![(star.hosts[pairs + at], last)]);
             let mut traffic = Traffic::packets(name, ends, kind, Bytes::new(1_538));
             traffic.queue = Some(queue);
             scenario.traffic.push(traffic);
@@ -207,7 +207,8 @@ fn weighted_queues_keep_their_service_curves_below_bursts() {
     // In the guaranteed queue packets that nobody acknowledges, at half of the line: its sure rate is 3.6 of 10 Gbit/s.
     let last = port.star.hosts[1];
     let kind = PacketKind::ConstantRate { rate: Rate::from_gbit(5) };
-    let mut traffic = Traffic::packets("g", Ends::Pairs(vec![(port.star.hosts[0], last)]), kind, Bytes::new(1_538));
+    let mut traffic =
+        Traffic::packets("g", FlowEndpoints::Pairs(vec![(port.star.hosts[0], last)]), kind, Bytes::new(1_538));
     traffic.queue = Some(5);
     port.scenario.traffic[0] = traffic;
     port.scenario.sharing = None;
@@ -259,7 +260,7 @@ fn an_idle_latency_reservation_is_used_by_others_and_given_back_within_a_frame()
     let (from, to) = (port.star.hosts[port.pairs + 2], port.star.hosts[port.pairs]);
     for (name, start, stop) in [("first", 1, 5), ("second", 7, 9)] {
         let kind = PacketKind::ConstantRate { rate: RESERVED };
-        let mut traffic = Traffic::packets(name, Ends::Pairs(vec![(from, to)]), kind, Bytes::new(FRAME));
+        let mut traffic = Traffic::packets(name, FlowEndpoints::Pairs(vec![(from, to)]), kind, Bytes::new(FRAME));
         (traffic.queue, traffic.start) = (Some(0), Time::from_millis(start));
         traffic.stop = Some(Time::from_millis(stop));
         port.scenario.traffic.push(traffic);

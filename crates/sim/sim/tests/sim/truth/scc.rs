@@ -4,7 +4,7 @@ use std::num::NonZeroU16;
 
 use wayleave_contracts::{Division, Match, Objective, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{BrokerAt, HostSchemeConfig, Scenario, Sharing, SharingChange, SharingEvent, Traffic};
-use wayleave_schemes::host::scc::{Law, Params};
+use wayleave_schemes::host::scc::{Params, RateLaw};
 use wayleave_sim::Outcome;
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
@@ -109,7 +109,7 @@ fn sixty_four_tunnels_of_each_division_share_by_weight() {
 /// Equations 1 and 2: what part B of the claims found in a fluid model, packet by packet.
 #[test]
 fn the_printed_law_does_not_share_by_weight() {
-    let params = Params { law: Law::AsPrinted, ..Params::default() };
+    let params = Params { law: RateLaw::AsPrinted, ..Params::default() };
     let wrong = [([10, 30], 3.0), ([250, 750], 3.0), ([91, 909], 10.0)].map(|(shares, wanted)| {
         let (ratio, _, _) = ratio(shares, 1, 2_000, params.clone());
         (ratio / wanted - 1.0_f64).abs()

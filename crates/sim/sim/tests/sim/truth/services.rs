@@ -1,6 +1,8 @@
 //! pFabric's ports and Loko's shared service.
 
-use wayleave_scenarios::{Buffering, Discipline, Ends, PacketKind, Scenario, SharedService, Traffic, Transport};
+use wayleave_scenarios::{
+    Buffering, Discipline, FlowEndpoints, PacketKind, Scenario, SharedService, Traffic, Transport,
+};
 use wayleave_topology::LinkId;
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -106,7 +108,7 @@ fn a_packet_alone_takes_service_and_processing() {
 fn two_ports_share_one_service() {
     let (mut scenario, star) = shared(4, 20_000);
     let mut add = |name: &str, from: usize, to: usize, rate: Rate| {
-        let ends = Ends::Pairs(vec![(star.hosts[from], star.hosts[to])]);
+        let ends = FlowEndpoints::Pairs(vec![(star.hosts[from], star.hosts[to])]);
         scenario.traffic.push(Traffic::packets(name, ends, PacketKind::Poisson { rate }, Bytes::new(1_000)));
     };
     add("a", 0, 1, Rate::from_gbit(3));

@@ -7,7 +7,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use wayleave_scenarios::{
-    Buffering, Change, Discipline, Element, Ends, Outage, PacketKind, Routing, Scenario, Traffic,
+    Buffering, Change, Discipline, Element, FlowEndpoints, Outage, PacketKind, Routing, Scenario, Traffic,
 };
 use wayleave_sim::Outcome;
 use wayleave_topology::{HopDistances, LinkId, LinkSpec, Network, NetworkBuilder, NodeId, NodeKind, PortSpec};
@@ -99,7 +99,7 @@ fn a_failed_link_of_a_host_is_left() {
 fn packets_of_sources_leave_a_failed_link() {
     let (network, [h1, h2]) = two_planes();
     let kind = PacketKind::ConstantRate { rate: Rate::from_gbit(1) };
-    let traffic = Traffic::packets("p", Ends::Pairs(vec![(h1, h2)]), kind, Bytes::new(1_000));
+    let traffic = Traffic::packets("p", FlowEndpoints::Pairs(vec![(h1, h2)]), kind, Bytes::new(1_000));
     for failed in ["h1->a", "h1->b"] {
         let mut scenario = scenario(network.clone(), Routing::ecmp(), vec![traffic.clone()]);
         scenario.outages = vec![Outage {
@@ -184,7 +184,7 @@ fn in_random_networks_all_links_of_shortest_paths_carry_packets() {
 fn packets_of_sources_are_sprayed_as_well() {
     let (network, [h1, h2]) = two_planes();
     let kind = PacketKind::ConstantRate { rate: Rate::from_gbit(15) };
-    let traffic = Traffic::packets("p", Ends::Pairs(vec![(h1, h2)]), kind, Bytes::new(1_500));
+    let traffic = Traffic::packets("p", FlowEndpoints::Pairs(vec![(h1, h2)]), kind, Bytes::new(1_500));
     let outcome = run(&scenario(network.clone(), Routing::spraying(), vec![traffic]), 1);
     for name in ["h1->a", "h1->b"] {
         let gbit = sent(&outcome, link(&network, name)) as f64 * 8.0 / 10e6;

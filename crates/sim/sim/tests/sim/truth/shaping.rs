@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use wayleave_contracts::{Bandwidth, PerDirection, Policy, PolicyLevel, Service};
 use wayleave_scenarios::{
-    BrokerAt, Buffering, Discipline, Ecn, ElasticSwitch, Ends, Eyeq, FabricBrokerAt, HostSchemeConfig, PacketKind,
-    Parley, Scenario, Sharing, SharingChange, SharingEvent, StaticLimits, Traffic,
+    BrokerAt, Buffering, Discipline, Ecn, ElasticSwitch, Eyeq, FabricBrokerAt, FlowEndpoints, HostSchemeConfig,
+    PacketKind, Parley, Scenario, Sharing, SharingChange, SharingEvent, StaticLimits, Traffic,
 };
 use wayleave_sim::{Outcome, RackShare};
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
@@ -18,7 +18,7 @@ const LINE: Rate = Rate::from_gbit(10);
 
 /// A source that sends more than it may.
 fn flood(name: &str, service: &str, from: NodeId, to: NodeId, rate: Rate) -> Traffic {
-    let ends = Ends::Pairs(vec![(from, to)]);
+    let ends = FlowEndpoints::Pairs(vec![(from, to)]);
     let mut traffic = Traffic::packets(name, ends, PacketKind::ConstantRate { rate }, Bytes::new(FRAME));
     traffic.service = Some(service.to_owned());
     traffic

@@ -1,6 +1,6 @@
 //! Some queues by strict priority, and deficit round robin of the others below them.
 
-use wayleave_scenarios::{Buffering, Discipline, Ends, PacketKind, Scenario, Traffic};
+use wayleave_scenarios::{Buffering, Discipline, FlowEndpoints, PacketKind, Scenario, Traffic};
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -44,7 +44,7 @@ fn in_queue(mut traffic: Traffic, queue: u8) -> Traffic {
 }
 
 fn constant(name: &str, from: NodeId, to: NodeId, frame: u64, rate: Rate) -> Traffic {
-    Traffic::packets(name, Ends::Pairs(vec![(from, to)]), PacketKind::ConstantRate { rate }, Bytes::new(frame))
+    Traffic::packets(name, FlowEndpoints::Pairs(vec![(from, to)]), PacketKind::ConstantRate { rate }, Bytes::new(frame))
 }
 
 /// Queue 0 is strict, 1 and 2 share two to one in frames of 1,000 B (8 us): the quanta are 3,124 B and 1,562 B. A frame

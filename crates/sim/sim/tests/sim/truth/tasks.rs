@@ -1,7 +1,8 @@
 //! Flows that follow others, and flows in turn, against times computed by hand.
 
 use wayleave_scenarios::{
-    After, Arrivals, Ends, FlowSizes, Onward, Reliable, Scenario, ScenarioError, Traffic, TrafficError, Workload,
+    Arrivals, DependentFlows, FlowEndpoints, FlowSizes, Onward, Reliable, Scenario, ScenarioError, Traffic,
+    TrafficError, Workload,
 };
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
@@ -12,15 +13,15 @@ use super::networks::{SEGMENT, Star, finished, fixed_window, run, star};
 const HOP: u64 = 1_230_400;
 
 fn follows(name: &str, before: &str, from: Vec<NodeId>, to: Vec<NodeId>, onward: Onward) -> Traffic {
-    let arrivals = Arrivals::After(After { traffic: before.to_owned(), to: onward });
-    Traffic::new(name, Ends::Random(from, to), Workload::Flows(Reliable::new(arrivals, None)))
+    let arrivals = Arrivals::After(DependentFlows { traffic: before.to_owned(), to: onward });
+    Traffic::new(name, FlowEndpoints::Random(from, to), Workload::Flows(Reliable::new(arrivals, None)))
 }
 
 /// The first host writes one segment to the second every 100 us.
 fn writes(star: &Star, milliseconds: u64) -> Scenario {
     let mut scenario = Scenario::new("tasks", star.network.clone(), Time::from_micros(milliseconds * 1_000 - 50));
     scenario.transport = fixed_window(100);
-    let ends = Ends::Pairs(vec![(star.hosts[0], star.hosts[1])]);
+    let ends = FlowEndpoints::Pairs(vec![(star.hosts[0], star.hosts[1])]);
     let sizes = FlowSizes::Fixed(Bytes::new(SEGMENT));
     scenario.traffic = vec![Traffic::flows("write", ends, Arrivals::Every(Time::from_micros(100)), sizes)];
     scenario
@@ -78,7 +79,7 @@ fn receivers_are_drawn_each_time_and_are_all_different() {
 fn periodic_flows_keep_their_period_and_draw_their_receivers() {
     let star = star(&[Rate::from_gbit(10); 6], 1_000);
     let mut scenario = Scenario::new("periodic", star.network.clone(), Time::from_millis(32));
-    let ends = Ends::Random(star.hosts[..2].to_vec(), star.hosts[2..].to_vec());
+    let ends = FlowEndpoints::Random(star.hosts[..2].to_vec(), star.hosts[2..].to_vec());
     let sizes = FlowSizes::Fixed(Bytes::new(1_000));
     scenario.traffic = vec![Traffic::flows("write", ends, Arrivals::Periodic(Time::from_micros(320)), sizes)];
     let outcome = run(&scenario, 1);
@@ -92,7 +93,7 @@ fn periodic_flows_keep_their_period_and_draw_their_receivers() {
         assert!((25..=75).contains(&received(host)), "host {host} receives {}", received(host));
     }
     let period = Arrivals::Periodic(Time::from_millis(1));
-    let pairs = Ends::Pairs(vec![(star.hosts[0], star.hosts[2]), (star.hosts[0], star.hosts[3])]);
+    let pairs = FlowEndpoints::Pairs(vec![(star.hosts[0], star.hosts[2]), (star.hosts[0], star.hosts[3])]);
     scenario.traffic = vec![Traffic::flows("pairs", pairs, period, FlowSizes::Fixed(Bytes::new(1_000)))];
     assert_eq!(run(&scenario, 1).traffic[0].begun, 64, "every pair for itself");
 }
@@ -147,7 +148,7 @@ fn what_cannot_be_followed_is_refused() {
     ));
     assert!(matches!(refused(copy("write", &block, Onward::Drawn(0)), None), TrafficError::Zero { .. }));
     let pairs = Traffic {
-        ends: Ends::from(Ends::Pairs(vec![(block[0], chunks[0])])),
+        ends: FlowEndpoints::from(FlowEndpoints::Pairs(vec![(block[0], chunks[0])])),
         ..copy("write", &block, Onward::Drawn(1))
     };
     assert!(matches!(refused(pairs, None), TrafficError::FollowsPairs));

@@ -4,7 +4,8 @@ use std::num::{NonZeroU16, NonZeroU32};
 
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{
-    Arrivals, Buffering, Change, Element, Ends, FlowSizes, HostSchemeConfig, Outage, Scenario, Sharing, Traffic,
+    Arrivals, Buffering, Change, Element, FlowEndpoints, FlowSizes, HostSchemeConfig, Outage, Scenario, Sharing,
+    Traffic,
 };
 use wayleave_schemes::host::ufab::{Queue, Settings, Step, Surplus};
 use wayleave_schemes::switch::ufab_core::Registers;
@@ -259,7 +260,7 @@ fn a_path_that_fails_silently_is_left_within_two_time_outs() {
 fn a_pair_that_was_idle_sends_again_whatever_path_it_takes() {
     for seed in 1..=5 {
         let (diamond, mut scenario) = crossed(&[1_000], 100, Settings::default());
-        let ends = Ends::Pairs(vec![(diamond.left[0], diamond.right[0])]);
+        let ends = FlowEndpoints::Pairs(vec![(diamond.left[0], diamond.right[0])]);
         let sizes = FlowSizes::Fixed(Bytes::new(64_000));
         scenario.traffic = vec![of(0, Traffic::flows("a0", ends, Arrivals::Every(Time::from_millis(2)), sizes))];
         scenario.traffic[0].stop = Some(Time::from_millis(90));

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{
-    Buffering, Change, Element, Ends, HostSchemeConfig, Outage, PacketKind, Scenario, Schedule, Sharing, Traffic,
+    Buffering, Change, Element, FlowEndpoints, HostSchemeConfig, Outage, PacketKind, Scenario, Schedule, Sharing,
+    Traffic,
 };
 use wayleave_schemes::host::ufab::{Settings, Surplus};
 use wayleave_sim::Outcome;
@@ -154,7 +155,7 @@ fn rates(scenario: &Scenario, outcome: &Outcome, hose: usize, member: NodeId) ->
     let nanos = outcome.simulated.saturating_sub(scenario.record.carried_from).as_nanos() as f64;
     let name = format!("a{hose}");
     let carried = &outcome.sharing.as_ref().unwrap().carried;
-    let sum = |end: fn(&wayleave_sim::Carried) -> NodeId| {
+    let sum = |end: fn(&wayleave_sim::CarriedBytes) -> NodeId| {
         let of = carried.iter().filter(|path| path.service.as_ref() == Some(&name) && end(path) == member);
         of.map(|path| path.bytes.get()).sum::<u64>() as f64 * 8e3 / nanos
     };
@@ -303,7 +304,7 @@ fn a_sender_that_wants_little_leaves_the_rest_to_others() {
     );
     let kind = PacketKind::ConstantRate { rate: Rate::from_mbit(100) };
     let mut little =
-        Traffic::packets("little", Ends::Pairs(vec![(star.hosts[1], star.hosts[0])]), kind, Bytes::new(1_000));
+        Traffic::packets("little", FlowEndpoints::Pairs(vec![(star.hosts[1], star.hosts[0])]), kind, Bytes::new(1_000));
     (little.service, little.queue) = (Some("a0".to_owned()), Some(0));
     scenario.traffic[0] = little;
     let outcome = run(&scenario, 1);

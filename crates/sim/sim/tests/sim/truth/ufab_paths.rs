@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_scenarios::{Buffering, HostSchemeConfig, Offer, Routing, Scenario, Sharing, Workload};
+use wayleave_scenarios::{Buffering, HostSchemeConfig, Routing, Scenario, SendSchedule, Sharing, Workload};
 use wayleave_scheme_api::ProbeKind;
-use wayleave_schemes::host::ufab::{Settings, Sum, Unused};
+use wayleave_schemes::host::ufab::{Settings, Sum, UnusedTokens};
 use wayleave_topology::LinkId;
 use wayleave_units::{Rate, Time};
 
@@ -121,7 +121,7 @@ fn windows_as_bytes_give_the_longer_round_trip_less() {
 /// goes to the other pair in either case (Fig. 21b).
 #[test]
 fn a_pair_that_wants_little_says_what_it_keeps() {
-    let tokens = |unused: Unused| {
+    let tokens = |unused: UnusedTokens| {
         let star = star(&[LINE; 3], 5_000);
         let mut scenario = Scenario::new("little", star.network.clone(), Time::from_millis(10));
         scenario.switches.buffering = Buffering::Unlimited;
@@ -131,7 +131,7 @@ fn a_pair_that_wants_little_says_what_it_keeps() {
         let [from, little, much] = [0, 1, 2].map(|at| star.hosts[at]);
         let mut slow = of(0, endless("little", from, little));
         if let Workload::Flows(flows) = &mut slow.workload {
-            flows.offer = Some(Offer::Rate(Rate::from_mbit(100)));
+            flows.offer = Some(SendSchedule::Rate(Rate::from_mbit(100)));
         }
         scenario.traffic = vec![slow, of(0, endless("much", from, much))];
         let (_, events) = watch(&scenario, 1);
@@ -145,7 +145,7 @@ fn a_pair_that_wants_little_says_what_it_keeps() {
         }
         last.into_values().collect::<Vec<u64>>()
     };
-    let (kept, printed) = (tokens(Unused::Kept), tokens(Unused::AsPrinted));
+    let (kept, printed) = (tokens(UnusedTokens::Kept), tokens(UnusedTokens::AsPrinted));
     println!("kept {kept:?}, as printed {printed:?}");
     assert_eq!(kept[0], 2_000, "its half");
     assert!((95..=125).contains(&printed[0]), "what it sends, with headers: {printed:?}");

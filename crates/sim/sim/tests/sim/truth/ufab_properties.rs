@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use wayleave_scenarios::{Buffering, Change, Element, HostSchemeConfig, Outage, Scenario, Schedule, Sharing};
 use wayleave_scheme_api::{Probe, ProbeKind};
-use wayleave_schemes::host::ufab::{Settings, Unused};
+use wayleave_schemes::host::ufab::{Settings, UnusedTokens};
 use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -284,7 +284,7 @@ fn what_is_in_flight_stays_bounded_when_paths_fail_and_pairs_move() {
 /// say is at most the hose, but for the time in which who wakes has its part and the others have not heard: less than twice the hose (E).
 #[test]
 fn tokens_stay_within_the_hose_but_for_a_round_trip() {
-    for unused in [Unused::Kept, Unused::AsPrinted] {
+    for unused in [UnusedTokens::Kept, UnusedTokens::AsPrinted] {
         let star = star(&[LINE; 5], 5_000);
         let mut scenario = Scenario::new("hose", star.network.clone(), Time::from_millis(20));
         scenario.switches.buffering = Buffering::Unlimited;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use wayleave_scenarios::{HostSchemeConfig, Scenario};
 use wayleave_scheme_api::{
-    CustomHost, CustomMessage, HostAction, HostInput, Incoming, IntHop, Limiter, Mark, Outgoing, PathIndex, Plugged,
+    CustomHost, CustomMessage, DynRole, HostAction, HostInput, Incoming, IntHop, Limiter, Mark, Outgoing, PathIndex,
     Probe, ProbeAnswer, ProbeAt, ProbeKind, QueueState, Switch,
 };
 use wayleave_schemes::host::ufab::{Settings, Timer, Ufab};
@@ -41,7 +41,7 @@ fn note(log: &Log, at: Time, what: What) {
 }
 
 /// uFAB's edge as a trait object.
-type Edge = Plugged<Ufab, Timer, fn(&Infallible) -> u32>;
+type Edge = DynRole<Ufab, Timer, fn(&Infallible) -> u32>;
 
 struct WatchedHost {
     edge: Edge,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Deadline, Discipline, Ends, FlowSizes, OnOff, PacketKind, Phase, Rpc, Scenario, Server,
-    Traffic, Workload,
+    Arrivals, Buffering, Deadline, Discipline, FlowEndpoints, FlowSizes, OnOff, PacketKind, Phase, Rpc, Scenario,
+    Server, Traffic, Workload,
 };
 use wayleave_topology::NodeId;
 use wayleave_topology::builders::{Cabling, FatTree, build};
@@ -26,7 +26,8 @@ fn a_closed_loop_keeps_its_requests_outstanding() {
         let pairs = vec![(star.hosts[0], star.hosts[1]), (star.hosts[2], star.hosts[1])];
         scenario.transport = fixed_window(30);
         scenario.switches = ports(Discipline::Fifo, Buffering::Unlimited);
-        scenario.traffic = vec![Traffic::flows("rpc", Ends::Pairs(pairs), rpc, FlowSizes::Fixed(Bytes::new(500)))];
+        scenario.traffic =
+            vec![Traffic::flows("rpc", FlowEndpoints::Pairs(pairs), rpc, FlowSizes::Fixed(Bytes::new(500)))];
         let outcome = run(&scenario, 1);
         let all = outcome.traffic[0].completions.all();
         let busy = all.times.sum() as f64 / 40e9;
@@ -43,7 +44,7 @@ fn a_closed_loop_pauses_between_its_requests() {
     let answer = FlowSizes::Fixed(Bytes::new(100));
     let rpc = Arrivals::Rpc(Rpc { outstanding: 100, think: Time::from_millis(1), ..Rpc::new(answer) });
     let pairs = vec![(star.hosts[0], star.hosts[1])];
-    scenario.traffic = vec![Traffic::flows("rpc", Ends::Pairs(pairs), rpc, FlowSizes::Fixed(Bytes::new(100)))];
+    scenario.traffic = vec![Traffic::flows("rpc", FlowEndpoints::Pairs(pairs), rpc, FlowSizes::Fixed(Bytes::new(100)))];
     let outcome = run(&scenario, 1);
     // 100 loops of 200 ms each, one request a ms: a standard deviation of 0.7 %.
     assert_near(finished(&outcome, 0) as f64, 20_000.0, 0.03, "requests");
@@ -57,7 +58,7 @@ fn incast_begins_in_rounds() {
         let star = star(&[Rate::from_gbit(10); 5], 0);
         let mut scenario = Scenario::new("rounds", star.network.clone(), Time::from_millis(20));
         scenario.transport = fixed_window(10);
-        let ends = Ends::AllToAll(star.hosts[..4].to_vec(), vec![star.hosts[4]]);
+        let ends = FlowEndpoints::AllToAll(star.hosts[..4].to_vec(), vec![star.hosts[4]]);
         let every = Arrivals::Every(Time::from_millis(2));
         let mut traffic = Traffic::flows("incast", ends, every, FlowSizes::Fixed(Bytes::new(14_600)));
         traffic.start = Time::from_millis(1);
@@ -84,7 +85,7 @@ fn a_load_is_that_share_of_the_senders_links() {
         scenario.warmup = Time::from_millis(2);
         scenario.switches = ports(Discipline::Fifo, Buffering::Unlimited);
         scenario.transport = fixed_window(20);
-        let ends = Ends::Random(hosts[..8].to_vec(), hosts[8..].to_vec());
+        let ends = FlowEndpoints::Random(hosts[..8].to_vec(), hosts[8..].to_vec());
         scenario.traffic = vec![Traffic::flows("load", ends, Arrivals::Load(load), sizes.clone())];
         let outcome = run(&scenario, 1);
         let payload = outcome.flows[0].payload.get() as f64;
@@ -100,7 +101,7 @@ fn a_load_is_that_share_of_the_senders_links() {
 fn flows_begin_as_often_as_was_asked_for() {
     let star = star(&[Rate::from_gbit(100); 3], 0);
     let mut scenario = Scenario::new("rate", star.network.clone(), Time::from_millis(200));
-    let ends = Ends::Pairs(vec![(star.hosts[0], star.hosts[1]), (star.hosts[1], star.hosts[2])]);
+    let ends = FlowEndpoints::Pairs(vec![(star.hosts[0], star.hosts[1]), (star.hosts[1], star.hosts[2])]);
     let sizes = FlowSizes::Fixed(Bytes::new(1_000));
     scenario.traffic = vec![Traffic::flows("f", ends, Arrivals::PerSecond(100_000.0), sizes)];
     let outcome = run(&scenario, 1);
@@ -123,7 +124,7 @@ fn every_kind_of_source_sends_at_its_rate() {
     for (kind, tolerance) in kinds {
         let star = star(&[Rate::from_gbit(10); 2], 0);
         let mut scenario = Scenario::new("source", star.network.clone(), Time::from_millis(1_000));
-        let ends = Ends::Pairs(vec![(star.hosts[0], star.hosts[1])]);
+        let ends = FlowEndpoints::Pairs(vec![(star.hosts[0], star.hosts[1])]);
         // Frames of 100 B, fifty in a period of being on: that a period begins with one adds 1 % to the mean.
         scenario.traffic = vec![Traffic::packets("s", ends, kind, Bytes::new(100))];
         let outcome = run(&scenario, 1);
@@ -140,7 +141,7 @@ fn the_warm_up_is_not_counted() {
         let mut scenario = Scenario::new("warm-up", star.network.clone(), Time::from_millis(20));
         scenario.warmup = Time::from_millis(10);
         scenario.switches = ports(discipline, Buffering::EachQueue(Bytes::new(100_000)));
-        let ends = Ends::Pairs(vec![(star.hosts[0], star.hosts[1])]);
+        let ends = FlowEndpoints::Pairs(vec![(star.hosts[0], star.hosts[1])]);
         let kind = PacketKind::ConstantRate { rate: Rate::from_gbit(5) };
         let mut flood = highest(Traffic::packets("flood", ends, kind, Bytes::new(1_000)));
         flood.stop = Some(Time::from_millis(8));
@@ -174,7 +175,7 @@ fn colliding_bursts_meet_at_the_last_port() {
         let mut scenario = Scenario::new("collision", cables.build(), Time::from_millis(1));
         let (rate, burst) = (Rate::from_mbit(1), Bytes::new(1_000));
         let kind = PacketKind::TokenBucket { rate, burst, phase };
-        scenario.traffic = vec![Traffic::packets("b", Ends::Pairs(hosts.to_vec()), kind, burst)];
+        scenario.traffic = vec![Traffic::packets("b", FlowEndpoints::Pairs(hosts.to_vec()), kind, burst)];
         let outcome = run(&scenario, 1);
         let wait = &queue(&outcome, last, 0).wait;
         let sum = waits.iter().sum::<u64>();
@@ -198,7 +199,7 @@ fn every_pair_has_uniform_gaps_of_its_own() {
     let mut scenario = Scenario::new("uniform", star.network.clone(), Time::from_millis(400));
     let mean = Time::from_micros(400);
     let arrivals = Arrivals::Uniform { mean, connections: None };
-    let ends = Ends::AllToAll(star.hosts[1..].to_vec(), vec![star.hosts[0]]);
+    let ends = FlowEndpoints::AllToAll(star.hosts[1..].to_vec(), vec![star.hosts[0]]);
     scenario.traffic = vec![Traffic::flows("rpc", ends, arrivals, FlowSizes::Fixed(Bytes::new(1_000)))];
     let begun = run(&scenario, 1).traffic[0].begun;
     // Four pairs with 1,000 flows each. Gaps have a variance of a third of the squared mean: 18 flows a pair, 37 of all; five
@@ -215,7 +216,7 @@ fn flows_wait_for_one_of_the_connections_of_their_pair() {
         scenario.transport = fixed_window(1_000);
         // 730,000 B are 500 segments, 615 us on the line: twice as much as arrives in a gap.
         let arrivals = Arrivals::Uniform { mean: Time::from_micros(300), connections: Some(connections) };
-        let ends = Ends::Pairs(vec![(star.hosts[0], star.hosts[1])]);
+        let ends = FlowEndpoints::Pairs(vec![(star.hosts[0], star.hosts[1])]);
         let mut traffic = Traffic::flows("rpc", ends, arrivals, FlowSizes::Fixed(Bytes::new(500 * SEGMENT)));
         traffic.stop = Some(Time::from_millis(40));
         scenario.traffic = vec![traffic];
@@ -244,7 +245,7 @@ fn every_flow_has_a_deadline_of_its_own() {
         let mut scenario = Scenario::new("deadlines", star.network.clone(), Time::from_millis(400));
         scenario.transport = fixed_window(1_000);
         let arrivals = Arrivals::Every(Time::from_millis(1));
-        let ends = Ends::Pairs(vec![(star.hosts[0], star.hosts[1])]);
+        let ends = FlowEndpoints::Pairs(vec![(star.hosts[0], star.hosts[1])]);
         let mut traffic = Traffic::flows("f", ends, arrivals, FlowSizes::Fixed(Bytes::new(500 * SEGMENT)));
         if let Workload::Flows(reliable) = &mut traffic.workload {
             reliable.deadline = deadline;
@@ -281,7 +282,7 @@ fn requests(rpc: Rpc, milliseconds: u64) -> wayleave_sim::Outcome {
     let star = star(&[Rate::from_gbit(10); 9], 0);
     let mut scenario = Scenario::new("requests", star.network.clone(), Time::from_millis(milliseconds));
     scenario.transport = fixed_window(20);
-    let ends = Ends::AllToAll(vec![star.hosts[0]], star.hosts[1..].to_vec());
+    let ends = FlowEndpoints::AllToAll(vec![star.hosts[0]], star.hosts[1..].to_vec());
     scenario.traffic = vec![Traffic::flows("q", ends, Arrivals::Rpc(rpc), FlowSizes::Fixed(Bytes::new(100)))];
     run(&scenario, 1)
 }

@@ -188,7 +188,7 @@ fn lost_bytes_are_congestion_as_marked_ones_are_and_told_once_a_period() {
         let mut congested = 0;
         let mut tell = |host: &mut ElasticSwitch, now, input: HostInput<'_, Message, Timer>| {
             host.on(now, input, &mut |action| {
-                congested += usize::from(matches!(done(action), fluid::Done::Send(_, Message::Congested)));
+                congested += usize::from(matches!(done(action), fluid::HostRecord::Send(_, Message::Congested)));
             });
         };
         let now = Time::from_millis(10);
@@ -217,7 +217,7 @@ fn whatever_is_told_in_whatever_order_is_survived() {
             };
             let timer = |random: &mut SplitMix| [Timer::Partition, Timer::Rates][random.below(2) as usize];
             layer.on(now, random_input(&mut random, message, timer), &mut |action| {
-                if let fluid::Done::Bucket(wayleave_scheme_api::Limiter::Pair(_), Some(bucket)) = done(action) {
+                if let fluid::HostRecord::Bucket(wayleave_scheme_api::Limiter::Pair(_), Some(bucket)) = done(action) {
                     assert!(bucket.rate <= LINE, "seed {seed}: {bucket:?}");
                 }
             });

@@ -8,11 +8,11 @@ use wayleave_scheme_api::{
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::super::{Eyeq, Feedback, Line, Metered, Params, Staleness, Timer, Usage};
+use super::super::{Eyeq, Feedback, Line, MeteredUsage, Params, Staleness, Timer, Usage};
 use crate::fluid::{self, done, random_input, random_rate};
 use crate::random::SplitMix;
 
-type Done = fluid::Done<Feedback, Timer>;
+type Done = fluid::HostRecord<Feedback, Timer>;
 
 struct Machine {
     shaper: Eyeq,
@@ -155,7 +155,7 @@ fn meters_tell_how_often_they_held_senders_back() {
         at += 200;
         machine.tell(at, HostInput::Timer(Timer::Interval));
     }
-    assert_eq!(machine.shaper.metered(ClassId(1)), Some(Metered { intervals: 5, held: 2 }));
+    assert_eq!(machine.shaper.metered(ClassId(1)), Some(MeteredUsage { intervals: 5, held: 2 }));
     machine.tell(at + 200, HostInput::Timer(Timer::Interval));
     assert_eq!(machine.shaper.metered(ClassId(1)).unwrap().intervals, 5, "nothing arrived");
 }

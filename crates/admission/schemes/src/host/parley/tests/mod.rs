@@ -11,7 +11,7 @@ use wayleave_units::{Rate, Time};
 
 use self::rack::{Racks, SECOND, gbit, mbit, network, policy, service};
 use super::*;
-use crate::brokers::Ignored;
+use crate::brokers::IgnoredParam;
 use crate::services::{Policies, Services};
 
 /// The text's examples share out all that the links can carry.
@@ -208,7 +208,7 @@ fn stale_epochs_old_serials_and_strangers_are_counted_and_not_heeded() {
         racks.tell(0, BrokerInput::Message { from: Member::Broker(BrokerId(1)), message });
     }
     let ignored = racks.machines[0].broker.as_ref().unwrap().ignored();
-    assert_eq!(ignored, Ignored { epoch: 2, serial: 1, stranger: 4 });
+    assert_eq!(ignored, IgnoredParam { epoch: 2, serial: 1, stranger: 4 });
     racks.rounds(1);
     assert_eq!(racks.limit(0, "dfs"), Some(mbit(4_500)));
 }

@@ -7,8 +7,8 @@ const LINE: u64 = 1_000_000_000;
 
 const T: Time = Time::from_micros(300);
 
-fn terms(weight: u64) -> Terms {
-    Terms { weight, floor: 1, line: LINE }
+fn terms(weight: u64) -> TunnelTerms {
+    TunnelTerms { weight, floor: 1, line: LINE }
 }
 
 fn period(marked: u64) -> Period {
@@ -16,13 +16,13 @@ fn period(marked: u64) -> Period {
 }
 
 /// One that has met a mark, at level 1.
-fn steady() -> Control {
-    let mut control = Control::new(T);
-    control.on_period(period(100), T, Use::Full, terms(1), &Params::default());
+fn steady() -> TunnelControl {
+    let mut control = TunnelControl::new(T);
+    control.on_period(period(100), T, TunnelUse::Full, terms(1), &Params::default());
     control
 }
 
-fn level(control: &Control) -> f64 {
+fn level(control: &TunnelControl) -> f64 {
     control.level as f64 / ONE as f64
 }
 
@@ -32,7 +32,7 @@ fn the_law_is_linear_in_the_share_of_marks() {
     // 1 % without marks; -4 % with nothing else; half of both between them.
     for (marked, expected) in [(0, 1.01), (100, 0.96), (50, 1.0 + 0.005 - 0.02), (25, 1.0 + 0.0075 - 0.01)] {
         let mut control = steady();
-        control.on_period(period(marked), T, Use::Full, terms(250_000_000), &params);
+        control.on_period(period(marked), T, TunnelUse::Full, terms(250_000_000), &params);
         assert!((level(&control) - expected).abs() < 1e-6, "{marked}: {}", level(&control));
     }
 }
@@ -45,7 +45,7 @@ fn who_is_above_its_weight_gives_way_sooner() {
     {
         let mut control = steady();
         control.level = (level * ONE as f64) as u64;
-        control.on_period(period(100), T, Use::Full, terms(250_000_000), &Params::default());
+        control.on_period(period(100), T, TunnelUse::Full, terms(250_000_000), &Params::default());
         let found = control.level as f64 / ONE as f64;
         assert!((found - expected).abs() < 1e-6, "{level}: {found}");
     }
@@ -58,12 +58,12 @@ fn steps_grow_while_nothing_is_marked_for_long() {
         let mut control = steady();
         control.level = 8 * ONE;
         let quiet = Period::of((100, 0, 0), clear).unwrap();
-        control.on_period(quiet, T, Use::Full, terms(1_000_000), &Params::default());
+        control.on_period(quiet, T, TunnelUse::Full, terms(1_000_000), &Params::default());
         let grown = level(&control) - 8.0;
         assert!((grown - expected).abs() < 1e-6, "{clear}: {grown}");
     }
     let (mut control, params) = (steady(), Params::below_classes(T));
-    control.on_period(Period::of((100, 0, 0), 50).unwrap(), T, Use::Full, terms(1_000_000), &params);
+    control.on_period(Period::of((100, 0, 0), 50).unwrap(), T, TunnelUse::Full, terms(1_000_000), &params);
     assert!((level(&control) - 1.01).abs() < 1e-6, "where steps do not grow: {}", level(&control));
 }
 
@@ -73,7 +73,7 @@ fn who_is_below_its_weight_comes_back_sooner() {
     for (part, step) in [(2, 0.02), (4, 0.04), (10, 0.04)] {
         let mut control = steady();
         control.level = ONE / part;
-        control.on_period(period(0), T, Use::Full, terms(250_000_000), &Params::default());
+        control.on_period(period(0), T, TunnelUse::Full, terms(250_000_000), &Params::default());
         let grown = level(&control) - 1.0 / part as f64;
         assert!((grown - f64::min(step, 1.0 / part as f64 / 8.0)).abs() < 1e-6, "{part}: {grown}");
     }
@@ -88,21 +88,21 @@ fn a_rate_is_weight_times_level_without_the_relief_of_its_marks() {
     control.marks = 0;
     assert_eq!(control.rate(terms(200_000_000), &params), 200_000_000);
     assert_eq!(control.rate(terms(2 * LINE), &params), LINE, "not above the line");
-    assert_eq!(control.rate(Terms { weight: 0, floor: 100_000, line: LINE }, &params), 100_000);
+    assert_eq!(control.rate(TunnelTerms { weight: 0, floor: 100_000, line: LINE }, &params), 100_000);
 }
 
 #[test]
 fn a_tunnel_starts_with_its_weight_and_doubles_until_the_first_mark() {
-    let (params, mut control) = (Params::default(), Control::new(T));
-    let of = |control: &Control| control.rate(terms(1_000_000), &params);
+    let (params, mut control) = (Params::default(), TunnelControl::new(T));
+    let of = |control: &TunnelControl| control.rate(terms(1_000_000), &params);
     assert_eq!(of(&control), 1_000_000);
     for expected in [2_000_000, 4_000_000, 8_000_000] {
-        control.on_period(period(0), T, Use::Full, terms(1_000_000), &params);
+        control.on_period(period(0), T, TunnelUse::Full, terms(1_000_000), &params);
         assert_eq!(of(&control), expected);
     }
-    control.on_period(period(0), T, Use::Partial, terms(1_000_000), &params);
+    control.on_period(period(0), T, TunnelUse::Partial, terms(1_000_000), &params);
     assert_eq!(of(&control), 8_000_000, "what is not used does not grow");
-    control.on_period(period(1), T, Use::Full, terms(1_000_000), &params);
+    control.on_period(period(1), T, TunnelUse::Full, terms(1_000_000), &params);
     assert_eq!(level(&control), 1.0, "its weight");
 }
 
@@ -110,7 +110,7 @@ fn a_tunnel_starts_with_its_weight_and_doubles_until_the_first_mark() {
 fn a_loss_halves() {
     let mut control = steady();
     let lost = Period::of((900, 0, 100), 0).unwrap();
-    control.on_period(lost, T, Use::Full, terms(1_000_000), &Params::default());
+    control.on_period(lost, T, TunnelUse::Full, terms(1_000_000), &Params::default());
     assert_eq!(level(&control), 0.5);
     assert_eq!(Period::of((0, 0, 0), 0), None);
 }
@@ -120,21 +120,21 @@ fn who_comes_back_does_not_give_way_for_ten_periods() {
     let (params, mut control) = (Params::default(), steady());
     control.wake(9);
     for _ in 0..10 {
-        control.on_period(period(100), T, Use::Full, terms(1_000_000), &params);
+        control.on_period(period(100), T, TunnelUse::Full, terms(1_000_000), &params);
         assert_eq!(level(&control), 1.0);
         assert_eq!(control.phase == Phase::Steady, control.rate(terms(1_000_000), &params) < 1_000_000);
     }
-    control.on_period(period(100), T, Use::Full, terms(1_000_000), &params);
+    control.on_period(period(100), T, TunnelUse::Full, terms(1_000_000), &params);
     assert!(level(&control) < 1.0);
 }
 
 /// Two tunnels at one bottleneck that marks everything when its load is above the line: `rounds` periods.
-fn fluid(weights: [u64; 2], mut controls: [Control; 2], params: &Params, rounds: u32) -> [u64; 2] {
-    let rates = |controls: &[Control; 2]| [0, 1].map(|at| controls[at].rate(terms(weights[at]), params));
+fn fluid(weights: [u64; 2], mut controls: [TunnelControl; 2], params: &Params, rounds: u32) -> [u64; 2] {
+    let rates = |controls: &[TunnelControl; 2]| [0, 1].map(|at| controls[at].rate(terms(weights[at]), params));
     for _ in 0..rounds {
         let marked = if rates(&controls).iter().sum::<u64>() > LINE { 100 } else { 0 };
         for (control, weight) in controls.iter_mut().zip(weights) {
-            control.on_period(period(marked), T, Use::Full, terms(weight), params);
+            control.on_period(period(marked), T, TunnelUse::Full, terms(weight), params);
         }
     }
     rates(&controls)
@@ -159,12 +159,12 @@ proptest! {
 /// Part B of what was found before: rates that begin alike and change by factors of weights end far from them.
 #[test]
 fn the_printed_equations_never_share_by_weight() {
-    let params = Params { law: Law::AsPrinted, ..Params::default() };
+    let params = Params { law: RateLaw::AsPrinted, ..Params::default() };
     // One period: 1 + W, and 1 - alpha W with W = 0.25.
     let mut control = steady();
-    control.on_period(period(0), T, Use::Full, terms(250_000_000), &params);
+    control.on_period(period(0), T, TunnelUse::Full, terms(250_000_000), &params);
     assert!((level(&control) - 1.25).abs() < 1e-6, "{}", level(&control));
-    control.on_period(period(50), T, Use::Full, terms(250_000_000), &params);
+    control.on_period(period(50), T, TunnelUse::Full, terms(250_000_000), &params);
     assert!((level(&control) - 1.25 * 0.875).abs() < 1e-6, "{}", level(&control));
     // Weights 0.01 and 0.03, both from 1 Mbit/s: R2 is R1 cubed, so about 10 and 990 Mbit/s.
     let (weights, mut controls) = ([10_000_000, 30_000_000], [steady(), steady()]);

@@ -79,7 +79,7 @@ fn a_tracker_that_is_silent_is_followed_no_more() {
     let wanted = |division: &mut Division| {
         let reports: Vec<_> = division.report(&params).collect();
         assert_eq!(reports.len(), 2, "all trackers hear all reports");
-        reports.into_iter().find(|(_, answer)| *answer == Answer::Wanted).unwrap().0
+        reports.into_iter().find(|(_, answer)| *answer == ReplyRequest::Wanted).unwrap().0
     };
     for _ in 0..5 {
         assert_eq!(wanted(&mut division), BrokerId(3));

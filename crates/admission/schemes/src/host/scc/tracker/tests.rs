@@ -22,7 +22,7 @@ fn told(
     at: Time,
     host: u32,
     (division, sum): (ClassId, u64),
-    answer: Answer,
+    answer: ReplyRequest,
 ) -> Vec<(u32, Message)> {
     let mut told = Vec::new();
     tracker.on_report(at, NodeId(host), (division, sum), answer, &mut |host, message| told.push((host.0, message)));
@@ -31,7 +31,7 @@ fn told(
 
 /// What a host is told that reports.
 fn report(tracker: &mut Tracker, at: Time, host: u32, sum: u64) -> Option<Message> {
-    let all = told(tracker, at, host, (A, sum), Answer::Wanted);
+    let all = told(tracker, at, host, (A, sum), ReplyRequest::Wanted);
     all.into_iter().find_map(|(to, message)| (to == host).then_some(message))
 }
 
@@ -45,9 +45,9 @@ fn the_last_report_of_every_host_counts() {
     for (host, sum, all) in [(1, 100, 100), (2, 300, 400), (1, 50, 350), (2, 0, 50), (1, 0, 0)] {
         assert_eq!(report(&mut tracker, ms(10), host, sum), scale(all, sum));
     }
-    assert_eq!(told(&mut tracker, ms(10), 1, (A, 7), Answer::Needless), []);
+    assert_eq!(told(&mut tracker, ms(10), 1, (A, 7), ReplyRequest::Needless), []);
     assert_eq!(report(&mut tracker, ms(10), 2, 1), scale(8, 1), "who wants no answer counts too");
-    assert_eq!(told(&mut tracker, ms(10), 1, (ClassId(9), 7), Answer::Wanted), [], "no such division");
+    assert_eq!(told(&mut tracker, ms(10), 1, (ClassId(9), 7), ReplyRequest::Wanted), [], "no such division");
 }
 
 #[test]
@@ -65,12 +65,12 @@ fn who_was_told_less_than_half_is_told_again() {
     let mut tracker = tracker();
     let mut tell = |host, sum, answer| told(&mut tracker, ms(10), host, (A, sum), answer);
     let scale = |sum, own| scale(sum, own).unwrap();
-    assert_eq!(tell(1, 100, Answer::Wanted), [(1, scale(100, 100))]);
-    assert_eq!(tell(2, 100, Answer::Wanted), [(2, scale(200, 100))], "twice as much is not told again");
-    assert_eq!(tell(3, 1, Answer::Needless), [(1, scale(201, 100))], "it follows another tracker, and counts");
-    assert_eq!(tell(4, 202, Answer::Wanted), [(4, scale(403, 202)), (1, scale(403, 100)), (2, scale(403, 100))]);
-    assert_eq!(tell(1, 0, Answer::Wanted), [(1, scale(303, 0))]);
-    assert_eq!(tell(4, 9_000, Answer::Wanted), [(4, scale(9_101, 9_000)), (2, scale(9_101, 100))], "1 wants nothing");
+    assert_eq!(tell(1, 100, ReplyRequest::Wanted), [(1, scale(100, 100))]);
+    assert_eq!(tell(2, 100, ReplyRequest::Wanted), [(2, scale(200, 100))], "twice as much is not told again");
+    assert_eq!(tell(3, 1, ReplyRequest::Needless), [(1, scale(201, 100))], "it follows another tracker, and counts");
+    assert_eq!(tell(4, 202, ReplyRequest::Wanted), [(4, scale(403, 202)), (1, scale(403, 100)), (2, scale(403, 100))]);
+    assert_eq!(tell(1, 0, ReplyRequest::Wanted), [(1, scale(303, 0))]);
+    assert_eq!(tell(4, 9_000, ReplyRequest::Wanted), [(4, scale(9_101, 9_000)), (2, scale(9_101, 100))], "1 wants nothing");
 }
 
 #[test]

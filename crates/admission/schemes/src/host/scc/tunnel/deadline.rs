@@ -5,7 +5,7 @@ use wayleave_units::Time;
 
 use super::session::{self, Session, Sessions};
 use super::turns::Claim;
-use crate::host::scc::{Late, Params, Spare};
+use crate::host::scc::{MissedDeadline, Params, SparePolicy};
 
 /// How a session stands to its deadline, with the time that counts for it (delta).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ fn urgency(session: &Session, now: Time, line: u64, params: &Params) -> Urgency 
         Some((left, counted)) if left > Time::ZERO && session::rate(session.left(), counted) <= line => {
             Urgency::Until(counted)
         }
-        Some(_) if params.late == Late::Urgent => Urgency::Until(params.slot),
+        Some(_) if params.late == MissedDeadline::Urgent => Urgency::Until(params.slot),
         _ => Urgency::Whenever,
     }
 }
@@ -48,8 +48,8 @@ pub(super) fn claim(session: &Session, now: Time, line: u64, params: &Params) ->
     match urgency(session, now, line, params) {
         Urgency::Until(_) => {
             let order = match params.spare {
-                Spare::Cheapest => rate,
-                Spare::EarliestDeadline => session.deadline().map_or(u64::MAX, Time::as_nanos),
+                SparePolicy::Cheapest => rate,
+                SparePolicy::EarliestDeadline => session.deadline().map_or(u64::MAX, Time::as_nanos),
             };
             Claim { rate, rank: Some(rate), spare: (0, order) }
         }

@@ -37,13 +37,13 @@ mod tests;
 
 use wayleave_contracts::Objective;
 use wayleave_scheme_api::{
-    CongestionSignal, Entry, FlowStart, LocalFlow, Slot, Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Turn,
+    CongestionSignal, Entry, FlowStart, LocalFlow, Slot, Tunnel, TunnelAck, TunnelPacket, TunnelQueue, NextQueue,
 };
 use wayleave_units::{Rate, Time};
 
 use super::{Params, Scheduling};
 use session::{Session, Sessions};
-use turns::Turns;
+use turns::SessionOrder;
 
 /// W_t is said in kbit/s.
 const WEIGHT_UNIT: u64 = 1_000;
@@ -82,7 +82,7 @@ pub struct PrivateControl {
     /// W_t in bit/s, once it was said.
     weight: Option<u64>,
     sessions: Sessions,
-    turns: Turns,
+    turns: SessionOrder,
     /// When the next slot begins.
     slot_ends: Time,
 }
@@ -98,7 +98,7 @@ impl PrivateControl {
             line: line.bits_per_second(),
             weight: None,
             sessions: Sessions::new(line.bits_per_second(), params.slot),
-            turns: Turns::default(),
+            turns: SessionOrder::default(),
             slot_ends: Time::ZERO,
         }
     }
@@ -189,15 +189,15 @@ impl Tunnel for PrivateControl {
         self.turns.queued(flow);
     }
 
-    fn next(&mut self, _now: Time) -> Turn {
+    fn next(&mut self, _now: Time) -> NextQueue {
         if !self.schedules() {
-            return Turn::InOrder;
+            return NextQueue::InOrder;
         }
         let spare = match self.objective {
             Some(Objective::Latency) => None,
             _ => self.turns.first_of_spare(),
         };
-        self.turns.first_granted().or(spare).map_or(Turn::InOrder, Turn::Of)
+        self.turns.first_granted().or(spare).map_or(NextQueue::InOrder, NextQueue::Of)
     }
 
     fn on_departure(&mut self, _now: Time, packet: TunnelPacket) {

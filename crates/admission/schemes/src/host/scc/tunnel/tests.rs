@@ -8,7 +8,7 @@ use wayleave_stack::{Instant, NextPacket, TunnelState};
 use wayleave_units::{Rate, Time};
 
 use super::PrivateControl;
-use crate::host::scc::{Late, Objective, Params, Scheduling, Spare};
+use crate::host::scc::{MissedDeadline, Objective, Params, Scheduling, SparePolicy};
 
 const SEGMENT: u32 = 1_460;
 const WIRE: u64 = 1_538;
@@ -140,7 +140,7 @@ fn nothing_is_asked_for_less_than_a_slot() {
 
 #[test]
 fn a_deadline_that_has_passed_counts_as_none_or_as_one_slot() {
-    for (late, rate) in [(Late::Last, PACKET_A_SLOT), (Late::Urgent, WIRE * 8 * 10 * 1_000)] {
+    for (late, rate) in [(MissedDeadline::Last, PACKET_A_SLOT), (MissedDeadline::Urgent, WIRE * 8 * 10 * 1_000)] {
         let mut bench = Bench::new(Objective::Deadline, &Params { late, ..Params::default() });
         bench.flow(10, 10, Some(2));
         bench.now = 2 * MS;
@@ -209,7 +209,7 @@ fn if_all_fit_each_gets_its_part_and_the_cheapest_what_is_left_over() {
 
 #[test]
 fn what_is_left_over_may_go_to_the_earliest_deadline() {
-    let mut bench = Bench::new(Objective::Deadline, &Params { spare: Spare::EarliestDeadline, ..Params::default() });
+    let mut bench = Bench::new(Objective::Deadline, &Params { spare: SparePolicy::EarliestDeadline, ..Params::default() });
     let cheap = bench.flow(20, 4, Some(20));
     let dear = bench.flow(100, 20, Some(10));
     bench.give(200_000);
@@ -222,7 +222,7 @@ fn what_is_left_over_may_go_to_the_earliest_deadline() {
 
 #[test]
 fn if_not_all_fit_the_cheapest_are_satisfied() {
-    let mut bench = Bench::new(Objective::Deadline, &Params { spare: Spare::EarliestDeadline, ..Params::default() });
+    let mut bench = Bench::new(Objective::Deadline, &Params { spare: SparePolicy::EarliestDeadline, ..Params::default() });
     // 123, 74 and 25 Mbit/s: 99 fit into 150.
     let dear = bench.flow(100, 30, Some(10));
     let middle = bench.flow(120, 30, Some(20));
@@ -238,7 +238,7 @@ fn if_not_all_fit_the_cheapest_are_satisfied() {
 /// Catches: parts that a flow may collect or overdraw. 0.4 packets a slot are a packet now and the next after 2.5 slots.
 #[test]
 fn what_a_packet_takes_beyond_its_part_counts_in_the_next_slots() {
-    let mut bench = Bench::new(Objective::Deadline, &Params { spare: Spare::EarliestDeadline, ..Params::default() });
+    let mut bench = Bench::new(Objective::Deadline, &Params { spare: SparePolicy::EarliestDeadline, ..Params::default() });
     let other = bench.flow(1_000, 100, Some(10));
     // Its rate stays the same while it sends: 4 packets in 10 ms, 3.6 in 9.
     let small = bench.flow(4, 4, Some(11));
@@ -255,7 +255,7 @@ fn what_a_packet_takes_beyond_its_part_counts_in_the_next_slots() {
 #[test]
 fn a_flow_that_comes_within_a_slot_has_its_part_of_the_rest_if_it_fits() {
     for (weight, is_first) in [(500_000, true), (130_000, false)] {
-        let mut bench = Bench::new(Objective::Deadline, &Params { spare: Spare::Cheapest, ..Params::default() });
+        let mut bench = Bench::new(Objective::Deadline, &Params { spare: SparePolicy::Cheapest, ..Params::default() });
         let first = bench.flow(100, 30, Some(10));
         bench.give(weight);
         bench.slot();
@@ -462,10 +462,10 @@ fn weights_do_not_overflow() {
     assert!(role.on_slot(Time::from_millis(5)).unwrap().weight > 0);
 }
 
-fn modes() -> impl Strategy<Value = (Objective, Scheduling, Spare)> {
+fn modes() -> impl Strategy<Value = (Objective, Scheduling, SparePolicy)> {
     let objectives = [Objective::Deadline, Objective::Completion, Objective::Latency];
     let modes = [Scheduling::Tunnel, Scheduling::Transports];
-    let spares = [Spare::Cheapest, Spare::EarliestDeadline];
+    let spares = [SparePolicy::Cheapest, SparePolicy::EarliestDeadline];
     (
         prop::sample::select(objectives.to_vec()),
         prop::sample::select(modes.to_vec()),

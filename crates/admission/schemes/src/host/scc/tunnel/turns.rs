@@ -18,7 +18,7 @@ pub(super) struct Claim {
 
 /// Where a session stands.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct SessionPosition {
     is_known: bool,
     claim: Claim,
     /// Bits that it may still send of its part; below zero after its last packet of a slot, which counts in the next.
@@ -30,8 +30,8 @@ struct Place {
 /// The order of a tunnel's sessions. Each packet costs a few steps in trees of the sessions that have packets, each slot
 /// sorts all.
 #[derive(Debug, Default)]
-pub(super) struct Turns {
-    places: Vec<Place>,
+pub(super) struct SessionOrder {
+    places: Vec<SessionPosition>,
     granted: BTreeSet<(u64, u32)>,
     spare: BTreeSet<((u8, u64), u32)>,
     /// Of what is given, what sessions got; in bit/s.
@@ -44,7 +44,7 @@ fn bits(rate: u64, time: Time) -> i64 {
     i64::try_from(bits).unwrap_or(i64::MAX)
 }
 
-impl Turns {
+impl SessionOrder {
     /// A slot begins: the first sessions whose rates together do not exceed `given` get their parts. Sessions that are not
     /// named keep their place among those that share the rest.
     pub(super) fn begin_slot(&mut self, claims: Vec<(LocalFlow, Claim)>, given: u64, slot: Time) {
@@ -115,7 +115,7 @@ impl Turns {
     pub(super) fn leave(&mut self, flow: LocalFlow) {
         self.take_out(flow.0);
         if let Some(place) = self.places.get_mut(flow.index()) {
-            *place = Place::default();
+            *place = SessionPosition::default();
         }
     }
 
@@ -132,7 +132,7 @@ impl Turns {
     fn set_claim(&mut self, flow: LocalFlow, claim: Claim) {
         self.take_out(flow.0);
         if self.places.len() <= flow.index() {
-            self.places.resize(flow.index() + 1, Place::default());
+            self.places.resize(flow.index() + 1, SessionPosition::default());
         }
         let place = &mut self.places[flow.index()];
         (place.is_known, place.claim) = (true, claim);

@@ -17,7 +17,7 @@ fn host() -> Scc {
 /// A host of so many.
 fn one_of(hosts: usize) -> Scc {
     let divisions = BTreeMap::from([(A, Division::new(400_000_000, hosts, vec![BrokerId(0)]))]);
-    Scc::new(Place { line: Rate::from_gbit(1), divisions, phase: us(10) }, Params::default())
+    Scc::new(HostLocation { line: Rate::from_gbit(1), divisions, phase: us(10) }, Params::default())
 }
 
 fn tell(host: &mut Scc, now: Time, input: HostInput<'_, Message, Timer>) -> Vec<HostAction<Message, Timer>> {

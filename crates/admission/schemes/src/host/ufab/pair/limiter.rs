@@ -4,9 +4,9 @@ use wayleave_scheme_api::{HopWindow, HostAction, Limiter, MaxGrant, Outgoing};
 use wayleave_units::Rate;
 
 use super::super::{Action, bucket, maxima};
-use super::{Around, Sending};
+use super::{PairContext, SendingPair};
 
-impl Sending {
+impl SendingPair {
     /// Returns the rate that the pair could use of maxima, in bit/s, if that is less than it may: twice of what it sends, so that it can grow, and its part
     /// of the minimum. A pair whose limiter is full does not send less by itself.
     fn could_use(&self) -> Option<u64> {
@@ -21,7 +21,7 @@ impl Sending {
     }
 
     /// Returns the part of the sender's maximum that the pair can use: none above what its receiver grants.
-    pub(in crate::host::ufab) fn wish(&self) -> u64 {
+    pub(in crate::host::ufab) fn demand(&self) -> u64 {
         let bounds = self.could_use().into_iter().chain(self.allowance.bound());
         bounds.min().unwrap_or(u64::MAX)
     }
@@ -51,7 +51,7 @@ impl Sending {
     }
 
     /// Sends a request for a part of the receiver's maximum if one is due. A pair that has had nothing to send for a round trip releases its part.
-    pub(in crate::host::ufab) fn renew(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
+    pub(in crate::host::ufab) fn renew(&mut self, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         let has_ended = !self.wants && around.now.saturating_sub(self.ended_at) >= self.spec.round_trip;
         let releases = has_ended && self.limit_rate().is_some_and(|rate| rate > 0);
         if releases {
@@ -67,7 +67,7 @@ impl Sending {
     }
 
     /// Sends a probe that carries a request, and which ports do not count.
-    pub(super) fn ask(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
+    pub(super) fn ask(&mut self, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         let Some(&path) = self.in_use.first() else { return };
         self.allowance.asked(around.now);
         let probe = self.candidate(around.settings);
@@ -75,7 +75,7 @@ impl Sending {
     }
 
     /// The receiver has answered with the pair's part of its maximum.
-    pub(super) fn granted(&mut self, grant: Option<MaxGrant>, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
+    pub(super) fn granted(&mut self, grant: Option<MaxGrant>, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         let had = self.limit_rate();
         let mut is_less = self.allowance.answered(around.now, grant);
         if !self.is_active() || !self.wants && had == Some(0) {

@@ -1,9 +1,10 @@
 //! The server's part: requests are carried out, put on disk together, and then answered; unless it ends meanwhile.
 
-use wayleave_agent::machine::{Agent, Answer, Ask, Request};
+use wayleave_agent::machine::{Agent, AgentReply, AgentRequest, Request};
 use wayleave_contracts::Order;
 use wayleave_controller::{
-    Change, Check, Command, Effect, ElementName, Fault, Kind, Mode, NewAnswer, Now, Reply, Unfollowed,
+    Change, Command, CommandError, Effect, ElementName, FollowError, Kind, Mode, NewAnswer, Precondition, Reply,
+    Timestamps,
 };
 use wayleave_protocol::agent::{ContractProblem, Measured};
 
@@ -35,7 +36,7 @@ impl World {
         self.look()
     }
 
-    fn carry_out(&mut self, now: Now, what: What) -> Result<Option<Done>, String> {
+    fn carry_out(&mut self, now: Timestamps, what: What) -> Result<Option<Done>, String> {
         let command = match what {
             What::Apply { mut orders, mode, effect } => {
                 orders.iter_mut().for_each(|(order, _)| self.resolve(order));
@@ -107,18 +108,25 @@ impl World {
         }
     }
 
-    fn apply(&mut self, now: Now, orders: Vec<(Order, Check)>, mode: Mode, effect: Effect) -> Result<Done, String> {
+    fn apply(
+        &mut self,
+        now: Timestamps,
+        orders: Vec<(Order, Precondition)>,
+        mode: Mode,
+        effect: Effect,
+    ) -> Result<Done, String> {
         self.controller.tick(now);
         let before = (self.controller.ledger().clone(), checks::records(&self.controller));
         let result = self.controller.handle(now, Command::Apply { orders: orders.clone(), mode, effect });
         let Ok(Reply::Each(applied)) = result else { return Err(format!("a list was answered with {result:?}")) };
         let is_whole = applied.iter().all(|one| one.result.is_ok());
         self.totals.created += applied.iter().filter(|one| one.result.is_ok()).count() as u64;
-        let is_share = |(order, one): &(&(Order, Check), &wayleave_controller::ItemResult)| {
+        let is_share = |(order, one): &(&(Order, Precondition), &wayleave_controller::ItemResult)| {
             order.0.as_latency().is_none() && one.result.is_ok()
         };
         self.totals.shares += orders.iter().zip(&applied).filter(is_share).count() as u64;
-        let is_refused = |one: &&wayleave_controller::ItemResult| matches!(one.result, Err(Fault::Refused { .. }));
+        let is_refused =
+            |one: &&wayleave_controller::ItemResult| matches!(one.result, Err(CommandError::Refused { .. }));
         self.totals.refused += applied.iter().filter(is_refused).count() as u64;
         if effect == Effect::DryRun || (mode == Mode::AllOrNothing && !is_whole) {
             if before.0 != *self.controller.ledger() {
@@ -146,12 +154,12 @@ impl World {
         let now = self.clock();
         let Request { number, ask } = request;
         let command = match ask {
-            Ask::Begin { after, installed } => Command::Begin { node: node.clone(), after, installed },
-            Ask::Confirm { epoch, done } => Command::Confirm { node: node.clone(), epoch, done },
-            Ask::Operations { epoch } => {
+            AgentRequest::Begin { after, installed } => Command::Begin { node: node.clone(), after, installed },
+            AgentRequest::Confirm { epoch, done } => Command::Confirm { node: node.clone(), epoch, done },
+            AgentRequest::Operations { epoch } => {
                 let at = self.controller.node(&node).ok().and_then(|node| self.controller.node_state(node));
                 let current = at.filter(|state| state.is_open).map(|state| state.epoch);
-                let answer = (current != Some(epoch)).then_some(Answer::Stale { current });
+                let answer = (current != Some(epoch)).then_some(AgentReply::Stale { current });
                 self.group.push(Waiting::Agent { node, life, number, answer });
                 self.commit_soon();
                 return Ok(());
@@ -161,10 +169,10 @@ impl World {
         let answer = match self.controller.handle(now, command) {
             Ok(Reply::Begun { epoch }) => {
                 self.totals.sessions += 1;
-                Answer::Begun { epoch }
+                AgentReply::Begun { epoch }
             }
-            Ok(_) => Answer::Noted,
-            Err(Fault::StaleEpoch { current }) => Answer::Stale { current },
+            Ok(_) => AgentReply::Noted,
+            Err(CommandError::StaleEpoch { current }) => AgentReply::Stale { current },
             Err(fault) => return Err(format!("an agent was told {fault:?}")),
         };
         self.group.push(Waiting::Agent { node, life, number, answer: Some(answer) });
@@ -200,7 +208,7 @@ impl World {
 
     /// A controller that follows records has the state of one that is loaded from them.
     fn follow(&mut self, changes: &[Change]) -> Result<(), String> {
-        let now = Now { steady: self.now, wall: self.wall() };
+        let now = Timestamps { steady: self.now, wall: self.wall() };
         match self.follower.as_mut().map(|follower| follower.follow(now, changes)) {
             None if self.totals.commits.is_multiple_of(7) => {
                 self.follower = Some(checks::load(&self.setup, self.wall(), &self.store)?);
@@ -214,8 +222,8 @@ impl World {
                     checks::follows(follower, &self.setup, self.wall(), &self.store)?;
                 }
             }
-            Some(Err(Unfollowed::Kind(_) | Unfollowed::Down)) => self.follower = None,
-            Some(Err(error @ Unfollowed::Load(_))) => return Err(format!("a follower cannot go on: {error}")),
+            Some(Err(FollowError::Kind(_) | FollowError::Down)) => self.follower = None,
+            Some(Err(error @ FollowError::Load(_))) => return Err(format!("a follower cannot go on: {error}")),
         }
         Ok(())
     }
@@ -274,7 +282,7 @@ impl World {
                 if answer.is_none() {
                     self.tell_rules(&node);
                 }
-                let answer = answer.unwrap_or_else(|| Answer::Operations(self.controller.outbox(&node)));
+                let answer = answer.unwrap_or_else(|| AgentReply::Operations(self.controller.outbox(&node)));
                 self.carry(Event::ToAgent { node, life, number, answer });
             }
         }
@@ -283,7 +291,7 @@ impl World {
     /// A host fetches the rules of shares when it asks for operations, and reports them if they are others, or now and then.
     fn tell_rules(&mut self, name: &str) {
         let Some(host) = self.setup.network.find_node(name) else { return };
-        let told = self.controller.grants().filter(|grant| grant.is_told_to_hosts());
+        let told = self.controller.grants().filter(|grant| grant.is_announced_to_hosts());
         let of_host = told.filter(|grant| grant.order.contract.hosts().contains(&host));
         let rules: Vec<(u64, u64)> = of_host.map(|grant| (grant.serial, grant.rule_version())).collect();
         let (reports_anyway, is_outdated) = (self.dice.percent(5), !self.is_calm && self.dice.percent(10));

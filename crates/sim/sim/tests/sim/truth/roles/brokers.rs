@@ -3,7 +3,7 @@
 use wayleave_contracts::ContentionPoint;
 use wayleave_scenarios::{BrokerAt, SharingChange, SharingEvent};
 use wayleave_scheme_api::{Broker, BrokerAction, BrokerInput, CustomBroker, CustomMessage, Leadership, Member};
-use wayleave_sim::{BrokerLocation, BrokerSeat};
+use wayleave_sim::{BrokerLocation, BrokerSpec};
 use wayleave_topology::NodeId;
 use wayleave_units::Time;
 
@@ -54,7 +54,7 @@ fn a_broker_that_was_started_again_does_not_hear_timers_of_its_earlier_start() {
         let pairs = [(diamond.left[0], diamond.right[0])];
         scenario.traffic = vec![of("a", once("flow", &pairs, 1_460))];
         let mut parts = Parts::new(|_| script(|_, _, _| {}));
-        let seat = BrokerSeat { point: Some(ContentionPoint::Fabric), at, leadership: Leadership::Follower };
+        let seat = BrokerSpec { point: Some(ContentionPoint::Fabric), at, leadership: Leadership::Follower };
         let broker = move || -> CustomBroker { Box::new(Beat(to)) };
         parts.broker = Some((seat, Box::new(broker)));
         run_with(&scenario, parts, 1).sharing.unwrap().messages.sent

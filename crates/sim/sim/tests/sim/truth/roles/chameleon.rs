@@ -3,10 +3,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use wayleave_scenarios::{Change, Element, Ends, Outage, PacketKind, Traffic};
+use wayleave_scenarios::{Change, Element, FlowEndpoints, Outage, PacketKind, Traffic};
 use wayleave_scheme_api::{
-    Broker, BrokerAction, BrokerInput, Bucket, CustomBroker, Excess, HostAction, HostInput, Leadership, Limiter,
-    Member, Outgoing, PathIndex, PathUse, Peer, Plugged,
+    Broker, BrokerAction, BrokerInput, Bucket, CustomBroker, DynRole, Excess, HostAction, HostInput, Leadership,
+    Limiter, Member, Outgoing, PathIndex, PathUse, Peer,
 };
 use wayleave_sim::BrokerLocation;
 use wayleave_units::{Bytes, Rate, Time};
@@ -54,7 +54,7 @@ fn packets_wait_for_their_rule_and_then_take_both_paths_so_that_a_failure_costs_
     let diamond = diamond(2);
     let mut scenario = scenario(&diamond.network, 20);
     let kind = PacketKind::ConstantRate { rate: RATE };
-    let ends = Ends::Pairs(vec![(diamond.left[0], diamond.right[0])]);
+    let ends = FlowEndpoints::Pairs(vec![(diamond.left[0], diamond.right[0])]);
     let mut traffic = Traffic::packets("contract", ends, kind, Bytes::new(FRAME));
     traffic.service = Some("a".to_owned());
     scenario.traffic = vec![traffic];
@@ -84,7 +84,7 @@ fn packets_wait_for_their_rule_and_then_take_both_paths_so_that_a_failure_costs_
         });
         let controller = Box::new(move || -> CustomBroker {
             let controller = Controller { waiting: None, confirmed: confirmed.clone() };
-            Box::new(Plugged::new(controller, |_: &u64| 84))
+            Box::new(DynRole::new(controller, |_: &u64| 84))
         });
         parts.broker = Some((seat(BrokerLocation::Host(broker), Leadership::Follower), controller));
         parts

@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex};
 
 use wayleave_scenarios::{
-    Buffering, Change, Congestion, Element, Ends, HostSchemeConfig, Outage, PacketKind, SchemeOf, StaticLimits, Traffic,
+    Buffering, Change, Congestion, Element, FlowEndpoints, HostSchemeConfig, Outage, PacketKind, SchemeOf,
+    StaticLimits, Traffic,
 };
 use wayleave_scheme_api::{
-    Absent, Broker, BrokerAction, BrokerInput, Bucket, ClassId, CustomBroker, Departure, Entry, Excess, HopWindow,
-    HostAction, HostInput, IntHop, Leadership, Limiter, LocalFlow, Path, PathIndex, PathReport, PathUse, Peer, Plugged,
+    Broker, BrokerAction, BrokerInput, Bucket, ClassId, CustomBroker, Departure, DynRole, Entry, Excess, HopWindow,
+    HostAction, HostInput, IntHop, Leadership, Limiter, LocalFlow, NoRole, Path, PathIndex, PathReport, PathUse, Peer,
     Probe, ProbeKind, ProbeOutcome, Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Weighted,
 };
 use wayleave_sim::{BrokerLocation, Outcome};
@@ -19,7 +20,7 @@ use crate::truth::networks::{FRAME, assert_near, endless, fixed_window, flow, on
 
 fn constant(name: &str, from: wayleave_topology::NodeId, to: wayleave_topology::NodeId, rate: Rate) -> Traffic {
     let kind = PacketKind::ConstantRate { rate };
-    Traffic::packets(name, Ends::Pairs(vec![(from, to)]), kind, Bytes::new(FRAME))
+    Traffic::packets(name, FlowEndpoints::Pairs(vec![(from, to)]), kind, Bytes::new(FRAME))
 }
 
 /// Full frames that a link carried.
@@ -231,7 +232,7 @@ fn one_path_role_serves_all_flows_of_a_pair_and_hears_of_their_acknowledgements(
     scenario.traffic = vec![of("a", once("flows", &[(from, to); 4], 150 * 1460))];
     let reports = Arc::new(Mutex::new(Vec::new()));
     let shared = reports.clone();
-    let mut parts = Parts::new(|_| Box::new(Plugged::new(Absent, |never: &std::convert::Infallible| match *never {})));
+    let mut parts = Parts::new(|_| Box::new(DynRole::new(NoRole, |never: &std::convert::Infallible| match *never {})));
     parts.path = Box::new(move |_, _| Some(Box::new(ByFlow(shared.clone()))));
     let outcome = run_with(&scenario, parts, 1);
     assert_eq!(outcome.traffic[0].completions.finished(), 4);
@@ -466,7 +467,7 @@ fn a_broker_outside_the_network_hears_messages_after_the_time_that_its_seat_says
             })
         });
         let list = heard.clone();
-        let broker = Box::new(move || -> CustomBroker { Box::new(Plugged::new(Listener(list.clone()), |_: &u64| 84)) });
+        let broker = Box::new(move || -> CustomBroker { Box::new(DynRole::new(Listener(list.clone()), |_: &u64| 84)) });
         parts.broker = Some((seat(BrokerLocation::Outside(away), Leadership::Follower), broker));
         let outcome = run_with(&scenario, parts, 1);
         assert_eq!(*heard.lock().unwrap(), [away; 2], "one message of each host");

@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 use wayleave_scenarios::{Discipline, HostSchemeConfig, PortBehaviour, Scenario, Sharing, Traffic};
 use wayleave_scheme_api::{
-    CustomBroker, CustomHost, Host, HostAction, HostInput, Leadership, PairSpec, Path, Plugged, Switch, Tunnel,
+    CustomBroker, CustomHost, DynRole, Host, HostAction, HostInput, Leadership, PairSpec, Path, Switch, Tunnel,
 };
-use wayleave_sim::{BrokerLocation, BrokerNetwork, BrokerSeat, BrokerSetup, Custom, CustomScheme, HostPlace, Outcome};
+use wayleave_sim::{BrokerLocation, BrokerNetwork, BrokerSetup, BrokerSpec, Custom, CustomScheme, HostPlace, Outcome};
 use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_units::{Rate, Time};
 
@@ -76,7 +76,7 @@ struct Parts {
     path: Made<Option<Box<dyn Path + Send>>>,
     switch: MadeSwitch,
     /// Its only broker, if it has one.
-    broker: Option<(BrokerSeat, MadeBroker)>,
+    broker: Option<(BrokerSpec, MadeBroker)>,
 }
 
 impl Parts {
@@ -92,8 +92,8 @@ impl Parts {
 }
 
 /// A seat at a place; its broker hears nothing of links.
-fn seat(at: BrokerLocation, leadership: Leadership) -> BrokerSeat {
-    BrokerSeat { point: None, at, leadership }
+fn seat(at: BrokerLocation, leadership: Leadership) -> BrokerSpec {
+    BrokerSpec { point: None, at, leadership }
 }
 
 impl CustomScheme for Parts {
@@ -109,7 +109,7 @@ impl CustomScheme for Parts {
     fn switch(&self, link: LinkId, queue: u8) -> Option<Box<dyn Switch + Send>> {
         (self.switch)(link, queue)
     }
-    fn brokers(&self, _: &BrokerNetwork<'_>) -> Vec<BrokerSeat> {
+    fn brokers(&self, _: &BrokerNetwork<'_>) -> Vec<BrokerSpec> {
         self.broker.iter().map(|(seat, _)| *seat).collect()
     }
     fn broker(&self, _: &BrokerSetup<'_>) -> Option<CustomBroker> {
@@ -137,7 +137,7 @@ fn script<F>(function: F) -> Box<dyn CustomHost>
 where
     F: FnMut(Time, HostInput<'_, u64, u64>, &mut dyn FnMut(HostAction<u64, u64>)) + Send + 'static,
 {
-    Box::new(Plugged::new(Script(function), |_: &u64| 100))
+    Box::new(DynRole::new(Script(function), |_: &u64| 100))
 }
 
 /// A scenario whose hosts have the services a and b under the scheme "outside".

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use wayleave_scenarios::{Congestion, Ecn, PortBehaviour, PortEcn};
 use wayleave_scheme_api::{
-    Broker, BrokerAction, BrokerInput, Bucket, CongestionSignal, CustomBroker, Entry, Excess, FlowStart, Host,
-    HostAction, HostInput, Incoming, Leadership, Limiter, LocalFlow, Member, Origin, Outgoing, Peer, Plugged, Slot,
-    Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Turn, Weighted,
+    Broker, BrokerAction, BrokerInput, Bucket, CongestionSignal, CustomBroker, DynRole, Entry, Excess, FlowStart, Host,
+    HostAction, HostInput, Incoming, Leadership, Limiter, LocalFlow, Member, NextQueue, Origin, Outgoing, Peer, Slot,
+    Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Weighted,
 };
 use wayleave_sim::BrokerLocation;
 use wayleave_units::{Bytes, Rate, Time};
@@ -168,9 +168,9 @@ impl Tunnel for Private {
         if queue.packets < 100 { Entry::Queued } else { Entry::Dropped }
     }
     /// Algorithm 2: shortest remaining flow first.
-    fn next(&mut self, _: Time) -> Turn {
+    fn next(&mut self, _: Time) -> NextQueue {
         let shortest = self.flows.iter().min_by_key(|(_, left)| **left);
-        shortest.map_or(Turn::InOrder, |(&flow, _)| Turn::Of(LocalFlow(flow)))
+        shortest.map_or(NextQueue::InOrder, |(&flow, _)| NextQueue::Of(LocalFlow(flow)))
     }
     /// III-C: what the network marked is taken off, and the queue of the tunnel marks.
     fn on_ack(&mut self, _: Time, _: LocalFlow, ack: TunnelAck, queue: TunnelQueue) -> u64 {
@@ -205,11 +205,11 @@ fn scc(tracker_at: wayleave_topology::NodeId) -> (Parts, Watched) {
             arrived: BTreeMap::new(),
             weights: weights.clone(),
         };
-        Box::new(Plugged::new(role, |_: &Message| 100))
+        Box::new(DynRole::new(role, |_: &Message| 100))
     });
     let heard = watched.heard.clone();
     parts.tunnel = Box::new(move |_, _| Some(Box::new(Private { heard: heard.clone(), ..Private::default() })));
-    let tracker = Box::new(|| -> CustomBroker { Box::new(Plugged::new(Tracker::default(), |_: &Message| 100)) });
+    let tracker = Box::new(|| -> CustomBroker { Box::new(DynRole::new(Tracker::default(), |_: &Message| 100)) });
     parts.broker = Some((seat(BrokerLocation::Host(tracker_at), Leadership::Leader), tracker));
     (parts, watched)
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use wayleave_scenarios::{Change, Element, Outage, Scenario};
 use wayleave_scheme_api::{
-    Demand, HopWindow, Host, HostAction, HostInput, IntHop, Mark, Outgoing, PairSpec, PathIndex, PathUse, Plugged,
+    Demand, DynRole, HopWindow, Host, HostAction, HostInput, IntHop, Mark, Outgoing, PairSpec, PathIndex, PathUse,
     Probe, ProbeAnswer, ProbeAt, ProbeKind, ProbeOutcome, QueueState, Switch,
 };
 use wayleave_sim::{Outcome, trace};
@@ -251,7 +251,7 @@ impl Switch for Core {
 }
 
 fn ufab(records: &Records) -> Parts {
-    let mut parts = Parts::new(|_| Box::new(Plugged::new(Edge::default(), |never: &Infallible| match *never {})));
+    let mut parts = Parts::new(|_| Box::new(DynRole::new(Edge::default(), |never: &Infallible| match *never {})));
     let records = records.clone();
     parts.switch = Box::new(move |link, queue| {
         Some(Box::new(Core { pairs: BTreeMap::new(), place: (link, queue), records: records.clone() }))
