@@ -15,10 +15,10 @@ use crate::bucket::Bucket;
 use crate::claim::{Background, Claim, Duplication, Promise, Protected};
 use crate::discrepancy::Discrepancy;
 use crate::exact::{check_past, check_share_queues, check_share_times};
-use crate::meanwhile::check_transitions;
 use crate::reservations::{HistoryError, NoObserver, Reservations};
 use crate::statement::{Admitted, LowestQueue, Part, PlanEvent, StatedQueue, StatedTerm, Statement};
 use crate::transit::{Transit, port};
+use crate::transition_checks::check_transitions;
 
 /// What was derived from a statement's network, contracts and routes.
 #[derive(Clone, Debug)]

@@ -83,7 +83,6 @@ mod fault;
 mod fill;
 mod links;
 mod matching;
-mod meanwhile;
 mod narrow;
 mod report;
 mod reservations;
@@ -94,6 +93,7 @@ mod statement;
 mod tenants;
 mod terms;
 mod transit;
+mod transition_checks;
 mod verify;
 
 pub use attack::{Attack, AttackError, CrossTraffic, Cut, Frames, JitterDraw, PhaseShift, PhaseTarget, Timing};

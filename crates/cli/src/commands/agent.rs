@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use wayleave_agent::endpoints::Attachment;
 use wayleave_agent::run::Agents;
 use wayleave_agent::samples::FOLLOW;
-use wayleave_agent::{NodeOptions, Options, delays, doubts, down, endpoints};
+use wayleave_agent::{NodeOptions, Options, delays, endpoints, uninstall, warnings};
 use wayleave_client::{Address, Error, OwnCertificate, read_token, url};
 use wayleave_dataplane::host::{LONGEST_WAIT, Settings, Unmatched};
 use wayleave_dataplane::switch::OvsBridge;
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &AgentArgs) -> Result<Exit, Failure> {
                 tracing::warn!("the controller is not told: {error}");
                 options(&file)
             });
-            down::down(options).map_err(Failure::Internal)?;
+            uninstall::uninstall(options).map_err(Failure::Internal)?;
             Ok(Exit::Fine)
         }
         Some(AgentCommand::Endpoint(command)) => endpoint(&file, command),
@@ -153,7 +153,7 @@ fn endpoint(file: &AgentFile, command: &EndpointCommand) -> Result<Exit, Failure
     if let EndpointCommand::Add { interface, .. } = command {
         let options = with_credentials(file).unwrap_or(options);
         let node = options.nodes.iter().find(|known| known.name == *node);
-        for doubt in node.map(|node| doubts::warnings(node, &endpoint, interface)).unwrap_or_default() {
+        for doubt in node.map(|node| warnings::warnings(node, &endpoint, interface)).unwrap_or_default() {
             tell!("warning: {doubt}");
         }
     }

@@ -9,7 +9,7 @@ use wayleave_protocol::event::Event;
 use wayleave_protocol::problem::Problem;
 
 use super::address::Address;
-use super::trouble;
+use super::request_error;
 use super::wire::{ClientRequest, ClientResponse, Method, OnEvent, Wire};
 use crate::error::Error;
 
@@ -75,7 +75,7 @@ impl Http {
             Ok(told) if told.status == 421 => serde_json::from_slice::<Problem>(&told.body).ok()?.leader,
             Ok(told) if told.status == 503 && may_repeat(ask) => None,
             // Nothing was asked, or it may be asked twice.
-            Err(error) if trouble::is_unreached(error) || may_repeat(ask) => None,
+            Err(error) if request_error::is_unreached(error) || may_repeat(ask) => None,
             _ => return None,
         };
         (self.address.count() > 1).then(|| {
@@ -100,13 +100,13 @@ impl Http {
         let mut response = match self.streams.run(request) {
             Ok(response) => response,
             Err(_) if !is_first => return Ok(true),
-            Err(error) => return Err(trouble::connection(&self.place(), &error)),
+            Err(error) => return Err(request_error::connection(&self.place(), &error)),
         };
         if response.status().as_u16() != 200 {
             let body = response.body_mut().read_to_vec().unwrap_or_default();
             return match response.status().as_u16() {
                 503 | 429 if !is_first => Ok(true),
-                status => Err(trouble::of(status, &body, None).into()),
+                status => Err(request_error::of(status, &body, None).into()),
             };
         }
         let mut data = String::new();
@@ -116,7 +116,7 @@ impl Http {
                 data += part.strip_prefix(' ').unwrap_or(part);
             } else if line.is_empty() && !data.is_empty() {
                 let event = serde_json::from_str::<Event>(&std::mem::take(&mut data));
-                let event = event.map_err(|error| trouble::unreadable(&self.place(), &error))?;
+                let event = event.map_err(|error| request_error::unreadable(&self.place(), &error))?;
                 last.set(Some(event.number));
                 if !on_event(event) {
                     return Ok(false);
@@ -166,7 +166,7 @@ impl Wire for Http {
             tries -= 1;
             match retry_pause(&told, pause).filter(|wait| tries > 0 && *wait <= LONGEST_PAUSE) {
                 Some(wait) => std::thread::sleep(wait),
-                None => return told.map_err(|error| trouble::connection(&self.place(), &error)),
+                None => return told.map_err(|error| request_error::connection(&self.place(), &error)),
             }
             pause *= 2;
         }

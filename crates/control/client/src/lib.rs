@@ -7,9 +7,9 @@ mod address;
 mod error;
 mod http;
 mod path;
+mod request_error;
 mod secret;
 mod service;
-mod trouble;
 mod wire;
 
 use serde::Serialize;
@@ -17,9 +17,9 @@ use serde::Serialize;
 pub use address::{Address, CONNECT, CertificateStamp, OwnCertificate, url};
 pub use error::{Error, connection};
 pub use path::encode;
+pub use request_error::RequestError;
 pub use secret::{key, read_password, read_token, token_in};
 pub use service::Service;
-pub use trouble::RequestError;
 pub use wire::{ClientRequest, ClientResponse, Method, OnEvent, Text, Wire};
 
 /// Returns the word that an enum of the interface has in JSON.

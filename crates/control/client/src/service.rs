@@ -7,7 +7,7 @@ use wayleave_protocol::List;
 use super::address::Address;
 use super::http::Http;
 use super::path::encode;
-use super::trouble::{self, RequestError};
+use super::request_error::{self, RequestError};
 use super::wire::{ClientRequest, ClientResponse, Method, OnEvent, Text, Wire};
 use crate::error::Error;
 
@@ -142,11 +142,11 @@ impl Service {
         let told = self.wire.ask(&ClientRequest { method, path: path.to_owned(), accept, body, key })?;
         match told.status {
             200..300 => Ok(told),
-            status => Err(trouble::of(status, &told.body, told.retry_after)),
+            status => Err(request_error::of(status, &told.body, told.retry_after)),
         }
     }
 
     fn read<T: DeserializeOwned>(&self, body: &[u8]) -> Result<T, RequestError> {
-        serde_json::from_slice(body).map_err(|error| trouble::unreadable(&self.place(), &error).into())
+        serde_json::from_slice(body).map_err(|error| request_error::unreadable(&self.place(), &error).into())
     }
 }

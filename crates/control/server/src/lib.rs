@@ -20,7 +20,6 @@
 pub mod access;
 mod account;
 mod agent_text;
-mod alive;
 mod answer;
 mod audit;
 mod certificate_name;
@@ -40,6 +39,7 @@ mod history;
 mod http;
 mod limits;
 mod links;
+mod liveness;
 mod local;
 mod log;
 mod logger;

@@ -12,17 +12,17 @@ use tokio::sync::{oneshot, watch};
 use wayleave_controller::{Command, Principal, Setup};
 use wayleave_replica::Lease;
 
-use crate::alive;
 use crate::audit::PendingEntries;
 use crate::clock::boottime;
 use crate::disk::Disk;
 use crate::engine::{Engine, FigureSchedule, First};
 use crate::http::dispatch::{self, router};
-use crate::http::door::HealthListener;
+use crate::http::health_listener::HealthListener;
 use crate::http::listen::{self, ServingThreads};
 use crate::http::openapi;
 use crate::http::tls::{Tls, TlsFiles};
 use crate::limits::Limits;
+use crate::liveness;
 use crate::metrics::Metrics;
 use crate::pulse::EngineHeartbeat;
 use crate::queue::{Message, Queue};
@@ -104,7 +104,8 @@ impl Server {
         let (other, also_ending) = (tls.clone(), ending.clone());
         let certificates = tls.clone();
         let (of_engine, most) = ((jobs.clone(), pulse.clone()), limits.silent_within);
-        let looks = alive::watch_loop(shared.alive.clone(), of_engine, shared.requests.clone(), most, ending.clone());
+        let looks =
+            liveness::watch_loop(shared.alive.clone(), of_engine, shared.requests.clone(), most, ending.clone());
         let error = |error: std::io::Error| format!("{address}: {error}");
         // Each runtime waits for its own sockets.
         let listener = listener.into_std().map_err(error)?;

@@ -12,7 +12,6 @@ use wayleave_replica::Lease;
 use wayleave_topology::{LinkId, Network, NodeId};
 
 use crate::account::{Account, Open, OpenBytes};
-use crate::alive::Alive;
 use crate::answer::{HttpReply, Outcome, not_found, not_leader, problem, unavailable};
 use crate::audit::{Note, PendingEntries};
 use crate::checks::Checks;
@@ -22,6 +21,7 @@ use crate::cluster_role::ClusterStanding;
 use crate::fair::QueueRefusal;
 use crate::http::call::AuthorizedRequest;
 use crate::limits::Limits;
+use crate::liveness::Alive;
 use crate::metrics::{Limit, Metrics};
 use crate::pulse::EngineHeartbeat;
 use crate::queue::Queue;

@@ -19,7 +19,6 @@
 //! A [`Policy`] is a bandwidth contract of services: a tree of them with minima, maxima and weights at machines, racks or the fabric.
 
 mod bandwidth;
-mod carried;
 mod contract;
 mod demand;
 mod error;
@@ -34,10 +33,10 @@ mod names;
 mod objective;
 mod order;
 mod policy;
+mod support;
 mod tenant;
 
 pub use bandwidth::{BandwidthContract, Endpoints};
-pub use carried::{DataPlane, UnsupportedKey, sentences};
 pub use contract::{Contract, ContractKind};
 pub use demand::WireOverhead;
 pub use error::ContractError;
@@ -56,5 +55,6 @@ pub use policy::{
     PerDirection, PointLeaf, PointTree, Policy, PolicyError, PolicyFault, PolicyLevel, PolicyNeed, PolicyShort,
     Service, guarantee_between,
 };
+pub use support::{DataPlane, UnsupportedKey, sentences};
 pub use tenant::{Quota, Tenant, Vm, VmPlacement};
 pub use wayleave_packet_format::{Demand, LONGEST_WAIT, QueueLimit, wire_bytes};

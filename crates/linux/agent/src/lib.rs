@@ -27,18 +27,16 @@
 pub mod best_effort;
 pub mod checks;
 pub mod controller_client;
-pub mod doubts;
-pub mod down;
 pub mod endpoints;
 pub mod environment;
 pub mod host;
+pub mod host_dataplane;
 pub mod interfaces;
 pub mod linux;
 pub mod machine;
 mod node;
 mod notifier;
 mod options;
-pub mod plane;
 pub mod probe;
 pub mod resolve;
 mod rights;
@@ -48,6 +46,8 @@ pub mod samples;
 pub mod shares;
 mod spoofing;
 pub mod switch;
+pub mod uninstall;
+pub mod warnings;
 pub mod worker;
 
 pub use node::Node;

@@ -15,7 +15,7 @@ use wayleave_protocol::agent::Traffic;
 use wayleave_topology::{LinkId, Network, NodeId};
 
 use crate::endpoints::Attachment;
-use crate::plane::{HostDataplane, NotedPackets, Repairs};
+use crate::host_dataplane::{HostDataplane, NotedPackets, Repairs};
 use crate::samples::{FOLLOW, SamplingRule};
 
 /// An uplink as it was when the program was attached.

@@ -7,7 +7,7 @@ use wayleave_dataplane::host::Sample;
 use wayleave_protocol::agent::{self, Samples, SentPackets};
 use wayleave_units::Time;
 
-use crate::plane::NotedPackets;
+use crate::host_dataplane::NotedPackets;
 
 /// So many packets a second a node tells of at most, if nothing else is said: the controller of a thousand of them hears of fifty thousand, and remembers each for ten
 /// seconds.

@@ -6,7 +6,6 @@
 
 mod after;
 mod altered;
-mod carried;
 mod deadline;
 mod forward;
 mod jitter;
@@ -17,6 +16,7 @@ mod requests;
 mod schedule;
 mod sharing;
 mod sizes;
+mod support;
 mod tenants;
 mod traffic;
 mod transport;

@@ -5,10 +5,10 @@
 
 mod certainty;
 mod json;
+mod lifetimes;
 mod replay;
 mod saved;
 mod sink;
-mod stays;
 mod summary;
 mod table;
 
@@ -37,9 +37,9 @@ use certainty::Certainties;
 
 pub use json::Document;
 pub(crate) use json::{Head, ModelShape};
+pub use lifetimes::ReservationLog;
 pub use saved::SavedPlan;
 pub use sink::{Outcome, PlanInput, ReleaseHold, Sink};
-pub use stays::ReservationLog;
 pub use summary::{Released, Summary, Times};
 pub use table::RequestTable;
 

@@ -12,12 +12,12 @@
 //! | `session` | sessions of agents, their operations, confirmations and measurements |
 //! | `shares` | rules of contracts of other kinds than latency, as hosts report them |
 
-mod heard;
+mod drain;
+mod heartbeats;
 mod release;
 mod sender;
 mod session;
 mod shares;
-mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ use crate::scheme_ledger::{SchemeLedger, SchemeLedgerState};
 use crate::setup::{EnforcedBy, Setup, Timing};
 use crate::timers::{TimerEvent, Timers};
 
-pub(crate) use waits::DrainState;
+pub(crate) use drain::DrainState;
 
 /// Contracts in force.
 pub(crate) struct Enforcement {

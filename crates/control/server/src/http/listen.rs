@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use tower::ServiceExt;
 
 use crate::http::connection_limit::{ConnectionLimiter, ConnectionLimits, ConnectionPermit};
-use crate::http::door::HealthListener;
+use crate::http::health_listener::HealthListener;
 use crate::http::peer::Peer;
 use crate::http::tls::Tls;
 use crate::http::write_timeout::{ClientTimeouts, TimeoutStream};

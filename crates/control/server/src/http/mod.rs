@@ -4,7 +4,7 @@ pub(crate) mod call;
 pub(crate) mod condition;
 pub(crate) mod connection_limit;
 pub(crate) mod dispatch;
-pub(crate) mod door;
+pub(crate) mod health_listener;
 pub(crate) mod listen;
 pub(crate) mod openapi;
 pub(crate) mod operation;

@@ -18,7 +18,7 @@ use super::peers::{Exchange, Peers};
 use super::rules::{self, contract_of, rule_number};
 use crate::best_effort::Routes;
 use crate::environment::Environment;
-use crate::plane::HostDataplane;
+use crate::host_dataplane::HostDataplane;
 use crate::resolve::{ResolvedHost, resolve};
 
 /// A rate is raised when it is higher than that in force by more than one part in so many: the kernel is told ten times a second otherwise.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use wayleave_agent::endpoints::{Attachment, Declared};
 use wayleave_agent::environment::Environment;
 use wayleave_agent::host::HostDriver;
-use wayleave_agent::plane::{HostDataplane, Repairs};
+use wayleave_agent::host_dataplane::{HostDataplane, Repairs};
 use wayleave_agent::rule_store::RuleStore;
 use wayleave_dataplane::host::{HostPath, HostRule, Measured, SpoofReport};
 use wayleave_packet_format::Mac;

@@ -10,8 +10,8 @@
 //! A broker speaks to other brokers, and to the machine that it is at: messages to other machines go nowhere.
 
 mod brokers;
+mod dataplane;
 mod machine;
-mod plane;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -28,8 +28,8 @@ use wayleave_units::{Rate, Time};
 
 use crate::Setup;
 use brokers::Brokers;
+use dataplane::SimulatedDataplane;
 use machine::{Clock, Machine};
-use plane::SimulatedDataplane;
 
 /// What happens to messages between brokers, until further notice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -8,9 +8,9 @@ mod options;
 mod orders;
 mod planned;
 mod report;
+mod rerouting;
 mod script;
 mod shares;
-mod ways;
 
 use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};

@@ -9,7 +9,7 @@ use wayleave_topology::{LinkId, Network};
 use super::operator::{Operator, ReportedContract, TIMEOUT, settling};
 use super::options::{Cut, RunOptions};
 use super::report::{Action, NetworkAction};
-use super::ways;
+use super::rerouting;
 use wayleave_units::Time;
 
 use crate::clock::stamp;
@@ -89,7 +89,7 @@ impl Script {
         let mut refused = "no contract has another way to go".to_owned();
         for contract in candidates {
             let [route] = &contract.routes[..] else { continue };
-            let Some(other) = ways::other(network, route) else { continue };
+            let Some(other) = rerouting::other(network, route) else { continue };
             match operator.pin(&contract.id, Some(&other)) {
                 Ok(()) => {
                     *self.moved.entry(contract.id.clone()).or_default() += 1;
@@ -183,7 +183,9 @@ fn noticed(lab: &Lab, operator: &mut dyn Operator, link: &str, is_down: bool) ->
 fn busiest(network: &Network, contracts: &[ReportedContract]) -> Option<LinkId> {
     let mut users: BTreeMap<LinkId, usize> = BTreeMap::new();
     let hops = contracts.iter().filter(|one| one.state == "enforced").flat_map(|one| one.routes.iter().flatten());
-    for link in hops.filter_map(|(name, _)| network.find_link(name)).filter(|&link| ways::is_between(network, link)) {
+    for link in
+        hops.filter_map(|(name, _)| network.find_link(name)).filter(|&link| rerouting::is_between(network, link))
+    {
         *users.entry(link).or_default() += 1;
     }
     users.into_iter().max_by_key(|&(link, users)| (users, std::cmp::Reverse(link))).map(|(link, _)| link)

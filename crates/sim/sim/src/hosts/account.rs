@@ -7,7 +7,7 @@ use wayleave_stack::TunnelCounts;
 use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::{Bytes, Rate};
 
-use super::carried::CarriedBytes;
+use super::carried_bytes::CarriedBytes;
 use super::guarantee::minimum;
 use super::pair::Pair;
 use super::promises::Lags;

@@ -50,7 +50,7 @@ mod action;
 mod admit;
 mod broker_events;
 mod brokers;
-mod carried;
+mod carried_bytes;
 mod guarantee;
 mod machine;
 mod measures;
@@ -69,7 +69,7 @@ mod timers;
 mod tunnels;
 
 pub use account::{MachineShare, MessageCounts, RackShare, ServiceShare, SharingOutcome, TunnelOutcome};
-pub use carried::CarriedBytes;
+pub use carried_bytes::CarriedBytes;
 
 pub(crate) use action::Action;
 pub(crate) use admit::{HostWaitQueue, SendQuery, WaitReason};

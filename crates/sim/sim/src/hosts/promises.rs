@@ -12,7 +12,7 @@ use wayleave_schemes::services::Services;
 use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::Bytes;
 
-use super::carried::CarriedTotals;
+use super::carried_bytes::CarriedTotals;
 use super::guarantee::minimum;
 use super::slot::PairSlot;
 use crate::clock::{self, Instant};

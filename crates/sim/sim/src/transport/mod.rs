@@ -14,13 +14,13 @@ mod rack;
 mod ranges;
 mod receiver;
 mod sender;
-mod standing;
+mod sender_state;
 mod timer;
 
 pub(crate) use answers::SegmentReply;
 pub(crate) use receiver::Receiver;
 pub(crate) use sender::{Sender, SenderStep, Setup};
-pub(crate) use standing::{Control, SenderState};
+pub(crate) use sender_state::{Control, SenderState};
 pub(crate) use timer::NEVER;
 
 #[cfg(test)]

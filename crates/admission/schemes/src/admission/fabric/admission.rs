@@ -7,7 +7,7 @@ use wayleave_scheme_api::{Admission, ShareMembers, Certainty, Decision, Refusal,
 use wayleave_topology::{Class, FlowId, Hop, Network, NodeId, Route, ShareId};
 use wayleave_units::{Amount, Bytes, Time};
 
-use super::ways::{CandidatePath, PathCache};
+use super::path_cache::{CandidatePath, PathCache};
 use super::{Charge, Paths, Settings};
 use crate::admission::chameleon::{self, Chameleon};
 use crate::admitted::stands_on_its_placement;

@@ -17,7 +17,7 @@
 //! - Chameleon's queues of five are those that its rule gives a port of five queues (0.1, 0.5, 1, 6 and 24 ms).
 
 mod admission;
-mod ways;
+mod path_cache;
 
 pub use admission::Fabric;
 

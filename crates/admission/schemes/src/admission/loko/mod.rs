@@ -42,7 +42,7 @@ mod admission;
 mod allocation;
 mod explanation;
 mod settings;
-mod standing;
+mod admitted;
 
 pub use admission::{SwitchAccounting, Loko, LokoError, Params, Services, ServiceUsage};
 pub use allocation::{Allocation, AllocationError, Model, Share};

@@ -43,7 +43,7 @@ mod admission;
 mod epoch;
 mod explanation;
 mod params;
-mod standing;
+mod admitted;
 mod sweep;
 
 pub use admission::Qjump;

@@ -18,7 +18,7 @@ use crate::run::{OwnedNode, own};
 ///
 /// # Errors
 /// If rights are missing, an agent runs, or something cannot be removed; the other nodes are done all the same.
-pub fn down(options: Options) -> Result<(), String> {
+pub fn uninstall(options: Options) -> Result<(), String> {
     let Options { settings, nodes } = options;
     let shared = settings.measure.clone();
     let (mut troubles, mut left) = (Vec::new(), Vec::new());
