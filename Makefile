@@ -20,6 +20,9 @@ FORWARD ?= 2000
 UFAB ?= 1000
 # Random divisions in `make scc-long`; about a second each.
 SCC ?= 1000
+# Where `make docs-site` installs mdbook, and which version.
+MDBOOK ?= target/tools
+MDBOOK_VERSION = 0.5.4
 # Where `make ns3` and `make python` keep their Pythons, and the Python that makes them.
 NS3 ?= target/ns3
 PYTHON_VENV ?= target/python
@@ -67,7 +70,7 @@ SCHEMES = $(wildcard crates/admission/schemes/src/*/*/mod.rs)
 say = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build release try-release test format fmt lint docs smoke bench bench-sim reproduce ufab-fig17-512 reproduction repro fuzz fuzz-dataplane verify-long churn-long histories-long transport-long forward-long cluster ufab-long scc-long ns3 ns3-speed python break-ledger break-server attack-server quiet-lab \
+.PHONY: help demo build release try-release test format fmt lint docs smoke bench bench-sim reproduce ufab-fig17-512 reproduction repro fuzz fuzz-dataplane verify-long churn-long histories-long transport-long forward-long cluster ufab-long scc-long ns3 ns3-speed python break-ledger break-server attack-server quiet-lab docs-site \
 	tcp try-topologies bpf ui ui-packages ui-test toolchain components tools
 
 help: ## list these targets
@@ -118,6 +121,15 @@ lint: components | format
 docs: components | lint
 	$(call say,documentation of the code)
 	@RUSTDOCFLAGS=-Dwarnings $(CARGO) doc --locked --workspace --no-deps
+
+docs-site: $(MDBOOK)/bin/mdbook ## all documents as one site with search, in target/docs-site (installs mdbook the first time: minutes)
+	$(call say,target/docs-site)
+	@tools/docs-site/build '$(MDBOOK)/bin/mdbook' target/docs-site
+	@printf 'open target/docs-site/index.html\n'
+
+$(MDBOOK)/bin/mdbook: | toolchain
+	$(call say,mdbook $(MDBOOK_VERSION) in $(MDBOOK))
+	@$(CARGO) install --locked --no-default-features --features search --root '$(MDBOOK)' mdbook@$(MDBOOK_VERSION)
 
 smoke: ## the examples of the documents, with the binary that the tests were built with (seconds)
 	$(call say,examples)

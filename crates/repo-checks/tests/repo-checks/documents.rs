@@ -1,6 +1,8 @@
 //! The documents keep their word: links lead to files, commands exist, examples are files that are tested elsewhere, and
 //! the changelog has its next release.
 
+use std::collections::BTreeMap;
+
 use crate::repository::{File, files, root};
 
 /// A line of a Markdown file, with what it stands in.
@@ -54,6 +56,48 @@ fn link_faults(files: &[File], exists: impl Fn(&str) -> bool) -> Vec<String> {
                 }
                 if !join(directory, file).is_some_and(|file| exists(&file)) {
                     faults.push(format!("{path}:{} links to {target}, and there is no such file", line.number));
+                }
+            }
+        }
+    }
+    faults
+}
+
+/// Returns the anchors of a page: those of its headings, as GitHub and mdbook write them, and those of `<a id="...">`.
+fn anchors(text: &str) -> Vec<String> {
+    let mut anchors: Vec<String> = Vec::new();
+    for Line { text, .. } in lines(text).iter().filter(|line| line.fence.is_none()) {
+        if let Some((_, rest)) = text.split_once("<a id=\"") {
+            anchors.extend(rest.split_once('"').map(|(id, _)| id.to_owned()));
+        }
+        let heading = text.trim_start_matches('#');
+        if heading.len() == text.len() || !heading.starts_with(' ') {
+            continue;
+        }
+        let kept = heading.trim().chars().filter(|letter| letter.is_alphanumeric() || " -_".contains(*letter));
+        let anchor = kept.collect::<String>().to_lowercase().replace(' ', "-");
+        let repeated = (1..).map(|count| format!("{anchor}-{count}"));
+        let free = std::iter::once(anchor.clone()).chain(repeated).find(|name| !anchors.contains(name));
+        anchors.extend(free);
+    }
+    anchors
+}
+
+/// Returns links to parts of pages that have no such heading.
+fn anchor_faults(files: &[File]) -> Vec<String> {
+    let pages: Vec<&File> = files.iter().filter(|file| file.path.ends_with(".md")).collect();
+    let anchors_of: BTreeMap<&str, Vec<String>> =
+        pages.iter().map(|page| (page.path.as_str(), anchors(&page.text))).collect();
+    let mut faults = Vec::new();
+    for File { path, text } in pages {
+        let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+        for line in lines(text).iter().filter(|line| line.fence.is_none()) {
+            for target in targets(line.text).iter().filter(|target| !target.contains("://")) {
+                let Some((file, anchor)) = target.split_once('#') else { continue };
+                let page = if file.is_empty() { Some(path.clone()) } else { join(directory, file) };
+                let anchors = page.and_then(|page| anchors_of.get(page.as_str()));
+                if anchors.is_some_and(|anchors| !anchors.iter().any(|known| known == anchor)) {
+                    faults.push(format!("{path}:{} links to {target}, and there is no such heading", line.number));
                 }
             }
         }
@@ -187,6 +231,12 @@ fn every_relative_link_leads_to_a_file() {
 }
 
 #[test]
+fn every_link_to_a_part_of_a_page_leads_to_a_heading() {
+    let faults = anchor_faults(&files().unwrap());
+    assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
+}
+
+#[test]
 fn every_command_in_the_documents_exists() {
     let files = files().unwrap();
     let below = |start: &str| -> String {
@@ -231,6 +281,24 @@ fn a_link_to_nowhere_is_refused() {
         let faults = link_faults(&file("docs/a.md", text), exists);
         assert_eq!(faults.len(), 1, "{text}: {faults:?}");
         assert!(faults[0].contains(&format!("links to {target},")), "{faults:?}");
+    }
+}
+
+#[test]
+fn a_link_to_no_heading_is_refused() {
+    let text = "# The `plan` command: 2nd part\n## Example\n## Example\n<a id=\"old\"></a>\n```sh\n# comment\n```\n";
+    let link = |target: &str| {
+        let mut files = file("docs/b.md", text);
+        files.extend(file("docs/guide/a.md", &format!("# Own\n[a]({target})")));
+        anchor_faults(&files)
+    };
+    for target in
+        ["../b.md#the-plan-command-2nd-part", "../b.md#example-1", "../b.md#old", "#own", "../b.md", "c.yaml#x"]
+    {
+        assert_eq!(link(target), [""; 0], "{target}");
+    }
+    for target in ["../b.md#gone", "../b.md#comment", "../b.md#example-2", "#example"] {
+        assert_eq!(link(target), [format!("docs/guide/a.md:2 links to {target}, and there is no such heading")]);
     }
 }
 

@@ -13,5 +13,6 @@ mod modules;
 mod omissions;
 mod picture;
 mod repository;
+mod summary;
 mod targets;
 mod toys;

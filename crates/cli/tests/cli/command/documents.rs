@@ -105,14 +105,22 @@ fn run(block: &Block, folder: &Path) -> Result<(), String> {
     }
 }
 
-/// README.md and all of docs/, each with its text.
+/// Returns README.md and all pages below docs/, each with its path from the root and its text.
 fn documents() -> Vec<(String, String)> {
     let root = root();
     let mut paths = vec![root.join("README.md")];
-    let docs = fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
-    paths.extend(docs.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
+    let mut folders = vec![root.join("docs")];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                paths.push(path);
+            }
+        }
+    }
     paths.sort();
-    let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
+    let name = |path: &PathBuf| path.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
     paths.iter().map(|path| (name(path), fs::read_to_string(path).unwrap())).collect()
 }
 
