@@ -1,6 +1,6 @@
 //! Faults of classes on networks of every scale: each is noticed, or the report says that it was not.
 //!
-//! `SCALES=all cargo test -p wayleave --test facade -- scales --nocapture` prints the table of docs/theory/verification.md.
+//! `SCALES=all cargo test -p wayleave --test facade -- scales --nocapture` prints a table of the detected faults (docs/theory/verification.md).
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
