@@ -1,7 +1,7 @@
 //! Policies of services, and the minima that are held for them beside those of contracts.
 //!
 //! What all policies need of a link is one share of it in the guaranteed class, in the ledger of contracts: so a contract is refused where services need
-//! the rate, and a policy where contracts have it (docs/decisions/078, 108).
+//! the rate, and a policy where contracts have it (docs/decisions/078).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,7 @@
 //! Times of minima again: how long packets of their class wait at a link, and by when a minimum is there.
 //!
 //! With the residual of the latency contracts, `R'` and `S'` as sums over their flows, and the part `g` of the guaranteed class
-//! (docs/theory/admission.md, section 14; decisions 073 and 076):
+//! (docs/theory/admission.md, section 14; decision 073; docs/theory/ufab.md, "Open-loop minima"):
 //!
 //! ```text
 //! H  = sum over other classes (Q + L) + L (F - Q_g) / Q_g        what deficit round robin may do first (Boyer, Stea, Sofack 2012)

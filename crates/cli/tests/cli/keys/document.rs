@@ -11,7 +11,7 @@ const HEAD: &str = "\
 # Which driver carries out which key
 
 Every key of a contract, a topology, a policy and a scenario, and what each driver does with it. A test holds this page against the JSON Schemas and the
-drivers ([decision 132](decisions/132-every-key-has-an-answer-from-every-driver.md)).
+drivers ([decision 132](../decisions/132-every-key-is-accounted-for-in-every-driver.md)).
 
 | cell | |
 |---|---|

@@ -245,7 +245,7 @@ fn failed_table(size: Size, rows: &[(Case, Vec<TenantReadings>)]) -> Table {
 
 /// Why hoses of pairs that choose among paths, to which nothing is guaranteed, can be late.
 const LATE_HOSES: &str = "A pair that goes on while 127 others end is admitted a 128th of the hose, and hears of more with its next probe, which takes 4 kB. Where those that are held \
-     back probe again after 1, 2, 4 and so on round trips, none of 384 hoses is late, and what is in flight is 2.84 times its bound (docs/decisions/111).";
+     back probe again after 1, 2, 4 and so on round trips, none of 384 hoses is late, and what is in flight is 2.84 times its bound (docs/theory/ufab.md).";
 
 fn statements(size: Size, longer: Time, rows: &[(Case, Vec<TenantReadings>)]) -> Vec<Statement> {
     let seen = of(rows, size, System::OneFabric, false);

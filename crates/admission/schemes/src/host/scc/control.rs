@@ -10,7 +10,7 @@
 //! All tunnels of a bottleneck that see the same marks come to the same level, and so to rates in proportion to their weights (docs/theory/scc.md
 //! has the proof). F enters linearly, so it may be measured on any number of packets: a tunnel of less than a packet in a period finds the
 //! same level in the mean. The relief passes with its marks: it keeps the queue near its threshold, which a rate that only follows its level would
-//! cross in ever wider swings. Why this form and not that of DCTCP: decision 067.
+//! cross in ever wider swings. Why this form and not that of DCTCP: docs/theory/scc.md, "Control law".
 
 use wayleave_units::Time;
 
@@ -238,7 +238,7 @@ impl TunnelControl {
                 return;
             }
             Phase::Starting => {
-                // Others are there: then its weight is its due, and what it has above that would take it long to give back (decision 098). A weight that is
+                // Others are there: then its weight is its due, and what it has above that would take it long to give back (docs/theory/scc.md, "Control law"). A weight that is
                 // too much by itself is found out by and by.
                 self.phase = Phase::Steady;
                 self.alpha = WHOLE;

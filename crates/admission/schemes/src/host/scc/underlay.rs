@@ -61,7 +61,7 @@ struct SenderTunnel {
 }
 
 /// What a tunnel has in flight: its rate for a round trip and a period (or two round trips) at most, so that a rate which is too much fills a queue no further than that
-/// (decision 090). The window itself is the stack's; here is counted whether the tunnel is at it, by what feedback tells of.
+/// (docs/theory/scc.md, "Control law"). The window itself is the stack's; here is counted whether the tunnel is at it, by what feedback tells of.
 #[derive(Clone, Copy, Debug)]
 struct InFlight {
     /// How many paths there are, and a round trip without queues.

@@ -44,8 +44,8 @@
 //!
 //! # Beside other classes
 //! The text knows uFAB alone on its links. Where a port says that its queue shares a line with others ([`ClassHop`](wayleave_scheme_api::ClassHop)), a link has two
-//! capacities, windows rise in steps (`rise`) and minima do not wait for answers (`floor`): decision 076. Where hosts of a hose turn to one receiver together, each begins with all of its own hose,
-//! since those that ask are not among the pairs that Algorithm 1 divides by: with `asks` they are, and every pair asks (decision 111).
+//! capacities, windows rise in steps (`rise`) and minima do not wait for answers (`floor`): docs/theory/ufab.md, "Below latency contracts". Where hosts of a hose turn to one receiver together, each begins with all of its own hose,
+//! since those that ask are not among the pairs that Algorithm 1 divides by: with `asks` they are, and every pair asks.
 //!
 //! # Deviations
 //! - A pair rests if it has used less than half of its window since the last answer, and less than its share.
