@@ -201,7 +201,7 @@ fn has_other_kinds(sources: &[Source]) -> Result<bool, Failure> {
 fn orders(files: &[Source], session: &Session) -> Result<Vec<Order>, Failure> {
     let mut orders = Vec::new();
     for source in files {
-        let list = read_orders(source, &session.network, &NoVms, Addressed::default());
+        let list = read_orders(source, session.network(), &NoVms, Addressed::default());
         orders.extend(list.map_err(wayleave::Error::from)?.into_orders());
     }
     Ok(orders)
@@ -219,13 +219,13 @@ fn records(session: &Session, orders: Vec<Order>) -> Vec<Change> {
         let holds = match order.kind() {
             ContractKind::Latency => {
                 let flow = *flows.get(order.name())?;
-                let (reservations, bound) = (session.reservations(flow), session.scheme.promised(flow)?);
+                let (reservations, bound) = (session.reservations(flow), session.scheme().promised(flow)?);
                 Holds::Routes { reservations, bound }
             }
             ContractKind::BestEffort => Holds::Share { share: None, certainty: None, within: None },
             ContractKind::Bandwidth | ContractKind::Objective => {
                 let &(id, share) = shares.get(order.name())?;
-                let (certainty, within) = (session.scheme.certainty(id), session.scheme.share_bound(id));
+                let (certainty, within) = (session.scheme().certainty(id), session.scheme().share_bound(id));
                 Holds::Share { share: Some(share.clone()), certainty, within }
             }
         };
@@ -233,5 +233,5 @@ fn records(session: &Session, orders: Vec<Order>) -> Vec<Change> {
     });
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now = WallTime::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
-    wayleave_controller::records(&session.network, now, placed)
+    wayleave_controller::records(session.network(), now, placed)
 }
