@@ -53,10 +53,14 @@ pub(crate) fn _reproduce(
         return Err(usage("one figure at a time: wayleave.figures() names them all"));
     }
     let done = run(py, progress, move |progress, cancel| {
-        let mut options = ReproduceOptions { seeds, folder, resume, ..ReproduceOptions::default() };
-        options.effort = if full { Effort::Full } else { Effort::Quick };
-        options.threads = threads.unwrap_or(options.threads);
-        reproduce(&chosen, options, progress.clone(), cancel)
+        let effort = if full { Effort::Full } else { Effort::Quick };
+        let options = ReproduceOptions::default().with_effort(effort);
+        let options = options.with_seeds(seeds).with_folder(folder).with_resume(resume);
+        let options = match threads {
+            Some(threads) => options.with_threads(threads),
+            None => options,
+        };
+        reproduce(&chosen, options, &mut Watch::new(progress, cancel))
     })?;
     if let Some((entry, why)) = done.failed.first().or(done.left_out.first()) {
         return Err(internal(format!("{} could not be measured: {why}", entry.id)));
@@ -222,7 +226,7 @@ pub(crate) fn _analyze(
     };
     let (text, notes) = run(py, progress, move |progress, cancel| {
         let subject = match subject {
-            SubjectOf::Plan(plan) => Subject::admitted(&plan.session)?,
+            SubjectOf::Plan(plan) => Subject::admitted(plan.session())?,
             SubjectOf::Text(source, name) => Subject::parse(&source, &name)?,
         };
         let flows = subject.flows(&flows)?;

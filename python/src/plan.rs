@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use wayleave::{
-    PlanInput, Error, Explanation, Model, Network, Plan, SchemeOptions, Session, Verified, VerifyOptions, EntryKind,
+    PlanInput, PlanOptions, Error, Explanation, Model, Network, Plan, SchemeOptions, Session, Verified, VerifyOptions, EntryKind,
     Watch, explain_in, plan_in, verify, verify_kinds,
 };
 use wayleave_explain::table::Layout;
@@ -35,7 +35,9 @@ pub(crate) enum Chosen {
 impl Chosen {
     fn session(&self, network: &Network, model: Model) -> Result<Session, wayleave::Error> {
         match self {
-            Self::Listed(options) => Session::open(network, model, (**options).clone()),
+            Self::Listed(scheme) => {
+                Session::open(network, &PlanOptions::default().with_model(model).with_scheme((**scheme).clone()))
+            }
             Self::Own(object, _, raised) => {
                 Ok(Session::with_scheme(network, model, scheme_of(object, raised, network)))
             }
@@ -181,14 +183,14 @@ impl PyPlan {
             EntryKind::DecidedShare { decision, .. } => decision.is_ok(),
             EntryKind::Released { .. } => false,
         };
-        let admitted = self.plan.entries.iter().filter(|entry| is_admitted(&entry.what));
-        admitted.map(|entry| entry.name.clone()).collect()
+        let admitted = self.plan.entries().iter().filter(|entry| is_admitted(entry.kind()));
+        admitted.map(|entry| entry.name().to_owned()).collect()
     }
 
     /// What can be said against requests whatever else is admitted, each with its place.
     #[getter]
     fn findings<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        self.plan.outcome.findings.problems().iter().map(|finding| problem(py, finding)).collect()
+        self.plan.outcome().findings.problems().iter().map(|finding| problem(py, finding)).collect()
     }
 
     /// What is refused, with the reason of each as a sentence.
@@ -218,7 +220,7 @@ impl PyPlan {
         let plan = self.plan.clone();
         run(py, None, move |_, _| {
             let Some(checked) = plan.recheck() else { return Ok(None) };
-            let shares = wayleave::recheck_shares(&plan.session.context(), &mut Watch::none());
+            let shares = wayleave::recheck_shares(&plan.session().context(), &mut Watch::none());
             let broken = checked.violations.iter().map(ToString::to_string);
             Ok(Some(broken.chain(shares.iter().map(ToString::to_string)).collect()))
         })
@@ -236,18 +238,19 @@ impl PyPlan {
     ) -> PyResult<PyVerified> {
         let named = effort;
         let effort = Effort { seed, ..effort_of(effort)? };
+        let is_about_all = flow.is_none();
         let only = flow.clone().map(|flow| ("flow", flow));
-        let options = VerifyOptions { effort, flow, ..VerifyOptions::default() };
+        let options = VerifyOptions::default().with_effort(effort).with_flow(flow);
         let plan = self.plan.clone();
         let (verified, text) = run(py, progress, move |progress, cancel| {
             let mut verified = verify(&plan.promises(), &options, &mut Watch::new(progress, cancel))?;
-            if options.flow.is_none() && !cancel.is_cancelled() {
+            if is_about_all && !cancel.is_cancelled() {
                 let short = verified.short_buffers().to_vec();
                 verified.kinds =
                     plan.tenants()?.map(|tenants| verify_kinds(&tenants, &effort, None, &short)).transpose()?;
             }
             let mut text = Vec::new();
-            verified.write_json(&mut text, &plan.session.topology)?;
+            verified.write_json(&mut text, plan.session().topology())?;
             Ok((verified, String::from_utf8_lossy(&text).into_owned()))
         })?;
         // The seed of contracts that were drawn counts in the hash.
@@ -271,7 +274,7 @@ impl PyPlan {
     }
 
     fn __len__(&self) -> usize {
-        self.plan.entries.len()
+        self.plan.entries().len()
     }
 
     fn __str__(&self, py: Python<'_>) -> PyResult<String> {
@@ -312,7 +315,7 @@ impl PyPlan {
     }
 
     fn summary(&self) -> String {
-        let summary = &self.plan.outcome.summary;
+        let summary = &self.plan.outcome().summary;
         format!("by {}: {} admitted, {} refused", self.scheme, summary.admitted, summary.refused)
     }
 }

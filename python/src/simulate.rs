@@ -3,14 +3,14 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde_json::{Value, json};
 use wayleave::result::{Ending, Parameter, RunResult};
-use wayleave::{Batch, Choice, Error, Planned, NoProgress, Scenario, Source, Sweep, SweepOptions, Threads, Watch, sweep};
+use wayleave::{Batch, Choice, Error, Planned, Source, Sweep, SweepOptions, Threads, Watch, sweep};
 use wayleave_explain::table::Layout;
 use wayleave_formats::{Grid, InputErrors, beside, with_grid};
 use wayleave_scenarios::Congestion;
@@ -87,23 +87,25 @@ impl PyBatch {
 
     #[getter]
     fn name(&self) -> &str {
-        &self.batch.name
+        self.batch.name()
     }
 
     /// What tells each run from the others.
     #[getter]
     fn titles(&self) -> Vec<String> {
-        self.batch.runs.iter().map(wayleave::Planned::title).collect()
+        self.batch.runs().iter().map(wayleave::Planned::title).collect()
     }
 
     fn __len__(&self) -> usize {
-        self.batch.runs.len()
+        self.batch.runs().len()
     }
 
     /// One run, as the JSON of its result.
     fn run(&self, py: Python<'_>, index: usize) -> PyResult<String> {
         let batch = self.batch.clone();
-        run(py, None, move |_, cancel| Ok(serde_json::to_string(&batch.run(index, cancel)?)?))
+        run(py, None, move |progress, cancel| {
+            Ok(serde_json::to_string(&batch.run(index, &mut Watch::new(progress, cancel))?)?)
+        })
     }
 }
 
@@ -133,9 +135,9 @@ impl PyBatch {
             subject = subject.or_else(|| Some(json!(name).to_string()));
         }
         if let Some(subject) = &subject {
-            batch.runs.iter_mut().for_each(|run| run.replay = replay(subject, run));
+            batch.set_replay(|run| replay(subject, run));
         }
-        let scenario = batch.sources.first().map_or(text, |source| source.text().to_owned());
+        let scenario = batch.sources().first().map_or(text, |source| source.text().to_owned());
         let texts = std::iter::once((name.to_owned(), scenario)).chain(opener.opened.into_inner()).collect();
         Ok(Self { batch, subject, texts })
     }
@@ -350,21 +352,20 @@ pub(crate) fn _simulate(
     if let Some(seed) = seed {
         runs.reseed(seed);
         if let Some(subject) = &batch.subject {
-            runs.runs.iter_mut().for_each(|run| run.replay = replay(subject, run));
+            runs.set_replay(|run| replay(subject, run));
         }
     }
     if runs.is_sweep() {
-        let count = runs.runs.len();
+        let count = runs.runs().len();
         return Err(usage(format!(
             "the scenario has {count} runs: wayleave.sweep does them all, and `seed=` chooses one seed"
         )));
     }
     let own = transport.map(OwnTransport::new).transpose()?;
     let code = transport.map(OwnCode::of).transpose()?;
-    if let (Some(own), Some(planned)) = (&own, runs.runs.first_mut()) {
-        let mut scenario = Scenario::clone(&planned.scenario);
-        scenario.transport.congestion = Congestion::Custom(SharedTransport(Arc::new(own.clone())));
-        planned.scenario = Arc::new(scenario);
+    if let Some(own) = &own {
+        let congestion = Congestion::Custom(SharedTransport(Arc::new(own.clone())));
+        runs.edit_scenarios(|scenario| scenario.transport.congestion = congestion.clone());
     }
     let watched = own.clone();
     let swept = run(py, progress, move |progress, cancel| {
@@ -377,7 +378,7 @@ pub(crate) fn _simulate(
         raised(&own.raised)?;
     }
     let swept = swept?;
-    let result = swept.runs.into_iter().flatten().next();
+    let result = swept.into_runs().into_iter().flatten().next();
     Ok(PyRun::new(result.ok_or_else(|| internal("the run has left no result"))?, code))
 }
 
@@ -411,9 +412,9 @@ impl PySweep {
 #[pyfunction]
 #[pyo3(signature = (batch, *, folder=None, resume=false))]
 pub(crate) fn _begin(py: Python<'_>, batch: &PyBatch, folder: Option<PathBuf>, resume: bool) -> PyResult<PySweep> {
-    let options = SweepOptions { folder, resume, ..SweepOptions::default() };
+    let options = SweepOptions::default().with_folder(folder).with_resume(resume);
     let batch = batch.batch.clone();
-    aside(py, move || Sweep::begin(batch, &options, &mut NoProgress)).map(PySweep::of)
+    aside(py, move || Sweep::begin(batch, &options, &mut Watch::none())).map(PySweep::of)
 }
 
 /// Does all runs on threads of this machine.
@@ -429,17 +430,22 @@ pub(crate) fn _sweep(
 ) -> PyResult<PySweep> {
     let threads = threads.map_or_else(Threads::default, Threads::Given);
     let command = "wayleave.sweep(...) of the Python package".to_owned();
-    let options = SweepOptions { folder, resume, threads, command, keep_going: true, ..SweepOptions::default() };
+    let options = SweepOptions::default()
+        .with_folder(folder)
+        .with_resume(resume)
+        .with_threads(threads)
+        .with_command(command)
+        .with_keep_going(true);
     let batch = batch.batch.clone();
     run(py, progress, move |progress, cancel| sweep(batch, &options, &mut Watch::new(progress, cancel))).map(PySweep::of)
 }
 
 /// The traffic of all runs of a sweep as a table.
 fn sweep_table(sweep: &Sweep) -> Result<Table, Error> {
-    let runs = || sweep.runs.iter().flatten();
+    let runs = || sweep.runs().iter().flatten();
     let rows = runs().map(traffic_rows).collect::<Result<Vec<_>, _>>()?.concat();
     let mut all = Vec::new();
-    if let Some(planned) = sweep.batch.runs.first() {
+    if let Some(planned) = sweep.batch().runs().first() {
         for Parameter { path, .. } in &planned.parameters {
             let key = path.replace('.', "/");
             let is_number = rows.iter().all(|row| row["parameters"][&key].is_number());
@@ -450,11 +456,11 @@ fn sweep_table(sweep: &Sweep) -> Result<Table, Error> {
     all.extend(columns(Kind::Whole, &["seed"]));
     all.extend(traffic_columns());
     all.extend(columns(Kind::Text, &["ending"]));
-    let batch = &sweep.batch;
-    let seeds: std::collections::BTreeSet<u64> = batch.runs.iter().map(|run| run.seed).collect();
+    let batch = sweep.batch();
+    let seeds: std::collections::BTreeSet<u64> = batch.runs().iter().map(|run| run.seed).collect();
     let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
     let provenance =
-        provenance([("input_hash", batch.input_hash()), ("seed", seeds.join(" ")), ("scenario", batch.name.clone())]);
+        provenance([("input_hash", batch.input_hash()), ("seed", seeds.join(" ")), ("scenario", batch.name().to_owned())]);
     Table::of(&rows, &all, &provenance)
 }
 
@@ -482,7 +488,7 @@ impl PySweep {
     /// Runs that could not be simulated on this machine, each with the reason.
     #[getter]
     fn failed(&self) -> Vec<(usize, String)> {
-        self.locked().failed.clone()
+        self.locked().failed().to_vec()
     }
 
     /// How many runs came to their end.
@@ -494,7 +500,7 @@ impl PySweep {
     /// The report, if there is a folder.
     #[getter]
     fn report(&self) -> Option<PathBuf> {
-        self.locked().report.clone()
+        self.locked().report().map(Path::to_owned)
     }
 
     /// Adds the JSON of a result, at once on the disk if there is a folder.
@@ -538,7 +544,7 @@ impl PySweep {
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
         self.aside(py, |sweep| {
             let pictures = sweep.pictures();
-            let title = format!("{} of {} runs complete", sweep.complete(), sweep.batch.runs.len());
+            let title = format!("{} of {} runs complete", sweep.complete(), sweep.batch().runs().len());
             let more = if pictures.is_empty() { listing(&sweep_text(sweep)?) } else { sweep_table(sweep)?.html() };
             Ok(page(&title, pictures.iter().map(String::as_str), &more))
         })

@@ -1,7 +1,7 @@
 //! The options that say on which network, by which scheme and in which model contracts are decided.
 
 use clap::Args;
-use wayleave::{Contracts, Network, Session};
+use wayleave::{Contracts, Network, PlanOptions, Session};
 
 use crate::failure::Failure;
 use crate::inputs::NetworkArgs;
@@ -48,7 +48,8 @@ impl SessionArgs {
         }
         let network = if has_other_kinds { network.with_classes()? } else { network.clone() };
         let scheme = if network.graph.classes().is_some() { self.scheme.for_all_kinds() } else { self.scheme.clone() };
-        let session = Session::open(&network, self.model.model()?, scheme.options(self.model.model)?)?;
+        let options = PlanOptions::default().with_model(self.model.model()?);
+        let session = Session::open(&network, &options.with_scheme(scheme.options(self.model.model)?))?;
         session.warnings().iter().for_each(|warning| crate::output::tell!("warning: {warning}"));
         Ok(session)
     }
@@ -62,10 +63,9 @@ impl SessionArgs {
 
     /// The same without a warning, for whoever opens another one as well.
     pub(crate) fn open_quietly(&self) -> Result<Session, Failure> {
-        let model = self.model.model()?;
+        let options = PlanOptions::default().with_model(self.model.model()?);
         let network = self.network.read()?;
         let scheme = if network.graph.classes().is_some() { self.scheme.for_all_kinds() } else { self.scheme.clone() };
-        let options = scheme.options(self.model.model)?;
-        Ok(Session::open(&network, model, options)?)
+        Ok(Session::open(&network, &options.with_scheme(scheme.options(self.model.model)?))?)
     }
 }

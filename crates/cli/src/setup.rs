@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use wayleave::Session;
 use wayleave_controller::{Controller, EnforcedBy, Kind, Setup, Timing, UnfitPolicy};
 use wayleave_explain::{Context, Names, SettingsShape};
 use wayleave_schemes::admitted::AdmittedSet;
@@ -31,9 +30,11 @@ pub(crate) struct Prepared {
 
 /// The same with names and settings.
 pub(crate) fn prepare(args: &SessionArgs, enforced_by: EnforcedBy, timing: Timing) -> Result<Prepared, Failure> {
-    let Session { topology, network, model, scheme, options, settings, .. } = args.open()?;
+    let session = args.open()?;
+    let (network, model, settings) = (session.network().clone(), *session.model(), session.settings().clone());
     let text = &args.network.topology;
-    let name = if Path::new(text).is_file() { topology } else { text.clone() };
+    let name = if Path::new(text).is_file() { session.topology().to_owned() } else { text.clone() };
+    let scheme = session.scheme();
     if let Some(why) = scheme.unfit_for_a_controller() {
         return Err(Failure::Usage(why));
     }
@@ -45,7 +46,7 @@ pub(crate) fn prepare(args: &SessionArgs, enforced_by: EnforcedBy, timing: Timin
         );
         return Err(Failure::Usage(message));
     }
-    let of = network.clone();
+    let (of, options) = (network.clone(), session.options().clone());
     let make = move || match options.scheme(&of, model) {
         Ok(scheme) => scheme,
         Err(_) => unreachable!("the same was made a moment ago"),

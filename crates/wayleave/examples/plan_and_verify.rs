@@ -32,7 +32,7 @@ fn main() -> Result<(), Error> {
             println!("{total} attacks");
         }
     };
-    let options = VerifyOptions { effort: Effort::QUICK, ..VerifyOptions::default() };
+    let options = VerifyOptions::default().with_effort(Effort::QUICK);
     let verified = verify(&plan.promises(), &options, &mut Watch::progress(&mut progress))?;
     println!("every promise held: {}", verified.is_sound());
     verified.write_text(&mut stdout(), Layout::default(), false)

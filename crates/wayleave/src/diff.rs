@@ -44,6 +44,7 @@ pub enum DiffInput {
 
 /// Two documents of one kind, and what differs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Difference {
     /// What both are.
     pub compared: DiffInput,
@@ -57,6 +58,7 @@ pub struct Difference {
 
 /// A value that differs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Change {
     /// What it is of, such as `requests backup` or `runs seed=1, traffic web`; empty for the document itself.
     pub of: String,

@@ -15,11 +15,13 @@ use wayleave_scheme_api::{Refusal, ShareDecision};
 use crate::contracts::{ContractIndex, Contracts};
 use crate::error::Error;
 use crate::network::Network;
-use crate::plan::{Head, PlanOptions, SavedPlan};
+use crate::plan::{Head, SavedPlan};
 use crate::progress::{Step, Watch};
+use crate::schemes::PlanOptions;
 use crate::session::{RequestOutcome, Session};
 
 /// Everything that there is to say about one decision. Serialised, it is what `wayleave explain -o json` prints.
+#[non_exhaustive]
 pub struct Explanation {
     /// What was admitted before it, and the contract itself if it was.
     pub session: Session,
@@ -74,7 +76,7 @@ pub fn explain(
     options: &PlanOptions,
     watch: &mut Watch<'_>,
 ) -> Result<Explanation, Error> {
-    let session = Session::open(network, options.model, options.scheme.clone())?;
+    let session = Session::open(network, options)?;
     explain_in(session, contracts, name, watch)
 }
 
@@ -117,7 +119,7 @@ pub fn explain_in(
 /// let text = serde_json::to_string(&wayleave::plan(&network, &contracts, &options, &mut Watch::none())?)?;
 /// let name = contracts.iter().last().map(|(_, contract)| contract.name.clone()).ok_or("no contract")?;
 ///
-/// let session = Session::open(&network, options.model, options.scheme.clone())?;
+/// let session = Session::open(&network, &options)?;
 /// let source = Source::new("plan.json", text);
 /// let plan = SavedPlan::read(&source, &session)?;
 /// let explanation = wayleave::explain_planned(session, &contracts, &name, &plan, &mut Watch::none())?;

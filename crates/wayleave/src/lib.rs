@@ -25,7 +25,7 @@
 //! | decide them | [`plan()`], [`decide`] | [`Plan`]: decisions, bounds, refusals with reasons |
 //! | say why | [`explain()`] | [`Explanation`] |
 //! | derive every bound again | [`Plan::recheck`], [`recheck()`] | a report of the independent calculator |
-//! | try to break promises | [`verify()`] | [`Verified`]: the worst delay seen of each |
+//! | try to break promises | [`verify()`] | [`VerifyReport`]: the worst delay seen of each |
 //! | simulate | [`simulate`], [`sweep()`](sim::sweep) | [`result::RunResult`], [`Sweep`] |
 //! | fit budgets and costs | [`tune()`] | [`Tuned`] |
 //! | bound delays of a whole network | [`analyze::Subject`] | [`analyze::Report`] |
@@ -37,6 +37,17 @@
 //! Nothing here prints, reads the environment or ends the process. A call that can take long has a [`Watch`] as its last parameter,
 //! which shows progress and ends the call early; how many threads work is an option, and results do not depend on it. Whatever
 //! is written for people goes to a [`std::io::Write`] in a [`Layout`] that the caller chooses.
+//!
+//! Options start from `default()`, or from `new` if a value is required. A method `with_...` sets each other value. Methods of optional values take
+//! the value or an `Option`:
+//!
+//! ```
+//! use wayleave::{Effort, Fault, PlanOptions, SchemeOptions, VerifyOptions};
+//! let scheme = SchemeOptions::named("silo")?.with("route", "around")?;
+//! let plan = PlanOptions::default().with_scheme(scheme);
+//! let verify = VerifyOptions::default().with_effort(Effort::QUICK).with_fault(Fault::ShaperOff);
+//! # Ok::<(), wayleave::Error>(())
+//! ```
 
 pub mod analyze;
 mod contracts;
@@ -68,13 +79,13 @@ pub use findings::Findings;
 pub use minima::PolicyMinima;
 pub use network::{BUILDERS, Builder, COMMON_KEYS, Network, NetworkName, Origin};
 pub use plan::{
-    Document, Entry, EntryKind, Outcome, Plan, PlanInput, PlanOptions, ReleaseHold, Released, RequestTable,
-    ReservationLog, SavedPlan, Sink, Summary, Times, decide, plan, plan_in,
+    Document, Entry, EntryKind, Outcome, Plan, PlanInput, ReleaseHold, Released, RequestTable, ReservationLog,
+    SavedPlan, Sink, Summary, Times, decide, plan, plan_in,
 };
 pub use progress::{Cancel, NoProgress, Progress, Step, Watch};
 pub use proof::Proof;
 pub use recheck::{recheck, recheck_shares};
-pub use schemes::SchemeOptions;
+pub use schemes::{PlanOptions, SchemeOptions};
 pub use session::{RequestOutcome, Session};
 pub use sim::{Batch, Planned, RunSelection, Sweep, SweepOptions, Threads, simulate, sweep};
 pub use tune::{Ceiling, Mix, TuneOptions, Tuned, tune};

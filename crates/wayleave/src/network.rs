@@ -12,6 +12,7 @@ use crate::error::Error;
 
 /// A network and what it is called. Cheap to clone.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Network {
     /// What it is called.
     pub name: String,
@@ -21,6 +22,7 @@ pub struct Network {
 
 /// A builder, for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Builder {
     /// What stands before the colon.
     pub name: &'static str,
@@ -161,6 +163,7 @@ impl Network {
 
 /// Where an imported network comes from.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Origin {
     /// Whether the file is that of another tool, so that [`ImportOptions`] matter.
     pub is_foreign: bool,

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use wayleave_topology::{NodeId, NodeKind};
 
-use crate::{EntryKind, Network, Plan, Sweep, VerifyReport};
+use crate::verify::VerifyReport;
+use crate::{EntryKind, Network, Plan, Sweep};
 use wayleave_report::markup::Element;
 use wayleave_report::plot::axis::Axis;
 use wayleave_report::plot::{Dot, Join, Line, Plot, WIDTH};
@@ -102,7 +103,7 @@ fn distances(graph: &wayleave_topology::Network) -> Vec<usize> {
 impl Plan {
     /// The bound of every latency contract over its deadline, as the text of an SVG file; `None` if none is admitted.
     pub fn picture(&self) -> Option<String> {
-        let deadlines = self.entries.iter().filter_map(|entry| match &entry.what {
+        let deadlines = self.entries().iter().filter_map(|entry| match entry.kind() {
             EntryKind::Decided { contract, decision: Ok(decision), .. } => Some((contract.deadline, decision.bound)),
             _ => None,
         });

@@ -16,21 +16,44 @@ use crate::session::Session;
 /// What belongs to no service.
 pub const OTHER: &str = "other";
 
-/// Which contention point, and when.
+/// A contention point, and the time of its policy.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct PointOptions<'a> {
-    /// The host or the rack's switch; without it, the first to which the policy applies.
-    pub at: Option<&'a str>,
-    /// Sent or received traffic.
-    pub direction: Direction,
-    /// With the changes until this time; before all changes without it.
-    pub when: Option<WallTime>,
-    /// The policy of the level below, whose maxima hold as well.
-    pub inner: Option<&'a Policy>,
+    at: Option<&'a str>,
+    direction: Direction,
+    when: Option<WallTime>,
+    inner: Option<&'a Policy>,
+}
+
+impl<'a> PointOptions<'a> {
+    /// Returns the first contention point to which the policy applies, before all changes of the policy.
+    pub const fn new(direction: Direction) -> Self {
+        Self { at: None, direction, when: None, inner: None }
+    }
+
+    /// Chooses the contention point at a host or a switch of a rack, by its name.
+    #[must_use]
+    pub fn with_at(self, at: impl Into<Option<&'a str>>) -> Self {
+        Self { at: at.into(), ..self }
+    }
+
+    /// Applies the changes of the policy until this time.
+    #[must_use]
+    pub fn with_when(self, when: impl Into<Option<WallTime>>) -> Self {
+        Self { when: when.into(), ..self }
+    }
+
+    /// Applies the maxima of the policy of the level below as well.
+    #[must_use]
+    pub fn with_inner(self, inner: impl Into<Option<&'a Policy>>) -> Self {
+        Self { inner: inner.into(), ..self }
+    }
 }
 
 /// A contention point with what services want there and get.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ContentionPointShares {
     /// `VMs of h1`, in words.
     pub place: String,
@@ -42,6 +65,7 @@ pub struct ContentionPointShares {
 
 /// A service, or a part of one.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct ServiceRow {
     /// Its path.
     pub name: String,

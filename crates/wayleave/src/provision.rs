@@ -50,21 +50,42 @@ pub enum Question {
     },
 }
 
-/// Which flows there are, and for how many of them the answer is to hold.
+/// Flows of a service: sizes, percentile that has to complete in time, burst.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Flows {
-    /// How long they are.
-    pub sizes: FlowSizes,
-    /// What the sizes are called, such as `sizes of web-search`.
-    pub called: String,
-    /// The longest flow, for [`Assumption::Bound`]; without it, the longest that the distribution draws.
-    pub longest: Option<Bytes>,
-    /// How many of 100 flows are to complete in time; a bound holds for all.
-    pub percentile: Percentile,
-    /// Of the random numbers of [`Assumption::Mg1`].
-    pub seed: u64,
-    /// How much may come at once, for [`Assumption::Bound`].
-    pub burst: Burst,
+    sizes: FlowSizes,
+    called: String,
+    longest: Option<Bytes>,
+    percentile: Percentile,
+    seed: u64,
+    burst: Burst,
+}
+
+impl Flows {
+    /// Returns flows of these sizes, of which `percentile` of 100 are to complete in time; a bound holds for all. Answers call the sizes `called`,
+    /// such as `sizes of web-search`.
+    pub const fn new(sizes: FlowSizes, called: String, percentile: Percentile) -> Self {
+        Self { sizes, called, longest: None, percentile, seed: 1, burst: Burst::Convergence(CONVERGES) }
+    }
+
+    /// Sets the longest flow, for [`Assumption::Bound`]. Without one, it is the largest size of the distribution.
+    #[must_use]
+    pub fn with_longest(self, longest: impl Into<Option<Bytes>>) -> Self {
+        Self { longest: longest.into(), ..self }
+    }
+
+    /// Sets the seed of the random numbers of [`Assumption::Mg1`]; 1 by default.
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// Sets the maximum burst, for [`Assumption::Bound`]; by default line rate for [`CONVERGES`].
+    #[must_use]
+    pub fn with_burst(self, burst: Burst) -> Self {
+        Self { burst, ..self }
+    }
 }
 
 /// What comes out; `None` if there is no such value.
@@ -85,6 +106,7 @@ pub enum SizingResult {
 
 /// An answer under one assumption.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct SizeAnswer {
     /// Which.
     pub assumption: Assumption,

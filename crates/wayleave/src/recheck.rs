@@ -34,19 +34,18 @@ pub fn recheck_shares(context: &Context<'_>, watch: &mut Watch<'_>) -> Vec<Broke
 
 #[cfg(test)]
 mod tests {
-    use wayleave_ledger::Model;
     use wayleave_scheme_api::Request;
     use wayleave_schemes::admitted::AdmittedSet;
     use wayleave_schemes::routing::Query;
     use wayleave_units::{Bytes, Rate, Time};
 
     use super::*;
-    use crate::{Network, SchemeOptions, Session};
+    use crate::{Network, PlanOptions, Session};
 
     #[test]
     fn a_promise_that_was_given_without_asking_is_found_broken() {
         let network = Network::open("star:hosts=2").unwrap();
-        let mut session = Session::open(&network, Model::default(), SchemeOptions::default()).unwrap();
+        let mut session = Session::open(&network, &PlanOptions::default()).unwrap();
         assert!(recheck(&session.context(), &mut Watch::none()).unwrap().is_sound());
         let node = |name| session.network.find_node(name).unwrap();
         let request = Request {

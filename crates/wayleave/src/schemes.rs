@@ -1,4 +1,4 @@
-//! Which scheme decides, with its parameters, as a value.
+//! Options of an admission: the scheme with its parameters, and the network model.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,6 +24,7 @@ use crate::error::Error;
 /// # Ok::<(), wayleave::Error>(())
 /// ```
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct SchemeOptions {
     entry: &'static Entry,
     given: ParamValues,
@@ -104,6 +105,28 @@ impl SchemeOptions {
     pub fn settings(&self) -> Result<SettingsShape, Error> {
         let settings = self.entry.settings(&self.given, self.defaults).map_err(failed)?;
         Ok(SettingsShape { name: self.entry.descriptor.name, settings })
+    }
+}
+
+/// Scheme and network model of an admission. The default is sound on real networks, and admits most.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct PlanOptions {
+    pub(crate) scheme: SchemeOptions,
+    pub(crate) model: Model,
+}
+
+impl PlanOptions {
+    /// Sets the admission scheme.
+    #[must_use]
+    pub fn with_scheme(self, scheme: SchemeOptions) -> Self {
+        Self { scheme, ..self }
+    }
+
+    /// Sets the network model.
+    #[must_use]
+    pub fn with_model(self, model: Model) -> Self {
+        Self { model, ..self }
     }
 }
 

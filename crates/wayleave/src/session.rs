@@ -20,22 +20,17 @@ use wayleave_units::{Amount, Rate, Time};
 
 use crate::error::Error;
 use crate::network::Network;
-use crate::schemes::SchemeOptions;
+use crate::schemes::{PlanOptions, SchemeOptions};
 
 /// A network with what is admitted on it.
 pub struct Session {
-    /// What the topology is called.
-    pub topology: String,
-    /// The network.
-    pub network: Arc<wayleave_topology::Network>,
-    /// What is counted.
-    pub model: Model,
-    /// Who decides, and what is admitted.
-    pub scheme: Scheme,
-    /// What the scheme was made from.
-    pub options: SchemeOptions,
-    /// The scheme's name and settings, for documents.
-    pub settings: SettingsShape,
+    pub(crate) topology: String,
+    pub(crate) network: Arc<wayleave_topology::Network>,
+    pub(crate) model: Model,
+    /// The scheme, with everything that it has admitted.
+    pub(crate) scheme: Scheme,
+    pub(crate) options: SchemeOptions,
+    pub(crate) settings: SettingsShape,
     /// Per flow, whose it is; indices of ended flows are used again.
     names: Vec<String>,
     /// Per share, whose it is.
@@ -47,6 +42,7 @@ pub struct Session {
 }
 
 /// What became of a request.
+#[non_exhaustive]
 pub struct RequestOutcome {
     /// What the scheme was asked.
     pub request: Request,
@@ -73,7 +69,8 @@ impl Session {
     ///
     /// # Errors
     /// If the scheme cannot be set up on this network.
-    pub fn open(network: &Network, model: Model, options: SchemeOptions) -> Result<Self, Error> {
+    pub fn open(network: &Network, options: &PlanOptions) -> Result<Self, Error> {
+        let PlanOptions { scheme: options, model } = options.clone();
         let scheme = options.scheme(&network.graph, model)?;
         let settings = options.settings()?;
         Ok(Self { options, settings, ..Self::with_scheme(network, model, scheme) })
@@ -95,6 +92,41 @@ impl Session {
             timeline: Some(Timeline::default()),
             now: Time::ZERO,
         }
+    }
+
+    /// Returns the name of the topology.
+    pub fn topology(&self) -> &str {
+        &self.topology
+    }
+
+    /// Returns the network.
+    pub fn network(&self) -> &Arc<wayleave_topology::Network> {
+        &self.network
+    }
+
+    /// Returns the network model.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// Returns the scheme, with everything that it has admitted.
+    pub fn scheme(&self) -> &Scheme {
+        &self.scheme
+    }
+
+    /// Returns the scheme, for requests that belong to no contract. The session does not know the names of flows that are admitted this way.
+    pub fn scheme_mut(&mut self) -> &mut Scheme {
+        &mut self.scheme
+    }
+
+    /// Returns the options of the scheme.
+    pub fn options(&self) -> &SchemeOptions {
+        &self.options
+    }
+
+    /// Returns name and settings of the scheme, for documents.
+    pub fn settings(&self) -> &SettingsShape {
+        &self.settings
     }
 
     /// When the next decision is made: not before earlier ones. At the beginning, at 0.

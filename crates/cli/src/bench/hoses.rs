@@ -13,7 +13,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use super::admission::{Setting, summary};
 use super::mixed::RandomContracts;
 use super::{Metric, peak_rss_mb};
-use wayleave::{Network, SchemeOptions, Session, recheck_shares};
+use wayleave::{Network, PlanOptions, SchemeOptions, Session, recheck_shares};
 
 /// Hoses on one network.
 #[derive(Clone, Copy, Debug)]
@@ -58,8 +58,9 @@ pub(crate) const HOSES: &[HoseCase] = &[
 pub(crate) fn run(case: HoseCase, setting: Setting) -> Result<Vec<Metric>, String> {
     let mut random = ChaCha8Rng::seed_from_u64(setting.seed);
     let network = Network::new(case.name, network(case.fabric, &mut random)?);
-    let options = SchemeOptions::named("fabric").map_err(|error| error.to_string())?;
-    let mut session = Session::open(&network, setting.model, options).map_err(|error| error.to_string())?;
+    let scheme = SchemeOptions::named("fabric").map_err(|error| error.to_string())?;
+    let options = PlanOptions::default().with_model(setting.model).with_scheme(scheme);
+    let mut session = Session::open(&network, &options).map_err(|error| error.to_string())?;
     let mut draw = RandomContracts { hosts: network.graph.hosts().collect(), random };
     let mut times = Vec::new();
     let mut admitted = 0_u64;
@@ -67,7 +68,7 @@ pub(crate) fn run(case: HoseCase, setting: Setting) -> Result<Vec<Metric>, Strin
         let min = Rate::from_bits_per_second(draw.random.random_range(100_000..=1_000_000));
         let request = ShareRequest { among: ShareMembers::Hose(draw.members(case.members)), min, within: None };
         let start = Instant::now();
-        let decision = session.scheme.admit_share(&request);
+        let decision = session.scheme_mut().admit_share(&request);
         times.push(start.elapsed());
         admitted += u64::from(decision.is_ok());
     }

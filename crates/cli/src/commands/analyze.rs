@@ -120,13 +120,13 @@ pub(crate) fn run(args: &AnalyzeArgs) -> Result<Exit, Failure> {
         Some(file) => Subject::parse(&Source::read(file)?, file)?,
         None => args.admitted()?,
     };
-    subject.remarks.iter().for_each(|remark| crate::output::tell!("{remark}"));
-    args.set(&mut subject.options);
+    subject.remarks().iter().for_each(|remark| crate::output::tell!("{remark}"));
+    args.set(subject.options_mut());
     if let Some(path) = &args.export {
         let is_xml = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xml"));
         let text = if is_xml {
             let PhysicalNetwork { text, loosened } =
-                write_physical_network(&subject.name, &subject.network, &subject.options);
+                write_physical_network(subject.name(), subject.network(), subject.options());
             if loosened > 0 {
                 crate::output::tell!(
                     "XML has one piece for a curve and one path for a flow; written with less: {loosened}, so bounds of the file can be larger"
@@ -134,7 +134,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> Result<Exit, Failure> {
             }
             text
         } else {
-            write_port_network(&subject.name, &subject.network, &subject.options)
+            write_port_network(subject.name(), subject.network(), subject.options())
         };
         let written = std::fs::write(path, text);
         written.map_err(|error| Failure::Internal(format!("{} cannot be written: {error}", path.display())))?;

@@ -121,13 +121,13 @@ pub(crate) fn run(args: &ExportConfigArgs) -> Result<Exit, Failure> {
     let contracts = waiting(false, "reading contracts", || Contracts::read_all_kinds(&args.files, &network))?;
     let mut session = args.session.open_for(&network, &contracts)?;
     if session.ledger().is_none() {
-        let why = format!("--scheme {} reserves no queues, so there is nothing to configure", session.scheme.name());
+        let why = format!("--scheme {} reserves no queues, so there is nothing to configure", session.scheme().name());
         return Err(Failure::Usage(why));
     }
     let refused = decide(&mut session, &contracts)?;
     let not_carried_out = contracts.not_carried_out(DataPlane::Rendered);
     not_carried_out.iter().for_each(|sentence| tell!("warning: {sentence}"));
-    let graph = &session.network;
+    let graph = session.network();
     let given = match &args.interfaces {
         None => Interfaces::new(),
         Some(file) => read_interfaces(&Source::read(file)?, graph)?,
@@ -304,7 +304,7 @@ impl Planned<'_> {
 
     /// Where a route is in which queue: `leaf1->spine1 0, spine1->leaf2 2`.
     fn queues(&self, placed: &QueueCodepoints) -> String {
-        let network = &self.session.network;
+        let network = self.session.network();
         let at_switch =
             |hop: &&wayleave_topology::Hop| network.node(network.link(hop.link).from).kind == NodeKind::Switch;
         let hops = placed.route.hops.iter().filter(at_switch);
@@ -332,7 +332,7 @@ impl Planned<'_> {
 
     /// What hosts and routes have to do: a line for each route.
     fn contracts(&self) -> String {
-        let network = &self.session.network;
+        let network = self.session.network();
         let mut text = "contract,dscp,links\n".to_owned();
         for (placed, dscp) in self.placed.iter().zip(self.codepoints.routes()) {
             let links: Vec<&str> = placed.route.hops.iter().map(|hop| network.link(hop.link).name.as_str()).collect();

@@ -172,7 +172,7 @@ impl PlanArgs {
             (false, Some(_)) => "--proof states the curves of queues",
             (false, None) => return Ok(()),
         };
-        let name = session.scheme.name();
+        let name = session.scheme().name();
         Err(Failure::Usage(format!(
             "{what}, and --scheme {name} reserves none: `wayleave verify` puts its promises to the test, packet by packet"
         )))
@@ -197,7 +197,7 @@ impl PlanArgs {
         }
         let mut minima = PolicyMinima::default();
         for file in &self.policy {
-            let read = read_policy(&Source::read(file)?, &session.network)?;
+            let read = read_policy(&Source::read(file)?, session.network())?;
             let held = minima.hold(session, &read.policy);
             held.map_err(|short| Failure::Problems(vec![read.finding(&format!("refused (RATE): {short}"))]))?;
         }

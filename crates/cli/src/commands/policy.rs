@@ -108,7 +108,7 @@ fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let topology = args.session.network.topology.as_str();
     check_stdin(args.files.iter().chain(&args.contracts).map(String::as_str).chain([topology]))?;
     let mut session = beside(&args.session, &args.contracts)?;
-    let (network, mut minima) = (session.network.clone(), PolicyMinima::default());
+    let (network, mut minima) = (session.network().clone(), PolicyMinima::default());
     let network = &*network;
     let mut exit = Exit::Fine;
     let mut out = out();
@@ -137,10 +137,10 @@ fn check(args: &CheckArgs) -> Result<Exit, Failure> {
 /// Whether a policy can be kept beside the contracts of a session. Where queues are divided among classes, it counts in one sum with minima of contracts
 /// and of the policies before it, and is held from then on.
 fn check_one(session: &mut Session, minima: &mut PolicyMinima, policy: &Policy) -> Result<(), String> {
-    if session.network.classes().is_some() {
+    if session.network().classes().is_some() {
         return minima.hold(session, policy).map_err(|short| short.to_string());
     }
-    let over = policy.check_capacity_beside(&session.network, &|link| reserved(session, link));
+    let over = policy.check_capacity_beside(session.network(), &|link| reserved(session, link));
     over.map_err(|over| over.to_string())
 }
 
@@ -171,25 +171,24 @@ fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     let inputs = [Some(&args.session.network.topology), Some(&args.file), args.inner.as_ref()];
     check_stdin(inputs.into_iter().flatten().chain(&args.contracts).map(String::as_str))?;
     let session = beside(&args.session, &args.contracts)?;
-    let network = &session.network;
+    let network = session.network();
     let policy = read(&args.file, network)?.policy;
     let inner = args.inner.as_ref().map(|file| read(file, network)).transpose()?;
-    let options = PointOptions {
-        at: args.at.as_deref(),
-        direction: match args.direction {
-            DirectionName::Transmit => Direction::Transmit,
-            DirectionName::Receive => Direction::Receive,
-        },
-        when: args.when,
-        inner: inner.as_ref().map(|file| &file.policy),
+    let direction = match args.direction {
+        DirectionName::Transmit => Direction::Transmit,
+        DirectionName::Receive => Direction::Receive,
     };
+    let options = PointOptions::new(direction)
+        .with_at(args.at.as_deref())
+        .with_when(args.when)
+        .with_inner(inner.as_ref().map(|file| &file.policy));
     let shared = shares(&session, &policy, options, &args.demands)?;
     let mut out = out();
     if args.output == OutputFormat::Json {
         let text = serde_json::to_string_pretty(&shared.rows).map_err(|error| Failure::Internal(error.to_string()))?;
         writeln!(out, "{text}")?;
     } else {
-        let (capacity, direction) = (shared.capacity, options.direction.name());
+        let (capacity, direction) = (shared.capacity, direction.name());
         writeln!(out, "{}: {capacity} to {direction} at {}\n", policy.name(), shared.place)?;
         shared.write_table(&mut out, layout(), args.demands.is_empty())?;
     }

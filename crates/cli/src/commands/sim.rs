@@ -83,11 +83,12 @@ fn parameter(text: &str) -> Result<Parameter, String> {
 
 /// Runs the command.
 pub(crate) fn run(args: &SimArgs) -> Result<Exit, Failure> {
-    let mut batch = Batch::read(&args.file, &RunSelection { seed: args.seed, only: args.only.clone() })?;
+    let mut batch =
+        Batch::read(&args.file, &RunSelection::default().with_seed(args.seed).with_only(args.only.clone()))?;
     if let Some(error) = args.fast_forward {
         batch.fast_forward(FastForward { error });
     }
-    batch.not_carried_out.iter().for_each(|sentence| crate::output::tell!("warning: {sentence}"));
+    batch.not_carried_out().iter().for_each(|sentence| crate::output::tell!("warning: {sentence}"));
     args.print_obstacle(&batch);
     let cancel = interrupt::listen()?;
     let sweep = sweep(batch, &args.options(), &mut Watch::new(&mut Progress::new(args.progress), &cancel))?;
@@ -96,7 +97,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Exit, Failure> {
         OutputFormat::Json => sweep.write_json(&mut out)?,
         OutputFormat::Table => {
             sweep.write_text(&mut out, layout())?;
-            if let Some(report) = &sweep.report {
+            if let Some(report) = sweep.report() {
                 writeln!(out, "\nreport: {}", report.display())?;
             }
         }
@@ -112,7 +113,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Exit, Failure> {
     }
     let missing = sweep.missing_traffic();
     for (sentence, runs) in &missing {
-        match (runs, sweep.batch.runs.len()) {
+        match (runs, sweep.batch().runs().len()) {
             (_, 1) => crate::output::tell!("{sentence}"),
             (runs, all) => crate::output::tell!("{sentence}, in {runs} of {all} runs"),
         }
@@ -122,16 +123,14 @@ pub(crate) fn run(args: &SimArgs) -> Result<Exit, Failure> {
 
 impl SimArgs {
     fn options(&self) -> SweepOptions {
-        SweepOptions {
-            folder: self.folder(),
-            threads: self.threads(),
-            threads_per_run: NonZeroUsize::new(usize::from(self.threads_per_run)),
-            resume: self.resume,
-            trace: self.trace.clone(),
-            pcap: self.pcap.clone(),
-            command: self.command(),
-            keep_going: false,
-        }
+        SweepOptions::default()
+            .with_folder(self.folder())
+            .with_threads(self.threads())
+            .with_threads_per_run(NonZeroUsize::new(usize::from(self.threads_per_run)))
+            .with_resume(self.resume)
+            .with_trace(self.trace.clone())
+            .with_pcap(self.pcap.clone())
+            .with_command(self.command())
     }
 
     fn threads(&self) -> Threads {
@@ -161,7 +160,7 @@ impl SimArgs {
     }
 
     fn print_partial(&self, sweep: &Sweep) {
-        let (complete, all, is_sweep) = (sweep.complete(), sweep.batch.runs.len(), sweep.batch.is_sweep());
+        let (complete, all, is_sweep) = (sweep.complete(), sweep.batch().runs().len(), sweep.batch().is_sweep());
         let what = if is_sweep {
             format!("{complete} of {all} runs are complete")
         } else {

@@ -159,7 +159,7 @@ impl SizeArgs {
             Some(burst) => Burst::Size(burst),
             None => Burst::Convergence(self.converges.unwrap_or(CONVERGES)),
         };
-        let (sizes, percentile, seed) = (self.sizes()?, self.percentile, self.seed);
-        Ok(Flows { sizes, called, longest: self.size, percentile, seed, burst })
+        let flows = Flows::new(self.sizes()?, called, self.percentile);
+        Ok(flows.with_longest(self.size).with_seed(self.seed).with_burst(burst))
     }
 }

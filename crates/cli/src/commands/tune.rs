@@ -113,18 +113,16 @@ fn own_contracts(args: &TuneArgs, network: &Network) -> Result<Option<Contracts>
 
 impl TuneArgs {
     fn options(&self) -> Result<TuneOptions, Failure> {
-        let usual = TuneOptions::default();
+        let options = TuneOptions::default()
+            .with_objective(self.objective.objective())
+            .with_train(self.train)
+            .with_judge(self.judge)
+            .with_seed(self.seed)
+            .with_candidates(self.candidates as usize)
+            .with_list(self.list as usize)
+            .with_model(self.model.model()?);
         let threads = self.threads.and_then(|threads| NonZeroUsize::new(threads as usize));
-        Ok(TuneOptions {
-            objective: self.objective.objective(),
-            train: self.train,
-            judge: self.judge,
-            seed: self.seed,
-            candidates: self.candidates as usize,
-            list: self.list as usize,
-            threads: threads.unwrap_or(usual.threads),
-            model: self.model.model()?,
-        })
+        Ok(threads.map_or(options, |threads| options.with_threads(threads)))
     }
 }
 

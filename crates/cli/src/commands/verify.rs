@@ -236,19 +236,19 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
             .to_owned();
         return Err(Failure::from(Error::Usage(why)));
     }
-    let options = VerifyOptions {
-        effort: args.effort(),
-        flow: args.flow.clone(),
-        replay: args.replay.clone(),
-        fault: args.fault.and_then(FaultName::latency),
-        command: command_line(),
-    };
+    let (effort, fault) = (args.effort(), args.fault.and_then(FaultName::latency));
+    let options = VerifyOptions::default()
+        .with_effort(effort)
+        .with_flow(args.flow.clone())
+        .with_replay(args.replay.clone())
+        .with_fault(fault)
+        .with_command(command_line());
     let mut verified = verify(&promises, &options, &mut Watch::new(&mut Progress::new(args.progress), &cancel))?;
     // A fault of latency contracts, an attack and a contract that are named are about those alone.
-    let is_about_one = options.fault.is_some() || options.replay.is_some() || options.flow.is_some();
+    let is_about_one = fault.is_some() || args.replay.is_some() || args.flow.is_some();
     let others = if is_about_one || cancel.is_cancelled() { Others::None } else { others };
     if let Some(tenants) = others.tenants(&verified)? {
-        let verify = || verify_kinds(&tenants, &options.effort, class_fault, verified.short_buffers());
+        let verify = || verify_kinds(&tenants, &effort, class_fault, verified.short_buffers());
         match waiting(args.progress, "minima and objectives", verify) {
             Ok(kinds) => verified.kinds = Some(kinds),
             // More was promised than links carry: nobody can send that.
@@ -274,8 +274,8 @@ impl VerifyArgs {
             let reading = format!("reading {file}");
             let source = Source::new(file, waiting(self.progress, &reading, || Source::read(file))?.text());
             let contracts = (!self.files.is_empty()).then(|| self.contracts(&network)).transpose()?;
-            let (model, contracts) = (&self.session.model.model()?, contracts.as_ref());
-            let plan = PlanFile { source: &source, network: &network.graph, model, contracts };
+            let model = &self.session.model.model()?;
+            let plan = PlanFile::new(&source, &network.graph, model).with_contracts(contracts.as_ref());
             let planned = waiting(self.progress, &reading, || read_plan(&plan))?;
             let promises = planned.promises.clone();
             let others = planned.kinds.is_some();

@@ -9,7 +9,7 @@ use clap::Args;
 use wayleave::{Contracts, SavedPlan, Session, Watch};
 use wayleave_client::Method;
 use wayleave_contracts::{ContractKind, Order};
-use wayleave_controller::{Change, DEFAULT_TENANT, PlacedReservation, ReservationKind};
+use wayleave_controller::{Change, DEFAULT_TENANT, ReservationKind};
 use wayleave_explain::human::count;
 use wayleave_formats::{Addressed, Source, VmLocations, read_orders};
 use wayleave_ledger::Share;
@@ -201,7 +201,7 @@ fn has_other_kinds(sources: &[Source]) -> Result<bool, Failure> {
 fn orders(files: &[Source], session: &Session) -> Result<Vec<Order>, Failure> {
     let mut orders = Vec::new();
     for source in files {
-        let list = read_orders(source, &session.network, &NoVms, Addressed::default());
+        let list = read_orders(source, session.network(), &NoVms, Addressed::default());
         orders.extend(list.map_err(wayleave::Error::from)?.into_orders());
     }
     Ok(orders)
@@ -219,19 +219,19 @@ fn records(session: &Session, orders: Vec<Order>) -> Vec<Change> {
         let holds = match order.kind() {
             ContractKind::Latency => {
                 let flow = *flows.get(order.name())?;
-                let (reservations, bound) = (session.reservations(flow), session.scheme.promised(flow)?);
+                let (reservations, bound) = (session.reservations(flow), session.scheme().promised(flow)?);
                 ReservationKind::Routes { reservations, bound }
             }
             ContractKind::BestEffort => ReservationKind::Share { share: None, certainty: None, within: None },
             ContractKind::Bandwidth | ContractKind::Objective => {
                 let &(id, share) = shares.get(order.name())?;
-                let (certainty, within) = (session.scheme.certainty(id), session.scheme.share_bound(id));
+                let (certainty, within) = (session.scheme().certainty(id), session.scheme().share_bound(id));
                 ReservationKind::Share { share: Some(share.clone()), certainty, within }
             }
         };
-        Some(PlacedReservation { order, holds })
+        Some(ReservationKind { order, holds })
     });
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now = WallTime::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
-    wayleave_controller::records(&session.network, now, placed)
+    wayleave_controller::records(session.network(), now, placed)
 }

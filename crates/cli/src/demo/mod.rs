@@ -150,7 +150,7 @@ fn decisions(requests: &[LatencyContract], contenders: &[Contender], trials: &[T
     shown.dedup();
     let row = |index: usize| {
         let answers = trials.iter().filter_map(|trial| trial.answers.get(index).cloned()).collect();
-        let network = trials.first().map(|trial| &trial.session.network)?;
+        let network = trials.first().map(|trial| trial.session.network())?;
         Some(DecisionRow { ask: survey::ask(network, index, &requests[index]), answers })
     };
     shown.into_iter().filter_map(row).collect()

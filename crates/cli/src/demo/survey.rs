@@ -71,9 +71,9 @@ pub(super) fn ask(network: &Network, index: usize, contract: &LatencyContract) -
 /// What stood in the way of a request, after "but".
 pub(super) fn obstacle(session: &Session, contract: &LatencyContract, refusal: &Refusal) -> String {
     let Refusal::Blocked { binding, .. } = refusal else {
-        return wayleave_explain::sentences::refusal(&session.network, contract, refusal);
+        return wayleave_explain::sentences::refusal(session.network(), contract, refusal);
     };
-    let (link, queue) = (&session.network.link(binding.link()).name, binding.queue());
+    let (link, queue) = (&session.network().link(binding.link()).name, binding.queue());
     let broken = match *binding {
         Binding::Down { .. } => return format!("no way is free: {link} is down"),
         Binding::Rate { asked, left, .. } => {
@@ -104,13 +104,13 @@ pub(super) fn link_uses(session: &Session) -> Vec<LinkUse> {
         let fullest = Share::max(ledger.report(id).iter().map(used));
         LinkUse { reserved: ledger.reserved(id), flows: ledger.flows_on(id).len(), fullest }
     };
-    session.network.links().map(of).collect()
+    session.network().links().map(of).collect()
 }
 
 /// The queues of hosts' ports, then those of switches' ports, by priority; all ports of a kind look alike here.
 pub(super) fn levels(session: &Session) -> Vec<Level> {
     let Some(ledger) = session.ledger() else { return Vec::new() };
-    let network = &session.network;
+    let network = session.network();
     let kind = |place| if place == PortKind::Host { NodeKind::Host } else { NodeKind::Switch };
     let links = |place| {
         let of_kind = network.links().filter(move |(_, link)| network.node(link.from).kind == kind(place));
@@ -123,7 +123,7 @@ pub(super) fn levels(session: &Session) -> Vec<Level> {
         let usable = reports.first().map_or(0, Vec::len);
         let queues = links.first().map_or(0, |&link| network.queues(link).len());
         let is_best_effort = |queue: usize| {
-            links.first().is_some_and(|&link| queue >= session.model.contract_queues(network, network.link(link)))
+            links.first().is_some_and(|&link| queue >= session.model().contract_queues(network, network.link(link)))
         };
         for queue in 0..queues {
             let role = match queue {
@@ -142,7 +142,7 @@ fn contracts_of(session: &Session, reports: &[Vec<QueueReport>], queue: usize) -
     let same = || reports.iter().filter_map(|queues| queues.get(queue));
     let ports: HashSet<LinkId> = same().map(|report| report.link).collect();
     let passes = |hop: &wayleave_topology::Hop| usize::from(hop.queue) == queue && ports.contains(&hop.link);
-    let held = session.scheme.flows().into_iter().filter_map(|flow| session.scheme.held(flow));
+    let held = session.scheme().flows().into_iter().filter_map(|flow| session.scheme().held(flow));
     let flows = held.filter(|held| held.route.hops.iter().any(passes)).count();
     LevelRole::Contracts {
         budget: same().map(|report| report.budget).max().unwrap_or(Time::ZERO),
@@ -159,7 +159,7 @@ pub(super) fn proof(
     flows: &[Option<FlowId>],
     nodes: &[Node],
 ) -> Option<Proof> {
-    let placement = session.scheme.queues()?;
+    let placement = session.scheme().queues()?;
     let ledger = placement.ledger();
     let crosses = |contract: &LatencyContract| nodes[contract.from.index()].pod != nodes[contract.to.index()].pod;
     let admitted = requests.iter().zip(flows).enumerate().filter_map(|(index, (contract, &flow))| {
@@ -176,20 +176,20 @@ pub(super) fn proof(
         .iter()
         .filter_map(|hop| {
             let report = ledger.report(hop.link).into_iter().nth(usize::from(hop.queue))?;
-            let link = session.network.link(hop.link).name.clone();
+            let link = session.network().link(hop.link).name.clone();
             let (worst_now, flows) = (report.delay_bound()?, report.flows as usize);
             Some(ProofHop { link, queue: hop.queue, budget: report.budget, worst_now, flows })
         })
         .collect();
     let bound = placement.bound(route);
     let constants = bound.saturating_sub(hops.iter().map(|hop| hop.budget).sum());
-    Some(Proof { ask: ask(&session.network, index, contract), hops, constants, bound })
+    Some(Proof { ask: ask(session.network(), index, contract), hops, constants, bound })
 }
 
 /// What the model counts, and with which parameters.
 pub(super) fn parameters(session: &Session, reroute_limit: u32) -> Vec<(&'static str, String)> {
     let Some(ledger) = session.ledger() else { return Vec::new() };
-    let network = &session.network;
+    let network = session.network();
     let port = network.links().find(|(_, link)| network.node(link.from).kind == NodeKind::Switch);
     let Some((id, link)) = port else { return Vec::new() };
     let buffers = network.queues(id).first().map_or(String::new(), |queue| numbers::size(queue.buffer));

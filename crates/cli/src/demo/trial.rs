@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use wayleave_contracts::LatencyContract;
 use wayleave_explain::claim;
-use wayleave_ledger::Model;
 use wayleave_recheck::check;
 use wayleave_topology::FlowId;
 
 use super::survey;
 use wayleave::Error;
 use wayleave::Network;
+use wayleave::PlanOptions;
 use wayleave::SchemeOptions;
 use wayleave::Session;
 use wayleave_report::findings::{Contender, ContenderDecision, FirstRefusal, Recheck};
@@ -105,7 +105,7 @@ impl Trial {
             name,
             about,
             options,
-            session: Session::open(network, Model::default(), scheme)?,
+            session: Session::open(network, &PlanOptions::default().with_scheme(scheme))?,
             answers: Vec::with_capacity(requests.len()),
             flows: Vec::with_capacity(requests.len()),
             first_refusal: None,
@@ -135,7 +135,7 @@ impl Trial {
             Err(refusal) => {
                 refusals.add(verdict.time);
                 if self.first_refusal.is_none() {
-                    let ask = survey::ask(&self.session.network, index, contract);
+                    let ask = survey::ask(self.session.network(), index, contract);
                     let why = survey::obstacle(&self.session, contract, &refusal);
                     self.first_refusal = Some(FirstRefusal { ask, why });
                 }

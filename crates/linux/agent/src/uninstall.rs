@@ -25,7 +25,7 @@ pub fn uninstall(options: Options) -> Result<(), String> {
     for owned in own(nodes, &settings)? {
         let (name, address) = (owned.options.name.clone(), owned.options.address.clone());
         // A thread of its own, because it enters the node's namespace.
-        let done = std::thread::spawn(move || uninstall(&owned)).join();
+        let done = std::thread::spawn(move || uninstall_node(&owned)).join();
         match done {
             Ok(Ok(())) => left.push((name, address)),
             Ok(Err(error)) => troubles.push(format!("node {name}: {error}")),
@@ -53,7 +53,7 @@ fn notify_controller(name: &str, address: &Address) {
     }
 }
 
-fn uninstall(owned: &OwnedNode) -> Result<(), String> {
+fn uninstall_node(owned: &OwnedNode) -> Result<(), String> {
     owned.namespace.enter().map_err(|error| error.to_string())?;
     Injector::remove();
     let options = &owned.options;

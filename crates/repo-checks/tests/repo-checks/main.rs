@@ -7,6 +7,7 @@ mod cycles;
 mod dependencies;
 mod documents;
 mod extensions;
+mod facade;
 mod files;
 mod machine;
 mod modules;

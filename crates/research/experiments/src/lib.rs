@@ -64,7 +64,7 @@ pub use reproduce::{
     Measured, MeasuredBy, Missing, ReproduceOptions, Reproduced, Row, Tally, Totals, figures, png_hint, reproduce,
     results_document,
 };
-pub use run::{Effort, Run, Watch, seeds};
+pub use run::{Effort, Run, seeds};
 pub use statement::{Cause, Statement, Verdict};
 pub use stats::Summary;
 pub use testbed::{Laboratory, Testbed};

@@ -28,16 +28,16 @@ pub fn seeds(runs: usize) -> Vec<u64> {
     (1..).take(runs).collect()
 }
 
-/// Told after every job: how many of how many are done, of the jobs that are under way together. False stops the run.
-pub type Watch = Box<dyn Fn(usize, usize) -> bool + Sync>;
+/// A callback after every job: gets the number of finished jobs and of all jobs that run together; `false` stops the run.
+type AfterJob<'a> = Box<dyn Fn(usize, usize) -> bool + Sync + 'a>;
 
-/// How figures are measured, and what they share.
-pub struct Run {
+/// Measurement of figures: effort, seeds, threads and shared results.
+pub struct Run<'a> {
     /// How much is measured.
     pub effort: Effort,
     runs: Option<NonZeroUsize>,
     threads: NonZeroUsize,
-    watch: Option<Watch>,
+    after_job: Option<AfterJob<'a>>,
     checkpoints: Option<Box<dyn Checkpoints>>,
     servers: Option<u64>,
     /// What runs with these inputs found, for figures that share them.
@@ -46,14 +46,14 @@ pub struct Run {
     shared: Shared,
 }
 
-impl Run {
+impl<'a> Run<'a> {
     /// On one thread, with as many runs as the figures want, unwatched.
     pub fn new(effort: Effort) -> Self {
         Self {
             effort,
             runs: None,
             threads: NonZeroUsize::MIN,
-            watch: None,
+            after_job: None,
             checkpoints: None,
             servers: None,
             found: Mutex::default(),
@@ -73,10 +73,10 @@ impl Run {
         Self { threads, ..self }
     }
 
-    /// Watched.
+    /// Calls `after_job` after every job, with the number of finished jobs and of all jobs that run together; `false` stops the run.
     #[must_use]
-    pub fn watched(self, watch: Watch) -> Self {
-        Self { watch: Some(watch), ..self }
+    pub fn watched(self, after_job: impl Fn(usize, usize) -> bool + Sync + 'a) -> Self {
+        Self { after_job: Some(Box::new(after_job)), ..self }
     }
 
     /// With somebody who keeps results of runs; those that are there already are not measured again.
@@ -101,9 +101,13 @@ impl Run {
         &self.shared
     }
 
-    /// Tells who watches that so many parts of a figure are done, of those that come one after another.
-    pub(crate) fn report_progress(&self, done: usize, of: usize) -> Result<(), Failed> {
-        if self.watch.as_ref().is_some_and(|watch| !watch(done, of)) { Err(Failed::Stopped) } else { Ok(()) }
+    /// Reports that `done` of `of` consecutive parts of a figure are done.
+    pub(crate) fn tell(&self, done: usize, of: usize) -> Result<(), Failed> {
+        if self.after_job.as_ref().is_some_and(|after_job| !after_job(done, of)) {
+            Err(Failed::Stopped)
+        } else {
+            Ok(())
+        }
     }
 
     /// One of two, by how much is measured.
@@ -178,7 +182,7 @@ impl Run {
             }
             let result = work(job);
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            if result.is_err() || self.watch.as_ref().is_some_and(|watch| !watch(done, jobs.len())) {
+            if result.is_err() || self.after_job.as_ref().is_some_and(|after_job| !after_job(done, jobs.len())) {
                 stopped.store(true, Ordering::Relaxed);
             }
             result
@@ -200,7 +204,7 @@ impl Run {
 mod tests {
     use super::*;
 
-    fn on(threads: usize) -> Run {
+    fn on<'a>(threads: usize) -> Run<'a> {
         Run::new(Effort::Quick).with_threads(NonZeroUsize::new(threads).unwrap())
     }
 
@@ -239,10 +243,10 @@ mod tests {
 
     #[test]
     fn a_watcher_can_stop_it() {
-        let run = on(1).watched(Box::new(|done, of| {
+        let run = on(1).watched(|done, of| {
             assert_eq!(of, 9);
             done < 3
-        }));
+        });
         assert_eq!(run.map(&[0; 9], |job| Ok(*job)), Err(Failed::Stopped));
     }
 
@@ -267,7 +271,7 @@ mod tests {
         let work = |&case: &u32, seed: u64| Ok(1.0 / f64::from(case) + seed as f64);
         let (cases, seeds) = ([3, 7, 9], [1, 2]);
         let whole = on(1).gather("x", (&cases, &seeds), work).unwrap();
-        let broken = on(1).with_checkpoints(Box::new(kept.clone())).watched(Box::new(|done, _| done < 4));
+        let broken = on(1).with_checkpoints(Box::new(kept.clone())).watched(|done, _| done < 4);
         assert_eq!(broken.gather("x", (&cases, &seeds), work), Err(Failed::Stopped));
         let measured = AtomicUsize::new(0);
         let rest = on(1).with_checkpoints(Box::new(kept.clone())).gather("x", (&cases, &seeds), |case, seed| {

@@ -44,7 +44,7 @@ pub trait Testbed {
 /// The laboratory of a run.
 struct Provided(Arc<dyn Laboratory>);
 
-impl Run {
+impl Run<'_> {
     /// Returns this run with a laboratory for real packets; without one, figures that need real packets are left out.
     #[must_use]
     pub fn with_laboratory(self, laboratory: Box<dyn Laboratory>) -> Self {

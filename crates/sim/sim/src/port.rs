@@ -195,6 +195,9 @@ pub(crate) struct QueuedPort {
     queues: [Queue; MAX_QUEUES],
 }
 
+// A packet at a port with one queue touches one cache line.
+const _: () = assert!(std::mem::offset_of!(QueuedPort, queues) + size_of::<Queue>() <= 64);
+
 impl QueuedPort {
     /// With a limit for each of its queues.
     pub(crate) fn new(limits: &[u32], order: Order, pool: Option<PoolId>, roles: Roles) -> Self {
@@ -391,17 +394,5 @@ impl Deficit {
             self.turn = (turn + 1) % queues.len();
             self.credit[self.turn] = self.credit[self.turn].saturating_add(self.quantum[self.turn]);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A port with one queue touches one line for each packet.
-    #[test]
-    fn what_every_packet_touches_fills_one_cache_line() {
-        let first_queue = std::mem::offset_of!(QueuedPort, queues) + size_of::<Queue>();
-        assert!(first_queue <= 64, "{first_queue}");
     }
 }

@@ -6,4 +6,4 @@ mod report;
 mod subject;
 
 pub use report::{Analysis, Bound, Report, Row};
-pub use subject::{AddedDelays, Subject};
+pub use subject::Subject;

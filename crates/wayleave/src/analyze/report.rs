@@ -42,6 +42,7 @@ impl Analysis {
 pub type Bound = Result<Rational, String>;
 
 /// One path of one flow.
+#[non_exhaustive]
 pub struct Row {
     /// The number of the flow in the network.
     pub flow: usize,
@@ -69,6 +70,7 @@ impl Row {
 }
 
 /// Bounds of flows and of servers.
+#[non_exhaustive]
 pub struct Report {
     /// In the order of each row's bounds.
     pub analyses: Vec<Analysis>,

@@ -10,29 +10,50 @@ use crate::error::Error;
 /// What stands between the name of a contract and the number of its route, from the second on.
 pub(super) const ROUTE: &str = " (route ";
 
-/// What an admitted contract has beside what is analysed, in ns.
-pub struct AddedDelays {
+/// Delays of an admitted contract beside the analysed ones, in ns.
+pub(super) struct AddedDelays {
     /// The budgets of its queues: what admission counts with.
-    pub budgets: Rational,
+    pub(super) budgets: Rational,
     /// Propagation and constant processing: the same for every analysis.
-    pub constants: Rational,
+    pub(super) constants: Rational,
 }
 
-/// What is analysed.
+/// An output-port network, with assumptions about its servers.
 pub struct Subject {
-    /// What it is called.
-    pub name: String,
-    /// Servers with service curves, and flows with arrival curves and paths.
-    pub network: PortNetwork,
-    /// What is assumed of servers.
-    pub options: Options,
+    pub(super) name: String,
+    pub(super) network: PortNetwork,
+    pub(super) options: Options,
     /// Of admitted contracts, by flow; `None` for a file.
-    pub extras: Option<Vec<AddedDelays>>,
-    /// Keys of the file that are not used.
-    pub remarks: Vec<Remark>,
+    pub(super) extras: Option<Vec<AddedDelays>>,
+    pub(super) remarks: Vec<Remark>,
 }
 
 impl Subject {
+    /// Returns the name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns servers with service curves, and flows with arrival curves and paths.
+    pub fn network(&self) -> &PortNetwork {
+        &self.network
+    }
+
+    /// Returns the assumptions about servers.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Returns the assumptions about servers, to change them.
+    pub fn options_mut(&mut self) -> &mut Options {
+        &mut self.options
+    }
+
+    /// Returns a remark for each key of the file that is not used.
+    pub fn remarks(&self) -> &[Remark] {
+        &self.remarks
+    }
+
     /// An output-port network in Saihu's JSON, or a physical one in its XML.
     ///
     /// # Errors

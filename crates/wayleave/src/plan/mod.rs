@@ -22,7 +22,6 @@ use wayleave_explain::table::Layout;
 use wayleave_explain::{
     Decided, DecidedFlow, DecidedShare, EventKind, GrantedShares, RequestShape, ShareShape, sentences, shapes,
 };
-use wayleave_ledger::Model;
 use wayleave_scenarios::Tenants;
 use wayleave_scheme_api::{Decision, Refusal, ShareDecision};
 use wayleave_units::Time;
@@ -30,7 +29,7 @@ use wayleave_units::Time;
 use crate::error::Error;
 use crate::network::Network;
 use crate::progress::Watch;
-use crate::schemes::SchemeOptions;
+use crate::schemes::PlanOptions;
 use crate::session::Session;
 use crate::verify::{ClassContracts, History, Promises};
 use certainty::Certainties;
@@ -42,15 +41,6 @@ pub use saved::SavedPlan;
 pub use sink::{Outcome, PlanInput, ReleaseHold, Sink};
 pub use summary::{Released, Summary, Times};
 pub use table::RequestTable;
-
-/// How requests are decided. The default is sound on real networks, and admits most.
-#[derive(Clone, Debug, Default)]
-pub struct PlanOptions {
-    /// Who decides.
-    pub scheme: SchemeOptions,
-    /// What the network model counts.
-    pub model: Model,
-}
 
 /// Decides what is asked for, in its order, and hands on every decision.
 ///
@@ -78,7 +68,7 @@ pub fn plan<'a>(
     options: &PlanOptions,
     watch: &mut Watch<'_>,
 ) -> Result<Plan, Error> {
-    plan_in(Session::open(network, options.model, options.scheme.clone())?, asked.into(), watch)
+    plan_in(Session::open(network, options)?, asked.into(), watch)
 }
 
 /// The same in a session that may hold contracts already, or whose scheme is not in the list ([`Session::with_scheme`]).
@@ -92,14 +82,11 @@ pub fn plan_in(mut session: Session, asked: PlanInput<'_>, watch: &mut Watch<'_>
     Ok(Plan { session, entries, outcome, history, certainties })
 }
 
-/// A list of requests with what became of each. Serialised, it is the document that `wayleave plan -o json` prints.
+/// A list of requests with their decisions. Serialised, it is the document that `wayleave plan -o json` prints.
 pub struct Plan {
-    /// Everything that is admitted in the end, and what can be asked about it.
-    pub session: Session,
-    /// Every request and every end of a contract, in their order.
-    pub entries: Vec<Entry>,
-    /// Counts and findings.
-    pub outcome: Outcome,
+    session: Session,
+    entries: Vec<Entry>,
+    outcome: Outcome,
     history: History,
     certainties: Certainties,
 }
@@ -107,10 +94,8 @@ pub struct Plan {
 /// A request that was decided, or the end of a contract.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// The contract's name.
-    pub name: String,
-    /// What happened.
-    pub what: EntryKind,
+    name: String,
+    kind: EntryKind,
     document: Box<RawValue>,
 }
 
@@ -151,9 +136,19 @@ pub enum EntryKind {
 }
 
 impl Entry {
+    /// Returns the name of the contract.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the decision with its terms, or the end of the contract.
+    pub fn kind(&self) -> &EntryKind {
+        &self.kind
+    }
+
     /// The decision; `None` for the end of a contract, and for contracts of other kinds than latency.
     pub fn decision(&self) -> Option<&Result<Decision, Refusal>> {
-        match &self.what {
+        match &self.kind {
             EntryKind::Decided { decision, .. } => Some(decision),
             EntryKind::DecidedShare { .. } | EntryKind::Released { .. } => None,
         }
@@ -172,7 +167,7 @@ impl Sink for Entries {
     fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
         let network = &*session.network;
         // The owner of each flow is known now; indices of ended flows are used again.
-        let (what, document) = match *decided {
+        let (kind, document) = match *decided {
             Decided::Flow(flow) => {
                 let DecidedFlow { contract, decision, event, .. } = flow;
                 let reason = decision.as_ref().err().map(|refusal| sentences::refusal(network, contract, refusal));
@@ -189,20 +184,35 @@ impl Sink for Entries {
                 (EntryKind::DecidedShare { contract, decision, reason, start, event }, document)
             }
         };
-        self.entries.push(Entry { name: decided.name().to_owned(), what, document });
+        self.entries.push(Entry { name: decided.name().to_owned(), kind, document });
         self.history.decided(session, decided)
     }
 
     fn released(&mut self, released: &Released<'_>) -> Result<(), Error> {
         self.certainties.released(released.name);
         let document = to_raw_value(&json::ReleaseShape::of(released))?;
-        let what = EntryKind::Released { at: released.at, held_until: released.held_until };
-        self.entries.push(Entry { name: released.name.to_owned(), what, document });
+        let kind = EntryKind::Released { at: released.at, held_until: released.held_until };
+        self.entries.push(Entry { name: released.name.to_owned(), kind, document });
         self.history.released(released)
     }
 }
 
 impl Plan {
+    /// Returns the session with everything that is admitted at the end.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Returns every request and every end of a contract, in their order.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Returns counts and findings.
+    pub fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+
     /// The latency contracts that were admitted, in the order of the requests.
     pub fn admitted(&self) -> impl Iterator<Item = (&str, &Decision)> {
         self.entries.iter().filter_map(|entry| Some((entry.name.as_str(), entry.decision()?.as_ref().ok()?)))
@@ -210,7 +220,7 @@ impl Plan {
 
     /// What was refused, with the reason as a sentence.
     pub fn refused(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.entries.iter().filter_map(|entry| match &entry.what {
+        self.entries.iter().filter_map(|entry| match &entry.kind {
             EntryKind::Decided { reason: Some(reason), .. } | EntryKind::DecidedShare { reason: Some(reason), .. } => {
                 Some((entry.name.as_str(), reason.as_str()))
             }
@@ -231,10 +241,10 @@ impl Plan {
         let has_events = self
             .entries
             .iter()
-            .any(|entry| matches!(entry.what, EntryKind::Released { .. } | EntryKind::Decided { event: Some(_), .. }));
+            .any(|entry| matches!(entry.kind, EntryKind::Released { .. } | EntryKind::Decided { event: Some(_), .. }));
         let mut table = RequestTable::new(layout, true, has_events);
-        for Entry { name, what, .. } in &self.entries {
-            match what {
+        for Entry { name, kind, .. } in &self.entries {
+            match kind {
                 EntryKind::Decided { contract, decision, event, .. } => {
                     let event = *event;
                     let flow = DecidedFlow { contract, decision, starts: None, event, keeps_old_terms: false };
@@ -259,7 +269,7 @@ impl Plan {
     pub fn tenants(&self) -> Result<Option<Tenants>, Error> {
         let mut kinds = ClassContracts::default();
         for entry in &self.entries {
-            match &entry.what {
+            match &entry.kind {
                 EntryKind::Decided { contract, decision: Ok(decision), .. } => kinds.add_latency(contract, decision),
                 EntryKind::DecidedShare { contract, decision: Ok(decision), .. } => {
                     kinds.add_share(contract, decision.as_ref());

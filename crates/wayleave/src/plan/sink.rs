@@ -61,6 +61,7 @@ impl<S: Sink> Sink for &mut S {
 
 /// What came of all requests.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Outcome {
     /// Counts, and times of decisions.
     pub summary: Summary,

@@ -11,6 +11,7 @@ use crate::session::RequestOutcome;
 
 /// A contract that ended.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Released<'a> {
     /// Its name.
     pub name: &'a str,
@@ -22,6 +23,7 @@ pub struct Released<'a> {
 
 /// Sums over all requests.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Summary {
     /// Contracts that were admitted.
     pub admitted: u64,
@@ -39,6 +41,7 @@ pub struct Summary {
 
 /// How long decisions took, ns.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Times {
     /// Of all.
     pub mean: u64,

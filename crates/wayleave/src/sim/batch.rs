@@ -10,43 +10,53 @@ use crate::error::Error;
 use wayleave_report::sim::page::Runs;
 use wayleave_report::sim::result::{Parameter, RunEnd, RunResult};
 
-/// The runs of a scenario file.
+/// The runs of a scenario file, at least one.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// The name of the scenario.
-    pub name: String,
-    /// The file, as it was named.
-    pub file: String,
-    /// The file and those that it names.
-    pub sources: Vec<Source>,
-    /// At least one, in the order of the sweep.
-    pub runs: Vec<Planned>,
-    /// Of the texts of all sources.
-    pub hash: u64,
-    /// A sentence for each key of the file that the simulator does not carry out.
-    pub not_carried_out: Vec<String>,
+    pub(super) name: String,
+    /// The file, as the caller named it.
+    pub(super) file: String,
+    pub(super) sources: Vec<Source>,
+    pub(super) runs: Vec<Planned>,
+    /// Hash of the texts of all sources.
+    pub(super) hash: u64,
+    pub(super) not_carried_out: Vec<String>,
 }
 
-/// A run to be done.
+/// One run of a [`Batch`].
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Planned {
-    /// What the sweep gives it.
+    /// Values of the parameters that the sweep varies.
     pub parameters: Vec<Parameter>,
-    /// Of its random numbers.
+    /// Seed of the random numbers.
     pub seed: u64,
-    /// What is simulated.
+    /// Scenario with these parameters.
     pub scenario: Arc<Scenario>,
-    /// The command that runs it alone.
+    /// Command that simulates this run alone.
     pub replay: String,
 }
 
-/// Which runs of a file are wanted.
+/// A selection of the runs of a file; by default all of them.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct RunSelection {
-    /// This seed instead of those of the file.
-    pub seed: Option<u64>,
-    /// Only the runs in which these parameters have these values, as they are written.
-    pub only: Vec<Parameter>,
+    seed: Option<u64>,
+    only: Vec<Parameter>,
+}
+
+impl RunSelection {
+    /// Replaces the seeds of the file by this one.
+    #[must_use]
+    pub fn with_seed(self, seed: impl Into<Option<u64>>) -> Self {
+        Self { seed: seed.into(), ..self }
+    }
+
+    /// Selects the runs whose parameters have these values, compared as they are written.
+    #[must_use]
+    pub fn with_only(self, only: Vec<Parameter>) -> Self {
+        Self { only, ..self }
+    }
 }
 
 impl Batch {
@@ -85,6 +95,26 @@ impl Batch {
         };
         let runs = runs.into_iter().map(planned).collect();
         Ok(Self { name, file: file.to_owned(), hash: hash(&sources), sources, runs, not_carried_out })
+    }
+
+    /// Returns the name of the scenario.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the scenario file and the files that it names.
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// Returns the runs in the order of the sweep.
+    pub fn runs(&self) -> &[Planned] {
+        &self.runs
+    }
+
+    /// Returns a sentence for each key of the file that the simulator does not carry out.
+    pub fn not_carried_out(&self) -> &[String] {
+        &self.not_carried_out
     }
 
     /// The hash of the input as results carry it.
@@ -126,21 +156,30 @@ impl Batch {
 
     /// Lets the last packet events of every run be recorded, so many of each; `None` records none.
     pub fn record(&mut self, events: impl Fn(&Scenario) -> Option<u64>) {
-        for run in &mut self.runs {
-            let trace = events(&run.scenario);
-            let mut scenario = Scenario::clone(&run.scenario);
-            scenario.record.trace = trace;
-            run.scenario = Arc::new(scenario);
-        }
+        self.edit_scenarios(|scenario| scenario.record.trace = events(scenario));
     }
 
     /// Skips steady traffic in every run, whatever the file says; the commands that run them again say so.
     pub fn fast_forward(&mut self, forward: FastForward) {
+        self.edit_scenarios(|scenario| scenario.fast_forward = Some(forward));
+        for run in &mut self.runs {
+            run.replay += &format!(" --fast-forward={}", forward.error);
+        }
+    }
+
+    /// Edits the scenario of every run. Results keep the hash of the sources, so the caller has to mark results of scenarios that differ from them.
+    pub fn edit_scenarios(&mut self, edit: impl Fn(&mut Scenario)) {
         for run in &mut self.runs {
             let mut scenario = Scenario::clone(&run.scenario);
-            scenario.fast_forward = Some(forward);
+            edit(&mut scenario);
             run.scenario = Arc::new(scenario);
-            run.replay += &format!(" --fast-forward={}", forward.error);
+        }
+    }
+
+    /// Replaces the command that simulates a run alone, for every run.
+    pub fn set_replay(&mut self, command: impl Fn(&Planned) -> String) {
+        for run in &mut self.runs {
+            run.replay = command(run);
         }
     }
 

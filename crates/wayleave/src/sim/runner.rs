@@ -9,11 +9,12 @@ use std::time::Duration;
 use rayon::ThreadPoolBuilder;
 use wayleave_scenarios::Scenario;
 use wayleave_sim::{Recording, run_on};
+use wayleave_units::Time;
 
 use super::batch::{Batch, Planned};
 use super::convert;
 use crate::error::Error;
-use crate::progress::{Cancel, Progress, Step};
+use crate::progress::{Cancel, Progress, Step, Watch};
 use wayleave_report::sim::result::RunResult;
 
 /// How often progress is looked at.
@@ -80,7 +81,13 @@ pub(super) fn run_all(
             scope.spawn_fifo(move |_| {
                 if !is_stopped() {
                     // Nobody listens any more after a panic in the thread that does, which ends all of this.
-                    let run = run_one(batch, index, per_run, is_stopped, |now_ns| clocks.set(at, now_ns));
+                    let run = run_one(batch, index, per_run, |now| {
+                        clocks.set(at, now.as_nanos());
+                        !is_stopped()
+                    });
+                    if run.is_ok() {
+                        clocks.set(at, batch.runs[index].scenario.duration.as_nanos());
+                    }
                     let _ = sender.send(run.map_err(|error| (index, error)));
                 }
             });
@@ -117,34 +124,33 @@ impl Batch {
         self.runs.iter().find_map(of).map(|why| why.to_string())
     }
 
-    /// Does one run, here and now; the results of all of them make a [`Sweep`](super::Sweep), wherever they were done.
+    /// Simulates one run on this thread. The results of all runs make a [`Sweep`](super::Sweep), on whichever machine each was simulated.
     ///
     /// # Errors
     /// If there is no run of that index, or it cannot be simulated.
-    pub fn run(&self, index: usize, cancel: &Cancel) -> Result<RunResult, Error> {
+    pub fn run(&self, index: usize, watch: &mut Watch<'_>) -> Result<RunResult, Error> {
         let runs = self.runs.len();
         let none = || Error::Usage(format!("there is no run {index}: they are numbered from 0, and there are {runs}"));
-        self.runs.get(index).ok_or_else(none)?;
-        Ok(run_one(self, index, NonZeroUsize::MIN, &|| cancel.is_cancelled(), |_| ())?.result)
+        let total_ns = u128::from(self.runs.get(index).ok_or_else(none)?.scenario.duration.as_nanos());
+        let ended = run_one(self, index, NonZeroUsize::MIN, |now| {
+            let simulated_ns = u128::from(now.as_nanos()).min(total_ns);
+            watch.step(Step::Runs { simulated_ns, total_ns, finished: 0, runs: 1 });
+            !watch.is_cancelled()
+        })?;
+        Ok(ended.result)
     }
 }
 
-/// One run, on this thread and on so many others that there are as many as given.
+/// Simulates one run on this number of threads, until its end or until `go_on`, which gets the simulated time, returns `false`.
 fn run_one(
     batch: &Batch,
     index: usize,
     threads: NonZeroUsize,
-    is_stopped: &impl Fn() -> bool,
-    clock: impl Fn(u64),
+    go_on: impl FnMut(Time) -> bool,
 ) -> Result<EndedRun, Error> {
     let planned = &batch.runs[index];
-    let go_on = |now: wayleave_units::Time| {
-        clock(now.as_nanos());
-        !is_stopped()
-    };
     let mut outcome = run_on(threads, &planned.scenario, planned.seed, go_on)
         .map_err(|error| Error::Internal(format!("{} cannot be run: {error}", batch.file)))?;
-    clock(planned.scenario.duration.as_nanos());
     let recording = outcome.recording.take();
     Ok(EndedRun { index, result: convert::run_result(batch, planned, &outcome), recording })
 }

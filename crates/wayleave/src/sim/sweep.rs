@@ -21,43 +21,79 @@ use wayleave_report::sim::{page, summary, text};
 /// How many packet events a trace keeps if the scenario does not say: 32 MB.
 pub const TRACE_EVENTS: u64 = 1_000_000;
 
-/// How a batch is run, and what is written.
+/// Threads, output files and error handling of a sweep.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct SweepOptions {
-    /// Where the report and the JSON of every run are written; nowhere without it.
-    pub folder: Option<PathBuf>,
-    /// How many runs go on at once. Results do not depend on it.
-    pub threads: Threads,
-    /// How many threads each run uses, if it can be divided ([`Batch::obstacle`]); one without it. Results do not depend on it.
-    pub threads_per_run: Option<NonZeroUsize>,
-    /// Whether runs that are complete in the folder are kept, and only the others done.
-    pub resume: bool,
-    /// Where the last packet events of the run are written. Only for batches of one run.
-    pub trace: Option<PathBuf>,
-    /// The same as a capture for Wireshark and tcpdump.
-    pub pcap: Option<PathBuf>,
-    /// The command that does the same, for the report.
-    pub command: String,
-    /// Whether the other runs go on if one cannot be simulated; it stands in [`Sweep::failed`] then.
-    pub keep_going: bool,
+    folder: Option<PathBuf>,
+    threads: Threads,
+    threads_per_run: Option<NonZeroUsize>,
+    resume: bool,
+    trace: Option<PathBuf>,
+    pcap: Option<PathBuf>,
+    command: String,
+    keep_going: bool,
 }
 
-/// What came of a batch.
+impl SweepOptions {
+    /// Writes the report and the JSON of every run into a directory. Without one, no files are written.
+    #[must_use]
+    pub fn with_folder(self, folder: impl Into<Option<PathBuf>>) -> Self {
+        Self { folder: folder.into(), ..self }
+    }
+
+    /// Sets the number of concurrent runs. Results do not depend on it.
+    #[must_use]
+    pub fn with_threads(self, threads: Threads) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// Sets the number of threads of each run that can be partitioned ([`Batch::obstacle`]); 1 by default. Results do not depend on it.
+    #[must_use]
+    pub fn with_threads_per_run(self, threads_per_run: impl Into<Option<NonZeroUsize>>) -> Self {
+        Self { threads_per_run: threads_per_run.into(), ..self }
+    }
+
+    /// Keeps runs that are complete in the directory, and simulates only the others.
+    #[must_use]
+    pub fn with_resume(self, resume: bool) -> Self {
+        Self { resume, ..self }
+    }
+
+    /// Writes the last packet events of the run to a file. The batch must have exactly one run.
+    #[must_use]
+    pub fn with_trace(self, trace: impl Into<Option<PathBuf>>) -> Self {
+        Self { trace: trace.into(), ..self }
+    }
+
+    /// Writes the last packet events of the run as a capture for Wireshark and tcpdump. The batch must have exactly one run.
+    #[must_use]
+    pub fn with_pcap(self, pcap: impl Into<Option<PathBuf>>) -> Self {
+        Self { pcap: pcap.into(), ..self }
+    }
+
+    /// Sets the command that the report shows for this sweep.
+    #[must_use]
+    pub fn with_command(self, command: String) -> Self {
+        Self { command, ..self }
+    }
+
+    /// Continues with the other runs if one cannot be simulated; [`Sweep::failed`] lists it.
+    #[must_use]
+    pub fn with_keep_going(self, keep_going: bool) -> Self {
+        Self { keep_going, ..self }
+    }
+}
+
+/// A batch with the results of its runs.
 #[derive(Debug)]
 pub struct Sweep {
-    /// What was run.
-    pub batch: Batch,
-    /// Run by run, in the order of the batch; `None` for those that were not begun. Those of a batch of several runs hold
-    /// their main figures only: their files and the document have the rest.
-    pub runs: Vec<Option<RunResult>>,
-    /// Runs that could not be simulated, by their indices, each with the reason.
-    pub failed: Vec<(usize, String)>,
-    /// Packet-hops of the runs that were done now.
-    pub hops: u64,
-    /// How long these took.
-    pub elapsed: Duration,
-    /// The report, if there is a folder.
-    pub report: Option<PathBuf>,
+    batch: Batch,
+    runs: Vec<Option<RunResult>>,
+    failed: Vec<(usize, String)>,
+    hops: u64,
+    elapsed: Duration,
+    report: Option<PathBuf>,
     store: Store,
 }
 
@@ -139,14 +175,14 @@ fn check_place(path: &Path) -> Result<(), Error> {
 }
 
 impl Sweep {
-    /// With the runs that are in the folder already, if that is wanted, for somebody who does the [missing](Self::missing) ones elsewhere
-    /// and [adds](Self::keep) what comes back.
+    /// Returns a sweep with the runs that are complete in the directory, if [resuming](SweepOptions::with_resume) is set. The caller simulates the
+    /// [missing](Self::missing) runs elsewhere and [adds](Self::keep) their results.
     ///
     /// # Errors
     /// If the folder cannot be made, or a file of a trace cannot be written.
     ///
     /// ```
-    /// use wayleave::{Batch, Cancel, Choice, NoProgress, Source, Sweep, SweepOptions};
+    /// use wayleave::{Batch, Choice, Source, Sweep, SweepOptions, Watch};
     /// let text = "
     /// apiVersion: wayleave/v1
     /// kind: Scenario
@@ -157,18 +193,18 @@ impl Sweep {
     ///   sweep: { seeds: [1, 2] }
     /// ";
     /// let batch = Batch::parse(&Source::new("two.yaml", text), "two.yaml", &Choice::default())?;
-    /// let mut sweep = Sweep::begin(batch, &SweepOptions::default(), &mut NoProgress)?;
+    /// let mut sweep = Sweep::begin(batch, &SweepOptions::default(), &mut Watch::none())?;
     /// for index in sweep.missing() {
-    ///     let result = sweep.batch.run(index, &Cancel::default())?;
+    ///     let result = sweep.batch().run(index, &mut Watch::none())?;
     ///     sweep.keep(index, result)?;
     /// }
     /// assert!(!sweep.is_partial());
     /// # Ok::<(), wayleave::Error>(())
     /// ```
-    pub fn begin(batch: Batch, options: &SweepOptions, progress: &mut dyn Progress) -> Result<Self, Error> {
+    pub fn begin(batch: Batch, options: &SweepOptions, watch: &mut Watch<'_>) -> Result<Self, Error> {
         let mut batch = batch;
         prepare_traces(&mut batch, options)?;
-        Self::prepared(batch, options, progress)
+        Self::prepared(batch, options, watch.parts().0)
     }
 
     fn prepared(batch: Batch, options: &SweepOptions, progress: &mut dyn Progress) -> Result<Self, Error> {
@@ -181,6 +217,42 @@ impl Sweep {
             progress.step(Step::Resumed { there, runs });
         }
         Ok(sweep)
+    }
+
+    /// Returns the batch.
+    pub fn batch(&self) -> &Batch {
+        &self.batch
+    }
+
+    /// Returns the results in the order of the batch, `None` for runs that did not begin. A batch of several runs keeps only their main figures here:
+    /// the files and the document have the rest.
+    pub fn runs(&self) -> &[Option<RunResult>] {
+        &self.runs
+    }
+
+    /// Returns the results as [`runs`](Self::runs) does, without a copy.
+    pub fn into_runs(self) -> Vec<Option<RunResult>> {
+        self.runs
+    }
+
+    /// Returns the indices of runs that could not be simulated, each with the reason.
+    pub fn failed(&self) -> &[(usize, String)] {
+        &self.failed
+    }
+
+    /// Returns the number of packet-hops that were simulated, without those of resumed runs.
+    pub fn hops(&self) -> u64 {
+        self.hops
+    }
+
+    /// Returns the time that the simulation took.
+    pub fn elapsed(&self) -> Duration {
+        self.elapsed
+    }
+
+    /// Returns the path of the report; `None` without a directory.
+    pub fn report(&self) -> Option<&Path> {
+        self.report.as_deref()
     }
 
     /// The indices of runs of which there is no result.

@@ -34,25 +34,18 @@ pub enum Mix<'a> {
     Contracts(&'a Contracts),
 }
 
-/// How much is tried.
+/// Objective, seeds and effort of a tuning.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct TuneOptions {
-    /// What is to be large.
-    pub objective: Objective,
-    /// How many seeds train; at least 1.
-    pub train: u64,
-    /// How many seeds judge; at least 1.
-    pub judge: u64,
-    /// The first training seed; those that judge follow the last one.
-    pub seed: u64,
-    /// How many candidates are tried at most.
-    pub candidates: usize,
-    /// How many times the list until the first refusal is offered when a method is judged.
-    pub list: usize,
-    /// How many candidates are tried at once. Results do not depend on it.
-    pub threads: NonZeroUsize,
-    /// What the network model counts.
-    pub model: Model,
+    objective: Objective,
+    train: u64,
+    judge: u64,
+    seed: u64,
+    candidates: usize,
+    list: usize,
+    threads: NonZeroUsize,
+    model: Model,
 }
 
 impl Default for TuneOptions {
@@ -70,6 +63,56 @@ impl Default for TuneOptions {
     }
 }
 
+impl TuneOptions {
+    /// Sets the objective.
+    #[must_use]
+    pub const fn with_objective(self, objective: Objective) -> Self {
+        Self { objective, ..self }
+    }
+
+    /// Sets the number of training seeds; at least 1.
+    #[must_use]
+    pub const fn with_train(self, train: u64) -> Self {
+        Self { train, ..self }
+    }
+
+    /// Sets the number of evaluation seeds; at least 1.
+    #[must_use]
+    pub const fn with_judge(self, judge: u64) -> Self {
+        Self { judge, ..self }
+    }
+
+    /// Sets the first training seed. Evaluation seeds follow the last training seed.
+    #[must_use]
+    pub const fn with_seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// Sets the maximum number of candidates.
+    #[must_use]
+    pub const fn with_candidates(self, candidates: usize) -> Self {
+        Self { candidates, ..self }
+    }
+
+    /// Sets the length of the evaluation list, in lists until the first refusal; at least 1.
+    #[must_use]
+    pub const fn with_list(self, list: usize) -> Self {
+        Self { list, ..self }
+    }
+
+    /// Sets the number of concurrent candidates. Results do not depend on it.
+    #[must_use]
+    pub const fn with_threads(self, threads: NonZeroUsize) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// Sets the network model.
+    #[must_use]
+    pub const fn with_model(self, model: Model) -> Self {
+        Self { model, ..self }
+    }
+}
+
 /// Candidates are filled with request lists until one is refused, and changed step by step as long as that admits more.
 /// Other seeds judge what was found beside the paper's method, with and without rerouting.
 ///
@@ -79,7 +122,7 @@ impl Default for TuneOptions {
 /// ```
 /// use wayleave::{Mix, Network, Watch, TuneOptions, tune};
 /// let network = Network::open("leaf-spine:leaves=2,spines=1,hosts=2,queues=4")?;
-/// let options = TuneOptions { train: 1, judge: 2, candidates: 2, ..TuneOptions::default() };
+/// let options = TuneOptions::default().with_train(1).with_judge(2).with_candidates(2);
 /// let tuned = tune(&network, Mix::Scenario(8), &options, &mut Watch::none())?;
 /// assert!(tuned.options().is_some_and(|options| options.contains("--host-budget")));
 /// # Ok::<(), wayleave::Error>(())

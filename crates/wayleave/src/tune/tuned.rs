@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::schemes::SchemeOptions;
 
 /// What was found.
+#[non_exhaustive]
 pub struct Tuned {
     /// The network.
     pub topology: String,
@@ -35,6 +36,7 @@ pub struct Tuned {
 
 /// What link rates let in of the first judging seed's long list, as a linear program.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Ceiling {
     /// How long that list is.
     pub offered: usize,

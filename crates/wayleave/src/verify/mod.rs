@@ -18,19 +18,15 @@ pub use classes::{ClassContracts, ClassFaultOutcome, ClassVerification, verify_k
 pub use plan::{PlanFile, PlannedClasses, StatedPlan, read as read_plan};
 pub use promises::{History, Promises, of_session};
 
-/// How promises are put to the test.
+/// Parameters of a verification: effort, target, injected fault.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct VerifyOptions {
-    /// How hard to try; its seed decides every random number.
-    pub effort: Effort,
-    /// The contract that the search for worse phases is for; without one, the contract that came closest to its limit.
-    pub flow: Option<String>,
-    /// This attack only.
-    pub replay: Option<Attack>,
-    /// What is broken on purpose after admission, to show that the check can fail.
-    pub fault: Option<Fault>,
-    /// The words that a command begins with which makes an attack again; `--replay ATTACK` is added.
-    pub command: Vec<String>,
+    effort: Effort,
+    flow: Option<String>,
+    replay: Option<Attack>,
+    fault: Option<Fault>,
+    command: Vec<String>,
 }
 
 impl Default for VerifyOptions {
@@ -40,8 +36,41 @@ impl Default for VerifyOptions {
     }
 }
 
+impl VerifyOptions {
+    /// Sets the number and size of the attacks. The seed of the effort determines every random number.
+    #[must_use]
+    pub fn with_effort(self, effort: Effort) -> Self {
+        Self { effort, ..self }
+    }
+
+    /// Searches for worse phases against the contract of this name. Without one, the search is for the contract that came closest to its limit.
+    #[must_use]
+    pub fn with_flow(self, flow: impl Into<Option<String>>) -> Self {
+        Self { flow: flow.into(), ..self }
+    }
+
+    /// Replays this attack and makes no other.
+    #[must_use]
+    pub fn with_replay(self, replay: impl Into<Option<Attack>>) -> Self {
+        Self { replay: replay.into(), ..self }
+    }
+
+    /// Injects a fault after admission, to show that the check can fail.
+    #[must_use]
+    pub fn with_fault(self, fault: impl Into<Option<Fault>>) -> Self {
+        Self { fault: fault.into(), ..self }
+    }
+
+    /// Sets the first words of the commands that replay an attack; `--replay ATTACK` is appended.
+    #[must_use]
+    pub fn with_command(self, command: Vec<String>) -> Self {
+        Self { command, ..self }
+    }
+}
+
 /// A verification, and what it is about.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct VerifyReport {
     /// What packets were to show, with what was broken on purpose.
     pub claim: Claim,
@@ -64,6 +93,7 @@ pub struct VerifyReport {
 
 /// What was derived again.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Derived {
     /// Queues that hold flows.
     pub queues: usize,

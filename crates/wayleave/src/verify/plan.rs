@@ -31,6 +31,7 @@ use crate::network::divided;
 
 /// What a plan says.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct StatedPlan {
     /// Of latency contracts, and of what classes below them were promised.
     pub promises: Promises,

@@ -59,7 +59,7 @@ impl<S: Sink> Sink for AsBefore<S> {
         let Ok(decision) = decided.decision else {
             return self.sink.decided(session, &Decided::Flow(decided));
         };
-        let bound = |route| session.scheme.queues().unwrap().bound(route);
+        let bound = |route| session.scheme().queues().unwrap().bound(route);
         let own = decision.moved.iter().map(|moved| bound(&moved.from)).max().unwrap_or(Time::ZERO);
         let replaced = self.bounds.insert(decided.contract.name.clone(), decision.bound);
         let replaced = replaced.filter(|_| decision.handover != Handover::New).unwrap_or(Time::ZERO);
@@ -129,8 +129,8 @@ fn drawn(seed: u64) -> (Network, SchemeOptions, EventList) {
 
 fn live(seed: u64, as_before: bool) -> Outcome {
     let (network, scheme, events) = drawn(seed);
-    let options = PlanOptions { scheme, ..PlanOptions::default() };
-    let mut session = Session::open(&network, options.model, options.scheme).unwrap();
+    let options = PlanOptions::default().with_scheme(scheme);
+    let mut session = Session::open(&network, &options).unwrap();
     let mut stays = ReservationLog::new(Quiet);
     let asked = PlanInput::Events(&events, ReleaseHold::Bound);
     let outcome = if as_before {
@@ -176,7 +176,7 @@ fn plans_of_histories_are_as_they_are_derived() {
         .into_par_iter()
         .map(|seed| {
             let (network, scheme, events) = drawn(seed);
-            let options = PlanOptions { scheme, ..PlanOptions::default() };
+            let options = PlanOptions::default().with_scheme(scheme);
             let hold = ReleaseHold::Bound;
             let plan = crate::printed(&network, PlanInput::Events(&events, hold), &options);
             assert_eq!(crate::leaves::noticed(&plan.to_string(), &network, None), Vec::<String>::new(), "seed {seed}");

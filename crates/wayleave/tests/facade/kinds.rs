@@ -1,7 +1,7 @@
 //! Contracts of every kind in one list.
 
 use wayleave::{
-    Contracts, Document, EntryKind, Model, Network, PlanInput, PlanOptions, PolicyMinima, ReleaseHold, RequestTable,
+    Contracts, Document, EntryKind, Network, PlanInput, PlanOptions, PolicyMinima, ReleaseHold, RequestTable,
     SavedPlan, SchemeOptions, Session, Source, Watch, decide, explain, explain_in, explain_planned, plan, recheck,
     recheck_shares,
 };
@@ -18,8 +18,8 @@ fn example(name: &str) -> String {
 fn opened(scheme: &str) -> (Session, Contracts) {
     let network = Network::open(&example("topology-classes.yaml")).unwrap();
     let contracts = Contracts::read_all_kinds(&[example("contracts-kinds.yaml")], &network).unwrap();
-    let options = SchemeOptions::named(scheme).unwrap();
-    (Session::open(&network, Model::default(), options).unwrap(), contracts)
+    let options = PlanOptions::default().with_scheme(SchemeOptions::named(scheme).unwrap());
+    (Session::open(&network, &options).unwrap(), contracts)
 }
 
 fn document(scheme: &str) -> (Session, serde_json::Value) {
@@ -71,13 +71,13 @@ fn the_table_says_how_much_is_known() {
 #[test]
 fn a_share_that_nobody_admitted_is_found() {
     let (mut session, _) = opened("fabric");
-    let host = |name: &str| session.network.find_node(name).unwrap();
+    let host = |name: &str| session.network().find_node(name).unwrap();
     let members = vec![host("h1"), host("h5")];
     let request =
         |mbit| ShareRequest { among: ShareMembers::Hose(members.clone()), min: Rate::from_mbit(mbit), within: None };
-    session.scheme.admit_share(&request(5_000)).unwrap();
+    session.scheme_mut().admit_share(&request(5_000)).unwrap();
     assert_eq!(recheck_shares(&session.context(), &mut Watch::none()), []);
-    assert!(session.scheme.admit_share(&request(200)).is_err());
+    assert!(session.scheme_mut().admit_share(&request(200)).is_err());
     let latency = wayleave_scheme_api::Request {
         from: members[0],
         to: members[1],
@@ -88,8 +88,8 @@ fn a_share_that_nobody_admitted_is_found() {
         route: None,
         protection: 1,
     };
-    assert!(session.scheme.admit(&latency).is_err(), "minima need 9.8 of 10 Gbit/s");
-    let placement = session.scheme.queues_mut().unwrap();
+    assert!(session.scheme_mut().admit(&latency).is_err(), "minima need 9.8 of 10 Gbit/s");
+    let placement = session.scheme_mut().queues_mut().unwrap();
     let found = placement.least_delay(&wayleave_schemes::routing::Query::of(&wayleave_scheme_api::Request {
         rate: Rate::from_mbit(1),
         ..latency.clone()
@@ -122,8 +122,8 @@ fn contracts_of_every_kind_come_change_and_go() {
     let network = Network::open(&example("topology-classes.yaml")).unwrap();
     let events = wayleave_formats::read_events(&Source::new("events.yaml", EVENTS), &network.graph).unwrap();
     assert!(events.has_other_kinds());
-    let options = SchemeOptions::named("fabric").unwrap();
-    let mut session = Session::open(&network, Model::default(), options.clone()).unwrap();
+    let options = PlanOptions::default().with_scheme(SchemeOptions::named("fabric").unwrap());
+    let mut session = Session::open(&network, &options).unwrap();
     let mut text = Vec::new();
     let mut document = Document::begin(&mut text, &session).unwrap();
     let asked = PlanInput::Events(&events, ReleaseHold::Bound);
@@ -142,13 +142,13 @@ fn contracts_of_every_kind_come_change_and_go() {
     assert_eq!(plan["requests"][2]["at_ns"], 2_000_000);
     let held = plan["requests"][6]["held_until_ns"].as_u64().unwrap();
     assert!(held > 6_000_000 && held < 7_000_000, "{held}: until its last packets have left");
-    let empty = Session::open(&network, Model::default(), options).unwrap();
+    let empty = Session::open(&network, &options).unwrap();
     // What has ended at the end is held until its last packets have left.
-    for flow in session.scheme.flows() {
-        session.scheme.release(flow);
+    for flow in session.scheme().flows() {
+        session.scheme_mut().release(flow);
     }
     let shares: Vec<_> = session.ledger().unwrap().shares().map(|(id, _)| id).collect();
-    shares.into_iter().for_each(|share| assert!(session.scheme.release_share(share)));
+    shares.into_iter().for_each(|share| assert!(session.scheme_mut().release_share(share)));
     assert!(session.ledger() == empty.ledger());
 }
 
@@ -168,11 +168,14 @@ fn a_contract_of_another_kind_cannot_be_given_by_a_change() {
 fn every_kind_is_explained_with_and_without_a_plan() {
     let (mut session, contracts) = opened("fabric");
     let network = session.to_network();
-    let options = PlanOptions { scheme: SchemeOptions::named("fabric").unwrap(), ..PlanOptions::default() };
+    let options = PlanOptions::default().with_scheme(SchemeOptions::named("fabric").unwrap());
     let planned = plan(&network, &contracts, &options, &mut Watch::none()).unwrap();
-    assert_eq!(planned.entries.len(), 6);
+    assert_eq!(planned.entries().len(), 6);
     assert!(
-        planned.entries.iter().any(|one| matches!(&one.what, EntryKind::DecidedShare { decision: Ok(Some(_)), .. }))
+        planned
+            .entries()
+            .iter()
+            .any(|one| matches!(&one.kind(), EntryKind::DecidedShare { decision: Ok(Some(_)), .. }))
     );
     let saved = Source::new("plan.json", serde_json::to_string(&planned).unwrap());
     for (name, words) in [
@@ -185,21 +188,21 @@ fn every_kind_is_explained_with_and_without_a_plan() {
         let text =
             explain(&network, &contracts, name, &options, &mut Watch::none()).unwrap().text().unwrap().to_lowercase();
         assert!(text.contains(words), "{name}: {text}");
-        let again = Session::open(&network, Model::default(), options.scheme.clone()).unwrap();
+        let again = Session::open(&network, &options).unwrap();
         let by_plan = SavedPlan::read(&saved, &again).unwrap();
         let by_plan = explain_planned(again, &contracts, name, &by_plan, &mut Watch::none()).unwrap();
         assert_eq!(by_plan.text().unwrap().to_lowercase(), text);
     }
     // What a plan says of a share is not believed.
     let other = Source::new("plan.json", saved.text().replace("\"proven\"", "\"measured\""));
-    let again = Session::open(&network, Model::default(), options.scheme.clone()).unwrap();
+    let again = Session::open(&network, &options).unwrap();
     let by_plan = SavedPlan::read(&other, &again).unwrap();
     let error = explain_planned(again, &contracts, "bulk", &by_plan, &mut Watch::none()).err().unwrap().to_string();
     assert!(error.contains("certainty"), "{error}");
     // A refusal: the link, what would be needed there, who holds what, and what would fit.
     let (h1, h9) = (network.graph.find_node("h1").unwrap(), network.graph.find_node("h9").unwrap());
     let request = ShareRequest { among: ShareMembers::Pair(h1, h9), min: Rate::from_gbit(4), within: None };
-    session.scheme.admit_share(&request).unwrap();
+    session.scheme_mut().admit_share(&request).unwrap();
     let text = explain_in(session, &contracts, "db", &mut Watch::none()).unwrap().text().unwrap();
     assert!(text.contains("refused, RATE") && text.contains("What would fit"), "{text}");
 }

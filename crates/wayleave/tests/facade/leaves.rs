@@ -136,7 +136,7 @@ spec:
 /// The discrepancies of a document, or the reason why it is none.
 pub(crate) fn noticed(text: &str, network: &Network, contracts: Option<&Contracts>) -> Vec<String> {
     let (source, model) = (Source::new("plan.json", text), Model::default());
-    let plan = PlanFile { source: &source, network: &network.graph, model: &model, contracts };
+    let plan = PlanFile::new(&source, &network.graph, &model).with_contracts(contracts);
     let read = match read_plan(&plan) {
         Ok(read) => read,
         Err(error) => return vec![error.to_string()],
@@ -277,7 +277,7 @@ fn plans_of_lists_are_as_they_are_derived() {
             options = options.with(key, value).unwrap();
         }
         let contracts = Contracts::drawn(&network, 8, 3, 1_000, &mut Watch::none()).unwrap();
-        let options = PlanOptions { scheme: options, ..PlanOptions::default() };
+        let options = PlanOptions::default().with_scheme(options);
         let plan = printed(&network, PlanInput::Contracts(&contracts), &options);
         for contracts in [None, Some(&contracts)] {
             let noticed = noticed(&plan.to_string(), &network, contracts);
@@ -290,7 +290,7 @@ fn plans_of_lists_are_as_they_are_derived() {
 fn every_changed_leaf_of_a_plan_of_all_kinds_is_noticed() {
     let network = Network::parse(&Source::new("network.yaml", NETWORK)).unwrap();
     let contracts = Contracts::parse_all_kinds(&[Source::new("contracts.yaml", CONTRACTS)], &network).unwrap();
-    let options = PlanOptions { scheme: SchemeOptions::named("fabric").unwrap(), ..PlanOptions::default() };
+    let options = PlanOptions::default().with_scheme(SchemeOptions::named("fabric").unwrap());
     let plan = printed(&network, PlanInput::Contracts(&contracts), &options);
     let decisions: Vec<&str> =
         plan["requests"].as_array().unwrap().iter().map(|one| one["decision"].as_str().unwrap()).collect();
@@ -370,11 +370,8 @@ fn every_changed_leaf_of_a_plan_of_events_is_noticed() {
     let settings = [("reroute", "true"), ("budgets", "5ms,9ms"), ("host_budgets", "5ms"), ("guaranteed_budget", "8ms")];
     let scheme = SchemeOptions::named("fabric").unwrap();
     let scheme = settings.iter().fold(scheme, |scheme, (key, value)| scheme.with(key, value).unwrap());
-    let plan = printed(
-        &network,
-        PlanInput::Events(&events, ReleaseHold::Bound),
-        &PlanOptions { scheme, ..PlanOptions::default() },
-    );
+    let plan =
+        printed(&network, PlanInput::Events(&events, ReleaseHold::Bound), &PlanOptions::default().with_scheme(scheme));
     let moved = &plan["requests"][5];
     assert!(moved["moved"][0]["after_ns"].as_u64() > Some(0), "{moved:#}");
     assert!(moved["activate_after_ns"].as_u64() > moved["moved"][0]["after_ns"].as_u64(), "{moved:#}");
@@ -418,7 +415,7 @@ spec:
 fn early_starts_of_shares_are_noticed() {
     let network = Network::parse(&Source::new("network.yaml", STAR)).unwrap();
     let events = read_events(&Source::new("events.yaml", ONE_AFTER_ANOTHER), &network.graph).unwrap();
-    let options = PlanOptions { scheme: SchemeOptions::named("fabric").unwrap(), ..PlanOptions::default() };
+    let options = PlanOptions::default().with_scheme(SchemeOptions::named("fabric").unwrap());
     let plan = printed(&network, PlanInput::Events(&events, ReleaseHold::Bound), &options);
     assert!(plan["requests"][1]["activate_after_ns"].as_u64() > Some(0), "{plan:#}");
     assert_eq!(noticed(&plan.to_string(), &network, None), Vec::<String>::new());
@@ -439,7 +436,7 @@ fn early_starts_of_shares_are_noticed() {
 fn ended_shares_are_part_of_a_history() {
     let network = Network::parse(&Source::new("network.yaml", STAR)).unwrap();
     let events = read_events(&Source::new("events.yaml", ONE_AFTER_ANOTHER), &network.graph).unwrap();
-    let options = PlanOptions { scheme: SchemeOptions::named("fabric").unwrap(), ..PlanOptions::default() };
+    let options = PlanOptions::default().with_scheme(SchemeOptions::named("fabric").unwrap());
     let asked = PlanInput::Events(&events, ReleaseHold::Bound);
     let plan = plan(&network, asked, &options, &mut Watch::none()).unwrap();
     let Promises::Stated(statement) = plan.promises() else { panic!("a scheme with queues") };

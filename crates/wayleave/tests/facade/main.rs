@@ -15,9 +15,9 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use wayleave::{
-    Batch, Cancel, Contracts, Document, Effort, EntryKind, Error, Fault, FaultOutcome, Model, Network, Plan, PlanFile,
-    PlanInput, PlanOptions, Promises, ReleaseHold, RunSelection, SchemeOptions, Session, Source, Step, SweepOptions,
-    Threads, VerifyOptions, Watch, decide, explain, plan, read_plan, sweep, verify,
+    Attack, Batch, Cancel, Contracts, Document, Effort, EntryKind, Error, Fault, FaultOutcome, Model, Network, Plan,
+    PlanFile, PlanInput, PlanOptions, Promises, ReleaseHold, RunSelection, SchemeOptions, Session, Source, Step,
+    SweepOptions, Threads, VerifyOptions, Watch, decide, explain, plan, read_plan, sweep, verify,
 };
 use wayleave_formats::read_events;
 
@@ -40,7 +40,7 @@ fn fat_tree(count: usize) -> (Network, Contracts) {
 
 /// What `wayleave plan -o json` prints.
 fn printed(network: &Network, asked: PlanInput<'_>, options: &PlanOptions) -> Value {
-    let mut session = Session::open(network, options.model, options.scheme.clone()).unwrap();
+    let mut session = Session::open(network, options).unwrap();
     let mut text = Vec::new();
     let mut document = Document::begin(&mut text, &session).unwrap();
     let outcome = decide(&mut session, asked, &mut document, &mut Watch::none()).unwrap();
@@ -65,12 +65,12 @@ fn a_plan_serialises_to_what_the_command_prints() {
     let mut refused = 0;
     for scheme in ["chameleon", "silo", "qjump"] {
         let scheme = SchemeOptions::named(scheme).unwrap();
-        let options = PlanOptions { scheme, ..PlanOptions::default() };
+        let options = PlanOptions::default().with_scheme(scheme);
         let plan = plan(&network, &contracts, &options, &mut Watch::none()).unwrap();
         assert!(plan.admitted().count() > 0);
         refused += plan.refused().count();
         let printed = printed(&network, PlanInput::Contracts(&contracts), &options);
-        assert!(timeless(serialised(&plan)) == timeless(printed), "{:?}", options.scheme);
+        assert!(timeless(serialised(&plan)) == timeless(printed), "{options:?}");
     }
     assert!(refused > 0, "no refusal was compared");
 }
@@ -91,21 +91,21 @@ spec:
     let events = read_events(&Source::new("events.yaml", text), &network.graph).unwrap();
     let (options, asked) = (PlanOptions::default(), PlanInput::Events(&events, ReleaseHold::Bound));
     let plan = plan(&network, asked, &options, &mut Watch::none()).unwrap();
-    let held = |entry: &wayleave::Entry| match entry.what {
-        EntryKind::Released { held_until, .. } => held_until,
-        _ => panic!("{} was not released", entry.name),
+    let held = |entry: &wayleave::Entry| match entry.kind() {
+        EntryKind::Released { held_until, .. } => *held_until,
+        _ => panic!("{} was not released", entry.name()),
     };
-    assert!(plan.entries[0].decision().unwrap().is_ok());
+    assert!(plan.entries()[0].decision().unwrap().is_ok());
     let reasons: Vec<_> = plan.refused().collect();
     assert!(matches!(reasons[..], [("b", reason)] if !reason.is_empty()), "{reasons:?}");
-    assert!(held(&plan.entries[2]).is_some() && held(&plan.entries[3]).is_none());
+    assert!(held(&plan.entries()[2]).is_some() && held(&plan.entries()[3]).is_none());
     assert_eq!(timeless(serialised(&plan)), timeless(printed(&network, asked, &options)));
 }
 
 /// What is said, with the contracts and without.
 fn read(text: &str, network: &Network, contracts: Option<&Contracts>) -> Result<Promises, Error> {
     let (source, model) = (Source::new("plan.json", text), Model::default());
-    let plan = PlanFile { source: &source, network: &network.graph, model: &model, contracts };
+    let plan = PlanFile::new(&source, &network.graph, &model).with_contracts(contracts);
     Ok(read_plan(&plan)?.promises)
 }
 
@@ -118,7 +118,7 @@ fn what_a_plan_promises_is_the_same_from_memory_and_from_its_document() {
     for contracts in [None, Some(&contracts)] {
         let read = read(&text, &network, contracts).unwrap();
         assert_eq!(read.claim().unwrap().promises, here.promises);
-        let nothing = VerifyOptions { replay: Some("together,1".parse().unwrap()), ..VerifyOptions::default() };
+        let nothing = VerifyOptions::default().with_replay("together,1".parse::<Attack>().unwrap());
         assert_eq!(verify(&read, &nothing, &mut Watch::none()).unwrap().discrepancies(), []);
     }
     assert!(plan.recheck().unwrap().is_sound());
@@ -139,7 +139,7 @@ fn a_plan_is_not_believed() {
         let mut changed = document.clone();
         change(&mut changed);
         let promises = read(&changed.to_string(), &network, Some(&contracts)).unwrap();
-        let quick = VerifyOptions { replay: Some("together,1".parse().unwrap()), ..VerifyOptions::default() };
+        let quick = VerifyOptions::default().with_replay("together,1".parse::<Attack>().unwrap());
         let verified = verify(&promises, &quick, &mut Watch::none()).unwrap();
         assert!(!verified.is_sound());
         verified.discrepancies().iter().map(|one| format!("{one}\n")).collect::<String>()
@@ -178,23 +178,19 @@ fn a_fault_breaks_a_promise_and_its_attack_breaks_it_again() {
     let source = Source::new("c.csv", format!("name,from,to,rate,burst,deadline\n{rows}"));
     let contracts = Contracts::parse(&[source], &network).unwrap();
     let scheme = SchemeOptions::default().with("budgets", "2ms,4ms").unwrap().with("host_budgets", "2ms").unwrap();
-    let plan =
-        plan(&network, &contracts, &PlanOptions { scheme, ..PlanOptions::default() }, &mut Watch::none()).unwrap();
+    let plan = plan(&network, &contracts, &PlanOptions::default().with_scheme(scheme), &mut Watch::none()).unwrap();
     assert_eq!(plan.admitted().count(), 4);
     let promises = plan.promises();
-    let options = VerifyOptions { effort: Effort::QUICK, ..VerifyOptions::default() };
+    let options = VerifyOptions::default().with_effort(Effort::QUICK);
     assert!(verify(&promises, &options, &mut Watch::none()).unwrap().is_sound());
-    let broken = VerifyOptions { fault: Some(Fault::ShaperOff), ..options.clone() };
+    let broken = options.clone().with_fault(Fault::ShaperOff);
     let verified = verify(&promises, &broken, &mut Watch::none()).unwrap();
     assert_eq!(verified.noticed(), Some(FaultOutcome::ByPackets));
     let attack = verified.report.violations.first().unwrap().attack.clone();
     assert_eq!(verified.replay(&attack), format!("wayleave verify --replay {attack}"));
-    assert!(
-        !verify(&promises, &VerifyOptions { replay: Some(attack), ..broken }, &mut Watch::none()).unwrap().is_sound()
-    );
+    assert!(!verify(&promises, &broken.with_replay(attack), &mut Watch::none()).unwrap().is_sound());
     let noticed = |fault| {
-        let verified =
-            verify(&promises, &VerifyOptions { fault: Some(fault), ..options.clone() }, &mut Watch::none()).unwrap();
+        let verified = verify(&promises, &options.clone().with_fault(fault), &mut Watch::none()).unwrap();
         (verified.noticed().unwrap(), verified.no_effect)
     };
     assert_eq!(noticed(Fault::CalculusLow), (FaultOutcome::ByDerivation, None));
@@ -210,10 +206,9 @@ fn a_scheme_without_queues_has_nothing_to_derive() {
     let source = Source::new("c.csv", "name,from,to,rate,burst,deadline\nc,h1,h2,1Mbit,300B,20ms\n");
     let contracts = Contracts::parse(&[source], &network).unwrap();
     let scheme = SchemeOptions::named("qjump").unwrap();
-    let plan =
-        plan(&network, &contracts, &PlanOptions { scheme, ..PlanOptions::default() }, &mut Watch::none()).unwrap();
+    let plan = plan(&network, &contracts, &PlanOptions::default().with_scheme(scheme), &mut Watch::none()).unwrap();
     assert_eq!(plan.admitted().count(), 1);
-    let options = VerifyOptions { effort: Effort::QUICK, fault: Some(Fault::CalculusLow), ..VerifyOptions::default() };
+    let options = VerifyOptions::default().with_effort(Effort::QUICK).with_fault(Fault::CalculusLow);
     let verified = verify(&plan.promises(), &options, &mut Watch::none()).unwrap();
     assert!(verified.derived.is_none() && verified.noticed() == Some(FaultOutcome::ByNobody));
     assert_eq!(verified.no_effect, Some("this scheme says nothing of queues that could be wrong"));
@@ -234,7 +229,7 @@ fn progress_counts_every_contract_and_a_cancelled_plan_is_not_complete() {
     };
     let asked = PlanInput::Contracts(&contracts);
     let plan = plan(&network, asked, &PlanOptions::default(), &mut Watch::new(&mut stop_at_ten, &cancel)).unwrap();
-    assert_eq!((plan.entries.len(), plan.outcome.is_complete), (10, false));
+    assert_eq!((plan.entries().len(), plan.outcome().is_complete), (10, false));
 }
 
 #[test]
@@ -272,12 +267,8 @@ impl Drop for Folder {
 fn a_sweep_is_stopped_resumed_and_the_same_on_any_number_of_threads() {
     let batch = || Batch::parse(&Source::new("loads.yaml", SWEEP), "loads.yaml", &RunSelection::default()).unwrap();
     let folder = Folder::new("sweep");
-    let options = |threads: usize| SweepOptions {
-        folder: Some(folder.0.clone()),
-        threads: Threads::Given(NonZeroUsize::new(threads).unwrap()),
-        resume: true,
-        ..SweepOptions::default()
-    };
+    let on = |threads: usize| SweepOptions::default().with_threads(Threads::Given(NonZeroUsize::new(threads).unwrap()));
+    let options = |threads: usize| on(threads).with_folder(folder.0.clone()).with_resume(true);
     let run = |threads: usize, cancel: &Cancel| {
         let mut there = None;
         let mut watch = |step: Step<'_>| {
@@ -295,9 +286,8 @@ fn a_sweep_is_stopped_resumed_and_the_same_on_any_number_of_threads() {
     let (whole, there) = run(2, &Cancel::default());
     assert_eq!((whole.complete(), whole.is_partial(), there), (4, false, Some(0)));
     let (again, there) = run(1, &Cancel::default());
-    assert_eq!((again.results(), there, again.hops), (whole.results(), Some(4), 0));
-    let alone = SweepOptions { threads: options(1).threads, ..SweepOptions::default() };
-    let alone = sweep(batch(), &alone, &mut Watch::none()).unwrap();
+    assert_eq!((again.results(), there, again.hops()), (whole.results(), Some(4), 0));
+    let alone = sweep(batch(), &on(1), &mut Watch::none()).unwrap();
     assert_eq!(alone.results(), whole.results());
     assert!(folder.0.join("report.html").is_file());
 }

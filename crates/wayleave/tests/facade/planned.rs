@@ -8,7 +8,7 @@ use wayleave::{
 };
 
 fn open(network: &Network, options: &PlanOptions) -> Session {
-    Session::open(network, options.model, options.scheme.clone()).unwrap()
+    Session::open(network, options).unwrap()
 }
 
 /// The explanation of one contract by a plan.
@@ -29,7 +29,7 @@ fn by_plan(
 fn options(scheme: &str, given: &[(&str, &str)]) -> PlanOptions {
     let scheme = SchemeOptions::named(scheme).unwrap();
     let scheme = given.iter().fold(scheme, |scheme, (key, value)| scheme.with(key, value).unwrap());
-    PlanOptions { scheme, ..PlanOptions::default() }
+    PlanOptions::default().with_scheme(scheme)
 }
 
 /// Every third contract asks for two disjoint routes.

@@ -9,7 +9,7 @@ use wayleave::Watch;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
-use wayleave::{Model, Network, SchemeOptions, Session, recheck, recheck_shares};
+use wayleave::{Network, PlanOptions, SchemeOptions, Session, recheck, recheck_shares};
 use wayleave_contracts::{
     Accounting, BandwidthContract, Contract, Endpoints, Excess, LatencyContract, Objective, ObjectiveContract,
 };
@@ -155,7 +155,7 @@ fn look_at(seed: u64, seen: &mut Seen) {
     options = options.with("budgets", "20ms,30ms,40ms,50ms,60ms").unwrap();
     options = options.with("paths", ["one", "one", "all"].choose(random).unwrap()).unwrap();
     options = options.with("hose_charge", ["split", "split", "every-path"].choose(random).unwrap()).unwrap();
-    let mut session = Session::open(&network, Model::default(), options).unwrap();
+    let mut session = Session::open(&network, &PlanOptions::default().with_scheme(options)).unwrap();
     let mut asked: BTreeMap<usize, Contract> = BTreeMap::new();
     for number in 0..random.random_range(3..30) {
         let contract = contract(random, &hosts, number);
@@ -194,7 +194,7 @@ fn look_at(seed: u64, seen: &mut Seen) {
         let cable = *cables.choose(random).unwrap();
         let links: Vec<LinkId> = std::iter::once(cable).chain(network.graph.reverse(cable)).collect();
         let is_closed = session.ledger().unwrap().is_closed(cable);
-        session.scheme.queues_mut().unwrap().turn(&links, !is_closed);
+        session.scheme_mut().queues_mut().unwrap().turn(&links, !is_closed);
         let (derived, faults) = links_of(&network.graph, &recheck_shares(&session.context(), &mut Watch::none()));
         let ledger = session.ledger().unwrap();
         let overbooked: BTreeSet<LinkId> =

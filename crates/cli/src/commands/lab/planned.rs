@@ -1,6 +1,6 @@
 //! Contracts of a lab without a controller: a scheme decides them here.
 
-use wayleave::{Network, SchemeOptions, Session};
+use wayleave::{Network, PlanOptions, SchemeOptions, Session};
 use wayleave_contracts::{Demand, Order};
 use wayleave_explain::sentences;
 use wayleave_lab::Lab;
@@ -23,8 +23,8 @@ pub(crate) fn plan_lab(
     model: Model,
     scheme: SchemeOptions,
 ) -> Result<(Planned, Vec<Applied>), Failure> {
-    let network = Network { name: "lab".to_owned(), graph: lab.network().clone().into() };
-    let mut session = Session::open(&network, model, scheme)?;
+    let network = Network::new("lab", lab.network().clone());
+    let mut session = Session::open(&network, &PlanOptions::default().with_model(model).with_scheme(scheme))?;
     let (mut admitted, mut refused): (Vec<(&OfferedContract, Demand, Decision)>, _) = (Vec::new(), Vec::new());
     for (order, promised) in orders.iter().zip(promised) {
         let Some(terms) = order.as_latency() else { continue };
@@ -52,7 +52,7 @@ pub(crate) fn plan_lab(
     }
     let contracts = admitted.iter().filter_map(|(promised, demand, decision)| {
         // Where it is now: later contracts may have moved it.
-        let held = session.scheme.held(decision.flow)?;
+        let held = session.scheme().held(decision.flow)?;
         Some(PlannedContract { promised, demand: *demand, route: held.route, bound: held.bound })
     });
     let contracts: Vec<PlannedContract<'_>> = contracts.collect();

@@ -80,7 +80,7 @@ fn parse_service(text: &str) -> Result<(String, Service), String> {
 
 /// Runs the command.
 pub(crate) fn run(args: &UpArgs) -> Result<Exit, Failure> {
-    let (Network { name: topology, graph }, program) = (args.import.network(&args.topology)?, program::file()?);
+    let (Network { name: topology, graph, .. }, program) = (args.import.network(&args.topology)?, program::file()?);
     let network = scaled(&graph, args.scale_rate).map_err(|error| Failure::Usage(error.to_string()))?;
     not_carried_out(&graph).iter().for_each(|sentence| crate::output::tell!("warning: {sentence}"));
     let cancel = interrupt::listen()?;

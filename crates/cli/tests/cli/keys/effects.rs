@@ -80,15 +80,15 @@ impl Pair<'_> {
             let text = self.files.and_then(|files| files.get(name)).and_then(Value::as_str);
             Ok(Source::new(name, text.unwrap_or_else(|| panic!("{}: there is no {name}", self.key))))
         };
-        let choice = RunSelection { seed, ..RunSelection::default() };
+        let choice = RunSelection::default().with_seed(seed);
         let batch = Batch::parse_with(&Source::new("scenario.json", text), "scenario.json", &choice, &open);
         let batch = batch.unwrap_or_else(|error| panic!("{}: {error}", self.key));
-        let run = &batch.runs[0];
+        let run = &batch.runs()[0];
         let result = simulate(&run.scenario, run.seed, &mut Watch::none()).unwrap();
         let mut result = serde_json::to_value(&result).unwrap();
         // A seed by itself is no outcome.
         result.as_object_mut().unwrap().remove("seed");
-        (result, batch.not_carried_out)
+        (result, batch.not_carried_out().to_vec())
     }
 
     /// Reason for which the key is not shown to be carried out.

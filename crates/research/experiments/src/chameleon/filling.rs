@@ -82,7 +82,7 @@ impl Fillings {
     }
 }
 
-impl Run {
+impl Run<'_> {
     /// The fillings of these cases, in their order.
     pub(crate) fn fillings(&self, cases: &[Case]) -> Result<Vec<Arc<FillResult>>, Failed> {
         let fillings = self.shared().get_or_default::<Fillings>();

@@ -40,7 +40,7 @@ use wayleave_explain::table::Layout;
 
 use wayleave::Error;
 use wayleave::sim::write_whole;
-use wayleave::{Cancel, Progress, Step};
+use wayleave::{Step, Watch};
 
 use checkpoints::Folder;
 use markdown::Kept;
@@ -51,28 +51,21 @@ pub use totals::{Missing, Row, Tally, Totals};
 /// The file with how many statements came to what.
 const TOTALS: &str = "totals.json";
 
-/// How figures are measured.
+/// Effort, threads and output files of a reproduction.
+#[non_exhaustive]
 pub struct ReproduceOptions {
-    /// As in the papers, or a tenth of the runs on smaller networks.
-    pub effort: Effort,
-    /// So many runs of everything, with the seeds from 1 on, whatever the papers have.
-    pub seeds: Option<NonZeroUsize>,
-    /// On a network of so many servers, where the figures can be measured on several.
-    pub servers: Option<u64>,
-    /// Where runs that have ended are kept, and found again when a figure was interrupted; nowhere without it.
-    pub resume: Option<PathBuf>,
-    /// How many runs go on at once; only measured times depend on it.
-    pub threads: NonZeroUsize,
-    /// Where data, pictures and the page are written; nowhere without it.
-    pub folder: Option<PathBuf>,
-    /// What is measured with, and when: it stands in every file.
-    pub origin: MeasuredBy,
-    /// Who sets up networks for real packets; figures that need them are left out otherwise.
-    pub laboratory: Option<Box<dyn Laboratory>>,
+    effort: Effort,
+    seeds: Option<NonZeroUsize>,
+    servers: Option<u64>,
+    resume: Option<PathBuf>,
+    threads: NonZeroUsize,
+    folder: Option<PathBuf>,
+    origin: MeasuredBy,
+    laboratory: Option<Box<dyn Laboratory>>,
 }
 
 impl Default for ReproduceOptions {
-    /// A tenth of the runs, on all processors, written nowhere.
+    /// Returns options for a tenth of the runs on all processors, without output files.
     fn default() -> Self {
         let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Self {
@@ -126,18 +119,17 @@ fn unknown(name: &str) -> Error {
 /// measured all the same, and [`Reproduced::failed`] says why.
 ///
 /// ```
-/// use wayleave::{Cancel, NoProgress};
+/// use wayleave::Watch;
 /// use wayleave_experiments::{ReproduceOptions, figures, reproduce};
 /// let chosen = figures(&["sec2-examples".to_owned()])?;
-/// let done = reproduce(&chosen, ReproduceOptions::default(), NoProgress, &Cancel::default())?;
+/// let done = reproduce(&chosen, ReproduceOptions::default(), &mut Watch::none())?;
 /// assert!(done.figures[0].figure.statements.len() >= 6);
 /// # Ok::<(), wayleave::Error>(())
 /// ```
 pub fn reproduce(
     chosen: &[&'static Entry],
     options: ReproduceOptions,
-    progress: impl Progress + 'static,
-    cancel: &Cancel,
+    watch: &mut Watch<'_>,
 ) -> Result<Reproduced, Error> {
     if let Some(servers) = options.servers {
         can_have(chosen, servers)?;
@@ -147,7 +139,8 @@ pub fn reproduce(
         let made = fs::create_dir_all(folder);
         made.map_err(|error| Error::Internal(format!("{} cannot be made: {error}", folder.display())))?;
     }
-    let shared = std::sync::Arc::new(Mutex::new((0, progress)));
+    // The index of the figure under way, and the watch that threads share.
+    let shared = Mutex::new((0, watch));
     let run = Run::new(effort).with_runs(seeds).with_servers(servers).with_threads(threads);
     let run = match resume {
         Some(folder) => run.with_checkpoints(Box::new(Folder::open(&folder, &origin)?)),
@@ -157,12 +150,11 @@ pub fn reproduce(
         Some(laboratory) => run.with_laboratory(laboratory),
         None => run,
     };
-    let (told, stop) = (shared.clone(), cancel.clone());
-    let run = run.watched(Box::new(move |done, total| {
-        let (index, progress) = &mut *told.lock().unwrap_or_else(PoisonError::into_inner);
-        progress.step(Step::Figure { index: *index, done, total });
-        !stop.is_cancelled()
-    }));
+    let run = run.watched(|done, total| {
+        let (index, watch) = &mut *shared.lock().unwrap_or_else(PoisonError::into_inner);
+        watch.step(Step::Figure { index: *index, done, total });
+        !watch.is_cancelled()
+    });
     let command = |figures: &str| command(figures, effort, (seeds, servers));
     let mut reproduced =
         Reproduced { figures: Vec::new(), left_out: Vec::new(), failed: Vec::new(), is_stopped: false };
@@ -216,6 +208,54 @@ fn command(figures: &str, effort: Effort, (seeds, servers): (Option<NonZeroUsize
 }
 
 impl ReproduceOptions {
+    /// Sets the size of the measurement: that of the paper, or a tenth of the runs on smaller networks.
+    #[must_use]
+    pub fn with_effort(self, effort: Effort) -> Self {
+        Self { effort, ..self }
+    }
+
+    /// Measures everything with this number of runs, with the seeds from 1 on, in place of the number in the paper.
+    #[must_use]
+    pub fn with_seeds(self, seeds: impl Into<Option<NonZeroUsize>>) -> Self {
+        Self { seeds: seeds.into(), ..self }
+    }
+
+    /// Measures on a network with this number of servers. All figures must support that number.
+    #[must_use]
+    pub fn with_servers(self, servers: impl Into<Option<u64>>) -> Self {
+        Self { servers: servers.into(), ..self }
+    }
+
+    /// Keeps finished runs in a directory, and takes them from there when an interrupted figure is measured again.
+    #[must_use]
+    pub fn with_resume(self, resume: impl Into<Option<PathBuf>>) -> Self {
+        Self { resume: resume.into(), ..self }
+    }
+
+    /// Sets the number of concurrent runs. Only measured times depend on it.
+    #[must_use]
+    pub fn with_threads(self, threads: NonZeroUsize) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// Writes data and pictures into a directory. Without one, no files are written.
+    #[must_use]
+    pub fn with_folder(self, folder: impl Into<Option<PathBuf>>) -> Self {
+        Self { folder: folder.into(), ..self }
+    }
+
+    /// Sets the program and date that every file names.
+    #[must_use]
+    pub fn with_origin(self, origin: MeasuredBy) -> Self {
+        Self { origin, ..self }
+    }
+
+    /// Sets up networks for real packets with this laboratory. Without one, figures that need them are left out.
+    #[must_use]
+    pub fn with_laboratory(self, laboratory: impl Into<Option<Box<dyn Laboratory>>>) -> Self {
+        Self { laboratory: laboratory.into(), ..self }
+    }
+
     /// The command that measures these figures with these options.
     pub fn command(&self, figures: &str) -> String {
         command(figures, self.effort, (self.seeds, self.servers))

@@ -12,7 +12,7 @@ use super::{
     Measured, MeasuredBy, ReproduceOptions, Reproduced, Totals, csv, document, figures, markdown, page, png, reproduce,
     terminal, totals,
 };
-use wayleave::{Cancel, Step};
+use wayleave::{Cancel, Step, Watch};
 
 fn measured(id: &str, threads: usize) -> Measured {
     let entry = find(id).unwrap();
@@ -134,18 +134,15 @@ fn what_is_written_can_be_read_again() {
 fn resumed(resume: Option<&Path>, stop_after: usize) -> Reproduced {
     let cancel = Cancel::default();
     let stop = cancel.clone();
-    let progress = move |step: Step<'_>| {
+    let mut progress = move |step: Step<'_>| {
         if matches!(step, Step::Figure { done, .. } if done >= stop_after) {
             stop.cancel();
         }
     };
-    let options = ReproduceOptions {
-        seeds: NonZeroUsize::new(1),
-        resume: resume.map(Path::to_owned),
-        threads: NonZeroUsize::MIN,
-        ..ReproduceOptions::default()
-    };
-    reproduce(&figures(&["ufab-fig4".to_owned()]).unwrap(), options, progress, &cancel).unwrap()
+    let one = NonZeroUsize::MIN;
+    let options = ReproduceOptions::default().with_seeds(one).with_resume(resume.map(Path::to_owned)).with_threads(one);
+    let watch = &mut Watch::new(&mut progress, &cancel);
+    reproduce(&figures(&["ufab-fig4".to_owned()]).unwrap(), options, watch).unwrap()
 }
 
 #[test]
@@ -186,11 +183,13 @@ fn a_figure_that_was_interrupted_goes_on_to_the_same_bytes() {
 #[test]
 fn a_number_of_servers_is_for_figures_that_have_such_a_network() {
     let refused = |figure: &str, servers| {
-        let options = ReproduceOptions { servers: Some(servers), ..ReproduceOptions::default() };
+        let options = ReproduceOptions::default().with_servers(servers);
         let chosen = figures(&[figure.to_owned()]).unwrap();
         let cancel = Cancel::default();
         cancel.cancel();
-        reproduce(&chosen, options, wayleave::NoProgress, &cancel).err().map(|error| error.to_string())
+        reproduce(&chosen, options, &mut Watch::new(&mut |_: Step<'_>| (), &cancel))
+            .err()
+            .map(|error| error.to_string())
     };
     assert!(refused("ufab-fig4", 128).unwrap().contains("ufab-fig4 has no network of 128 servers"));
     for servers in [0, 16, 100, 544] {

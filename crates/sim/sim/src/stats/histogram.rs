@@ -43,6 +43,8 @@ pub struct Histogram {
     first: usize,
 }
 
+const _: () = assert!(size_of::<Histogram>() == 64 && align_of::<Histogram>() == 64);
+
 impl Default for Histogram {
     fn default() -> Self {
         Self { counts: Box::default(), sum: 0, zeros: 0, lowest: u64::MAX, highest: 0, first: 0 }

@@ -35,6 +35,8 @@ pub struct Levels {
     closed: Box<Bins<Level>>,
 }
 
+const _: () = assert!(size_of::<Levels>() == 64);
+
 /// What is known of an interval. Halves of 64 bits keep it at 24 bytes, where a `u128` would make it 32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Level {

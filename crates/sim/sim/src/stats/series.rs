@@ -36,6 +36,9 @@ pub struct Series {
     bins: Bins<u64>,
 }
 
+// One cache line, which every addition changes.
+const _: () = assert!(size_of::<Series>() == 64);
+
 impl Content for u64 {
     fn join(self, other: Self) -> Self {
         self + other

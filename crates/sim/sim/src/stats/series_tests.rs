@@ -5,11 +5,6 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 #[test]
-fn what_every_amount_touches_is_one_cache_line() {
-    assert_eq!((size_of::<Series>(), size_of::<Levels>()), (64, 64));
-}
-
-#[test]
 fn an_interval_doubles_when_time_goes_beyond_the_last_bin_and_nothing_is_lost() {
     let mut series = Series::new(10);
     (0..1_024).for_each(|index| series.add(index * 10, index));

@@ -16,17 +16,27 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use crate::contracts::Contracts;
 
-/// A plan with what it is held against.
+/// A plan with the network, model and contracts that it is compared with.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct PlanFile<'a> {
-    /// The plan.
-    pub source: &'a Source,
-    /// The network that it is for.
-    pub network: &'a Arc<Network>,
-    /// What is counted on this network. A plan that counts something else is refused.
-    pub model: &'a Model,
-    /// The contracts; without them, what the plan says that they ask for is taken.
-    pub contracts: Option<&'a Contracts>,
+    pub(super) source: &'a Source,
+    pub(super) network: &'a Arc<Network>,
+    pub(super) model: &'a Model,
+    pub(super) contracts: Option<&'a Contracts>,
+}
+
+impl<'a> PlanFile<'a> {
+    /// Returns a plan for this network. A plan of another network model is refused. Terms of contracts are those in the plan.
+    pub const fn new(source: &'a Source, network: &'a Arc<Network>, model: &'a Model) -> Self {
+        Self { source, network, model, contracts: None }
+    }
+
+    /// Takes the terms of contracts from these, and not from the plan.
+    #[must_use]
+    pub fn with_contracts(self, contracts: impl Into<Option<&'a Contracts>>) -> Self {
+        Self { contracts: contracts.into(), ..self }
+    }
 }
 
 #[derive(Deserialize)]
