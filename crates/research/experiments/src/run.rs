@@ -102,7 +102,7 @@ impl<'a> Run<'a> {
     }
 
     /// Reports that `done` of `of` consecutive parts of a figure are done.
-    pub(crate) fn tell(&self, done: usize, of: usize) -> Result<(), Failed> {
+    pub(crate) fn report_progress(&self, done: usize, of: usize) -> Result<(), Failed> {
         if self.after_job.as_ref().is_some_and(|after_job| !after_job(done, of)) {
             Err(Failed::Stopped)
         } else {
