@@ -9,7 +9,7 @@ use clap::Args;
 use wayleave::{Contracts, SavedPlan, Session, Watch};
 use wayleave_client::Method;
 use wayleave_contracts::{ContractKind, Order};
-use wayleave_controller::{Change, DEFAULT_TENANT, ReservationKind};
+use wayleave_controller::{Change, DEFAULT_TENANT, PlacedReservation, ReservationKind};
 use wayleave_explain::human::count;
 use wayleave_formats::{Addressed, Source, VmLocations, read_orders};
 use wayleave_ledger::Share;
@@ -229,7 +229,7 @@ fn records(session: &Session, orders: Vec<Order>) -> Vec<Change> {
                 ReservationKind::Share { share: Some(share.clone()), certainty, within }
             }
         };
-        Some(ReservationKind { order, holds })
+        Some(PlacedReservation { order, holds })
     });
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now = WallTime::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
