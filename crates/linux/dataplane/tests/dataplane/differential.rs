@@ -94,8 +94,7 @@ impl Pair {
     }
 }
 
-#[test]
-fn endpoints_do_what_the_models_say() {
+pub(crate) fn endpoints_do_what_the_models_say() {
     let Some(world) = World::new() else { return };
     let mut pair = Pair::new(&world);
     let program = pair.host.program(HostProgram::Endpoint).unwrap();
@@ -142,8 +141,7 @@ fn compare(out: &wayleave_dataplane::test_run::Output, expected: &Expected, what
 }
 
 /// Whatever a frame says, and however much of it is nonsense: what leaves in a guaranteed queue is what the model puts there.
-#[test]
-fn no_malformed_frame_reaches_a_guaranteed_queue() {
+pub(crate) fn no_malformed_frame_reaches_a_guaranteed_queue() {
     let Some(world) = World::new() else { return };
     let mut pair = Pair::new(&world);
     let mut rng = ChaCha8Rng::seed_from_u64(4);
@@ -174,8 +172,7 @@ fn no_malformed_frame_reaches_a_guaranteed_queue() {
     pair.check_counters();
 }
 
-#[test]
-fn uplinks_do_what_the_models_say() {
+pub(crate) fn uplinks_do_what_the_models_say() {
     for (window, reset_ms) in [(2, 1000), (8, 1), (100, 50), (1 << 15, 1000)] {
         let Some(world) = World::new() else { return };
         let mut pair = Pair::new(&world);
@@ -226,8 +223,7 @@ fn deliver(pair: &mut Pair, packets: u64) {
     }
 }
 
-#[test]
-fn numbers_that_are_skipped_in_the_second_round_are_not_taken_for_those_of_the_first() {
+pub(crate) fn numbers_that_are_skipped_in_the_second_round_are_not_taken_for_those_of_the_first() {
     let Some(world) = World::new() else { return };
     let mut pair = Pair::new(&world);
     let program = pair.host.program(HostProgram::Uplink).unwrap();

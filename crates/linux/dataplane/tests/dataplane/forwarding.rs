@@ -14,8 +14,7 @@ use wayleave_packet_format::{Stack, Tag};
 
 const PORTS: [u32; 3] = [1101, 1111, 1121];
 
-#[test]
-fn frames_follow_their_outer_tag_and_lose_it() {
+pub(crate) fn frames_follow_their_outer_tag_and_lose_it() {
     let Some(world) = World::new() else { return };
     for (at, ifindex) in PORTS.into_iter().enumerate() {
         world.veth(&format!("p{at}"), ifindex);
@@ -103,8 +102,7 @@ fn tagged(rng: &mut ChaCha8Rng) -> Vec<u8> {
     frame
 }
 
-#[test]
-fn a_switch_notes_the_packets_that_hosts_note_whatever_tags_they_have() {
+pub(crate) fn a_switch_notes_the_packets_that_hosts_note_whatever_tags_they_have() {
     let Some(world) = World::new() else { return };
     world.veth("tap", 1201);
     world.veth("p0", PORTS[0]);

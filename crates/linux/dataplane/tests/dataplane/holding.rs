@@ -126,8 +126,7 @@ fn excess(arrivals: &[Arrival], rate: Rate, burst: Bytes) -> i128 {
     worst.max(0).div_euclid(8_000_000_000)
 }
 
-#[test]
-fn what_exceeds_a_contract_waits_and_all_of_it_arrives() {
+pub(crate) fn what_exceeds_a_contract_waits_and_all_of_it_arrives() {
     let Some(world) = World::new() else { return };
     let mut stand = Stand::new(&world);
     let (rate, burst) = (Rate::from_mbit(2), Bytes::new(2 * 1538));
@@ -145,8 +144,7 @@ fn what_exceeds_a_contract_waits_and_all_of_it_arrives() {
 
 /// Bursts below three frames, and frames of every size. That a machine stands still between the decision and the receiver brings frames closer
 /// together; that does not happen in every round, but a shaper that lets a frame too many go does it every time.
-#[test]
-fn what_leaves_stays_below_the_admitted_curve() {
+pub(crate) fn what_leaves_stays_below_the_admitted_curve() {
     let Some(world) = World::new() else { return };
     let mut stand = Stand::new(&world);
     let socket = stand.receiver.run(listen);
@@ -178,8 +176,7 @@ fn what_leaves_stays_below_the_admitted_curve() {
     }
 }
 
-#[test]
-fn no_more_waits_than_the_queue_holds_and_the_longest_wait_is_told() {
+pub(crate) fn no_more_waits_than_the_queue_holds_and_the_longest_wait_is_told() {
     let Some(world) = World::new() else { return };
     let mut stand = Stand::new(&world);
     let (rate, burst) = (Rate::from_mbit(2), Bytes::new(2 * 1538));
@@ -197,8 +194,7 @@ fn no_more_waits_than_the_queue_holds_and_the_longest_wait_is_told() {
 }
 
 /// The rule goes while packets wait: what waits is dropped, and the next contract in the same slot begins with nothing of it.
-#[test]
-fn a_contract_that_is_removed_takes_along_what_waits() {
+pub(crate) fn a_contract_that_is_removed_takes_along_what_waits() {
     let Some(world) = World::new() else { return };
     let mut stand = Stand::new(&world);
     let slow = rule(Rate::from_bits_per_second(100_000), Bytes::new(1600));
@@ -215,8 +211,7 @@ fn a_contract_that_is_removed_takes_along_what_waits() {
 }
 
 /// Somebody deletes what holds packets back: what waited there is lost, and nothing that comes later waits behind it for good.
-#[test]
-fn what_is_lost_with_its_class_is_not_waited_for() {
+pub(crate) fn what_is_lost_with_its_class_is_not_waited_for() {
     let Some(world) = World::new() else { return };
     let mut stand = Stand::new(&world);
     let (rate, burst) = (Rate::from_mbit(2), Bytes::new(2 * 1538));
@@ -277,8 +272,7 @@ fn available(congestion: &str) -> bool {
 }
 
 /// Judged by counters: at 10 Mbit/s a transfer's excess waits. It loses what slow start sends beyond the queue, and no more.
-#[test]
-fn tcp_with_its_super_frames_waits_and_hardly_loses_a_packet() {
+pub(crate) fn tcp_with_its_super_frames_waits_and_hardly_loses_a_packet() {
     let Some(world) = World::new() else { return };
     let mut stand = Stand::new(&world);
     for (version, congestion) in (1..).zip(CONGESTION).filter(|(_, congestion)| available(congestion)) {
@@ -298,8 +292,7 @@ fn tcp_with_its_super_frames_waits_and_hardly_loses_a_packet() {
 }
 
 /// `make tcp`: at least nine tenths of the contract's rate, on a machine that has nothing else to do.
-#[test]
-fn tcp_reaches_the_rate_of_its_contract() {
+pub(crate) fn tcp_reaches_the_rate_of_its_contract() {
     if std::env::var_os("WAYLEAVE_QUIET").is_none() {
         return;
     }
@@ -317,8 +310,7 @@ fn tcp_reaches_the_rate_of_its_contract() {
     }
 }
 
-#[test]
-fn a_thousand_contracts_have_a_class_each() {
+pub(crate) fn a_thousand_contracts_have_a_class_each() {
     let Some(world) = World::new() else { return };
     let mut stand = Stand::new(&world);
     for serial in 1..=1_000 {
@@ -364,8 +356,7 @@ fn shown(minor: u32) -> String {
     String::from_utf8(output.unwrap().stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-#[test]
-fn a_thousand_contracts_have_classes_as_tc_would_make_them_and_the_last_is_shaped_as_the_first() {
+pub(crate) fn a_thousand_contracts_have_classes_as_tc_would_make_them_and_the_last_is_shaped_as_the_first() {
     let Some(world) = World::new() else { return };
     let mut stand = Stand::new(&world);
     let of = |port: u16, rate: Rate, burst: u64| {
@@ -445,8 +436,7 @@ fn left(capture: &mut Capture) -> Vec<u32> {
 }
 
 /// Inversions: neighbours of which the later frame left first. Classes as they are, and classes that let every frame go too early, several times each.
-#[test]
-fn what_waits_leaves_in_the_order_in_which_it_came() {
+pub(crate) fn what_waits_leaves_in_the_order_in_which_it_came() {
     let Some(world) = World::new() else { return };
     let mut stand = Stand::new(&world);
     let _socket = stand.receiver.run(listen);
@@ -478,8 +468,7 @@ fn what_waits_leaves_in_the_order_in_which_it_came() {
     }
 }
 
-#[test]
-fn a_contract_without_one_of_its_classes_is_found() {
+pub(crate) fn a_contract_without_one_of_its_classes_is_found() {
     let Some(world) = World::new() else { return };
     let mut stand = Stand::new(&world);
     for class in ["1:1", "1:8001", "1:4001"] {
@@ -497,8 +486,7 @@ fn a_contract_without_one_of_its_classes_is_found() {
 }
 
 /// containerlab's links take 9,500 B.
-#[test]
-fn super_frames_are_cut_into_the_frames_of_a_large_mtu() {
+pub(crate) fn super_frames_are_cut_into_the_frames_of_a_large_mtu() {
     let Some(world) = World::new() else { return };
     let mut stand = Stand::new(&world);
     ["tap", "net"].iter().for_each(|one| tool("ip", &format!("link set {one} mtu 9500")));

@@ -76,8 +76,7 @@ impl Stand {
 /// The outermost tag of every route here: port 5, queue 2.
 const FIRST: u16 = 5 << 13 | 6;
 
-#[test]
-fn every_copy_takes_its_own_route_and_all_have_one_number() {
+pub(crate) fn every_copy_takes_its_own_route_and_all_have_one_number() {
     let Some(world) = World::new() else { return };
     let (mut stand, mut model) = (Stand::new(&world), Model::new());
     model.endpoints.insert(ENDPOINT, mac(1));
@@ -112,8 +111,7 @@ fn every_copy_takes_its_own_route_and_all_have_one_number() {
     assert_eq!(stand.host.counters().unwrap().contracts, model.contracts());
 }
 
-#[test]
-fn ip_packets_without_a_whole_header_are_malformed() {
+pub(crate) fn ip_packets_without_a_whole_header_are_malformed() {
     let Some(world) = World::new() else { return };
     let stand = Stand::new(&world);
     let [v4, mut v6] = [udp(1, 2, (7, 9), 60), udp(1, 2, (7, 9), 60)];
@@ -137,8 +135,7 @@ fn ip_packets_without_a_whole_header_are_malformed() {
     assert_eq!((counted(Reason::Multicast), counted(Reason::Malformed)), (1, sent));
 }
 
-#[test]
-fn a_port_has_the_queues_that_it_was_given_whatever_they_are() {
+pub(crate) fn a_port_has_the_queues_that_it_was_given_whatever_they_are() {
     let Some(world) = World::new() else { return };
     world.veth("own", 200);
     let queues = |rate: u64, buffers: &[u64], weights: &[u16], is_tagged| PortQdisc {

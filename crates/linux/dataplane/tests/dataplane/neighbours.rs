@@ -67,8 +67,7 @@ fn arrives(tenant: &Party, receiver: &Party, bound: SocketAddr, to: SocketAddr) 
     false
 }
 
-#[test]
-fn hosts_find_each_other_and_their_servers_and_nothing_else_goes_to_all() {
+pub(crate) fn hosts_find_each_other_and_their_servers_and_nothing_else_goes_to_all() {
     let Some(world) = World::new() else { return };
     let mut host = host(&world, Settings::default());
     attach(&host);
@@ -109,8 +108,7 @@ fn arp() -> Vec<u8> {
     frame
 }
 
-#[test]
-fn what_asks_all_is_limited_and_needs_best_effort() {
+pub(crate) fn what_asks_all_is_limited_and_needs_best_effort() {
     let Some(world) = World::new() else { return };
     let at = |nanos| Settings { now: Some(Time::from_nanos(nanos)), ..Settings::default() };
     let mut host = host(&world, at(1));
@@ -133,8 +131,7 @@ fn what_asks_all_is_limited_and_needs_best_effort() {
     assert_eq!(counted(&host), [43, 43]);
 }
 
-#[test]
-fn copies_go_to_those_on_the_host_and_over_routes_of_any_length() {
+pub(crate) fn copies_go_to_those_on_the_host_and_over_routes_of_any_length() {
     let Some(world) = World::new() else { return };
     let mut host = host(&world, Settings::default());
     world.veth("second", SECOND);
@@ -203,8 +200,7 @@ fn tagged(vlan: u16, frame: &[u8]) -> Vec<u8> {
     with
 }
 
-#[test]
-fn a_guest_with_a_vlan_sends_and_gets_its_tag_and_the_network_never_sees_it() {
+pub(crate) fn a_guest_with_a_vlan_sends_and_gets_its_tag_and_the_network_never_sees_it() {
     let Some(world) = World::new() else { return };
     let mut host = host(&world, Settings::default());
     world.veth("second", SECOND);
@@ -231,8 +227,7 @@ fn a_guest_with_a_vlan_sends_and_gets_its_tag_and_the_network_never_sees_it() {
     assert!(host.add_tagged_endpoint(TAP, mac(1), 4095).unwrap_err().to_string().contains("no VLAN"));
 }
 
-#[test]
-fn packets_with_addresses_that_nobody_has_declared_are_named() {
+pub(crate) fn packets_with_addresses_that_nobody_has_declared_are_named() {
     let Some(world) = World::new() else { return };
     let mut host = host(&world, Settings { now: Some(Time::from_nanos(1)), ..Settings::default() });
     let selector = Selector { destination: Some(mac(2)), source_address: Some(ipv4(1)), ..Selector::default() };

@@ -199,8 +199,7 @@ fn behind(tags: &[(u16, u8)], body: &[u8]) -> Vec<u8> {
     tags.chain([0x88, 0xB5]).chain(body.iter().copied()).chain(vec![0; 60]).collect()
 }
 
-#[test]
-fn packets_go_where_their_outer_tag_says_however_many_they_have() {
+pub(crate) fn packets_go_where_their_outer_tag_says_however_many_they_have() {
     let Some(site) = Site::new() else { return };
     let mut switch = site.switch();
     switch.configure(&plan()).unwrap();
@@ -243,8 +242,7 @@ fn packets_go_where_their_outer_tag_says_however_many_they_have() {
 }
 
 /// A queue that is full says so to who sends, and Open vSwitch leaves the rest of what it sends together unsent then.
-#[test]
-fn a_full_queue_costs_no_packet_of_another_queue() {
+pub(crate) fn a_full_queue_costs_no_packet_of_another_queue() {
     let Some(site) = Site::new() else { return };
     let mut plan = plan();
     // Seven frames fill it; with so few in all, none is lost before the bridge.
@@ -261,8 +259,7 @@ fn a_full_queue_costs_no_packet_of_another_queue() {
 }
 
 /// What waits at one port belongs to the socket by which Open vSwitch sends to all ports, unless somebody takes it off.
-#[test]
-fn packets_that_wait_at_one_port_keep_none_from_another() {
+pub(crate) fn packets_that_wait_at_one_port_keep_none_from_another() {
     let Some(site) = Site::new() else { return };
     let mut plan = plan();
     // More than the memory of a socket, and so slow that all of it waits meanwhile.
@@ -291,8 +288,7 @@ fn packets_that_wait_at_one_port_keep_none_from_another() {
     assert_eq!((arrived, before > 100_000), (others.len(), true), "{before} B wait at the other port");
 }
 
-#[test]
-fn a_bridge_that_starts_again_is_told_again_and_one_that_is_gone_says_so() {
+pub(crate) fn a_bridge_that_starts_again_is_told_again_and_one_that_is_gone_says_so() {
     let Some(mut site) = Site::new() else { return };
     let mut switch = site.switch();
     switch.configure(&plan()).unwrap();
@@ -311,8 +307,7 @@ fn a_bridge_that_starts_again_is_told_again_and_one_that_is_gone_says_so() {
     assert_eq!(site.send(2, &[frame(&[(0, 1), (4, 4)], &[5])], 1), [(0, behind(&[(4, 4)], &[5]))]);
 }
 
-#[test]
-fn a_table_without_room_and_an_interface_that_is_no_port_are_refused() {
+pub(crate) fn a_table_without_room_and_an_interface_that_is_no_port_are_refused() {
     let Some(site) = Site::new() else { return };
     site.vsctl(&[
         "--",

@@ -175,8 +175,7 @@ impl Drop for Bottleneck {
     }
 }
 
-#[test]
-fn the_highest_queue_is_fast_and_whole_while_the_lowest_overflows() {
+pub(crate) fn the_highest_queue_is_fast_and_whole_while_the_lowest_overflows() {
     if !is_able() {
         return;
     }
@@ -198,8 +197,7 @@ fn the_highest_queue_is_fast_and_whole_while_the_lowest_overflows() {
     }
 }
 
-#[test]
-fn without_priorities_the_same_port_delays_everything() {
+pub(crate) fn without_priorities_the_same_port_delays_everything() {
     if !is_able() {
         return;
     }
@@ -214,8 +212,7 @@ fn without_priorities_the_same_port_delays_everything() {
 
 /// Frames of the largest size in every queue but the first, always more than the link carries. Judged by the counters of the queues: what each has
 /// sent while all of them were full.
-#[test]
-fn queues_below_the_strict_ones_share_what_is_left_by_their_weights() {
+pub(crate) fn queues_below_the_strict_ones_share_what_is_left_by_their_weights() {
     if !is_able() {
         return;
     }

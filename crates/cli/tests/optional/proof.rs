@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::command::{file, wayleave};
+use crate::run::{file, wayleave};
 
 fn example(file: &str) -> String {
     format!("{}/../../docs/examples/{file}", env!("CARGO_MANIFEST_DIR"))
@@ -41,8 +41,7 @@ fn check_text(proof: String, plan: Option<&Value>) -> Option<(i32, String)> {
     }
 }
 
-#[test]
-fn proofs_of_all_models_hold_before_an_independent_checker() {
+pub(crate) fn proofs_of_all_models_hold_before_an_independent_checker() {
     for (network, contracts, options) in [
         ("network.yaml", "contracts.yaml", ""),
         ("network.yaml", "contracts.yaml", "--shaping off"),
@@ -64,8 +63,7 @@ fn proofs_of_all_models_hold_before_an_independent_checker() {
 }
 
 /// A hose whose hosts choose paths is no theorem, and without a list nobody knows what the proof leaves out.
-#[test]
-fn the_checker_names_what_it_did_not_prove() {
+pub(crate) fn the_checker_names_what_it_did_not_prove() {
     let (mut fabric, _) = proof_and_plan("network-fabric.yaml", "contracts-fabric.yaml", "");
     share(&mut fabric, "db")["certainty"] = json!("measured");
     let Some((code, text)) = check(&fabric, None) else { return };
@@ -413,8 +411,7 @@ fn island(proof: &mut Value) {
 }
 
 /// Catches: a checker that believes what it reads. Each forgery would hide an overload, or a contract.
-#[test]
-fn every_forgery_of_a_proof_is_refused() {
+pub(crate) fn every_forgery_of_a_proof_is_refused() {
     let mut accepted = Vec::new();
     for (network, contracts, forgeries) in
         [("network.yaml", "contracts.yaml", LATENCY), ("network-fabric.yaml", "contracts-fabric.yaml", MINIMA)]
@@ -435,8 +432,7 @@ fn every_forgery_of_a_proof_is_refused() {
 }
 
 /// What no JSON library of Rust writes.
-#[test]
-fn text_that_is_no_proof_is_refused() {
+pub(crate) fn text_that_is_no_proof_is_refused() {
     let (honest, _) = proof_and_plan("network.yaml", "contracts.yaml", "");
     let text = honest.to_string();
     for (from, to, expected) in [
@@ -456,8 +452,7 @@ fn text_that_is_no_proof_is_refused() {
 }
 
 /// A line of two switches: all shares meet on its one cable, and hosts that choose paths have one. There a proof needs no luck.
-#[test]
-fn loads_on_a_line_are_certified_by_covers_of_the_smaller_side() {
+pub(crate) fn loads_on_a_line_are_certified_by_covers_of_the_smaller_side() {
     let network = file(
         "line.yaml",
         "apiVersion: wayleave/v1\nkind: Topology\nspec:\n  builder: { kind: line, switches: 2, hosts: 3, rate: 10Gbit, queues: 8 }\n  classes: { latency: 5, guaranteed: 6, objective: 3, bestEffort: 1 }\n",
@@ -477,8 +472,7 @@ fn loads_on_a_line_are_certified_by_covers_of_the_smaller_side() {
     }
 }
 
-#[test]
-fn a_scheme_without_queues_proves_nothing() {
+pub(crate) fn a_scheme_without_queues_proves_nothing() {
     let (network, contracts) = (example("network.yaml"), example("contracts.yaml"));
     let path = file("none.json", "");
     let run = wayleave(&format!("plan -t {network} -f {contracts} --scheme loko --proof {path}")).ends_with(2);
@@ -489,8 +483,7 @@ fn a_scheme_without_queues_proves_nothing() {
     );
 }
 
-#[test]
-fn plans_that_differ_say_who_is_admitted_and_end_with_six() {
+pub(crate) fn plans_that_differ_say_who_is_admitted_and_end_with_six() {
     let contracts = std::fs::read_to_string(example("contracts.yaml")).unwrap();
     let network = example("network.yaml");
     let plan = |contracts: &str| {
@@ -509,8 +502,7 @@ fn plans_that_differ_say_who_is_admitted_and_end_with_six() {
 }
 
 /// The example of the documents: with contracts, both jobs take less than half of the time. Runs are exact, so are these figures.
-#[test]
-fn contracts_keep_jobs_apart() {
+pub(crate) fn contracts_keep_jobs_apart() {
     let run = |name: &str| wayleave(&format!("sim {} -o json", example(name))).ends_with(0);
     let (together, apart) = (run("scenario-jobs.yaml"), run("scenario-jobs-apart.yaml"));
     let mean = |run: &Value, traffic: usize| run["runs"][0]["traffic"][traffic]["chain_ps"]["mean"].as_f64().unwrap();
