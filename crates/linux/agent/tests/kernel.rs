@@ -28,6 +28,7 @@ use wayleave_dataplane::test_run::{Input, Output, REDIRECTED, run};
 use wayleave_packet_format::mac_of;
 use wayleave_protocol::agent::Rule;
 use wayleave_protocol::contract::Hop;
+use wayleave_repo_checks::leave_out;
 use wayleave_topology::LinkId;
 use wayleave_units::Time;
 
@@ -52,21 +53,17 @@ const NOW: Time = Time::ZERO;
 const ENDPOINT: u32 = 101;
 const UPLINK: u32 = 111;
 
-/// This thread in a place apart, with the interfaces of h1; `None`, and a line that says so, where that is not allowed.
-fn apart(name: &str) -> Option<Apart> {
+/// This thread in a place apart, with the interfaces of h1; leaves the test out where that is not allowed.
+fn apart(name: &str) -> Apart {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("bpf-agent-{}-{name}", std::process::id()));
-    let apart = match Apart::enter(&folder) {
-        Ok(apart) => apart,
-        Err(error) => {
-            wayleave_repo_checks::left_out("root", format_args!("it needs root, network namespaces and eBPF. {error}"));
-            return None;
-        }
-    };
+    let apart = Apart::enter(&folder).unwrap_or_else(|error| {
+        leave_out("root", format_args!("it needs root, network namespaces and eBPF. {error}"));
+    });
     apart.veth("own", ENDPOINT).unwrap();
     for at in 0..3 {
         apart.veth(&format!("up{at}"), UPLINK + 2 * at).unwrap();
     }
-    Some(apart)
+    apart
 }
 
 /// The rules of the suite are for the same packets; here each contract has a port of its own, so that packets can tell them apart.
@@ -160,7 +157,7 @@ impl Observe for Kernel {
 }
 
 fn the_host_passes_the_suite_of_drivers() {
-    let Some(apart) = apart("suite") else { return };
+    let apart = apart("suite");
     let mut number = 0;
     let broken = check_host(|| {
         number += 1;
@@ -170,7 +167,7 @@ fn the_host_passes_the_suite_of_drivers() {
 }
 
 fn a_bucket_is_filled_again_neither_by_another_agent_nor_by_another_rule_nor_by_another_interface() {
-    let Some(apart) = apart("bucket") else { return };
+    let apart = apart("bucket");
     let start = Time::from_millis(1);
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), start);
     let rule = wayleave_agent::machine::suite::rule(1);
@@ -205,7 +202,7 @@ fn tool(name: &str, arguments: &str) {
 }
 
 fn what_somebody_changes_on_a_host_is_repaired_and_told() {
-    let Some(apart) = apart("repair") else { return };
+    let apart = apart("repair");
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
     node.host().plane_mut().host_mut().hold(Time::from_millis(100)).unwrap();
     node.install(NOW, 1, 1, &wayleave_agent::machine::suite::rule(1)).unwrap();
@@ -287,7 +284,7 @@ fn what_somebody_changes_on_a_host_is_repaired_and_told() {
 }
 
 fn who_else_sees_packets_is_told_and_left() {
-    let Some(apart) = apart("beside") else { return };
+    let apart = apart("beside");
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
     node.host().repair();
     assert_eq!(node.host().troubles(NOW), Vec::<String>::new());
@@ -340,7 +337,7 @@ mod by_hand {
 }
 
 fn what_somebody_changes_in_the_maps_of_a_host_is_repaired_and_told() {
-    let Some(apart) = apart("maps") else { return };
+    let apart = apart("maps");
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
     node.host().plane_mut().host_mut().hold(Time::from_millis(100)).unwrap();
     node.install(NOW, 1, 1, &wayleave_agent::machine::suite::rule(1)).unwrap();
@@ -393,7 +390,7 @@ fn what_somebody_changes_in_the_maps_of_a_host_is_repaired_and_told() {
 }
 
 fn pins_that_somebody_removes_are_made_again_and_still_have_one_owner() {
-    let Some(apart) = apart("pins") else { return };
+    let apart = apart("pins");
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
     node.install(NOW, 1, 1, &wayleave_agent::machine::suite::rule(1)).unwrap();
     std::fs::remove_dir_all(&node.pins).unwrap();
@@ -409,7 +406,7 @@ fn pins_that_somebody_removes_are_made_again_and_still_have_one_owner() {
 }
 
 fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
-    let Some(apart) = apart("mend") else { return };
+    let apart = apart("mend");
     let mut node = Box1::open(apart.pins().join("s1"), Folder::new());
     assert_eq!(node.switch.repair(), Vec::<String>::new(), "nothing is set up yet");
     node.set_up(NOW, 1).unwrap();
@@ -483,7 +480,7 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
 }
 
 fn packets_of_contracts_are_told_with_the_host_that_they_go_to() {
-    let Some(apart) = apart("samples") else { return };
+    let apart = apart("samples");
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(9));
     let rule = wayleave_agent::machine::suite::rule(1);
     node.install(NOW, 1, 1, &rule).unwrap();
@@ -501,7 +498,7 @@ fn packets_of_contracts_are_told_with_the_host_that_they_go_to() {
 }
 
 fn nobody_opens_what_another_agent_has() {
-    let Some(apart) = apart("second") else { return };
+    let apart = apart("second");
     let node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
     let refused = Host::open(&node.pins, &Settings::default()).map(drop).unwrap_err().to_string();
     assert!(refused.contains("another process"), "{refused}");
@@ -566,7 +563,7 @@ impl Observe for Box1 {
 }
 
 fn the_switch_passes_the_suite_of_drivers() {
-    let Some(apart) = apart("switch") else { return };
+    let apart = apart("switch");
     let mut number = 0;
     let broken = check_switch(|| {
         number += 1;
@@ -576,7 +573,7 @@ fn the_switch_passes_the_suite_of_drivers() {
 }
 
 fn a_switch_waits_for_its_interfaces() {
-    let Some(apart) = apart("ports") else { return };
+    let apart = apart("ports");
     apart.ip(&["link", "del", "up1"]).unwrap();
     let mut node = Box1::open(apart.pins().join("s1"), Folder::new());
     match node.set_up(NOW, 1) {

@@ -21,12 +21,9 @@ fn main() -> std::process::ExitCode {
 }
 
 fn the_script_of_tc_puts_packets_into_the_queue_of_their_codepoint() {
-    let apart = match Apart::enter(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("bpf-render")) {
-        Ok(apart) => apart,
-        Err(error) => {
-            return wayleave_repo_checks::left_out("root", format_args!("it needs a network namespace: {error}"));
-        }
-    };
+    let apart = Apart::enter(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("bpf-render")).unwrap_or_else(|error| {
+        wayleave_repo_checks::leave_out("root", format_args!("it needs a network namespace: {error}"));
+    });
     for port in 1..=3 {
         apart.veth(&format!("eth{port}"), 100 * port).unwrap();
     }

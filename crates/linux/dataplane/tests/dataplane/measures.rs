@@ -2,27 +2,21 @@
 
 use wayleave_dataplane::measure::{Crossing, Tagging, cross, tag};
 
-fn is_root() -> bool {
-    let is_root = nix::unistd::geteuid().is_root();
-    if !is_root {
-        wayleave_repo_checks::left_out("root", "it makes interfaces and loads eBPF programs");
+fn require_root() {
+    if !nix::unistd::geteuid().is_root() {
+        wayleave_repo_checks::leave_out("root", "it makes interfaces and loads eBPF programs");
     }
-    is_root
 }
 
 pub(crate) fn packets_cross_every_host() {
-    if !is_root() {
-        return;
-    }
+    require_root();
     let Crossing { plain, htb, wayleave, shared } = cross(3).unwrap();
     assert!(plain > 0.0 && htb > 0.0 && wayleave > 0.0 && shared > 0.0);
 }
 
 /// The kernel takes the program that is repeated, which no other test loads.
 pub(crate) fn packets_are_tagged_again_and_again() {
-    if !is_root() {
-        return;
-    }
+    require_root();
     for tags in [2, 6] {
         let what = Tagging { tags, packet: 776, flows: 1, batch: 1 };
         assert!(tag(what, 3).unwrap().is_finite());

@@ -41,9 +41,8 @@ pub(crate) fn the_sources_compile_to_the_shipped_objects() {
     let output = Command::new(folder().join("compile")).arg(&compiled).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     if output.status.code() == Some(MISSING) {
-        wayleave_repo_checks::left_out("clang", format_args!("it compiles the eBPF programs again: {}", said.trim()));
         fs::remove_dir_all(&compiled).unwrap();
-        return;
+        wayleave_repo_checks::leave_out("clang", format_args!("it compiles the eBPF programs again: {}", said.trim()));
     }
     assert!(output.status.success(), "{said}");
 

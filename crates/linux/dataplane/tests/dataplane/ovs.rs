@@ -6,11 +6,12 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::names::{Names, is_able};
+use crate::names::{Names, require_namespaces};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use wayleave_dataplane::net::{Batch, Capture, Namespace, VethEnd, create_veth, output};
 use wayleave_dataplane::switch::{OvsBridge, OvsSwitch, SwitchDriver, SwitchPlan};
 use wayleave_packet_format::{TAG_TYPE, Tag};
+use wayleave_repo_checks::leave_out;
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_units::{Bytes, Rate};
 
@@ -29,17 +30,11 @@ struct Site {
 }
 
 impl Site {
-    /// `None`, and a line that says so, where it cannot be made.
-    fn new() -> Option<Self> {
-        if !is_able() {
-            return None;
-        }
+    /// Leaves the test out where it cannot be made.
+    fn new() -> Self {
+        require_namespaces();
         if !Path::new(SCHEMA).exists() {
-            wayleave_repo_checks::left_out(
-                "ovs",
-                format_args!("it needs Open vSwitch (openvswitch-switch): no {SCHEMA}"),
-            );
-            return None;
+            leave_out("ovs", format_args!("it needs Open vSwitch (openvswitch-switch): no {SCHEMA}"));
         }
         let names = Names::new(&["ovs", "cables"]);
         let folder = std::env::temp_dir().join(names.get(0));
@@ -71,7 +66,7 @@ impl Site {
         for port in ["p0", "p1", "p2"] {
             site.vsctl(&["add-port", BRIDGE, port]);
         }
-        Some(site)
+        site
     }
 
     /// Starts a program of Open vSwitch that ends with this one, and waits for a file of it.
@@ -200,7 +195,7 @@ fn behind(tags: &[(u16, u8)], body: &[u8]) -> Vec<u8> {
 }
 
 pub(crate) fn packets_go_where_their_outer_tag_says_however_many_they_have() {
-    let Some(site) = Site::new() else { return };
+    let site = Site::new();
     let mut switch = site.switch();
     switch.configure(&plan()).unwrap();
     assert_eq!(
@@ -243,7 +238,7 @@ pub(crate) fn packets_go_where_their_outer_tag_says_however_many_they_have() {
 
 /// A queue that is full says so to who sends, and Open vSwitch leaves the rest of what it sends together unsent then.
 pub(crate) fn a_full_queue_costs_no_packet_of_another_queue() {
-    let Some(site) = Site::new() else { return };
+    let site = Site::new();
     let mut plan = plan();
     // Seven frames fill it; with so few in all, none is lost before the bridge.
     *plan.ports[1].egress.as_mut().unwrap().queues.last_mut().unwrap() = Bytes::new(10_000);
@@ -260,7 +255,7 @@ pub(crate) fn a_full_queue_costs_no_packet_of_another_queue() {
 
 /// What waits at one port belongs to the socket by which Open vSwitch sends to all ports, unless somebody takes it off.
 pub(crate) fn packets_that_wait_at_one_port_keep_none_from_another() {
-    let Some(site) = Site::new() else { return };
+    let site = Site::new();
     let mut plan = plan();
     // More than the memory of a socket, and so slow that all of it waits meanwhile.
     let port = plan.ports[1].egress.as_mut().unwrap();
@@ -289,7 +284,7 @@ pub(crate) fn packets_that_wait_at_one_port_keep_none_from_another() {
 }
 
 pub(crate) fn a_bridge_that_starts_again_is_told_again_and_one_that_is_gone_says_so() {
-    let Some(mut site) = Site::new() else { return };
+    let mut site = Site::new();
     let mut switch = site.switch();
     switch.configure(&plan()).unwrap();
     let mut daemon = site.daemons.pop().unwrap();
@@ -308,7 +303,7 @@ pub(crate) fn a_bridge_that_starts_again_is_told_again_and_one_that_is_gone_says
 }
 
 pub(crate) fn a_table_without_room_and_an_interface_that_is_no_port_are_refused() {
-    let Some(site) = Site::new() else { return };
+    let site = Site::new();
     site.vsctl(&[
         "--",
         "--id=@t",
