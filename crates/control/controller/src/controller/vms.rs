@@ -19,7 +19,7 @@ use crate::vms::VmState;
 
 impl Controller {
     pub(crate) fn put_vm(&mut self, id: Id, wish: &VmWish, mac: Option<Mac>, check: Check) -> Result<Reply, Fault> {
-        Named::Vm.check(&id.name).map_err(|error| Fault::wrong_name("name", &error))?;
+        Named::Vm.check(&id.name).map_err(|error| Fault::wrong_name(&error))?;
         self.tenant(&id.tenant)?;
         let known = self.vms.get(&id);
         check.hold(known.map(|vm| vm.revision))?;

@@ -5,7 +5,7 @@ use wayleave_units::{Bytes, Rate};
 
 use super::{LOOPBACK, apart, frame, mac, rule, selector};
 use crate::error::Error;
-use crate::host::{Host, Sender, Settings};
+use crate::host::{Host, Sender};
 use crate::test_run::{Input, REDIRECTED, run};
 
 /// What is sent: a row of Table 3.
@@ -32,7 +32,7 @@ const ROOM: u32 = 64;
 /// If the kernel refuses, or a packet was not sent.
 pub fn tag(what: Tagging, trials: u32) -> Result<f64, Error> {
     apart(|apart| {
-        let mut host = Host::open_measured(&apart.pins().join("host"), &Settings::default())?;
+        let mut host = Host::open_measured(&apart.pins().join("host"))?;
         host.add_endpoint(LOOPBACK, mac(1))?;
         for flow in 0..what.flows {
             let sender = Sender { ifindex: LOOPBACK, selector: selector(1, flow) };

@@ -6,17 +6,8 @@ use wayleave_topology::FlowId;
 use super::{Loko, Params, Services, explanation};
 use crate::admitted::{Held, SharedService, Standing, Term};
 use crate::explanation::Section;
-use crate::placement::Placement;
 
 impl Standing for Loko {
-    fn queues(&self) -> Option<&Placement> {
-        None
-    }
-
-    fn queues_mut(&mut self) -> Option<&mut Placement> {
-        None
-    }
-
     fn held(&self, flow: FlowId) -> Option<Held<'_>> {
         self.book.held(flow)
     }

@@ -13,7 +13,6 @@ use wayleave_units::Time;
 use crate::admitted::{Held, Standing, Term};
 use crate::explanation::Section;
 use crate::flow_table::{self, Book, Bookkeeper, Entry};
-use crate::placement::Placement;
 use crate::registry::{AdmissionScheme, BuildError, Setup};
 use crate::shortest::ShortestPaths;
 
@@ -120,14 +119,6 @@ impl Bookkeeper for ToyPlaces {
 }
 
 impl Standing for ToyPlaces {
-    fn queues(&self) -> Option<&Placement> {
-        None
-    }
-
-    fn queues_mut(&mut self) -> Option<&mut Placement> {
-        None
-    }
-
     fn held(&self, flow: FlowId) -> Option<Held<'_>> {
         self.book.held(flow)
     }
