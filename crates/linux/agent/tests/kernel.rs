@@ -196,9 +196,10 @@ fn a_bucket_is_filled_again_neither_by_another_agent_nor_by_another_rule_nor_by_
     );
 }
 
-fn tool(name: &str, arguments: &str) {
+fn tool(command: &str) {
+    let (name, arguments) = command.split_once(' ').unwrap();
     let output = std::process::Command::new(name).args(arguments.split(' ')).output().unwrap();
-    assert!(output.status.success(), "{name} {arguments}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 fn what_somebody_changes_on_a_host_is_repaired_and_told() {
@@ -209,73 +210,55 @@ fn what_somebody_changes_on_a_host_is_repaired_and_told() {
     assert_eq!(node.host().repair(), Vec::<String>::new(), "nothing was changed");
     let pinned = node.host().plane().host().pinned(HostProgram::Uplink);
     let before = format!(
-        "filter add dev own ingress pref 1 handle 2 protocol all bpf direct-action object-pinned {}",
+        "tc filter add dev own ingress pref 1 handle 2 protocol all bpf direct-action object-pinned {}",
         pinned.display()
     );
-    for (tool_name, arguments, told) in [
-        ("tc", "filter del dev own ingress", "the program of own was gone"),
-        ("tc", "qdisc del dev own clsact", "the program of own was gone"),
-        ("tc", "qdisc del dev up0 clsact", "the program of up0 was gone"),
-        ("tc", "qdisc del dev up1 root", "the queues of up1 were others"),
+    let up1_queues = "the queues of up1 were others";
+    let split_queues = "the queues of wl-shape or wl-split were others";
+    for (command, told) in [
+        ("tc filter del dev own ingress", "the program of own was gone"),
+        ("tc qdisc del dev own clsact", "the program of own was gone"),
+        ("tc qdisc del dev up0 clsact", "the program of up0 was gone"),
+        ("tc qdisc del dev up1 root", up1_queues),
+        ("tc qdisc change dev up1 root handle 1: tbf rate 1gbit burst 10000 limit 1000000", up1_queues),
+        ("ip link set dev up2 mtu 1280", "the MTU of up2 was 1280 B"),
+        ("tc qdisc del dev wl-shape root", split_queues),
+        ("tc qdisc del dev wl-hold clsact", "the program of wl-hold was gone"),
+        ("tc class change dev up1 parent 2: classid 2:2 htb rate 1mbit", up1_queues),
+        ("tc class change dev up1 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb prio 7", up1_queues),
         (
-            "tc",
-            "qdisc change dev up1 root handle 1: tbf rate 1gbit burst 10000 limit 1000000",
-            "the queues of up1 were others",
+            "tc class change dev up1 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb quantum 9000 prio 0",
+            up1_queues,
         ),
-        ("ip", "link set dev up2 mtu 1280", "the MTU of up2 was 1280 B"),
-        ("tc", "qdisc del dev wl-shape root", "the queues of wl-shape or wl-split were others"),
-        ("tc", "qdisc del dev wl-hold clsact", "the program of wl-hold was gone"),
-        ("tc", "class change dev up1 parent 2: classid 2:2 htb rate 1mbit", "the queues of up1 were others"),
+        ("tc qdisc change dev up1 parent 2:1 handle 11: bfifo limit 3000", up1_queues),
+        ("tc qdisc replace dev up1 parent 2:1 handle 21: pfifo limit 97000", up1_queues),
         (
-            "tc",
-            "class change dev up1 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb prio 7",
-            "the queues of up1 were others",
+            "tc qdisc change dev up1 root handle 1: tbf rate 100mbit burst 100000 limit 10000000 mpu 84 overhead 28",
+            up1_queues,
         ),
+        ("ip link set dev up1 mtu 9000", "the MTU of up1 was 9000 B"),
+        ("ethtool -K up1 gro on", "up1 merged packets"),
+        ("tc class change dev wl-shape parent 1: classid 1:1 htb rate 1gbit", "the classes of 1 rules were others"),
+        ("tc class del dev wl-shape classid 1:8001", "the classes of 1 rules were others"),
+        ("tc qdisc add dev wl-shape parent 1:4001 handle 5: pfifo limit 2", split_queues),
+        ("tc qdisc replace dev wl-split root tbf rate 1mbit burst 2000 limit 5000", split_queues),
+        ("ip link set dev wl-shape txqueuelen 10", split_queues),
+        ("ip link set dev wl-shape down", "wl-shape was down, or its MTU was another"),
+        ("ip link set dev wl-split mtu 1500", "wl-split was down, or its MTU was another"),
         (
-            "tc",
-            "class change dev up1 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb quantum 9000 prio 0",
-            "the queues of up1 were others",
-        ),
-        ("tc", "qdisc change dev up1 parent 2:1 handle 11: bfifo limit 3000", "the queues of up1 were others"),
-        ("tc", "qdisc replace dev up1 parent 2:1 handle 21: pfifo limit 97000", "the queues of up1 were others"),
-        (
-            "tc",
-            "qdisc change dev up1 root handle 1: tbf rate 100mbit burst 100000 limit 10000000 mpu 84 overhead 28",
-            "the queues of up1 were others",
-        ),
-        ("ip", "link set dev up1 mtu 9000", "the MTU of up1 was 9000 B"),
-        ("ethtool", "-K up1 gro on", "up1 merged packets"),
-        ("tc", "class change dev wl-shape parent 1: classid 1:1 htb rate 1gbit", "the classes of 1 rules were others"),
-        ("tc", "class del dev wl-shape classid 1:8001", "the classes of 1 rules were others"),
-        (
-            "tc",
-            "qdisc add dev wl-shape parent 1:4001 handle 5: pfifo limit 2",
-            "the queues of wl-shape or wl-split were others",
-        ),
-        (
-            "tc",
-            "qdisc replace dev wl-split root tbf rate 1mbit burst 2000 limit 5000",
-            "the queues of wl-shape or wl-split were others",
-        ),
-        ("ip", "link set dev wl-shape txqueuelen 10", "the queues of wl-shape or wl-split were others"),
-        ("ip", "link set dev wl-shape down", "wl-shape was down, or its MTU was another"),
-        ("ip", "link set dev wl-split mtu 1500", "wl-split was down, or its MTU was another"),
-        (
-            "tc",
-            "filter add dev up1 parent 2: protocol all u32 match u32 0 0 flowid 2:2",
+            "tc filter add dev up1 parent 2: protocol all u32 match u32 0 0 flowid 2:2",
             "filters of somebody else chose the queues of up1",
         ),
         (
-            "tc",
-            "filter add dev wl-shape parent 1: protocol all u32 match u32 0 0 flowid 1:ffff",
+            "tc filter add dev wl-shape parent 1: protocol all u32 match u32 0 0 flowid 1:ffff",
             "filters of somebody else chose the queues of wl-shape",
         ),
-        ("tc", &before, "a program of somebody else stood before that of own"),
-        ("ip", "link del wl-hold", "wl-shape, wl-split or wl-hold was gone"),
+        (&before, "a program of somebody else stood before that of own"),
+        ("ip link del wl-hold", "wl-shape, wl-split or wl-hold was gone"),
     ] {
-        tool(tool_name, arguments);
-        assert_eq!(node.host().repair(), [told], "{tool_name} {arguments}");
-        assert_eq!(node.host().repair(), Vec::<String>::new(), "it is repaired: {tool_name} {arguments}");
+        tool(command);
+        assert_eq!(node.host().repair(), [told], "{command}");
+        assert_eq!(node.host().repair(), Vec::<String>::new(), "it is repaired: {command}");
     }
     // The rule is again where packets wait: its class is there, and the contract sends.
     let classes = std::process::Command::new("tc").args(["class", "show", "dev", "wl-shape"]).output().unwrap();
@@ -290,7 +273,7 @@ fn who_else_sees_packets_is_told_and_left() {
     assert_eq!(node.host().troubles(NOW), Vec::<String>::new());
     let mut program = node.host().plane().host().program(HostProgram::Uplink).unwrap();
     program.attach("up2", aya::programs::TcAttachType::Ingress).unwrap();
-    tool("tc", "filter add dev up1 egress pref 3 protocol all u32 match u32 0 0 classid 1:1");
+    tool("tc filter add dev up1 egress pref 3 protocol all u32 match u32 0 0 classid 1:1");
     assert_eq!(node.host().repair(), Vec::<String>::new(), "it is somebody's own");
     let told = node.host().troubles(NOW);
     assert!(
@@ -298,7 +281,7 @@ fn who_else_sees_packets_is_told_and_left() {
         "{told:?}"
     );
     drop(program);
-    tool("tc", "filter del dev up1 egress pref 3");
+    tool("tc filter del dev up1 egress pref 3");
     node.host().repair();
     assert_eq!(node.host().troubles(NOW), Vec::<String>::new());
 }
@@ -411,8 +394,8 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
     assert_eq!(node.switch.repair(), Vec::<String>::new(), "nothing is set up yet");
     node.set_up(NOW, 1).unwrap();
     assert_eq!(node.switch.repair(), Vec::<String>::new());
-    tool("tc", "qdisc del dev up0 clsact");
-    tool("tc", "qdisc del dev up1 root");
+    tool("tc qdisc del dev up0 clsact");
+    tool("tc qdisc del dev up1 root");
     assert_eq!(node.switch.repair(), ["the program of up0 was gone", "the queues of up1 were others"]);
     assert_eq!(node.switch.repair(), Vec::<String>::new());
     let pins = node.pins.join(wayleave_dataplane::programs::version());
@@ -426,17 +409,16 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
         ),
         (
             "a filter",
-            &|| tool("tc", "filter add dev up1 parent 2: protocol all u32 match u32 0 0 flowid 2:1"),
+            &|| tool("tc filter add dev up1 parent 2: protocol all u32 match u32 0 0 flowid 2:1"),
             "filters of somebody else chose the queues of up1",
         ),
-        ("an MTU", &|| tool("ip", "link set dev up0 mtu 1400"), "the MTU of up0 was 1400 B"),
-        ("merging", &|| tool("ethtool", "-K up1 gro on"), "up1 merged packets"),
+        ("an MTU", &|| tool("ip link set dev up0 mtu 1400"), "the MTU of up0 was 1400 B"),
+        ("merging", &|| tool("ethtool -K up1 gro on"), "up1 merged packets"),
         (
             "a weight",
             &|| {
                 tool(
-                    "tc",
-                    "class change dev up1 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb quantum 9000 prio 0",
+                    "tc class change dev up1 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb quantum 9000 prio 0",
                 )
             },
             "the queues of up1 were others",
@@ -445,13 +427,12 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
             "a priority",
             &|| {
                 tool(
-                    "tc",
-                    "class change dev up0 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb quantum 1600 prio 3",
+                    "tc class change dev up0 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb quantum 1600 prio 3",
                 )
             },
             "the queues of up0 were others",
         ),
-        ("a default", &|| tool("tc", "qdisc del dev up0 parent 2:1"), "the queues of up0 were others"),
+        ("a default", &|| tool("tc qdisc del dev up0 parent 2:1"), "the queues of up0 were others"),
         ("a line", &|| by_hand::change::<[u8; 8], 8>(&pins, "tags", 0), "1 lines of the table were gone"),
         ("no line", &|| by_hand::remove::<[u8; 8], 8>(&pins, "tags"), "1 lines of the table were gone"),
         (
@@ -475,7 +456,7 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
     assert!(matches!(repaired.as_slice(), [one] if one.ends_with(" pins were gone")), "{repaired:?}");
     // Also by an agent that was started since.
     let mut node = node.restart();
-    tool("tc", "qdisc del dev up0 root");
+    tool("tc qdisc del dev up0 root");
     assert_eq!(node.switch.repair(), ["the queues of up0 were others"]);
 }
 
