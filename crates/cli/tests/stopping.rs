@@ -15,7 +15,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use common::{Lab, command, is_able, text, wayleave};
+use common::{Lab, command, require_labs, text, wayleave};
 
 fn main() -> std::process::ExitCode {
     wayleave_repo_checks::run_tests(wayleave_repo_checks::tests![
@@ -62,9 +62,7 @@ impl Lab {
 }
 
 fn a_lab_whose_making_is_stopped_is_gone_and_one_that_was_killed_is_told_as_half_made() {
-    if !is_able() {
-        return;
-    }
+    require_labs();
     let lab = Lab::new();
     let up = || begun(&format!("lab up -f fat-tree:k=4 --name {}", lab.0));
     // When its folder is there, and when its controller is being started.
@@ -85,9 +83,7 @@ fn a_lab_whose_making_is_stopped_is_gone_and_one_that_was_killed_is_told_as_half
 }
 
 fn a_run_that_is_stopped_shows_what_it_has_seen_and_joins_what_it_has_cut() {
-    if !is_able() {
-        return;
-    }
+    require_labs();
     let lab = Lab::up("ring:switches=3,hosts=1");
     let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.yaml", lab.0));
     let contract = "name: a, from: h1, to: h2, rate: 1Mbit, burst: 3000B, deadline: 500ms";
@@ -127,9 +123,7 @@ fn a_run_that_is_stopped_shows_what_it_has_seen_and_joins_what_it_has_cut() {
 }
 
 fn a_probe_names_the_place_where_it_is_lost_and_a_capture_shows_its_tags() {
-    if !is_able() {
-        return;
-    }
+    require_labs();
     let lab = Lab::up("ring:switches=3,hosts=1");
     let check = |options: &str| wayleave(&format!("lab probe h1 h2 --name {} {options} -o json", lab.0));
     let output = check("");

@@ -1,46 +1,21 @@
 //! Checks of the repository itself: tests (`tests/repo-checks`) that read it as text; and what all tests share to say
-//! that they leave something out ([`left_out`]), and to report such a test as ignored ([`run_tests`]).
+//! that they leave something out ([`left_out`], [`leave_out`]), and to report such a test as ignored ([`run_tests`]).
 //!
 //! - `arrows.rs`: crates depend only downwards, by one table;
 //! - `machine.rs`: the agent's state machine has no clock and no socket;
 //! - `cycles.rs`: the modules of a crate depend on one another without cycles, where that is promised;
 //! - `toys.rs`: a scheme costs one line outside its folder;
 //! - `files.rs`: no file outgrows its reader, and none names a directory of somebody's machine;
-//! - `targets.rs`: no unit test is left out;
+//! - `targets.rs`: every unit test is run, and tests that leave something out are reported as ignored;
 //! - `documents.rs`: links lead somewhere, commands in examples exist, the changelog has its next release.
 //!
 //! Each check is a plain function from text to a list of faults, tested on small inputs that it must refuse.
 
 mod suite;
 
-pub use suite::{Test, run_tests};
+pub use suite::{Test, leave_out, left_out, run_tests};
 
-use std::fmt::Display;
-use std::fs::OpenOptions;
-use std::io::Write;
 use std::time::{Duration, Instant};
-
-/// The file to which tests write what they leave out, one line each; `.ci/tests` sets it.
-const FILE: &str = "WAYLEAVE_LEFT_OUT";
-
-/// Says that the test of this thread leaves something out because the machine lacks `need`, a name as in `.ci/may-lack`.
-///
-/// A line goes to the standard error, which a test that passes does not show; and, if `WAYLEAVE_LEFT_OUT` names a file, a line with the
-/// need, the test and the reason, with tabs between them, is appended to that file. `.ci/tests` prints these at the end.
-pub fn left_out(need: &str, why: impl Display) {
-    let thread = std::thread::current();
-    let test = thread.name().unwrap_or("a thread of a test");
-    let why = why.to_string().replace(['\n', '\t'], " ");
-    eprintln!("LEFT OUT: {test}: {need}: {why}");
-    suite::note(test, &why);
-    let Some(file) = std::env::var_os(FILE) else { return };
-    let appended = OpenOptions::new().create(true).append(true).open(file);
-    // One write a line, so that lines of several processes do not mix.
-    let written = appended.and_then(|mut file| file.write_all(format!("{need}\t{test}\t{why}\n").as_bytes()));
-    if let Err(error) = written {
-        eprintln!("what was left out could not be noted: {error}");
-    }
-}
 
 /// How often a measurement is made again when other programs were in its way.
 const ATTEMPTS: usize = 3;

@@ -4,6 +4,9 @@
 //! its tests with [`tests!`](crate::tests) and runs them with [`run_tests`]; the options are those of libtest.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::panic::resume_unwind;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
@@ -17,6 +20,39 @@ static LEFT_OUT: Mutex<BTreeMap<String, Vec<String>>> = Mutex::new(BTreeMap::new
 /// A test with its path.
 pub type Test = (&'static str, fn());
 
+/// The file to which tests write what they leave out, one line each; `.ci/tests` sets it.
+const FILE: &str = "WAYLEAVE_LEFT_OUT";
+
+/// Says that the test of this thread leaves something out because the machine lacks `need`, a name as in `.ci/may-lack`.
+///
+/// A line goes to the standard error, which a test that passes does not show; and, if `WAYLEAVE_LEFT_OUT` names a file, a line with the
+/// need, the test and the reason, with tabs between them, is appended to that file. `.ci/tests` prints these at the end.
+pub fn left_out(need: &str, why: impl Display) {
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("a thread of a test");
+    let why = why.to_string().replace(['\n', '\t'], " ");
+    eprintln!("LEFT OUT: {test}: {need}: {why}");
+    note(test, &why);
+    let Some(file) = std::env::var_os(FILE) else { return };
+    let appended = OpenOptions::new().create(true).append(true).open(file);
+    // One write a line, so that lines of several processes do not mix.
+    let written = appended.and_then(|mut file| file.write_all(format!("{need}\t{test}\t{why}\n").as_bytes()));
+    if let Err(error) = written {
+        eprintln!("what was left out could not be noted: {error}");
+    }
+}
+
+/// Panic payload of a test that is left out from here on.
+struct LeftOut;
+
+/// Ends the test of this thread and leaves it out because the machine lacks `need`, as [`left_out`] reports it.
+///
+/// Only for targets that use [`run_tests`]: libtest would report the test as failed.
+pub fn leave_out(need: &str, why: impl Display) -> ! {
+    left_out(need, why);
+    resume_unwind(Box::new(LeftOut))
+}
+
 /// Lists tests by their paths, for [`run_tests`](crate::run_tests).
 #[macro_export]
 macro_rules! tests {
@@ -24,7 +60,7 @@ macro_rules! tests {
 }
 
 /// Notes the reason of a test that leaves something out.
-pub(crate) fn note(test: &str, why: &str) {
+fn note(test: &str, why: &str) {
     let mut left_out = LEFT_OUT.lock().unwrap_or_else(PoisonError::into_inner);
     left_out.entry(test.to_owned()).or_default().push(why.to_owned());
 }
@@ -56,7 +92,9 @@ fn filters(arguments: impl Iterator<Item = String>) -> (Vec<String>, Vec<String>
 /// Runs a test to its end, and returns the reason if it has left something out.
 fn complete(name: &str, test: fn()) -> Result<Completion, Failed> {
     let run = thread::Builder::new().name(name.to_owned()).spawn(test).map_err(|error| error.to_string())?;
-    if let Err(panic) = run.join() {
+    if let Err(panic) = run.join()
+        && !panic.is::<LeftOut>()
+    {
         resume_unwind(panic);
     }
     let reasons = LEFT_OUT.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
@@ -65,7 +103,7 @@ fn complete(name: &str, test: fn()) -> Result<Completion, Failed> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Completion, complete, filters, note};
+    use super::{Completion, LeftOut, complete, filters, note, resume_unwind};
 
     #[test]
     fn filters_are_told_from_values_of_options() {
@@ -77,13 +115,19 @@ mod tests {
 
     #[test]
     fn a_test_that_leaves_something_out_is_ignored_with_its_reason() {
-        // As `left_out` does, but not among what `.ci/tests` prints.
+        // As `left_out` and `leave_out` do, but not among what `.ci/tests` prints.
         let leaves_out = || note(std::thread::current().name().unwrap_or_default(), "etcd is not installed");
-        let reason = match complete("leaves::out", leaves_out) {
-            Ok(Completion::Ignored { reason }) => reason,
-            _ => panic!("it is not ignored"),
+        let ends = || {
+            note(std::thread::current().name().unwrap_or_default(), "etcd is not installed");
+            resume_unwind(Box::new(LeftOut));
         };
-        assert_eq!(reason.as_deref(), Some("etcd is not installed"));
+        for test in [leaves_out as fn(), ends] {
+            let reason = match complete("leaves::out", test) {
+                Ok(Completion::Ignored { reason }) => reason,
+                _ => panic!("it is not ignored"),
+            };
+            assert_eq!(reason.as_deref(), Some("etcd is not installed"));
+        }
         assert!(matches!(complete("leaves::nothing_out", || {}), Ok(Completion::Completed)));
     }
 

@@ -26,11 +26,15 @@ pub struct SharedService {
 
 /// What every admission scheme can say about what it has admitted.
 pub trait AdmittedSet: Admission {
-    /// The ledger of queues with its searches, for schemes that have one.
-    fn queues(&self) -> Option<&Placement>;
+    /// Returns the ledger of queues with its searches; `None` for schemes without queues.
+    fn queues(&self) -> Option<&Placement> {
+        None
+    }
 
-    /// The same, for questions that use the searches' memory.
-    fn queues_mut(&mut self) -> Option<&mut Placement>;
+    /// Returns the ledger for questions that use the memory of its searches.
+    fn queues_mut(&mut self) -> Option<&mut Placement> {
+        None
+    }
 
     /// An admitted flow.
     fn held(&self, flow: FlowId) -> Option<AdmittedFlow<'_>>;

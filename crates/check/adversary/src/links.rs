@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use wayleave_scenarios::{Bursts, Guaranteed, PairDemand, Period, Schedule, Tenants};
+use wayleave_scenarios::{Guaranteed, PairDemand, Period, Schedule, Tenants};
 use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::{Rate, Time};
 
@@ -235,6 +235,6 @@ fn attack(
         ..whole.clone()
     };
     let fill = filling(tenants, distances, worst.link);
-    claim.scenario.traffic = tenants.senders_with(duration, Bursts::Long, &demands, fill);
+    claim.scenario.traffic = tenants.senders_with(duration, &demands, fill);
     LinkClaim { link: worst.link, pattern, demand: worst.demand, minima, claim }
 }

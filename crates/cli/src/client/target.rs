@@ -173,8 +173,8 @@ impl Target {
     }
 
     /// A controller that is forgotten afterwards, with nothing in it.
-    pub(crate) fn imagined(&self, why: &str, has_other_kinds: bool) -> Result<Service, Failure> {
-        let session = self.setup.session(why)?.for_kinds(has_other_kinds);
+    pub(crate) fn imagined(&self, has_other_kinds: bool) -> Result<Service, Failure> {
+        let session = self.setup.session("what-if -f")?.for_kinds(has_other_kinds);
         Ok(Service::new(Box::new(Local::open(None, &session)?), self.tenant.tenant.clone()))
     }
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
 use clap::Args;
 use wayleave_agent::endpoints::Declared;
@@ -11,10 +10,9 @@ use wayleave_agent::{NodeOptions, links, remembered};
 use wayleave_dataplane::frames::describe;
 use wayleave_dataplane::net::{Capture, Namespace};
 use wayleave_formats::{Source, read_agent};
-use wayleave_units::Time;
 
 use crate::commands::agent::{network, options};
-use crate::commands::frame_sink::FrameSink;
+use crate::commands::frame_sink::Frames;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::interrupt;
@@ -28,9 +26,6 @@ Examples:
 A line shows when and where a frame was seen, which links and queues its tags still name, and what it carries. Frames that leave are seen behind the queues. Ctrl-C ends it. \
 The topology is the one that the node's agent has heard of last; whether the agent runs does not matter.";
 
-/// How long an ending goes unnoticed while nothing passes.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
-
 /// Capture frames on a host or a switch of this machine, and decode their tags
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
@@ -41,18 +36,8 @@ pub(crate) struct CaptureArgs {
     /// Node, if the file has several
     #[arg(long, value_name = "NAME")]
     node: Option<String>,
-    /// Only frames of this interface
-    #[arg(long, value_name = "NAME")]
-    interface: Option<String>,
-    /// Stop after this number of frames
-    #[arg(long, value_name = "COUNT")]
-    count: Option<u64>,
-    /// Stop after this time
-    #[arg(long, value_name = "TIME")]
-    lasts: Option<Time>,
-    /// Write the frames to this pcap file (nanoseconds), instead of printing them
-    #[arg(long, value_name = "FILE")]
-    write: Option<PathBuf>,
+    #[command(flatten)]
+    frames: Frames,
 }
 
 /// Runs the command.
@@ -78,7 +63,9 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     let places: BTreeMap<u32, NodeInterface> = space
         .run(|| places(network, id, &links, &endpoints, index))
         .map_err(|error| Failure::Internal(error.to_string()))?;
-    if let Some(only) = args.interface.as_ref().filter(|only| places.values().all(|place| place.interface != **only)) {
+    if let Some(only) =
+        args.frames.interface.as_ref().filter(|only| places.values().all(|place| place.interface != **only))
+    {
         let names: Vec<&str> = places.values().map(|place| place.interface.as_str()).collect();
         let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         return Err(Failure::Usage(format!(
@@ -86,27 +73,14 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
             node.name
         )));
     }
-    let mut capture = Capture::open(&space).map_err(|error| Failure::Internal(format!("{error}: are you root?")))?;
-    let mut sink = FrameSink::open(args.write.as_deref())?;
-    let (begin, mut seen) = (Instant::now(), 0);
-    let lasts = args.lasts.map(|lasts| Duration::from_nanos(lasts.as_nanos()));
-    while !cancel.is_cancelled()
-        && args.count.is_none_or(|most| seen < most)
-        && lasts.is_none_or(|most| begin.elapsed() < most)
-    {
-        let frame = capture.next(POLL_INTERVAL).map_err(|error| Failure::Internal(error.to_string()))?;
-        let Some(frame) = frame else { continue };
-        let Some(place) = places.get(&frame.ifindex) else { continue };
-        if args.interface.as_ref().is_some_and(|only| place.interface != *only) {
-            continue;
-        }
+    let capture = Capture::open(&space).map_err(|error| Failure::Internal(format!("{error}: are you root?")))?;
+    args.frames.capture(capture, &cancel, |sink, frame| {
+        let place = places.get(&frame.ifindex).filter(|place| args.frames.are_wanted(&place.interface));
+        let Some(place) = place else { return Ok(()) };
         let name = format!("{} {} ({})", node.name, place.interface, place.leads_to);
         let reader = place.readers[usize::from(frame.is_outgoing)];
-        sink.put(&name, &frame, || describe(network, reader, &frame.frame))?;
-        seen += 1;
-    }
-    sink.finish()?;
-    Ok(Exit::Fine)
+        sink.put(&name, frame, || describe(network, reader, &frame.frame))
+    })
 }
 
 /// The node that is meant.

@@ -1,17 +1,71 @@
-//! Where captured frames go: lines for people, or a file of packets.
+//! Frames of a capture: which are wanted, and their output as lines or as a file of packets.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
+use clap::Args;
+use wayleave::Cancel;
 use wayleave_dataplane::frames::{pcap_head, pcap_record};
-use wayleave_dataplane::net::Captured;
+use wayleave_dataplane::net::{Capture, Captured};
 use wayleave_explain::human::count;
+use wayleave_units::Time;
 
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::out;
 
-/// Takes frames.
+/// How long Ctrl-C goes unnoticed while no frame passes.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Options of commands that capture frames.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Frames {
+    /// Only frames of this interface
+    #[arg(long, value_name = "NAME")]
+    pub(crate) interface: Option<String>,
+    /// Stop after this number of frames
+    #[arg(long, value_name = "COUNT")]
+    count: Option<usize>,
+    /// Stop after this time
+    #[arg(long, value_name = "TIME")]
+    lasts: Option<Time>,
+    /// Write the frames to this pcap file (nanoseconds), instead of printing them
+    #[arg(long, value_name = "FILE")]
+    write: Option<PathBuf>,
+}
+
+impl Frames {
+    /// Returns `true` if frames of the interface are wanted.
+    pub(crate) fn are_wanted(&self, interface: &str) -> bool {
+        self.interface.as_ref().is_none_or(|only| only == interface)
+    }
+
+    /// Captures frames until there are enough, or until Ctrl-C. `put` puts those that are wanted into the sink.
+    pub(crate) fn capture(
+        &self,
+        mut capture: Capture,
+        cancel: &Cancel,
+        mut put: impl FnMut(&mut FrameSink, &Captured) -> Result<(), Failure>,
+    ) -> Result<Exit, Failure> {
+        let mut sink = FrameSink::open(self.write.as_deref())?;
+        let begin = Instant::now();
+        let lasts = self.lasts.map(|lasts| Duration::from_nanos(lasts.as_nanos()));
+        while !cancel.is_cancelled()
+            && self.count.is_none_or(|most| sink.frames < most)
+            && lasts.is_none_or(|most| begin.elapsed() < most)
+        {
+            if let Some(frame) = capture.next(LOOK).map_err(|error| Failure::Internal(error.to_string()))? {
+                put(&mut sink, &frame)?;
+            }
+        }
+        sink.finish()?;
+        Ok(Exit::Fine)
+    }
+}
+
+/// An output of captured frames.
 pub(crate) struct FrameSink {
     to: To,
     frames: usize,
@@ -23,8 +77,8 @@ enum To {
 }
 
 impl FrameSink {
-    /// Into this file (pcap, times in nanoseconds), or as lines.
-    pub(crate) fn open(path: Option<&Path>) -> Result<Self, Failure> {
+    /// Opens this file (pcap, times in nanoseconds), or writes lines.
+    fn open(path: Option<&Path>) -> Result<Self, Failure> {
         let Some(path) = path else { return Ok(Self { to: To::Lines(Box::new(out())), frames: 0 }) };
         let failed = |error: std::io::Error| Failure::Internal(format!("{}: {error}", path.display()));
         let mut file = BufWriter::new(File::create(path).map_err(failed)?);
@@ -48,8 +102,8 @@ impl FrameSink {
         }
     }
 
-    /// Nothing more comes.
-    pub(crate) fn finish(self) -> Result<(), Failure> {
+    /// Completes the output.
+    fn finish(self) -> Result<(), Failure> {
         match self.to {
             To::File(path, mut file) => {
                 file.flush()?;

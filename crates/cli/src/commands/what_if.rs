@@ -75,7 +75,7 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
     let service = match &args.plan {
         Some(plan) => args.planned(plan, &files, has_other_kinds(&files)?)?,
         None if args.files.is_empty() => args.target.service()?,
-        None => args.target.imagined("what-if -f", has_other_kinds(&files)? || has_other_kinds(&apply)?)?,
+        None => args.target.imagined(has_other_kinds(&files)? || has_other_kinds(&apply)?)?,
     };
     if !files.is_empty() && args.plan.is_none() {
         declare(&service, &files, &apply)?;

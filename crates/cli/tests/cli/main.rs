@@ -1,10 +1,8 @@
-//! The `wayleave` command as a process: what it prints and refuses, agents, brokers, and servers that are killed.
+//! The `wayleave` command as a process: what it prints and refuses, brokers, and servers that are killed.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
-mod agent;
 mod brokers;
 mod command;
 mod crash;
-mod dashboard;
 mod keys;

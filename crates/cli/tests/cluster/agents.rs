@@ -5,12 +5,12 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use wayleave_dataplane::sandbox::Apart;
-use wayleave_repo_checks::left_out;
+use wayleave_repo_checks::leave_out;
 
 use super::clients::get;
 use super::moving::serve_with;
 use super::processes::{self, Etcd, Process, folder};
-use super::{alone, is_able, until};
+use super::{alone, until};
 use nix::sys::signal::Signal;
 
 /// The status of an answer, and the answer.
@@ -45,18 +45,11 @@ fn configuration(folder: &Path, pins: &Path, servers: &str) -> String {
 }
 
 pub(crate) fn an_agent_goes_over_to_the_next_leader_and_older_sessions_are_refused() {
-    if !is_able() {
-        return;
-    }
-    let folder = folder("agents");
-    let apart = match Apart::enter(&folder.with_extension("bpf")) {
-        Ok(apart) => apart,
-        Err(error) => {
-            left_out("root", format_args!("it needs root, network namespaces and eBPF. {error}"));
-            return;
-        }
-    };
     let _alone = alone();
+    let folder = folder("agents");
+    let apart = Apart::enter(&folder.with_extension("bpf")).unwrap_or_else(|error| {
+        leave_out("root", format_args!("it needs root, network namespaces and eBPF. {error}"));
+    });
     apart.veth("own", 101).unwrap();
     apart.veth("up0", 111).unwrap();
     let etcd = Etcd::start(&folder, 1);

@@ -7,7 +7,7 @@ use nix::sys::signal::Signal;
 use super::clients::{get, put};
 use super::moving::{end, serve_with, start_with};
 use super::processes::{self, Etcd, folder, until_role};
-use super::{alone, is_able, until};
+use super::{alone, until};
 
 /// Last message of a controller that exits by itself.
 fn last_words(folder: &Path, ledger: &str, etcd: &Etcd) -> String {
@@ -20,9 +20,6 @@ fn last_words(folder: &Path, ledger: &str, etcd: &Etcd) -> String {
 }
 
 pub(crate) fn deleted_keys_and_older_states_of_etcd_are_named_at_a_start() {
-    if !is_able() {
-        return;
-    }
     let _alone = alone();
     let folder = folder("lost");
     let etcd = Etcd::start(&folder, 1);

@@ -21,7 +21,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use wayleave_faults::linearizable::{Operation, violation};
-use wayleave_repo_checks::left_out;
+use wayleave_repo_checks::leave_out;
 
 use clients::{Clients, get};
 use processes::Controllers;
@@ -77,16 +77,18 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn is_able() -> bool {
-    let missing = ["etcd", "setpriv"].into_iter().find(|tool| Command::new(tool).arg("--version").output().is_err());
-    if let Some(tool) = missing {
-        left_out("etcd", format_args!("it needs {tool} (etcd-server, util-linux)"));
+/// Leaves the test out unless etcd and setpriv are installed.
+fn require_etcd() {
+    for tool in ["etcd", "setpriv"] {
+        if Command::new(tool).arg("--version").output().is_err() {
+            leave_out("etcd", format_args!("it needs {tool} (etcd-server, util-linux)"));
+        }
     }
-    missing.is_none()
 }
 
-/// One cluster at a time: leases are times.
+/// One cluster at a time: leases are times. Leaves the test out where no cluster can be started.
 fn alone() -> MutexGuard<'static, ()> {
+    require_etcd();
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -110,9 +112,6 @@ fn print_times(took: &[(Mishap, Duration)]) {
 }
 
 fn no_acknowledged_contract_is_lost_whatever_happens_to_leaders() {
-    if !is_able() {
-        return;
-    }
     let _alone = alone();
     let cycles: usize =
         std::env::var("WAYLEAVE_CYCLES").ok().and_then(|text| text.parse().ok()).unwrap_or(MISHAPS.len());
@@ -174,9 +173,6 @@ fn no_acknowledged_contract_is_lost_whatever_happens_to_leaders() {
 }
 
 fn a_member_of_etcd_that_hangs_does_not_stop_changes() {
-    if !is_able() {
-        return;
-    }
     let _alone = alone();
     let controllers = Controllers::start();
     let first = until("a first leader", || controllers.leader());

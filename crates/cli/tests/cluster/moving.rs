@@ -9,7 +9,7 @@ use wayleave_store::{Change, Record};
 
 use super::clients::{get, put};
 use super::processes::{self, Etcd, Process, folder, free};
-use super::{alone, is_able, text, until};
+use super::{alone, text, until};
 
 pub(crate) fn wayleave(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_wayleave")).args(arguments).output().unwrap()
@@ -50,9 +50,6 @@ pub(crate) fn end((mut process, _): (Process, String)) {
 }
 
 pub(crate) fn a_ledger_becomes_that_of_a_cluster_and_that_of_one_again() {
-    if !is_able() {
-        return;
-    }
     let _alone = alone();
     let folder = folder("moving");
     let etcd = Etcd::start(&folder, 1);
@@ -188,9 +185,6 @@ fn noise(seed: u64) -> String {
 }
 
 pub(crate) fn batches_of_any_size_and_snapshots_come_back_as_they_were() {
-    if !is_able() {
-        return;
-    }
     let _alone = alone();
     let folder = folder("log");
     let etcd = Etcd::start(&folder, 1);

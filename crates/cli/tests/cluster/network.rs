@@ -6,7 +6,7 @@ use std::process::Command;
 use super::clients::{get, put};
 use super::moving::{end, serve_with};
 use super::processes::{self, Etcd, folder, until_role};
-use super::{alone, is_able, text, until};
+use super::{alone, text, until};
 
 /// What a controller says that does not begin.
 fn refused(folder: &Path, etcd: &str, more: &[&str]) -> String {
@@ -24,9 +24,6 @@ fn refused(folder: &Path, etcd: &str, more: &[&str]) -> String {
 }
 
 pub(crate) fn who_has_another_network_takes_no_part_and_a_cluster_gets_another_one() {
-    if !is_able() {
-        return;
-    }
     let _alone = alone();
     let folder = folder("network");
     let etcd = Etcd::start(&folder, 1);

@@ -6,7 +6,7 @@ use std::thread::{JoinHandle, sleep, spawn};
 use std::time::{Duration, Instant};
 
 use super::processes::Controllers;
-use super::{alone, is_able, until};
+use super::{alone, until};
 
 /// A controller has said that it is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,9 +95,6 @@ pub(crate) fn a_leader_that_is_ready_beside_the_next_one_is_found() {
 }
 
 pub(crate) fn a_leader_that_is_cut_off_and_has_nothing_to_write_is_ready_no_longer_than_its_lease() {
-    if !is_able() {
-        return;
-    }
     let _alone = alone();
     let controllers = Controllers::start();
     let watch = Watch::start(controllers.urls());

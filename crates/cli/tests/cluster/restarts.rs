@@ -11,15 +11,12 @@ use super::clients::{Clients, get};
 use super::moving::start_with;
 use super::processes::{Controllers, Etcd, folder, until_role};
 use super::ready::Watch;
-use super::{alone, is_able, is_in_order, until};
+use super::{alone, is_in_order, until};
 
 /// Delays between controllers and etcd in milliseconds, in each direction; and whether only the one that starts has it.
 const DELAYS: [(u64, bool); 6] = [(1, true), (20, true), (50, true), (5, false), (1, false), (50, false)];
 
 pub(crate) fn a_restart_under_load_succeeds_however_slow_etcd_is() {
-    if !is_able() {
-        return;
-    }
     let _alone = alone();
     let cycles: usize = std::env::var("WAYLEAVE_CYCLES").ok().and_then(|text| text.parse().ok()).unwrap_or(4);
     let mut controllers = Controllers::start();
@@ -56,9 +53,6 @@ pub(crate) fn a_restart_under_load_succeeds_however_slow_etcd_is() {
 }
 
 pub(crate) fn a_start_obeys_its_end_while_etcd_says_nothing() {
-    if !is_able() {
-        return;
-    }
     let _alone = alone();
     let folder = folder("start");
     let etcd = Etcd::start(&folder, 1);
@@ -73,9 +67,6 @@ pub(crate) fn a_start_obeys_its_end_while_etcd_says_nothing() {
 }
 
 pub(crate) fn an_etcd_that_is_full_or_compacted_stops_no_controller_from_starting() {
-    if !is_able() {
-        return;
-    }
     let _alone = alone();
     let folder = folder("full");
     let etcd = Etcd::start_with(&folder, 1, "http", &[("quota-backend-bytes", (4 << 20).to_string())]);

@@ -3,9 +3,6 @@
 use super::*;
 
 pub(crate) fn contracts_keep_their_bounds_while_they_are_moved_beside_floods_and_would_not_without() {
-    if !is_able() {
-        return;
-    }
     let _alone = alone();
     let lab = Lab::up("fat-tree:k=4");
     in_time(|| keep_their_bounds(&lab));
@@ -66,9 +63,6 @@ fn suffer_as_best_effort(lab: &Lab) -> Vec<String> {
 
 /// The demonstration of one fabric with real packets: everybody sends as much as it can, and has what it was promised.
 pub(crate) fn contracts_of_every_kind_are_kept_on_one_network() {
-    if !is_able() {
-        return;
-    }
     let _alone = alone();
     let lab = Lab::up(&format!("{EXAMPLES}/lab-network-fabric.yaml"));
     in_time(|| {

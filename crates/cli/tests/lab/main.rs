@@ -23,9 +23,9 @@ use wayleave_dataplane::net::{Batch, Namespace};
 use wayleave_dataplane::programs;
 use wayleave_lab::traffic::{ArrivalCounts, FlowSpec, Load, Traffic};
 use wayleave_lab::{LabName, Labs, Sentinel};
-use wayleave_repo_checks::{left_out, unless};
+use wayleave_repo_checks::{leave_out, unless};
 
-use common::{Lab, is_able, text, wayleave};
+use common::{Lab, require_labs, text, wayleave};
 
 fn main() -> std::process::ExitCode {
     wayleave_repo_checks::run_tests(wayleave_repo_checks::tests![
@@ -45,13 +45,11 @@ fn main() -> std::process::ExitCode {
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples");
 const CONTRACTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/lab-contracts.yaml");
 
-/// Whether Open vSwitch is installed; says what was left out if not.
-fn has_ovs() -> bool {
-    let is_there = Command::new("ovs-vsctl").arg("--version").output().is_ok();
-    if !is_there {
-        left_out("ovs", "it needs Open vSwitch (openvswitch-switch)");
+/// Leaves the test out unless Open vSwitch is installed.
+fn require_ovs() {
+    if Command::new("ovs-vsctl").arg("--version").output().is_err() {
+        leave_out("ovs", "it needs Open vSwitch (openvswitch-switch)");
     }
-    is_there
 }
 
 impl Lab {
@@ -85,13 +83,15 @@ fn in_short(seen: &Value) -> String {
 
 static LABS: RwLock<()> = RwLock::new(());
 
-/// For a lab in which packets are measured: no other one is up meanwhile.
+/// For a lab in which packets are measured: no other one is up meanwhile. Leaves the test out where no lab can be made.
 fn alone() -> RwLockWriteGuard<'static, ()> {
+    require_labs();
     LABS.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// For a lab in which it does not matter how long packets take.
+/// For a lab in which it does not matter how long packets take. Leaves the test out where no lab can be made.
 fn among_others() -> RwLockReadGuard<'static, ()> {
+    require_labs();
     LABS.read().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -74,9 +74,6 @@ fn keeps_what_was_measured(lab: &Lab) {
 }
 
 pub(crate) fn loko_keeps_on_a_measured_switch_what_silo_breaks() {
-    if !is_able() {
-        return;
-    }
     let _alone = alone();
     let lab = up("");
     keeps_what_was_measured(&lab);
@@ -98,9 +95,7 @@ pub(crate) fn loko_keeps_on_a_measured_switch_what_silo_breaks() {
 
 /// The bridge has a table of 17 entries meanwhile, of which the last matches, and its own rules afterwards.
 pub(crate) fn a_bridge_is_measured_with_the_table_of_each_case() {
-    if !is_able() || !has_ovs() {
-        return;
-    }
+    require_ovs();
     let _alone = alone();
     let lab = up("--ovs s1");
     in_time(|| calibrate(&lab, &table_of(&lab), &SCENARIO.replace("306B+", ""), 1));
@@ -125,9 +120,6 @@ pub(crate) fn a_bridge_is_measured_with_the_table_of_each_case() {
 }
 
 pub(crate) fn a_switch_that_is_as_fast_as_its_ports_has_no_service_to_measure() {
-    if !is_able() {
-        return;
-    }
     let _alone = alone();
     let lab = Lab::up("star:hosts=2 --no-controller");
     let output = wayleave(&format!("lab calibrate s1 --name {}", lab.0));

@@ -5,9 +5,6 @@ use super::*;
 /// Two tenants send to one host: the first from one host, the second from three. In one queue, packets share the line by how many come; the
 /// agents of the hosts divide it by minima and weights, as EyeQ's and Parley's machine shapers do.
 pub(crate) fn two_tenants_share_a_port_by_what_they_were_promised() {
-    if !is_able() {
-        return;
-    }
     let _alone = alone();
     let vms = ["acme", "beta"].map(|tenant| [1, 2, 3, 4].map(|at| format!("--endpoint {tenant}:v{at}=h{at}")));
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -62,9 +59,6 @@ pub(crate) fn two_tenants_share_a_port_by_what_they_were_promised() {
 /// Two tenants with the same contract from one rack to another. A rack broker says that one of them has exceeded what its policy allows, and the agent limits that one; the
 /// other has what is left. Once the broker is silent, they are equal again.
 pub(crate) fn a_rack_broker_limits_a_tenant_for_as_long_as_it_speaks() {
-    if !is_able() {
-        return;
-    }
     let _alone = alone();
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
     let write = |name: &str, text: &str| {

@@ -4,9 +4,7 @@ use super::*;
 
 /// Open vSwitch forwards. Somebody removes its rules, and they are back; it is killed, and nobody says that contracts are enforced.
 pub(crate) fn a_bridge_without_rules_is_repaired_and_one_that_is_dead_enforces_nothing() {
-    if !is_able() || !has_ovs() {
-        return;
-    }
+    require_ovs();
     let _others = among_others();
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab-ovs-contracts.yaml");
     let contract = "{ name: control, from: h1, to: h2, rate: 500kbit, burst: 1600B, deadline: 80ms }";
@@ -69,9 +67,6 @@ pub(crate) fn a_bridge_without_rules_is_repaired_and_one_that_is_dead_enforces_n
 
 /// A program of somebody else at a port of a switch drops every packet: the agents say that it is there, and behind which switch packets are lost.
 pub(crate) fn packets_that_somebody_drops_are_lost_behind_a_switch_that_has_a_name() {
-    if !is_able() {
-        return;
-    }
     let _others = among_others();
     let lab = Lab::up("star:hosts=3");
     let found = Labs::default().open(&LabName::new(&lab.0).unwrap()).unwrap();
@@ -134,9 +129,6 @@ pub(crate) fn packets_that_somebody_drops_are_lost_behind_a_switch_that_has_a_na
 
 /// The whole way through kernels, programs and queues, with and without a loss; and what an operator of one machine sees meanwhile.
 pub(crate) fn probes_are_seen_on_all_of_their_way_and_a_loss_has_a_place() {
-    if !is_able() {
-        return;
-    }
     let _others = among_others();
     let lab = Lab::up("star:hosts=3");
     let found = Labs::default().open(&LabName::new(&lab.0).unwrap()).unwrap();

@@ -380,8 +380,8 @@ pub enum CommandError {
 }
 
 impl CommandError {
-    pub(crate) fn wrong_name(field: &'static str, error: &NameError) -> Self {
-        Self::Invalid { field, message: error.to_string() }
+    pub(crate) fn wrong_name(error: &NameError) -> Self {
+        Self::Invalid { field: "name", message: error.to_string() }
     }
 }
 

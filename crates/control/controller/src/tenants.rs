@@ -36,7 +36,7 @@ impl Tenants {
         quota: Quota,
         check: Precondition,
     ) -> Result<Reply, CommandError> {
-        Named::Tenant.check(&name).map_err(|error| CommandError::wrong_name("name", &error))?;
+        Named::Tenant.check(&name).map_err(|error| CommandError::wrong_name(&error))?;
         let known = self.get(&name);
         check.hold(known.map(|tenant| tenant.revision))?;
         if let Some(same) = known.filter(|tenant| tenant.quota == quota) {

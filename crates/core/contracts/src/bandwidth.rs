@@ -109,7 +109,7 @@ impl BandwidthContract {
                     return Err(ContractError::SameHost(network.node(*to).name.clone()));
                 }
             }
-            Endpoints::Hose(members) => check_members("hose", members, 2, network)?,
+            Endpoints::Hose(members) => check_members("hose", members, network)?,
         }
         if self.min == Rate::ZERO {
             return Err(ContractError::ZeroMin);

@@ -191,13 +191,8 @@ pub(crate) fn check_host(field: &'static str, end: NodeId, network: &Network) ->
     if node.kind == NodeKind::Host { Ok(()) } else { Err(ContractError::NotAHost { field, node: node.name.clone() }) }
 }
 
-/// Checks that members are different hosts, and at least `least`.
-pub(crate) fn check_members(
-    field: &'static str,
-    members: &[NodeId],
-    least: usize,
-    network: &Network,
-) -> Result<(), ContractError> {
+/// Checks that members are different hosts, and at least two.
+pub(crate) fn check_members(field: &'static str, members: &[NodeId], network: &Network) -> Result<(), ContractError> {
     let mut seen = HashSet::with_capacity(members.len());
     for &member in members {
         let node = network.node(member);
@@ -208,7 +203,7 @@ pub(crate) fn check_members(
             return Err(ContractError::TwiceMember { field, host: node.name.clone() });
         }
     }
-    if members.len() < least {
+    if members.len() < 2 {
         return Err(ContractError::FewMembers { field, members: members.len() });
     }
     Ok(())

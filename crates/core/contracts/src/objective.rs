@@ -48,7 +48,7 @@ impl ObjectiveContract {
     /// The first thing that is wrong; [`ContractError::field`] says where.
     pub fn validate(&self, network: &Network) -> Result<(), ContractError> {
         check_name(&self.name)?;
-        check_members("members", &self.members, 2, network)?;
+        check_members("members", &self.members, network)?;
         if self.min == Rate::ZERO {
             return Err(ContractError::ZeroMin);
         }
@@ -84,6 +84,6 @@ impl BestEffortContract {
     /// The first thing that is wrong; [`ContractError::field`] says where.
     pub fn validate(&self, network: &Network) -> Result<(), ContractError> {
         check_name(&self.name)?;
-        check_members("members", &self.members, 2, network)
+        check_members("members", &self.members, network)
     }
 }

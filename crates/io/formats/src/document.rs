@@ -107,8 +107,8 @@ pub(crate) fn read<'a>(
     }
 }
 
-/// Reads a text that is one item of such a list, without a document around it; `what` it is, with an article.
-pub(crate) fn read_bare<'a>(text: &'a str, what: &str, problems: &mut Problems<'_>) -> Option<Node<'a>> {
+/// Reads a text that is one contract, without a document around it.
+pub(crate) fn read_bare<'a>(text: &'a str, problems: &mut Problems<'_>) -> Option<Node<'a>> {
     let root = match Loader::new(text, ["", ""], &mut |_| {}).load() {
         Ok(root) => root.filter(|root| !matches!(root.value, Value::Null)),
         Err(fault) => {
@@ -117,14 +117,14 @@ pub(crate) fn read_bare<'a>(text: &'a str, what: &str, problems: &mut Problems<'
         }
     };
     if root.is_none() {
-        problems.report(ProblemKind::Empty, Span::default(), || format!("the text is empty: {what} is expected"));
+        problems.report(ProblemKind::Empty, Span::default(), || "the text is empty: a contract is expected".to_owned());
     }
     let root = root?;
     if let Value::Mapping(entries) = &root.value
         && let Some(head) = entries.iter().find(|entry| entry.key.text() == Some("apiVersion"))
     {
         problems.report(ProblemKind::WrongKind, head.key.span, || {
-            let message = format!("this is a whole document, and {what} alone is expected here");
+            let message = "this is a whole document, and a contract alone is expected here".to_owned();
             (message, "leave out apiVersion, kind and spec, or send the document to where documents are read")
         });
         return None;

@@ -9,17 +9,9 @@ use nix::unistd::gettid;
 
 /// Nanoseconds of the clock with which the kernel stamps what it receives (`SO_TIMESTAMPNS`): that of the calendar.
 pub(crate) fn stamp() -> u64 {
-    read(ClockId::CLOCK_REALTIME)
-}
-
-/// How far that clock is ahead of the steady one. It changes when somebody sets the clock, and then delays mean nothing.
-pub(crate) fn offset() -> i128 {
-    i128::from(stamp()) - i128::from(read(ClockId::CLOCK_MONOTONIC))
-}
-
-fn read(clock: ClockId) -> u64 {
-    // These clocks are on every Linux, and never before 1970.
-    clock_gettime(clock).map_or(0, |time| time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
+    // This clock is on every Linux, and never before 1970.
+    clock_gettime(ClockId::CLOCK_REALTIME)
+        .map_or(0, |time| time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }
 
 /// Sleeps until a time of [`stamp`].

@@ -355,9 +355,9 @@ impl Command {
 }
 
 impl FlowMod {
-    /// The deletion of every rule whose cookie agrees with this one in the bits of the mask, in all tables.
-    pub fn delete_all(cookie: u64, cookie_mask: u64) -> Self {
-        Self { cookie, cookie_mask, table: ALL_TABLES, command: Command::Delete, ..Self::default() }
+    /// Returns the deletion of all rules with this cookie, in all tables.
+    pub fn delete_all(cookie: u64) -> Self {
+        Self { cookie, cookie_mask: u64::MAX, table: ALL_TABLES, command: Command::Delete, ..Self::default() }
     }
 
     pub(crate) fn put(&self, bytes: &mut Vec<u8>) -> Result<(), TooLong> {

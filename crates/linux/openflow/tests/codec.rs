@@ -49,7 +49,7 @@ fn vectors() -> Vec<(&'static str, Message)> {
         ],
         ..FlowMod::default()
     };
-    let delete = FlowMod { priority: 0x8000, ..FlowMod::delete_all(1, u64::MAX) };
+    let delete = FlowMod { priority: 0x8000, ..FlowMod::delete_all(1) };
     vec![
         ("hello", Message::Hello),
         ("features", Message::FeaturesRequest),

@@ -1,16 +1,11 @@
-//! Configurations against golden files, codepoints against routes, and the script of `tc` with packets in this kernel.
+//! Configurations against golden files, and codepoints against routes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
 use std::collections::BTreeMap;
-use std::net::UdpSocket;
 use std::path::Path;
-use std::process::Command;
 
-use nix::sys::socket::{setsockopt, sockopt};
 use proptest::prelude::*;
-use wayleave_dataplane::net::{Namespace, queue_counters};
-use wayleave_dataplane::sandbox::Apart;
 use wayleave_render::{
     Change, Codepoints, ControlQueue, QueueCodepoints, RenderError, Settings, Target, changes, port_differences, render,
 };
@@ -287,57 +282,4 @@ fn a_port_without_a_name_gets_none_that_another_has() {
     let script = text_of(&network, Target::Tc, &settings, "leaf1");
     let names: Vec<&str> = script.lines().filter(|line| line.starts_with("# eth")).map(|line| &line[2..6]).collect();
     assert_eq!(names, ["eth2", "eth3", "eth4"]);
-}
-
-#[test]
-fn the_script_puts_packets_into_the_queue_of_their_codepoint() {
-    let apart = match Apart::enter(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("bpf-render")) {
-        Ok(apart) => apart,
-        Err(error) => {
-            return wayleave_repo_checks::left_out("root", format_args!("it needs a network namespace: {error}"));
-        }
-    };
-    // leaf1 has three ports: to its two hosts and to the spine.
-    for port in 1..=3 {
-        apart.veth(&format!("eth{port}"), 100 * port).unwrap();
-    }
-    let network = two_racks();
-    let script = text_of(&network, Target::Tc, &eight(), "leaf1");
-    let links = {
-        let mut links = network.links_from(network.find_node("leaf1").unwrap()).to_vec();
-        links.sort();
-        links
-    };
-    let to_spine = 1 + links.iter().position(|&link| network.link(link).name == "leaf1->spine1").unwrap();
-    let shell = |text: &str| {
-        let output = Command::new("sh").args(["-c", text]).output().unwrap();
-        assert!(output.status.success(), "{text}: {}", String::from_utf8_lossy(&output.stderr));
-    };
-    // Where a port is missing, nothing is changed.
-    shell("ip link set eth3 name away");
-    let output = Command::new("sh").args(["-c", &script]).output().unwrap();
-    assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("no queues were changed"));
-    let untouched = Command::new("tc").args(["qdisc", "show", "dev", "eth1"]).output().unwrap();
-    assert!(!String::from_utf8_lossy(&untouched.stdout).contains("tbf"));
-    shell("ip link set away name eth3");
-    shell(&script);
-    // It can be run again.
-    shell(&script);
-    shell(&format!(
-        "ip addr add 10.9.0.1/24 dev eth{to_spine} && ip neigh replace 10.9.0.2 lladdr 02:00:00:00:00:09 nud permanent dev eth{to_spine}"
-    ));
-    let socket = UdpSocket::bind("10.9.0.1:0").unwrap();
-    // robot 3 in queue 0, camera 4 in queue 2; guaranteed 1 in queue 5, objective 2 in queue 6; best effort and a stranger in queue 7.
-    for (dscp, packets) in [(3, 1), (4, 2), (1, 3), (2, 4), (0, 5), (40, 6)] {
-        setsockopt(&socket, sockopt::Ipv4Tos, &(dscp << 2)).unwrap();
-        for _ in 0..packets {
-            socket.send_to(b"x", "10.9.0.2:9").unwrap();
-        }
-    }
-    let counters = queue_counters(&Namespace::current()).unwrap();
-    let (_, queues) = counters.into_iter().find(|(name, _)| *name == format!("eth{to_spine}")).unwrap();
-    let waiting = |queue: usize| queues[queue].packets;
-    assert_eq!((0..7).map(waiting).collect::<Vec<_>>(), [1, 0, 2, 0, 0, 3, 4]);
-    // The kernel's own packets (multicast) are best effort as well.
-    assert!(waiting(7) >= 11, "{}", waiting(7));
 }

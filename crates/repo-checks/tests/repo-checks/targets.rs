@@ -1,4 +1,4 @@
-//! No test is left out: a library that is not built for unit tests has none.
+//! Test targets: a library that is not built for unit tests has none, and a test that leaves something out is reported as ignored.
 
 use crate::repository::{File, files};
 
@@ -51,4 +51,46 @@ fn a_unit_test_that_nothing_runs_is_refused() {
         assert_eq!(found.len(), 1, "{source}");
         assert!(found[0].starts_with("crates/a/src/deep/b.rs:2 has "), "{}", found[0]);
     }
+}
+
+const CALLS: [&str; 2] = ["left_out(", "leave_out("];
+
+/// Returns integration tests that call `left_out` or `leave_out` in a target of libtest, which reports them as `ok`. Unit tests are exempt.
+fn silent_omissions(files: &[File]) -> Vec<String> {
+    let is_reported = |folder: &str, target: &str| {
+        let manifest = files.iter().find(|file| file.path.strip_suffix("/Cargo.toml") == Some(folder));
+        let section = format!("[[test]]\nname = \"{target}\"\nharness = false\n");
+        // Modules in `common` belong to several targets.
+        target == "common" || manifest.is_some_and(|manifest| manifest.text.contains(&section))
+    };
+    let sources =
+        files.iter().filter(|file| file.path.ends_with(".rs") && !file.path.starts_with("crates/repo-checks/"));
+    let callers =
+        sources.filter(|file| file.text.contains("repo_checks") && CALLS.iter().any(|call| file.text.contains(call)));
+    let targets = callers.filter_map(|file| {
+        let (folder, target) = file.path.split_once("/tests/")?;
+        let target = target.split('/').next()?.trim_end_matches(".rs");
+        (!is_reported(folder, target)).then(|| format!("{}: set harness = false for `{target}`", file.path))
+    });
+    targets.collect()
+}
+
+#[test]
+fn tests_that_leave_something_out_are_reported_as_ignored() {
+    assert_eq!(silent_omissions(&files().unwrap()), [""; 0]);
+}
+
+#[test]
+fn a_target_of_libtest_that_leaves_something_out_is_refused() {
+    let found = |manifest: &str, path: &str| {
+        let file = |path: &str, text: &str| File { path: path.to_owned(), text: text.to_owned() };
+        let source = file(path, "wayleave_repo_checks::left_out(\"root\", error)");
+        silent_omissions(&[file("crates/a/Cargo.toml", manifest), source])
+    };
+    let listed = "[[test]]\nname = \"lab\"\nharness = false\n";
+    assert_eq!(found(listed, "crates/a/tests/lab/deep/b.rs"), [""; 0]);
+    assert_eq!(found(listed, "crates/a/tests/lab.rs"), [""; 0]);
+    assert_eq!(found("", "crates/a/tests/common/mod.rs"), [""; 0]);
+    assert_eq!(found("", "crates/a/tests/lab.rs"), ["crates/a/tests/lab.rs: set harness = false for `lab`"]);
+    assert_eq!(found(listed, "crates/a/tests/b/main.rs"), ["crates/a/tests/b/main.rs: set harness = false for `b`"]);
 }

@@ -10,7 +10,7 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 
-use super::kinds::{Served, run};
+use super::kinds::{run, serve};
 
 const SEEDS: std::ops::Range<u64> = 0..6;
 
@@ -124,7 +124,7 @@ fn alike(seed: u64) {
     let context = format!("ALIKE_SEED={seed}\n{topology}\n{contracts}");
 
     let plan = planned(&json_of(&directory.0, "plan -t t.yaml -f c.yaml -o json", &[0, 3]));
-    let server = Served::new(&directory.0);
+    let server = serve(&directory.0);
     let at = |line: &str| format!("{line} --server {} --token-file l.db-operator", server.url);
     assert_eq!(run(&directory.0, &at("apply -f tenants.yaml")).code, Some(0));
     let applied = json_of(&directory.0, &at("apply -f c.yaml -o json"), &[0, 3]);

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
@@ -73,13 +73,13 @@ pub(super) struct Server {
 impl Server {
     fn start(directory: &Directory) -> Self {
         let more = ["--ledger", "l.db", "--listen", "127.0.0.1:0", "--log-level", "warn"];
-        Self::run(directory, &[&["serve", "-t", TOPOLOGY][..], &more].concat())
+        Self::run(&directory.0, &[&["serve", "-t", TOPOLOGY][..], &more].concat())
     }
 
-    pub(super) fn run(directory: &Directory, arguments: &[&str]) -> Self {
+    pub(super) fn run(directory: &Path, arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_wayleave"))
             .args(arguments)
-            .current_dir(&directory.0)
+            .current_dir(directory)
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
@@ -191,7 +191,7 @@ fn over_tls_a_server_is_believed_if_its_certificate_is_signed_by_whom_one_trusts
     let directory = Directory::new("tls");
     certificates(&directory);
     let tls = ["--ledger", "l.db", "--listen", "127.0.0.1:0", "--tls-cert", "own.pem", "--tls-key", "key.pem"];
-    let server = Server::run(&directory, &[&["serve", "-t", TOPOLOGY][..], &tls].concat());
+    let server = Server::run(&directory.0, &[&["serve", "-t", TOPOLOGY][..], &tls].concat());
     assert!(server.url.starts_with("https://"), "{}", server.url);
     let login = ["login", "--server", &server.url, "--token-file", "l.db-operator"];
     let strange = directory.run(&login).ends_with(1);
@@ -234,7 +234,7 @@ fn a_certificate_is_as_good_as_a_token() {
     client_certificate(&directory, "ci.acme.example");
     let tls = ["--ledger", "l.db", "--listen", "127.0.0.1:0", "--tls-cert", "own.pem", "--tls-key", "key.pem"];
     let server =
-        Server::run(&directory, &[&["serve", "-t", TOPOLOGY, "--client-ca", "clients.pem"][..], &tls].concat());
+        Server::run(&directory.0, &[&["serve", "-t", TOPOLOGY, "--client-ca", "clients.pem"][..], &tls].concat());
     let trusted = ["--server", &server.url, "--ca", "ca.pem"];
     let operator = [&trusted[..], &["--token-file", "l.db-operator"]].concat();
     directory.run(&[&["apply", "-f", "tenants.yaml"][..], &operator].concat()).ends_with(0);

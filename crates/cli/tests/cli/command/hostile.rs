@@ -216,7 +216,7 @@ fn assert_harmless(command: &str, run: &Run) {
 fn no_command_passes_on_what_a_terminal_would_obey() {
     let directory = Directory::new("hostile");
     let listen = ["--ledger", "l.db", "--listen", "127.0.0.1:0", "--log-level", "warn", "--enforcement", "hosts"];
-    let server = Server::run(&directory, &[&["serve", "-t", "fat-tree:k=4"][..], &listen].concat());
+    let server = Server::run(&directory.0, &[&["serve", "-t", "fat-tree:k=4"][..], &listen].concat());
     let address: SocketAddr = server.url.strip_prefix("http://").unwrap().parse().unwrap();
     let secret = std::fs::read_to_string(directory.0.join("l.db-operator")).unwrap().trim().to_owned();
     fill(&Client { server: address, secret });

@@ -168,7 +168,7 @@ fn what_is_no_time_and_no_event_is_refused() {
 fn what_is_not_known_any_more_stays_as_it_is() {
     let directory = Directory::new("rollback-unknown");
     let serve = "serve -t fat-tree:k=4 --ledger l.db --listen 127.0.0.1:0 --log-level warn --history-limit 8kB";
-    let server = Server::run(&directory, &serve.split(' ').collect::<Vec<_>>());
+    let server = Server::run(&directory.0, &serve.split(' ').collect::<Vec<_>>());
     let run = |line: &str| {
         let line = format!("{line} --server {} --token-file l.db-operator", server.url);
         directory.run(&line.split(' ').collect::<Vec<_>>())

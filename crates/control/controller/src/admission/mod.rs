@@ -93,7 +93,7 @@ impl Admission {
 
     /// Keeps a policy, or another one in the place of one.
     pub(crate) fn put_policy(&mut self, policy: Policy, check: Precondition) -> Result<Reply, CommandError> {
-        Named::Policy.check(policy.name()).map_err(|error| CommandError::wrong_name("name", &error))?;
+        Named::Policy.check(policy.name()).map_err(|error| CommandError::wrong_name(&error))?;
         let name = policy.name().to_owned();
         let known = self.policies.get(&name);
         check.hold(known.map(|state| state.revision))?;

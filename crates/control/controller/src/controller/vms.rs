@@ -25,7 +25,7 @@ impl Controller {
         mac: Option<Mac>,
         check: Precondition,
     ) -> Result<Reply, CommandError> {
-        Named::Vm.check(&id.name).map_err(|error| CommandError::wrong_name("name", &error))?;
+        Named::Vm.check(&id.name).map_err(|error| CommandError::wrong_name(&error))?;
         self.tenant(&id.tenant)?;
         let known = self.vms.get(&id);
         check.hold(known.map(|vm| vm.revision))?;

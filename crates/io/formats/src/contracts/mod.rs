@@ -128,7 +128,7 @@ pub fn read_order(
     given: Addressed<'_>,
 ) -> Result<Order, InputErrors> {
     let mut problems = Problems::new(source);
-    let terms = document::read_bare(source.text(), "a contract", &mut problems)
+    let terms = document::read_bare(source.text(), &mut problems)
         .and_then(|node| Terms::from_node(&node, given, &mut problems));
     let order = terms.and_then(|terms| terms.order(network, places, &mut problems));
     problems.finish(order)

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::common::{Fake, Folder, driver, network, told};
+use crate::common::{Folder, network};
+use crate::fake::{Fake, driver, told};
 use wayleave_agent::Node;
 use wayleave_agent::environment::Environment;
 use wayleave_agent::host::HostDriver;

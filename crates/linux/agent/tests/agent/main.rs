@@ -1,11 +1,12 @@
-//! The agent: its drivers against fakes and the kernel, and its cables. Agents as processes, with a controller: the tests of crate `cli`.
+//! The agent: its drivers against fakes, and its cables. Drivers over the kernel: `kernel.rs`. Agents as processes, with a controller: the tests of crate `cli`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
 mod cables;
+#[path = "../common/mod.rs"]
 mod common;
 mod division;
+mod fake;
 mod host;
-mod kernel;
 mod machine;
 mod shares;

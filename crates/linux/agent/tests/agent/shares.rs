@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::common::{Fake, Folder, driver};
+use crate::common::Folder;
+use crate::fake::{Fake, driver};
 use wayleave_agent::Node;
 use wayleave_agent::environment::Environment;
 use wayleave_agent::machine::Driver;

@@ -41,9 +41,9 @@ impl Host {
         Self::open_with(folder, settings, HOST)
     }
 
-    /// The same with the program that can be repeated on one frame.
-    pub(crate) fn open_measured(folder: &Path, settings: &Settings) -> Result<Self, Error> {
-        Self::open_with(folder, settings, BENCH)
+    /// Opens a host with default settings and the program that can be repeated on one frame.
+    pub(crate) fn open_measured(folder: &Path) -> Result<Self, Error> {
+        Self::open_with(folder, &Settings::default(), BENCH)
     }
 
     fn open_with(folder: &Path, settings: &Settings, object: &[u8]) -> Result<Self, Error> {

@@ -5,7 +5,7 @@ use wayleave_units::{Bytes, Rate};
 
 use super::{LOOPBACK, apart, frame, mac, rule, selector};
 use crate::error::Error;
-use crate::host::{Host, Sender, Settings};
+use crate::host::{Host, Sender};
 use crate::test_run::{Input, REDIRECTED, run};
 
 /// What is sent: a row of Table 3.
@@ -32,7 +32,7 @@ const ROOM: u32 = 64;
 /// If the kernel refuses, or a packet was not sent.
 pub fn tag(what: Tagging, trials: u32) -> Result<f64, Error> {
     apart(|apart| {
-        let mut host = Host::open_measured(&apart.pins().join("host"), &Settings::default())?;
+        let mut host = Host::open_measured(&apart.pins().join("host"))?;
         host.add_endpoint(LOOPBACK, mac(1))?;
         for flow in 0..what.flows {
             let sender = Sender { ifindex: LOOPBACK, selector: selector(1, flow) };
@@ -61,24 +61,4 @@ fn once(program: &SchedClassifier, frame: &[u8], repeat: u32, expected: u32) -> 
         return Err(Error::Failed { doing: "measuring".to_owned(), why });
     }
     Ok(out.nanos)
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests assert by panicking")]
-
-    use super::*;
-
-    /// The kernel takes the program that is repeated, which no other test loads.
-    #[test]
-    fn packets_are_tagged_again_and_again() {
-        if !nix::unistd::geteuid().is_root() {
-            wayleave_repo_checks::left_out("root", "eBPF programs are loaded");
-            return;
-        }
-        for tags in [2, 6] {
-            let what = Tagging { tags, packet: 776, flows: 1, batch: 1 };
-            assert!(tag(what, 3).unwrap().is_finite());
-        }
-    }
 }

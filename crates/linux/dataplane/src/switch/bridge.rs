@@ -119,7 +119,7 @@ impl OvsBridge {
     /// # Errors
     /// If it cannot be reached.
     pub fn clear(&self) -> Result<(), OvsError> {
-        let deletion = FlowMod::delete_all(COOKIE, u64::MAX);
+        let deletion = FlowMod::delete_all(COOKIE);
         self.connect()?.change(&[deletion]).map_err(|error| self.failed(error))
     }
 }

@@ -72,7 +72,7 @@ impl OvsBridge {
             let [from, to] = &flow.interfaces;
             numbered.push((flow, [number(from)?, number(to)?]));
         }
-        let mut changes = vec![FlowMod::delete_all(COOKIE, u64::MAX)];
+        let mut changes = vec![FlowMod::delete_all(COOKIE)];
         changes.extend(rules(case, &numbered));
         client.change(&changes).map_err(|error| self.failed(error))
     }
@@ -82,7 +82,7 @@ impl OvsBridge {
     /// # Errors
     /// If the bridge does not answer.
     pub fn forward_as_before(&self) -> Result<(), OvsError> {
-        let changes = [FlowMod::delete_all(COOKIE, u64::MAX)];
+        let changes = [FlowMod::delete_all(COOKIE)];
         self.connect()?.change(&changes).map_err(|error| self.failed(error))
     }
 }

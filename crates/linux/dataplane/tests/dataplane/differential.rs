@@ -34,10 +34,12 @@ struct Pair {
     host: Host,
     model: Model,
     settings: Settings,
+    _world: World,
 }
 
 impl Pair {
-    fn new(world: &World) -> Self {
+    fn new() -> Self {
+        let world = World::new();
         for (at, ifindex) in ENDPOINTS.into_iter().chain(UPLINKS).enumerate() {
             world.veth(&format!("if{at}"), ifindex);
         }
@@ -47,7 +49,7 @@ impl Pair {
             host.add_endpoint(ifindex, mac).unwrap();
             model.endpoints.insert(ifindex, mac);
         }
-        Self { host, model, settings }
+        Self { host, model, settings, _world: world }
     }
 
     fn at(&mut self, now: Time) {
@@ -94,10 +96,8 @@ impl Pair {
     }
 }
 
-#[test]
-fn endpoints_do_what_the_models_say() {
-    let Some(world) = World::new() else { return };
-    let mut pair = Pair::new(&world);
+pub(crate) fn endpoints_do_what_the_models_say() {
+    let mut pair = Pair::new();
     let program = pair.host.program(HostProgram::Endpoint).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let mut now = 1_000_000;
@@ -142,10 +142,8 @@ fn compare(out: &wayleave_dataplane::test_run::Output, expected: &Expected, what
 }
 
 /// Whatever a frame says, and however much of it is nonsense: what leaves in a guaranteed queue is what the model puts there.
-#[test]
-fn no_malformed_frame_reaches_a_guaranteed_queue() {
-    let Some(world) = World::new() else { return };
-    let mut pair = Pair::new(&world);
+pub(crate) fn no_malformed_frame_reaches_a_guaranteed_queue() {
+    let mut pair = Pair::new();
     let mut rng = ChaCha8Rng::seed_from_u64(4);
     for version in 1..60 {
         pair.change(&mut rng, version);
@@ -174,11 +172,9 @@ fn no_malformed_frame_reaches_a_guaranteed_queue() {
     pair.check_counters();
 }
 
-#[test]
-fn uplinks_do_what_the_models_say() {
+pub(crate) fn uplinks_do_what_the_models_say() {
     for (window, reset_ms) in [(2, 1000), (8, 1), (100, 50), (1 << 15, 1000)] {
-        let Some(world) = World::new() else { return };
-        let mut pair = Pair::new(&world);
+        let mut pair = Pair::new();
         pair.settings.window = window;
         pair.settings.reset = Time::from_millis(reset_ms);
         (pair.model.window, pair.model.reset) = (window, pair.settings.reset);
@@ -226,10 +222,8 @@ fn deliver(pair: &mut Pair, packets: u64) {
     }
 }
 
-#[test]
-fn numbers_that_are_skipped_in_the_second_round_are_not_taken_for_those_of_the_first() {
-    let Some(world) = World::new() else { return };
-    let mut pair = Pair::new(&world);
+pub(crate) fn numbers_that_are_skipped_in_the_second_round_are_not_taken_for_those_of_the_first() {
+    let mut pair = Pair::new();
     let program = pair.host.program(HostProgram::Uplink).unwrap();
     let frame = crate::world::udp(2, 1, (7, 9), 60);
     let steps = (0..=u16::MAX).step_by(70);

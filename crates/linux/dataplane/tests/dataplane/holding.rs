@@ -34,10 +34,12 @@ struct Stand {
     host: Host,
     tenant: Party,
     receiver: Party,
+    _world: World,
 }
 
 impl Stand {
-    fn new(world: &World) -> Self {
+    fn new() -> Self {
+        let world = World::new();
         world.veth("tap", TAP);
         world.veth("net", NET);
         let (tenant, receiver) = (Party::new("tapp", 1, Some(2)), Party::new("netp", 2, Some(1)));
@@ -47,7 +49,7 @@ impl Stand {
         for (interface, program) in [("tap", HostProgram::Endpoint), ("net", HostProgram::Uplink)] {
             attach_ingress(interface, &host.pinned(program)).iter().for_each(|line| tool("tc", line));
         }
-        Self { host, tenant, receiver }
+        Self { host, tenant, receiver, _world: world }
     }
 
     fn contract(&self) -> Contract {
@@ -126,10 +128,8 @@ fn excess(arrivals: &[Arrival], rate: Rate, burst: Bytes) -> i128 {
     worst.max(0).div_euclid(8_000_000_000)
 }
 
-#[test]
-fn what_exceeds_a_contract_waits_and_all_of_it_arrives() {
-    let Some(world) = World::new() else { return };
-    let mut stand = Stand::new(&world);
+pub(crate) fn what_exceeds_a_contract_waits_and_all_of_it_arrives() {
+    let mut stand = Stand::new();
     let (rate, burst) = (Rate::from_mbit(2), Bytes::new(2 * 1538));
     stand.host.install(SERIAL, 1, &rule(rate, burst)).unwrap();
     let socket = stand.receiver.run(listen);
@@ -145,10 +145,8 @@ fn what_exceeds_a_contract_waits_and_all_of_it_arrives() {
 
 /// Bursts below three frames, and frames of every size. That a machine stands still between the decision and the receiver brings frames closer
 /// together; that does not happen in every round, but a shaper that lets a frame too many go does it every time.
-#[test]
-fn what_leaves_stays_below_the_admitted_curve() {
-    let Some(world) = World::new() else { return };
-    let mut stand = Stand::new(&world);
+pub(crate) fn what_leaves_stays_below_the_admitted_curve() {
+    let mut stand = Stand::new();
     let socket = stand.receiver.run(listen);
     for (version, (rate, burst, sizes)) in (1..).zip([
         (Rate::from_mbit(2), 1538, vec![LARGEST; 12]),
@@ -178,10 +176,8 @@ fn what_leaves_stays_below_the_admitted_curve() {
     }
 }
 
-#[test]
-fn no_more_waits_than_the_queue_holds_and_the_longest_wait_is_told() {
-    let Some(world) = World::new() else { return };
-    let mut stand = Stand::new(&world);
+pub(crate) fn no_more_waits_than_the_queue_holds_and_the_longest_wait_is_told() {
+    let mut stand = Stand::new();
     let (rate, burst) = (Rate::from_mbit(2), Bytes::new(2 * 1538));
     stand.host.install(SERIAL, 1, &rule(rate, burst)).unwrap();
     let waiting = QueueLimit::of(rate, Bytes::new(1538), Time::from_millis(100));
@@ -197,10 +193,8 @@ fn no_more_waits_than_the_queue_holds_and_the_longest_wait_is_told() {
 }
 
 /// The rule goes while packets wait: what waits is dropped, and the next contract in the same slot begins with nothing of it.
-#[test]
-fn a_contract_that_is_removed_takes_along_what_waits() {
-    let Some(world) = World::new() else { return };
-    let mut stand = Stand::new(&world);
+pub(crate) fn a_contract_that_is_removed_takes_along_what_waits() {
+    let mut stand = Stand::new();
     let slow = rule(Rate::from_bits_per_second(100_000), Bytes::new(1600));
     stand.host.install(SERIAL, 1, &slow).unwrap();
     let socket = stand.receiver.run(listen);
@@ -215,10 +209,8 @@ fn a_contract_that_is_removed_takes_along_what_waits() {
 }
 
 /// Somebody deletes what holds packets back: what waited there is lost, and nothing that comes later waits behind it for good.
-#[test]
-fn what_is_lost_with_its_class_is_not_waited_for() {
-    let Some(world) = World::new() else { return };
-    let mut stand = Stand::new(&world);
+pub(crate) fn what_is_lost_with_its_class_is_not_waited_for() {
+    let mut stand = Stand::new();
     let (rate, burst) = (Rate::from_mbit(2), Bytes::new(2 * 1538));
     stand.host.install(SERIAL, 1, &rule(rate, burst)).unwrap();
     let socket = stand.receiver.run(listen);
@@ -277,10 +269,8 @@ fn available(congestion: &str) -> bool {
 }
 
 /// Judged by counters: at 10 Mbit/s a transfer's excess waits. It loses what slow start sends beyond the queue, and no more.
-#[test]
-fn tcp_with_its_super_frames_waits_and_hardly_loses_a_packet() {
-    let Some(world) = World::new() else { return };
-    let mut stand = Stand::new(&world);
+pub(crate) fn tcp_with_its_super_frames_waits_and_hardly_loses_a_packet() {
+    let mut stand = Stand::new();
     for (version, congestion) in (1..).zip(CONGESTION).filter(|(_, congestion)| available(congestion)) {
         stand.host.remove(SERIAL).unwrap();
         stand.host.install(SERIAL, version, &rule(Rate::from_mbit(10), Bytes::new(3 * 1538))).unwrap();
@@ -298,13 +288,11 @@ fn tcp_with_its_super_frames_waits_and_hardly_loses_a_packet() {
 }
 
 /// `make tcp`: at least nine tenths of the contract's rate, on a machine that has nothing else to do.
-#[test]
-fn tcp_reaches_the_rate_of_its_contract() {
+pub(crate) fn tcp_reaches_the_rate_of_its_contract() {
     if std::env::var_os("WAYLEAVE_QUIET").is_none() {
         return;
     }
-    let Some(world) = World::new() else { return };
-    let mut stand = Stand::new(&world);
+    let mut stand = Stand::new();
     for (version, congestion) in (1..).zip(CONGESTION).filter(|(_, congestion)| available(congestion)) {
         stand.host.remove(SERIAL).unwrap();
         stand.host.install(SERIAL, version, &rule(Rate::from_mbit(300), Bytes::new(30_000))).unwrap();
@@ -317,10 +305,8 @@ fn tcp_reaches_the_rate_of_its_contract() {
     }
 }
 
-#[test]
-fn a_thousand_contracts_have_a_class_each() {
-    let Some(world) = World::new() else { return };
-    let mut stand = Stand::new(&world);
+pub(crate) fn a_thousand_contracts_have_a_class_each() {
+    let mut stand = Stand::new();
     for serial in 1..=1_000 {
         let mut rule = rule(Rate::from_mbit(1), Bytes::new(3_000));
         rule.senders[0].selector.protocol = Some(17);
@@ -364,10 +350,8 @@ fn shown(minor: u32) -> String {
     String::from_utf8(output.unwrap().stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-#[test]
-fn a_thousand_contracts_have_classes_as_tc_would_make_them_and_the_last_is_shaped_as_the_first() {
-    let Some(world) = World::new() else { return };
-    let mut stand = Stand::new(&world);
+pub(crate) fn a_thousand_contracts_have_classes_as_tc_would_make_them_and_the_last_is_shaped_as_the_first() {
+    let mut stand = Stand::new();
     let of = |port: u16, rate: Rate, burst: u64| {
         let mut rule = rule(rate, Bytes::new(burst));
         rule.senders[0].selector.protocol = Some(17);
@@ -445,10 +429,8 @@ fn left(capture: &mut Capture) -> Vec<u32> {
 }
 
 /// Inversions: neighbours of which the later frame left first. Classes as they are, and classes that let every frame go too early, several times each.
-#[test]
-fn what_waits_leaves_in_the_order_in_which_it_came() {
-    let Some(world) = World::new() else { return };
-    let mut stand = Stand::new(&world);
+pub(crate) fn what_waits_leaves_in_the_order_in_which_it_came() {
+    let mut stand = Stand::new();
     let _socket = stand.receiver.run(listen);
     let mut capture = Capture::open(&Namespace::current()).unwrap();
     for (version, (rate, sizes, speed)) in (1..).zip([
@@ -478,10 +460,8 @@ fn what_waits_leaves_in_the_order_in_which_it_came() {
     }
 }
 
-#[test]
-fn a_contract_without_one_of_its_classes_is_found() {
-    let Some(world) = World::new() else { return };
-    let mut stand = Stand::new(&world);
+pub(crate) fn a_contract_without_one_of_its_classes_is_found() {
+    let mut stand = Stand::new();
     for class in ["1:1", "1:8001", "1:4001"] {
         stand.host.remove(SERIAL).unwrap();
         stand.host.install(SERIAL, 1, &rule(Rate::from_mbit(2), Bytes::new(2 * 1538))).unwrap();
@@ -497,10 +477,8 @@ fn a_contract_without_one_of_its_classes_is_found() {
 }
 
 /// containerlab's links take 9,500 B.
-#[test]
-fn super_frames_are_cut_into_the_frames_of_a_large_mtu() {
-    let Some(world) = World::new() else { return };
-    let mut stand = Stand::new(&world);
+pub(crate) fn super_frames_are_cut_into_the_frames_of_a_large_mtu() {
+    let mut stand = Stand::new();
     ["tap", "net"].iter().for_each(|one| tool("ip", &format!("link set {one} mtu 9500")));
     [&stand.tenant, &stand.receiver].iter().for_each(|party| party.run(|| tool("ip", "link set eth0 mtu 9500")));
     let mut rule = rule(Rate::from_mbit(50), Bytes::new(3 * 9538));

@@ -46,9 +46,8 @@ fn sent(host: &Host, frame: &[u8]) -> Output {
     run(&program, Input { ifindex: ENDPOINT, frame, gso_size: 0 }, 1).unwrap()
 }
 
-#[test]
-fn a_packet_of_a_contract_is_tagged_charged_and_sent_to_its_uplink() {
-    let Some(world) = World::new() else { return };
+pub(crate) fn a_packet_of_a_contract_is_tagged_charged_and_sent_to_its_uplink() {
+    let world = World::new();
     let mut host = opened(&world);
     host.install(5, 1, &rule(8_000, 1000)).unwrap();
     let frame = udp(1, 2, (7, 9), 100);
@@ -62,9 +61,8 @@ fn a_packet_of_a_contract_is_tagged_charged_and_sent_to_its_uplink() {
     assert_eq!(contract.tokens, (1000 - 136) * 8_000_000_000);
 }
 
-#[test]
-fn what_is_installed_is_found_again_and_its_bucket_keeps_its_level() {
-    let Some(world) = World::new() else { return };
+pub(crate) fn what_is_installed_is_found_again_and_its_bucket_keeps_its_level() {
+    let world = World::new();
     let mut host = opened(&world);
     host.install(5, 3, &rule(8_000, 1000)).unwrap();
     host.install(6, 1, &HostRule { senders: Vec::new(), ..rule(1, 100) }).unwrap();
@@ -86,9 +84,8 @@ fn what_is_installed_is_found_again_and_its_bucket_keeps_its_level() {
 }
 
 /// Each host loads its own: what the verifier does, 16 hosts of a lab wait for. Kernels differ, so the limit is generous.
-#[test]
-fn the_verifier_is_done_with_the_programs_after_few_steps() {
-    let Some(world) = World::new() else { return };
+pub(crate) fn the_verifier_is_done_with_the_programs_after_few_steps() {
+    let world = World::new();
     let host = opened(&world);
     for program in [HostProgram::Endpoint, HostProgram::Uplink] {
         let info = host.program(program).unwrap().info().unwrap();
@@ -97,18 +94,16 @@ fn the_verifier_is_done_with_the_programs_after_few_steps() {
     }
 }
 
-#[test]
-fn a_second_owner_is_refused_until_the_first_is_gone() {
-    let Some(world) = World::new() else { return };
+pub(crate) fn a_second_owner_is_refused_until_the_first_is_gone() {
+    let world = World::new();
     let host = opened(&world);
     assert_eq!(Host::open(&world.pins, &at(1)).err(), Some(Error::Busy(world.pins.clone())));
     drop(host);
     assert!(Host::open(&world.pins, &at(1)).is_ok());
 }
 
-#[test]
-fn nothing_is_left_after_tear_down_and_half_made_pins_are_no_obstacle() {
-    let Some(world) = World::new() else { return };
+pub(crate) fn nothing_is_left_after_tear_down_and_half_made_pins_are_no_obstacle() {
+    let world = World::new();
     // A process that died while it was loading.
     std::fs::create_dir_all(world.pins.join("unfinished")).unwrap();
     let host = opened(&world);
@@ -117,9 +112,8 @@ fn nothing_is_left_after_tear_down_and_half_made_pins_are_no_obstacle() {
     assert!(!world.pins.exists());
 }
 
-#[test]
-fn pins_of_another_version_are_left_alone_until_they_are_removed() {
-    let Some(world) = World::new() else { return };
+pub(crate) fn pins_of_another_version_are_left_alone_until_they_are_removed() {
+    let world = World::new();
     let old = world.pins.join("v-000000000000");
     std::fs::create_dir_all(&old).unwrap();
     let host = opened(&world);
@@ -128,9 +122,8 @@ fn pins_of_another_version_are_left_alone_until_they_are_removed() {
     assert!(!old.exists() && host.older().is_empty());
 }
 
-#[test]
-fn what_cannot_be_done_is_refused_and_changes_nothing() {
-    let Some(world) = World::new() else { return };
+pub(crate) fn what_cannot_be_done_is_refused_and_changes_nothing() {
+    let world = World::new();
     let mut host = opened(&world);
     host.install(5, 1, &rule(8_000, 1000)).unwrap();
     let path = |tags: usize| HostPath {
@@ -158,9 +151,8 @@ fn what_cannot_be_done_is_refused_and_changes_nothing() {
     assert_eq!(sent(&host, &udp(1, 2, (7, 9), 100)).out, UPLINK);
 }
 
-#[test]
-fn of_contracts_for_the_same_packets_the_oldest_counts_and_the_next_follows() {
-    let Some(world) = World::new() else { return };
+pub(crate) fn of_contracts_for_the_same_packets_the_oldest_counts_and_the_next_follows() {
+    let world = World::new();
     let mut host = opened(&world);
     for serial in [9, 4, 7, 8] {
         host.install(serial, 1, &rule(8_000, 1000)).unwrap();
@@ -176,9 +168,8 @@ fn of_contracts_for_the_same_packets_the_oldest_counts_and_the_next_follows() {
     assert_eq!(host.counters().unwrap().of(Reason::NoRoute), 1);
 }
 
-#[test]
-fn an_endpoint_that_goes_takes_its_address_along() {
-    let Some(world) = World::new() else { return };
+pub(crate) fn an_endpoint_that_goes_takes_its_address_along() {
+    let world = World::new();
     let mut host = opened(&world);
     host.install(5, 1, &rule(8_000, 1000)).unwrap();
     host.remove_endpoint(ENDPOINT).unwrap();
@@ -190,9 +181,8 @@ fn an_endpoint_that_goes_takes_its_address_along() {
     assert_eq!(sent(&host, &udp(1, 2, (7, 9), 100)).verdict, DROPPED);
 }
 
-#[test]
-fn delays_are_measured_where_both_ends_share_a_kernel() {
-    let Some(world) = World::new() else { return };
+pub(crate) fn delays_are_measured_where_both_ends_share_a_kernel() {
+    let world = World::new();
     world.veth("tap", ENDPOINT);
     world.veth("net", UPLINK);
     let shared = world.pins.with_file_name("shared");
@@ -217,9 +207,8 @@ fn delays_are_measured_where_both_ends_share_a_kernel() {
     assert_eq!(sender.measured().unwrap(), []);
 }
 
-#[test]
-fn both_ends_choose_the_same_packets_whatever_is_changed_on_the_way() {
-    let Some(world) = World::new() else { return };
+pub(crate) fn both_ends_choose_the_same_packets_whatever_is_changed_on_the_way() {
+    let world = World::new();
     world.veth("tap", ENDPOINT);
     world.veth("net", UPLINK);
     let settings = |now| Settings { now: Some(Time::from_nanos(now)), sample: Some(2), ..at(1) };
@@ -255,9 +244,8 @@ fn both_ends_choose_the_same_packets_whatever_is_changed_on_the_way() {
     assert_eq!(sender.samples(), []);
 }
 
-#[test]
-fn what_nobody_reads_is_not_sampled_and_counted() {
-    let Some(world) = World::new() else { return };
+pub(crate) fn what_nobody_reads_is_not_sampled_and_counted() {
+    let world = World::new();
     let mut host = opened(&world);
     host.sample(Some(0)).unwrap();
     host.install(5, 1, &rule(1_000_000_000, 10_000_000)).unwrap();

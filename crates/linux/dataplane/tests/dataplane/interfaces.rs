@@ -27,10 +27,12 @@ struct Stand {
     /// Another one: the kernel does not show a socket what it has sent itself.
     sees: OwnedFd,
     tenant: LinkAddr,
+    _world: World,
 }
 
 impl Stand {
-    fn new(world: &World) -> Self {
+    fn new() -> Self {
+        let world = World::new();
         world.veth("tap", ENDPOINT);
         world.veth("one", UPLINKS[0]);
         world.veth("two", UPLINKS[1]);
@@ -52,7 +54,7 @@ impl Stand {
         setsockopt(&sees, ReceiveTimeout, &TimeVal::new(5, 0)).unwrap();
         let tenant = getifaddrs().unwrap().find(|interface| interface.interface_name == "tapp");
         let tenant = *tenant.unwrap().address.unwrap().as_link_addr().unwrap();
-        Self { host, sends, sees, tenant }
+        Self { host, sends, sees, tenant, _world: world }
     }
 
     fn send(&self, frame: &[u8]) {
@@ -76,10 +78,8 @@ impl Stand {
 /// The outermost tag of every route here: port 5, queue 2.
 const FIRST: u16 = 5 << 13 | 6;
 
-#[test]
-fn every_copy_takes_its_own_route_and_all_have_one_number() {
-    let Some(world) = World::new() else { return };
-    let (mut stand, mut model) = (Stand::new(&world), Model::new());
+pub(crate) fn every_copy_takes_its_own_route_and_all_have_one_number() {
+    let (mut stand, mut model) = (Stand::new(), Model::new());
     model.endpoints.insert(ENDPOINT, mac(1));
     let path = |uplink, depth| {
         let below = (0..depth).map(|port| Tag::new(port, 3).unwrap());
@@ -112,10 +112,8 @@ fn every_copy_takes_its_own_route_and_all_have_one_number() {
     assert_eq!(stand.host.counters().unwrap().contracts, model.contracts());
 }
 
-#[test]
-fn ip_packets_without_a_whole_header_are_malformed() {
-    let Some(world) = World::new() else { return };
-    let stand = Stand::new(&world);
+pub(crate) fn ip_packets_without_a_whole_header_are_malformed() {
+    let stand = Stand::new();
     let [v4, mut v6] = [udp(1, 2, (7, 9), 60), udp(1, 2, (7, 9), 60)];
     v6[12..15].copy_from_slice(&[0x86, 0xDD, 0x60]);
     let mut sent = 0;
@@ -137,9 +135,8 @@ fn ip_packets_without_a_whole_header_are_malformed() {
     assert_eq!((counted(Reason::Multicast), counted(Reason::Malformed)), (1, sent));
 }
 
-#[test]
-fn a_port_has_the_queues_that_it_was_given_whatever_they_are() {
-    let Some(world) = World::new() else { return };
+pub(crate) fn a_port_has_the_queues_that_it_was_given_whatever_they_are() {
+    let world = World::new();
     world.veth("own", 200);
     let queues = |rate: u64, buffers: &[u64], weights: &[u16], is_tagged| PortQdisc {
         rate: Rate::from_bits_per_second(rate),

@@ -67,9 +67,8 @@ fn arrives(tenant: &Party, receiver: &Party, bound: SocketAddr, to: SocketAddr) 
     false
 }
 
-#[test]
-fn hosts_find_each_other_and_their_servers_and_nothing_else_goes_to_all() {
-    let Some(world) = World::new() else { return };
+pub(crate) fn hosts_find_each_other_and_their_servers_and_nothing_else_goes_to_all() {
+    let world = World::new();
     let mut host = host(&world, Settings::default());
     attach(&host);
     let (tenant, receiver) = (Party::new("tapp", 1, None), Party::new("netp", 2, None));
@@ -109,9 +108,8 @@ fn arp() -> Vec<u8> {
     frame
 }
 
-#[test]
-fn what_asks_all_is_limited_and_needs_best_effort() {
-    let Some(world) = World::new() else { return };
+pub(crate) fn what_asks_all_is_limited_and_needs_best_effort() {
+    let world = World::new();
     let at = |nanos| Settings { now: Some(Time::from_nanos(nanos)), ..Settings::default() };
     let mut host = host(&world, at(1));
     host.set_group(TAP, &[mac(2)]).unwrap();
@@ -133,9 +131,8 @@ fn what_asks_all_is_limited_and_needs_best_effort() {
     assert_eq!(counted(&host), [43, 43]);
 }
 
-#[test]
-fn copies_go_to_those_on_the_host_and_over_routes_of_any_length() {
-    let Some(world) = World::new() else { return };
+pub(crate) fn copies_go_to_those_on_the_host_and_over_routes_of_any_length() {
+    let world = World::new();
     let mut host = host(&world, Settings::default());
     world.veth("second", SECOND);
     host.add_endpoint(SECOND, mac(4)).unwrap();
@@ -203,9 +200,8 @@ fn tagged(vlan: u16, frame: &[u8]) -> Vec<u8> {
     with
 }
 
-#[test]
-fn a_guest_with_a_vlan_sends_and_gets_its_tag_and_the_network_never_sees_it() {
-    let Some(world) = World::new() else { return };
+pub(crate) fn a_guest_with_a_vlan_sends_and_gets_its_tag_and_the_network_never_sees_it() {
+    let world = World::new();
     let mut host = host(&world, Settings::default());
     world.veth("second", SECOND);
     // Tags that the kernel would hand on beside a frame are seen in it.
@@ -231,9 +227,8 @@ fn a_guest_with_a_vlan_sends_and_gets_its_tag_and_the_network_never_sees_it() {
     assert!(host.add_tagged_endpoint(TAP, mac(1), 4095).unwrap_err().to_string().contains("no VLAN"));
 }
 
-#[test]
-fn packets_with_addresses_that_nobody_has_declared_are_named() {
-    let Some(world) = World::new() else { return };
+pub(crate) fn packets_with_addresses_that_nobody_has_declared_are_named() {
+    let world = World::new();
     let mut host = host(&world, Settings { now: Some(Time::from_nanos(1)), ..Settings::default() });
     let selector = Selector { destination: Some(mac(2)), source_address: Some(ipv4(1)), ..Selector::default() };
     let rule = HostRule {

@@ -6,11 +6,12 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::names::{Names, is_able};
+use crate::names::{Names, require_namespaces};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use wayleave_dataplane::net::{Batch, Capture, Namespace, VethEnd, create_veth, output};
 use wayleave_dataplane::switch::{OvsBridge, OvsSwitch, SwitchDriver, SwitchPlan};
 use wayleave_packet_format::{TAG_TYPE, Tag};
+use wayleave_repo_checks::leave_out;
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_units::{Bytes, Rate};
 
@@ -29,17 +30,11 @@ struct Site {
 }
 
 impl Site {
-    /// `None`, and a line that says so, where it cannot be made.
-    fn new() -> Option<Self> {
-        if !is_able() {
-            return None;
-        }
+    /// Leaves the test out where it cannot be made.
+    fn new() -> Self {
+        require_namespaces();
         if !Path::new(SCHEMA).exists() {
-            wayleave_repo_checks::left_out(
-                "ovs",
-                format_args!("it needs Open vSwitch (openvswitch-switch): no {SCHEMA}"),
-            );
-            return None;
+            leave_out("ovs", format_args!("it needs Open vSwitch (openvswitch-switch): no {SCHEMA}"));
         }
         let names = Names::new(&["ovs", "cables"]);
         let folder = std::env::temp_dir().join(names.get(0));
@@ -71,7 +66,7 @@ impl Site {
         for port in ["p0", "p1", "p2"] {
             site.vsctl(&["add-port", BRIDGE, port]);
         }
-        Some(site)
+        site
     }
 
     /// Starts a program of Open vSwitch that ends with this one, and waits for a file of it.
@@ -199,9 +194,8 @@ fn behind(tags: &[(u16, u8)], body: &[u8]) -> Vec<u8> {
     tags.chain([0x88, 0xB5]).chain(body.iter().copied()).chain(vec![0; 60]).collect()
 }
 
-#[test]
-fn packets_go_where_their_outer_tag_says_however_many_they_have() {
-    let Some(site) = Site::new() else { return };
+pub(crate) fn packets_go_where_their_outer_tag_says_however_many_they_have() {
+    let site = Site::new();
     let mut switch = site.switch();
     switch.configure(&plan()).unwrap();
     assert_eq!(
@@ -243,9 +237,8 @@ fn packets_go_where_their_outer_tag_says_however_many_they_have() {
 }
 
 /// A queue that is full says so to who sends, and Open vSwitch leaves the rest of what it sends together unsent then.
-#[test]
-fn a_full_queue_costs_no_packet_of_another_queue() {
-    let Some(site) = Site::new() else { return };
+pub(crate) fn a_full_queue_costs_no_packet_of_another_queue() {
+    let site = Site::new();
     let mut plan = plan();
     // Seven frames fill it; with so few in all, none is lost before the bridge.
     *plan.ports[1].egress.as_mut().unwrap().queues.last_mut().unwrap() = Bytes::new(10_000);
@@ -261,9 +254,8 @@ fn a_full_queue_costs_no_packet_of_another_queue() {
 }
 
 /// What waits at one port belongs to the socket by which Open vSwitch sends to all ports, unless somebody takes it off.
-#[test]
-fn packets_that_wait_at_one_port_keep_none_from_another() {
-    let Some(site) = Site::new() else { return };
+pub(crate) fn packets_that_wait_at_one_port_keep_none_from_another() {
+    let site = Site::new();
     let mut plan = plan();
     // More than the memory of a socket, and so slow that all of it waits meanwhile.
     let port = plan.ports[1].egress.as_mut().unwrap();
@@ -291,9 +283,8 @@ fn packets_that_wait_at_one_port_keep_none_from_another() {
     assert_eq!((arrived, before > 100_000), (others.len(), true), "{before} B wait at the other port");
 }
 
-#[test]
-fn a_bridge_that_starts_again_is_told_again_and_one_that_is_gone_says_so() {
-    let Some(mut site) = Site::new() else { return };
+pub(crate) fn a_bridge_that_starts_again_is_told_again_and_one_that_is_gone_says_so() {
+    let mut site = Site::new();
     let mut switch = site.switch();
     switch.configure(&plan()).unwrap();
     let mut daemon = site.daemons.pop().unwrap();
@@ -311,9 +302,8 @@ fn a_bridge_that_starts_again_is_told_again_and_one_that_is_gone_says_so() {
     assert_eq!(site.send(2, &[frame(&[(0, 1), (4, 4)], &[5])], 1), [(0, behind(&[(4, 4)], &[5]))]);
 }
 
-#[test]
-fn a_table_without_room_and_an_interface_that_is_no_port_are_refused() {
-    let Some(site) = Site::new() else { return };
+pub(crate) fn a_table_without_room_and_an_interface_that_is_no_port_are_refused() {
+    let site = Site::new();
     site.vsctl(&[
         "--",
         "--id=@t",

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::names::{self, Names};
+use crate::names::{Names, require_namespaces};
 use nix::sys::socket::{setsockopt, sockopt};
 use wayleave_dataplane::class;
 use wayleave_dataplane::doctor::examine;
@@ -24,14 +24,13 @@ const SIZE: usize = 1000 - 42 - 24;
 /// What waits in the lowest queue when it is full: 60 frames of 1.2 ms.
 const LOW_BUFFER: u64 = 90_000;
 
-/// Whether such a link can be made here; says what was left out if not. Without ethtool the kernel would send super-frames, which wait
+/// Leaves the test out unless such a link can be made on this machine. Without ethtool the kernel would send super-frames, which wait
 /// as one.
-fn is_able() -> bool {
-    let missing = examine().into_iter().find(|check| check.name == "ethtool" && !check.is_present());
-    if let Some(check) = &missing {
-        wayleave_repo_checks::left_out("ethtool", format_args!("it needs {}: {}", check.name, check.finding));
+fn require_ethtool() {
+    if let Some(check) = examine().into_iter().find(|check| check.name == "ethtool" && !check.is_present()) {
+        wayleave_repo_checks::leave_out("ethtool", format_args!("it needs {}: {}", check.name, check.finding));
     }
-    missing.is_none() && names::is_able()
+    require_namespaces();
 }
 
 /// Two namespaces with a link of 10 Mbit/s between them.
@@ -175,11 +174,8 @@ impl Drop for Bottleneck {
     }
 }
 
-#[test]
-fn the_highest_queue_is_fast_and_whole_while_the_lowest_overflows() {
-    if !is_able() {
-        return;
-    }
+pub(crate) fn the_highest_queue_is_fast_and_whole_while_the_lowest_overflows() {
+    require_ethtool();
     let port = Bottleneck::new(&[90_000, 90_000, LOW_BUFFER]);
     let seen = port.measure(&[1, 2]);
     let counters = queue_counters(&port.from).unwrap();
@@ -198,11 +194,8 @@ fn the_highest_queue_is_fast_and_whole_while_the_lowest_overflows() {
     }
 }
 
-#[test]
-fn without_priorities_the_same_port_delays_everything() {
-    if !is_able() {
-        return;
-    }
+pub(crate) fn without_priorities_the_same_port_delays_everything() {
+    require_ethtool();
     // Some are lost, too.
     let seen = Bottleneck::new(&[LOW_BUFFER]).measure(&[0]);
     // A sender may be stopped between taking a number and sending; that is one packet at a time.
@@ -214,11 +207,8 @@ fn without_priorities_the_same_port_delays_everything() {
 
 /// Frames of the largest size in every queue but the first, always more than the link carries. Judged by the counters of the queues: what each has
 /// sent while all of them were full.
-#[test]
-fn queues_below_the_strict_ones_share_what_is_left_by_their_weights() {
-    if !is_able() {
-        return;
-    }
+pub(crate) fn queues_below_the_strict_ones_share_what_is_left_by_their_weights() {
+    require_ethtool();
     let port = Bottleneck::sharing(&[90_000; 4], &[6, 3, 1]);
     let target = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 2), 7000);
     let _receiver = port.to.run(|| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 7000))).unwrap().unwrap();

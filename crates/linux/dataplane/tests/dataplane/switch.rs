@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
-use crate::names::{Names, is_able};
+use crate::names::{Names, require_namespaces};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use wayleave_dataplane::net::{Batch, Namespace, VethEnd, create_veth, output};
 use wayleave_dataplane::programs::SwitchProgram;
@@ -78,11 +78,8 @@ fn plan(network: &Network) -> SwitchPlan {
 }
 
 /// What is larger than an interface takes would be lost there, whatever was promised: the switch is not set up, and nothing of it is.
-#[test]
-fn a_port_that_takes_no_packet_of_its_link_is_refused() {
-    if !is_able() {
-        return;
-    }
+pub(crate) fn a_port_that_takes_no_packet_of_its_link_is_refused() {
+    require_namespaces();
     let place = Site::new();
     Batch::ip().line("link set dev p1 mtu 1499").run(&place.namespace()).unwrap();
     let error = place.switch().configure(&plan(&star(Rate::from_mbit(10)))).unwrap_err().to_string();
@@ -92,11 +89,8 @@ fn a_port_that_takes_no_packet_of_its_link_is_refused() {
     place.switch().configure(&plan(&star(Rate::from_mbit(10)))).unwrap();
 }
 
-#[test]
-fn a_switch_that_is_configured_again_keeps_its_queues_and_takes_what_is_new() {
-    if !is_able() {
-        return;
-    }
+pub(crate) fn a_switch_that_is_configured_again_keeps_its_queues_and_takes_what_is_new() {
+    require_namespaces();
     let place = Site::new();
     let mut slow = plan(&star(Rate::from_mbit(10)));
     place.switch().configure(&slow).unwrap();

@@ -19,8 +19,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread::{self, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
-use wayleave_units::Time;
-
 use crate::clock;
 use crate::error::LabError;
 
@@ -51,7 +49,6 @@ pub struct Traffic {
     specs: Vec<FlowSpec>,
     counts: Arc<[Counts]>,
     begins: u64,
-    offset: i128,
     senders_end: Arc<AtomicBool>,
     receivers_end: Arc<AtomicBool>,
     senders: Vec<JoinHandle<()>>,
@@ -107,7 +104,7 @@ impl Traffic {
             thread::spawn(move || send(outboxes, begins, &counts, &end))
         });
         let senders = senders.collect();
-        Ok(Self { specs, counts, begins, offset: clock::offset(), senders_end, receivers_end, senders, receivers })
+        Ok(Self { specs, counts, begins, senders_end, receivers_end, senders, receivers })
     }
 
     /// When the first packets are sent, in nanoseconds of the calendar's clock.
@@ -152,14 +149,12 @@ impl Traffic {
         let mut inboxes: Vec<Inbox> =
             self.receivers.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect();
         inboxes.sort_by_key(|inbox| inbox.index);
-        let moved = (clock::offset() - self.offset).unsigned_abs();
-        let clock_moved = Time::from_nanos(u64::try_from(moved).unwrap_or(u64::MAX));
         let sent = |inbox: &Inbox| self.counts[inbox.index].sent.load(Relaxed);
         inboxes
             .into_iter()
             .map(|inbox| {
                 let (sent, spec) = (sent(&inbox), &self.specs[inbox.index]);
-                inbox.report(spec, sent, clock_moved)
+                inbox.report(spec, sent)
             })
             .collect()
     }

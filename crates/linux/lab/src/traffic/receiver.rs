@@ -10,7 +10,6 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt};
 use nix::sys::time::TimeSpec;
 use wayleave_dataplane::net::Namespace;
-use wayleave_units::Time;
 
 use super::flow::{ANY, Counts, FlowSpec};
 use super::packet::Header;
@@ -89,7 +88,7 @@ impl Inbox {
         true
     }
 
-    pub(super) fn report(mut self, spec: &FlowSpec, sent: u64, clock_moved: Time) -> FlowReport {
+    pub(super) fn report(mut self, spec: &FlowSpec, sent: u64) -> FlowReport {
         self.delays.sort_unstable();
         FlowReport {
             name: spec.name.clone(),
@@ -100,7 +99,6 @@ impl Inbox {
             bounds: spec.bound.map(Bounds::of),
             delays: self.delays,
             arrivals: self.arrivals,
-            clock_moved,
         }
     }
 }

@@ -75,8 +75,6 @@ pub struct FlowReport {
     pub delays: Vec<u64>,
     /// Every packet in the order of arrival, of a flow with a bound or of an exchange; of nothing else.
     pub arrivals: Vec<Arrival>,
-    /// How far the calendar's clock was set meanwhile: no delay is known better than this.
-    pub clock_moved: Time,
 }
 
 impl FlowReport {
@@ -126,9 +124,9 @@ mod tests {
 
     fn report(delays: Vec<u64>, arrivals: Vec<Arrival>) -> FlowReport {
         let bounds = Some(Bounds::of(Time::from_nanos(100)));
-        let (name, clock_moved) = ("f".to_owned(), Time::ZERO);
+        let name = "f".to_owned();
         let (reordered, duplicates, strangers) = (0, 0, 0);
-        FlowReport { name, sent: 10, reordered, duplicates, strangers, bounds, delays, arrivals, clock_moved }
+        FlowReport { name, sent: 10, reordered, duplicates, strangers, bounds, delays, arrivals }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use wayleave_dataplane::doctor::{Check, Need, can_run, examine};
 use wayleave_lab::{LabError, LabName, Labs, Sentinel};
-use wayleave_repo_checks::left_out;
+use wayleave_repo_checks::leave_out;
 
 static SWEEP: Once = Once::new();
 static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -50,25 +50,27 @@ impl Drop for Down {
     }
 }
 
-/// Whether labs can be made here; says what was left out if not.
-pub(crate) fn is_able() -> bool {
+/// Leaves the test out unless labs can be made on this machine.
+fn require_labs() {
     static CHECKS: OnceLock<Vec<Check>> = OnceLock::new();
     let checks = CHECKS.get_or_init(examine);
-    let able = can_run(checks);
-    for check in checks.iter().filter(|check| !able && check.need == Need::Required && !check.is_present()) {
-        left_out(check.name, &check.finding);
+    if let Some(check) = checks.iter().find(|check| check.need == Need::Required && !check.is_present()) {
+        leave_out(check.name, &check.finding);
     }
-    able
+    assert!(can_run(checks));
 }
 
-/// Who measures packets is alone among the tests of this program; others are not in each other's way.
+/// A test that measures packets is alone among the tests of this program; others may run side by side. Both guards leave the test out
+/// where no lab can be made.
 static ALONE: RwLock<()> = RwLock::new(());
 
 pub(crate) fn among_others() -> RwLockReadGuard<'static, ()> {
+    require_labs();
     ALONE.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub(crate) fn alone() -> RwLockWriteGuard<'static, ()> {
+    require_labs();
     ALONE.write().unwrap_or_else(PoisonError::into_inner)
 }
 

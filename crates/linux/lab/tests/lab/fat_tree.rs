@@ -3,7 +3,7 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::common::{Down, alone, in_time, is_able, labs, name};
+use crate::common::{Down, alone, in_time, labs, name};
 use crate::hosts::{CONTRACT_PORT, promise, shaped};
 use wayleave_lab::traffic::{FlowSpec, HEADERS, Load, Traffic};
 use wayleave_lab::{Hosts, Sentinel, UpOptions, scaled};
@@ -12,9 +12,6 @@ use wayleave_topology::builders::{FatTree, build};
 use wayleave_units::{Bytes, Rate, Time};
 
 pub(crate) fn contracts_across_a_fat_tree_keep_their_bounds_and_order_beside_floods() {
-    if !is_able() {
-        return;
-    }
     let _alone = alone();
     let network = scaled(&build::fat_tree(&FatTree::default()).unwrap(), Rate::from_mbit(10)).unwrap();
     let name = name();

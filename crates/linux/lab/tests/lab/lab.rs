@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::common::{Down, among_others, is_able, labs, labs_folder, name};
+use crate::common::{Down, among_others, labs, labs_folder, name};
 use wayleave_dataplane::net::Namespace;
 use wayleave_lab::{EndpointSpec, Lab, LabError, LabName, Program, Stage, UpOptions, scaled};
 use wayleave_topology::Network;
@@ -55,9 +55,6 @@ fn traces(name: &LabName) -> BTreeSet<String> {
 }
 
 pub(crate) fn a_lab_comes_up_knows_itself_and_leaves_nothing() {
-    if !is_able() {
-        return;
-    }
     let _others = among_others();
     let name = name();
     let before = traces(&name);
@@ -79,9 +76,6 @@ pub(crate) fn a_lab_comes_up_knows_itself_and_leaves_nothing() {
 }
 
 pub(crate) fn a_lab_that_several_take_away_is_taken_away_by_one_and_unknown_to_the_others() {
-    if !is_able() {
-        return;
-    }
     let _others = among_others();
     let name = name();
     let _down = Down(name.clone());
@@ -94,9 +88,6 @@ pub(crate) fn a_lab_that_several_take_away_is_taken_away_by_one_and_unknown_to_t
 }
 
 pub(crate) fn a_second_lab_of_the_same_name_is_refused_and_one_of_another_name_is_not() {
-    if !is_able() {
-        return;
-    }
     let _others = among_others();
     let (one, two) = (name(), name());
     let _down = [Down(one.clone()), Down(two.clone())];
@@ -110,9 +101,6 @@ pub(crate) fn a_second_lab_of_the_same_name_is_refused_and_one_of_another_name_i
 }
 
 pub(crate) fn endpoints_know_one_another_and_have_the_size_of_packets_that_was_planned() {
-    if !is_able() {
-        return;
-    }
     let _others = among_others();
     let name = name();
     let _down = Down(name.clone());
@@ -130,9 +118,6 @@ pub(crate) fn endpoints_know_one_another_and_have_the_size_of_packets_that_was_p
 }
 
 pub(crate) fn programs_of_a_lab_outlive_their_starter_and_end_with_the_lab() {
-    if !is_able() {
-        return;
-    }
     let _others = among_others();
     let name = name();
     let _down = Down(name.clone());
@@ -180,9 +165,6 @@ fn is_made(name: &LabName, step: usize) -> bool {
 }
 
 pub(crate) fn a_lab_whose_making_is_killed_can_be_taken_away_whole() {
-    if !is_able() {
-        return;
-    }
     let _others = among_others();
     let mut half_made = 0;
     for round in 0..12 {
@@ -222,9 +204,6 @@ pub(crate) fn a_lab_whose_making_is_killed_can_be_taken_away_whole() {
 }
 
 pub(crate) fn what_the_kernel_refuses_is_said_and_nothing_stays() {
-    if !is_able() {
-        return;
-    }
     let _others = among_others();
     let name = name();
     let _down = Down(name.clone());

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::common::{Down, alone, among_others, in_time, is_able, labs, name};
+use crate::common::{Down, alone, among_others, in_time, labs, name};
 use crate::hosts::{CONTRACT_PORT, promise};
 use wayleave_dataplane::net::Namespace;
 use wayleave_formats::{Source, read_topology};
 use wayleave_lab::traffic::{FlowReport, FlowSpec, HEADERS, Load, Traffic};
 use wayleave_lab::{Hosts, Lab, Sentinel, UpOptions, scaled};
-use wayleave_repo_checks::{left_out, unless};
+use wayleave_repo_checks::{leave_out, unless};
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -65,9 +65,6 @@ fn run(specs: Vec<FlowSpec>, packets: u64) -> Vec<FlowReport> {
 }
 
 pub(crate) fn a_contract_keeps_its_bound_beside_a_flood_and_would_not_without_its_queue() {
-    if !is_able() {
-        return;
-    }
     let _alone = alone();
     let (lab, _down) = star(3);
     assert_keeps_its_bound(&lab);
@@ -75,9 +72,6 @@ pub(crate) fn a_contract_keeps_its_bound_beside_a_flood_and_would_not_without_it
 
 /// Links with the MTU and the interface names of the topology, and packets of nearly that size.
 pub(crate) fn a_lab_has_the_mtu_and_the_interfaces_of_its_topology() {
-    if !is_able() {
-        return;
-    }
     let _others = among_others();
     let text = "\
 apiVersion: wayleave/v1
@@ -111,12 +105,8 @@ spec:
 }
 
 pub(crate) fn a_contract_keeps_its_bound_where_open_vswitch_forwards() {
-    if !is_able() {
-        return;
-    }
     if wayleave_dataplane::net::output(&Namespace::current(), "ovs-vsctl", &["--version"]).is_err() {
-        left_out("ovs", "it needs Open vSwitch (openvswitch-switch)");
-        return;
+        leave_out("ovs", "it needs Open vSwitch (openvswitch-switch)");
     }
     let _alone = alone();
     let (lab, _down) = star_of(3, ["s1".to_owned()].into());
@@ -164,9 +154,6 @@ fn assert_keeps_its_bound(lab: &Lab) {
 }
 
 pub(crate) fn every_message_of_an_exchange_is_answered_by_its_number() {
-    if !is_able() {
-        return;
-    }
     let _alone = alone();
     let (lab, _down) = star(2);
     let _hosts = Hosts::start(&lab).unwrap();

@@ -82,17 +82,11 @@ pub struct PairDemand {
 impl Tenants {
     /// Returns what all tenants send in a run of this length, where contracts have these demands. Bandwidth contracts without a
     /// demand are silent; others without one send as in [`Tenants::senders`]. Pairs of `fill` send best effort without a contract.
-    pub fn senders_with(
-        &self,
-        duration: Time,
-        bursts: Bursts,
-        demands: &[PairDemand],
-        fill: Vec<(NodeId, NodeId)>,
-    ) -> Vec<Traffic> {
+    pub fn senders_with(&self, duration: Time, demands: &[PairDemand], fill: Vec<(NodeId, NodeId)>) -> Vec<Traffic> {
         let bandwidth = self.sharing.iter().filter(|tenant| matches!(tenant.contract, Contract::Bandwidth(_)));
         let bandwidth = bandwidth.map(|tenant| tenant.contract.name().to_owned());
         let without = bandwidth.chain(demands.iter().map(|demand| demand.contract.clone())).collect();
-        let mut traffic = self.senders(duration, bursts, &without);
+        let mut traffic = self.senders(duration, Bursts::Long, &without);
         traffic.extend(demands.iter().filter_map(|demand| {
             let tenant = self.sharing.iter().find(|tenant| tenant.contract.name() == demand.contract)?;
             let name = format!("{} {}", demand.contract, demand.pattern);

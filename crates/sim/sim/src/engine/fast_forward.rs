@@ -74,7 +74,7 @@ impl Engine {
         }
         for group in groups {
             let from = group.same_before(now);
-            debug_assert!(self.fabric.reaches_back_to(from), "a period is not longer than events reach reverse");
+            debug_assert!(self.fabric.reaches_back_to(from), "a period is not longer than events reach back");
             forward.resume(group, &mut self.parts(), from);
         }
         self.run_events(now, u64::MAX);

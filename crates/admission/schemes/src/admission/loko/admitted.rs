@@ -6,17 +6,8 @@ use wayleave_topology::FlowId;
 use super::{Loko, Params, Services, explanation};
 use crate::admitted::{AdmittedFlow, SharedService, AdmittedSet, Term};
 use crate::explanation::Section;
-use crate::placement::Placement;
 
 impl AdmittedSet for Loko {
-    fn queues(&self) -> Option<&Placement> {
-        None
-    }
-
-    fn queues_mut(&mut self) -> Option<&mut Placement> {
-        None
-    }
-
     fn held(&self, flow: FlowId) -> Option<AdmittedFlow<'_>> {
         self.book.held(flow)
     }

@@ -7,17 +7,8 @@ use super::admission::{CONTENTION, EPSILON, SHAPER, times};
 use super::{Qjump, explanation};
 use crate::admitted::{AdmittedFlow, AdmittedSet, Term};
 use crate::explanation::Section;
-use crate::placement::Placement;
 
 impl AdmittedSet for Qjump {
-    fn queues(&self) -> Option<&Placement> {
-        None
-    }
-
-    fn queues_mut(&mut self) -> Option<&mut Placement> {
-        None
-    }
-
     fn held(&self, flow: FlowId) -> Option<AdmittedFlow<'_>> {
         self.book.held(flow)
     }

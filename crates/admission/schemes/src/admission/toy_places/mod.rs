@@ -13,7 +13,6 @@ use wayleave_units::Time;
 use crate::admitted::{AdmittedFlow, AdmittedSet, Term};
 use crate::explanation::Section;
 use crate::flow_table::{self, FlowTable, HasFlowTable, Entry};
-use crate::placement::Placement;
 use crate::registry::{AdmissionScheme, BuildError, Setup};
 use crate::shortest::ShortestPaths;
 
@@ -120,14 +119,6 @@ impl HasFlowTable for ToyPlaces {
 }
 
 impl AdmittedSet for ToyPlaces {
-    fn queues(&self) -> Option<&Placement> {
-        None
-    }
-
-    fn queues_mut(&mut self) -> Option<&mut Placement> {
-        None
-    }
-
     fn held(&self, flow: FlowId) -> Option<AdmittedFlow<'_>> {
         self.book.held(flow)
     }

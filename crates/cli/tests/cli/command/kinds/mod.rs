@@ -3,12 +3,13 @@
 mod table;
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use super::Run;
+use super::client::Server;
 use table::Of::{Has, Nothing};
 use table::{ABOUT_CONTRACTS, At, NO_PROMISE, OTHERS, Question, at_server};
 
@@ -46,33 +47,15 @@ const NAMES: [&str; 5] = ["lat", "pair", "hose", "obj", "best"];
 /// A directory with the files, and a server of it.
 struct World {
     directory: PathBuf,
-    server: Served,
+    server: Server,
 }
 
-/// A server of a directory.
-pub(super) struct Served {
-    child: Child,
-    pub(super) url: String,
-}
-
-impl Served {
-    /// With the network `t.yaml` and an empty ledger `l.db`.
-    pub(super) fn new(directory: &Path) -> Self {
-        let words = "serve -t t.yaml --ledger l.db --listen 127.0.0.1:0 --log-level warn";
-        let mut child = command(directory, words).stderr(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let line = lines.by_ref().map(Result::unwrap).find(|line| line.contains("serves on ")).unwrap();
-        let url = line.split_whitespace().find(|word| word.starts_with("http")).unwrap().to_owned();
-        std::thread::spawn(move || lines.for_each(drop));
-        Self { child, url }
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// Starts a server with the network `t.yaml` and an empty ledger `l.db`.
+pub(super) fn serve(directory: &Path) -> Server {
+    Server::run(
+        directory,
+        &"serve -t t.yaml --ledger l.db --listen 127.0.0.1:0 --log-level warn".split(' ').collect::<Vec<_>>(),
+    )
 }
 
 impl World {
@@ -96,7 +79,7 @@ impl World {
             let line = format!("plan -t t.yaml -f {contracts} -o json --no-recheck");
             std::fs::write(directory.join(plan), run(&directory, &line).ends_with(0).stdout).unwrap();
         }
-        let server = Served::new(&directory);
+        let server = serve(&directory);
         Self { directory, server }
     }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use wayleave_dataplane::sandbox::Apart;
 use wayleave_packet_format::Mac;
+use wayleave_repo_checks::leave_out;
 
 /// A folder on a bpf file system, in namespaces of this thread.
 pub(crate) struct World {
@@ -16,18 +17,12 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// `None`, and a line that says so, on a machine that does not allow it.
-    pub(crate) fn new() -> Option<Self> {
-        match Apart::enter(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("bpf")) {
-            Ok(apart) => Some(Self { pins: apart.pins().join("host"), apart }),
-            Err(error) => {
-                wayleave_repo_checks::left_out(
-                    "root",
-                    format_args!("it needs root, network namespaces and eBPF. {error}"),
-                );
-                None
-            }
-        }
+    /// Leaves the test out on a machine that does not allow it.
+    pub(crate) fn new() -> Self {
+        let apart = Apart::enter(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("bpf")).unwrap_or_else(|error| {
+            leave_out("root", format_args!("it needs root, network namespaces and eBPF. {error}"));
+        });
+        Self { pins: apart.pins().join("host"), apart }
     }
 
     /// A pair of interfaces: this one, and its peer with the next number.

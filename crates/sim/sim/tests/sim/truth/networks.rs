@@ -1,7 +1,9 @@
 //! Small networks and runs, shared by all tests of this binary.
 
+use std::num::NonZeroU16;
 use std::sync::Arc;
 
+use wayleave_contracts::{Match, Protocol, Service};
 use wayleave_scenarios::{
     Arrivals, Buffering, Congestion, Discipline, FlowEndpoints, FlowSizes, FlowSpec, PacketKind, Phase, PortBehaviour,
     Reliable, Scenario, Traffic, Transport, Workload,
@@ -19,6 +21,16 @@ pub(crate) const SEGMENT: u64 = 1460;
 /// Picoseconds that bytes take, rounded up.
 pub(crate) fn takes(bytes: u64, rate: Rate) -> u64 {
     (u128::from(bytes) * 8 * 1_000_000_000_000).div_ceil(u128::from(rate.bits_per_second())) as u64
+}
+
+/// Returns the service `a<index>` of TCP to port `index` + 1.
+pub(crate) fn service_of_port(index: usize) -> Service {
+    let filter = Match {
+        protocol: Some(Protocol::TCP),
+        destination_port: NonZeroU16::new(index as u16 + 1),
+        ..Match::default()
+    };
+    Service { name: format!("a{index}"), filter: Some(filter), ..Service::default() }
 }
 
 /// Builds a network cable by cable.

@@ -1,29 +1,21 @@
 //! SCC's underlay in the simulator: shares of divisions against their weights, and what becomes of them without feedback or tracker.
 
-use std::num::NonZeroU16;
-
-use wayleave_contracts::{Division, Match, Objective, Policy, PolicyLevel, Protocol, Service};
+use wayleave_contracts::{Division, Objective, Policy, PolicyLevel, Service};
 use wayleave_scenarios::{BrokerAt, HostSchemeConfig, Scenario, Sharing, SharingChange, SharingEvent, Traffic};
 use wayleave_schemes::host::scc::{Params, RateLaw};
 use wayleave_sim::Outcome;
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::networks::{Star, assert_near, endless, run, star};
+use super::networks::{Star, assert_near, endless, run, service_of_port, star};
 
 const LINE: Rate = Rate::from_gbit(1);
 
 /// Divisions a0, a1 and so on with these shares in Mbit/s.
 pub(super) fn divisions(network: &Network, shares: &[(u64, Option<Objective>)]) -> Policy {
     let service = |(index, &(share, objective)): (usize, &(u64, Option<Objective>))| Service {
-        name: format!("a{index}"),
-        filter: Some(Match {
-            protocol: Some(Protocol::TCP),
-            destination_port: NonZeroU16::new(index as u16 + 1),
-            ..Match::default()
-        }),
         division: Some(Division { share: Rate::from_mbit(share), objective }),
-        ..Service::default()
+        ..service_of_port(index)
     };
     let services = shares.iter().enumerate().map(service).collect();
     Policy::new(network, "divisions", PolicyLevel::Machine, Vec::new(), None, services).unwrap()

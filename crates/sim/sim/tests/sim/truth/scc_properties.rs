@@ -1,15 +1,13 @@
 //! What SCC promises of divisions, held against random numbers of tunnels, flows and hosts: only what arrives is looked at, nothing of the scheme's insides.
 
-use std::num::NonZeroU16;
-
-use wayleave_contracts::{Division, Match, Objective, Policy, PolicyLevel, Protocol, Service};
+use wayleave_contracts::Objective;
 use wayleave_scenarios::{
     BrokerAt, Buffering, Change, Congestion, Element, HostSchemeConfig, MessageFaults, Outage, Scenario, Schedule,
     Sharing, SharingChange, SharingEvent, Traffic, Transport, Workload,
 };
 use wayleave_schemes::host::scc::{Params, Scheduling};
 use wayleave_sim::Outcome;
-use wayleave_topology::{Network, NodeId};
+use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::networks::{FRAME, Star, endless, run, star};
@@ -37,27 +35,11 @@ fn senders(count: usize) -> Star {
     star(&rates, 70_000)
 }
 
-/// Divisions a0, a1 and so on with these shares in Mbit/s.
-fn policy(network: &Network, divisions: &[(u64, Option<Objective>)]) -> Policy {
-    let service = |(index, &(share, objective)): (usize, &(u64, Option<Objective>))| Service {
-        name: format!("a{index}"),
-        filter: Some(Match {
-            protocol: Some(Protocol::TCP),
-            destination_port: NonZeroU16::new(index as u16 + 1),
-            ..Match::default()
-        }),
-        division: Some(Division { share: Rate::from_mbit(share), objective }),
-        ..Service::default()
-    };
-    let services = divisions.iter().enumerate().map(service).collect();
-    Policy::new(network, "divisions", PolicyLevel::Machine, Vec::new(), None, services).unwrap()
-}
-
 fn scenario(star: &Star, divisions: &[(u64, Option<Objective>)], length: Time) -> Scenario {
     let mut scenario = Scenario::new("divisions", star.network.clone(), length);
     scenario.switches.buffering = Buffering::EachQueue(Bytes::new(250 * FRAME));
     scenario.transport.congestion = Congestion::dctcp();
-    let machine = policy(&star.network, divisions);
+    let machine = super::scc::divisions(&star.network, divisions);
     scenario.sharing = Some(Sharing::new(HostSchemeConfig::Scc(Params::default()), machine));
     scenario
 }

@@ -1,8 +1,8 @@
 //! uFAB in the simulator: shares, queues and paths against what its text says and what can be computed by hand.
 
-use std::num::{NonZeroU16, NonZeroU32};
+use std::num::NonZeroU32;
 
-use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
+use wayleave_contracts::{Bandwidth, PerDirection, Policy, PolicyLevel, Service};
 use wayleave_scenarios::{
     Arrivals, Buffering, Change, Element, FlowEndpoints, FlowSizes, HostSchemeConfig, Outage, Scenario, Sharing,
     Traffic,
@@ -13,7 +13,7 @@ use wayleave_sim::Outcome;
 use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::networks::{Cables, FRAME, Star, assert_near, endless, fixed_window, flow, run, star};
+use super::networks::{Cables, FRAME, Star, assert_near, endless, fixed_window, flow, run, service_of_port, star};
 use super::roles::{Diamond, long_diamond};
 
 pub(super) const LINE: Rate = Rate::from_gbit(10);
@@ -23,15 +23,9 @@ pub(super) fn tenants(network: &Network, minima: &[u64], at: &[Vec<NodeId>]) -> 
     let service = |(index, &min): (usize, &u64)| {
         let bandwidth = Bandwidth { min: Some(Rate::from_mbit(min)), ..Bandwidth::default() };
         Service {
-            name: format!("a{index}"),
-            filter: Some(Match {
-                protocol: Some(Protocol::TCP),
-                destination_port: NonZeroU16::new(index as u16 + 1),
-                ..Match::default()
-            }),
             endpoints: at.get(index).cloned().unwrap_or_default(),
             bandwidth: PerDirection { transmit: bandwidth, receive: bandwidth },
-            ..Service::default()
+            ..service_of_port(index)
         }
     };
     let services = minima.iter().enumerate().map(service).collect();

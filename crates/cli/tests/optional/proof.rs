@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::command::{file, wayleave};
+use crate::run::{file, wayleave};
 
 fn example(file: &str) -> String {
     format!("{}/../../docs/examples/{file}", env!("CARGO_MANIFEST_DIR"))
@@ -21,28 +21,21 @@ fn proof_and_plan(network: &str, contracts: &str, options: &str) -> (Value, Valu
     (serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap(), run.json())
 }
 
-/// What the checker says, and its exit code; `None` where there is no Python.
-fn check(proof: &Value, plan: Option<&Value>) -> Option<(i32, String)> {
+/// Returns the exit code of the checker and its output. Leaves the test out without Python.
+fn check(proof: &Value, plan: Option<&Value>) -> (i32, String) {
     check_text(proof.to_string(), plan)
 }
 
-fn check_text(proof: String, plan: Option<&Value>) -> Option<(i32, String)> {
+fn check_text(proof: String, plan: Option<&Value>) -> (i32, String) {
     let checker = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/check_proof.py");
     let plan = plan.map(|plan| file("plan-of-proof.json", plan.to_string()));
-    match Command::new("python3").args(["-B", checker, &file("proof.json", proof)]).args(plan).output() {
-        Ok(output) => {
-            let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-            Some((output.status.code().unwrap_or(-1), text))
-        }
-        Err(error) => {
-            wayleave_repo_checks::left_out("python3", error);
-            None
-        }
-    }
+    let output = Command::new("python3").args(["-B", checker, &file("proof.json", proof)]).args(plan).output();
+    let output = output.unwrap_or_else(|error| wayleave_repo_checks::leave_out("python3", error));
+    let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    (output.status.code().unwrap_or(-1), text)
 }
 
-#[test]
-fn proofs_of_all_models_hold_before_an_independent_checker() {
+pub(crate) fn proofs_of_all_models_hold_before_an_independent_checker() {
     for (network, contracts, options) in [
         ("network.yaml", "contracts.yaml", ""),
         ("network.yaml", "contracts.yaml", "--shaping off"),
@@ -52,7 +45,7 @@ fn proofs_of_all_models_hold_before_an_independent_checker() {
     ] {
         let (proof, plan) = proof_and_plan(network, contracts, options);
         let count = |of: &str| proof[of].as_array().map_or(0, Vec::len);
-        let Some((code, text)) = check(&proof, Some(&plan)) else { return };
+        let (code, text) = check(&proof, Some(&plan));
         assert_eq!(code, 0, "{contracts} {options}: {text}");
         let (flows, shares) = (count("flows"), count("shares"));
         assert!(
@@ -64,11 +57,10 @@ fn proofs_of_all_models_hold_before_an_independent_checker() {
 }
 
 /// A hose whose hosts choose paths is no theorem, and without a list nobody knows what the proof leaves out.
-#[test]
-fn the_checker_names_what_it_did_not_prove() {
+pub(crate) fn the_checker_names_what_it_did_not_prove() {
     let (mut fabric, _) = proof_and_plan("network-fabric.yaml", "contracts-fabric.yaml", "");
     share(&mut fabric, "db")["certainty"] = json!("measured");
-    let Some((code, text)) = check(&fabric, None) else { return };
+    let (code, text) = check(&fabric, None);
     assert_eq!(code, 0, "{text}");
     assert!(text.contains("not checked: completeness"), "{text}");
     assert!(text.contains("not proven: hose db is measured"), "{text}");
@@ -413,8 +405,7 @@ fn island(proof: &mut Value) {
 }
 
 /// Catches: a checker that believes what it reads. Each forgery would hide an overload, or a contract.
-#[test]
-fn every_forgery_of_a_proof_is_refused() {
+pub(crate) fn every_forgery_of_a_proof_is_refused() {
     let mut accepted = Vec::new();
     for (network, contracts, forgeries) in
         [("network.yaml", "contracts.yaml", LATENCY), ("network-fabric.yaml", "contracts-fabric.yaml", MINIMA)]
@@ -424,7 +415,7 @@ fn every_forgery_of_a_proof_is_refused() {
             let mut forged = honest.clone();
             forge(&mut forged);
             assert_ne!(forged, honest, "{what} changes nothing");
-            let Some((found, text)) = check(&forged, Some(&plan)) else { return };
+            let (found, text) = check(&forged, Some(&plan));
             let is_refused = !text.contains("Traceback") && !text.contains("holds");
             if found != *code || !text.contains(expected) || !is_refused {
                 accepted.push(format!("{what}: exit code {found}, {text}"));
@@ -435,8 +426,7 @@ fn every_forgery_of_a_proof_is_refused() {
 }
 
 /// What no JSON library of Rust writes.
-#[test]
-fn text_that_is_no_proof_is_refused() {
+pub(crate) fn text_that_is_no_proof_is_refused() {
     let (honest, _) = proof_and_plan("network.yaml", "contracts.yaml", "");
     let text = honest.to_string();
     for (from, to, expected) in [
@@ -448,16 +438,15 @@ fn text_that_is_no_proof_is_refused() {
     ] {
         let forged = text.replacen(from, to, 1);
         assert_ne!(forged, text);
-        let Some((code, said)) = check_text(forged, None) else { return };
+        let (code, said) = check_text(forged, None);
         assert!(code == 2 && said.contains(expected) && !said.contains("Traceback"), "{to}: {code} {said}");
     }
-    let Some((code, said)) = check_text("[".repeat(100_000), None) else { return };
+    let (code, said) = check_text("[".repeat(100_000), None);
     assert!(code == 2 && !said.contains("Traceback"), "{code} {said}");
 }
 
 /// A line of two switches: all shares meet on its one cable, and hosts that choose paths have one. There a proof needs no luck.
-#[test]
-fn loads_on_a_line_are_certified_by_covers_of_the_smaller_side() {
+pub(crate) fn loads_on_a_line_are_certified_by_covers_of_the_smaller_side() {
     let network = file(
         "line.yaml",
         "apiVersion: wayleave/v1\nkind: Topology\nspec:\n  builder: { kind: line, switches: 2, hosts: 3, rate: 10Gbit, queues: 8 }\n  classes: { latency: 5, guaranteed: 6, objective: 3, bestEffort: 1 }\n",
@@ -477,8 +466,7 @@ fn loads_on_a_line_are_certified_by_covers_of_the_smaller_side() {
     }
 }
 
-#[test]
-fn a_scheme_without_queues_proves_nothing() {
+pub(crate) fn a_scheme_without_queues_proves_nothing() {
     let (network, contracts) = (example("network.yaml"), example("contracts.yaml"));
     let path = file("none.json", "");
     let run = wayleave(&format!("plan -t {network} -f {contracts} --scheme loko --proof {path}")).ends_with(2);
@@ -489,8 +477,7 @@ fn a_scheme_without_queues_proves_nothing() {
     );
 }
 
-#[test]
-fn plans_that_differ_say_who_is_admitted_and_end_with_six() {
+pub(crate) fn plans_that_differ_say_who_is_admitted_and_end_with_six() {
     let contracts = std::fs::read_to_string(example("contracts.yaml")).unwrap();
     let network = example("network.yaml");
     let plan = |contracts: &str| {
@@ -509,8 +496,7 @@ fn plans_that_differ_say_who_is_admitted_and_end_with_six() {
 }
 
 /// The example of the documents: with contracts, both jobs take less than half of the time. Runs are exact, so are these figures.
-#[test]
-fn contracts_keep_jobs_apart() {
+pub(crate) fn contracts_keep_jobs_apart() {
     let run = |name: &str| wayleave(&format!("sim {} -o json", example(name))).ends_with(0);
     let (together, apart) = (run("scenario-jobs.yaml"), run("scenario-jobs-apart.yaml"));
     let mean = |run: &Value, traffic: usize| run["runs"][0]["traffic"][traffic]["chain_ps"]["mean"].as_f64().unwrap();

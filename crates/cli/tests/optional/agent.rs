@@ -16,6 +16,7 @@ use wayleave_dataplane::net::Namespace;
 use wayleave_dataplane::sandbox::Apart;
 use wayleave_ledger::Model;
 use wayleave_packet_format::mac_of;
+use wayleave_repo_checks::leave_out;
 use wayleave_schemes::admission::chameleon::{Chameleon, Params};
 use wayleave_server::disk::File;
 use wayleave_server::{Limits, Server};
@@ -143,19 +144,13 @@ impl Drop for Site {
 }
 
 impl Site {
-    fn new() -> Option<Self> {
+    fn new() -> Self {
         let name = format!("wlagent-{}", std::process::id());
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(&name);
-        let apart = match Apart::enter(&Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("bpf-{name}"))) {
-            Ok(apart) => apart,
-            Err(error) => {
-                wayleave_repo_checks::left_out(
-                    "root",
-                    format_args!("it needs root, network namespaces and eBPF. {error}"),
-                );
-                return None;
-            }
-        };
+        let apart = Apart::enter(&Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("bpf-{name}")));
+        let apart = apart.unwrap_or_else(|error| {
+            leave_out("root", format_args!("it needs root, network namespaces and eBPF. {error}"));
+        });
         std::fs::create_dir_all(&folder).unwrap();
         Namespace::create([name.as_str()]).unwrap();
         let place = Self { apart, name, folder };
@@ -174,7 +169,7 @@ impl Site {
         ] {
             place.apart.ip(&[&["-n", name], arguments].concat()).unwrap();
         }
-        Some(place)
+        place
     }
 
     fn configuration(&self, port: u16) -> PathBuf {
@@ -217,9 +212,8 @@ impl Site {
     }
 }
 
-#[test]
-fn no_packet_passes_unshaped_while_agents_are_killed_and_controllers_gone() {
-    let Some(place) = Site::new() else { return };
+pub(crate) fn no_packet_passes_unshaped_while_agents_are_killed_and_controllers_gone() {
+    let place = Site::new();
     let controller = Controller::start(&place.folder, 0);
     let config = place.configuration(controller.port);
     let contract = json!({

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use wayleave_repo_checks::left_out;
+use wayleave_repo_checks::leave_out;
 
 /// Chromium, as Debian and others call it.
 const BROWSERS: [&str; 3] = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
@@ -12,24 +12,18 @@ fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ui")
 }
 
-/// Whether there are node and the packages of the dashboard; if not, the test is left out.
-fn has_node() -> bool {
+/// Leaves the test out unless node and the packages of the dashboard are installed.
+fn require_node() {
     if Command::new("node").arg("--version").output().is_err() {
-        left_out("node", "node is not there");
-        return false;
+        leave_out("node", "node is not installed");
     }
-    let is_there = sources().join("node_modules/vite").is_dir();
-    if !is_there {
-        left_out("npm", "ui/node_modules is not there: npm ci makes it");
+    if !sources().join("node_modules/vite").is_dir() {
+        leave_out("npm", "ui/node_modules does not exist: run npm ci");
     }
-    is_there
 }
 
-#[test]
-fn the_files_in_the_binary_are_those_of_the_sources() {
-    if !has_node() {
-        return;
-    }
+pub(crate) fn the_files_in_the_binary_are_those_of_the_sources() {
+    require_node();
     let built = std::env::temp_dir().join(format!("wayleave-ui-{}", std::process::id()));
     std::fs::create_dir_all(&built).unwrap();
     for step in [&["node_modules/vite/bin/vite.js", "build", "--logLevel", "error"][..], &["tools/table.mjs"]] {
@@ -56,15 +50,11 @@ fn the_files_in_the_binary_are_those_of_the_sources() {
     std::fs::remove_dir_all(&built).unwrap();
 }
 
-#[test]
-fn a_tour_through_the_dashboard_finds_nothing_wrong() {
-    if !has_node() {
-        return;
-    }
+pub(crate) fn a_tour_through_the_dashboard_finds_nothing_wrong() {
+    require_node();
     let named = std::env::var_os("CHROMIUM").is_some();
     if !named && !BROWSERS.iter().any(|path| Path::new(path).exists()) {
-        left_out("chromium", "there is no Chromium");
-        return;
+        leave_out("chromium", "Chromium is not installed");
     }
     let tour =
         Command::new("node").arg("test/run.mjs").arg(env!("CARGO_BIN_EXE_wayleave")).current_dir(sources()).output();

@@ -1,11 +1,15 @@
 //! The drivers over the kernel, in a place apart: the suite of drivers, and what outlives an agent.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
+
+mod common;
+
 use std::collections::BTreeMap;
 use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::common::{Folder, links, network};
+use common::{Folder, links, network};
 use wayleave_agent::Node;
 use wayleave_agent::endpoints::{Attachment, Declared};
 use wayleave_agent::environment::Environment;
@@ -24,29 +28,42 @@ use wayleave_dataplane::test_run::{Input, Output, REDIRECTED, run};
 use wayleave_packet_format::mac_of;
 use wayleave_protocol::agent::Rule;
 use wayleave_protocol::contract::Hop;
+use wayleave_repo_checks::leave_out;
 use wayleave_topology::LinkId;
 use wayleave_units::Time;
+
+fn main() -> std::process::ExitCode {
+    wayleave_repo_checks::run_tests(wayleave_repo_checks::tests![
+        the_host_passes_the_suite_of_drivers,
+        a_bucket_is_filled_again_neither_by_another_agent_nor_by_another_rule_nor_by_another_interface,
+        what_somebody_changes_on_a_host_is_repaired_and_told,
+        who_else_sees_packets_is_told_and_left,
+        what_somebody_changes_in_the_maps_of_a_host_is_repaired_and_told,
+        pins_that_somebody_removes_are_made_again_and_still_have_one_owner,
+        what_somebody_changes_on_a_switch_is_repaired_and_told,
+        packets_of_contracts_are_told_with_the_host_that_they_go_to,
+        nobody_opens_what_another_agent_has,
+        the_switch_passes_the_suite_of_drivers,
+        a_switch_waits_for_its_interfaces,
+    ])
+}
 
 const NOW: Time = Time::ZERO;
 /// The host's own endpoint, and its uplinks.
 const ENDPOINT: u32 = 101;
 const UPLINK: u32 = 111;
 
-/// This thread in a place apart, with the interfaces of h1; `None`, and a line that says so, where that is not allowed.
-fn apart(name: &str) -> Option<Apart> {
+/// This thread in a place apart, with the interfaces of h1; leaves the test out where that is not allowed.
+fn apart(name: &str) -> Apart {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("bpf-agent-{}-{name}", std::process::id()));
-    let apart = match Apart::enter(&folder) {
-        Ok(apart) => apart,
-        Err(error) => {
-            wayleave_repo_checks::left_out("root", format_args!("it needs root, network namespaces and eBPF. {error}"));
-            return None;
-        }
-    };
+    let apart = Apart::enter(&folder).unwrap_or_else(|error| {
+        leave_out("root", format_args!("it needs root, network namespaces and eBPF. {error}"));
+    });
     apart.veth("own", ENDPOINT).unwrap();
     for at in 0..3 {
         apart.veth(&format!("up{at}"), UPLINK + 2 * at).unwrap();
     }
-    Some(apart)
+    apart
 }
 
 /// The rules of the suite are for the same packets; here each contract has a port of its own, so that packets can tell them apart.
@@ -139,9 +156,8 @@ impl DriverUnderTest for Kernel {
     }
 }
 
-#[test]
 fn the_host_passes_the_suite_of_drivers() {
-    let Some(apart) = apart("suite") else { return };
+    let apart = apart("suite");
     let mut number = 0;
     let broken = check_host(|| {
         number += 1;
@@ -150,9 +166,8 @@ fn the_host_passes_the_suite_of_drivers() {
     assert_eq!(broken, []);
 }
 
-#[test]
 fn a_bucket_is_filled_again_neither_by_another_agent_nor_by_another_rule_nor_by_another_interface() {
-    let Some(apart) = apart("bucket") else { return };
+    let apart = apart("bucket");
     let start = Time::from_millis(1);
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), start);
     let rule = wayleave_agent::machine::suite::rule(1);
@@ -181,87 +196,69 @@ fn a_bucket_is_filled_again_neither_by_another_agent_nor_by_another_rule_nor_by_
     );
 }
 
-fn tool(name: &str, arguments: &str) {
+fn tool(command: &str) {
+    let (name, arguments) = command.split_once(' ').unwrap();
     let output = std::process::Command::new(name).args(arguments.split(' ')).output().unwrap();
-    assert!(output.status.success(), "{name} {arguments}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-#[test]
 fn what_somebody_changes_on_a_host_is_repaired_and_told() {
-    let Some(apart) = apart("repair") else { return };
+    let apart = apart("repair");
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
     node.host().plane_mut().host_mut().hold(Time::from_millis(100)).unwrap();
     node.install(NOW, 1, 1, &wayleave_agent::machine::suite::rule(1)).unwrap();
     assert_eq!(node.host().repair(), Vec::<String>::new(), "nothing was changed");
     let pinned = node.host().plane().host().pinned(HostProgram::Uplink);
     let before = format!(
-        "filter add dev own ingress pref 1 handle 2 protocol all bpf direct-action object-pinned {}",
+        "tc filter add dev own ingress pref 1 handle 2 protocol all bpf direct-action object-pinned {}",
         pinned.display()
     );
-    for (tool_name, arguments, told) in [
-        ("tc", "filter del dev own ingress", "the program of own was gone"),
-        ("tc", "qdisc del dev own clsact", "the program of own was gone"),
-        ("tc", "qdisc del dev up0 clsact", "the program of up0 was gone"),
-        ("tc", "qdisc del dev up1 root", "the queues of up1 were others"),
+    let up1_queues = "the queues of up1 were others";
+    let split_queues = "the queues of wl-shape or wl-split were others";
+    for (command, told) in [
+        ("tc filter del dev own ingress", "the program of own was gone"),
+        ("tc qdisc del dev own clsact", "the program of own was gone"),
+        ("tc qdisc del dev up0 clsact", "the program of up0 was gone"),
+        ("tc qdisc del dev up1 root", up1_queues),
+        ("tc qdisc change dev up1 root handle 1: tbf rate 1gbit burst 10000 limit 1000000", up1_queues),
+        ("ip link set dev up2 mtu 1280", "the MTU of up2 was 1280 B"),
+        ("tc qdisc del dev wl-shape root", split_queues),
+        ("tc qdisc del dev wl-hold clsact", "the program of wl-hold was gone"),
+        ("tc class change dev up1 parent 2: classid 2:2 htb rate 1mbit", up1_queues),
+        ("tc class change dev up1 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb prio 7", up1_queues),
         (
-            "tc",
-            "qdisc change dev up1 root handle 1: tbf rate 1gbit burst 10000 limit 1000000",
-            "the queues of up1 were others",
+            "tc class change dev up1 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb quantum 9000 prio 0",
+            up1_queues,
         ),
-        ("ip", "link set dev up2 mtu 1280", "the MTU of up2 was 1280 B"),
-        ("tc", "qdisc del dev wl-shape root", "the queues of wl-shape or wl-split were others"),
-        ("tc", "qdisc del dev wl-hold clsact", "the program of wl-hold was gone"),
-        ("tc", "class change dev up1 parent 2: classid 2:2 htb rate 1mbit", "the queues of up1 were others"),
+        ("tc qdisc change dev up1 parent 2:1 handle 11: bfifo limit 3000", up1_queues),
+        ("tc qdisc replace dev up1 parent 2:1 handle 21: pfifo limit 97000", up1_queues),
         (
-            "tc",
-            "class change dev up1 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb prio 7",
-            "the queues of up1 were others",
+            "tc qdisc change dev up1 root handle 1: tbf rate 100mbit burst 100000 limit 10000000 mpu 84 overhead 28",
+            up1_queues,
         ),
+        ("ip link set dev up1 mtu 9000", "the MTU of up1 was 9000 B"),
+        ("ethtool -K up1 gro on", "up1 merged packets"),
+        ("tc class change dev wl-shape parent 1: classid 1:1 htb rate 1gbit", "the classes of 1 rules were others"),
+        ("tc class del dev wl-shape classid 1:8001", "the classes of 1 rules were others"),
+        ("tc qdisc add dev wl-shape parent 1:4001 handle 5: pfifo limit 2", split_queues),
+        ("tc qdisc replace dev wl-split root tbf rate 1mbit burst 2000 limit 5000", split_queues),
+        ("ip link set dev wl-shape txqueuelen 10", split_queues),
+        ("ip link set dev wl-shape down", "wl-shape was down, or its MTU was another"),
+        ("ip link set dev wl-split mtu 1500", "wl-split was down, or its MTU was another"),
         (
-            "tc",
-            "class change dev up1 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb quantum 9000 prio 0",
-            "the queues of up1 were others",
-        ),
-        ("tc", "qdisc change dev up1 parent 2:1 handle 11: bfifo limit 3000", "the queues of up1 were others"),
-        ("tc", "qdisc replace dev up1 parent 2:1 handle 21: pfifo limit 97000", "the queues of up1 were others"),
-        (
-            "tc",
-            "qdisc change dev up1 root handle 1: tbf rate 100mbit burst 100000 limit 10000000 mpu 84 overhead 28",
-            "the queues of up1 were others",
-        ),
-        ("ip", "link set dev up1 mtu 9000", "the MTU of up1 was 9000 B"),
-        ("ethtool", "-K up1 gro on", "up1 merged packets"),
-        ("tc", "class change dev wl-shape parent 1: classid 1:1 htb rate 1gbit", "the classes of 1 rules were others"),
-        ("tc", "class del dev wl-shape classid 1:8001", "the classes of 1 rules were others"),
-        (
-            "tc",
-            "qdisc add dev wl-shape parent 1:4001 handle 5: pfifo limit 2",
-            "the queues of wl-shape or wl-split were others",
-        ),
-        (
-            "tc",
-            "qdisc replace dev wl-split root tbf rate 1mbit burst 2000 limit 5000",
-            "the queues of wl-shape or wl-split were others",
-        ),
-        ("ip", "link set dev wl-shape txqueuelen 10", "the queues of wl-shape or wl-split were others"),
-        ("ip", "link set dev wl-shape down", "wl-shape was down, or its MTU was another"),
-        ("ip", "link set dev wl-split mtu 1500", "wl-split was down, or its MTU was another"),
-        (
-            "tc",
-            "filter add dev up1 parent 2: protocol all u32 match u32 0 0 flowid 2:2",
+            "tc filter add dev up1 parent 2: protocol all u32 match u32 0 0 flowid 2:2",
             "filters of somebody else chose the queues of up1",
         ),
         (
-            "tc",
-            "filter add dev wl-shape parent 1: protocol all u32 match u32 0 0 flowid 1:ffff",
+            "tc filter add dev wl-shape parent 1: protocol all u32 match u32 0 0 flowid 1:ffff",
             "filters of somebody else chose the queues of wl-shape",
         ),
-        ("tc", &before, "a program of somebody else stood before that of own"),
-        ("ip", "link del wl-hold", "wl-shape, wl-split or wl-hold was gone"),
+        (&before, "a program of somebody else stood before that of own"),
+        ("ip link del wl-hold", "wl-shape, wl-split or wl-hold was gone"),
     ] {
-        tool(tool_name, arguments);
-        assert_eq!(node.host().repair(), [told], "{tool_name} {arguments}");
-        assert_eq!(node.host().repair(), Vec::<String>::new(), "it is repaired: {tool_name} {arguments}");
+        tool(command);
+        assert_eq!(node.host().repair(), [told], "{command}");
+        assert_eq!(node.host().repair(), Vec::<String>::new(), "it is repaired: {command}");
     }
     // The rule is again where packets wait: its class is there, and the contract sends.
     let classes = std::process::Command::new("tc").args(["class", "show", "dev", "wl-shape"]).output().unwrap();
@@ -269,15 +266,14 @@ fn what_somebody_changes_on_a_host_is_repaired_and_told() {
     assert!(node.in_force(1).is_some());
 }
 
-#[test]
 fn who_else_sees_packets_is_told_and_left() {
-    let Some(apart) = apart("beside") else { return };
+    let apart = apart("beside");
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
     node.host().repair();
     assert_eq!(node.host().problems(NOW), Vec::<String>::new());
     let mut program = node.host().plane().host().program(HostProgram::Uplink).unwrap();
     program.attach("up2", aya::programs::TcAttachType::Ingress).unwrap();
-    tool("tc", "filter add dev up1 egress pref 3 protocol all u32 match u32 0 0 classid 1:1");
+    tool("tc filter add dev up1 egress pref 3 protocol all u32 match u32 0 0 classid 1:1");
     assert_eq!(node.host().repair(), Vec::<String>::new(), "it is somebody's own");
     let told = node.host().problems(NOW);
     assert!(
@@ -285,7 +281,7 @@ fn who_else_sees_packets_is_told_and_left() {
         "{told:?}"
     );
     drop(program);
-    tool("tc", "filter del dev up1 egress pref 3");
+    tool("tc filter del dev up1 egress pref 3");
     node.host().repair();
     assert_eq!(node.host().problems(NOW), Vec::<String>::new());
 }
@@ -323,9 +319,8 @@ mod by_hand {
     }
 }
 
-#[test]
 fn what_somebody_changes_in_the_maps_of_a_host_is_repaired_and_told() {
-    let Some(apart) = apart("maps") else { return };
+    let apart = apart("maps");
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
     node.host().plane_mut().host_mut().hold(Time::from_millis(100)).unwrap();
     node.install(NOW, 1, 1, &wayleave_agent::machine::suite::rule(1)).unwrap();
@@ -377,9 +372,8 @@ fn what_somebody_changes_in_the_maps_of_a_host_is_repaired_and_told() {
     assert!(node.in_force(1).is_some());
 }
 
-#[test]
 fn pins_that_somebody_removes_are_made_again_and_still_have_one_owner() {
-    let Some(apart) = apart("pins") else { return };
+    let apart = apart("pins");
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
     node.install(NOW, 1, 1, &wayleave_agent::machine::suite::rule(1)).unwrap();
     std::fs::remove_dir_all(&node.pins).unwrap();
@@ -394,15 +388,14 @@ fn pins_that_somebody_removes_are_made_again_and_still_have_one_owner() {
     assert!(node.in_force(1).is_some());
 }
 
-#[test]
 fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
-    let Some(apart) = apart("mend") else { return };
+    let apart = apart("mend");
     let mut node = Box1::open(apart.pins().join("s1"), Folder::new());
     assert_eq!(node.switch.repair(), Vec::<String>::new(), "nothing is set up yet");
     node.set_up(NOW, 1).unwrap();
     assert_eq!(node.switch.repair(), Vec::<String>::new());
-    tool("tc", "qdisc del dev up0 clsact");
-    tool("tc", "qdisc del dev up1 root");
+    tool("tc qdisc del dev up0 clsact");
+    tool("tc qdisc del dev up1 root");
     assert_eq!(node.switch.repair(), ["the program of up0 was gone", "the queues of up1 were others"]);
     assert_eq!(node.switch.repair(), Vec::<String>::new());
     let pins = node.pins.join(wayleave_dataplane::programs::version());
@@ -416,17 +409,16 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
         ),
         (
             "a filter",
-            &|| tool("tc", "filter add dev up1 parent 2: protocol all u32 match u32 0 0 flowid 2:1"),
+            &|| tool("tc filter add dev up1 parent 2: protocol all u32 match u32 0 0 flowid 2:1"),
             "filters of somebody else chose the queues of up1",
         ),
-        ("an MTU", &|| tool("ip", "link set dev up0 mtu 1400"), "the MTU of up0 was 1400 B"),
-        ("merging", &|| tool("ethtool", "-K up1 gro on"), "up1 merged packets"),
+        ("an MTU", &|| tool("ip link set dev up0 mtu 1400"), "the MTU of up0 was 1400 B"),
+        ("merging", &|| tool("ethtool -K up1 gro on"), "up1 merged packets"),
         (
             "a weight",
             &|| {
                 tool(
-                    "tc",
-                    "class change dev up1 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb quantum 9000 prio 0",
+                    "tc class change dev up1 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb quantum 9000 prio 0",
                 )
             },
             "the queues of up1 were others",
@@ -435,13 +427,12 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
             "a priority",
             &|| {
                 tool(
-                    "tc",
-                    "class change dev up0 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb quantum 1600 prio 3",
+                    "tc class change dev up0 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb quantum 1600 prio 3",
                 )
             },
             "the queues of up0 were others",
         ),
-        ("a default", &|| tool("tc", "qdisc del dev up0 parent 2:1"), "the queues of up0 were others"),
+        ("a default", &|| tool("tc qdisc del dev up0 parent 2:1"), "the queues of up0 were others"),
         ("a line", &|| by_hand::change::<[u8; 8], 8>(&pins, "tags", 0), "1 lines of the table were gone"),
         ("no line", &|| by_hand::remove::<[u8; 8], 8>(&pins, "tags"), "1 lines of the table were gone"),
         (
@@ -465,13 +456,12 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
     assert!(matches!(repaired.as_slice(), [one] if one.ends_with(" pins were gone")), "{repaired:?}");
     // Also by an agent that was started since.
     let mut node = node.restart();
-    tool("tc", "qdisc del dev up0 root");
+    tool("tc qdisc del dev up0 root");
     assert_eq!(node.switch.repair(), ["the queues of up0 were others"]);
 }
 
-#[test]
 fn packets_of_contracts_are_told_with_the_host_that_they_go_to() {
-    let Some(apart) = apart("samples") else { return };
+    let apart = apart("samples");
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(9));
     let rule = wayleave_agent::machine::suite::rule(1);
     node.install(NOW, 1, 1, &rule).unwrap();
@@ -488,9 +478,8 @@ fn packets_of_contracts_are_told_with_the_host_that_they_go_to() {
     assert_eq!(node.host().samples().unwrap().number, 1);
 }
 
-#[test]
 fn nobody_opens_what_another_agent_has() {
-    let Some(apart) = apart("second") else { return };
+    let apart = apart("second");
     let node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
     let refused = Host::open(&node.pins, &Settings::default()).map(drop).unwrap_err().to_string();
     assert!(refused.contains("another process"), "{refused}");
@@ -554,9 +543,8 @@ impl DriverUnderTest for Box1 {
     }
 }
 
-#[test]
 fn the_switch_passes_the_suite_of_drivers() {
-    let Some(apart) = apart("switch") else { return };
+    let apart = apart("switch");
     let mut number = 0;
     let broken = check_switch(|| {
         number += 1;
@@ -565,9 +553,8 @@ fn the_switch_passes_the_suite_of_drivers() {
     assert_eq!(broken, []);
 }
 
-#[test]
 fn a_switch_waits_for_its_interfaces() {
-    let Some(apart) = apart("ports") else { return };
+    let apart = apart("ports");
     apart.ip(&["link", "del", "up1"]).unwrap();
     let mut node = Box1::open(apart.pins().join("s1"), Folder::new());
     match node.set_up(NOW, 1) {
