@@ -39,7 +39,7 @@ mod testbed;
 
 use crate::data::Figure;
 use crate::run::Run;
-use crate::statement::{Statement, Verdict};
+use crate::statement::{Outcome, Statement};
 use crate::stats::mean;
 use filling::{Case, Filling, SMALL};
 use system::{Fast, Moving, Qjump, Silo, System};
@@ -90,10 +90,11 @@ fn all_means_within(
     let (says, measured) = (says.into(), measured.into());
     let of = |runs: &[f64]| Statement::mean_within(section, says.clone(), range.clone(), runs, measured.clone());
     let mut each: Vec<Statement> = groups.iter().map(|runs| of(runs)).collect();
-    let rank = |statement: &Statement| match statement.verdict {
-        Verdict::Differs => 0,
-        Verdict::NotCompared => 1,
-        Verdict::Holds => 2,
+    let rank = |statement: &Statement| match statement.outcome() {
+        Outcome::Outside => 0,
+        Outcome::Crosses => 1,
+        Outcome::Inside => 2,
+        Outcome::NotCompared => 3,
     };
     each.sort_by_key(rank);
     each.into_iter().next().unwrap_or_else(|| of(&[]))
