@@ -4,9 +4,8 @@ use super::results::{Record, Results};
 use super::{HEADLINES, Headline};
 use crate::entry::Paper;
 use crate::reproduce::markdown::{Align, by_verdict, escaped, paragraph, row, table};
-use crate::reproduce::number;
-use crate::reproduce::{MeasuredBy, Tally};
-use crate::statement::{Claim, Effect, Statement, Verdict, claims};
+use crate::reproduce::{MeasuredBy, Tally, mark, number};
+use crate::statement::{Check, Claim, Effect, Statement, Verdict, claims};
 
 /// Texts around the tables of the overview.
 const OVERVIEW: &str = include_str!("overview.md.in");
@@ -34,7 +33,7 @@ pub(super) fn of(paper: &Paper, results: &Results) -> String {
             "`wayleave reproduce FIGURE` measures a figure again, and `wayleave reproduce claims {}` prints this page. [Method](README.md): ranges, intervals, verdicts.",
             paper.slug
         )),
-        paragraph(&format!("Measured: {}.", measured.join("; ")))
+        paragraph(&if measured.is_empty() { String::new() } else { format!("Measured: {}.", measured.join("; ")) })
     )
 }
 
@@ -52,14 +51,19 @@ fn cells(headline: &Headline, results: &Results) -> Vec<String> {
     let statements = results.statements(headline);
     let claim = claims(statements.iter().copied()).into_iter().next();
     let (here, verdict, closes) = match &claim {
-        None if results.figure(headline.figure).is_some() => {
-            ("not measured since its definition changed".to_owned(), "-", headline.open.to_owned())
-        }
-        None => ("not measured".to_owned(), "-", headline.open.to_owned()),
+        None => (String::new(), missing(headline, results), headline.open.to_owned()),
         Some(claim) => (here(claim, headline), claim.verdict().name(), closes(claim, headline)),
     };
     let text = format!("{} ({})", headline.claim, headline.section);
     [&text, headline.paper_says, &here, verdict, &closes, headline.figure].map(escaped).to_vec()
+}
+
+/// Returns the reason why a claim has no measurement.
+fn missing(headline: &Headline, results: &Results) -> &'static str {
+    match results.figure(headline.figure) {
+        Some(_) => "not measured since its definition changed",
+        None => "not measured",
+    }
 }
 
 /// Returns the measurement of the default reading, and that of the reading under which the claim holds.
@@ -73,18 +77,23 @@ fn here(claim: &Claim<'_>, headline: &Headline) -> String {
     text
 }
 
-/// Returns a number with its interval; words where nothing but a truth was measured.
+/// Returns the mean with its interval, or the least and the largest number where a claim is about all of them; words where only a truth
+/// was measured.
 fn shown(statement: &Statement, unit: &str) -> String {
     let with_unit = |text: String| match unit {
         "" => text,
         "x" => format!("{text}x"),
         _ => format!("{text} {unit}"),
     };
+    let text = |value: f64| if value.is_finite() { mark(value) } else { "never".to_owned() };
     let numbers = statement.estimate;
-    match (unit, numbers.interval.map(|ends| ends.map(number))) {
-        ("words", _) => statement.measured.clone(),
-        (_, Some([low, high])) if low != high => with_unit(format!("{} ({low} to {high})", number(numbers.value))),
-        _ => with_unit(number(numbers.value)),
+    let middle = with_unit(text(numbers.value));
+    match numbers.interval.map(|ends| ends.map(text)) {
+        _ if unit == "words" => statement.measured.clone(),
+        Some([low, high]) if low != high && statement.check == Check::Mean => format!("{middle} ({low} to {high})"),
+        Some([low, high]) if high == "never" => format!("{} to {high}", with_unit(low)),
+        Some([low, high]) if low != high => with_unit(format!("{low} to {high}")),
+        _ => middle,
     }
 }
 
@@ -103,8 +112,12 @@ fn closes(claim: &Claim<'_>, headline: &Headline) -> String {
             }
             _ => String::new(),
         },
-        Verdict::Unexplained if headline.open.is_empty() => "unknown".to_owned(),
-        Verdict::Unexplained => format!("hypothesis: {}", headline.open),
+        Verdict::Unexplained => {
+            match [headline.open, &statement.hypothesis].into_iter().find(|text| !text.is_empty()) {
+                Some(hypothesis) => format!("hypothesis: {}", short(hypothesis)),
+                None => "unknown".to_owned(),
+            }
+        }
     }
 }
 

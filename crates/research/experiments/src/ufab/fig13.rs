@@ -50,6 +50,8 @@ const SIMILAR: f64 = 0.05;
 enum Beside {
     /// Without MongoDB, under uFAB: the ideal case.
     Nothing,
+    /// Without MongoDB, over plain TCP: the ideal case in another reading.
+    NothingOverTcp,
     /// With MongoDB, under a system.
     Mongo(System),
 }
@@ -58,13 +60,15 @@ impl Beside {
     fn name(self) -> String {
         match self {
             Self::Nothing => "without MongoDB".to_owned(),
+            Self::NothingOverTcp => "without MongoDB, plain TCP".to_owned(),
             Self::Mongo(system) => system.name().to_owned(),
         }
     }
 
     fn all() -> Vec<Self> {
         let experiments = [System::Hasty, System::Patient, System::Printed];
-        std::iter::once(Self::Nothing).chain(System::COMPARED.into_iter().chain(experiments).map(Self::Mongo)).collect()
+        let under = System::COMPARED.into_iter().chain(experiments).map(Self::Mongo);
+        std::iter::once(Self::Nothing).chain(under).chain([Self::NothingOverTcp]).collect()
     }
 }
 
@@ -171,6 +175,7 @@ fn case((beside, minima, load): (Beside, [u64; 2], u32), duration: Time, seed: u
     let warmup = Time::from_millis(20);
     let system = match beside {
         Beside::Nothing => System::Ufab,
+        Beside::NothingOverTcp => System::Plain,
         Beside::Mongo(system) => system,
     };
     let mut run = scenario("memcached", &network, system, &tenants, (warmup + duration, Time::from_millis(1)))?;
@@ -178,10 +183,15 @@ fn case((beside, minima, load): (Beside, [u64; 2], u32), duration: Time, seed: u
     let caches = machines(&mut run.vms, "memcached", "server", &right[2..], 12);
     let clients = machines(&mut run.vms, "memcached", "client", left, 3);
     run.traffic = vec![loops("memcached", clients, caches, values()?, load)];
-    if beside != Beside::Nothing {
+    if matches!(beside, Beside::Mongo(_)) {
         let databases = machines(&mut run.vms, "mongodb", "server", right, 6);
         let readers = machines(&mut run.vms, "mongodb", "client", left, 6);
         run.traffic.push(loops("mongodb", readers, databases, FlowSizes::Fixed(DOCUMENT), 1));
+    }
+    if system == System::Plain {
+        // Without a policy there are no tenants.
+        run.vms.iter_mut().for_each(|vm| vm.service = None);
+        run.traffic.iter_mut().for_each(|traffic| traffic.service = None);
     }
     let outcome = simulate(&run, seed)?;
     let seconds = duration.as_nanos() as f64 / 1e9;
@@ -230,6 +240,11 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
                 format!("{:.2} of them", mean(&ideal)),
             ),
             &part(queries),
+        )
+        .reading(IDEALS[0]),
+        over_tcp(
+            "with uFAB Memcached has as many queries a second as without MongoDB",
+            &ratio_of_means(&of(ufab, queries), &of(Beside::NothingOverTcp, queries)),
         ),
         experiments(
             Statement::mean_within(
@@ -240,6 +255,11 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
                 format!("{:.2} times as long", mean(&ideal_tail)),
             ),
             &part(tail),
+        )
+        .reading(IDEALS[0]),
+        over_tcp(
+            "and similar completion times at the tail",
+            &ratio_of_means(&of(ufab, tail), &of(Beside::NothingOverTcp, tail)),
         ),
     ];
     for system in [System::Pwc, System::Elastic] {
@@ -257,6 +277,15 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
         }));
     }
     statements
+}
+
+/// Readings of "the ideal case, without MongoDB".
+const IDEALS: [&str; 2] = ["the ideal case is uFAB without MongoDB", "the ideal case is plain TCP without MongoDB"];
+
+/// The statements in the second reading.
+fn over_tcp(says: &str, ratios: &[f64]) -> Statement {
+    let range = 1.0 - SIMILAR..=1.0 + SIMILAR;
+    Statement::mean_within("5.3, Fig. 13", says, range, ratios, format!("{:.2} times", mean(ratios))).reading(IDEALS[1])
 }
 
 fn ratio(system: System, what: &str, times: f64, ratios: &[f64]) -> Statement {
@@ -312,6 +341,13 @@ pub(crate) mod tests {
     use super::*;
     use crate::statement::assert_each_can_change;
 
+    /// Catches: clients that plain TCP does not serve, which has no tenants.
+    #[test]
+    fn plain_tcp_serves_queries_without_a_policy() {
+        let case = case((Beside::NothingOverTcp, MINIMA[0], 1), Time::from_millis(2), 1).unwrap();
+        assert!(case.kqps > 1.0 && case.times[0] > 0.0 && case.mongo == 0.0, "{case:?}");
+    }
+
     #[test]
     fn values_have_the_mean_of_the_text() {
         assert!((values().unwrap().mean() / MEAN_VALUE - 1.0).abs() < 0.01);
@@ -346,6 +382,8 @@ pub(crate) mod tests {
             &[
                 ("the ideal is faster", &changed(Beside::Nothing, 0.5)),
                 ("the ideal is slower", &changed(Beside::Nothing, 2.0)),
+                ("plain TCP is faster", &changed(Beside::NothingOverTcp, 0.5)),
+                ("plain TCP is slower", &changed(Beside::NothingOverTcp, 2.0)),
                 ("PWC is faster", &changed(Beside::Mongo(System::Pwc), 0.3)),
                 ("PWC is slower", &changed(Beside::Mongo(System::Pwc), 3.0)),
                 ("ElasticSwitch is faster", &changed(Beside::Mongo(System::Elastic), 0.3)),

@@ -236,7 +236,7 @@ fn statements(data: &Data) -> Vec<Statement> {
             format!("{:.2} % with {} pairs", last.part * 100.0, last.pairs),
         )
         .tested(format!(
-            "1.28 % are probes of 52 B: the same number of probes with 52 B each would be {:.2} %. A probe of Fig. 22 through five switches is an Ethernet frame of {:.0} B with preamble and gap.",
+            "probes of 52 B: the same number of probes would be {:.2} %. A probe of Fig. 22 through five switches is an Ethernet frame of {:.0} B with preamble and gap.",
             last.printed * 100.0,
             last.size
         ), &[last.printed * 100.0]),
