@@ -79,7 +79,8 @@ fn small_settings(figure: Figure) -> Figure {
 const SILO: &str = "one queue of 590 kB a port, 0.1 ms a link, hosts included (5.1.1); one of the shortest paths by a hash of the flow, whatever \
                     is reserved on it (2.2, 3.1.2, 5.1.5)";
 
-/// A statement about several means: it differs if one of them does, and holds if all do.
+/// Returns a statement about several means, which has the numbers of the one that decides: the farthest outside of the range, or the
+/// nearest to an end of it if all are inside.
 fn all_means_within(
     section: &'static str,
     says: impl Into<String>,
@@ -96,7 +97,11 @@ fn all_means_within(
         Outcome::Inside => 2,
         Outcome::NotCompared => 3,
     };
-    each.sort_by_key(rank);
+    let margin = |statement: &Statement| {
+        let mean = statement.estimate.value;
+        (mean - range.start()).min(range.end() - mean)
+    };
+    each.sort_by(|one, other| rank(one).cmp(&rank(other)).then(margin(one).total_cmp(&margin(other))));
     each.into_iter().next().unwrap_or_else(|| of(&[]))
 }
 

@@ -12,7 +12,9 @@ const OVERVIEW: &str = include_str!("overview.md.in");
 /// First line of each page.
 const MARK: &str = "<!-- Made by `make reproduction` from results.json. Do not edit. -->\n";
 /// Number of characters of an explanation in a cell.
-const MAX_CHARACTERS: usize = 150;
+const MAX_EXPLANATION: usize = 150;
+/// Number of characters of a measurement in words in a cell.
+const MAX_MEASURED: usize = 80;
 
 /// Returns the page of a paper.
 pub(super) fn of(paper: &Paper, results: &Results) -> String {
@@ -89,7 +91,7 @@ fn shown(statement: &Statement, unit: &str) -> String {
     let numbers = statement.estimate;
     let middle = with_unit(text(numbers.value));
     match numbers.interval.map(|ends| ends.map(text)) {
-        _ if unit == "words" => statement.measured.clone(),
+        _ if unit == "words" => short(&statement.measured, MAX_MEASURED),
         Some([low, high]) if low != high && statement.check == Check::Mean => format!("{middle} ({low} to {high})"),
         Some([low, high]) if high == "never" => format!("{} to {high}", with_unit(low)),
         Some([low, high]) if low != high => with_unit(format!("{low} to {high}")),
@@ -102,19 +104,21 @@ fn closes(claim: &Claim<'_>, headline: &Headline) -> String {
     let statement = claim.decisive();
     match claim.verdict() {
         Verdict::Holds | Verdict::NotCompared => String::new(),
-        Verdict::HoldsUnderReading => claim.named_reading().map_or_else(String::new, short),
+        Verdict::HoldsUnderReading => {
+            claim.named_reading().map_or_else(String::new, |name| short(name, MAX_EXPLANATION))
+        }
         Verdict::Undecided => statement.undecided_because().unwrap_or_default(),
         Verdict::PartlyExplained => match statement.explanation() {
             Some((experiment, Effect::Moves { by, of })) => {
                 let part = format!("moves it by {} of {}", number(by), number(of));
                 let open = Some(headline.open).filter(|open| !open.is_empty()).map(|open| format!("; {open}"));
-                format!("{}: {part}{}", short(&experiment.name), open.unwrap_or_default())
+                format!("{}: {part}{}", short(&experiment.name, MAX_EXPLANATION), open.unwrap_or_default())
             }
             _ => String::new(),
         },
         Verdict::Unexplained => {
             match [headline.open, &statement.hypothesis].into_iter().find(|text| !text.is_empty()) {
-                Some(hypothesis) => format!("hypothesis: {}", short(hypothesis)),
+                Some(hypothesis) => format!("hypothesis: {}", short(hypothesis, MAX_EXPLANATION)),
                 None => "unknown".to_owned(),
             }
         }
@@ -122,11 +126,11 @@ fn closes(claim: &Claim<'_>, headline: &Headline) -> String {
 }
 
 /// Returns the first part of a text that is too long for a cell.
-fn short(text: &str) -> String {
-    if text.chars().count() <= MAX_CHARACTERS {
+fn short(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
         return text.to_owned();
     }
-    let cut: String = text.chars().take(MAX_CHARACTERS).collect();
+    let cut: String = text.chars().take(most).collect();
     let end = ["; ", ": ", ". ", ", "].iter().filter_map(|mark| cut.rfind(mark)).max().unwrap_or(cut.len());
     cut[..end].to_owned()
 }

@@ -270,7 +270,7 @@ pub fn write_documents(folder: &Path, out: &Path) -> Result<(), Error> {
     for of in &measured {
         write_whole(&out.join(format!("{}.md", of.entry.id)), markdown::figure(of).as_bytes())?;
     }
-    Ok(write_whole(&out.join("README.md"), markdown::index(&measured, &reasons).as_bytes())?)
+    write_whole(&out.join("README.md"), markdown::index(&measured, &reasons).as_bytes())
 }
 
 /// Reads the results in a folder, in the order of the catalogue.

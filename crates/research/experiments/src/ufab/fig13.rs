@@ -210,7 +210,8 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
         of.map(|row| row.each(value)).unwrap_or_default()
     };
     let of = |beside: Beside, value: fn(&Case) -> f64| with(MINIMA[0], beside, value);
-    let (queries, tail): (fn(&Case) -> f64, fn(&Case) -> f64) = (|case| case.kqps, |case| case.times[1]);
+    let queries: fn(&Case) -> f64 = |case| case.kqps;
+    let tail: fn(&Case) -> f64 = |case| case.times[1];
     let ufab = Beside::Mongo(System::Ufab);
     let ideal = ratio_of_means(&of(ufab, queries), &of(Beside::Nothing, queries));
     let ideal_tail = ratio_of_means(&of(ufab, tail), &of(Beside::Nothing, tail));
