@@ -39,6 +39,7 @@ mod catalogue;
 mod chameleon;
 mod checkpoint;
 mod data;
+mod digits;
 mod entry;
 mod fabric;
 mod failed;

@@ -2,9 +2,10 @@
 
 use super::results::{Record, Results};
 use super::{HEADLINES, Headline};
+use crate::digits::{mark, number};
 use crate::entry::Paper;
 use crate::reproduce::markdown::{Align, by_verdict, escaped, paragraph, row, table};
-use crate::reproduce::{MeasuredBy, Tally, mark, number};
+use crate::reproduce::{MeasuredBy, Tally};
 use crate::statement::{Check, Claim, Effect, Statement, Verdict, claims};
 
 /// Texts around the tables of the overview.

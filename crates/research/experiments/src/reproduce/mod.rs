@@ -45,8 +45,6 @@ use wayleave::{Cancel, Progress, Step};
 use checkpoints::Folder;
 use totals::Reasons;
 
-pub(crate) use values::{mark, number};
-
 pub use measured::{Measured, MeasuredBy, Reproduced};
 pub use totals::{Missing, Row, Tally, Totals};
 

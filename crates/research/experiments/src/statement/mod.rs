@@ -9,6 +9,7 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
+use crate::digits::number;
 use crate::numbers;
 
 pub use claim::{Claim, claims};
@@ -251,7 +252,7 @@ impl Statement {
                 let effect = match self.effect(experiment) {
                     Effect::Closes => "brings it into the range".to_owned(),
                     Effect::Moves { by, of } => {
-                        format!("moves it by {} of {}", crate::reproduce::number(by), crate::reproduce::number(of))
+                        format!("moves it by {} of {}", number(by), number(of))
                     }
                     Effect::Nothing => "does not explain it".to_owned(),
                 };
