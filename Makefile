@@ -82,9 +82,9 @@ demo: build ## build, then run `wayleave demo`: no root, no network after the bu
 	$(call say,wayleave demo)
 	@$(WAYLEAVE) demo $(ARGS)
 
-release: build ## what is published of this version, in DIST: archive, Debian package, wheels of `make python`, checksums
+release: build ## what is published of this version, in DIST: archive, Debian package, wheels of `make python`, pages of figures in RESULTS, checksums
 	$(call say,release in $(DIST))
-	@packaging/release '$(WAYLEAVE)' '$(DIST)'
+	@packaging/release '$(WAYLEAVE)' '$(DIST)' '$(RESULTS)/figures'
 
 try-release: release ## install that Debian package in a system that has nothing else, and use it there (root; debootstrap)
 	$(call say,$(DIST) in a system of its own)
@@ -147,10 +147,9 @@ ufab-fig17-512: build ## uFAB's Fig. 17 with the text's 512 servers; hours, goes
 	$(call say,wayleave reproduce ufab-fig17 --servers 512 --resume $(RUNS))
 	@$(WAYLEAVE) reproduce ufab-fig17 --servers 512 --resume '$(RUNS)' --out '$(RESULTS)-512' --commit '$(COMMIT)' --progress $(ARGS)
 
-reproduction: build ## docs/reproduction.md, from what `make reproduce` has left; figures without results stay as they are (RESULTS)
-	$(call say,docs/reproduction.md from $(RESULTS))
-	@$(WAYLEAVE) reproduce document '$(RESULTS)' --keep docs/reproduction.md >'$(RESULTS)/reproduction.md'
-	@cp '$(RESULTS)/reproduction.md' docs/reproduction.md
+reproduction: build ## docs/papers and a page for each figure, from the results of `make reproduce`; figures without results stay as they are (RESULTS)
+	$(call say,docs/papers and $(RESULTS)/figures from $(RESULTS))
+	@$(WAYLEAVE) reproduce document '$(RESULTS)' --out '$(RESULTS)/figures' --papers docs/papers
 
 bench-sim: build ## packets that the simulator moves in a second, one JSON object a line
 	$(call say,wayleave bench sim)

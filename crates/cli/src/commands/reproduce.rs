@@ -9,10 +9,10 @@ use std::time::{Instant, SystemTime};
 use clap::Args;
 use comfy_table::{Cell, CellAlignment};
 use serde::Serialize;
-use wayleave::Watch;
 use wayleave_experiments::lab::Namespaces;
-use wayleave_experiments::{CATALOGUE, Effort, Entry, Laboratory};
-use wayleave_experiments::{MeasuredBy, ReproduceOptions, Reproduced, figures, reproduce, results_document};
+use wayleave_experiments::{CATALOGUE, Effort, Entry};
+use wayleave_experiments::{MeasuredBy, ReproduceOptions, Reproduced, figures, reproduce};
+use wayleave_experiments::{claims_page, update_pages, write_documents};
 use wayleave_explain::human;
 use wayleave_explain::table::write_table;
 use wayleave_units::WallTime;
@@ -34,15 +34,17 @@ Examples:
   wayleave reproduce chameleon-fig8a --quick
   wayleave reproduce all --out figures
   wayleave reproduce ufab-fig17 --servers 512 --resume runs   (hours; Ctrl-C keeps the runs that have ended)
-  wayleave reproduce document figures > figures/README.md
-  wayleave reproduce document figures --keep docs/reproduction.md > reproduction.md   (the other figures as they were)";
+  wayleave reproduce claims ufab
+  wayleave reproduce document figures --out pages   (a Markdown page for each figure)
+  wayleave reproduce document figures --papers docs/papers";
 
 /// Reproduce figures of publications, and compare them with the published values
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct ReproduceArgs {
-    /// Figures by name; `all` for all of them, `list` to see their names; `document DIRECTORY` prints a Markdown document of the
-    /// results in a directory
+    /// Figures by name; `all` for all of them, `list` to see their names; `claims PAPER [DIRECTORY]` prints the headline claims of a paper
+    /// (chameleon, loko, parley, ufab, scc) with their verdicts, as released or by the results in a directory; `document DIRECTORY` writes
+    /// Markdown from the results in a directory
     #[arg(value_name = "FIGURE", required = true)]
     figures: Vec<String>,
     /// A tenth of the runs, on smaller networks
@@ -57,12 +59,13 @@ pub(crate) struct ReproduceArgs {
     /// Directory of finished runs, which are not repeated (figures of uFAB)
     #[arg(long, value_name = "DIRECTORY")]
     resume: Option<PathBuf>,
-    /// Directory of JSON, CSV, SVG, PNG (feature png) and index.html [default: wayleave-reproduce; none with -o json]
+    /// Directory of JSON, CSV, SVG, PNG (feature png) and index.html [default: wayleave-reproduce; none with -o json]; with document: of
+    /// a page for each figure
     #[arg(long, value_name = "DIRECTORY")]
     out: Option<PathBuf>,
-    /// With document: keep figures of this document that have no results in the directory
-    #[arg(long, value_name = "DOCUMENT")]
-    keep: Option<PathBuf>,
+    /// With document: directory of the pages of papers and their results.json, which are updated
+    #[arg(long, value_name = "DIRECTORY")]
+    papers: Option<PathBuf>,
     /// The commit of this program, which stands in every file [default: unknown]
     #[arg(long, value_name = "COMMIT")]
     commit: Option<String>,
@@ -88,24 +91,26 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Exit, Failure> {
     if let Some((_, folders)) = args.figures.split_first().filter(|(first, _)| *first == "document") {
         let [folder] = folders else {
             return Err(Failure::Usage(
-                "document takes one directory: wayleave reproduce document DIRECTORY".to_owned(),
+                "document takes one directory: wayleave reproduce document DIRECTORY --out DIRECTORY".to_owned(),
             ));
         };
-        return document(Path::new(folder), args.keep.as_deref());
+        return args.document(Path::new(folder));
     }
-    if args.keep.is_some() {
+    if args.papers.is_some() {
         return Err(Failure::Usage(
-            "--keep is for document: wayleave reproduce document DIRECTORY --keep DOCUMENT".to_owned(),
+            "--papers is for document: wayleave reproduce document DIRECTORY --papers DIRECTORY".to_owned(),
         ));
+    }
+    if let Some((_, rest)) = args.figures.split_first().filter(|(first, _)| *first == "claims") {
+        return claims(rest);
     }
     let chosen = figures(&args.figures)?;
     let (folder, options) = (args.folder(), args.options()?);
     let command = options.command(&args.figures.join(" "));
     let cancel = interrupt::listen()?;
-    let mut progress = Progress::new(&chosen, args.seconds(), args.progress);
+    let progress = Progress::new(&chosen, args.seconds(), args.progress);
     let started = Instant::now();
-    let reproduced = reproduce(&chosen, options, &mut Watch::new(&mut progress, &cancel))?;
-    drop(progress);
+    let reproduced = reproduce(&chosen, options, progress, &cancel)?;
     if let Some(folder) = &folder {
         reproduced.write_page(folder, &command)?;
     }
@@ -133,20 +138,34 @@ impl ReproduceArgs {
     }
 
     fn options(&self) -> Result<ReproduceOptions, Failure> {
+        let usual = ReproduceOptions::default();
         let warn = Arc::new(|warning: &str| crate::output::tell!("warning: {warning}"));
-        let laboratory: Box<dyn Laboratory> = Box::new(Namespaces { program: program::file()?, warn });
-        let options = ReproduceOptions::default()
-            .with_effort(if self.quick { Effort::Quick } else { Effort::Full })
-            .with_seeds(self.seeds)
-            .with_servers(self.servers)
-            .with_resume(self.resume.clone())
-            .with_folder(self.folder())
-            .with_origin(MeasuredBy { commit: self.commit.clone(), date: today(), ..MeasuredBy::default() })
-            .with_laboratory(laboratory);
-        Ok(match self.threads {
-            Some(threads) => options.with_threads(threads),
-            None => options,
+        Ok(ReproduceOptions {
+            effort: if self.quick { Effort::Quick } else { Effort::Full },
+            seeds: self.seeds,
+            servers: self.servers,
+            resume: self.resume.clone(),
+            threads: self.threads.unwrap_or(usual.threads),
+            folder: self.folder(),
+            origin: MeasuredBy { commit: self.commit.clone(), date: today(), ..MeasuredBy::default() },
+            laboratory: Some(Box::new(Namespaces { program: program::file()?, warn })),
         })
+    }
+
+    /// Writes pages from the results in a folder.
+    fn document(&self, folder: &Path) -> Result<Exit, Failure> {
+        if self.out.is_none() && self.papers.is_none() {
+            return Err(Failure::Usage(
+                "document needs --out DIRECTORY, for a page for each figure, or --papers DIRECTORY, for the pages of papers".to_owned(),
+            ));
+        }
+        if let Some(out) = &self.out {
+            write_documents(folder, out)?;
+        }
+        if let Some(papers) = &self.papers {
+            update_pages(folder, papers)?;
+        }
+        Ok(Exit::Fine)
     }
 
     fn seconds(&self) -> fn(&Entry) -> u32 {
@@ -183,10 +202,20 @@ fn today() -> Option<String> {
     now.split_once('T').map(|(day, _)| day.to_owned())
 }
 
-/// Prints the document about the results in a folder, with what an earlier one says of other figures.
-fn document(folder: &Path, earlier: Option<&Path>) -> Result<Exit, Failure> {
+/// Prints the headline claims of a paper.
+fn claims(names: &[String]) -> Result<Exit, Failure> {
+    let (paper, folder) = match names {
+        [paper] => (paper, None),
+        [paper, folder] => (paper, Some(Path::new(folder))),
+        _ => {
+            return Err(Failure::Usage(
+                "claims takes a paper, and a directory of results if not the released ones: wayleave reproduce claims PAPER [DIRECTORY]"
+                    .to_owned(),
+            ));
+        }
+    };
     let mut out = out();
-    write!(out, "{}", results_document(folder, earlier)?)?;
+    write!(out, "{}", claims_page(paper, folder)?)?;
     out.flush()?;
     Ok(Exit::Fine)
 }

@@ -15,9 +15,12 @@ pub const CATALOGUE: &[Entry] = &[
         paper: &CHAMELEON,
         place: "section 2, Fig. 1",
         title: "Worked examples of QJump and Silo, and the flow that only rerouting admits",
+        full_runs: 0,
         full_seconds: 1,
         quick_seconds: 1,
         measure: sec2::measure,
+        #[cfg(test)]
+        check: sec2::tests::every_statement_can_fail,
     },
     Entry {
         id: "chameleon-fig8a",
@@ -25,9 +28,12 @@ pub const CATALOGUE: &[Entry] = &[
         paper: &CHAMELEON,
         place: "Fig. 8a",
         title: "Flows admitted until the first refusal",
+        full_runs: 100,
         full_seconds: 60,
         quick_seconds: 6,
         measure: fig8a::measure,
+        #[cfg(test)]
+        check: fig8a::tests::every_verdict_can_change,
     },
     Entry {
         id: "chameleon-fig8b",
@@ -35,9 +41,12 @@ pub const CATALOGUE: &[Entry] = &[
         paper: &CHAMELEON,
         place: "Fig. 8b",
         title: "Which flows are reconfigured",
+        full_runs: 100,
         full_seconds: 15,
         quick_seconds: 2,
         measure: fig8b::measure,
+        #[cfg(test)]
+        check: fig8b::tests::every_verdict_can_change,
     },
     Entry {
         id: "chameleon-fig9a",
@@ -45,9 +54,12 @@ pub const CATALOGUE: &[Entry] = &[
         paper: &CHAMELEON,
         place: "Fig. 9a",
         title: "Utilisation of the links between switches",
+        full_runs: 100,
         full_seconds: 20,
         quick_seconds: 3,
         measure: fig9a::measure,
+        #[cfg(test)]
+        check: fig9a::tests::every_verdict_can_change,
     },
     Entry {
         id: "chameleon-fig9b",
@@ -55,9 +67,12 @@ pub const CATALOGUE: &[Entry] = &[
         paper: &CHAMELEON,
         place: "Fig. 9b",
         title: "Time to embed one flow",
+        full_runs: 100,
         full_seconds: 20,
         quick_seconds: 3,
         measure: fig9b::measure,
+        #[cfg(test)]
+        check: fig9b::tests::every_verdict_can_change,
     },
     Entry {
         id: "chameleon-fig10a",
@@ -65,9 +80,12 @@ pub const CATALOGUE: &[Entry] = &[
         paper: &CHAMELEON,
         place: "Fig. 10a",
         title: "Flows admitted by network size, two queues",
+        full_runs: 10,
         full_seconds: 90,
         quick_seconds: 8,
         measure: scaling::fig10a,
+        #[cfg(test)]
+        check: scaling::flows_check,
     },
     Entry {
         id: "chameleon-fig10b",
@@ -75,9 +93,12 @@ pub const CATALOGUE: &[Entry] = &[
         paper: &CHAMELEON,
         place: "Fig. 10b",
         title: "Time to embed one flow by network size, two queues",
+        full_runs: 10,
         full_seconds: 90,
         quick_seconds: 8,
         measure: scaling::fig10b,
+        #[cfg(test)]
+        check: scaling::times_check,
     },
     Entry {
         id: "chameleon-fig11a",
@@ -85,9 +106,12 @@ pub const CATALOGUE: &[Entry] = &[
         paper: &CHAMELEON,
         place: "Fig. 11a",
         title: "Flows admitted by network size, four queues",
+        full_runs: 10,
         full_seconds: 180,
         quick_seconds: 12,
         measure: scaling::fig11a,
+        #[cfg(test)]
+        check: scaling::flows_check,
     },
     Entry {
         id: "chameleon-fig11b",
@@ -95,9 +119,12 @@ pub const CATALOGUE: &[Entry] = &[
         paper: &CHAMELEON,
         place: "Fig. 11b",
         title: "Time to embed one flow by network size, four queues",
+        full_runs: 10,
         full_seconds: 180,
         quick_seconds: 12,
         measure: scaling::fig11b,
+        #[cfg(test)]
+        check: scaling::times_check,
     },
     Entry {
         id: "chameleon-fig12a",
@@ -105,9 +132,12 @@ pub const CATALOGUE: &[Entry] = &[
         paper: &CHAMELEON,
         place: "Fig. 12a",
         title: "Tagging rate of a host by packet size and tags (root, eBPF)",
+        full_runs: 0,
         full_seconds: 60,
         quick_seconds: 16,
         measure: fig12::fig12a,
+        #[cfg(test)]
+        check: fig12::tests::every_verdict_of_tagging_can_change,
     },
     Entry {
         id: "chameleon-fig12b",
@@ -115,9 +145,12 @@ pub const CATALOGUE: &[Entry] = &[
         paper: &CHAMELEON,
         place: "Fig. 12b",
         title: "Rate and burst that a host's shaper lets pass (root, eBPF)",
+        full_runs: 0,
         full_seconds: 100,
         quick_seconds: 15,
         measure: fig12::fig12b,
+        #[cfg(test)]
+        check: fig12::tests::every_verdict_of_shaping_can_change,
     },
     Entry {
         id: "chameleon-fig12-resources",
@@ -125,9 +158,12 @@ pub const CATALOGUE: &[Entry] = &[
         paper: &CHAMELEON,
         place: "section 5.3.3",
         title: "Memory and processor of a host's data plane (root, eBPF)",
+        full_runs: 0,
         full_seconds: 5,
         quick_seconds: 5,
         measure: fig12::resources,
+        #[cfg(test)]
+        check: fig12::tests::every_verdict_of_resources_can_change,
     },
     Entry {
         id: "chameleon-fig14",
@@ -135,9 +171,12 @@ pub const CATALOGUE: &[Entry] = &[
         paper: &CHAMELEON,
         place: "Fig. 14",
         title: "Delays of admitted flows, some of them moved, on real packets (root, eBPF)",
+        full_runs: 1,
         full_seconds: 80,
         quick_seconds: 30,
         measure: fig14::measure,
+        #[cfg(test)]
+        check: fig14::tests::every_verdict_can_change,
     },
     Entry {
         id: "chameleon-fig15",
@@ -145,9 +184,12 @@ pub const CATALOGUE: &[Entry] = &[
         paper: &CHAMELEON,
         place: "Fig. 15",
         title: "Clock synchronisation beside Hadoop-like bursts, on real packets (root, eBPF)",
+        full_runs: 0,
         full_seconds: 115,
         quick_seconds: 30,
         measure: fig15::measure,
+        #[cfg(test)]
+        check: fig15::tests::every_verdict_can_change,
     },
     Entry {
         id: "table5",
@@ -155,9 +197,12 @@ pub const CATALOGUE: &[Entry] = &[
         paper: &CHAMELEON,
         place: "Table 5",
         title: "Who guarantees what, and who conserves work",
+        full_runs: 0,
         full_seconds: 10,
         quick_seconds: 10,
         measure: table5::measure,
+        #[cfg(test)]
+        check: table5::tests::every_verdict_can_change,
     },
     Entry {
         id: "loko-zodiac-fx",
@@ -165,9 +210,12 @@ pub const CATALOGUE: &[Entry] = &[
         paper: &LOKO,
         place: "proof of concept",
         title: "Benchmark and allocations of a simulated Zodiac FX",
+        full_runs: 0,
         full_seconds: 1,
         quick_seconds: 1,
         measure: zodiac_fx::measure,
+        #[cfg(test)]
+        check: zodiac_fx::tests::every_verdict_can_change,
     },
     Entry {
         id: "loko-comparison",
@@ -175,9 +223,12 @@ pub const CATALOGUE: &[Entry] = &[
         paper: &LOKO,
         place: "evaluation",
         title: "Silo, QJump and Loko on switches that share a service",
+        full_runs: 3,
         full_seconds: 90,
         quick_seconds: 3,
         measure: comparison::measure,
+        #[cfg(test)]
+        check: comparison::tests::every_verdict_can_change,
     },
     Entry {
         id: "loko-burst",
@@ -185,9 +236,12 @@ pub const CATALOGUE: &[Entry] = &[
         paper: &LOKO,
         place: "burst multiplier",
         title: "Flows that send more at once than they may",
+        full_runs: 3,
         full_seconds: 5,
         quick_seconds: 1,
         measure: burst::measure,
+        #[cfg(test)]
+        check: burst::tests::every_verdict_can_change,
     },
     Entry {
         id: "loko-scalability",
@@ -195,9 +249,12 @@ pub const CATALOGUE: &[Entry] = &[
         paper: &LOKO,
         place: "scalability analysis",
         title: "What is used up first, by network size",
+        full_runs: 10,
         full_seconds: 5,
         quick_seconds: 2,
         measure: scalability::measure,
+        #[cfg(test)]
+        check: scalability::tests::every_verdict_can_change,
     },
     Entry {
         id: "parley-fig9",
@@ -205,9 +262,12 @@ pub const CATALOGUE: &[Entry] = &[
         paper: &PARLEY,
         place: "Fig. 9",
         title: "What waits at a receiver whose senders are limited, by load",
+        full_runs: 3,
         full_seconds: 8,
         quick_seconds: 1,
         measure: parley::fig9::measure,
+        #[cfg(test)]
+        check: parley::fig9::tests::every_verdict_can_change,
     },
     Entry {
         id: "parley-table2",
@@ -215,9 +275,12 @@ pub const CATALOGUE: &[Entry] = &[
         paper: &PARLEY,
         place: "Table 2, section 6.2",
         title: "Time to compute the shares of N services, and what brokers send",
+        full_runs: 3,
         full_seconds: 6,
         quick_seconds: 2,
         measure: parley::table2::measure,
+        #[cfg(test)]
+        check: parley::table2::tests::every_verdict_can_change,
     },
     Entry {
         id: "parley-fig12",
@@ -225,9 +288,12 @@ pub const CATALOGUE: &[Entry] = &[
         paper: &PARLEY,
         place: "Fig. 12",
         title: "Two receivers behind one congested link",
+        full_runs: 3,
         full_seconds: 140,
         quick_seconds: 8,
         measure: parley::fig12::measure,
+        #[cfg(test)]
+        check: parley::fig12::tests::every_verdict_can_change,
     },
     Entry {
         id: "parley-fig13",
@@ -235,9 +301,12 @@ pub const CATALOGUE: &[Entry] = &[
         paper: &PARLEY,
         place: "Fig. 13",
         title: "A tenant of 100 racks held to a rate",
+        full_runs: 3,
         full_seconds: 165,
         quick_seconds: 5,
         measure: parley::fig13::measure,
+        #[cfg(test)]
+        check: parley::fig13::tests::every_verdict_can_change,
     },
     Entry {
         id: "parley-fig14",
@@ -245,9 +314,12 @@ pub const CATALOGUE: &[Entry] = &[
         paper: &PARLEY,
         place: "Fig. 14",
         title: "Two services share the links of a rack",
+        full_runs: 3,
         full_seconds: 210,
         quick_seconds: 4,
         measure: parley::fig14::measure,
+        #[cfg(test)]
+        check: parley::fig14::tests::every_verdict_can_change,
     },
     Entry {
         id: "parley-fig15",
@@ -255,9 +327,12 @@ pub const CATALOGUE: &[Entry] = &[
         paper: &PARLEY,
         place: "Fig. 15",
         title: "To rate limit or not",
+        full_runs: 3,
         full_seconds: 6,
         quick_seconds: 1,
         measure: parley::fig15::measure,
+        #[cfg(test)]
+        check: parley::fig15::tests::every_verdict_can_change,
     },
     Entry {
         id: "parley-convergence",
@@ -265,9 +340,12 @@ pub const CATALOGUE: &[Entry] = &[
         paper: &PARLEY,
         place: "section 6.3",
         title: "Iterations of the machine shaper until rates are right",
+        full_runs: 0,
         full_seconds: 1,
         quick_seconds: 1,
         measure: parley::convergence::measure,
+        #[cfg(test)]
+        check: parley::convergence::tests::every_verdict_can_change,
     },
     Entry {
         id: "parley-table3",
@@ -275,9 +353,12 @@ pub const CATALOGUE: &[Entry] = &[
         paper: &PARLEY,
         place: "Table 3",
         title: "Tail of completion times by load, with and without Parley",
+        full_runs: 3,
         full_seconds: 310,
         quick_seconds: 12,
         measure: parley::table3::measure,
+        #[cfg(test)]
+        check: parley::table3_check,
     },
     // On uFAB's testbed.
     ufab::fig4::ENTRY,
@@ -324,6 +405,22 @@ pub fn find(id: &str) -> Option<&'static Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::papers::HEADLINES;
+    use crate::statement::recorded;
+
+    /// Numbers outside of each end of its range are planted into each statement of each figure, and have to be outside.
+    #[test]
+    fn every_statement_of_every_figure_can_fail() {
+        for entry in CATALOGUE {
+            let statements = recorded(entry.check);
+            assert!(!statements.is_empty(), "{} has no statement that was checked", entry.id);
+            for headline in HEADLINES.iter().filter(|headline| headline.figure == entry.id) {
+                let is_it = |statement: &crate::Statement| statement.says == headline.says;
+                assert!(statements.iter().any(is_it), "{} has no statement: {}", entry.id, headline.says);
+            }
+        }
+        assert!(HEADLINES.iter().all(|headline| find(headline.figure).is_some()));
+    }
 
     #[test]
     fn names_are_unique_and_fit_file_names() {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::numbers;
-use crate::statement::Statement;
+use crate::statement::{Runs, Statement};
 use crate::stats::Summary;
 
 /// A figure or table of a paper, measured again.
@@ -226,6 +226,14 @@ pub struct Table {
 }
 
 impl Figure {
+    /// Returns the figure with the number of its runs, and of those that are needed, at each statement.
+    #[must_use]
+    pub(crate) fn counted(mut self, needed: usize) -> Self {
+        let runs = (needed > 0).then_some(Runs { made: self.seeds.len(), needed });
+        self.statements = self.statements.into_iter().map(|statement| statement.with_runs(runs)).collect();
+        self
+    }
+
     /// With a setting more.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<String>) -> Self {

@@ -7,12 +7,13 @@
 //! | | |
 //! |---|---|
 //! | [`catalogue`](CATALOGUE) | every figure by name, with its paper and how long it takes |
-//! | `data.rs`, `statement.rs` | what a figure consists of; what a text says and whether that was seen |
+//! | `data.rs`, `statement/` | what a figure consists of; what a text says and whether that was seen |
 //! | `stats.rs` | means, percentiles, confidence intervals over seeds |
 //! | `testbed.rs` | interface of networks for real packets |
 //! | `run.rs` | runs on several threads, with the same results whatever their number |
 //! | `reproduce/` | measures figures and writes them: data, pictures, a page, and what the texts say beside what came out |
 //! | [`lab`] | labs with a controller and agents, in which figures of real packets are measured |
+//! | `papers/` | headline claims of each paper, and the pages in `docs/papers` |
 //! | `shared.rs` | what figures of one run share, by type |
 //! | `checkpoint.rs` | results of runs that outlive the program |
 //! | `chameleon/` | Chameleon (CoNEXT 2020), one file per figure |
@@ -38,6 +39,7 @@ mod catalogue;
 mod chameleon;
 mod checkpoint;
 mod data;
+mod digits;
 mod entry;
 mod fabric;
 mod failed;
@@ -45,6 +47,7 @@ pub mod lab;
 mod loko;
 pub mod low_cost;
 mod numbers;
+mod papers;
 mod parley;
 mod reproduce;
 mod run;
@@ -57,14 +60,15 @@ mod ufab;
 
 pub use catalogue::{CATALOGUE, CHAMELEON, Entry, LOKO, ONE_FABRIC, PARLEY, Paper, SCC, UFAB, find};
 pub use checkpoint::Checkpoints;
-pub use data::{Axis, AxisValue, Band, Centre, Figure, Form, Panel, Point, Scale, Series, Setting, Table};
+pub use data::{Axis, Band, Centre, Figure, Form, Panel, Point, Scale, Series, Setting, Table, X};
 pub use failed::Failed;
+pub use papers::{claims_page, update_pages};
 pub use parley::{SHARE_CASES, ShareCase, ShareTimes, time_shares};
 pub use reproduce::{
     Measured, MeasuredBy, Missing, ReproduceOptions, Reproduced, Row, Tally, Totals, figures, png_hint, reproduce,
-    results_document,
+    write_documents,
 };
-pub use run::{Effort, Run, seeds};
-pub use statement::{Cause, Statement, Verdict};
+pub use run::{Effort, Run, Watch, seeds};
+pub use statement::{Check, Claim, Effect, Estimate, Experiment, Outcome, Runs, Statement, Verdict, claims};
 pub use stats::Summary;
 pub use testbed::{Laboratory, Testbed};

@@ -121,12 +121,12 @@ fn statements(used: &[Used]) -> Vec<Statement> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::statement::assert_each_can_change;
 
     #[test]
-    fn every_verdict_can_change() {
+    pub(crate) fn every_verdict_can_change() {
         let of = |system: System| {
             let most = if matches!(system, PLAIN | REROUTING) { 0.95 } else { 0.2 };
             Used { system, by_seed: vec![vec![0.1, most], vec![0.11, most]] }

@@ -89,6 +89,9 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     Ok(small_settings(figure))
 }
 
+/// The reading under which Silo's search has as much to do as LARAC.
+const AROUND_FULL_LINKS: &str = "Silo searches around full links";
+
 fn statements(data: &Data) -> Vec<Statement> {
     let [plain, rerouting, silo, around, qjump] = [PLAIN, REROUTING, SILO, AROUND, QJUMP].map(|system| data.of(system));
     let faster = |says: &str, of: fn(&Summary) -> f64| {
@@ -102,6 +105,8 @@ fn statements(data: &Data) -> Vec<Statement> {
         );
         Statement::within("5.1.5", says, 1.0..=f64::INFINITY, &ratios, measured)
     };
+    let around_full_links =
+        |of: fn(&Summary) -> f64| [plain, rerouting].map(|chameleon| of(&around.summary) / of(&chameleon.summary));
     let tail = format!(
         "it is not that of refusals, as one might think: those are {:.2} % of Chameleon's decisions, and {:.2} % with rerouting. Another {:.2} % move flows. \
          Of Silo's decisions {:.2} % are refusals, and its search looks at no load; where it searches around full links, as LARAC with the check of every queue, 99 % take {:.1} us.",
@@ -109,8 +114,10 @@ fn statements(data: &Data) -> Vec<Statement> {
     );
     vec![
         faster("Chameleon is faster than Silo at the median: least delay against constrained least cost", |of| of.median)
-            .tested("the same requests, with the search of each system on the same graph: see the medians"),
-        faster("even at the tail, Chameleon is faster than Silo", |of| of.p99).tested(tail),
+            .tested(AROUND_FULL_LINKS, &around_full_links(|of| of.median)),
+        faster("even at the tail, Chameleon is faster than Silo", |of| of.p99)
+            .tested(AROUND_FULL_LINKS, &around_full_links(|of| of.p99))
+            .supposed(tail),
         Statement::not_compared(
             "5.1.5",
             "QJump, with everything decided before, has a much lower runtime",
@@ -124,7 +131,7 @@ fn statements(data: &Data) -> Vec<Statement> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::statement::assert_each_can_change;
 
@@ -133,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn every_verdict_can_change() {
+    pub(crate) fn every_verdict_can_change() {
         let of = |system: System| timed(system, if matches!(system, System::Silo(_)) { 20.0 } else { 5.0 });
         let data = Data { timed: SYSTEMS.map(of).to_vec() };
         assert_each_can_change(

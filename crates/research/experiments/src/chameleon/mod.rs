@@ -39,7 +39,7 @@ mod testbed;
 
 use crate::data::Figure;
 use crate::run::Run;
-use crate::statement::{Statement, Verdict};
+use crate::statement::{Outcome, Statement};
 use crate::stats::mean;
 use filling::{Case, FillResult, SMALL};
 use system::{FastFlowRule, Qjump, RerouteSettings, Silo, System};
@@ -79,7 +79,8 @@ fn small_settings(figure: Figure) -> Figure {
 const SILO: &str = "one queue of 590 kB a port, 0.1 ms a link, hosts included (5.1.1); one of the shortest paths by a hash of the flow, whatever \
                     is reserved on it (2.2, 3.1.2, 5.1.5)";
 
-/// A statement about several means: it differs if one of them does, and holds if all do.
+/// Returns a statement about several means, which has the numbers of the one that decides: the farthest outside of the range, or the
+/// nearest to an end of it if all are inside.
 fn all_means_within(
     section: &'static str,
     says: impl Into<String>,
@@ -90,12 +91,17 @@ fn all_means_within(
     let (says, measured) = (says.into(), measured.into());
     let of = |runs: &[f64]| Statement::mean_within(section, says.clone(), range.clone(), runs, measured.clone());
     let mut each: Vec<Statement> = groups.iter().map(|runs| of(runs)).collect();
-    let rank = |statement: &Statement| match statement.verdict {
-        Verdict::Differs => 0,
-        Verdict::NotCompared => 1,
-        Verdict::Holds => 2,
+    let rank = |statement: &Statement| match statement.outcome() {
+        Outcome::Outside => 0,
+        Outcome::Crosses => 1,
+        Outcome::Inside => 2,
+        Outcome::NotCompared => 3,
     };
-    each.sort_by_key(rank);
+    let margin = |statement: &Statement| {
+        let mean = statement.estimate.value;
+        (mean - range.start()).min(range.end() - mean)
+    };
+    each.sort_by(|one, other| rank(one).cmp(&rank(other)).then(margin(one).total_cmp(&margin(other))));
     each.into_iter().next().unwrap_or_else(|| of(&[]))
 }
 

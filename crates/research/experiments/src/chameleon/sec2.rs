@@ -330,3 +330,16 @@ fn moving_blue_admits_red() -> Result<Statement, Failed> {
     let stuck = if is_stuck { "refused without rerouting" } else { "admitted without rerouting" };
     Ok(Statement::claim("2.1.2, Fig. 1", says, is_so, format!("{stuck}; blue moves to {way}; red takes {red}")))
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::Effort;
+    use crate::statement::assert_all_can_fail;
+
+    #[test]
+    pub(crate) fn every_statement_can_fail() {
+        let figure = measure(&Run::new(Effort::Quick)).unwrap();
+        assert_all_can_fail(&figure.statements);
+    }
+}

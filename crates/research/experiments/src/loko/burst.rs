@@ -85,12 +85,12 @@ fn statements(runs: &[Trials]) -> Vec<Statement> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::statement::assert_each_can_change;
 
     #[test]
-    fn every_verdict_can_change() {
+    pub(crate) fn every_verdict_can_change() {
         let counted = |late, lost| PacketCounts { ok: 100, late, lost, longest_share: 500, ..PacketCounts::default() };
         let trials: Trials = vec![(1, counted(0, 0)), (2, counted(0, 3)), (3, counted(2, 9))];
         assert_each_can_change(

@@ -247,7 +247,7 @@ fn judge(part: &Part, measured: &Measured, (rate, burst): (f64, f64)) -> [Statem
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::statement::assert_each_can_change;
 
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn every_verdict_can_change() {
+    pub(crate) fn every_verdict_can_change() {
         let parts = [(20.0, 99.0), (99.0, 20.0)]
             .map(|(rate, burst)| Measured { by_length: columns(rate, burst), by_burst: columns(rate, burst) });
         let data = Data { parts, allocated: (11.83, 2_068.0) };

@@ -167,19 +167,17 @@ fn statements(data: &Data) -> Vec<Statement> {
             let ([fast, slow], name) = (data.indices(row), row.reading.name());
             let almost = Statement::mean_within(
                 "6.1",
-                format!("with T = 200 us the link is shared almost equally: Jain's index is 0.99 ({name})"),
+                "with T = 200 us the link is shared almost equally: Jain's index is 0.99",
                 FAIR..=f64::INFINITY,
                 &fast,
                 text(data, row),
             );
             let (says, range) = match row.reading.load {
-                Load::Tcp(_) => {
-                    ("with T = 1 ms the machine shaper is too slow to guarantee fair shares", f64::NEG_INFINITY..=FAIR)
-                }
+                Load::Tcp(_) => ("with T = 1 ms the machine shaper is too slow to guarantee fair shares", 0.0..=FAIR),
                 Load::Udp => ("with UDP in place of TCP a reaction time of 1 ms is sufficient", FAIR..=f64::INFINITY),
             };
-            let later = Statement::mean_within("6.1", format!("{says} ({name})"), range, &slow, text(data, row));
-            [almost, later].map(|statement| statement.tested(cause.clone()))
+            let later = Statement::mean_within("6.1", says, range, &slow, text(data, row));
+            [almost, later].map(|statement| statement.reading(name.as_str()).supposed(cause.clone()))
         })
         .collect()
 }
@@ -310,7 +308,7 @@ fn jain(rates: &[f64]) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::statement::assert_each_can_change;
 
@@ -327,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn every_verdict_can_change() {
+    pub(crate) fn every_verdict_can_change() {
         let row = |reading, slow| Row { reading, runs: vec![seen(4.0, slow), seen(4.1, slow)] };
         let data = Data { phases: PHASES[1], rows: vec![row(READINGS[0], 2.0), row(READINGS[8], 4.1)] };
         let shape = |row: usize, fast: f64, slow: f64| {

@@ -144,14 +144,14 @@ fn statements(data: &Data) -> Vec<Statement> {
             let (begin, used, name) = (phase as u64 * PHASE, data.settled(pattern, phase), pattern.name());
             let says = if phase == 0 {
                 format!(
-                    "it converges within a few iterations, at t = 30 s, and limits the tenant to {limit} Mbit/s, despite its bursts ({name})"
+                    "it converges within a few iterations, at t = 30 s, and limits the tenant to {limit} Mbit/s, despite its bursts"
                 )
             } else {
-                format!("the tenant is limited to its {limit} Mbit/s from {begin} s on ({name})")
+                format!("the tenant is limited to its {limit} Mbit/s from {begin} s on")
             };
             let range = limit as f64 * least - DIGIT..=limit as f64 + DIGIT;
             let measured = format!("{} from {} s on", text(&used, "Mbit/s"), begin as f64 + SETTLED);
-            all.push(Statement::mean_within("6.2, Fig. 13", says, range, &used, measured));
+            all.push(Statement::mean_within("6.2, Fig. 13", says, range, &used, measured).reading(name));
         }
     }
     all
@@ -249,7 +249,7 @@ fn usage(outcome: &Outcome) -> Vec<(f64, f64)> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::statement::assert_each_can_change;
 
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn every_verdict_can_change() {
+    pub(crate) fn every_verdict_can_change() {
         let runs = |until, part| [Pattern::OnOff, Pattern::Steady].map(|of| (of, vec![used(until, part); 2])).to_vec();
         let data = Data { racks: 100, phases: LIMITS.len(), runs: runs(10.0, 1.0) };
         assert_each_can_change(

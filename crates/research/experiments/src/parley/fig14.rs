@@ -167,10 +167,11 @@ fn near(wanted: f64) -> RangeInclusive<f64> {
 
 /// A's maximum, B's minimum, and that nothing is left unused.
 fn kept(data: &Data, case: usize) -> [Statement; 3] {
-    let (name, alone, [_, b], later) = (CASES[case].name(), data.alone(case), data.both(case), data.later(case));
+    let (name, alone, [_, b], later) =
+        (CASES[case].name().to_string(), data.alone(case), data.both(case), data.later(case));
     let gbit = |values: &[f64]| format!("{} Gbit/s", text(values));
     let of = |says: &str, range, values: &[f64]| {
-        Statement::mean_within("6.3", format!("{says} ({name})"), range, values, gbit(values))
+        Statement::mean_within("6.3", says, range, values, gbit(values)).reading(name.as_str())
     };
     [
         of("alone, A uses only 30 Gbit/s", near(30.0), &alone),
@@ -182,8 +183,7 @@ fn kept(data: &Data, case: usize) -> [Statement; 3] {
 /// What both have of the 60.
 fn together(data: &Data, case: usize, shares: &[Reading]) -> Statement {
     let [a, b] = data.both(case);
-    let off = |values: &[f64]| (mean(values) - 30.0).abs();
-    let farther = if off(&a) > off(&b) { &a } else { &b };
+    let farther = farther_from_30(&a, &b);
     let by: Vec<String> = shares
         .iter()
         .map(|reading| format!("{}: {:.0} and {:.0}", reading.name, reading.both[0], reading.both[1]))
@@ -191,18 +191,25 @@ fn together(data: &Data, case: usize, shares: &[Reading]) -> Statement {
     let [guaranteed, other] = data.both(CASES.len() - 1);
     Statement::mean_within(
         "6.3, Fig. 14",
-        format!("with both, B has its full 30 Gbit/s, and A 30 of the 60 ({})", CASES[case].name()),
+        "with both, B has its full 30 Gbit/s, and A 30 of the 60",
         near(30.0),
         farther,
         format!("A {}, B {} Gbit/s", text(&a), text(&b)),
     )
+    .reading(CASES[case].name())
     .tested(format!(
         "How the excess is shared. Computed: {}. Section 3.1 shares \"what remains after all guarantees have been met\" by weights, and A has no \
          guarantee. With A's 30 guaranteed as well, A has {} and B {} Gbit/s here.",
         by.join("; "),
         text(&guaranteed),
         text(&other)
-    ))
+    ), farther_from_30(&guaranteed, &other))
+}
+
+/// Returns the rates whose mean is farther from 30 Gbit/s.
+fn farther_from_30<'a>(a: &'a [f64], b: &'a [f64]) -> &'a [f64] {
+    let off = |values: &[f64]| (mean(values) - 30.0).abs();
+    if off(a) > off(b) { a } else { b }
 }
 
 /// How long it takes.
@@ -213,7 +220,7 @@ fn rounds(data: &Data, case: usize, shares: &[Reading]) -> [Statement; 2] {
             "{} rounds after B began both are within a tenth of what they have later, and stay there",
             text(&rounds)
         );
-        Statement::mean_within(section, format!("{says} ({name})"), f64::NEG_INFINITY..=most, &rounds, measured)
+        Statement::mean_within(section, says, 0.0..=most, &rounds, measured).reading(name.to_string())
     };
     let cause = format!(
         "The algorithm does converge in one invocation: what it computes from both demands, {:.0} and {:.0}, is what A and B have in the end with the \
@@ -227,7 +234,7 @@ fn rounds(data: &Data, case: usize, shares: &[Reading]) -> [Statement; 2] {
             "rack brokers converge to the fair rates within a few seconds, at a round a second: at most 5 rounds",
             5.0,
         ),
-        of("6.2", "at 10 rounds a second rack brokers converge in 100 ms, so in one", 1.0).tested(cause),
+        of("6.2", "at 10 rounds a second rack brokers converge in 100 ms, so in one", 1.0).supposed(cause),
     ]
 }
 
@@ -400,7 +407,7 @@ fn rack(case: Option<Case>, round: Time, size: Size) -> Result<Scenario, Failed>
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::statement::assert_each_can_change;
 
@@ -429,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn every_verdict_can_change() {
+    pub(crate) fn every_verdict_can_change() {
         let good = || rates(30.0, [30.0, 30.0], 60.0, 1.0);
         let data = Data { runs: CASES.map(|_| vec![good(), good()]).to_vec(), capped: vec![30.0] };
         let with = |alone: f64, both: [f64; 2], later: f64, settling: f64| {

@@ -22,4 +22,7 @@ mod table3_data;
 mod table3_statements;
 mod testbed;
 
+#[cfg(test)]
+pub(crate) use table3_statements::tests::every_verdict_can_change as table3_check;
+
 pub use shares::{SHARE_CASES, ShareCase, ShareTimes, time_shares};

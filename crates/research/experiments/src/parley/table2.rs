@@ -197,12 +197,12 @@ fn micros(time: &Duration) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::statement::assert_each_can_change;
 
     #[test]
-    fn every_verdict_can_change() {
+    pub(crate) fn every_verdict_can_change() {
         let flat = |(services, median)| Flat { services, median, iterations: 500 };
         let data = Data { flat: PAPER.map(flat).to_vec(), rack: 2.7, fabric: 700.0 };
         assert_each_can_change(

@@ -54,15 +54,12 @@ fn protected(data: &Data, system: System) -> Statement {
     let tails = beyond(data, system);
     Statement::mean_within(
         "6.3",
-        format!(
-            "beyond 100 % load Parley protects A's tail: it is below the bound of equation 2, 38.30 ms (16.07 and 15.54 ms in the runs without \
-             crashes; {})",
-            system.name()
-        ),
-        f64::NEG_INFINITY..=data.bounds[0][3],
+        "beyond 100 % load Parley protects A's tail: it is below the bound of equation 2, 38.30 ms (16.07 and 15.54 ms in the runs without crashes)",
+        0.0..=data.bounds[0][3],
         &tails,
         list(&tails),
     )
+    .reading(system.name())
 }
 
 fn limited(data: &Data, system: System) -> Statement {
@@ -74,12 +71,16 @@ fn limited(data: &Data, system: System) -> Statement {
     });
     Statement::mean_within(
         "6.3",
-        format!("the load at the rack is limited to 60 Gbit/s, whatever is offered ({})", system.name()),
-        f64::NEG_INFINITY..=60.5,
+        "the load at the rack is limited to 60 Gbit/s, whatever is offered",
+        0.0..=60.5,
         &received,
         format!("{} Gbit/s", shown.join(", ")),
     )
-    .tested(format!("What machine shapers hear of marks. The same requests under the same brokers: {}.", by.join(", ")))
+    .reading(system.name())
+    .supposed(format!(
+        "what machine shapers know of marks. The same requests under the same brokers: {}.",
+        by.join(", ")
+    ))
 }
 
 /// The ratios to the same requests without guarantees, by load.
@@ -112,15 +113,15 @@ fn unaffected(data: &Data, system: System, service: usize) -> Statement {
         "6.3",
         format!(
             "below 100 % load Parley does not significantly affect latency, by no more than a factor of {INSIGNIFICANT:.2} (the largest of Table 3): \
-             {name} ({})",
-            system.name()
+             {name}"
         ),
         1.0 / INSIGNIFICANT..=INSIGNIFICANT,
         farthest.map_or(&[], Vec::as_slice),
         format!("{name}'s tail is {} times that without guarantees, at 15, 50 and 70 %", shown.join(", ")),
     )
-    .tested(format!(
-        "The same requests at 70 %: {}; EyeQ without marks and without brokers has {}, and nothing has {}.",
+    .reading(system.name())
+    .supposed(format!(
+        "the same requests at 70 %: {}; EyeQ without marks and without brokers has {}, and nothing has {}.",
         marks.join("; "),
         text(eyeq),
         text(mean(&data.tails(System::Nothing, 70, service)))
@@ -135,12 +136,13 @@ fn growing(data: &Data, system: System) -> Statement {
     let without: Vec<String> = LOADS[..3].iter().map(|&load| text(mean(&data.tails(READINGS[0], load, 0)))).collect();
     Statement::mean_within(
         "6.3",
-        format!("A's latency grows with the total load, though its own is constant ({})", system.name()),
+        "A's latency grows with the total load, though its own is constant",
         0.0..=f64::INFINITY,
         &steps,
         format!("{} at 15, 50 and 70 %", shown.join(", ")),
     )
-    .tested(format!("Marks: the same requests under the same brokers take {} without them.", without.join(", ")))
+    .reading(system.name())
+    .supposed(format!("marks: the same requests under the same brokers take {} without them.", without.join(", ")))
 }
 
 fn crashed(data: &Data, system: System) -> Statement {
@@ -149,14 +151,12 @@ fn crashed(data: &Data, system: System) -> Statement {
     let tails: Vec<f64> = with.iter().map(|run| run.tails[0]).collect();
     Statement::mean_within(
         "6.3, remark",
-        format!(
-            "with two crashed rack brokers the others underestimate what comes in, and A's tail is higher (84.62 ms, five times as long; {})",
-            system.name()
-        ),
+        "with two crashed rack brokers the others underestimate what comes in, and A's tail is higher (84.62 ms, five times as long)",
         1.0..=f64::INFINITY,
         &ratios,
         format!("{}, {:.1} times as long as without a crash", list(&tails), mean(&ratios)),
     )
+    .reading(system.name())
 }
 
 /// Of the percentiles of the runs.
@@ -191,7 +191,7 @@ fn bounds(data: &Data, service: usize) -> Statement {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::super::table3_data::{Case, RunReadings};
     use super::*;
     use crate::statement::assert_each_can_change;
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn every_verdict_can_change() {
+    pub(crate) fn every_verdict_can_change() {
         let low = |part: f64| {
             move |data: &mut Data| {
                 change(

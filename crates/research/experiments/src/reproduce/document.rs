@@ -1,6 +1,6 @@
 //! The JSON of figures: everything that was measured, with where it comes from and how to do it again. What is written can be read again.
 
-use crate::{Figure, Paper, find};
+use crate::{Figure, Paper, Statement, find};
 use serde::{Deserialize, Serialize};
 
 use super::measured::{Measured, MeasuredBy};
@@ -68,5 +68,6 @@ pub(crate) fn read(text: &str) -> Result<Measured, String> {
     let Read { origin, figure, effort, command, measured } =
         serde_json::from_str(text).map_err(|error| error.to_string())?;
     let entry = find(&figure).ok_or_else(|| format!("there is no figure {figure}"))?;
-    Ok(Measured { entry, figure: measured, effort, command, origin })
+    let statements = measured.statements.into_iter().map(Statement::judged).collect();
+    Ok(Measured { entry, figure: Figure { statements, ..measured }, effort, command, origin })
 }

@@ -9,13 +9,13 @@
 //! | `picture`, `grid`, `png` | the panels and tables of a figure in one picture |
 //! | `page` | `index.html`: all figures, with what the texts say |
 //! | `totals` | how many statements hold, differ or were not compared |
-//! | `markdown` | the results of a folder as `docs/reproduction.md` |
+//! | `markdown` | a page for each figure of a folder |
 
 mod checkpoints;
 mod csv;
 mod document;
 mod grid;
-mod markdown;
+pub(crate) mod markdown;
 mod measured;
 mod page;
 mod picture;
@@ -43,7 +43,7 @@ use wayleave::sim::write_whole;
 use wayleave::{Step, Watch};
 
 use checkpoints::Folder;
-use markdown::Kept;
+use totals::Reasons;
 
 pub use measured::{Measured, MeasuredBy, Reproduced};
 pub use totals::{Missing, Row, Tally, Totals};
@@ -162,6 +162,7 @@ pub fn reproduce(
         shared.lock().unwrap_or_else(PoisonError::into_inner).0 = at;
         match (entry.measure)(&run) {
             Ok(figure) => {
+                let figure = figure.counted(entry.full_runs);
                 let effort = if effort == Effort::Quick { "quick" } else { "full" }.to_owned();
                 let origin = origin.clone();
                 let measured = Measured { entry, figure, effort, command: command(entry.id), origin };
@@ -294,23 +295,29 @@ impl Reproduced {
     }
 }
 
-/// The document about the results in a folder, in Markdown: `docs/reproduction.md`. Figures without results keep what `earlier`, such a document,
-/// says of them; those that it does not have are named, with the reason if the last run had one.
+/// Writes a page for each figure with results in a folder, and an index, in Markdown.
 ///
 /// # Errors
-/// If the folder has no results, a file cannot be read or is no result of a figure, or `earlier` is no such document or was edited.
-pub fn results_document(folder: &Path, earlier: Option<&Path>) -> Result<String, Error> {
-    let read = |name: &str| match fs::read_to_string(folder.join(name)) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::Usage(format!("{} cannot be read: {error}", folder.join(name).display()))),
-    };
-    let broken = |name: &str, why: &dyn Display| Error::Usage(format!("{}: {why}", folder.join(name).display()));
+/// If the folder has no results, a file cannot be read or is no result of a figure, or a page cannot be written.
+pub fn write_documents(folder: &Path, out: &Path) -> Result<(), Error> {
+    let measured = read_results(folder)?;
+    let reasons = read_file(folder, TOTALS)?.map(|text| serde_json::from_str(&text)).transpose();
+    let reasons: Reasons = reasons.map_err(|why| broken(folder, TOTALS, &why))?.unwrap_or_default();
+    let made = fs::create_dir_all(out);
+    made.map_err(|error| Error::Internal(format!("{} cannot be made: {error}", out.display())))?;
+    for of in &measured {
+        write_whole(&out.join(format!("{}.md", of.entry.id)), markdown::figure(of).as_bytes())?;
+    }
+    write_whole(&out.join("README.md"), markdown::index(&measured, &reasons).as_bytes())
+}
+
+/// Reads the results in a folder, in the order of the catalogue.
+pub(crate) fn read_results(folder: &Path) -> Result<Vec<Measured>, Error> {
     let mut measured = Vec::new();
     for entry in CATALOGUE {
         let name = format!("{}.json", entry.id);
-        if let Some(text) = read(&name)? {
-            measured.push(document::read(&text).map_err(|why| broken(&name, &why))?);
+        if let Some(text) = read_file(folder, &name)? {
+            measured.push(document::read(&text).map_err(|why| broken(folder, &name, &why))?);
         }
     }
     if measured.is_empty() {
@@ -319,17 +326,19 @@ pub fn results_document(folder: &Path, earlier: Option<&Path>) -> Result<String,
             folder.display()
         )));
     }
-    let reasons = read(TOTALS)?.map(|text| serde_json::from_str(&text)).transpose();
-    let reasons = reasons.map_err(|why| broken(TOTALS, &why))?.unwrap_or_default();
-    let kept = match earlier {
-        None => Kept::default(),
-        Some(path) => {
-            let wrong = |why: &dyn Display| Error::Usage(format!("{}: {why}", path.display()));
-            let text = fs::read_to_string(path).map_err(|error| wrong(&error))?;
-            Kept::read(&text).map_err(|why| wrong(&why))?
-        }
-    };
-    Ok(markdown::render(&measured, &kept, &reasons))
+    Ok(measured)
+}
+
+fn read_file(folder: &Path, name: &str) -> Result<Option<String>, Error> {
+    match fs::read_to_string(folder.join(name)) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::Usage(format!("{} cannot be read: {error}", folder.join(name).display()))),
+    }
+}
+
+fn broken(folder: &Path, name: &str, why: &dyn Display) -> Error {
+    Error::Usage(format!("{}: {why}", folder.join(name).display()))
 }
 
 /// What a build without the feature `png` says about pictures.

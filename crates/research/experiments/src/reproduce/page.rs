@@ -1,6 +1,6 @@
 //! `index.html`: every figure of a run, with what the texts say beside what was measured.
 
-use crate::Statement;
+use crate::{Statement, Verdict};
 
 use super::measured::{Measured, MeasuredBy, Reproduced};
 use super::png;
@@ -28,23 +28,22 @@ pub(crate) fn render(reproduced: &Reproduced, command: &str) -> String {
     let tile = |count: usize, text: String| {
         new("div").child(new("strong").text(count.to_string())).child(new("span").text(text))
     };
-    let Tally { hold, differ_tested, differ_ruled_out, differ_unexplained, not_compared } = totals.total;
     let header = new("header")
         .child(new("h1").text("Figures of the publications, measured again"))
         .child(new("p").text(
             "The publications' texts say what their systems do; their curves stand only in pictures, and are not here. \
              Each statement of a text stands beside what was measured.",
         ))
-        .child(new("div").class("headlines").children([
-            tile(hold, "statements were seen here, too".to_owned()),
-            tile(
-                totals.total.differ(),
-                format!(
-                    "statements differ: {differ_tested} with a tested cause, {differ_ruled_out} with causes ruled out, {differ_unexplained} unexplained"
-                ),
+        .child(
+            new("div").class("headlines").children(
+                totals
+                    .total
+                    .numbers()
+                    .into_iter()
+                    .zip(Verdict::ALL)
+                    .map(|(count, verdict)| tile(count, format!("claims: {}", verdict.name()))),
             ),
-            tile(not_compared, "statements are not compared: nothing here can be held against them".to_owned()),
-        ]))
+        )
         .child(contents(all))
         .child(counts(&totals))
         .children(totals.missing().into_iter().map(|sentence| new("p").text(sentence)));
@@ -68,11 +67,10 @@ fn contents(all: &[Measured]) -> Element {
 
 /// A row for each figure, and one for all.
 fn counts(totals: &Totals) -> Element {
-    let heads: Vec<(&str, _)> =
-        [("statements that", Text)].into_iter().chain(HEADS.map(|head| (head, Number))).collect();
+    let heads: Vec<(&str, _)> = [("claims", Text)].into_iter().chain(HEADS.map(|head| (head, Number))).collect();
     let row = |name: &str, tally: &Tally| std::iter::once(name.to_owned()).chain(tally.cells()).collect();
     let rows: Vec<Vec<String>> = totals.figures.iter().map(|of| row(of.figure, &of.tally)).collect();
-    let caption = "How many statements came to what";
+    let caption = "Claims by verdict";
     boxed(caption, table(caption, &[], &heads, rows.into_iter().chain([row("all", &totals.total)])).class("counts"))
 }
 
@@ -97,7 +95,7 @@ fn statements(statements: &[Statement]) -> Element {
     let heads = [("section", Text), ("the text says", Text), ("measured", Text), ("verdict", Text), ("remark", Text)];
     let row = |of: &Statement| {
         let verdict = of.verdict.name().to_owned();
-        vec![of.section.clone(), of.says.clone(), of.measured.clone(), verdict, of.remarks().join(" ")]
+        vec![of.section.clone(), of.in_full(), of.measured.clone(), verdict, of.remarks().join(" ")]
     };
     let caption = "What the text says, and what was seen";
     boxed(caption, table(caption, &[], &heads, statements.iter().map(row)).class("statements"))

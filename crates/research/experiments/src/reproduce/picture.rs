@@ -86,7 +86,7 @@ fn caption(measured: &Measured) -> Vec<String> {
 
 /// What it says, for those who cannot see it.
 fn description(figure: &Figure) -> String {
-    let says = figure.statements.iter().map(|of| format!("{}: {} ({}).", of.says, of.measured, of.verdict.name()));
+    let says = figure.statements.iter().map(|of| format!("{}: {} ({}).", of.in_full(), of.measured, of.verdict.name()));
     says.collect::<Vec<_>>().join(" ")
 }
 

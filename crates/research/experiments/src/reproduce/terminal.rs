@@ -69,14 +69,14 @@ fn write_statements(out: &mut impl Write, measured: &Measured, layout: Layout) -
     }
     for statement in &measured.figure.statements {
         let seen = [vec![statement.measured.clone()], statement.remarks()].concat().join("\n");
-        table.add_row([statement.verdict.name(), &statement.section, &statement.says, &seen]);
+        table.add_row([statement.verdict.name(), &statement.section, &statement.in_full(), &seen]);
     }
     Ok(write_table(out, &mut table)?)
 }
 
 /// Prints how many statements of each figure came to what.
 pub(super) fn write_totals(out: &mut impl Write, totals: &Totals, layout: Layout) -> Result<(), Error> {
-    let heads: Vec<&str> = ["statements that"].iter().chain(&HEADS).copied().collect();
+    let heads: Vec<&str> = ["claims"].iter().chain(&HEADS).copied().collect();
     let mut table = plain_table(&heads, layout);
     let numbers = |tally: &Tally| tally.cells().map(|cell| Cell::new(cell).set_alignment(CellAlignment::Right));
     for row in &totals.figures {

@@ -1,78 +1,74 @@
-//! How many statements hold, differ or were not compared: of each figure, and of all.
+//! Numbers of claims by verdict: of each figure, and of all.
 
-use crate::{Cause, Entry, Statement, Verdict};
+use crate::{Entry, Statement, Verdict, claims};
 use serde::{Deserialize, Serialize};
 
 use super::measured::{Measured, Reproduced};
 
-/// How many statements came to what.
+/// Numbers of claims by verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tally {
-    /// Seen here, too.
-    pub hold: usize,
-    /// Different, and an experiment shows why.
-    pub differ_tested: usize,
-    /// Different; experiments show what is not the cause.
-    pub differ_ruled_out: usize,
-    /// Different, and no experiment says anything about the cause.
-    pub differ_unexplained: usize,
-    /// Without a measurement that they can be held against.
+    /// Claims in the range of the text.
+    pub holds: usize,
+    /// Claims in the range under another reading of the text, or in a named experiment.
+    pub holds_under_reading: usize,
+    /// Claims that a named experiment moves towards the range.
+    pub partly_explained: usize,
+    /// Claims outside of the range that no experiment explains.
+    pub unexplained: usize,
+    /// Claims with too few runs, or whose interval crosses an end of the range.
+    pub undecided: usize,
+    /// Claims without a measurement that can be compared.
     pub not_compared: usize,
 }
 
 impl Tally {
-    /// Of some statements.
+    /// Counts the claims of some statements: readings of one sentence are one claim.
     pub fn of<'a>(statements: impl IntoIterator<Item = &'a Statement>) -> Self {
         let mut tally = Self::default();
-        for statement in statements {
-            let count = match (statement.verdict, &statement.cause) {
-                (Verdict::Holds, _) => &mut tally.hold,
-                (Verdict::Differs, Some(Cause::Tested(_))) => &mut tally.differ_tested,
-                (Verdict::Differs, Some(Cause::RuledOut(_))) => &mut tally.differ_ruled_out,
-                (Verdict::Differs, None) => &mut tally.differ_unexplained,
-                (Verdict::NotCompared, _) => &mut tally.not_compared,
+        for claim in claims(statements) {
+            let count = match claim.verdict() {
+                Verdict::Holds => &mut tally.holds,
+                Verdict::HoldsUnderReading => &mut tally.holds_under_reading,
+                Verdict::PartlyExplained => &mut tally.partly_explained,
+                Verdict::Unexplained => &mut tally.unexplained,
+                Verdict::Undecided => &mut tally.undecided,
+                Verdict::NotCompared => &mut tally.not_compared,
             };
             *count += 1;
         }
         tally
     }
 
-    /// The numbers, in the order of [`HEADS`]; nothing for 0, so that the others are seen.
-    pub(crate) fn cells(&self) -> [String; 5] {
-        let numbers =
-            [self.hold, self.differ_tested, self.differ_ruled_out, self.differ_unexplained, self.not_compared];
-        numbers.map(|number| if number == 0 { String::new() } else { number.to_string() })
+    /// Returns the numbers in the order of [`Verdict::ALL`].
+    pub(crate) const fn numbers(&self) -> [usize; 6] {
+        [
+            self.holds,
+            self.holds_under_reading,
+            self.partly_explained,
+            self.unexplained,
+            self.undecided,
+            self.not_compared,
+        ]
     }
 
-    /// What [`Tally::cells`] makes of one. `None` if it is something else.
-    pub(crate) fn of_cells<'a>(cells: impl Iterator<Item = &'a str>) -> Option<Self> {
-        let number = |cell: &str| if cell.trim().is_empty() { Some(0) } else { cell.trim().parse().ok() };
-        let numbers: Vec<usize> = cells.take(HEADS.len()).map(number).collect::<Option<_>>()?;
-        let [hold, differ_tested, differ_ruled_out, differ_unexplained, not_compared] = numbers.try_into().ok()?;
-        Some(Self { hold, differ_tested, differ_ruled_out, differ_unexplained, not_compared })
-    }
-
-    /// With those of another figure.
-    pub(crate) fn and(self, other: Self) -> Self {
-        Self {
-            hold: self.hold + other.hold,
-            differ_tested: self.differ_tested + other.differ_tested,
-            differ_ruled_out: self.differ_ruled_out + other.differ_ruled_out,
-            differ_unexplained: self.differ_unexplained + other.differ_unexplained,
-            not_compared: self.not_compared + other.not_compared,
-        }
-    }
-
-    /// Different for whatever cause.
-    pub(crate) fn differ(&self) -> usize {
-        self.differ_tested + self.differ_ruled_out + self.differ_unexplained
+    /// Returns the numbers in the order of [`HEADS`]; an empty cell for 0, so that the others are seen.
+    pub(crate) fn cells(&self) -> [String; 6] {
+        self.numbers().map(|number| if number == 0 { String::new() } else { number.to_string() })
     }
 }
 
-/// What stands above the numbers of a [`Tally`].
-pub(crate) const HEADS: [&str; 5] =
-    ["hold", "differ, cause tested", "differ, causes ruled out", "differ, unexplained", "not compared"];
+/// Heads of the columns of a [`Tally`].
+pub(crate) const HEADS: [&str; 6] = {
+    let mut heads = [""; 6];
+    let mut at = 0;
+    while at < heads.len() {
+        heads[at] = Verdict::ALL[at].name();
+        at += 1;
+    }
+    heads
+};
 
 /// What became of the figures that were asked for.
 #[derive(Serialize)]

@@ -2,31 +2,7 @@
 
 use crate::{Axis, AxisValue, Centre, Panel, Point, Statement, Table};
 
-use wayleave_report::numbers;
-
-/// With three digits or, from a thousand on, whole.
-pub(crate) fn number(value: f64) -> String {
-    let size = value.abs();
-    match size {
-        _ if !value.is_finite() => "-".to_owned(),
-        _ if size >= 99.95 => {
-            let whole = numbers::count(size.round() as usize);
-            if value < 0.0 { format!("-{whole}") } else { whole }
-        }
-        _ if size >= 9.995 => format!("{value:.1}"),
-        _ if size >= 0.9995 || size == 0.0 => trimmed(format!("{value:.2}")),
-        _ => trimmed(format!("{value:.3}")),
-    }
-}
-
-/// A round value of an axis.
-pub(crate) fn mark(value: f64) -> String {
-    trimmed(number(value))
-}
-
-fn trimmed(text: String) -> String {
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
+pub(crate) use crate::digits::{mark, number};
 
 /// A value with the unit of its axis; flows need none.
 pub(crate) fn with_unit(value: f64, axis: &Axis) -> String {
@@ -96,11 +72,5 @@ mod tests {
         };
         assert!(repeats(&table(["one", "two"]), &statements));
         assert!(!repeats(&table(["one", "1.5 ms"]), &statements), "as many rows as statements");
-    }
-
-    #[test]
-    fn three_digits_are_kept() {
-        let shown = [0.0, 0.012_34, 0.5, 1.0, 3.456, 42.26, 99.97, 1_940.4, 16_000.0, -123.0, f64::NAN].map(number);
-        assert_eq!(shown, ["0", "0.012", "0.5", "1", "3.46", "42.3", "100", "1,940", "16,000", "-123", "-"]);
     }
 }

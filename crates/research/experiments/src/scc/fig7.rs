@@ -18,9 +18,12 @@ pub(crate) const ENTRY: Entry = Entry {
     paper: &SCC,
     place: "Fig. 7",
     title: "Who suffers from whom, with data-mining flows",
+    full_runs: 2,
     full_seconds: 3_800,
     quick_seconds: 6,
     measure,
+    #[cfg(test)]
+    check: tests::every_verdict_can_change,
 };
 
 use Application::{Completion, Deadline, Latency};
@@ -54,7 +57,7 @@ fn cases() -> Vec<Case> {
 }
 
 fn measure(run: &Run) -> Result<Figure, Failed> {
-    let seeds = run.seeds(2, 2);
+    let seeds = run.seeds(ENTRY.full_runs, 2);
     let cases = cases();
     let found = gather(run, &cases, &seeds)?;
     let rows: Vec<Row> = cases.into_iter().zip(found).map(|(case, runs)| Row { case, runs }).collect();
@@ -106,11 +109,11 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
         Statement::mean_within(
             "VI-A",
             "beside LS only, CS is not degraded",
-            f64::NEG_INFINITY..=NOT_DEGRADED,
+            0.0..=NOT_DEGRADED,
             &by_latency,
             times(&by_latency, format!("{:.2} ms beside LS", mean(&direct(&[Latency, Completion], completion)))),
         )
-        .tested(format!(
+        .supposed(format!(
             "LS sends as much here as DS does, since \"all flows follow\" the same sizes: beside DS the factor is {:.2}.",
             mean(&by_deadlines)
         )),
@@ -149,7 +152,7 @@ fn panels(rows: &[Row]) -> Vec<Panel> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::statement::assert_each_can_change;
 
@@ -161,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn every_verdict_can_change() {
+    pub(crate) fn every_verdict_can_change() {
         let metrics = Metrics { round_trip: [f64::NAN; 2], missed: 3.0, completion: 2.0 };
         let mut rows: Rows = cases().into_iter().map(|case| Row { case, runs: vec![metrics; 2] }).collect();
         set(&mut rows, System::Direct, ALL, |run| run.missed = 9.0);

@@ -38,6 +38,8 @@ pub(super) enum System {
     Elastic,
     /// The same over CUBIC, which hears no marks.
     ElasticCubic,
+    /// TCP (CUBIC) without minima: nothing limits hosts.
+    Plain,
 }
 
 impl System {
@@ -59,6 +61,7 @@ impl System {
             Self::PwcCubic => "PicNIC'+CUBIC+Clove",
             Self::Elastic => "ElasticSwitch+Clove",
             Self::ElasticCubic => "ElasticSwitch+Clove, CUBIC",
+            Self::Plain => "plain TCP",
         }
     }
 
@@ -77,6 +80,7 @@ impl System {
             Self::PwcCubic => "pwc-cubic",
             Self::Elastic => "es",
             Self::ElasticCubic => "es-cubic",
+            Self::Plain => "tcp",
         }
     }
 
@@ -117,6 +121,7 @@ impl System {
                 share_by_elasticswitch(run, Congestion::dctcp(), tenants);
             }
             Self::ElasticCubic => share_by_elasticswitch(run, Congestion::cubic(), tenants),
+            Self::Plain => run.transport = Transport { congestion: Congestion::cubic(), ..Transport::default() },
         }
     }
 }

@@ -52,9 +52,10 @@ impl Limits {
         limited.flows.iter().enumerate().map(|(at, flows)| mean(flows) / plain(at)).collect()
     }
 
-    /// Whether the gain is larger in the larger network, where most candidates are tried.
-    pub(super) fn is_the_cause(&self) -> bool {
-        self.all.last().is_some_and(|most| self.gains(most).is_sorted())
+    /// Returns the gain in the larger network over that in the smaller one, where most candidates are tried.
+    pub(super) fn growth_with_most(&self) -> f64 {
+        let gains = self.all.last().map(|most| self.gains(most)).unwrap_or_default();
+        gains.last().unwrap_or(&f64::NAN) / gains.first().unwrap_or(&f64::NAN)
     }
 
     /// What rerouting gains in both sizes, with the paper's limit and with the largest.

@@ -11,6 +11,11 @@ mod limits;
 mod scope;
 mod times;
 
+#[cfg(test)]
+pub(crate) use flows::tests::every_verdict_can_change as flows_check;
+#[cfg(test)]
+pub(crate) use times::tests::every_verdict_can_change as times_check;
+
 use crate::data::Figure;
 use crate::failed::Failed;
 use crate::run::Run;

@@ -125,7 +125,7 @@ fn statements(data: &Data) -> Vec<Statement> {
     };
     let mut statements = vec![
         faster("without rerouting", plain),
-        faster("with rerouting", rerouting).tested(format!(
+        faster("with rerouting", rerouting).supposed(format!(
             "the mean with rerouting is that of its failing searches: the median is {:.1} us, and with at most so many candidates 99 % of the decisions at k = {} \
              take {}",
             rerouting.summary.median,
@@ -212,11 +212,16 @@ fn fewer_queues(data: &Data, fewer: &[Vec<Times>; 2]) -> Statement {
         ),
     )
     .tested(format!(
-        "a run ends with one refusal, whose search tries everything, and with fewer queues fewer decisions are before it: the mean is that of this one search. Medians \
+        "medians: a run ends with one refusal, whose search tries everything, and with fewer queues fewer decisions are before it: the mean is that of this one search. Medians \
          without rerouting, by size: {} us with four queues, {} us with two.",
         medians(data.of(PLAIN)),
         medians(&fewer[0])
-    ))
+    ), &median_ratios(data, &fewer[0]))
+}
+
+/// Returns the medians with four queues over those with two.
+fn median_ratios(data: &Data, two: &[Times]) -> Vec<f64> {
+    data.of(PLAIN).iter().zip(two).map(|(four, two)| four.summary.median / two.summary.median).collect()
 }
 
 fn medians(times: &[Times]) -> String {
@@ -224,7 +229,7 @@ fn medians(times: &[Times]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::statement::assert_each_can_change;
 
@@ -254,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn every_verdict_can_change() {
+    pub(crate) fn every_verdict_can_change() {
         assert_each_can_change(
             &data(),
             statements,

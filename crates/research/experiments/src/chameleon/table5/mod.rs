@@ -139,12 +139,12 @@ fn measurements(seen: &[ObservedProperties]) -> Table {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::statement::assert_each_can_change;
 
     #[test]
-    fn every_verdict_can_change() {
+    pub(crate) fn every_verdict_can_change() {
         let names = ["Chameleon", "Silo", "QJump", "Loko", "DCTCP", "EyeQ", "ElasticSwitch"];
         let as_printed = |name: &'static str| {
             let row = ROWS.iter().find(|row| row.name == name).unwrap();

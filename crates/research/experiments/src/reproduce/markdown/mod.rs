@@ -1,7 +1,6 @@
-//! `docs/reproduction.md`: the results of a folder as a document. Every number in it comes from the results; the texts around them are in
-//! `intro.md.in`, in the `about.md.in` of each paper, and in the notes, remarks and causes of the figures.
+//! Results as Markdown: a page for each figure, with settings, tables and seeds, and an index. They are made from the results in a folder
+//! and are not committed.
 
-mod kept;
 mod section;
 mod text;
 
@@ -11,74 +10,56 @@ mod tests;
 use crate::{CATALOGUE, Paper};
 
 use super::measured::Measured;
-use super::totals::{HEADS, Reasons, Tally};
-pub(crate) use kept::Kept;
-use text::{Align, paragraph, table};
+use super::totals::{HEADS, Reasons, Tally, Totals};
+pub(crate) use text::{Align, escaped, paragraph, table};
 
-/// What is compared, and how.
-const INTRO: &str = include_str!("intro.md.in");
+/// Returns the page of a figure.
+pub(crate) fn figure(measured: &Measured) -> String {
+    section::of(measured)
+}
 
-/// The document of what was measured, and of what an earlier document says of the other figures. Those that are in neither have their reason.
-pub(crate) fn render(measured: &[Measured], kept: &Kept, reasons: &Reasons) -> String {
-    let found = |id: &str| measured.iter().find(|measured| measured.entry.id == id);
-    let tallies: Vec<(&str, Tally)> = CATALOGUE
-        .iter()
-        .filter_map(|entry| {
-            let measured = found(entry.id).map(|measured| Tally::of(&measured.figure.statements));
-            Some((entry.id, measured.or_else(|| kept.figure(entry.id).map(|section| section.tally))?))
-        })
-        .collect();
-    let mut text = format!(
-        "{INTRO}\n## What came of it\n\n{}\n{}",
-        paragraph(&format!(
-            "{} of {} figures were measured; each section says when and by what.",
-            tallies.len(),
-            CATALOGUE.len()
-        )),
-        totals(&tallies)
-    );
-    let mut paper: Option<&Paper> = None;
+/// Returns the index of the pages: for each paper its systems and readings, and its figures by verdict. Figures without results have the
+/// reason.
+pub(crate) fn index(measured: &[Measured], reasons: &Reasons) -> String {
+    let totals = Totals::of_figures(measured);
+    let mut text = format!("# Figures\n\n{} of {} figures were measured.\n", measured.len(), CATALOGUE.len());
+    let mut papers: Vec<&Paper> = Vec::new();
     for entry in CATALOGUE {
-        if paper != Some(entry.paper) {
-            text += &format!("\n## {}\n\n{}\n", entry.paper.name, paragraph(&format!("{}.", entry.paper.citation)));
-            text += entry.paper.about;
+        if !papers.contains(&entry.paper) {
+            papers.push(entry.paper);
         }
-        paper = Some(entry.paper);
-        text += &match (found(entry.id), kept.figure(entry.id)) {
-            (Some(this), _) => {
-                // Figures of one paper have much in common.
-                let same = measured
-                    .iter()
-                    .take_while(|of| of.entry.id != entry.id)
-                    .find(|of| of.figure.settings == this.figure.settings && !of.figure.settings.is_empty());
-                section::of(this, same.map(|of| of.entry.id))
-            }
-            (None, Some(section)) => section.text.clone(),
-            (None, None) => format!("{}\n{}", section::head(entry), paragraph(&reasons.of(entry))),
-        };
     }
-    marked(&text)
+    for paper in papers {
+        let figures: Vec<_> = CATALOGUE.iter().filter(|entry| entry.paper == paper).collect();
+        let row = |entry: &&&crate::Entry| {
+            let tally = &totals.figures.iter().find(|row| row.figure == entry.id)?.tally;
+            Some([vec![format!("[{0}]({0}.md)", entry.id)], tally.cells().to_vec()].concat())
+        };
+        let rows: Vec<Vec<String>> = figures.iter().filter_map(|entry| row(&entry)).collect();
+        let is_missing = |entry: &&&crate::Entry| measured.iter().all(|of| of.entry.id != entry.id);
+        let missing: String = figures
+            .iter()
+            .filter(is_missing)
+            .map(|entry| paragraph(&format!("{}: {}", entry.id, reasons.of(entry))))
+            .collect();
+        text += &format!("\n## {}\n\n{}\n{}", paper.name, paragraph(&format!("{}.", paper.citation)), paper.about);
+        if !rows.is_empty() {
+            text += &format!("\n{}", by_verdict("claims of", &rows));
+        }
+        if !missing.is_empty() {
+            text += &format!("\n{missing}");
+        }
+    }
+    text
 }
 
-/// With a first line that says where the rest comes from, and shows whether somebody has edited it.
-fn marked(text: &str) -> String {
-    format!("{}\n{text}", mark(text))
+/// Returns a table with a column for each verdict.
+pub(crate) fn by_verdict(first: &str, rows: &[Vec<String>]) -> String {
+    let heads: Vec<String> = [first].iter().chain(&HEADS).map(|&head| head.to_owned()).collect();
+    table(&heads, rows, Align::NumbersRight)
 }
 
-/// The first line of a document with this text below.
-fn mark(text: &str) -> String {
-    let hash = wayleave_sim::trace::fnv1a(text.as_bytes());
-    format!(
-        "<!-- Made by `make reproduction` from results, and not to be edited. FNV-1a of what follows: {hash:016x} -->"
-    )
-}
-
-/// A row for each figure that was measured, and one for all of them.
-fn totals(figures: &[(&str, Tally)]) -> String {
-    let row = |name: String, tally: &Tally| [vec![name], tally.cells().to_vec()].concat();
-    let total = figures.iter().fold(Tally::default(), |sum, (_, tally)| sum.and(*tally));
-    let rows = figures.iter().map(|(figure, tally)| row(format!("[{figure}](#{figure})"), tally));
-    let rows: Vec<Vec<String>> = rows.chain([row("all".to_owned(), &total)]).collect();
-    let heads: Vec<String> = ["statements that"].iter().chain(&HEADS).map(|&head| head.to_owned()).collect();
-    table(&heads, &rows, Align::NumbersRight)
+/// Returns a row of [`by_verdict`] for all of some tallies.
+pub(crate) fn row(name: &str, tally: &Tally) -> Vec<String> {
+    [vec![name.to_owned()], tally.cells().to_vec()].concat()
 }

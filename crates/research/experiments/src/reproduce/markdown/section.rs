@@ -1,6 +1,6 @@
-//! The section of one figure.
+//! The page of one figure.
 
-use crate::{Cause, Centre, Entry, Figure, Form, Panel, Point, Statement, Table};
+use crate::{Centre, Entry, Figure, Form, Panel, Point, Statement, Table};
 
 use super::text::{Align, bullet, escaped, paragraph, table};
 use crate::reproduce::measured::{Measured, MeasuredBy};
@@ -12,21 +12,16 @@ const MAX_COLUMNS: usize = 9;
 const MAX_ROWS: usize = 40;
 
 /// The heading of a figure, and what it shows.
-pub(super) fn head(entry: &Entry) -> String {
+fn head(entry: &Entry) -> String {
     let place: String =
         entry.place.char_indices().map(|(at, c)| if at == 0 { c.to_ascii_uppercase() } else { c }).collect();
-    format!("{}{}", heading(entry), paragraph(&format!("{place}: {}.", escaped(entry.title))))
-}
-
-/// The line of the heading, between blank ones.
-pub(super) fn heading(entry: &Entry) -> String {
-    format!("\n### {}\n\n", entry.id)
+    format!("# {}\n\n{}", entry.id, paragraph(&format!("{place}: {}.", escaped(entry.title))))
 }
 
 /// By what something was measured, how thoroughly, and when.
 fn origin(origin: &MeasuredBy, effort: &str) -> String {
     let runs = if effort == "full" {
-        "with as many runs as the papers have"
+        "with as many runs as a verdict needs"
     } else {
         "with `--quick`, which has a tenth of the runs"
     };
@@ -35,8 +30,8 @@ fn origin(origin: &MeasuredBy, effort: &str) -> String {
     format!("{runs}, by {}{commit}{date}", origin.program())
 }
 
-/// The section of a figure, without settings that stand at another figure already.
-pub(super) fn of(measured: &Measured, same_settings: Option<&str>) -> String {
+/// Returns the page of a figure.
+pub(super) fn of(measured: &Measured) -> String {
     let Measured { entry, figure, .. } = measured;
     let mut parts = vec![head(entry)];
     parts.extend(list(figure.notes.iter().map(|note| bullet(&escaped(note)))));
@@ -44,7 +39,7 @@ pub(super) fn of(measured: &Measured, same_settings: Option<&str>) -> String {
     let tables = figure.tables.iter().filter(|table| !repeats(table, &figure.statements));
     parts.extend(tables.map(|table| of_table(entry, table)));
     parts.extend(list(figure.statements.iter().map(statement)));
-    parts.push(settings(measured, same_settings));
+    parts.push(settings(measured));
     parts.join("\n")
 }
 
@@ -54,17 +49,10 @@ fn list(items: impl Iterator<Item = String>) -> Option<String> {
 }
 
 fn statement(of: &Statement) -> String {
-    let mut text =
-        format!("**{}**, {}: *{}* Here: {}", of.verdict.name(), of.section, sentence(&of.says), sentence(&of.measured));
-    if !of.why.is_empty() {
-        text += &format!(" {}", sentence(&of.why));
-    }
-    match &of.cause {
-        Some(Cause::Tested(cause)) => text += &format!(" **Cause:** {}", sentence(cause)),
-        Some(Cause::RuledOut(tried)) => text += &format!(" **Not the cause:** {}", sentence(&tried.join("; "))),
-        None => {}
-    }
-    bullet(&text)
+    let verdict = of.verdict.name();
+    let text = format!("**{verdict}**, {}: *{}* Here: {}", of.section, sentence(&of.in_full()), sentence(&of.measured));
+    let remarks = of.remarks();
+    bullet(&std::iter::once(text).chain(remarks.iter().map(|remark| sentence(remark))).collect::<Vec<_>>().join(" "))
 }
 
 /// With a mark at its end, and without what Markdown reads as its own.
@@ -124,7 +112,7 @@ fn of_table(entry: &Entry, of: &Table) -> String {
 }
 
 /// The command, the seeds and the settings.
-fn settings(measured: &Measured, same: Option<&str>) -> String {
+fn settings(measured: &Measured) -> String {
     let Figure { settings, seeds, .. } = &measured.figure;
     let mut text = format!("`{}`, {}", measured.command, origin(&measured.origin, &measured.effort));
     text += &match &seeds[..] {
@@ -134,10 +122,8 @@ fn settings(measured: &Measured, same: Option<&str>) -> String {
     };
     let settings: Vec<String> =
         settings.iter().map(|of| format!("{}: {}", escaped(&of.name), escaped(&of.value))).collect();
-    match same {
-        Some(id) => text += &format!(". Settings are those of [{id}](#{id})"),
-        None if settings.is_empty() => {}
-        None => text += &format!(". Settings: {}", settings.join("; ")),
+    if !settings.is_empty() {
+        text += &format!(". Settings: {}", settings.join("; "));
     }
     paragraph(&format!("{}.", text.trim_end_matches('.')))
 }

@@ -9,24 +9,24 @@ const WIDEST: usize = 200;
 
 /// How the columns of a table stand; the first one always stands to the left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Align {
+pub(crate) enum Align {
     Left,
     NumbersRight,
 }
 
 /// A paragraph, in lines.
-pub(super) fn paragraph(text: &str) -> String {
+pub(crate) fn paragraph(text: &str) -> String {
     wrapped(text, WIDTH).iter().map(|line| format!("{line}\n")).collect()
 }
 
 /// An item of a list, in lines.
-pub(super) fn bullet(text: &str) -> String {
+pub(crate) fn bullet(text: &str) -> String {
     let lines = wrapped(text, WIDTH - 2);
     (0..).zip(&lines).map(|(at, line)| format!("{}{line}\n", if at == 0 { "- " } else { "  " })).collect()
 }
 
 /// Text without what Markdown would read as its own. Backticks stay: whoever writes them means code.
-pub(super) fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::new();
     for (at, part) in text.split('`').enumerate() {
         if at > 0 {
@@ -49,7 +49,7 @@ pub(super) fn escaped(text: &str) -> String {
 }
 
 /// A table. Cells are Markdown already where they are links.
-pub(super) fn table(heads: &[String], rows: &[Vec<String>], align: Align) -> String {
+pub(crate) fn table(heads: &[String], rows: &[Vec<String>], align: Align) -> String {
     let cell = |text: &String| text.replace('|', "\\|").split_whitespace().collect::<Vec<_>>().join(" ");
     let lines: Vec<Vec<String>> = std::iter::once(heads)
         .chain(rows.iter().map(Vec::as_slice))

@@ -1,0 +1,148 @@
+//! The page of a paper, and the overview of all papers, in Markdown.
+
+use super::results::{Record, Results};
+use super::{HEADLINES, Headline};
+use crate::digits::{mark, number};
+use crate::entry::Paper;
+use crate::reproduce::markdown::{Align, by_verdict, escaped, paragraph, row, table};
+use crate::reproduce::{MeasuredBy, Tally};
+use crate::statement::{Check, Claim, Effect, Statement, Verdict, claims};
+
+/// Texts around the tables of the overview.
+const OVERVIEW: &str = include_str!("overview.md.in");
+/// First line of each page.
+const MARK: &str = "<!-- Made by `make reproduction` from results.json. Do not edit. -->\n";
+/// Number of characters of an explanation in a cell.
+const MAX_EXPLANATION: usize = 150;
+/// Number of characters of a measurement in words in a cell.
+const MAX_MEASURED: usize = 80;
+
+/// Returns the page of a paper.
+pub(super) fn of(paper: &Paper, results: &Results) -> String {
+    let heads = ["claim", "paper", "here", "verdict", "what would make it hold", "figure"].map(str::to_owned);
+    let rows: Vec<Vec<String>> =
+        HEADLINES.iter().filter(|headline| headline.paper == paper).map(|headline| cells(headline, results)).collect();
+    let mut figures: Vec<&str> =
+        HEADLINES.iter().filter(|headline| headline.paper == paper).map(|headline| headline.figure).collect();
+    figures.dedup();
+    let measured: Vec<String> =
+        figures.iter().filter_map(|id| results.figure(id).map(|record| origin(id, record))).collect();
+    format!(
+        "{MARK}# {}\n\n{}\n{}\n{}\n{}",
+        paper.name,
+        paragraph(&format!("{}.", escaped(paper.citation))),
+        table(&heads, &rows, Align::Left),
+        paragraph(&format!(
+            "`wayleave reproduce FIGURE` measures a figure again, and `wayleave reproduce claims {}` prints this page. [Method](README.md): ranges, intervals, verdicts.",
+            paper.slug
+        )),
+        paragraph(&if measured.is_empty() { String::new() } else { format!("Measured: {}.", measured.join("; ")) })
+    )
+}
+
+/// Returns the version, the commit and the number of runs of a measurement.
+fn origin(figure: &str, record: &Record) -> String {
+    let MeasuredBy { version, commit, date } = &record.origin;
+    let commit = commit.as_ref().map_or_else(String::new, |commit| format!(" (commit {commit})"));
+    let date = date.as_ref().map_or_else(String::new, |date| format!(" on {date}"));
+    let runs = record.statements.iter().find_map(|statement| statement.runs);
+    let runs = runs.map_or_else(String::new, |runs| format!(", {} of {} seeds", runs.made, runs.needed));
+    format!("{figure} by {version}{commit}{date}{runs}")
+}
+
+fn cells(headline: &Headline, results: &Results) -> Vec<String> {
+    let statements = results.statements(headline);
+    let claim = claims(statements.iter().copied()).into_iter().next();
+    let (here, verdict, closes) = match &claim {
+        None => (String::new(), missing(headline, results), headline.open.to_owned()),
+        Some(claim) => (here(claim, headline), claim.verdict().name(), closes(claim, headline)),
+    };
+    let text = format!("{} ({})", headline.claim, headline.section);
+    [&text, headline.paper_says, &here, verdict, &closes, headline.figure].map(escaped).to_vec()
+}
+
+/// Returns the reason why a claim has no measurement.
+fn missing(headline: &Headline, results: &Results) -> &'static str {
+    match results.figure(headline.figure) {
+        Some(_) => "not measured since its definition changed",
+        None => "not measured",
+    }
+}
+
+/// Returns the measurement of the default reading, and that of the reading under which the claim holds.
+fn here(claim: &Claim<'_>, headline: &Headline) -> String {
+    let [first, ..] = claim.readings[..] else { return String::new() };
+    let mut text = shown(first, headline.unit);
+    let decisive = claim.decisive();
+    if claim.verdict() == Verdict::HoldsUnderReading && decisive.reading != first.reading {
+        text += &format!("; {}: {}", decisive.reading, shown(decisive, headline.unit));
+    }
+    text
+}
+
+/// Returns the mean with its interval, or the least and the largest number where a claim is about all of them; words where only a truth
+/// was measured.
+fn shown(statement: &Statement, unit: &str) -> String {
+    let with_unit = |text: String| match unit {
+        "" => text,
+        "x" => format!("{text}x"),
+        _ => format!("{text} {unit}"),
+    };
+    let text = |value: f64| if value.is_finite() { mark(value) } else { "never".to_owned() };
+    let numbers = statement.estimate;
+    let middle = with_unit(text(numbers.value));
+    match numbers.interval.map(|ends| ends.map(text)) {
+        _ if unit == "words" => short(&statement.measured, MAX_MEASURED),
+        Some([low, high]) if low != high && statement.check == Check::Mean => format!("{middle} ({low} to {high})"),
+        Some([low, high]) if high == "never" => format!("{} to {high}", with_unit(low)),
+        Some([low, high]) if low != high => with_unit(format!("{low} to {high}")),
+        _ => middle,
+    }
+}
+
+/// Returns the reading, the experiment or the runs that the verdict depends on.
+fn closes(claim: &Claim<'_>, headline: &Headline) -> String {
+    let statement = claim.decisive();
+    match claim.verdict() {
+        Verdict::Holds | Verdict::NotCompared => String::new(),
+        Verdict::HoldsUnderReading => {
+            claim.named_reading().map_or_else(String::new, |name| short(name, MAX_EXPLANATION))
+        }
+        Verdict::Undecided => statement.undecided_because().unwrap_or_default(),
+        Verdict::PartlyExplained => match statement.explanation() {
+            Some((experiment, Effect::Moves { by, of })) => {
+                let part = format!("moves it by {} of {}", number(by), number(of));
+                let open = Some(headline.open).filter(|open| !open.is_empty()).map(|open| format!("; {open}"));
+                format!("{}: {part}{}", short(&experiment.name, MAX_EXPLANATION), open.unwrap_or_default())
+            }
+            _ => String::new(),
+        },
+        Verdict::Unexplained => {
+            match [headline.open, &statement.hypothesis].into_iter().find(|text| !text.is_empty()) {
+                Some(hypothesis) => format!("hypothesis: {}", short(hypothesis, MAX_EXPLANATION)),
+                None => "unknown".to_owned(),
+            }
+        }
+    }
+}
+
+/// Returns the first part of a text that is too long for a cell.
+fn short(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let cut: String = text.chars().take(most).collect();
+    let end = ["; ", ": ", ". ", ", "].iter().filter_map(|mark| cut.rfind(mark)).max().unwrap_or(cut.len());
+    cut[..end].to_owned()
+}
+
+/// Returns the overview: the method, and the headline claims of each paper by verdict.
+pub(super) fn overview(papers: &[&Paper], results: &Results) -> String {
+    let tally = |paper: &Paper| {
+        let of_paper = HEADLINES.iter().filter(|headline| headline.paper == paper);
+        Tally::of(of_paper.flat_map(|headline| results.statements(headline)))
+    };
+    let rows: Vec<Vec<String>> =
+        papers.iter().map(|paper| row(&format!("[{}]({}.md)", paper.name, paper.slug), &tally(paper))).collect();
+    format!("{MARK}{OVERVIEW}\n{}", by_verdict("headline claims", &rows))
+}

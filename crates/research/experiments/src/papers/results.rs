@@ -1,0 +1,68 @@
+//! Measured statements of headline claims, as `docs/papers/results.json` has them: the numbers in short, with version and command.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{HEADLINES, Headline};
+use crate::reproduce::{Measured, MeasuredBy};
+use crate::statement::Statement;
+
+/// Statements by figure.
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct Results {
+    figures: BTreeMap<String, Record>,
+}
+
+/// A measurement of a figure.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Record {
+    #[serde(flatten)]
+    pub(super) origin: MeasuredBy,
+    /// The command that measures it again.
+    pub(super) command: String,
+    /// Statements that headline claims name, without the numbers of single runs.
+    pub(super) statements: Vec<Statement>,
+}
+
+impl Results {
+    /// Reads the file. Verdicts are computed again.
+    pub(super) fn read(text: &str) -> Result<Self, String> {
+        let mut results: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        for record in results.figures.values_mut() {
+            record.statements = record.statements.drain(..).map(Statement::judged).collect();
+        }
+        Ok(results)
+    }
+
+    /// Returns the text of the file.
+    pub(super) fn text(&self) -> serde_json::Result<String> {
+        Ok(format!("{}\n", serde_json::to_string_pretty(self)?))
+    }
+
+    /// Takes the statements of figures that were measured in full.
+    pub(super) fn update(&mut self, measured: &[Measured]) {
+        for of in measured.iter().filter(|of| of.effort == "full") {
+            let is_named = |statement: &&Statement| {
+                HEADLINES.iter().any(|headline| headline.figure == of.entry.id && headline.says == statement.says)
+            };
+            let short = |statement: &Statement| Statement { values: Vec::new(), ..statement.clone() };
+            let statements: Vec<Statement> = of.figure.statements.iter().filter(is_named).map(short).collect();
+            if !statements.is_empty() {
+                let record = Record { origin: of.origin.clone(), command: of.command.clone(), statements };
+                self.figures.insert(of.entry.id.to_owned(), record);
+            }
+        }
+    }
+
+    /// Returns the measurement of a figure.
+    pub(super) fn figure(&self, id: &str) -> Option<&Record> {
+        self.figures.get(id)
+    }
+
+    /// Returns the statements of a headline claim: a reading each, the default one first.
+    pub(super) fn statements(&self, headline: &Headline) -> Vec<&Statement> {
+        let all = self.figure(headline.figure).into_iter().flat_map(|record| &record.statements);
+        all.filter(|statement| statement.says == headline.says).collect()
+    }
+}
