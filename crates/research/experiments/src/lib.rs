@@ -60,7 +60,7 @@ mod ufab;
 
 pub use catalogue::{CATALOGUE, CHAMELEON, Entry, LOKO, ONE_FABRIC, PARLEY, Paper, SCC, UFAB, find};
 pub use checkpoint::Checkpoints;
-pub use data::{Axis, Band, Centre, Figure, Form, Panel, Point, Scale, Series, Setting, Table, X};
+pub use data::{Axis, AxisValue, Band, Centre, Figure, Form, Panel, Point, Scale, Series, Setting, Table};
 pub use failed::Failed;
 pub use papers::{claims_page, update_pages};
 pub use parley::{SHARE_CASES, ShareCase, ShareTimes, time_shares};
@@ -68,7 +68,7 @@ pub use reproduce::{
     Measured, MeasuredBy, Missing, ReproduceOptions, Reproduced, Row, Tally, Totals, figures, png_hint, reproduce,
     write_documents,
 };
-pub use run::{Effort, Run, Watch, seeds};
+pub use run::{Effort, Run, seeds};
 pub use statement::{Check, Claim, Effect, Estimate, Experiment, Outcome, Runs, Statement, Verdict, claims};
 pub use stats::Summary;
 pub use testbed::{Laboratory, Testbed};

@@ -138,7 +138,8 @@ pub(crate) mod tests {
     pub(crate) fn every_verdict_can_change() {
         let row =
             |system: System, senders: usize| Row { system, senders, runs: vec![[24.0, 2.0 * senders as f64, 50.0]; 2] };
-        let rows: Vec<Row> = SYSTEMS.into_iter().flat_map(|system| [row(system, MIN_SENDERS), row(system, MAX_SENDERS)]).collect();
+        let rows: Vec<Row> =
+            SYSTEMS.into_iter().flat_map(|system| [row(system, MIN_SENDERS), row(system, MAX_SENDERS)]).collect();
         assert_each_can_change(
             &rows,
             |rows| statements(rows),

@@ -3,7 +3,7 @@
 
 mod path;
 
-use wayleave_dataplane::measure::{ShapingError, Shaping, TABLE_4, Tagging, memory, shape, tag};
+use wayleave_dataplane::measure::{Shaping, ShapingError, TABLE_4, Tagging, memory, shape, tag};
 
 use self::path::PACKETS;
 use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series, Table};
