@@ -1,6 +1,6 @@
-//! An admission scheme that is an object of Python: for small runs, since every decision calls the interpreter.
+//! An admission scheme that is a Python object: for small runs, since every decision calls the interpreter.
 //!
-//! The object decides and says what it promises; nothing proves that promise, and `Plan.verify` tests it packet by packet.
+//! The object decides and returns its promises; they are not proven, and `Plan.verify` tests them packet by packet.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,7 @@ use wayleave_units::Time;
 
 use crate::error::usage;
 
-/// What documents call it; tables add the name of its class.
+/// Description of such a scheme in documents; tables add the name of its class.
 const PYTHON: Descriptor = Descriptor {
     name: "python",
     title: "a scheme in Python",
@@ -30,7 +30,7 @@ const PYTHON: Descriptor = Descriptor {
     parameters: &[],
 };
 
-/// Where an exception of the object waits for whoever asked: schemes cannot fail.
+/// Slot in which an exception of the object waits for the caller: schemes cannot fail.
 pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
 
 /// Takes the exception, if there is one.
@@ -44,7 +44,7 @@ pub(crate) fn scheme_of(object: &Py<PyAny>, raised: &Raised, network: &Network) 
     OwnScheme { object, raised: raised.clone(), network: network.clone(), flows: BTreeMap::new(), next: 0 }.into()
 }
 
-/// What a scheme is asked: a token bucket in bytes on the wire, with a deadline.
+/// Request to a scheme: a token bucket in bytes on the wire, with a deadline.
 #[pyclass(name = "Request", module = "wayleave", frozen, get_all)]
 pub(crate) struct PyRequest {
     /// The sending host. `from` is a word of Python.
@@ -140,7 +140,7 @@ impl PyRefuse {
     }
 }
 
-/// The object with what it has admitted.
+/// The object with the flows that it has admitted.
 struct OwnScheme {
     object: Py<PyAny>,
     raised: Raised,
@@ -252,7 +252,7 @@ impl OwnScheme {
         }
     }
 
-    /// Tells the object, if it wants to know.
+    /// Notifies the object that a flow has been released, if it has a method for that.
     fn tell_released(&self, entry: &Entry) {
         let told = Python::attach(|py| {
             let object = self.object.bind(py);

@@ -39,7 +39,7 @@ impl<'de> Deserialize<'de> for Members {
     }
 }
 
-/// A value, or what it is made of if it is long.
+/// A value, or its parts if it is long.
 enum Parts {
     Whole(Arc<str>),
     List(Vec<Part>),

@@ -6,7 +6,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
 use wayleave_formats::Problem;
 
-/// An error of the library on its way to Python.
+/// An error of the library that is converted for Python.
 pub(crate) struct Failure(wayleave::Error);
 
 impl From<wayleave::Error> for Failure {
@@ -27,7 +27,7 @@ impl From<Failure> for PyErr {
     }
 }
 
-/// What a caller has asked for makes no sense; the message says what does.
+/// Returns the error for an invalid request; the message gives the accepted form.
 pub(crate) fn usage(message: impl Into<String>) -> PyErr {
     Failure(wayleave::Error::Usage(message.into())).into()
 }
@@ -61,7 +61,7 @@ pub(crate) fn problem<'py>(py: Python<'py>, found: &Problem) -> PyResult<Bound<'
     class.call1((message, found.source_text().name(), line, column, hint, found.context()))
 }
 
-/// What messages call the command's options for files of other tools, and what the arguments are called here.
+/// Names of the command's options for files of other tools in messages, with the names of the arguments here.
 const OPTIONS: [(&str, &str); 12] = [
     ("--default-rate 10Gbit", "default_rate=\"10Gbit\""),
     ("--default-rate", "default_rate="),

@@ -1,4 +1,4 @@
-//! What notebooks show: pictures that keep their colours to themselves, tables, and texts.
+//! Output for notebooks: pictures whose styles do not affect others, tables, and texts.
 
 use std::fmt::Write;
 
@@ -18,7 +18,7 @@ pub(crate) fn listing(text: &str) -> String {
     format!("<pre>{}</pre>", escaped(text))
 }
 
-/// A picture as an image: its stylesheet would colour other pictures of a notebook if it stood in the page itself.
+/// Embeds a picture as an image: directly in the page, its stylesheet would colour other pictures of a notebook.
 fn picture(svg: &str) -> String {
     format!("<img alt=\"\" style=\"max-width:100%\" src=\"data:image/svg+xml,{}\"/>", percent(svg))
 }

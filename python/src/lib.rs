@@ -1,17 +1,17 @@
-//! Wayleave for Python: the crate `wayleave` as an extension module. The package around it (`wayleave/*.py`) turns what Python offers into texts
-//! and texts into what Python expects; everything that is decided, simulated and measured is the library's.
+//! Wayleave for Python: the crate `wayleave` as an extension module. The package around it (`wayleave/*.py`) converts
+//! Python values to texts and texts to Python values; all decisions, simulations and measurements are the library's.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
 //! | `network` | networks and contracts |
 //! | `plan` | plans, explanations, verifications |
 //! | `simulate` | scenarios, runs, sweeps |
 //! | `measure` | figures measured again, bounds of whole networks |
-//! | `admission`, `transport` | schemes that are objects of Python |
+//! | `admission`, `transport` | schemes that are Python objects |
 //! | `table`, `html` | Arrow tables, pages of notebooks |
 //! | `watch` | work without the interpreter's lock, stopped by Ctrl-C |
-//! | `own` | what provenance says of these |
-//! | `document` | long documents as values of Python |
+//! | `own` | provenance of schemes and transports that are Python objects |
+//! | `document` | long documents as Python values |
 //! | `error` | errors as exceptions |
 
 use pyo3::prelude::*;

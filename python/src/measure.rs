@@ -81,7 +81,7 @@ impl PyFigure {
     }
 }
 
-/// Where a figure's tables come from.
+/// Returns the provenance of a figure's tables.
 fn origin(measured: &Measured) -> Provenance {
     let Measured { entry, figure, effort, command, .. } = measured;
     let seeds: Vec<String> = figure.seeds.iter().map(u64::to_string).collect();
@@ -138,7 +138,7 @@ impl PyFigure {
         self.aside(py, points)
     }
 
-    /// What the publication's text says, beside what was measured.
+    /// Returns the statements of the publication's text, with the measured values.
     #[getter]
     fn statements(&self, py: Python<'_>) -> PyResult<Table> {
         self.aside(py, statements)
@@ -150,7 +150,7 @@ impl PyFigure {
         loaded(py, text.into())
     }
 
-    /// What it is called, in words.
+    /// Title of the figure.
     #[getter]
     fn title(&self) -> &'static str {
         self.measured.entry.title
@@ -188,12 +188,12 @@ pub(crate) struct PyAnalysis {
     text: Arc<str>,
     provenance: Provenance,
     analyses: Vec<&'static str>,
-    /// What a reader has to know about some of the bounds.
+    /// Remarks on some of the bounds.
     #[pyo3(get)]
     notes: Vec<String>,
 }
 
-/// What is analysed: a network of output ports from a text, or what a plan has admitted.
+/// Subject of an analysis: a network of output ports from a text, or the admitted contracts of a plan.
 #[derive(FromPyObject)]
 pub(crate) enum SubjectOfPython<'py> {
     Plan(PyRef<'py, PyPlan>),
@@ -276,7 +276,7 @@ impl PyAnalysis {
         self.rows(py, "servers", all)
     }
 
-    /// What `wayleave analyze -o json` prints, with every bound exactly, as a dictionary.
+    /// Returns the output of `wayleave analyze -o json`, with every bound exactly, as a dictionary.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         loaded(py, self.text.clone())
     }

@@ -30,12 +30,12 @@ pub(crate) fn hash<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
     format!("{:016x}", fnv1a(&bytes))
 }
 
-/// The version, and what else a table says of itself.
+/// Returns the provenance of a table: the version, and further entries.
 pub(crate) fn provenance(more: impl IntoIterator<Item = (&'static str, String)>) -> Provenance {
     std::iter::once(("wayleave", env!("CARGO_PKG_VERSION").to_owned())).chain(more).collect()
 }
 
-/// Provenance whose hash covers the input and everything else that decides what a table has: two tables with the same metadata are the same.
+/// Returns provenance whose hash covers the input and all further entries: two tables with equal metadata are equal.
 pub(crate) fn hashed(input: &str, more: impl IntoIterator<Item = (&'static str, String)>) -> Provenance {
     let more: Vec<_> = more.into_iter().collect();
     let texts = more.iter().flat_map(|(key, value)| [*key, value.as_str()]);
@@ -43,7 +43,8 @@ pub(crate) fn hashed(input: &str, more: impl IntoIterator<Item = (&'static str, 
     provenance(std::iter::once(("input_hash", input_hash)).chain(more))
 }
 
-/// Provenance of what was made of something with another one. What is said anew replaces what was said, which the hash covers.
+/// Returns the provenance of a table that is derived from another one. New entries replace earlier ones, which the
+/// hash covers.
 pub(crate) fn derived(from: &Provenance, more: impl IntoIterator<Item = (&'static str, String)>) -> Provenance {
     let more: Vec<_> = more.into_iter().collect();
     let input = from.iter().find(|(key, _)| *key == "input_hash").map_or("", |(_, hash)| hash.as_str());
@@ -76,7 +77,7 @@ pub(crate) fn quantity<T: FromStr<Err: std::fmt::Display>>(name: &str, text: &st
 #[pyclass(name = "Network", module = "wayleave", frozen)]
 pub(crate) struct PyNetwork {
     pub(crate) network: Network,
-    /// What was assumed for a file of another tool.
+    /// Assumptions made for a file of another tool.
     remarks: Vec<String>,
     text: Text,
 }
@@ -107,20 +108,21 @@ impl PyNetwork {
 
 #[pymethods]
 impl PyNetwork {
-    /// What a file describes, or a builder makes (`fat-tree:k=4,queues=8`).
+    /// Reads a file, or makes the network of a builder (`fat-tree:k=4,queues=8`).
     #[new]
     fn new(py: Python<'_>, text: PathBuf) -> PyResult<Self> {
         aside(py, move || Network::open(&text.to_string_lossy())).map(Self::of)
     }
 
-    /// A file, with what files of other tools do not say (`default_rate`, `hosts`, ...: see the stub).
+    /// Reads a file. Options supply the values that files of other tools lack (`default_rate`, `hosts`, ...: see the
+    /// stub).
     #[staticmethod]
     #[pyo3(signature = (file, **options))]
     fn read(py: Python<'_>, file: PathBuf, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         imported(py, move || Ok(Source::read(&file)?), options)
     }
 
-    /// The same of a text; `name` stands in messages.
+    /// Parses a text; `name` is shown in messages.
     #[staticmethod]
     #[pyo3(signature = (text, *, name="network", **options))]
     fn parse(py: Python<'_>, text: &str, name: &str, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
@@ -128,8 +130,8 @@ impl PyNetwork {
         imported(py, move || Ok(source), options)
     }
 
-    /// A graph of NetworkX. Nodes say what they are by `kind` (host or switch), edges have `bandwidth` and `delay`, as texts with units or as
-    /// numbers with `rate_unit` and `delay_unit`.
+    /// Converts a graph of NetworkX. `kind` of a node is host or switch, edges have `bandwidth` and `delay`, as texts
+    /// with units or as numbers with `rate_unit` and `delay_unit`.
     #[staticmethod]
     #[pyo3(signature = (graph, **options))]
     fn from_networkx(graph: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
@@ -179,13 +181,13 @@ impl PyNetwork {
         built(py, "star", &[("hosts", hosts)], keys)
     }
 
-    /// What it is called.
+    /// Name of the network.
     #[getter]
     fn name(&self) -> &str {
         &self.network.name
     }
 
-    /// What was assumed for a file of another tool, or left out of it.
+    /// Assumptions made for a file of another tool, and its parts that were left out.
     #[getter]
     fn remarks(&self) -> Vec<String> {
         self.remarks.clone()
@@ -205,7 +207,8 @@ impl PyNetwork {
         graph.switches().map(|switch| graph.node(switch).name.clone()).collect()
     }
 
-    /// Shortest paths from a host to another, at most so many, each as names of links: what a scheme of your own chooses from.
+    /// Returns up to `most` shortest paths from a host to another, each as names of links, for an admission scheme of
+    /// your own.
     #[pyo3(signature = (source, destination, *, most=16))]
     fn shortest_paths(
         &self,
@@ -217,7 +220,7 @@ impl PyNetwork {
         py.detach(|| self.paths(source, destination, most)).map_err(|error| Failure::from(error).into())
     }
 
-    /// The hash of everything that it says, as in the provenance of tables.
+    /// Returns the hash of its whole content, as in the provenance of tables.
     #[getter]
     fn input_hash(&self, py: Python<'_>) -> PyResult<String> {
         self.aside(py, |_, text| Ok(hash([text])))
@@ -275,7 +278,7 @@ impl PyNetwork {
     }
 }
 
-/// What `wayleave topology show -o json` prints.
+/// Returns the output of `wayleave topology show -o json`.
 fn json_of(network: &Network) -> Result<String, Error> {
     let mut out = Vec::new();
     network.write_json(&mut out)?;
@@ -315,7 +318,8 @@ impl PyNetwork {
     }
 }
 
-/// What a builder makes. Keys are those of `wayleave topology list`, in the spelling of Python (`host_queues`).
+/// Makes the network of a builder. Keys are those of `wayleave topology list`, in the spelling of Python
+/// (`host_queues`).
 fn built(py: Python<'_>, kind: &str, own: &[(&str, u32)], keys: Option<&Bound<'_, PyDict>>) -> PyResult<PyNetwork> {
     let mut text: Vec<String> = own.iter().map(|(key, value)| format!("{key}={value}")).collect();
     for (key, value) in keys.into_iter().flatten() {
@@ -338,7 +342,7 @@ fn camel(key: &str) -> String {
     })
 }
 
-/// A network with what files of other tools do not say.
+/// Imports a network, with the values that files of other tools lack.
 fn imported(
     py: Python<'_>,
     source: impl FnOnce() -> Result<Source, Error> + Send + 'static,
@@ -369,7 +373,7 @@ fn imported(
     Ok(PyNetwork { network, remarks, text: Text::default() })
 }
 
-/// What was pickled.
+/// Restores a pickled network.
 #[pyfunction]
 pub(crate) fn _network_of(py: Python<'_>, text: &str, name: &str) -> PyResult<PyNetwork> {
     let source = Source::new(name, text);
@@ -397,7 +401,7 @@ fn delay_unit_of(text: &str) -> PyResult<DelayUnit> {
     })
 }
 
-/// `auto`, `leaves`, `none`, or how many are attached to every switch.
+/// Parses `auto`, `leaves`, `none`, or the number of hosts attached to every switch.
 fn host_rule(text: &str) -> PyResult<HostRule> {
     match text {
         "auto" => Ok(HostRule::Auto),
@@ -410,14 +414,14 @@ fn host_rule(text: &str) -> PyResult<HostRule> {
     }
 }
 
-/// What is asked for: contracts from files, texts, rows or a published mix.
+/// Requested contracts, from files, texts, rows or a published mix.
 #[pyclass(name = "Contracts", module = "wayleave", frozen)]
 pub(crate) struct PyContracts {
     pub(crate) contracts: Arc<Contracts>,
     sources: Arc<Vec<Source>>,
     /// The network whose hosts they name, and its text as a file.
     network: (Network, Text),
-    /// The hash of the network and of what is asked of it.
+    /// Hash of the network and of the requested contracts.
     hash: String,
     /// Of the random numbers of contracts that were drawn.
     seed: Option<u64>,
@@ -460,7 +464,7 @@ impl PyContracts {
         )))
     }
 
-    /// The hash of the network and of what is asked of it.
+    /// Returns the hash of the network and of the requested contracts.
     pub(crate) fn hash(&self) -> &str {
         &self.hash
     }

@@ -1,4 +1,4 @@
-//! Code of the program: what provenance says of schemes and transports that are objects of Python.
+//! Provenance of schemes and transports that are Python objects: the hash of their code.
 
 use pyo3::prelude::*;
 
@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 #[derive(Clone, Debug)]
 pub(crate) struct OwnCode {
     class: String,
-    /// The hash, or why there is none.
+    /// Hash, or the reason for which there is none.
     pub(crate) hash: String,
 }
 
@@ -17,7 +17,7 @@ impl OwnCode {
         Ok(Self { class: object.get_type().name()?.to_string(), hash })
     }
 
-    /// What tables call it.
+    /// Returns its name in tables.
     pub(crate) fn name(&self) -> String {
         format!("python:{}", self.class)
     }

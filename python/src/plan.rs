@@ -21,10 +21,10 @@ use crate::own::OwnCode;
 use crate::table::{Column, Kind, Provenance, Table, columns};
 use crate::watch::{aside, run};
 
-/// What admits contracts of every kind, where nobody says which scheme decides.
+/// Default scheme of a network with classes: it admits contracts of every kind.
 const ALL_KINDS: &str = "fabric";
 
-/// Who decides, with what.
+/// The admission scheme, with its settings.
 pub(crate) enum Chosen {
     /// A scheme of the list.
     Listed(Box<SchemeOptions>),
@@ -44,7 +44,7 @@ impl Chosen {
         }
     }
 
-    /// What tables call it.
+    /// Returns its name in tables.
     fn name(&self) -> String {
         match self {
             Self::Listed(options) => options.descriptor().name.to_owned(),
@@ -66,7 +66,7 @@ impl Chosen {
         from
     }
 
-    /// Where exceptions of an object wait.
+    /// Returns the slot for exceptions of an object.
     fn raised(&self) -> Raised {
         if let Self::Own(_, _, raised) = self { raised.clone() } else { Raised::default() }
     }
@@ -90,7 +90,7 @@ fn divided(py: Python<'_>, network: &PyNetwork, contracts: &PyContracts) -> PyRe
     Ok(network.network.clone())
 }
 
-/// Who decides: a name, an object with a method `admit`, or what admits most on this network.
+/// Returns the scheme: by its name, an object with a method `admit`, or the default for this network.
 fn chosen(
     network: &Network,
     scheme: Option<&Bound<'_, PyAny>>,
@@ -116,16 +116,16 @@ fn chosen(
     Ok(Chosen::Listed(Box::new(options.map_err(Failure::from)?)))
 }
 
-/// Decisions about contracts, one after another, with bounds, routes and reasons.
+/// Decisions about contracts, in order, with bounds, routes and reasons.
 #[pyclass(name = "Plan", module = "wayleave", frozen)]
 pub(crate) struct PyPlan {
     pub(crate) plan: Arc<Plan>,
     scheme: String,
     pub(crate) provenance: Provenance,
-    /// What its scheme has to say before it decides.
+    /// Warnings of its scheme before it decides.
     #[pyo3(get)]
     warnings: Vec<String>,
-    /// What happened, as `wayleave plan -o json` prints it.
+    /// Result, as `wayleave plan -o json` prints it.
     text: Arc<str>,
 }
 
@@ -187,13 +187,13 @@ impl PyPlan {
         admitted.map(|entry| entry.name().to_owned()).collect()
     }
 
-    /// What can be said against requests whatever else is admitted, each with its place.
+    /// Findings about requests that do not depend on other contracts, each with its place.
     #[getter]
     fn findings<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         self.plan.outcome().findings.problems().iter().map(|finding| problem(py, finding)).collect()
     }
 
-    /// What is refused, with the reason of each as a sentence.
+    /// Refused contracts, each with its reason as a sentence.
     #[getter]
     fn refused(&self) -> std::collections::BTreeMap<String, String> {
         self.plan.refused().map(|(name, why)| (name.to_owned(), why.to_owned())).collect()
@@ -205,7 +205,7 @@ impl PyPlan {
         &self.scheme
     }
 
-    /// What `wayleave plan -o json` prints, as a dictionary.
+    /// Returns the output of `wayleave plan -o json`, as a dictionary.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         loaded(py, self.text.clone())
     }
@@ -215,7 +215,8 @@ impl PyPlan {
         &self.text
     }
 
-    /// Derives every promise again with the independent calculator: what is not as it was said; `None` for schemes without queues.
+    /// Derives every promise with the independent calculator. Returns the differences; `None` for schemes without
+    /// queues.
     fn recheck(&self, py: Python<'_>) -> PyResult<Option<Vec<String>>> {
         let plan = self.plan.clone();
         run(py, None, move |_, _| {
@@ -341,20 +342,21 @@ fn queue_columns() -> Vec<Column> {
     all
 }
 
-/// Why one contract is admitted, term by term, or refused, with what would fit.
+/// Explanation of one contract: the terms of its admission, or the reason of its refusal and a request that would
+/// fit.
 #[pyclass(name = "Explanation", module = "wayleave", frozen)]
 pub(crate) struct PyExplanation {
-    /// Whether it is admitted.
+    /// `True` if it is admitted.
     #[pyo3(get)]
     is_admitted: bool,
-    /// What can be said against it whatever else is admitted, at its place in the file.
+    /// Finding about it that does not depend on other contracts, at its place in the file.
     #[pyo3(get)]
     finding: Option<String>,
     text: String,
     json: Arc<str>,
 }
 
-/// Decides the contracts before `name`, and then that one, and says why.
+/// Decides the contracts before `name`, and then that one, and explains the decision.
 #[pyfunction]
 #[pyo3(signature = (network, contracts, name, *, scheme=None, settings=Vec::new(), model="default", progress=None))]
 #[expect(clippy::too_many_arguments, reason = "one for each keyword of the Python function")]
@@ -385,7 +387,7 @@ pub(crate) fn _explain(
 
 #[pymethods]
 impl PyExplanation {
-    /// What `wayleave explain -o json` prints, as a dictionary.
+    /// Returns the output of `wayleave explain -o json`, as a dictionary.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         loaded(py, self.json.clone())
     }
@@ -413,19 +415,19 @@ pub(crate) struct PyVerified {
 
 #[pymethods]
 impl PyVerified {
-    /// One row for each promise about latency: its bound, the slowest packet, what is left of the bound.
+    /// Returns a table with one row for each promise about latency: its bound, the slowest packet, and the margin.
     #[getter]
     fn table(&self, py: Python<'_>) -> PyResult<Table> {
         self.aside(py, |_, text, provenance| verdicts(text, provenance))
     }
 
-    /// Whether every promise held, of latency and of the other kinds.
+    /// `True` if every promise held, of latency and of the other kinds.
     #[getter]
     fn is_sound(&self) -> bool {
         self.verified.is_sound() && self.verified.kinds.as_ref().is_none_or(|kinds| kinds.is_sound())
     }
 
-    /// What did not hold, each in a sentence.
+    /// Violations of promises, each as a sentence.
     #[getter]
     fn violations(&self) -> Vec<String> {
         let Verified { claim, report, kinds, .. } = &*self.verified;
@@ -437,7 +439,7 @@ impl PyVerified {
         stated.chain(broken).chain(kinds).collect()
     }
 
-    /// What `wayleave verify -o json` prints, as a dictionary.
+    /// Returns the output of `wayleave verify -o json`, as a dictionary.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         loaded(py, self.text.clone())
     }

@@ -59,7 +59,8 @@ impl Opener<'_> {
 
 #[pymethods]
 impl PyBatch {
-    /// `texts` are files that exist in memory only, by their names in the scenario; `is_file` says whether `name` is a file with this text.
+    /// Creates a batch. `texts` are files that exist in memory only, by their names in the scenario; `is_file` is
+    /// `true` if `name` is a file with this text.
     #[new]
     #[pyo3(signature = (text, name, texts=HashMap::new(), vary=Vec::new(), seeds=Vec::new(), is_file=true))]
     fn new(
@@ -74,7 +75,7 @@ impl PyBatch {
         aside(py, move || Self::parsed(text, &name, &texts, vary, seeds, is_file))
     }
 
-    /// What makes the same batch elsewhere.
+    /// Texts that reproduce the batch elsewhere.
     #[getter]
     fn texts(&self) -> Vec<(String, String)> {
         self.texts.clone()
@@ -90,7 +91,7 @@ impl PyBatch {
         self.batch.name()
     }
 
-    /// What tells each run from the others.
+    /// Titles of the runs: the values in which they differ.
     #[getter]
     fn titles(&self) -> Vec<String> {
         self.batch.runs().iter().map(wayleave::Planned::title).collect()
@@ -126,7 +127,7 @@ impl PyBatch {
             _ => Err(Error::Usage(format!("grid: a list of values is expected for \"{path}\""))),
         };
         let vary = vary.into_iter().map(values).collect::<Result<Vec<_>, _>>()?;
-        // What is wrong with the file is told with the file's own lines.
+        // Errors in the file are reported with the file's own lines.
         let mut batch = Batch::parse_with(&source, name, &Choice::default(), &open)?;
         let mut subject = (!is_file).then(|| "scenario".to_owned());
         if !(vary.is_empty() && seeds.is_empty()) {
@@ -152,7 +153,7 @@ fn replay(subject: &str, run: &Planned) -> String {
     format!("wayleave.sweep({subject}, {{{grid}}}, seeds=[{}])", run.seed)
 }
 
-/// What a run has of each kind of traffic.
+/// Returns the columns for each kind of traffic of a run.
 fn traffic_columns() -> Vec<Column> {
     let mut all = columns(Kind::Text, &["traffic", "kind"]);
     all.extend(columns(
@@ -181,7 +182,7 @@ fn put(what: &str, part: &str) -> String {
     }
 }
 
-/// The rows of one run: its traffic, with what it shares with no other run.
+/// Returns the rows of one run: its traffic, with the columns that identify the run.
 fn traffic_rows(result: &RunResult) -> Result<Vec<Value>, Error> {
     let document = serde_json::to_value(&result.traffic)?;
     let Value::Array(mut rows) = document else { return Ok(Vec::new()) };
@@ -264,7 +265,7 @@ impl PyRun {
         self.aside(py, traffic_table)
     }
 
-    /// Flows that are there for the whole run.
+    /// Returns a table of the flows that exist for the whole run.
     #[getter]
     fn flows(&self, py: Python<'_>) -> PyResult<Table> {
         let mut all = columns(Kind::Text, &["traffic", "from", "to"]);
@@ -292,7 +293,7 @@ impl PyRun {
         self.aside(py, move |result, provenance| part(&result.links, &all, provenance))
     }
 
-    /// Whether it came to its end.
+    /// `True` if it reached its end.
     #[getter]
     fn is_complete(&self) -> bool {
         self.result.is_complete()
@@ -304,13 +305,13 @@ impl PyRun {
         self.result.seed
     }
 
-    /// What `wayleave sim -o json` prints of it, as a dictionary.
+    /// Returns the output of `wayleave sim -o json` for this run, as a dictionary.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let text = self.aside(py, |result, _| Ok(serde_json::to_string(result)?))?;
         loaded(py, text.into())
     }
 
-    /// Distributions and what was recorded over time, each as the text of an SVG file.
+    /// Returns distributions and time series, each as the text of an SVG file.
     fn pictures(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         self.aside(py, |result, _| Ok(result.pictures()))
     }
@@ -464,7 +465,7 @@ fn sweep_table(sweep: &Sweep) -> Result<Table, Error> {
     Table::of(&rows, &all, &provenance)
 }
 
-/// What `wayleave sim` prints of a sweep.
+/// Returns the output of `wayleave sim` for a sweep.
 fn sweep_text(sweep: &Sweep) -> Result<String, Error> {
     let mut out = Vec::new();
     sweep.write_text(&mut out, Layout::default())?;
@@ -473,7 +474,8 @@ fn sweep_text(sweep: &Sweep) -> Result<String, Error> {
 
 #[pymethods]
 impl PySweep {
-    /// One row for each kind of traffic of each run: what the sweep varies, the seed, and what came of it.
+    /// Returns a table with one row for each kind of traffic of each run: the varied parameters, the seed, and the
+    /// results.
     #[getter]
     fn table(&self, py: Python<'_>) -> PyResult<Table> {
         self.aside(py, |sweep| sweep_table(sweep))
@@ -491,7 +493,7 @@ impl PySweep {
         self.locked().failed().to_vec()
     }
 
-    /// How many runs came to their end.
+    /// Number of runs that reached their end.
     #[getter]
     fn complete(&self) -> usize {
         self.locked().complete()
@@ -517,7 +519,7 @@ impl PySweep {
         self.aside(py, |sweep| sweep.write_report("wayleave.sweep(...) of the Python package"))
     }
 
-    /// What ended early because too many flows were open.
+    /// Checks that no run ended early because too many flows were open.
     fn check(&self) -> Result<(), Failure> {
         Ok(self.locked().check()?)
     }

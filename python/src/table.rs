@@ -24,7 +24,7 @@ use crate::watch::Pulse;
 /// Rows of a table that are shown as text or as HTML.
 const SHOWN: usize = 20;
 
-/// What a column holds.
+/// Type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Text; lists of texts are joined by spaces.
@@ -35,7 +35,7 @@ pub(crate) enum Kind {
     Real,
 }
 
-/// A column: what it is called, what it holds, and where that stands in a row (`completion_ps.p99`).
+/// A column: its name, its type, and the path of its value in a row (`completion_ps.p99`).
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
     name: String,
@@ -60,7 +60,7 @@ pub(crate) fn columns(kind: Kind, paths: &[&str]) -> Vec<Column> {
     paths.iter().map(|path| Column::new(path, kind)).collect()
 }
 
-/// Where a table comes from: the version of Wayleave, the input, the seed. It stands in the schema's metadata.
+/// Provenance of a table: the version of Wayleave, the input, the seed. It is written to the schema's metadata.
 pub(crate) type Provenance = Vec<(&'static str, String)>;
 
 /// Rows and columns with their provenance. `pandas.DataFrame.from_arrow(table)`, `polars.DataFrame(table)` and `pyarrow.table(table)` read it.
@@ -174,7 +174,7 @@ impl Table {
         self.names()
     }
 
-    /// Where the table comes from: version, input hash, seed.
+    /// Provenance of the table: version, input hash, seed.
     #[getter]
     fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let metadata = PyDict::new(py);
@@ -234,7 +234,7 @@ impl Table {
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // A producer may ignore the wish; the consumer casts then.
+        // A producer may ignore the requested schema; the consumer casts then.
         let _ = requested_schema;
         self.stream(py)
     }
@@ -251,7 +251,7 @@ impl Table {
         ))
     }
 
-    /// Whether there is a column of that name.
+    /// Returns `true` if there is a column of that name.
     fn __contains__(&self, name: &str) -> bool {
         self.batch.schema_ref().column_with_name(name).is_some()
     }

@@ -15,7 +15,7 @@ use wayleave_units::{Rate, Time};
 use crate::admission::Raised;
 use crate::error::usage;
 
-/// What reports call it.
+/// Description of such a transport in reports.
 const PYTHON: Descriptor = Descriptor {
     name: "python",
     title: "a transport in Python",
@@ -26,13 +26,13 @@ const PYTHON: Descriptor = Descriptor {
     parameters: &[],
 };
 
-/// The object, and what it has raised.
+/// The object, with the exception that it has raised.
 #[derive(Clone)]
 pub(crate) struct OwnTransport {
     object: Arc<Py<PyAny>>,
     hears_marks: bool,
     pub(crate) raised: Raised,
-    /// What an exception stops.
+    /// Work that is cancelled after an exception.
     pub(crate) cancel: Arc<Mutex<Cancel>>,
 }
 
@@ -83,7 +83,7 @@ impl CustomTransport for OwnTransport {
     }
 }
 
-/// A number of a flow from 1: with less it would never send again. Without a limit it is infinite.
+/// Reads a number of a flow, at least 1: with less it would never send anything further. Infinity means no limit.
 fn at_least_one(name: &str, unit: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
     match value.extract::<f64>() {
         Ok(number) if number >= 1.0 => Ok(number as u64),
@@ -94,7 +94,7 @@ fn at_least_one(name: &str, unit: &str, value: &Bound<'_, PyAny>) -> PyResult<u6
     }
 }
 
-/// One flow: its object, and what it said last.
+/// One flow: its object, and its latest values.
 struct OwnFlow {
     /// `None` after an exception.
     object: Option<Py<PyAny>>,
@@ -119,7 +119,7 @@ impl OwnFlow {
         Ok(())
     }
 
-    /// Tells the object something, and reads what follows from it.
+    /// Calls the object for an event, and reads its new values.
     fn tell(&mut self, tell: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<()>) {
         let Some(object) = self.object.take() else { return };
         let told = Python::attach(|py| {
@@ -167,18 +167,18 @@ impl Flow for OwnFlow {
     }
 }
 
-/// What is known of a flow when it begins; amounts are bytes of payload.
+/// Properties of a flow when it begins; amounts are bytes of payload.
 #[pyclass(name = "FlowStart", module = "wayleave", frozen, get_all)]
 pub(crate) struct PyStart {
     /// Payload of a full packet.
     segment: u32,
-    /// How much may be sent before the first acknowledgement.
+    /// Amount that may be sent before the first acknowledgement.
     initial_window: u64,
     /// No window is larger.
     max_window: u64,
-    /// How much will be sent, if that is known.
+    /// Size of the flow, if that is known.
     size: Option<u64>,
-    /// How long it has until it has to be complete, in ns, if it has a deadline.
+    /// Time in ns until its deadline, if it has one.
     deadline_ns: Option<u64>,
     /// Its share beside other flows; 1 is usual.
     weight: u32,
@@ -191,7 +191,7 @@ impl From<&FlowStart> for PyStart {
     }
 }
 
-/// An acknowledgement that told the sender something new; amounts are bytes of payload.
+/// An acknowledgement with new information for the sender; amounts are bytes of payload.
 #[pyclass(name = "Ack", module = "wayleave", frozen, get_all)]
 pub(crate) struct PyAck {
     /// Newly acknowledged.
@@ -208,9 +208,9 @@ pub(crate) struct PyAck {
     remaining: Option<u64>,
     /// In ns; `None` if the packet was sent twice.
     round_trip_ns: Option<u64>,
-    /// Whether the window holds the sender back, not the application.
+    /// `True` if the window limits the sender, not the application.
     is_window_limited: bool,
-    /// Whether retransmissions of a loss are under way.
+    /// `True` while the sender retransmits after a loss.
     is_recovering: bool,
 }
 

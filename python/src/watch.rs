@@ -1,4 +1,5 @@
-//! Long work without the interpreter's lock: a thread does it, and the caller's thread looks after signals and progress meanwhile.
+//! Long work without the interpreter's lock: a thread does it, while the caller's thread handles signals and
+//! progress.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,18 +10,19 @@ use wayleave::{Cancel, Error, Progress, Step};
 
 use crate::error::{Failure, internal};
 
-/// How often signals are looked at: Ctrl-C is felt at once, and it costs nothing.
+/// Poll interval for signals: Ctrl-C takes effect at once, and the cost is negligible.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// How long work that was asked to stop may take to return, so that Ctrl-C is felt within a second. After that the work ends by itself, and its result
-/// is dropped.
+/// Time in which cancelled work may return, so that Ctrl-C takes effect within a second. After that the work ends by
+/// itself, and its result is dropped.
 const TIMEOUT: Duration = Duration::from_millis(500);
-/// Values of Python that are made before other threads get the interpreter's lock, and signals are looked at: less than a millisecond of work.
+/// Number of Python values that are made before the interpreter's lock is released for other threads, and signals are
+/// polled: less than a millisecond of work.
 const VALUES: u32 = 4_096;
 
-/// How long the lock is free then.
+/// Time for which the lock is then free.
 const GIVEN: Duration = Duration::from_micros(50);
 
-/// So much of so much, in a unit.
+/// Progress: the amount done of a total, in a unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Come {
     done: f64,
@@ -46,7 +48,7 @@ impl Progress for Last {
     }
 }
 
-/// Does work that tells no progress and takes no longer than its input is large.
+/// Runs work that reports no progress and takes time in proportion to its input.
 pub(crate) fn aside<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
@@ -73,18 +75,18 @@ impl Pulse {
     }
 }
 
-/// Lets another thread that waits for the interpreter's lock have it, and looks at signals.
+/// Releases the interpreter's lock for a waiting thread, and polls signals.
 ///
 /// # Errors
-/// What a signal raises.
+/// The exception that a signal raises.
 pub(crate) fn give_way(py: Python<'_>) -> PyResult<()> {
-    // Whoever takes the lock again at once is faster than a thread that has to wake up first.
+    // Without the pause, this thread would take the lock again before the waiting thread wakes up.
     py.detach(|| std::thread::sleep(GIVEN));
     py.check_signals()
 }
 
-/// Does work on another thread. `progress`, a callable, is told `(done, total, unit)` on the caller's thread. A signal (Ctrl-C) or an exception
-/// of `progress` stops the work and is raised.
+/// Runs work on another thread. `progress`, a callable, gets `(done, total, unit)` on the caller's thread. A signal
+/// (Ctrl-C) or an exception of `progress` stops the work and is raised.
 pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
@@ -95,7 +97,7 @@ pub(crate) fn run<T: Send + 'static>(
     let (stop, mut tell) = (cancel.clone(), last.clone());
     let thread = std::thread::Builder::new().name("wayleave".to_owned());
     let spawned = thread.spawn(move || {
-        // Nobody listens any more if the caller has lost patience.
+        // There is no receiver any more if the caller has given up waiting.
         let _ = sender.send(work(&mut tell, &stop));
     });
     spawned.map_err(|error| internal(format!("a thread cannot be started: {error}")))?;

@@ -116,8 +116,8 @@ mod tests {
     use super::command_line;
     use crate::groups;
 
-    /// What `clap` asserts of a command line when it is first used in a debug build: no two options of one name in any command, among
-    /// others.
+    /// `clap` checks a command line when it is first used in a debug build: among others, no two options of a command
+    /// have one name.
     #[test]
     fn no_two_options_have_one_name() {
         command_line().debug_assert();

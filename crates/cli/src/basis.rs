@@ -1,4 +1,4 @@
-//! What all controllers of a cluster have to have in common, from what one of them is set up with.
+//! Settings that all controllers of a cluster must have in common, derived from the setup of one controller.
 
 use wayleave_controller::Setup;
 use wayleave_explain::SettingsShape;
@@ -23,7 +23,7 @@ pub(crate) fn basis_of(topology: &str, setup: &Setup, settings: &SettingsShape) 
     ]))
 }
 
-/// Where a file is and what it is called does not count.
+/// Path and name of the file do not count.
 fn network(topology: &str, setup: &Setup) -> Part {
     let network = &setup.network;
     let (hosts, switches): (Vec<_>, Vec<_>) = network.nodes().partition(|(_, node)| node.kind == NodeKind::Host);

@@ -8,11 +8,11 @@ use wayleave_schemes::hosts::{HOSTS, HostSchemeConfig};
 use crate::failure::Failure;
 use crate::scheme_args::{given_values, option, option_name};
 
-/// Which scheme the brokers follow, and with which parameters.
+/// Scheme of the brokers, with its parameters.
 #[derive(Clone, Debug)]
 pub(crate) struct BrokerSchemeArgs {
     scheme: &'static Descriptor,
-    /// What was said of its parameters.
+    /// Given parameters.
     given: ParamValues,
     /// An option of another scheme that was given, and that scheme: it would do nothing.
     stray: Option<(String, &'static str)>,
@@ -23,11 +23,11 @@ fn schemes() -> impl Iterator<Item = &'static Descriptor> {
     HOSTS.iter().copied().filter(|scheme| scheme.roles.contains(&Role::Broker))
 }
 
-/// Their parameters that an option can say, each with its scheme.
+/// Returns the parameters that have an option, each with its scheme.
 fn described() -> impl Iterator<Item = (&'static Descriptor, &'static Parameter)> {
     let of_scheme = |scheme: &'static Descriptor| scheme.parameters.iter().map(move |parameter| (scheme, parameter));
     let is_option = |(_, parameter): &(_, &Parameter)| {
-        // What only a file can say: they are of machines, or of where something is in a simulated network.
+        // Parameters without an option are set in a file: they concern machines, or positions in a simulated network.
         !matches!(parameter.kind, Kind::Scheme(_) | Kind::Host | Kind::ByService(_))
     };
     schemes().flat_map(of_scheme).filter(is_option)
@@ -71,7 +71,7 @@ impl FromArgMatches for BrokerSchemeArgs {
 }
 
 impl BrokerSchemeArgs {
-    /// The scheme with what was given of it.
+    /// Returns the scheme with its given parameters.
     pub(crate) fn scheme(&self) -> Result<HostSchemeConfig, Failure> {
         if let Some((option, owner)) = &self.stray {
             return Err(Failure::Usage(format!("--{option} is an option of --scheme {owner}")));

@@ -1,4 +1,4 @@
-//! The options that say who asks an etcd, and how the way to it is encrypted.
+//! Options for an etcd: credentials, and encryption of the connection.
 
 use std::path::PathBuf;
 
@@ -28,7 +28,7 @@ pub(crate) struct EtcdArgs {
 }
 
 impl EtcdArgs {
-    /// The way to these members.
+    /// Returns the access to these members.
     pub(crate) fn access(&self, members: Vec<String>) -> Access {
         let Self { etcd_user, etcd_password_file, etcd_ca, etcd_cert, etcd_key } = self.clone();
         let user = etcd_user.zip(etcd_password_file).map(|(name, password_file)| User { name, password_file });

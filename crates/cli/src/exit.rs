@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// How a command ended.
+/// Result of a command, as an exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Everything that was asked for was done, and granted.
@@ -19,14 +19,15 @@ pub(crate) enum Exit {
     Unnoticed = 5,
     /// The two things that were compared differ.
     Differs = 6,
-    /// Nothing is known to be wrong, and part of what was asked for was not observed: promises that were not tested, traffic that got
+    /// No error is known, but a part of the request was not observed: promises that were not tested, traffic that got
     /// nothing, contracts whose past is not known.
     Incomplete = 7,
-    /// Somebody stopped it, and what was done until then is kept; as shells say of Ctrl-C (128 and the signal's number).
+    /// The command was stopped, and the results until then are kept; the code follows shells for Ctrl-C (128 and the
+    /// signal's number).
     Stopped = 130,
 }
 
-/// What `--help` says after a command's examples.
+/// Returns the text of `--help` after a command's examples.
 pub(crate) fn after(examples: &str) -> String {
     format!("{examples}\n\n{HELP}")
 }

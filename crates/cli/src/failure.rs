@@ -1,4 +1,4 @@
-//! Why a command stopped before its end, and the code that it ends with.
+//! Failures of commands, and their exit codes.
 
 use std::fmt;
 use std::io;
@@ -11,7 +11,7 @@ use wayleave_lab::LabError;
 
 use crate::exit::Exit;
 
-/// Why a command stopped.
+/// Reason why a command stopped.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// A file is wrong, with places.
@@ -20,13 +20,13 @@ pub(crate) enum Failure {
     Problems(Vec<Problem>),
     /// An input is wrong, in a message that begins with its place.
     Located(String),
-    /// What was asked for makes no sense; what does.
+    /// The request makes no sense; the text names a valid one.
     Usage(String),
     /// Something that should work did not.
     Internal(String),
-    /// Somebody stopped it before there were results.
+    /// The command was stopped before there were results.
     Stopped,
-    /// Nobody reads the output any more.
+    /// The reader of the output has closed it.
     ClosedPipe,
 }
 
@@ -131,7 +131,7 @@ impl From<serde_json::Error> for Failure {
 }
 
 impl From<io::Error> for Failure {
-    /// Of writing to the standard output: everything else says what it was doing.
+    /// Converts an error of writing to the standard output: all other errors name their operation.
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::ClosedPipe,

@@ -1,4 +1,4 @@
-//! Networks by the name of a file or a builder, and what a person adds to the files of other tools.
+//! Networks by the name of a file or a builder, and options that complete the files of other tools.
 
 use clap::{Args, ValueEnum};
 use wayleave::{Network, NetworkName};
@@ -7,7 +7,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use crate::failure::Failure;
 
-/// What files of other tools do not say. Topologies of Wayleave and builders say all of it themselves.
+/// Values that files of other tools lack. Topologies of Wayleave and builders are complete.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Files of other tools")]
 pub(crate) struct ImportArgs {
@@ -74,8 +74,8 @@ enum HostsName {
 }
 
 impl ImportArgs {
-    /// A topology file if there is one of that name, otherwise what a builder makes of the text. What was assumed for a
-    /// file of another tool goes to the standard error.
+    /// Opens a topology file if there is one of that name, otherwise calls a builder. Assumptions about a file of
+    /// another tool are printed to the standard error.
     pub(crate) fn network(&self, text: &str) -> Result<Network, Failure> {
         match NetworkName::of(text)? {
             NetworkName::File => {
@@ -126,7 +126,8 @@ impl ImportArgs {
         })
     }
 
-    /// An option that would do nothing is mostly a mistake: somebody believes in a rate that no link has.
+    /// Refuses options that would have no effect, since they are mostly mistakes: the user expects a rate that no
+    /// link has.
     fn refuse(&self, who: &str) -> Result<(), Failure> {
         let given = [
             ("--default-rate", self.default_rate.is_some()),

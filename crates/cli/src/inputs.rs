@@ -18,7 +18,7 @@ pub(crate) struct NetworkArgs {
     pub(crate) details: NetworkDetails,
 }
 
-/// What is said about a network beside its topology.
+/// Properties of a network beside its topology.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Network")]
 pub(crate) struct NetworkDetails {
@@ -30,8 +30,8 @@ pub(crate) struct NetworkDetails {
     pub(crate) host_buffer: Option<Bytes>,
     #[command(flatten)]
     pub(crate) import: ImportArgs,
-    /// Whether the queues of a network are divided among the usual classes if its topology says nothing of classes: contracts of several kinds are
-    /// asked for.
+    /// `true` if the queues of a network are divided among the default classes when its topology defines none:
+    /// contracts of several kinds are requested.
     #[arg(skip)]
     pub(crate) has_kinds: bool,
 }

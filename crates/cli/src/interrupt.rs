@@ -5,7 +5,7 @@ use wayleave::Cancel;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Ends operations when somebody presses Ctrl-C, or a system asks the program to end.
+/// Ends operations on Ctrl-C, or when the system asks the program to end.
 pub(crate) fn listen() -> Result<Cancel, Failure> {
     let cancel = Cancel::default();
     let asked = cancel.clone();

@@ -1,8 +1,9 @@
-//! The command `wayleave`: reads the command line, calls the library `wayleave`, prints what it says.
+//! The command `wayleave`: reads the command line, calls the library `wayleave`, prints the results.
 //!
-//! Data goes to the standard output, everything else to the standard error; how a command ended is its exit code
-//! ([`exit`]). What commands share: [`import_args`] and [`inputs`] name networks, [`session`] adds scheme and model,
-//! [`client`] says where a controller is, [`output`] and [`progress`] know the terminal, [`interrupt`] listens to Ctrl-C.
+//! Data goes to the standard output, everything else to the standard error. The exit code is the result of a command
+//! ([`exit`]). Commands share these modules: [`import_args`] and [`inputs`] name networks, [`session`] adds scheme
+//! and model, [`client`] finds the controller, [`output`] and [`progress`] handle the terminal, [`interrupt`] handles
+//! Ctrl-C.
 
 mod args;
 mod basis;

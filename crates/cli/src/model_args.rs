@@ -1,4 +1,4 @@
-//! The options that say what the network model counts, shared by every command that decides something.
+//! Options of the network model, shared by every command that decides contracts.
 
 use clap::{Args, ValueEnum};
 use wayleave_contracts::WireOverhead;
@@ -8,7 +8,8 @@ use wayleave_units::Bytes;
 
 use crate::failure::Failure;
 
-/// What the model counts. Nothing given is the default model, which is sound on real networks.
+/// Delays and overheads that the model counts. Without options it is the default model, which is sound on real
+/// networks.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Network model")]
 pub(crate) struct ModelArgs {
@@ -41,7 +42,7 @@ pub(crate) struct ModelArgs {
     jitter: Option<JitterArg>,
 }
 
-/// Where the options start from.
+/// Defaults of the options.
 #[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Base {
     /// Sound on real networks
@@ -104,7 +105,7 @@ impl std::str::FromStr for MaxFrame {
         }
         let size: Bytes = text.parse().map_err(|error: wayleave_units::ParseUnitError| error.to_string())?;
         match size.get() {
-            // The largest MTU, and what a long tag stack adds.
+            // The largest MTU plus a long tag stack.
             64..=66_000 => Ok(Self::Size(size)),
             _ => Err(format!("{size} is no frame: from 64B to 66kB is accepted, or mtu")),
         }
@@ -112,7 +113,8 @@ impl std::str::FromStr for MaxFrame {
 }
 
 impl ModelArgs {
-    /// The same; if nothing else is said, jitter keeps the order of packets, as that of timers does, which are late for a port and not for a packet.
+    /// Returns the arguments with order-preserving jitter as the default: the jitter of timers delays a port, not a
+    /// packet.
     pub(crate) fn keeping_order(mut self) -> Self {
         self.jitter.get_or_insert(JitterArg::Ordered);
         self

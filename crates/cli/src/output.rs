@@ -1,7 +1,8 @@
-//! The standard output: what goes there, how wide it is, and whether it has colours.
+//! The standard output: its contents, its width and its colours.
 //!
-//! Names and messages come from other people. Every command writes to [`out`] and [`tell!`], which escape whatever a terminal would obey; a
-//! field that stands on one line is escaped before by [`wayleave_units::escaped`], so that it does not begin another line.
+//! Names and messages come from other people. Every command writes to [`out`] and [`tell!`], which escape all
+//! terminal control sequences. A field on a single line is escaped earlier by [`wayleave_units::escaped`], so that it
+//! does not begin another line.
 
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write, stdout};
 
@@ -10,7 +11,7 @@ use comfy_table::Table;
 use wayleave_explain::table::{self, Layout, USUAL_WIDTH};
 use wayleave_units::escaped_but;
 
-/// How data is printed.
+/// Format of printed data.
 #[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum OutputFormat {
     /// Human-readable table
@@ -20,8 +21,8 @@ pub(crate) enum OutputFormat {
     Json,
 }
 
-/// A line on the standard error, written at once so that no line of the log comes into its middle. That nobody reads it is no reason to stop, where
-/// `eprintln!` panics.
+/// Writes a line to the standard error, at once so that log lines are not mixed into it. A closed standard error does
+/// not stop the program, where `eprintln!` panics.
 macro_rules! tell {
     ($($words:tt)*) => {{
         use std::io::Write as _;
@@ -70,7 +71,8 @@ impl<W: Write> EscapingWriter<W> {
     }
 }
 
-/// The first sequence that selects a colour or a weight (SGR of ECMA-48, section 8.3.117), with what stands before and behind it.
+/// Returns the first sequence that selects a colour or a weight (SGR of ECMA-48, section 8.3.117), with the text
+/// before and after it.
 fn colour_in(text: &str) -> Option<(&str, &str, &str)> {
     let is_parameter = |character: char| character.is_ascii_digit() || character == ';';
     text.match_indices("\x1b[").find_map(|(at, introducer)| {
@@ -95,12 +97,13 @@ impl<W: Write> Write for EscapingWriter<W> {
     }
 }
 
-/// Whether the standard output shows colours: a terminal, and nobody has said no (<https://no-color.org>).
+/// Returns `true` if the standard output shows colours: it is a terminal, and colours are not disabled
+/// (<https://no-color.org>).
 pub(crate) fn is_colourful() -> bool {
     stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// As wide as the terminal, or as the environment says.
+/// Returns a layout with the width of the terminal, or of the environment.
 pub(crate) fn layout() -> Layout {
     Layout { width: (!stdout().is_terminal()).then(width_of_environment), bold: is_colourful() }
 }

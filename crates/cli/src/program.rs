@@ -1,4 +1,4 @@
-//! This program's own file, for what starts it again: a lab's agents, a benchmark's server.
+//! This program's own file, for starting it again: a lab's agents, a benchmark's server.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use wayleave_lab::LabError;
 
 use crate::failure::Failure;
 
-/// Where it is.
+/// Returns the path of this program.
 pub(crate) fn file() -> Result<PathBuf, Failure> {
     let file = std::env::current_exe();
     Ok(file.map_err(|error| LabError::Io { what: "this program's file".into(), error })?)

@@ -17,12 +17,12 @@ use wayleave::Step;
 use show::{Show, TIMEOUT};
 pub(crate) use waiting::waiting;
 
-/// How far a long list has come.
+/// Progress of a long list.
 pub(crate) struct Progress {
     total: u64,
     done: u64,
     started: Instant,
-    /// When to look again.
+    /// Time of the next output.
     next: Instant,
     show: Show,
 }
@@ -34,13 +34,13 @@ impl Progress {
         Self { total: 0, done: 0, started, next: started + TIMEOUT, show: Show::choose(is_forced) }
     }
 
-    /// So many of so many are done.
+    /// Reports that `done` of `total` items are done.
     fn items(&mut self, done: u64, total: u64) {
         if total != self.total || done < self.done {
             self.begin(total);
         }
         self.done = done;
-        // A look at the clock for every few items is enough.
+        // Reading the clock once in 16 items is enough.
         if matches!(self.show, Show::Never) || !self.done.is_multiple_of(16) {
             return;
         }
@@ -93,7 +93,7 @@ fn bar(total: u64, elapsed: Duration) -> ProgressBar {
     let template = "{bar:30} {human_pos} of {human_len}, {speed}, about {eta} left";
     if let Ok(style) = ProgressStyle::with_template(template) {
         let speed = |state: &ProgressState, out: &mut dyn fmt::Write| {
-            // A bar has nobody to tell that it could not be drawn.
+            // An error of drawing the bar cannot be reported.
             let _ = write!(out, "{:.0}/s", state.per_sec());
         };
         bar.set_style(style.with_key("speed", speed));

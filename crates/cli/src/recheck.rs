@@ -1,4 +1,4 @@
-//! What the independent calculator says of every promise, on the standard error.
+//! Output of the independent calculator's results for every promise, on the standard error.
 
 use wayleave::{ReservationLog, Session, Watch};
 use wayleave_explain::human::count;
@@ -6,10 +6,10 @@ use wayleave_explain::{Context, claimed_shares};
 
 use crate::progress::Progress;
 
-/// How many violations a person reads.
+/// Maximum number of violations that are printed.
 const SHOWN: usize = 20;
 
-/// What the calculator says.
+/// Result of the calculator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BoundSource {
     Sound,
@@ -47,7 +47,8 @@ pub(crate) fn recheck(context: &Context<'_>, progress: &mut Progress) -> BoundSo
     BoundSource::Unsound
 }
 
-/// Looks at every moment while contracts came, moved and went: whether all that could be in flight fitted. Says nothing where nobody left.
+/// Checks every moment at which contracts were added, moved or removed: all packets that could be in flight fit.
+/// Prints nothing if no contract left a route.
 pub(crate) fn recheck_transitions<S>(
     stays: &ReservationLog<S>,
     session: &Session,
@@ -74,10 +75,11 @@ pub(crate) fn recheck_transitions<S>(
     if found.overbooked.is_empty() { shares } else { BoundSource::Unsound }
 }
 
-/// Derives minima and weights at every moment, beside what can still be on their links. Prints nothing where there are none.
+/// Derives minima and weights at every moment, including packets still on their links. Prints nothing if there are
+/// none.
 fn recheck_shares_over_time<S>(stays: &ReservationLog<S>, session: &Session, progress: &mut Progress) -> BoundSource {
     let Some(found) = stays.check_shares(session, &mut Watch::progress(progress)) else { return BoundSource::Sound };
-    // Where nothing ever left, the end is the only moment.
+    // If no contract ever left, the end is the only moment.
     if found.sets == 0 && found.broken.is_empty() {
         return BoundSource::Sound;
     }

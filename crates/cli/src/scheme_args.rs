@@ -14,13 +14,13 @@ use crate::model_args::Base;
 /// The group of all options of this module, for those that contradict them.
 pub(crate) const SCHEME_OPTIONS: &str = "scheme-options";
 
-/// Which scheme decides, and with which parameters.
+/// Scheme that decides, with its parameters.
 #[derive(Clone, Debug)]
 pub(crate) struct SchemeArgs {
     scheme: &'static Descriptor,
-    /// Whether the scheme was named, or an option of one.
+    /// `true` if a scheme, or an option of one, was named.
     is_chosen: bool,
-    /// What was said of its parameters.
+    /// Given parameters.
     given: ParamValues,
     /// An option of another scheme that was given, and that scheme: it would do nothing.
     stray: Option<(String, &'static str)>,
@@ -75,7 +75,7 @@ fn described() -> impl Iterator<Item = (&'static Descriptor, &'static Parameter)
     ADMISSION.iter().flat_map(of_scheme)
 }
 
-/// What was said of a scheme's parameters, and an option of another scheme that was given, with its scheme.
+/// Returns the given parameters of a scheme, and a given option of another scheme with that scheme.
 pub(crate) fn given_values(
     scheme: &'static Descriptor,
     all: impl Iterator<Item = (&'static Descriptor, &'static Parameter)>,
@@ -89,7 +89,7 @@ pub(crate) fn given_values(
             continue;
         }
         if owner.name != scheme.name {
-            // What means something only with a flag is spoken of with its flag.
+            // A parameter that needs a flag is reported by its flag.
             if parameter.group.is_empty() && stray.is_none() {
                 stray = Some((name, owner.name));
             }
@@ -189,7 +189,7 @@ pub(crate) fn words<T: Setting + Clone + Send + Sync + 'static>(words: &'static 
     ValueParser::new(possible(words).try_map(read))
 }
 
-/// What was given of a parameter.
+/// Returns the given value of a parameter.
 fn value(parameter: &Parameter, id: &str, matches: &ArgMatches) -> Option<Value> {
     match parameter.kind {
         Kind::Flag => Some(Value::Flag(matches.get_flag(id))),
@@ -203,7 +203,7 @@ fn value(parameter: &Parameter, id: &str, matches: &ArgMatches) -> Option<Value>
 }
 
 impl SchemeArgs {
-    /// Whether a scheme was named, or an option of one.
+    /// Returns `true` if a scheme, or an option of one, was named.
     pub(crate) const fn is_chosen(&self) -> bool {
         self.is_chosen
     }
@@ -218,7 +218,7 @@ impl SchemeArgs {
         Self { scheme: FOR_ALL, given, stray, ..self.clone() }
     }
 
-    /// The scheme with what was given of it, and the defaults of a base.
+    /// Returns the scheme with its given parameters, and the defaults of a base.
     pub(crate) fn options(&self, base: Base) -> Result<SchemeOptions, Failure> {
         if let Some((option, owner)) = &self.stray {
             return Err(Failure::Usage(format!("--{option} is an option of --scheme {owner}")));

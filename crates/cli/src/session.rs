@@ -1,4 +1,4 @@
-//! The options that say on which network, by which scheme and in which model contracts are decided.
+//! Options of sessions: the network, the scheme and the model with which contracts are decided.
 
 use clap::Args;
 use wayleave::{Contracts, Network, PlanOptions, Session};
@@ -27,7 +27,7 @@ impl SessionArgs {
         Ok(session)
     }
 
-    /// Refuses options that are wrong whatever the files say, before these are read.
+    /// Refuses options that are wrong regardless of the files, before these are read.
     pub(crate) fn check_options(&self) -> Result<(), Failure> {
         self.model.model()?;
         let all_kinds = || self.scheme.for_all_kinds().options(self.model.model);
@@ -61,7 +61,7 @@ impl SessionArgs {
         args
     }
 
-    /// The same without a warning, for whoever opens another one as well.
+    /// Opens a session without a warning, for callers that open another one too.
     pub(crate) fn open_quietly(&self) -> Result<Session, Failure> {
         let options = PlanOptions::default().with_model(self.model.model()?);
         let network = self.network.read()?;

@@ -1,7 +1,7 @@
 //! Settings of `serve` from flags, the environment and a file, in this order.
 //!
-//! There is one table of settings: the options of the command. What stands in the environment or in the file is given to the
-//! parser as if it were a flag, unless there is such a flag; so everything has one type, one check and one help.
+//! There is one table of settings: the options of the command. Settings of the environment or the file are passed to
+//! the parser like flags, unless there is such a flag. So each setting has one type, one check and one help.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -16,23 +16,23 @@ use crate::failure::Failure;
 /// The command whose options are settings.
 const COMMAND: &str = "serve";
 const PREFIX: &str = "WAYLEAVE_";
-/// What variables of commands that ask a server are called behind that.
+/// Suffixes of environment variables that commands asking a server use.
 const OF_CLIENTS: [&str; 6] = ["SERVER", "CONTEXT", "TOKEN_FILE", "CA", "CERT", "KEY"];
-/// Where a file is looked for if none is named.
+/// Default paths of the file.
 const FILES: [&str; 2] = ["wayleave.toml", "/etc/wayleave/wayleave.toml"];
 
-/// Where a setting comes from.
+/// Source of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     Flag,
     Environment(String),
     File(PathBuf),
     Default,
-    /// Nobody has said anything, and that means something.
+    /// Not set, which has a meaning of its own.
     Unset,
 }
 
-/// A setting with what counts.
+/// A setting with its effective value.
 pub(crate) struct Setting {
     name: String,
     values: Vec<String>,
@@ -40,7 +40,7 @@ pub(crate) struct Setting {
     origin: Origin,
 }
 
-/// The command line with what stands in the environment and in the file, if it is a command that looks there.
+/// Returns the command line with the settings of the environment and the file, if the command uses them.
 pub(crate) fn layered(line: Vec<OsString>, whole: fn() -> Command) -> Result<Vec<OsString>, Failure> {
     check_variables(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()), whole)?;
     let mut all = line.clone();
@@ -72,7 +72,7 @@ pub(crate) fn all(line: Vec<OsString>, whole: fn() -> Command) -> Result<Vec<Set
     Ok(settings)
 }
 
-/// What a flag says, or what counts without it.
+/// Returns the value of a flag, or its default.
 fn spoken(arg: &Arg, given: &ArgMatches) -> (Vec<String>, Origin) {
     let id = arg.get_id().as_str();
     let is_said = given.value_source(id) == Some(ValueSource::CommandLine);
@@ -99,7 +99,7 @@ fn is_flag(arg: &Arg) -> bool {
     matches!(arg.get_action(), ArgAction::SetTrue)
 }
 
-/// The flags of the line, as far as they can be understood: what is wrong is said later, by the real parser.
+/// Returns the flags of the line, as far as they can be parsed: errors are reported later, by the real parser.
 fn matches(line: &[OsString], whole: fn() -> Command) -> Option<ArgMatches> {
     if line.get(1)? != COMMAND || line.iter().any(|word| word == "--help" || word == "-h") {
         return None;
@@ -108,7 +108,7 @@ fn matches(line: &[OsString], whole: fn() -> Command) -> Option<ArgMatches> {
     matches.subcommand_matches(COMMAND).cloned()
 }
 
-/// What stands in the environment and in the file and is not overridden.
+/// Returns the settings of the environment and the file that are not overridden.
 fn below(given: &ArgMatches, whole: fn() -> Command) -> Result<Vec<Setting>, Failure> {
     let options = options(whole);
     let mut settings: Vec<Setting> = Vec::new();
@@ -151,7 +151,8 @@ fn below(given: &ArgMatches, whole: fn() -> Command) -> Result<Vec<Setting>, Fai
 /// A variable that is nearly called like one that means something was meant to be that: without a word it would be as if it were not there.
 fn check_variables(names: impl Iterator<Item = String>, whole: fn() -> Command) -> Result<(), Failure> {
     let ours = names.filter_map(|name| name.strip_prefix(PREFIX).map(str::to_owned));
-    // What Kubernetes sets for a service of the name wayleave, and what tests and labs tell their own processes.
+    // Variables that Kubernetes sets for a service named wayleave, and variables of tests and labs for their own
+    // processes.
     let is_others =
         |name: &String| ["PORT", "SERVICE_", "FAULTS_", "LAB_", "TEST_"].iter().any(|of| name.starts_with(of));
     let mut ours = ours.filter(|name| !is_others(name)).peekable();
@@ -177,7 +178,7 @@ fn names_of(arg: &Arg) -> impl Iterator<Item = &str> {
     arg.get_long().into_iter().chain(arg.get_all_aliases().unwrap_or_default())
 }
 
-/// What a file says: names and values.
+/// Returns the contents of a file: names and values.
 fn read(file: &Path, options: &[Arg]) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let shown = file.display();
     let text = std::fs::read_to_string(file).map_err(|error| Failure::Located(format!("{shown}: {error}")))?;
@@ -208,7 +209,7 @@ fn read(file: &Path, options: &[Arg]) -> Result<Vec<(String, Vec<String>)>, Fail
     Ok(settings)
 }
 
-/// The line on which a key stands.
+/// Returns the line number of a key.
 fn place(text: &str, name: &str) -> Option<usize> {
     let is_key = |line: &str| line.split('=').next().is_some_and(|key| key.trim().trim_matches('"') == name);
     text.lines().position(is_key).map(|line| line + 1)
@@ -265,7 +266,7 @@ impl Setting {
             [one] => Value::from(one.as_str()).to_string(),
             many => Value::from(many.join(",")).to_string(),
         };
-        // The file cannot say where it is itself.
+        // The file cannot contain its own path.
         let is_comment = self.origin == Origin::Unset || self.name == "config";
         let line = format!("{}{} = {value}", if is_comment { "# " } else { "" }, self.name);
         if with_origin { writeln!(out, "{line:<48} # {}", self.from()) } else { writeln!(out, "{}", line.trim_end()) }

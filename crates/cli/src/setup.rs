@@ -1,4 +1,5 @@
-//! What a controller is made of, from the options of the command line: the server, a local ledger and `ledger check` all begin here.
+//! Setup of a controller from the options of the command line: the server, a local ledger and `ledger check` all
+//! begin here.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -56,7 +57,7 @@ pub(crate) fn prepare(args: &SessionArgs, enforced_by: EnforcedBy, timing: Timin
     Ok(Prepared { setup, settings, name })
 }
 
-/// A controller that goes on from what a ledger holds.
+/// Returns a controller that resumes from the records of a ledger.
 pub(crate) fn load(setup: &Setup, wall: WallTime, records: &[Record]) -> Result<Controller, Failure> {
     let readable = |record: &Record| {
         let unknown = || Failure::Internal(format!("the ledger has records of an unknown kind, {}", record.kind));
@@ -67,7 +68,7 @@ pub(crate) fn load(setup: &Setup, wall: WallTime, records: &[Record]) -> Result<
     Controller::load(setup, wall, records).map_err(|error| Failure::Internal(error.to_string()))
 }
 
-/// Whose the flows of a controller are.
+/// Owners of a controller's flows.
 pub(crate) struct Owners<'a>(pub(crate) &'a Controller);
 
 impl Names for Owners<'_> {
@@ -85,7 +86,7 @@ impl Names for Owners<'_> {
 }
 
 impl Owners<'_> {
-    /// What answers are about.
+    /// Returns the context of queries.
     pub(crate) fn context(&self) -> Context<'_> {
         let controller = self.0;
         Context { network: controller.network(), model: controller.model(), scheme: controller.scheme(), names: self }

@@ -37,7 +37,7 @@ fn begun(arguments: &str) -> Child {
     command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Ctrl-C, and what comes of it.
+/// Sends Ctrl-C, and returns the output.
 fn stopped(child: Child) -> Output {
     kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
     child.wait_with_output().unwrap()
@@ -65,7 +65,7 @@ fn a_lab_whose_making_is_stopped_is_gone_and_one_that_was_killed_is_told_as_half
     require_labs();
     let lab = Lab::new();
     let up = || begun(&format!("lab up -f fat-tree:k=4 --name {}", lab.0));
-    // When its folder is there, and when its controller is being started.
+    // As soon as its folder is there, and while its controller is being started.
     for file in ["state.json", "controller.log"] {
         let child = up();
         until("the lab begins", || lab.folder().join(file).exists());
@@ -163,7 +163,7 @@ fn a_probe_names_the_place_where_it_is_lost_and_a_capture_shows_its_tags() {
     std::fs::remove_file(&file).unwrap();
     assert!(written.starts_with(&[0x4d, 0x3c, 0xb2, 0xa1]) && written.len() > 24 + 2 * (16 + 60), "{written:02x?}");
 
-    // Nobody repairs the interface of an endpoint, so what its host gets for it is lost there.
+    // The interface of an endpoint is never repaired, so the packets that its host gets for it are lost there.
     let broken = wayleave(&format!("lab exec --name {} --node h2 -- ip link set dev e1 down", lab.0));
     assert!(broken.status.success(), "{broken:?}");
     let output = check("");

@@ -17,20 +17,21 @@ pub use suite::{Test, leave_out, left_out, run_tests};
 
 use std::time::{Duration, Instant};
 
-/// How often a measurement is made again when other programs were in its way.
+/// Number of attempts at a measurement while other programs were busy.
 const ATTEMPTS: usize = 3;
 /// They were if ordinary threads waited for a processor for more than this share of the time.
 const BUSY_PER_MILLE: u128 = 20;
 
-/// Measures until nothing is wrong with the times that were seen. `measure` returns what is wrong with them, and asserts itself whatever does
-/// not depend on how busy the machine is.
+/// Measures until no fault of the times that were seen is left. `measure` returns the faults of the times, and
+/// asserts everything itself that does not depend on the load of the machine.
 ///
-/// Wrong times fail the test on a machine that had the time for it, and always in `make quiet-lab` (`WAYLEAVE_QUIET`). Where ordinary threads
-/// had to wait (`watch` begins to watch some, `waited` says for how long they did), the measurement is made again, and the times
-/// are left out after the last attempt. What is wrong in the same way every time, to the last digit, is no noise, and fails the test all the same.
+/// Wrong times fail the test on a machine that had the time for the measurement, and always in `make quiet-lab`
+/// (`WAYLEAVE_QUIET`). Where ordinary threads had to wait (`watch` begins to watch some, `waited` returns the time
+/// for which they did), the measurement is made again, and the times are left out after the last attempt. A fault
+/// that is equal every time, to the last digit, is no noise, and still fails the test.
 ///
 /// # Panics
-/// If times are wrong and nothing else was in their way.
+/// If times are wrong and nothing else disturbed them.
 #[allow(clippy::panic, reason = "it is an assertion of tests")]
 pub fn in_time<W>(watch: impl Fn() -> W, waited: impl Fn(W) -> Duration, mut measure: impl FnMut() -> Vec<String>) {
     let (mut wrong, mut seen) = (Vec::new(), Vec::new());
@@ -54,7 +55,7 @@ pub fn in_time<W>(watch: impl Fn() -> W, waited: impl Fn(W) -> Duration, mut mea
     left_out("quiet", format_args!("other programs were busy {ATTEMPTS} times (make quiet-lab): {}", wrong.join("; ")));
 }
 
-/// What is wrong unless something holds, for [`in_time`].
+/// The fault, unless something holds, for [`in_time`].
 pub fn unless(holds: bool, wrong: impl FnOnce() -> String) -> Option<String> {
     (!holds).then(wrong)
 }

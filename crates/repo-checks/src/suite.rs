@@ -14,7 +14,7 @@ use std::thread;
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
-/// Reasons of what tests have left out, by the name of the test's thread.
+/// Reasons for which tests have left parts out, by the name of the test's thread.
 static LEFT_OUT: Mutex<BTreeMap<String, Vec<String>>> = Mutex::new(BTreeMap::new());
 
 /// A test with its path.

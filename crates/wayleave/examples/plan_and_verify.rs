@@ -1,4 +1,5 @@
-//! Plans contracts on a network, says why the first one is refused, and tries to break every promise packet by packet.
+//! Example that plans contracts on a network, explains the first refusal, and tries to break every promise packet by
+//! packet.
 //!
 //! ```sh
 //! cargo run --example plan_and_verify -p wayleave -- fat-tree:k=4 800

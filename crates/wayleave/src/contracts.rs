@@ -1,4 +1,4 @@
-//! What is asked for: lists of contracts, and events.
+//! Requests: lists of contracts, and events.
 
 use std::collections::HashMap;
 
@@ -23,14 +23,14 @@ pub struct Contracts {
 /// Contracts that are drawn and read at a time, so that a caller can stop in between: 0.1 s of work.
 const DRAWN_TOGETHER: usize = 16_384;
 
-/// Which contract of [`Contracts`]: the list, and the index in it.
+/// Index of a contract in [`Contracts`]: the list, and the index in that list.
 pub type ContractIndex = (usize, usize);
 
 impl Contracts {
-    /// Reads files in YAML, JSON or CSV, or what `get contracts -o json` prints; `-` is the standard input.
+    /// Reads files in YAML, JSON or CSV, or the output of `get contracts -o json`; `-` is the standard input.
     ///
     /// # Errors
-    /// If a file cannot be read, or something in it is wrong, or one name stands in two of them.
+    /// If a file cannot be read or is malformed, or two files contain one name.
     pub fn read(files: &[String], network: &Network) -> Result<Self, Error> {
         Self::of(files.iter().map(Source::read), |source| Ok(read_contracts(source, &network.graph)?.into()))
     }
@@ -43,10 +43,10 @@ impl Contracts {
         Self::of(files.iter().map(Source::read), |source| read_contracts_of_all_kinds(source, &network.graph))
     }
 
-    /// The same of texts from memory: CSV if the name of a text ends in `.csv`.
+    /// Parses texts from memory: CSV if the name of a text ends in `.csv`, otherwise YAML or JSON.
     ///
     /// # Errors
-    /// If something in them is wrong, or one name stands in two of them.
+    /// If a text is malformed, or two texts contain one name.
     pub fn parse(sources: &[Source], network: &Network) -> Result<Self, Error> {
         Self::of(sources.iter().cloned().map(Ok), |source| Ok(read_contracts(source, &network.graph)?.into()))
     }
@@ -69,8 +69,8 @@ impl Contracts {
         Ok(contracts)
     }
 
-    /// So many random contracts in a mix of Chameleon's evaluation (CoNEXT 2020, Table 2: scenarios 1 to 8); the same seed
-    /// gives the same ones.
+    /// Returns random contracts in a mix of Chameleon's evaluation (CoNEXT 2020, Table 2: scenarios 1 to 8). Equal
+    /// seeds give equal contracts.
     ///
     /// # Errors
     /// If the network has fewer than two hosts, there is no such scenario, or [`Error::Stopped`].
@@ -131,12 +131,12 @@ impl Contracts {
         self.all().filter_map(|(place, contract)| Some((place, contract.as_latency()?)))
     }
 
-    /// Whether any is about something else than latency.
+    /// Returns `true` if a contract is of another kind than latency.
     pub fn has_other_kinds(&self) -> bool {
         self.all().any(|(_, contract)| contract.as_latency().is_none())
     }
 
-    /// Every contract, of whatever kind, with its place.
+    /// Returns every contract of every kind, with its index.
     pub fn all(&self) -> impl Iterator<Item = (ContractIndex, &Contract)> {
         self.lists.iter().enumerate().flat_map(|(list, contracts)| {
             contracts.contracts().iter().enumerate().map(move |(index, contract)| ((list, index), contract))
@@ -148,17 +148,17 @@ impl Contracts {
         wayleave_contracts::sentences(self.lists.iter().flat_map(|list| list.not_carried_out(by)))
     }
 
-    /// How many there are.
+    /// Returns the number of contracts.
     pub fn len(&self) -> usize {
         self.lists.iter().map(|list| list.contracts().len()).sum()
     }
 
-    /// What the texts are called, in their order.
+    /// Returns the names of the texts, in their order.
     pub fn sources(&self) -> Vec<&str> {
         self.lists.iter().map(|list| list.source().name()).collect()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no contracts.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

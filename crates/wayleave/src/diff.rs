@@ -1,7 +1,8 @@
-//! What differs between two plans, two runs or two sweeps, as `-o json` prints them.
+//! Differences between two plans, two runs or two sweeps, as `-o json` prints them.
 //!
-//! Documents are compared member by member. Items of lists are matched by what they are (contracts by name, queues by link and number, runs by
-//! parameters and seed), so that an item that is added changes nothing else. What says how a document was made, not what it found, is left out.
+//! Documents are compared member by member. Items of lists are matched by identity (contracts by name, queues by link
+//! and number, runs by parameters and seed), so that an added item changes nothing else. Members that describe how a
+//! document was made, and not its results, are left out.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -15,10 +16,10 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use crate::error::Error;
 
-/// Keys that say how a document was made, and how long decisions took.
+/// Keys that describe how a document was made, or the duration of decisions.
 const HOW: [&str; 6] = ["wayleave", "replay", "input_hash", "file", "planned_runs", "decision_us"];
 
-/// What items of lists are known by, the first that they have; the members of one stand together.
+/// Members that identify an item of a list: the first set that the item has. The members of one set apply together.
 const KNOWN_BY: [&[&str]; 8] = [
     &["name"],
     &["parameters", "seed"],
@@ -42,11 +43,11 @@ pub enum DiffInput {
     Sweep,
 }
 
-/// Two documents of one kind, and what differs.
+/// Two documents of one kind, and their differences.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Difference {
-    /// What both are.
+    /// Kind of both documents.
     pub compared: DiffInput,
     /// Contracts that the first refuses or does not have, and the second admits; of plans.
     pub newly_admitted: Vec<String>,
@@ -60,7 +61,8 @@ pub struct Difference {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Change {
-    /// What it is of, such as `requests backup` or `runs seed=1, traffic web`; empty for the document itself.
+    /// Item that the change concerns, such as `requests backup` or `runs seed=1, traffic web`; empty for the document
+    /// itself.
     pub of: String,
     /// The value's name.
     pub what: String,
@@ -129,7 +131,7 @@ impl DiffInput {
     }
 }
 
-/// Whether each contract of a plan is admitted in the end: what is decided last counts.
+/// Returns for each contract of a plan whether it is admitted in the end: the last decision counts.
 fn admitted(document: &Value) -> BTreeMap<String, bool> {
     let requests = document.get("requests").and_then(Value::as_array).into_iter().flatten();
     let last = requests.filter_map(|request| {
@@ -187,7 +189,7 @@ fn change(of: &str, what: &str, before: Option<&Value>, after: Option<&Value>) -
     Change { of: of.to_owned(), what: what.to_owned(), before: before.cloned(), after: after.cloned() }
 }
 
-/// Whether all items of a list say what they are.
+/// Returns `true` if every item of a list has an identity.
 fn is_keyed(items: &[Value]) -> bool {
     items.iter().all(|item| key_of(item).is_some())
 }
@@ -222,12 +224,12 @@ fn key_of(item: &Value) -> Option<String> {
 }
 
 impl Difference {
-    /// Whether nothing differs.
+    /// Returns `true` if nothing differs.
     pub fn is_none(&self) -> bool {
         self.changes.is_empty()
     }
 
-    /// Writes what differs: of plans who is admitted first, then values, at most so many.
+    /// Writes the differences, at most `most`: for plans, admitted contracts first, then values.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -242,7 +244,7 @@ impl Difference {
             }
         }
         let mut table = plain_table(&["of", "what", "first", "second"], layout);
-        // What was asked for and what came of it first; curves are for programs.
+        // Requests and their results come first; curves are only for programs.
         let is_curve = |change: &Change| {
             matches!(change.what.rsplit('.').next(), Some("arrival" | "service")) || change.of.contains(", inputs ")
         };

@@ -1,10 +1,11 @@
-//! Why an operation of this library ended without a result.
+//! Errors of this library's operations.
 
 use std::io;
 
 use wayleave_formats::{InputErrors, Problem};
 
-/// Why an operation ended without a result. The text of each says what to do; whose fault it is, [`Error::is_input`] says.
+/// Reason why an operation ended without a result. Each text explains what to do; [`Error::is_input`] distinguishes
+/// input errors from failures.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -17,27 +18,27 @@ pub enum Error {
     /// An input is wrong, in a message that begins with its place.
     #[error("{0}")]
     Located(String),
-    /// What was asked for makes no sense; the message says what does.
+    /// The request makes no sense; the message names a valid one.
     #[error("{0}")]
     Usage(String),
     /// Something that should work did not: a file could not be written, a controller was not reached.
     #[error("{0}")]
     Internal(String),
-    /// Somebody asked to stop before there were results (Ctrl-C).
+    /// The operation was stopped before there were results (Ctrl-C).
     #[error("stopped before it was done")]
     Stopped,
-    /// What was to be written could not be written.
+    /// The output could not be written.
     #[error("the output could not be written: {0}")]
     Write(#[from] io::Error),
 }
 
 impl Error {
-    /// Whether another input or another question would help; otherwise the machine or Wayleave failed.
+    /// Returns `true` if another input or another question would help. Otherwise the machine or Wayleave failed.
     pub fn is_input(&self) -> bool {
         matches!(self, Self::Input(_) | Self::Problems(_) | Self::Located(_) | Self::Usage(_))
     }
 
-    /// What is wrong with files, each with its place and, where there is one, a hint.
+    /// Returns the problems in files, each with its position and, if available, a hint.
     pub fn problems(&self) -> &[Problem] {
         match self {
             Self::Input(errors) => errors.problems(),

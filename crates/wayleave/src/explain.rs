@@ -1,4 +1,5 @@
-//! Why one contract is admitted, term by term, or refused, with what would fit instead.
+//! Explanation of one decision: the terms of an admitted contract's bound, or the reason for a refusal with the
+//! nearest request that fits.
 
 use std::io::Write;
 
@@ -20,16 +21,16 @@ use crate::progress::{Step, Watch};
 use crate::schemes::PlanOptions;
 use crate::session::{RequestOutcome, Session};
 
-/// Everything that there is to say about one decision. Serialised, it is what `wayleave explain -o json` prints.
+/// Complete explanation of one decision. Serialised, it is the output of `wayleave explain -o json`.
 #[non_exhaustive]
 pub struct Explanation {
-    /// What was admitted before it, and the contract itself if it was.
+    /// Contracts admitted before this one, and the contract itself if it was admitted.
     pub session: Session,
-    /// What was asked, and what became of it.
+    /// The request and its outcome.
     pub matter: ExplainTarget,
-    /// What became of those before it.
+    /// Outcomes of the earlier requests.
     pub before: EarlierDecisions,
-    /// What can be said against it whatever else is admitted, at its place in the file.
+    /// Problem of the contract that does not depend on other admitted contracts, at its position in the file.
     pub finding: Option<Problem>,
 }
 
@@ -37,18 +38,18 @@ pub struct Explanation {
 pub enum ExplainTarget {
     /// About latency.
     Latency {
-        /// What was asked.
+        /// The request.
         contract: Box<LatencyContract>,
-        /// What became of it.
+        /// Outcome of the request.
         verdict: Box<RequestOutcome>,
-        /// For a refusal: the paths that were looked at, and the nearest request that fits.
+        /// For a refusal: the paths that were inspected, and the nearest request that fits.
         refused: Option<Box<Refused>>,
     },
     /// About something else.
     Shared {
-        /// What was asked.
+        /// The request.
         contract: Box<Contract>,
-        /// What became of it; nothing is reserved for best effort.
+        /// Outcome of the request; nothing is reserved for best effort.
         decision: Result<Option<ShareDecision>, Refusal>,
         /// For a refusal: the nearest that would fit.
         nearest: Option<NearestShare>,
@@ -104,12 +105,12 @@ pub fn explain_in(
     }
 }
 
-/// The same with what a plan says was decided before, which is put in place and not decided again. The session has admitted
-/// nothing yet.
+/// Explains a contract after a saved plan: the plan's earlier decisions are restored and not decided again. The
+/// session has admitted nothing yet.
 ///
 /// # Errors
-/// If there is no contract of that name, or the plan is not one of these contracts on this network with these options, or the
-/// contract is not decided as it says.
+/// If there is no contract of that name, the plan was not made of these contracts on this network with these options,
+/// or the contract is not decided as in the plan.
 ///
 /// ```
 /// use wayleave::{Contracts, Network, PlanOptions, SavedPlan, Session, Source, Watch};
@@ -119,7 +120,7 @@ pub fn explain_in(
 /// let text = serde_json::to_string(&wayleave::plan(&network, &contracts, &options, &mut Watch::none())?)?;
 /// let name = contracts.iter().last().map(|(_, contract)| contract.name.clone()).ok_or("no contract")?;
 ///
-/// let session = Session::open(&network, &options)?;
+/// let session = Session::open(&network, options.model, options.scheme.clone())?;
 /// let source = Source::new("plan.json", text);
 /// let plan = SavedPlan::read(&source, &session)?;
 /// let explanation = wayleave::explain_planned(session, &contracts, &name, &plan, &mut Watch::none())?;
@@ -150,7 +151,7 @@ pub fn explain_planned(
     Ok(explain_flow(session, contracts, (place, contract), verdict, before))
 }
 
-/// Decides a contract of another kind than latency, and adds what there is to say about it.
+/// Decides a contract of another kind than latency, and explains the decision.
 fn explain_share(mut session: Session, contract: &Contract, before: EarlierDecisions) -> Explanation {
     let (decision, _) = session.admit_share(contract);
     let nearest = decision.as_ref().err().map(|refusal| NearestShare::of(&session.scheme, contract, refusal));
@@ -158,7 +159,7 @@ fn explain_share(mut session: Session, contract: &Contract, before: EarlierDecis
     Explanation { session, matter, before, finding: None }
 }
 
-/// Adds what there is to say about a verdict. The session is as the verdict has left it.
+/// Explains a verdict. The session is in the state after the verdict.
 fn explain_flow(
     mut session: Session,
     contracts: &Contracts,
@@ -199,7 +200,7 @@ fn decide_those_before(
 }
 
 impl Explanation {
-    /// Whether the contract was admitted.
+    /// Returns `true` if the contract was admitted.
     pub fn is_admitted(&self) -> bool {
         match &self.matter {
             ExplainTarget::Latency { verdict, .. } => verdict.decision.is_ok(),
@@ -265,7 +266,7 @@ impl Serialize for Explanation {
     }
 }
 
-/// What is explained, of one kind or another.
+/// The explained decision: about a latency contract, or about another kind.
 enum ExplainedContract<'a> {
     Latency(Explained<'a>),
     Shared(ExplainedShare<'a>),

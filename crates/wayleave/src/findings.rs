@@ -1,4 +1,4 @@
-//! What can be said against requests whatever else is admitted, at their places in files.
+//! Problems of requests that do not depend on other admitted contracts, at their positions in files.
 
 use wayleave_formats::Problem;
 
@@ -27,7 +27,7 @@ impl Findings {
         &self.kept
     }
 
-    /// How many there are beyond these.
+    /// Returns the number of further findings that are not listed.
     pub fn more(&self) -> usize {
         self.more
     }

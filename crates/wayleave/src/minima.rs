@@ -7,17 +7,17 @@ use wayleave_units::Rate;
 
 use crate::session::Session;
 
-/// What policies hold of a session's ledger.
+/// Reservations of policies in a session's ledger.
 #[derive(Clone, Debug, Default)]
 pub struct PolicyMinima {
     minima: LinkMinima,
 }
 
 impl PolicyMinima {
-    /// Holds what a policy needs, beside everything that the session has admitted; all of it, or nothing.
+    /// Reserves all that a policy needs in addition to the session's admitted contracts, or nothing.
     ///
     /// # Errors
-    /// The first link that has too little left.
+    /// The first link that has too little capacity left.
     pub fn hold(&mut self, session: &mut Session, policy: &Policy) -> Result<(), PolicyShort> {
         let network = session.network.clone();
         let mut after = self.minima.clone();

@@ -10,11 +10,11 @@ use wayleave_units::Bytes;
 
 use crate::error::Error;
 
-/// A network and what it is called. Cheap to clone.
+/// A network and its name. Cheap to clone.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Network {
-    /// What it is called.
+    /// Name of the network.
     pub name: String,
     /// Its nodes and links.
     pub graph: Arc<wayleave_topology::Network>,
@@ -24,15 +24,15 @@ pub struct Network {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Builder {
-    /// What stands before the colon.
+    /// Name before the colon.
     pub name: &'static str,
-    /// Its own keys, with what they are if they are not given.
+    /// Keys of this builder, with their defaults.
     pub keys: &'static str,
-    /// What it builds.
+    /// Description of the network that it builds.
     pub what: &'static str,
 }
 
-/// What [`Network::build`] reads; testbeds of the publications are `testbed:NAME`.
+/// Builders that [`Network::build`] accepts; testbeds of the publications are `testbed:NAME`.
 pub const BUILDERS: &[Builder] = &[
     Builder {
         name: "fat-tree",
@@ -49,10 +49,10 @@ pub const BUILDERS: &[Builder] = &[
     Builder { name: "star", keys: "hosts", what: "hosts around one switch" },
 ];
 
-/// What every builder but a testbed takes as well.
+/// Keys that every builder except a testbed accepts too.
 pub const COMMON_KEYS: &str = "rate, delay, mtu, queues, buffer, budgets, hostQueues, hostBuffer, hostBudgets";
 
-/// What a text that names a network is.
+/// Kind of a text that names a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NetworkName {
     /// A file, or the standard input (`-`).
@@ -86,10 +86,10 @@ impl Network {
         Self { name: name.to_owned(), graph: Arc::new(graph) }
     }
 
-    /// What a file describes, or a builder makes: `network.yaml`, `fat-tree:k=4,queues=8`, `testbed:chameleon-testbed`.
+    /// Opens a file or calls a builder: `network.yaml`, `fat-tree:k=4,queues=8`, `testbed:chameleon-testbed`.
     ///
     /// # Errors
-    /// If there is no such file or builder, or something is wrong with it.
+    /// If there is no such file or builder, or it is malformed.
     ///
     /// ```
     /// let network = wayleave::Network::open("fat-tree:k=4")?;
@@ -103,24 +103,24 @@ impl Network {
         }
     }
 
-    /// What a text describes: a topology of Wayleave, or a file of another tool, as far as it says everything.
+    /// Parses a text: a topology of Wayleave, or a complete file of another tool.
     ///
     /// # Errors
-    /// If something is wrong with it; [`Network::import`] adds what files of other tools do not say.
+    /// If the text is malformed or incomplete; [`Network::import`] adds values that files of other tools lack.
     pub fn parse(source: &Source) -> Result<Self, Error> {
         Ok(Self::import(source, &ImportOptions::default())?.0)
     }
 
-    /// The same with what files of other tools do not say; and what was assumed.
+    /// Imports a text with values that files of other tools lack; also returns the assumptions.
     ///
     /// # Errors
-    /// If something is wrong with it.
+    /// If the text is malformed.
     pub fn import(source: &Source, options: &ImportOptions) -> Result<(Self, Origin), Error> {
         let Imported { topology, is_foreign, remarks } = read_network(source, options)?;
         Ok((topology.into(), Origin { is_foreign, remarks }))
     }
 
-    /// What a builder makes.
+    /// Calls a builder.
     ///
     /// # Errors
     /// If there is no such builder, or a key or a value is wrong.
@@ -161,13 +161,13 @@ impl Network {
     }
 }
 
-/// Where an imported network comes from.
+/// Origin of an imported network.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Origin {
-    /// Whether the file is that of another tool, so that [`ImportOptions`] matter.
+    /// `true` if the file is from another tool, so that [`ImportOptions`] matter.
     pub is_foreign: bool,
-    /// What was assumed for it.
+    /// Assumptions made during the import.
     pub remarks: Vec<Remark>,
 }
 

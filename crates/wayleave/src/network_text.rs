@@ -109,7 +109,7 @@ fn budgets(queues: &[PortQueue]) -> String {
     queues.iter().map(budget).collect::<Vec<_>>().join(" ")
 }
 
-/// The names of nodes, and what they add to a packet's way.
+/// Writes the names of nodes, and the delays that they add to a packet's path.
 fn nodes(out: &mut impl Write, what: &str, network: &Network, ids: impl Iterator<Item = NodeId>) -> Result<(), Error> {
     let nodes: Vec<_> = ids.map(|id| network.node(id)).collect();
     writeln!(out, "\n{what}")?;
@@ -144,7 +144,7 @@ fn abridged<'a>(names: impl Iterator<Item = &'a str>) -> String {
     text.join(", ")
 }
 
-/// Whether a name is the one before with its number one higher.
+/// Returns `true` if a name equals the previous one with its number increased by one.
 fn follows(before: &str, name: &str) -> bool {
     let split = |name: &str| {
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();

@@ -12,15 +12,16 @@ use wayleave_report::plot::{Dot, Join, Line, Plot, WIDTH};
 use wayleave_report::sim::{alone, sweep, text};
 use wayleave_report::svg::{self, Anchor, FigureBackground, Point};
 
-/// More nodes than these are not drawn: nobody could tell them apart.
+/// Maximum number of nodes that are drawn: more could not be distinguished.
 const MAX_NODES: usize = 300;
-/// Names stand below the hosts of a tier that has no more than these, and beside switches of a tier with half as many.
+/// Maximum number of hosts in a tier whose names are drawn below them. Names of switches are drawn beside tiers with
+/// at most half this number.
 const MAX_NAMES: usize = 24;
 /// The space between two tiers, and above and below them.
 const TIER: f64 = 90.0;
 /// The width of a network's picture.
 const NETWORK_WIDTH: f64 = 760.0;
-/// What of it tiers take: names of switches stand to their right.
+/// Width of the tiers; names of switches are drawn to their right.
 const SPAN: f64 = NETWORK_WIDTH - 40.0;
 /// The side of a switch; hosts are half as wide.
 const NODE: f64 = 14.0;
@@ -96,7 +97,7 @@ fn distances(graph: &wayleave_topology::Network) -> Vec<usize> {
         tier.iter().for_each(|node| distance[node.index()] = hops);
         tier = tier.iter().flat_map(|&node| graph.links_from(node)).map(|&link| graph.link(link).to).collect();
     }
-    // Switches that no host reaches stand above the hosts.
+    // Switches that no host reaches are drawn above the hosts.
     distance.into_iter().map(|hops| if hops == usize::MAX { 1 } else { hops }).collect()
 }
 

@@ -1,4 +1,4 @@
-//! Who shares the bandwidth of a contention point: the shares of an instant, beside latency contracts if there are any.
+//! Shares of services at a contention point at one instant, beside latency contracts if there are any.
 
 use std::io::Write;
 
@@ -13,7 +13,7 @@ use wayleave_units::{Rate, WallTime};
 use crate::error::Error;
 use crate::session::Session;
 
-/// What belongs to no service.
+/// Name of the traffic that belongs to no service.
 pub const OTHER: &str = "other";
 
 /// A contention point, and the time of its policy.
@@ -51,13 +51,13 @@ impl<'a> PointOptions<'a> {
     }
 }
 
-/// A contention point with what services want there and get.
+/// A contention point with the demands and shares of services.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ContentionPointShares {
     /// `VMs of h1`, in words.
     pub place: String,
-    /// What services share.
+    /// Capacity that services share.
     pub capacity: Rate,
     /// Services and their parts, parents first.
     pub rows: Vec<ServiceRow>,
@@ -73,21 +73,21 @@ pub struct ServiceRow {
     depth: usize,
     /// The machine or rack, if it is one of several.
     pub at: Option<String>,
-    /// What it gets if it wants so much.
+    /// Minimum guaranteed share, if its demand is at least this large.
     pub min_bits_per_second: u64,
-    /// What it never exceeds.
+    /// Maximum share.
     pub max_bits_per_second: Option<u64>,
-    /// How it shares the rest.
+    /// Weight with which it shares the rest.
     pub weight: u32,
-    /// What it wants.
+    /// Demand.
     pub demand_bits_per_second: u64,
-    /// What it gets.
+    /// Share that it gets.
     pub share_bits_per_second: u64,
-    /// Whether it wants more.
+    /// `true` if its demand exceeds its share.
     pub limited: bool,
 }
 
-/// What contracts have reserved of a link.
+/// Returns the rate of a link that contracts have reserved.
 pub fn reserved(session: &Session, link: LinkId) -> Rate {
     session.ledger().map_or(Rate::ZERO, |ledger| ledger.reserved(link))
 }
@@ -143,7 +143,7 @@ fn point(at: Option<&str>, policy: &Policy, network: &Network) -> Result<Content
     })
 }
 
-/// What each node of the tree wants.
+/// Returns the demand of each node of the tree.
 fn wanted(list: &[String], shared: &PointTree, policy: &Policy, network: &Network) -> Result<Vec<Rate>, Error> {
     let mut demands = vec![Rate::ZERO; shared.tree.len()];
     for item in list {

@@ -1,60 +1,61 @@
-//! How far an operation has come, and how to end it early: values, not a terminal and not a signal.
+//! Progress and cancellation of operations, as values: no terminal and no signal is involved.
 
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What an operation says while it is under way.
+/// Progress report of a running operation.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Step<'a> {
-    /// So many contracts, links, attacks or cases of so many are done; with another total, something new has begun.
+    /// Number of contracts, links, attacks or cases that are done, and their total. A different total means that a
+    /// new phase has begun.
     Items {
-        /// Those that are done.
+        /// Number of items that are done.
         done: u64,
         /// All of them.
         total: u64,
     },
-    /// How far the runs of a sweep have come; said several times a second, also while no run ends.
+    /// Progress of the runs of a sweep; reported several times a second, also while no run ends.
     Runs {
         /// Simulated time of all runs together, in ns.
         simulated_ns: u128,
-        /// What it will be in the end.
+        /// Final value.
         total_ns: u128,
         /// Runs that have ended.
         finished: usize,
         /// All runs that are to be done.
         runs: usize,
     },
-    /// So many runs of a sweep were complete in its folder, and are not done again.
+    /// Number of runs of a sweep that were already complete in its folder, and are not repeated.
     Resumed {
-        /// Those that were there.
+        /// Number of runs already complete.
         there: usize,
         /// All runs.
         runs: usize,
     },
-    /// How far the figure that is under way has come.
+    /// Progress of the current figure.
     Figure {
         /// Its position among the figures that were asked for, from 0.
         index: usize,
-        /// Jobs that are done, of those that are under way together.
+        /// Number of completed jobs among those that run together.
         done: usize,
         /// All of these.
         total: usize,
     },
-    /// A figure was left out, and why.
+    /// A figure was left out, with the reason.
     LeftOut {
         /// Its name.
         figure: &'a str,
-        /// What this machine lacks.
+        /// Resource that this machine lacks.
         why: &'a str,
     },
     /// A candidate of a tuning was tried.
     Candidate {
         /// Its number, from 1.
         number: usize,
-        /// What it reached, in the unit of the objective.
+        /// Value of the objective, in its unit.
         value: f64,
     },
     /// A method is being judged on seeds that have not fitted it.
@@ -66,14 +67,14 @@ pub enum Step<'a> {
     Unreadable {
         /// The file.
         file: &'a Path,
-        /// What is done again for it.
+        /// Work that is repeated for it.
         again: &'a str,
     },
-    /// Fewer runs than processors go on at once, for want of memory; the text says how much each takes.
+    /// Fewer runs than processors run concurrently, for lack of memory; the text contains the memory of each run.
     FewerThreads(&'a str),
 }
 
-/// Who is told how far an operation has come. Every function that takes `FnMut(Step)` is one.
+/// A receiver of progress reports. Every function that takes `FnMut(Step)` is one.
 pub trait Progress: Send {
     /// Takes a step. It is called by whichever thread has come so far, never by two at once.
     fn step(&mut self, step: Step<'_>);
@@ -85,7 +86,7 @@ impl<F: FnMut(Step<'_>) + Send> Progress for F {
     }
 }
 
-/// Progress that nobody sees.
+/// Discards all progress reports.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoProgress;
 
@@ -173,17 +174,17 @@ impl Cancel {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// The same; whether somebody had asked before.
+    /// Requests cancellation; returns `true` if it was requested before.
     pub fn cancel_again(&self) -> bool {
         self.0.swap(true, Ordering::Relaxed)
     }
 
-    /// The flag itself, for those who know no more than a flag.
+    /// Returns the flag itself, for callers that only accept a flag.
     pub fn flag(&self) -> Arc<AtomicBool> {
         self.0.clone()
     }
 
-    /// Whether somebody has asked.
+    /// Returns `true` if cancellation was requested.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

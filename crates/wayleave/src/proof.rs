@@ -1,7 +1,8 @@
-//! Proofs of what is admitted, with everything that a reader needs to check them without this program.
+//! Proofs of admitted contracts, with everything that a reader needs to check them without this program.
 //!
-//! A proof states the topology; for latency contracts the curves and bounds of every queue; for minima and weights the load of
-//! every share on every link, with a certificate. `tools/check_proof.py` checks a proof in exact arithmetic (docs/theory/analysis.md).
+//! A proof states the topology; for latency contracts the curves and bounds of every queue; for minima and weights
+//! the load of every share on every link, with a certificate. `tools/check_proof.py` checks a proof in exact
+//! arithmetic (docs/theory/analysis.md).
 
 mod minima;
 mod paths;
@@ -29,7 +30,7 @@ const FORM: u32 = 2;
 pub struct Proof {
     proof: u32,
     wayleave: &'static str,
-    /// Whether what comes over a link counts as no more than its line carries.
+    /// `true` if traffic from a link counts as no more than its line carries.
     shaping: bool,
     /// Names of all admitted contracts that are promised something, and of policies with minima.
     contracts: Vec<String>,
@@ -52,7 +53,7 @@ struct Node {
     jitter_ns: u64,
 }
 
-/// Weights of the classes and limits of what is promised, per cent.
+/// Weights of the classes, and limits of the promised traffic, per cent.
 #[derive(Clone, Debug, Serialize)]
 struct Weights {
     /// Number of latency queues of a switch port.
@@ -81,7 +82,7 @@ struct Link {
     open: bool,
 }
 
-/// What a contract sends, and what it was told.
+/// Traffic of a contract, and the promise to its sender.
 #[derive(Clone, Debug, Serialize)]
 struct Flow {
     /// The contract's name, with the number of the route where it has several.
@@ -97,16 +98,16 @@ struct Flow {
     hops: Vec<(String, u8)>,
 }
 
-/// The curves of a queue, and what they say.
+/// Curves of a queue, and the bounds derived from them.
 #[derive(Clone, Debug, Serialize)]
 struct Queue {
     link: String,
     queue: u8,
     budget_ns: u64,
     buffer_bytes: u64,
-    /// Its minimum is what may arrive: (burst, rate).
+    /// Terms (burst, rate), whose minimum is the arrival curve.
     arrival: Vec<(String, String)>,
-    /// Their maximum is what is served: (rate, latency).
+    /// Terms (rate, latency), whose maximum is the service curve.
     service: Vec<(String, String)>,
     /// No packet takes longer from its arrival at the node.
     delay: Option<String>,

@@ -13,7 +13,7 @@ use crate::error::Error;
 /// Until rate control has converged, a line brings all it can: 15 iterations (Parley, 6.3) of 200 us (Table 1).
 pub const CONVERGES: Time = Time::from_micros(15 * 200);
 
-/// What is assumed of arrivals.
+/// Assumption about arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Assumption {
     /// Poisson arrivals, exponential sizes, first come first served: closed form.
@@ -24,28 +24,28 @@ pub enum Assumption {
     Bound,
 }
 
-/// What is given of three: the bandwidth, the load, the completion time. What is missing is computed.
+/// Two known values of three (bandwidth, load, completion time). The third is computed.
 #[derive(Clone, Copy, Debug)]
 pub enum Question {
-    /// How long flows take.
+    /// Computes the completion time of flows.
     Time {
-        /// What the service is guaranteed; above zero.
+        /// Guaranteed bandwidth of the service; above zero.
         bandwidth: Rate,
-        /// The share of it that is in use.
+        /// Share of the bandwidth that is in use.
         load: Load,
     },
-    /// How much load leaves enough time.
+    /// Computes the largest load at which flows complete in time.
     Load {
-        /// What the service is guaranteed; above zero.
+        /// Guaranteed bandwidth of the service; above zero.
         bandwidth: Rate,
-        /// How long flows may take.
+        /// Maximum completion time of flows.
         within: Time,
     },
-    /// Which bandwidth is needed.
+    /// Computes the required bandwidth.
     Bandwidth {
-        /// What all flows bring together.
+        /// Total offered rate of all flows.
         offered: Rate,
-        /// How long flows may take.
+        /// Maximum completion time of flows.
         within: Time,
     },
 }
@@ -88,10 +88,10 @@ impl Flows {
     }
 }
 
-/// What comes out; `None` if there is no such value.
+/// Computed value; `None` if there is no such value.
 #[derive(Clone, Copy, Debug)]
 pub enum SizingResult {
-    /// How long flows take.
+    /// Completion time of flows.
     Time {
         /// The completion time.
         within: Time,
@@ -108,11 +108,11 @@ pub enum SizingResult {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SizeAnswer {
-    /// Which.
+    /// The assumption.
     pub assumption: Assumption,
     /// The same in words.
     pub assumes: String,
-    /// What comes out.
+    /// Computed value.
     pub found: SizingResult,
 }
 
@@ -213,7 +213,7 @@ impl Question {
 }
 
 impl Assumption {
-    /// As it stands in tables and in JSON.
+    /// Returns the name in tables and in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mm1 => "mm1",
@@ -224,7 +224,7 @@ impl Assumption {
 }
 
 impl SizingResult {
-    /// Whether there is such a value.
+    /// Returns `true` if there is such a value.
     pub fn is_possible(&self) -> bool {
         !matches!(self, Self::Load(None) | Self::Bandwidth(None))
     }

@@ -1,4 +1,4 @@
-//! What a ledger promises, put before the independent calculator.
+//! Checks the promises of a ledger with the independent calculator.
 
 use std::collections::BTreeSet;
 
@@ -60,7 +60,7 @@ mod tests {
         };
         let placement = session.scheme.queues_mut().unwrap();
         let found = placement.least_delay(&Query::of(&request)).unwrap();
-        // 96 us at 1 Gbit/s, beyond the budget together with the two frames that can be in the way.
+        // 96 us at 1 Gbit/s exceed the budget together with the two frames that can block.
         placement.reserve(&Request { burst: Bytes::new(62_000), ..request }, found);
         assert!(!recheck(&session.context(), &mut Watch::none()).unwrap().is_sound());
     }

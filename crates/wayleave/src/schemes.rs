@@ -13,7 +13,7 @@ use wayleave_topology::devices::{Scenario, SoftwareSwitch, Table};
 
 use crate::error::Error;
 
-/// Which scheme decides, and what is said of its parameters; the default is what admits most.
+/// The deciding scheme and its given parameters; the default is the one that admits most.
 ///
 /// ```
 /// use wayleave::SchemeOptions;
@@ -83,7 +83,7 @@ impl SchemeOptions {
         Ok(self)
     }
 
-    /// What the scheme says of itself.
+    /// Returns the scheme's descriptor.
     pub fn descriptor(&self) -> &'static Descriptor {
         self.entry.descriptor
     }
@@ -151,7 +151,7 @@ fn failed(error: BuildError) -> Error {
     }
 }
 
-/// The measurements of a file, or what a benchmark of the simulated Zodiac FX shows.
+/// Returns the measurements of a file, or the results of a benchmark of the simulated Zodiac FX.
 fn benchmark(file: Option<&str>, scenario: &Scenario) -> Result<Table, Box<dyn std::error::Error + Send + Sync>> {
     match file {
         Some(file) => Ok(read_benchmark(&Source::read(file)?)?),

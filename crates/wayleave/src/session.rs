@@ -1,5 +1,5 @@
-//! One network, one model, one scheme, and contracts that are decided one after another: what `plan` and `explain`
-//! share.
+//! A session: one network, one model, one scheme, and contracts that are decided sequentially. `plan` and `explain`
+//! share it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::network::Network;
 use crate::schemes::{PlanOptions, SchemeOptions};
 
-/// A network with what is admitted on it.
+/// A network with its admitted contracts.
 pub struct Session {
     pub(crate) topology: String,
     pub(crate) network: Arc<wayleave_topology::Network>,
@@ -35,22 +35,22 @@ pub struct Session {
     names: Vec<String>,
     /// Per share, whose it is.
     share_names: Vec<String>,
-    /// What is in flight; `None` if nobody waits for that.
+    /// Traffic in flight; `None` if decisions do not wait for it.
     timeline: Option<Timeline>,
-    /// When the next decision is made.
+    /// Time of the next decision.
     now: Time,
 }
 
-/// What became of a request.
+/// Outcome of a request.
 #[non_exhaustive]
 pub struct RequestOutcome {
-    /// What the scheme was asked.
+    /// Request to the scheme.
     pub request: Request,
-    /// What it said.
+    /// Answer of the scheme.
     pub decision: Result<Decision, Refusal>,
-    /// When the flow and those that are moved for it may start.
+    /// Times when the flow, and the flows that are moved for it, may start.
     pub starts: StartTimes,
-    /// What the scheme took for it.
+    /// Time that the scheme needed.
     pub time: Duration,
 }
 
@@ -129,12 +129,12 @@ impl Session {
         &self.settings
     }
 
-    /// When the next decision is made: not before earlier ones. At the beginning, at 0.
+    /// Sets the time of the next decision: not before earlier ones. The initial time is 0.
     pub fn set_time(&mut self, now: Time) {
         self.now = self.now.max(now);
     }
 
-    /// From now on nobody waits for what is in flight, as in the publications.
+    /// Stops waiting for packets in flight from now on, as in the publications.
     pub fn ignore_packets_in_flight(&mut self) {
         self.timeline = None;
     }
@@ -144,12 +144,12 @@ impl Session {
         Network { name: self.topology.clone(), graph: self.network.clone() }
     }
 
-    /// What is reserved queue by queue, in schemes that do so.
+    /// Returns the reservations of each queue, for schemes that reserve by queue.
     pub fn ledger(&self) -> Option<&Ledger> {
         self.scheme.queues().map(Placement::ledger)
     }
 
-    /// What the scheme is asked for a contract.
+    /// Returns the scheme's request for a contract.
     pub fn request(&self, contract: &LatencyContract) -> Request {
         wayleave_schemes::request(contract, &self.model)
     }
@@ -179,8 +179,8 @@ impl Session {
         (decision, time)
     }
 
-    /// When an admitted share may start, counted from the decision: when what left its links earlier is gone. `None` if nobody waits for
-    /// that.
+    /// Returns the time after the decision when an admitted share may start: when earlier traffic has left its links.
+    /// `None` if the session does not wait for packets in flight.
     pub fn share_start(&self, share: ShareId) -> Option<Time> {
         let timeline = self.timeline.as_ref()?;
         let ledger = self.ledger()?;
@@ -207,8 +207,8 @@ impl Session {
         self.scheme.release_share(share);
     }
 
-    /// Gives a contract of another kind than latency new terms, or leaves it with its own. What it held does not count beside the new
-    /// terms. With a refusal comes what it holds then.
+    /// Gives new terms to a contract of another kind than latency, or leaves it unchanged. Its old reservation does
+    /// not count against the new terms. A refusal is returned with the current reservation.
     pub(crate) fn change_share(
         &mut self,
         old: Option<ShareId>,
@@ -259,7 +259,7 @@ impl Session {
         self.share_names.get(share.index()).map_or("", String::as_str)
     }
 
-    /// The same for somebody who asks neither why a contract is refused nor when flows start; whether it was admitted.
+    /// Admits a contract without a reason for a refusal and without start times; returns `true` if it was admitted.
     pub fn try_admit(&mut self, contract: &LatencyContract) -> bool {
         let request = self.request(contract);
         let decision = self.scheme.try_admit(&request);
@@ -330,7 +330,7 @@ impl Session {
         self.names.get(flow.index()).map_or("", String::as_str)
     }
 
-    /// What answers are about.
+    /// Returns the context of queries.
     pub fn context(&self) -> Context<'_> {
         Context { network: &self.network, model: &self.model, scheme: &self.scheme, names: self }
     }
@@ -347,13 +347,13 @@ impl Session {
         flows.filter(|(flow, routes)| routes.first() == Some(flow)).map(|(_, routes)| routes)
     }
 
-    /// What the contract of an admitted flow has reserved, one for each of its routes, the longest first.
+    /// Returns the reservations of an admitted flow's contract, one for each of its routes, the longest first.
     pub fn reservations(&self, flow: FlowId) -> Vec<Reservation> {
         let Some(ledger) = self.ledger() else { return Vec::new() };
         self.scheme.routes_of(flow).into_iter().filter_map(|flow| ledger.flow(flow).cloned()).collect()
     }
 
-    /// What a person should know of the network before contracts are decided: ports that contracts cannot use.
+    /// Returns warnings about the network before contracts are decided: ports that contracts cannot use.
     pub fn warnings(&self) -> Vec<String> {
         [self.useless_ports(), self.slow_ports()].into_iter().flatten().collect()
     }

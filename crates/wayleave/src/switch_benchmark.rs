@@ -22,10 +22,10 @@ const LINE: Rate = Rate::from_mbit(100);
 /// More packets than this no small switch holds.
 const MAX_PACKETS: u64 = 4096;
 
-/// How many packets the throughput is offered for as a check.
+/// Number of packets in the check of the throughput.
 const CHECKED: u64 = 200;
 
-/// Why a switch cannot be measured.
+/// Reason why a switch cannot be measured.
 #[derive(thiserror::Error, Debug)]
 pub enum BenchError {
     /// The network cannot be built.
@@ -40,12 +40,12 @@ pub enum BenchError {
         /// At which combination.
         case: Case,
     },
-    /// What was measured as throughput is not sustained.
+    /// The measured throughput is not sustained.
     #[error("{rate} was measured with {case}, and packets are lost at that rate")]
     Throughput {
         /// At which combination.
         case: Case,
-        /// What was measured.
+        /// Measured throughput.
         rate: Rate,
     },
 }
@@ -72,7 +72,7 @@ pub fn benchmark(device: &SoftwareSwitch, cases: &Cases, mut progress: impl FnMu
 /// Measures one combination.
 ///
 /// # Errors
-/// If the simulator refuses, or nothing can be said of the buffer.
+/// If the simulator refuses, or the measurement gives no result about the buffer.
 pub fn measure(device: &SoftwareSwitch, case: Case) -> Result<Measurement, BenchError> {
     let bench = Bench::new(device, case)?;
     let lines = Amount::from(case.packet).time_at(LINE).unwrap_or(Time::MAX) * 2;
@@ -90,15 +90,15 @@ pub fn measure(device: &SoftwareSwitch, case: Case) -> Result<Measurement, Bench
     Ok(Measurement { throughput, delay, buffer: buffer as u32 })
 }
 
-/// What came of a burst.
+/// Outcome of a burst.
 struct Burst {
     lost: u64,
-    /// When the first and the last packet came out, in ps after all of them were sent.
+    /// Times when the first and the last packet left the switch, in ps after all of them were sent.
     first_ps: u64,
     last_ps: u64,
 }
 
-/// The table on which the switch stands.
+/// Test bench of the switch.
 struct Bench {
     network: Arc<Network>,
     service: SharedService,
@@ -156,7 +156,7 @@ impl Bench {
         BenchError::Buffer { case: self.case }
     }
 
-    /// How much is lost when a rate is offered for long.
+    /// Returns the losses when a rate is offered for a long time.
     fn sustained(&self, rate: Rate) -> Result<u64, BenchError> {
         let kind = PacketKind::TokenBucket { rate, burst: self.packet, phase: Phase::Together };
         let long = Amount::from(self.packet * CHECKED).time_at(rate).unwrap_or(Time::MAX);

@@ -1,5 +1,5 @@
-//! A transport that Wayleave does not know, in its simulator: four senders share a line, each holding a quarter of what
-//! fits on it. `cargo run -p outside-scheme` prints what each of them got.
+//! A transport that Wayleave does not know, in its simulator: four senders share a line, each holding a quarter of
+//! the data that fit on it. `cargo run -p outside-scheme` prints the bytes that each of them got.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use wayleave_schemes::transports::{CustomFlow, CustomTransport, SharedTransport}
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_units::{Bytes, Time};
 
-/// What the scheme says of itself.
+/// Descriptor of the scheme.
 const QUARTER: Descriptor = Descriptor {
     name: "quarter",
     title: "quarter windows",

@@ -1,13 +1,16 @@
-//! Cuts of networks in tiers: sets of hosts with the links that lead out of them, from single hosts over racks to pods.
+//! Cuts of networks in tiers: sets of hosts with the links that lead out of them, from single hosts over racks to
+//! pods.
 //!
-//! The height of a switch is its distance from the nearest host. The switches up to a height, with the hosts below, fall into parts that
-//! only higher switches join; the links between a part and higher switches are a cut. So the cuts of a fat tree are its hosts, racks and
-//! pods. A network is *regular* if every switch of a height has as many links of one rate to each part below it as every other switch of
-//! its own part, the switches on top of a part have as many links upwards each, and switches of one height are not joined.
+//! The height of a switch is its distance from the nearest host. The switches up to a height, with the hosts below,
+//! fall into parts that only higher switches join; the links between a part and higher switches are a cut. So the
+//! cuts of a fat tree are its hosts, racks and pods. A network is *regular* if three conditions hold. Every switch of
+//! a height has as many links of one rate to each part below it as every other switch of its own part. The switches
+//! on top of a part have as many links upwards each. Switches of one height are not joined.
 //!
-//! In a regular network every pair with its ends on both sides of a cut may use each of the n links of the cut, with an n-th of its
-//! traffic if every node splits evenly (docs/theory/admission.md, section 14). So the worst loads that `paths` and `transport` compute for any
-//! network are `min(inside, outside)` and an n-th of it here, and one record for each cut is enough.
+//! In a regular network every pair with its ends on both sides of a cut may use each of the n links of the cut, with
+//! an n-th of its traffic if every node splits evenly (docs/theory/admission.md, section 14). So the worst loads that
+//! `paths` and `transport` compute for any network are `min(inside, outside)` and an n-th of that here, and one
+//! record for each cut is enough.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +22,7 @@ use crate::transport::SCALE;
 /// A cut, as a dense index.
 pub(crate) type CutId = u32;
 
-/// A set of hosts, and what joins it to the others.
+/// A set of hosts, and the links that join it to the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cut {
     /// The links that leave it.
@@ -28,7 +31,7 @@ pub(crate) struct Cut {
     pub(crate) into: Vec<LinkId>,
     /// The next larger cut around it.
     pub(crate) around: Option<CutId>,
-    /// How many hosts are inside.
+    /// Number of hosts inside.
     pub(crate) hosts: u32,
 }
 
@@ -40,7 +43,8 @@ pub(crate) struct Cuts {
     of_host: Vec<Option<CutId>>,
     /// By link: the cut that it crosses.
     of_link: Vec<Option<CutId>>,
-    /// What leaves a cut spreads evenly over its links if every packet may take every shortest path.
+    /// `true` if the traffic that leaves a cut spreads evenly over its links when every packet may take every
+    /// shortest path.
     pub(crate) regular: bool,
 }
 
@@ -115,7 +119,7 @@ impl Cuts {
         }
         let mut number = BTreeMap::new();
         for (part, cut) in found {
-            // What is not joined to anything else, or has nobody inside or outside, is no cut.
+            // A part that is not joined to anything else, or has no host inside or outside, is no cut.
             if cut.hosts > 0 && cut.hosts < hosts && !cut.out.is_empty() {
                 number.insert(part, self.cuts.len() as CutId);
                 self.cuts.push(cut);
@@ -135,7 +139,7 @@ impl Cuts {
         std::iter::successors(self.of_host[host.index()], |&cut| self.cuts[cut as usize].around)
     }
 
-    /// The cuts that part some of these hosts from the others, with how many are inside; in order.
+    /// The cuts that part some of these hosts from the others, each with the number of these hosts inside; in order.
     pub(crate) fn parting(&self, hosts: &[NodeId]) -> Vec<(CutId, u32)> {
         let mut inside: Vec<CutId> = hosts.iter().flat_map(|&host| self.around(host)).collect();
         inside.sort_unstable();
@@ -147,7 +151,7 @@ impl Cuts {
 /// The parts below a switch, each with the links down to it and up from it.
 type Below = Vec<(usize, (u32, u32))>;
 
-/// How far every node is from its nearest host; `None` where there is no way.
+/// Distance of every node from its nearest host; `None` where no path leads to one.
 fn heights(network: &Network) -> Vec<Option<u32>> {
     let mut heights = vec![None; network.nodes().len()];
     let mut layer: Vec<NodeId> = network.hosts().collect();
@@ -188,7 +192,7 @@ fn root(parts: &mut [usize], mut node: usize) -> usize {
     node
 }
 
-/// Whether what enters the switches of a height spreads evenly over the parts below and back.
+/// Returns `true` if traffic that enters the switches of a height spreads evenly over the parts below and back.
 fn is_regular(network: &Network, heights: &[Option<u32>], height: u32, parts: &[usize], below: &[usize]) -> bool {
     // Per switch of the height and part below it: links down and up, with their rate.
     let mut joined: BTreeMap<(usize, usize), (u32, u32)> = BTreeMap::new();
@@ -231,7 +235,7 @@ fn is_regular(network: &Network, heights: &[Option<u32>], height: u32, parts: &[
             return false;
         }
     }
-    // Of a part below, every switch that stands on top has as many links upwards.
+    // In a part below, every switch on top has as many links upwards.
     let mut of_lower: BTreeMap<usize, u32> = BTreeMap::new();
     let tops = network.switches().filter(|node| heights[node.index()] == height.checked_sub(1));
     tops.map(|node| node.index()).all(|node| {

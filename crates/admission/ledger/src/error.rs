@@ -1,9 +1,9 @@
-//! Why a ledger cannot be set up.
+//! Errors in setting up a ledger.
 
 use wayleave_topology::MAX_BUDGET;
 use wayleave_units::Time;
 
-/// Why a ledger cannot be set up.
+/// Reason for which a ledger cannot be set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LedgerError {
     /// The allocation does not give every contract queue of a link its budget.

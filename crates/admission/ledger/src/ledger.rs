@@ -23,7 +23,7 @@ mod shares;
 
 pub use capacity::Capacity;
 
-/// What a flow has reserved.
+/// The reservation of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reservation {
     /// Its token bucket.
@@ -34,7 +34,7 @@ pub struct Reservation {
     pub placed: u64,
 }
 
-/// What is reserved where.
+/// Reservations of all flows, by queue and link.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -73,7 +73,7 @@ pub struct Ledger {
     placements: u64,
     /// Number of times that links were closed or opened.
     turns: u32,
-    /// What classes below the latency queues were promised, if the ledger holds that.
+    /// Promises to the classes below the latency queues, if the ledger holds them.
     shares: Option<Box<Shares>>,
 }
 
@@ -143,7 +143,7 @@ impl Ledger {
         Time::from_nanos(self.queues_of(hop.link)[usize::from(hop.queue)].budget as u64)
     }
 
-    /// What a flow has reserved, or `None` if there is no such flow.
+    /// The reservation of a flow, or `None` if there is no such flow.
     pub fn flow(&self, flow: FlowId) -> Option<&Reservation> {
         self.flows.get(flow.index())?.as_ref()
     }
@@ -159,8 +159,9 @@ impl Ledger {
         &self.on_link[link.index()]
     }
 
-    /// Whether a flow of `rate` and `burst` (as grown on its way to the node), entering `queue` of `link` from `input`, would
-    /// keep the delay budget and the buffer of that queue and of every lower one that holds flows.
+    /// Returns `true` if a flow of `rate` and `burst`, entering `queue` of `link` from `input`, would keep the delay
+    /// budget and the buffer of that queue and of every lower one that holds flows. The burst is as grown on its
+    /// route to the node.
     pub fn fits(&self, link: LinkId, queue: u8, input: Input, rate: Rate, burst: Amount) -> bool {
         let gate = self.gates[link.index()];
         if rate.bits_per_second() > gate.spare {
@@ -189,7 +190,7 @@ impl Ledger {
         self.fits_lines(queues, usize::from(queue), port, input, rate, burst)
     }
 
-    /// Whether the tolerances alone show that a flow fits; no says nothing.
+    /// `true` if the tolerances alone show that a flow fits; `false` leaves the question open.
     fn certainly_fits(&self, gate: Gate, queue: u8, rate: Rate, burst: Amount) -> bool {
         let Ok(burst) = i64::try_from(burst.nanobits()) else { return false };
         let rate = rate.bits_per_second();
@@ -243,7 +244,8 @@ impl Ledger {
         known.chain(is_new).map(|(input, rate, burst)| Bucket { rate, burst, line: self.line(port, input) })
     }
 
-    /// What lets at most this much into a queue of a port: `frame + rate t`, and what comes while the jitter lasts.
+    /// The line that bounds an input of a queue of a port: `frame + rate t`, and the traffic that comes while the
+    /// jitter lasts.
     fn line(&self, port: &Port, input: Input) -> Option<Line> {
         let link = input.as_link().filter(|_| self.model.shaping == Shaping::InputLinks)?;
         let feeding = &self.ports[link.index()];
@@ -264,7 +266,7 @@ impl Ledger {
         Some(Load { rate: queue.load.rate + rate, burst: queue.load.burst + burst, knee })
     }
 
-    /// Whether [`Self::fits`] could say yes for any input: no is certain, yes is not.
+    /// Returns `true` if [`Self::fits`] may be `true` for some input. A `false` is certain, a `true` is not.
     pub fn might_fit(&self, link: LinkId, queue: u8, rate: Rate, burst: Amount) -> bool {
         // With more inputs than this the latest possible knee takes longer to find than it saves.
         const MANY_INPUTS: usize = 16;
@@ -311,7 +313,7 @@ impl Ledger {
         flow
     }
 
-    /// Puts back a reservation of earlier, of a ledger that is gone or of a flow that has ended, in its place of the order.
+    /// Puts back a reservation of an earlier ledger, or of a flow that has ended, in its place of the order.
     pub fn reserve_again(&mut self, earlier: Reservation) -> FlowId {
         let placed = earlier.placed;
         self.placements = self.placements.max(placed);
@@ -354,7 +356,7 @@ impl Ledger {
         }
     }
 
-    /// Of a flow no larger frames are promised than these. What is reserved is the same.
+    /// Limits the frames that are promised to a flow to this size. The reservation does not change.
     pub fn limit_frame(&mut self, flow: FlowId, largest: Bytes) {
         if let Some(Some(reservation)) = self.flows.get_mut(flow.index()) {
             let demand = &mut reservation.demand;
@@ -378,7 +380,7 @@ impl Ledger {
             self.refresh_knee(hop.link, at, input);
             self.refresh_port(hop);
             let (list, entry) = (&mut self.on_link[hop.link.index()], (placed, flow));
-            // Nearly always the last one, and then the others need not be looked at.
+            // Nearly always the last one, so the others need not be searched.
             let is_last = list.last().is_none_or(|&last| last < entry);
             let place = if is_last { list.len() } else { list.partition_point(|&other| other < entry) };
             list.insert(place, entry);
@@ -432,7 +434,7 @@ impl Ledger {
         (queue.load.knee, queue.endless) = (latest, endless);
     }
 
-    /// What changed in one queue changes the service of those below, and what all of them tolerate.
+    /// Applies a change in one queue to the service of the queues below, and to the tolerances of all of them.
     fn refresh_port(&mut self, hop: Hop) {
         let port = &mut self.ports[hop.link.index()];
         let queues = &mut self.queues[port.first as usize..][..usize::from(port.count)];
@@ -444,11 +446,11 @@ impl Ledger {
             queue.service = service;
             service = service.below(&queue.load);
         }
-        // Which kernel applies is a matter of the whole port.
+        // The choice of the kernel concerns the whole port.
         self.refresh_gate(hop.link, if turned { 0 } else { changed });
     }
 
-    /// Works out what every check reads, for the queues from the `from`-th down.
+    /// Computes the figures that every check reads, for the queues from the `from`-th down.
     fn refresh_gate(&mut self, link: LinkId, from: usize) {
         let gate = self.ports[link.index()].gate();
         self.gates[link.index()] = gate;
@@ -469,7 +471,7 @@ impl Ledger {
         &self.queues[gate.first as usize..][..usize::from(gate.count)]
     }
 
-    /// Whether the constant-time kernel applies to a link.
+    /// Returns `true` if the constant-time kernel applies to a link.
     pub(crate) fn is_quick(&self, link: LinkId) -> bool {
         self.gates[link.index()].quick
     }
@@ -490,7 +492,7 @@ pub(crate) fn entering(gate: Gate, rate: Rate, burst: Amount) -> Amount {
     burst + rate * Time::from_nanos(gate.spread)
 }
 
-/// A flow on its way along a route: where it comes from, and its burst as grown by the budgets of the queues before
+/// A flow along its route: the input that it comes from, and its burst as grown by the budgets of the queues before
 /// (budgets, not today's delays, so that later flows change nothing).
 struct Walk {
     rate: Rate,
@@ -503,8 +505,8 @@ impl Walk {
         Self { rate: demand.rate, input: Input::LOCAL, burst: demand.burst.into() }
     }
 
-    /// The input that the next hop is entered from, and the burst (nanobits) that enters it: as grown on the way, and by the
-    /// jitter of this node where it keeps no order.
+    /// The input that the next hop is entered from, and the burst (nanobits) that enters it: as grown along the
+    /// route, and by the jitter of this node where it keeps no order.
     fn enter(&mut self, ledger: &Ledger, hop: Hop) -> (Input, i128) {
         let gate = ledger.gates[hop.link.index()];
         let entered = (self.input, entering(gate, self.rate, self.burst).nanobits());
@@ -522,7 +524,7 @@ impl Reservation {
 }
 
 impl PartialEq for Ledger {
-    /// Equal if every queue of every port is, bit for bit, whatever the history.
+    /// Equal if every queue of every port is, bit for bit, with any history.
     fn eq(&self, other: &Self) -> bool {
         let reserved = |ledger: &Self| ledger.ports.iter().map(|port| port.reserved).collect::<Vec<_>>();
         self.model == other.model

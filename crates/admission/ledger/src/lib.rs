@@ -1,18 +1,21 @@
-//! What is reserved where, and whether more fits: the arithmetic heart of admission.
+//! Reservations of queues and links, and the check that more fits: the arithmetic heart of admission.
 //!
 //! The [`Ledger`] keeps, for every queue of every link, the token buckets that enter it from each input, and answers
 //! one question: would this flow, entering this queue from this input with this burst, keep every bound that has been
-//! promised here ([`Ledger::fits`])? Who asks, along which routes and in which order is the business of the schemes.
+//! promised here ([`Ledger::fits`])? The schemes decide for which flows, along which routes and in which order that
+//! is asked.
 //!
-//! Everything is integer arithmetic in nanobits and bit/s, so a release takes back exactly what was added: after a
-//! million random steps the ledger is bit for bit what the remaining flows alone would make it.
+//! Everything is integer arithmetic in nanobits and bit/s, so a release takes back exactly the amount that was added:
+//! after a million random steps the ledger is bit for bit the one that the remaining flows alone would make.
 //!
-//! - [`Model`]: what is counted and compared (the default, and the publications' way for comparison);
+//! - [`Model`]: the effects that are counted and compared (the default, and those of the publications for
+//!   comparison);
 //! - `kernel`: the test of one port, in constant time where every input is at least as fast as the output, and by
 //!   exact integer lines elsewhere;
-//! - [`QueueReport`]: the same port again as exact curves, for people and for the recheck;
-//! - [`Share`]: promises to the classes below the latency queues, charged on every directed link that their packets may use;
-//! - [`Gauges`]: how near each queue is to the limit of what it promised, for cost functions.
+//! - [`QueueReport`]: the port as exact curves, for people and for the recheck;
+//! - [`Share`]: promises to the classes below the latency queues, charged on every directed link that their packets
+//!   may use;
+//! - [`Gauges`]: the distance of each queue from the limit of its promises, for cost functions.
 
 mod cuts;
 mod denial;

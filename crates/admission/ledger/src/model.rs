@@ -1,10 +1,10 @@
-//! What the network model counts, and how strictly it compares.
+//! The effects that the network model counts, and the strictness of its comparisons.
 
 use wayleave_contracts::WireOverhead;
 use wayleave_topology::{Link, Network, NodeKind};
 use wayleave_units::{Bytes, Time};
 
-/// Which part of the residual service curve a lower queue is promised.
+/// The part of the residual service curve that a lower queue is promised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Residual {
     /// The full convex curve: never worse, equal where all links have one rate.
@@ -13,7 +13,7 @@ pub enum Residual {
     FirstSlope,
 }
 
-/// Whether traffic is bounded by the line that it comes from (Chameleon, section 3.2.2, last sentence).
+/// Bounds on traffic by the line that it comes from (Chameleon, section 3.2.2, last sentence).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shaping {
     /// An input's arrival curve is capped by `Lmax + R t` of its link.
@@ -22,7 +22,7 @@ pub enum Shaping {
     Off,
 }
 
-/// What a node's jitter, the variable part of its own delay, may do to the order of packets.
+/// Effect that a node's jitter, the variable part of its own delay, may have on the order of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Jitter {
     /// Packets that enter one queue keep the order in which they came to the node, over whichever inputs.
@@ -31,7 +31,7 @@ pub enum Jitter {
     Any,
 }
 
-/// Where traffic without a contract goes.
+/// Treatment of traffic without a contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BestEffort {
     /// Into the lowest queue of every switch port, which contracts then cannot use (and below all queues of a host).
@@ -40,7 +40,7 @@ pub enum BestEffort {
     Dropped,
 }
 
-/// How a bound is compared with its limit.
+/// Comparison of a bound with its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
     /// A bound may be equal to its limit.
@@ -50,7 +50,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// Whether `bound` keeps `limit`.
+    /// Returns `true` if `bound` keeps `limit`.
     pub(crate) fn holds<T: PartialOrd>(self, bound: T, limit: T) -> bool {
         match self {
             Self::NonStrict => bound <= limit,
@@ -66,15 +66,15 @@ pub struct Model {
     pub residual: Residual,
     /// Arrival curves capped by their lines, or not.
     pub shaping: Shaping,
-    /// What the jitter of nodes may do.
+    /// Effect that the jitter of nodes may have.
     pub jitter: Jitter,
     /// Wire overhead of frames.
     pub overhead: WireOverhead,
     /// The largest frame of every link; `None` derives it from each link's MTU and the overhead.
     pub max_frame: Option<Bytes>,
-    /// Where traffic without a contract goes.
+    /// Treatment of traffic without a contract.
     pub best_effort: BestEffort,
-    /// How bounds are compared with limits.
+    /// Comparison of bounds with limits.
     pub comparison: Comparison,
 }
 
@@ -107,13 +107,14 @@ impl Model {
         comparison: Comparison::Strict,
     };
 
-    /// The largest frame of a link on the wire. It blocks every queue of the link once, whatever is admitted: a term
-    /// that followed the admitted flows would grow after higher queues were promised.
+    /// The largest frame of a link on the wire. It blocks every queue of the link once, with any admitted flows: a
+    /// term that followed them would grow after higher queues were promised.
     pub fn largest_frame(&self, link: &Link) -> Bytes {
         self.max_frame.unwrap_or_else(|| self.overhead.largest_frame(link.mtu))
     }
 
-    /// The largest frame that links of this MTU carry, as it is counted with so many tags: no more than [`Self::largest_frame`].
+    /// The largest frame that links of this MTU carry, as it is counted with `tags` tags: no more than
+    /// [`Self::largest_frame`].
     pub fn frame_with_tags(&self, mtu: Bytes, tags: u32) -> Bytes {
         let largest = match self.overhead {
             WireOverhead::Counted { tags: most } => WireOverhead::Counted { tags: tags.min(most) }.largest_frame(mtu),
@@ -122,8 +123,8 @@ impl Model {
         self.max_frame.map_or(largest, |frame| frame.min(largest))
     }
 
-    /// By how much packets of one queue can come closer together, or pass one another, before they enter a queue of this
-    /// link: all of the node's jitter where it keeps no order, nothing where it does.
+    /// Time by which packets of one queue can come closer together, or pass one another, before they enter a queue of
+    /// this link: all of the node's jitter where it keeps no order, nothing where it does.
     pub fn spread(&self, network: &Network, link: &Link) -> Time {
         match self.jitter {
             Jitter::Ordered => Time::ZERO,
@@ -131,8 +132,8 @@ impl Model {
         }
     }
 
-    /// How many of a link's queues latency contracts may use, counted from the highest priority. Where queues are divided among
-    /// classes, the others stand below them in a switch, and below all queues of a host.
+    /// Number of a link's queues that latency contracts may use, counted from the highest priority. Where queues are
+    /// divided among classes, the others are below them in a switch, and below all queues of a host.
     pub fn contract_queues(&self, network: &Network, link: &Link) -> usize {
         let all = network.port(link.port).queues.len();
         if let Some(classes) = network.classes() {

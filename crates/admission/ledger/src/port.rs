@@ -1,4 +1,4 @@
-//! One port: its queues, what enters them, and what every check reads.
+//! One port: its queues, the traffic that enters them, and the figures that every check reads.
 
 use wayleave_topology::{Link, LinkId, Network};
 use wayleave_units::{Amount, Bytes, Time};
@@ -8,7 +8,7 @@ use crate::kernel::fast::{self, KneeTime, Load, Service, Tolerance};
 use crate::kernel::lines::Line;
 use crate::model::{Comparison, Model, Shaping};
 
-/// Where traffic enters a port from.
+/// Link or source from which traffic enters a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Input(u32);
 
@@ -47,17 +47,17 @@ pub(crate) struct Queue {
     pub(crate) buffer: i128,
     pub(crate) flows: u32,
     pub(crate) load: Load,
-    /// What the queues above leave; meaningful on uniform ports.
+    /// Service that the queues above leave; meaningful on uniform ports.
     pub(crate) service: Service,
     /// Some input never leaves its line: only the general kernel is exact then.
     pub(crate) endless: bool,
     /// In order of input; those without flows are absent.
     pub(crate) shares: Vec<Share>,
-    /// The inputs of the shares: a port has hundreds, and to look for one here reads a tenth of the memory.
+    /// The inputs of the shares. A port has hundreds, and a search here reads a tenth of the memory.
     inputs: Vec<Input>,
 }
 
-/// What a port has, apart from its queues.
+/// Figures of a port, apart from its queues.
 #[derive(Clone, Debug)]
 pub(crate) struct Port {
     /// bit/s.
@@ -72,24 +72,24 @@ pub(crate) struct Port {
     pub(crate) reserved: i128,
     /// bit/s that the classes below need.
     pub(crate) shared: i128,
-    /// A minimum that is there within a time passes here.
+    /// `true` if a minimum that is available within a time passes here.
     pub(crate) timed: bool,
     /// The least that any input lets through: no input without flows has a later knee.
     pub(crate) slowest_input: Line,
-    /// Where its queues begin, and how many contracts may use.
+    /// Index of its first queue, and the number of queues that contracts may use.
     pub(crate) first: u32,
     pub(crate) count: u8,
-    /// Where its gauges begin.
+    /// Index of its first gauge.
     pub(crate) gauges: u32,
     /// Every input that is bounded by its line is at least as fast as this port.
     pub(crate) uniform: bool,
-    /// How many queues have an input that never leaves its line.
+    /// Number of queues with an input that never leaves its line.
     pub(crate) endless: u8,
     /// Out of order: nothing more is let in; what is reserved stays until it is taken back.
     pub(crate) closed: bool,
-    /// How often something was taken back here.
+    /// Number of times that something was taken back here.
     pub(crate) releases: u32,
-    /// How often anything changed here.
+    /// Number of changes here.
     pub(crate) changes: u32,
 }
 
@@ -115,7 +115,8 @@ impl Port {
     pub(crate) fn new(network: &Network, model: &Model, link: &Link, first: u32, count: u8) -> Self {
         let frame = Amount::from(model.largest_frame(link));
         // Non-preemptive blocking by one frame, and one more for delivery in whole packets (Chameleon, footnote 1).
-        // Jitter that keeps the order delays the service; other jitter belongs to what arrives (docs/theory/admission.md, section 2).
+        // Jitter that keeps the order delays the service; other jitter belongs to the arrivals
+        // (docs/theory/admission.md, section 2).
         let spread = model.spread(network, link);
         let debt = frame + frame + link.rate * (network.node(link.from).jitter.saturating_sub(spread));
         let uniform = model.shaping == Shaping::Off
@@ -150,7 +151,7 @@ impl Port {
 }
 
 impl Port {
-    /// What its highest queue gets.
+    /// Service of its highest queue.
     pub(crate) fn service(&self) -> Service {
         Service { rate: self.rate, debt: self.debt }
     }
@@ -176,8 +177,8 @@ impl Queue {
         Self { budget, spread, buffer, flows: 0, load, service, endless: false, shares: Vec::new(), inputs: Vec::new() }
     }
 
-    /// What is left of the budget for waiting, ns. Nothing that holds traffic keeps a wait of zero, since every port has
-    /// a debt, so a budget below the spread admits nothing.
+    /// Rest of the budget for waiting, ns. No queue that holds traffic keeps a wait of zero, since every port has a
+    /// debt, so a budget below the spread admits nothing.
     pub(crate) fn wait(&self) -> i128 {
         (self.budget - self.spread).max(0)
     }
@@ -199,7 +200,7 @@ impl Queue {
         (delay.and_then(time), backlog.and_then(whole))
     }
 
-    /// Which promise this load would break.
+    /// The promise that this load would break.
     pub(crate) fn broken_limit(&self, load: &Load, service: Service, comparison: Comparison) -> Option<Limit> {
         let (delay, backlog) = (fast::delay_bound(load, service)?, fast::backlog_bound(load, service)?);
         if !fast::delay_holds(load, service, self.wait(), comparison) {
@@ -210,14 +211,14 @@ impl Queue {
         Some(Limit::Buffer { backlog: whole(backlog)?, buffer: whole(self.buffer)? })
     }
 
-    /// Reads what [`crate::Ledger::fetch`] is to read of it.
+    /// Reads the part that [`crate::Ledger::fetch`] is to read of a queue.
     pub(crate) fn fetch(&self) -> u64 {
         let share = self.shares.first().map_or(0, |share| share.rate as u64);
         let input = self.inputs.first().map_or(0, |input| u64::from(input.0));
         share ^ input ^ u64::from(self.flows) ^ self.buffer as u64 ^ self.service.rate as u64
     }
 
-    /// Where an input's share is, or where it would be.
+    /// Index of an input's share, or the index at which it would be inserted.
     pub(crate) fn share(&self, input: Input) -> Result<usize, usize> {
         self.inputs.binary_search(&input)
     }

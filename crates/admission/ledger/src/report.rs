@@ -1,4 +1,5 @@
-//! A port again as exact curves: what `plan` prints, what explains a refusal, and what the kernels are tested against.
+//! A port as exact curves: the figures that `plan` prints, that explain a refusal, and that the kernels are tested
+//! against.
 
 use wayleave_calculus::{ArrivalCurve, Rational, ServiceCurve, rational};
 use wayleave_calculus::{horizontal_deviation, residual_service, vertical_deviation};
@@ -9,22 +10,22 @@ use crate::ledger::Ledger;
 use crate::model::{Residual, Shaping};
 use crate::port::{Input, Port, Queue};
 
-/// What enters a queue from one input.
+/// Traffic that enters a queue from one input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputReport {
     /// The link, or `None` for traffic of the node itself.
     pub link: Option<LinkId>,
-    /// How many flows.
+    /// Number of flows.
     pub flows: u32,
     /// Their rates' sum.
     pub rate: Rate,
-    /// Their bursts' sum, as grown on their ways and by the jitter of this node, where it keeps no order.
+    /// Sum of their bursts, as grown along their routes and by the jitter of this node, where it keeps no order.
     pub burst: Amount,
-    /// What bounds them: the token bucket of the sums, capped by the link's line.
+    /// Bound of the flows: the token bucket of the sums, capped by the link's line.
     pub arrival: ArrivalCurve,
 }
 
-/// What a queue has promised, and what it can keep.
+/// The promises of a queue, and the bounds that it can keep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueReport {
     /// The link.
@@ -33,18 +34,18 @@ pub struct QueueReport {
     pub queue: u8,
     /// The delay that every flow through it counts with.
     pub budget: Time,
-    /// What it can hold.
+    /// Amount that it can hold.
     pub buffer: Bytes,
-    /// How many flows.
+    /// Number of flows.
     pub flows: u32,
     /// By input.
     pub inputs: Vec<InputReport>,
     /// The sum over the inputs.
     pub arrival: ArrivalCurve,
-    /// What the queues above leave.
+    /// Service that the queues above leave.
     pub service: ServiceCurve,
-    /// How late a packet may enter the queue: the jitter of a node that keeps no order. It is part of `delay`; jitter that
-    /// keeps the order is part of `service` instead.
+    /// Time by which a packet may enter the queue late: the jitter of a node that keeps no order. It is part of
+    /// `delay`; jitter that keeps the order is part of `service` instead.
     pub spread: Time,
     /// No packet takes longer from its arrival at the node, in ns; zero for an empty queue, `None` if unbounded.
     pub delay: Option<Rational>,
@@ -65,7 +66,7 @@ impl QueueReport {
     }
 }
 
-/// What a queue can keep, in whole units.
+/// The bounds that a queue can keep, in whole units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueBounds {
     /// The link.

@@ -1,4 +1,5 @@
-//! Promises to the classes below the latency queues: what a share puts on links, and what a link has promised.
+//! Promises to the classes below the latency queues: the figures that a share adds to links, and those that a link
+//! has promised.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -30,7 +31,7 @@ pub enum HoseCharge {
     EveryPath,
 }
 
-/// What a contract about bandwidth or an objective holds.
+/// Promise of a contract about bandwidth or of an objective.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Share {
     /// A minimum along a route, in the guaranteed class.
@@ -39,7 +40,7 @@ pub enum Share {
         min: Rate,
         /// Its links; the queues are those of the class.
         route: Route,
-        /// Whether it is there within a time: then delays of the class are kept on its links.
+        /// `true` if it is available within a time: then delays of the class are kept on its links.
         is_timed: bool,
     },
     /// A minimum for every member, in the guaranteed class.
@@ -90,10 +91,10 @@ impl Share {
     }
 }
 
-/// Why a share does not fit: the first link, in order, on which it does not.
+/// Reason for which a share does not fit: the first link, in order, on which it does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShareDenial {
-    /// No path joins two of its hosts, whatever is open.
+    /// No path joins two of its hosts, even with all links open.
     NoPath {
         /// The sender.
         from: NodeId,
@@ -106,16 +107,16 @@ pub enum ShareDenial {
     Rate {
         /// The link.
         link: LinkId,
-        /// What the share would add there.
+        /// Rate that the share would add there.
         asked: Rate,
-        /// What could be promised there beside everything else.
+        /// Rate that could be promised there beside everything else.
         left: Rate,
     },
     /// Packets of the class could wait for longer than the link's budget for them.
     Delay {
         /// The link.
         link: LinkId,
-        /// How long they could wait.
+        /// Bound on their wait.
         bound: Time,
         /// The budget.
         budget: Time,
@@ -172,12 +173,12 @@ pub(crate) struct Effect {
     pub(crate) hops: u64,
 }
 
-/// Sums of shares at a link, or at all links of a cut; a function of the shares alone, whatever their order.
+/// Sums of shares at a link, or at all links of a cut; a function of the shares alone, in any order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Load {
-    /// Minima of hoses whose hosts choose paths, with how many have each.
+    /// Minima of hoses whose hosts choose paths, each with the number of hoses that have it.
     minima: BTreeMap<u64, u32>,
-    /// Round trips of shares of the guaranteed class, with how many have each.
+    /// Round trips of shares of the guaranteed class, each with the number of shares that have it.
     round_trips: BTreeMap<u64, u32>,
     /// Of all of these.
     total: Total,
@@ -452,7 +453,7 @@ pub(crate) struct MemberSetEffect {
     pub(crate) unjoined: Option<(NodeId, NodeId)>,
 }
 
-/// A set of members with what was found for it.
+/// A set of members with the paths that were found for it.
 #[derive(Clone, Debug)]
 pub(crate) struct CachedEffect {
     pub(crate) members: Vec<NodeId>,

@@ -144,7 +144,7 @@ fn dense(groups: impl Iterator<Item = u32> + Clone, capacity: impl Fn(u32) -> u6
     (places, capacities)
 }
 
-/// Returns the weight of each group if all of its edges have the same.
+/// Returns the weight of each group if all of its edges have an equal weight.
 fn uniform(groups: usize, edges: impl Iterator<Item = (usize, u64)>) -> Option<Vec<u64>> {
     let mut weights = vec![None; groups];
     for (group, weight) in edges {
@@ -235,7 +235,8 @@ impl<'a> Search<'a> {
         self.problem.rows.len()
     }
 
-    /// The node at the other end of an edge, and the label that it has over this edge; `None` if nothing can be sent that way.
+    /// The node at the other end of an edge, and the label that it has over this edge; `None` if nothing can be sent
+    /// in that direction.
     fn over(&self, node: usize, edge: usize) -> Option<(usize, i64)> {
         let (row, column, _) = self.problem.edges[edge];
         let (here, gain) = (self.labels[node], self.gains[edge]);

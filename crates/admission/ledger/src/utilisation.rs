@@ -1,12 +1,13 @@
-//! How near a queue is to the limit of what it promised: what cost functions read.
+//! Distance of a queue from the limit of its promises, which cost functions read.
 //!
-//! Plain floating point, since it prefers one admissible route to another and never decides what is admissible. It uses
-//! the four basic operations only, which give the same bits on every machine, so decisions are the same everywhere.
+//! Plain floating point, since it prefers one admissible route to another and never decides whether one is
+//! admissible. It uses the four basic operations only, which give equal bits on every machine, so decisions are equal
+//! everywhere.
 
 use crate::kernel::fast::float;
 use crate::port::Queue;
 
-/// How much of a queue's promises is used up; 1 is all.
+/// The part of a queue's promises that is used up; 1 is all.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Utilisation {
     /// The larger of delay bound by budget and backlog bound by buffer.
@@ -27,8 +28,8 @@ pub struct Utilisations<const N: usize> {
     pub dormant: [f64; N],
 }
 
-/// What the utilisation of some queues of a port depends on, in bit/s, nanobits and ns: `N` of them side by side, so that
-/// processors work out two or more at once.
+/// Figures that the utilisation of some queues of a port depends on, in bit/s, nanobits and ns. There are `N` of them
+/// side by side, so that processors compute two or more at once.
 #[derive(Clone, Copy, Debug)]
 pub struct Gauge<const N: usize> {
     service: [f64; N],
@@ -47,7 +48,7 @@ pub struct Gauge<const N: usize> {
 }
 
 impl<const N: usize> Gauge<N> {
-    /// Without queues: what is said of those that are missing means nothing.
+    /// Without queues: the figures of missing queues mean nothing.
     const NONE: Self = Self {
         service: [0.0; N],
         per_service: [0.0; N],
@@ -72,7 +73,7 @@ impl<const N: usize> Gauge<N> {
         gauge
     }
 
-    /// One of its queues with what it holds now. `quick`: the last knee means something on this port.
+    /// Sets one of its queues to its present load. `quick`: the last knee means something on this port.
     fn set(&mut self, at: usize, queue: &Queue, quick: bool) {
         let (knee, service) = (queue.load.knee, float(queue.service.rate));
         (self.service[at], self.per_service[at]) = (service, 1.0 / service);
@@ -82,7 +83,7 @@ impl<const N: usize> Gauge<N> {
         self.is_used[at] = queue.flows > 0;
     }
 
-    /// Whether each holds flows; an empty queue has promised nothing.
+    /// For each queue, `true` if it holds flows; an empty queue has promised nothing.
     #[inline]
     pub fn is_used(&self) -> &[bool; N] {
         &self.is_used
@@ -112,8 +113,8 @@ impl<const N: usize> Gauge<N> {
         self.measure((&service, &per_service, &debt), (&self.rate, &self.burst))
     }
 
-    /// The closed forms of docs/theory/admission.md, section 5, at the last knee and at zero. No branch, so that all queues are
-    /// worked out at once.
+    /// The closed forms of docs/theory/admission.md, section 5, at the last knee and at zero. No branch, so that all
+    /// queues are computed at once.
     #[inline]
     fn measure(
         &self,
@@ -147,15 +148,15 @@ fn larger(a: f64, b: f64) -> f64 {
     if a > b { a } else { b }
 }
 
-/// The first if so, else the second, by their bits: of an `if` the compiler makes a branch, and then works out one queue
-/// after another.
+/// The first if `is_first`, else the second, by their bits. From an `if` the compiler makes a branch, and then
+/// computes the queues one by one.
 #[inline]
 fn either(is_first: bool, first: f64, second: f64) -> f64 {
     let mask = u64::from(is_first).wrapping_neg();
     f64::from_bits((first.to_bits() & mask) | (second.to_bits() & !mask))
 }
 
-/// So many queues are side by side where a port has more than one: ports have four or eight, with few exceptions.
+/// Number of queues side by side where a port has more than one: ports have four or eight, with few exceptions.
 pub const TOGETHER: usize = 4;
 
 /// The gauges of a link's contract queues, highest priority first.
@@ -168,7 +169,7 @@ pub enum Gauges<'a> {
 }
 
 impl Gauges<'_> {
-    /// How many queues there are.
+    /// Number of queues.
     #[inline]
     pub fn count(&self) -> usize {
         match self {
@@ -189,7 +190,8 @@ impl Gauges<'_> {
         }
     }
 
-    /// What each queue's utilisation is, with one more flow here or in a higher queue; plainly, for people and tests.
+    /// The utilisation of each queue, with one more flow here or in a higher queue; as a plain list, for people and
+    /// tests.
     pub fn each(&self, with: TrialFlow, rate: f64, burst: f64) -> Vec<Utilisation> {
         fn list<const N: usize>(gauge: &Gauge<N>, (with, rate, burst): (TrialFlow, f64, f64)) -> Vec<Utilisation> {
             let seen = match with {
@@ -208,7 +210,7 @@ impl Gauges<'_> {
     }
 }
 
-/// Where a flow is thought of.
+/// Place of a supposed flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrialFlow {
     /// In the queue itself.
@@ -225,7 +227,7 @@ pub(crate) struct AllGauges {
 }
 
 impl AllGauges {
-    /// Those of one more link; where they are.
+    /// Adds the gauges of one more link and returns their place.
     pub(crate) fn push(&mut self, queues: &[Queue]) -> u32 {
         if queues.len() == 1 {
             self.single.push(Gauge::of(queues));

@@ -9,8 +9,8 @@ use crate::path::{Departure, Path};
 use crate::switch::{Mark, QueueState, Switch};
 use crate::tunnel::Tunnel;
 
-/// Stands where a scheme has no host, tunnel, path or switch role. It has no size, and what it does compiles to
-/// nothing.
+/// Takes the place of a host, tunnel, path or switch role that a scheme does not have. It has no size, and its
+/// methods compile to nothing.
 ///
 /// ```
 /// use wayleave_scheme_api::{Absent, Departure, Path};
@@ -21,7 +21,7 @@ use crate::tunnel::Tunnel;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NoRole;
 
-/// Neither limits nor says anything.
+/// Neither limits nor sends anything.
 impl Host for NoRole {
     type Message = Infallible;
     type Timer = Infallible;

@@ -1,9 +1,9 @@
 //! The admission role: a request becomes a placement or a refusal.
 //!
-//! A plain function over what is reserved, without time: it runs where the ledger is, in the controller or in a plan.
-//! Chameleon (CoNEXT 2020, sections 3 and 4.1.3, Fig. 6), Silo and QJump as its baselines (5.1), and Loko (CoNEXT 2019,
-//! step 3: per-switch usage against an allocation) play it. What a decision means at the hosts, a bucket and a route,
-//! is told to them by the controller, as messages of the [`Host`](crate::Host) role.
+//! A plain function over the present reservations, without time: it runs with the ledger, in the controller or in a
+//! plan. Chameleon (CoNEXT 2020, sections 3 and 4.1.3, Fig. 6), Silo and QJump as its baselines (5.1), and Loko
+//! (CoNEXT 2019, step 3: per-switch usage against an allocation) play it. The controller passes the consequences of a
+//! decision, a bucket and a route, to the hosts as messages of the [`Host`](crate::Host) role.
 
 use alloc::vec::Vec;
 
@@ -13,7 +13,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use crate::refusal::Refusal;
 use crate::share::{Certainty, ShareDecision, ShareRequest};
 
-/// What is asked of an admission scheme: a token bucket in wire bytes, with a deadline.
+/// Request to an admission scheme: a token bucket in wire bytes, with a deadline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// The sending host.
@@ -39,7 +39,7 @@ pub struct Request {
 pub struct Decision {
     /// Its reservation.
     pub flow: FlowId,
-    /// Where it goes.
+    /// Its route.
     pub route: Route,
     /// The further routes of a protected request, disjoint from the first and from one another where that is possible:
     /// every packet is sent over all of them. Each has a reservation of its own, and none takes longer than the first.
@@ -49,12 +49,12 @@ pub struct Decision {
     pub bound: Time,
     /// Flows that were moved to make room, in the order in which they have to be moved. A flow can be moved twice.
     pub moved: Vec<Move>,
-    /// How its sender passes from earlier terms to these, if it had any. When a flow may start on its routes depends on what else is
-    /// in flight, which the driver knows.
+    /// Transition of its sender from earlier terms to these, if it had any. The time at which a flow may start on its
+    /// routes depends on the other traffic in flight, which the driver knows.
     pub handover: Handover,
 }
 
-/// How a sender passes from earlier terms to new ones.
+/// Transition of a sender from earlier terms to new ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handover {
     /// There were none.
@@ -66,7 +66,8 @@ pub enum Handover {
 }
 
 impl Handover {
-    /// When the old routes are left, counted from the decision, if the new ones are taken after `start`; `None` if there are none.
+    /// Time at which the old routes are left, counted from the decision, if the new ones are taken after `start`;
+    /// `None` if there are no old routes.
     pub fn old_terms_end(self, start: Time) -> Option<Time> {
         match self {
             Self::New => None,
@@ -81,7 +82,7 @@ impl Handover {
 pub struct DisjointRoute {
     /// Its reservation.
     pub flow: FlowId,
-    /// Where this copy of every packet goes.
+    /// Route of this copy of every packet.
     pub route: Route,
     /// This copy takes no longer.
     pub bound: Time,
@@ -90,26 +91,26 @@ pub struct DisjointRoute {
 /// An admitted flow that changes its route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// Which.
+    /// The flow.
     pub flow: FlowId,
     /// The route that it leaves.
     pub from: Route,
     /// The route that it takes.
     pub to: Route,
-    /// When it had been placed on the route that it leaves: who takes the move back puts it there in its old order.
+    /// Its place in the order of the route that it leaves: to take the move back is to put it there in its old order.
     pub placed: u64,
 }
 
 /// Admits, refuses, changes and releases: a plain function over what is reserved.
 pub trait Admission {
-    /// Admits the request, or says what stands in its way and leaves everything as it was.
+    /// Admits the request, or returns the obstacle and leaves everything as it was.
     ///
     /// # Errors
     /// The binding constraint.
     fn admit(&mut self, request: &Request) -> Result<Decision, Refusal>;
 
-    /// The same decision for somebody who does not ask for the reason of a refusal. Schemes for which the reason takes longer
-    /// than the decision leave it out.
+    /// That decision for callers that do not ask for the reason of a refusal. Schemes for which the reason takes
+    /// longer than the decision leave it out.
     fn try_admit(&mut self, request: &Request) -> Option<Decision> {
         self.admit(request).ok()
     }
@@ -117,18 +118,18 @@ pub trait Admission {
     /// Ends a flow, with all its copies; its route, or `None` if there is no such flow.
     fn release(&mut self, flow: FlowId) -> Option<Route>;
 
-    /// Gives a flow other terms (and another index), or says what stands in the way and leaves it with its own;
-    /// `None` if there is no such flow.
+    /// Gives a flow other terms (and another index), or returns the obstacle and leaves it with its own; `None` if
+    /// there is no such flow.
     ///
     /// # Errors
     /// The binding constraint.
     fn change(&mut self, flow: FlowId, request: &Request) -> Option<Result<Decision, Refusal>>;
 
-    /// Whether [`Admission::admit`] would admit the request now; leaves everything as it is.
+    /// Returns `true` if [`Admission::admit`] would admit the request now; leaves everything as it is.
     fn would_admit(&mut self, request: &Request) -> bool;
 
-    /// Admits a share of the classes below the latency queues, or says what stands in its way and leaves everything as it was.
-    /// Schemes for latency contracts alone refuse all.
+    /// Admits a share of the classes below the latency queues, or returns the obstacle and leaves everything as it
+    /// was. Schemes for latency contracts alone refuse all.
     ///
     /// # Errors
     /// The binding constraint.
@@ -143,24 +144,26 @@ pub trait Admission {
         false
     }
 
-    /// After so long the minimum of a share is there; `None` if there is no such share, or no time was asked for.
+    /// Time after which the minimum of a share is available; `None` if there is no such share, or no time was asked
+    /// for.
     fn share_bound(&self, share: ShareId) -> Option<Time> {
         let _ = share;
         None
     }
 
-    /// How often hosts give tokens anew, on which [`Admission::share_bound`] rests; `None` where no shares are admitted.
+    /// Period in which hosts renew tokens, on which [`Admission::share_bound`] rests; `None` where no shares are
+    /// admitted.
     fn token_period(&self) -> Option<Time> {
         None
     }
 
-    /// How much is known of a share as the network is now; `None` if there is no such share.
+    /// Degree of certainty about a share as the network is now; `None` if there is no such share.
     fn certainty(&self, share: ShareId) -> Option<Certainty> {
         let _ = share;
         None
     }
 
-    /// Whether [`Admission::admit_share`] would admit the request now; leaves everything as it is.
+    /// Checks that [`Admission::admit_share`] would admit the request now; leaves everything as it is.
     ///
     /// # Errors
     /// The binding constraint.

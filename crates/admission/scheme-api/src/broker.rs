@@ -1,53 +1,55 @@
-//! The broker role: who adds up over hosts and divides among them.
+//! The broker role: a broker adds up over hosts and divides among them.
 //!
-//! - **Parley's rack broker** (3.2.2, 5.2) hears the usage of (machine, service), the capacity of the uplinks, and its
-//!   limits from the fabric broker; says capacities to machines, usage to the other brokers of the rack, and as leader
-//!   usage to the fabric broker.
-//! - **Parley's fabric broker** (3.2.3, 5.3) hears the usage of (rack, service); says limits to racks.
-//! - **SCC's division tracker** (III-B) hears the reference weights of tunnels; says the scale factor to the hosts of
-//!   the division.
+//! - **Parley's rack broker** (3.2.2, 5.2) receives the usage of (machine, service), the capacity of the uplinks, and
+//!   its limits from the fabric broker. It sends capacities to machines, usage to the other brokers of the rack, and
+//!   as leader usage to the fabric broker.
+//! - **Parley's fabric broker** (3.2.3, 5.3) receives the usage of (rack, service) and sends limits to racks.
+//! - **SCC's division tracker** (III-B) receives the reference weights of tunnels and sends the scale factor to the
+//!   hosts of the division.
 //!
-//! A broker may run on a machine of its own or on every machine of a rack (Parley, 5.2); what it divides reaches a host
+//! A broker may run on a machine of its own or on every machine of a rack (Parley, 5.2); its division reaches a host
 //! only as a message. It is allowed to fail: hosts fall back by a timer (Parley, 5.2: 5 s, 5.3: 50 s), and so does a
-//! broker that does not hear from the one above it. So there is no input that says who has failed.
+//! broker that receives nothing from the one above it. So no input reports failures.
 //!
-//! Admission is no broker: it decides once, where brokers divide again and again. The controller of Chameleon has the
-//! address of a broker all the same, because hosts write to it.
+//! Admission is no broker: it decides once, where brokers divide again and again. The controller of Chameleon still
+//! has the address of a broker, because hosts write to it.
 
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 
 use crate::ids::BrokerId;
 
-/// Who takes part in a scheme.
+/// Member of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Member {
-    /// The [`Host`](crate::Host) role of a machine; it hears it from [`Origin::Broker`](crate::Origin::Broker).
+    /// The [`Host`](crate::Host) role of a machine, which receives the message from
+    /// [`Origin::Broker`](crate::Origin::Broker).
     Host(NodeId),
     /// A broker.
     Broker(BrokerId),
 }
 
-/// Whether a broker speaks for its group.
+/// Leadership of a broker in its group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Leadership {
-    /// Another one does, or nobody.
+    /// Another broker leads, or none.
     #[default]
     Follower,
-    /// It does: it reports upwards (Parley, 5.3), or is the tracker of its division (SCC, III-B). Two at once are
-    /// possible for a while, so what a leader says replaces and never adds.
+    /// It leads: it reports upwards (Parley, 5.3), or is the tracker of its division (SCC, III-B). Two leaders at
+    /// once are possible for some time, so the messages of a leader replace and never add.
     Leader,
 }
 
-/// What happens at a broker.
+/// Events at a broker.
 #[derive(Clone, Debug)]
 pub enum BrokerInput<M, T> {
-    /// It begins to work, as a follower. The first input, told once.
+    /// It begins to work, as a follower. The first input, given once.
     Started,
-    /// It leads, or does not any more, where the driver finds leaders. Parley's rack brokers find theirs by who is
-    /// heard, and do not need it.
+    /// It leads, or does not any more, where the driver finds leaders. Parley's rack brokers find theirs by the
+    /// senders of the messages that arrive, and do not need this input.
     Elected(Leadership),
-    /// What it divides, from now on (Parley, 3.2.2: the capacity of the rack's uplinks, taken as one link).
+    /// The capacity that it divides, from now on (Parley, 3.2.2: the capacity of the rack's uplinks, taken as one
+    /// link).
     Capacity {
         /// Out of its group.
         transmit: Rate,
@@ -56,30 +58,30 @@ pub enum BrokerInput<M, T> {
     },
     /// A message arrives.
     Message {
-        /// From whom.
+        /// Sender.
         from: Member,
-        /// What it says.
+        /// Content.
         message: M,
     },
-    /// A timer fires: once, not before its time, and without a way to cancel it.
+    /// A timer fires: once, not before its time, and without a possibility to cancel it.
     Timer(T),
 }
 
-/// What a broker wants done. The driver does it in the order in which it is given.
+/// Action that a broker asks for. The driver executes the actions in the order in which they are given.
 #[derive(Clone, Debug)]
 pub enum BrokerAction<M, T> {
     /// Sends a message. It may be lost.
     Send {
-        /// To whom.
+        /// Receiver.
         to: Member,
-        /// What it says.
+        /// Content.
         message: M,
     },
     /// Arms a timer.
     Arm {
-        /// When it fires; not before now.
+        /// Time at which it fires; not before now.
         at: Time,
-        /// What it is for.
+        /// Its purpose.
         timer: T,
     },
 }
@@ -102,7 +104,7 @@ impl<M, T> BrokerInput<M, T> {
 }
 
 impl<M, T> BrokerAction<M, T> {
-    /// The same action with the messages and timers of the whole; the way back from [`BrokerInput::narrow`].
+    /// Returns this action with the messages and timers of the whole; the reverse of [`BrokerInput::narrow`].
     pub fn widen<N, U>(self, message: impl FnOnce(M) -> N, timer: impl FnOnce(T) -> U) -> BrokerAction<N, U> {
         match self {
             Self::Send { to, message: said } => BrokerAction::Send { to, message: message(said) },
@@ -134,13 +136,13 @@ impl<M, T> BrokerAction<M, T> {
 /// let _: Box<dyn Broker<Message = Rate, Timer = ()>> = Box::new(Half);
 /// ```
 pub trait Broker {
-    /// What hosts and brokers of the scheme write to one another; the same type as that of its hosts.
+    /// Messages between hosts and brokers of the scheme; the type that its hosts have.
     type Message;
 
-    /// What a timer is for.
+    /// Purpose of a timer.
     type Timer: Copy;
 
-    /// Something happens; `act` is called with what is to be done about it, and never calls back into the broker.
+    /// Handles an event. `act` is called with every action to be taken, and never calls back into the broker.
     fn on(
         &mut self,
         now: Time,

@@ -29,12 +29,12 @@ pub struct CustomMessage {
 }
 
 impl CustomMessage {
-    /// A message of so many bytes on the wire.
+    /// A message of `wire_bytes` bytes on the wire.
     pub fn new<M: Any + Send + Sync>(message: M, wire_bytes: u32) -> Self {
         Self { wire_bytes, body: Arc::new(message) }
     }
 
-    /// What it says, if it is of this type.
+    /// Its content, if it is of this type.
     pub fn get<M: Any>(&self) -> Option<&M> {
         self.body.downcast_ref()
     }
@@ -102,7 +102,7 @@ pub struct DynRole<R, T, W> {
 }
 
 impl<R, T, W> DynRole<R, T, W> {
-    /// `wire_bytes` says how large the packet of a message is.
+    /// `wire_bytes` returns the size of the packet of a message.
     pub fn new(role: R, wire_bytes: W) -> Self {
         Self { role, wire_bytes, timers: Vec::new(), free: Vec::new() }
     }
@@ -137,7 +137,7 @@ where
         act: &mut dyn FnMut(HostAction<CustomMessage, u64>),
     ) {
         let Self { role, wire_bytes, timers, free } = self;
-        // What another scheme wrote is not for this one.
+        // Messages of another scheme are not for this one.
         let input = input.narrow(|message| message.get::<H::Message>().cloned(), |number| fired(timers, free, number));
         let Some(input) = input else { return };
         role.on(now, input, &mut |action| {

@@ -1,9 +1,9 @@
-//! How a scheme describes itself: what it is called, where it was published, what it guarantees, and what can be set.
+//! Description of a scheme: its name, its publication, its guarantee, and its settings.
 //!
-//! A scheme module exports one [`Descriptor`]. Options of the command line, keys of scenarios, JSON Schemas, reports and
-//! lists are derived from it, so nobody else has to know which schemes there are. What can be set is declared with
-//! [`params!`](crate::params), which makes the scheme's own structure of parameters and their descriptions in one place:
-//! the constructor gets the structure, and no text.
+//! A scheme module exports one [`Descriptor`]. Options of the command line, keys of scenarios, JSON Schemas, reports
+//! and lists are derived from it, so no other part has to know which schemes there are. Settings are declared with
+//! [`params!`](crate::params), which makes the scheme's own structure of parameters and their descriptions in one
+//! place: the constructor gets the structure, and no text.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -14,22 +14,22 @@ use core::fmt;
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, ParseUnitError, Rate, Time};
 
-/// What a scheme decides or drives.
+/// Part of the network that a scheme decides on or drives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Role {
-    /// Which contracts are admitted ([`Admission`](crate::Admission)).
+    /// The choice of the contracts that are admitted ([`Admission`](crate::Admission)).
     Admission,
     /// The window or rate of a flow ([`Flow`](crate::Flow)).
     Transport,
-    /// Which path a packet takes ([`Path`](crate::Path)).
+    /// The path of a packet ([`Path`](crate::Path)).
     Path,
-    /// What a switch marks and writes ([`Switch`](crate::Switch)).
+    /// The marks and fields that a switch writes ([`Switch`](crate::Switch)).
     Switch,
     /// The limiters of a host ([`Host`](crate::Host)).
     Host,
     /// Shares of racks and of the fabric ([`Broker`](crate::Broker)).
     Broker,
-    /// What is between the transports of a division and the network ([`Tunnel`](crate::Tunnel)).
+    /// The part between the transports of a division and the network ([`Tunnel`](crate::Tunnel)).
     Tunnel,
 }
 
@@ -57,13 +57,13 @@ pub struct Descriptor {
     pub title: &'static str,
     /// The roles that it plays, the one by which it is chosen first.
     pub roles: &'static [Role],
-    /// What it does, in one line.
+    /// Its function, in one line.
     pub summary: &'static str,
-    /// Where it was published.
+    /// Its publication.
     pub citation: &'static str,
-    /// What it guarantees, and to whom; in one sentence.
+    /// Its guarantee, with the traffic that has it; in one sentence.
     pub guarantee: &'static str,
-    /// What can be set.
+    /// Its settings.
     pub parameters: &'static [Parameter],
 }
 
@@ -79,34 +79,34 @@ impl Descriptor {
 pub struct Parameter {
     /// As scenario files and reports name it.
     pub key: &'static str,
-    /// What it is, and which values it can have.
+    /// Its kind, with the values that it can have.
     pub kind: Kind,
-    /// Its value where nobody says anything.
+    /// Its value where none is given.
     pub preset: fn() -> Value,
     /// The same in words, where the value is not a constant; empty otherwise.
     pub default: &'static str,
-    /// Where the default comes from: a table or section of the publication, a measurement, or ours.
+    /// Origin of the default: a table or section of the publication, a measurement, or ours.
     pub source: &'static str,
-    /// What it is, in one sentence.
+    /// Its description, in one sentence.
     pub text: &'static str,
-    /// What else a reader has to know; may be empty.
+    /// Further facts that a reader has to know; may be empty.
     pub note: &'static str,
     /// The option of the command line, without dashes; empty: the scheme's name and the key.
     pub option: &'static str,
-    /// What stands for the value in the help of the option; empty: by its kind.
+    /// Placeholder of the value in the help of the option; empty: by its kind.
     pub value_name: &'static str,
     /// The key of the flag without which it means nothing; empty: it always means something.
     pub group: &'static str,
     /// A value to show where it is missing; not empty: it has to be given.
     pub example: &'static str,
-    /// What a message says where it is missing; empty: that a value is needed.
+    /// Text of a message where it is missing; empty: that a value is needed.
     pub missing: &'static str,
-    /// What a message calls it; empty: its key.
+    /// Its name in messages; empty: its key.
     pub noun: &'static str,
 }
 
 impl Parameter {
-    /// What most parameters have in common; a key, a kind, a source and a text are given by
+    /// Fields that most parameters have in common; a key, a kind, a source and a text are given by
     /// [`params!`](crate::params).
     pub const PLAIN: Self = Self {
         key: "",
@@ -131,7 +131,7 @@ impl Parameter {
         joined.strip_suffix('.').map(ToOwned::to_owned).unwrap_or(joined)
     }
 
-    /// What a message calls it.
+    /// Its name in messages.
     pub const fn noun(&self) -> &'static str {
         if self.noun.is_empty() { self.key } else { self.noun }
     }
@@ -142,7 +142,7 @@ impl Parameter {
             return Some(self.default.to_owned());
         }
         match (self.preset)() {
-            // Structures keep per cent; files and messages say the part.
+            // Structures keep per cent; files and messages write the part.
             Value::Percent(percent) if matches!(self.kind, Kind::Hundredths { .. }) => {
                 Some(Value::Hundredths(percent).to_string())
             }
@@ -153,16 +153,16 @@ impl Parameter {
     }
 }
 
-/// A word that is a value, and what it means.
+/// A word that is a value, with its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word {
     /// The word.
     pub word: &'static str,
-    /// What it means, in one line.
+    /// Its meaning, in one line.
     pub text: &'static str,
 }
 
-/// What a parameter is, and which values it can have.
+/// Kind of a parameter, with the values that it can have.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// A time from `least` to `most`.
@@ -207,13 +207,13 @@ pub enum Kind {
     },
     /// A number above 0 and up to 1.
     Fraction,
-    /// Whether or not.
+    /// Yes or no.
     Flag,
     /// One of several words.
     Word(&'static [Word]),
     /// A form of its own.
     Text {
-        /// Whether a text has that form, or what is expected.
+        /// Checks that a text has that form. The error describes the expected form.
         check: fn(&str) -> Result<(), String>,
     },
     /// Several values, separated by commas.
@@ -222,7 +222,7 @@ pub enum Kind {
     ByService(&'static Kind),
     /// The name of a host.
     Host,
-    /// What can be set of a scheme within the scheme.
+    /// The settings of a scheme within the scheme.
     Scheme(&'static Descriptor),
 }
 
@@ -257,7 +257,7 @@ impl Kind {
         }
     }
 
-    /// Which values are accepted, in words; empty where the kind says it all.
+    /// The values that are accepted, in words; empty where the kind is enough.
     pub fn range(&self) -> String {
         match self {
             Self::Time { least, most } => range(least, most, *least == Time::ZERO, *most == Time::MAX),
@@ -279,10 +279,10 @@ impl Kind {
         }
     }
 
-    /// Reads a value from text, as options and files write it; its range is checked apart, by [`Kind::check`].
+    /// Reads a value from text, as options and files write it; its range is checked separately, by [`Kind::check`].
     ///
     /// # Errors
-    /// What is wrong, and what is expected.
+    /// The mistake, and the expected form.
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         let unit = |error: ParseUnitError| error.to_string();
         match self {
@@ -322,10 +322,10 @@ impl Kind {
         }
     }
 
-    /// Whether a value is in range.
+    /// Checks that a value is in range.
     ///
     /// # Errors
-    /// What is expected.
+    /// The expected range.
     pub fn check(&self, value: &Value) -> Result<(), String> {
         let is_right = match (self, value) {
             (_, Value::Absent) => true,
@@ -352,7 +352,7 @@ impl Kind {
         if is_right { Ok(()) } else { Err(format!("{value} is not accepted: {} is expected", self.range())) }
     }
 
-    /// Whether a value is zero where only more than that is accepted.
+    /// Returns `true` if a value is zero where only more than zero is accepted.
     pub fn is_zero(&self, value: &Value) -> bool {
         let is_zero = matches!(
             value,
@@ -394,7 +394,7 @@ fn number(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| format!("{} is no number: one such as 0.6 is expected", shown(text)))
 }
 
-/// How much of a text a message shows, in characters.
+/// Length of the part of a text that a message shows, in characters.
 const SHOWN: usize = 40;
 
 /// A text in a message: short, and with nothing that a terminal would act upon.
@@ -420,7 +420,7 @@ fn one_of(words: &[Word]) -> String {
 pub enum Value {
     /// None.
     Absent,
-    /// Whether or not.
+    /// Yes or no.
     Flag(bool),
     /// A whole number.
     Count(u64),
@@ -448,7 +448,7 @@ pub enum Value {
     Node(NodeId),
     /// Values that belong together, in reports.
     Record(Vec<(&'static str, Value)>),
-    /// What was set of a scheme within the scheme.
+    /// Settings given for a scheme within the scheme.
     Scheme(ParamValues),
 }
 
@@ -485,5 +485,5 @@ impl fmt::Display for Value {
     }
 }
 
-/// What was said of the parameters of a scheme, by their positions in [`Descriptor::parameters`].
+/// Values given for the parameters of a scheme, by their positions in [`Descriptor::parameters`].
 pub type ParamValues = Vec<(usize, Value)>;

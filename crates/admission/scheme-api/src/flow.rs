@@ -1,31 +1,31 @@
 //! The flow role: congestion control of one flow, at its sender.
 //!
-//! The transport keeps sequence numbers, finds losses and retransmits; a scheme of this role says how much may be in
-//! flight, how fast it leaves, and how urgent it is. Amounts are payload bytes.
+//! The transport keeps sequence numbers, finds losses and retransmits. A scheme of this role decides the amount that
+//! may be in flight, its pacing, and its urgency. Amounts are payload bytes.
 
 use wayleave_units::{Rate, Time};
 
 use crate::telemetry::IntHop;
 
-/// What a scheme knows of its flow when it begins.
+/// Facts that a scheme knows of its flow when it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowStart {
     /// Payload of a full packet.
     pub segment: u32,
-    /// How much may be sent before the first acknowledgement.
+    /// Amount that may be sent before the first acknowledgement.
     pub initial_window: u64,
     /// No window is larger.
     pub max_window: u64,
-    /// How much will be sent, if that is known.
+    /// Amount that will be sent, if that is known.
     pub size: Option<u64>,
-    /// How long it has from its beginning until it has to be complete, if it has a deadline; an answer has what its
+    /// Time from its beginning until it has to be complete, if it has a deadline; an answer has the time that its
     /// request left.
     pub deadline: Option<Time>,
     /// Its share beside other flows, where a scheme has shares; 1 is usual.
     pub weight: u32,
 }
 
-/// What a sender knows of the route that its packets take.
+/// Facts that a sender knows of the route of its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RouteFacts {
     /// Links from host to host.
@@ -36,7 +36,7 @@ pub struct RouteFacts {
     pub slowest: Rate,
 }
 
-/// An acknowledgement that told the sender something new.
+/// An acknowledgement with news for the sender.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack<'a> {
     /// Newly acknowledged, in order or selectively.
@@ -55,15 +55,15 @@ pub struct Ack<'a> {
     pub round_trip: Option<Time>,
     /// The part of the round trip that the receiving host caused (Swift, SIGCOMM 2020, 3.1).
     pub host_delay: Option<Time>,
-    /// What holds the sender back.
+    /// Limit that holds the sender back.
     pub limit: Limit,
-    /// What is going on.
+    /// Phase of loss recovery.
     pub phase: Phase,
-    /// What the ports on the way wrote into the packet.
+    /// Telemetry that the ports of the route wrote into the packet.
     pub telemetry: &'a [IntHop],
 }
 
-/// What holds a sender back.
+/// Limit that holds a sender back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// Its window: growing it makes sense.
@@ -72,17 +72,19 @@ pub enum Limit {
     Application,
 }
 
-/// Whether losses are being repaired.
+/// Phase of the repair of losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// No loss is outstanding.
     Open,
-    /// Retransmissions of a loss are under way; [`Flow::on_loss`] was told when it began, and of further losses since.
+    /// Retransmissions of a loss are in progress; [`Flow::on_loss`] was called when the recovery began, and for
+    /// further losses since.
     Recovery,
 }
 
-/// A loss was found. Told once for each window of data, not for each packet: again, also during a recovery, if a packet is
-/// lost that was sent after the one before was told, for the first time or again (RFC 5681, section 4.3).
+/// A loss was found. It is reported once for each window of data, not for each packet. It is reported again, also
+/// during a recovery, if a packet is lost that was sent, for the first time or again, after the report before (RFC
+/// 5681, section 4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
     /// By acknowledgements of packets that were sent later, or because a probe repaired it (RFC 8985).
@@ -90,7 +92,8 @@ pub enum Loss {
         /// In flight when it was found, without what was lost.
         in_flight: u64,
     },
-    /// By the retransmission time-out: the first packet that is missing counts as lost, and what was sent long enough ago.
+    /// By the retransmission time-out: the first packet that is missing counts as lost, and so do the packets that
+    /// were sent long enough ago.
     Timeout {
         /// In flight when it was found.
         in_flight: u64,
@@ -102,18 +105,18 @@ pub enum Loss {
 /// | system | needs |
 /// |---|---|
 /// | DCTCP (SIGCOMM 2010) | `newly`, `marked` |
-/// | D2TCP (SIGCOMM 2012) | the same, `deadline`, `remaining` |
-/// | L2DCT (INFOCOM 2013) | the same as DCTCP, `sent`: the more a flow has sent, the gentler it grows |
+/// | D2TCP (SIGCOMM 2012) | as DCTCP, `deadline`, `remaining` |
+/// | L2DCT (INFOCOM 2013) | as DCTCP, `sent`: the more a flow has sent, the gentler it grows |
 /// | pFabric (SIGCOMM 2013) | [`Flow::on_route`], [`Flow::fixed_timeout`], [`Flow::urgency`], [`Flow::payload`] for its probes |
 /// | Swift (SIGCOMM 2020) | `round_trip`, `host_delay`, [`Flow::on_route`], small windows, pacing |
 /// | weighted Swift (uFAB, 2.2) | [`Flow::on_weight`] |
 /// | HPCC | `telemetry` |
 pub trait Flow {
-    /// Packets take this route from now on: told before the first packet, and when a path role or a host moves the flow
-    /// (Swift: the target delay grows with the hops).
+    /// Packets take this route from now on. It is called before the first packet, and when a path role or a host
+    /// moves the flow (Swift: the target delay grows with the hops).
     fn on_route(&mut self, _now: Time, _route: RouteFacts) {}
 
-    /// Whether [`Self::on_route`] does anything: finding out about a route costs more than opening a flow.
+    /// `true` if [`Self::on_route`] does anything: to determine the facts of a route costs more than to open a flow.
     fn receives_routes(&self) -> bool {
         true
     }
@@ -131,17 +134,17 @@ pub trait Flow {
     /// A loss was found.
     fn on_loss(&mut self, now: Time, loss: Loss);
 
-    /// How much may be in flight. Less than one packet means one packet every `segment / window` round trips.
+    /// Amount that may be in flight. Less than one packet means one packet every `segment / window` round trips.
     fn window(&self) -> u64;
 
-    /// How fast packets may leave; `None` as fast as the window lets them.
+    /// Rate at which packets may leave; `None` as fast as the window lets them.
     fn pacing(&self) -> Option<Rate> {
         None
     }
 
-    /// The time-out that alone finds losses (pFabric): later acknowledgements say nothing then, and everything that is
-    /// outstanding counts as lost when nothing was acknowledged in order for so long. Asked after [`Self::on_route`]. `None`:
-    /// the driver's own ways (RFC 6298, RFC 8985).
+    /// The time-out that alone finds losses (pFabric). Later acknowledgements then mean nothing, and everything that
+    /// is outstanding counts as lost when nothing was acknowledged in order for this time. Asked after
+    /// [`Self::on_route`]. `None`: the driver's own rules (RFC 6298, RFC 8985).
     fn fixed_timeout(&self) -> Option<Time> {
         None
     }
@@ -152,7 +155,7 @@ pub trait Flow {
         segment
     }
 
-    /// How urgent the next packet is, for ports that serve by remaining size (pFabric): less is sooner.
+    /// Urgency of the next packet, for ports that serve by remaining size (pFabric): less is sooner.
     fn urgency(&self, remaining: u64) -> u64 {
         remaining
     }

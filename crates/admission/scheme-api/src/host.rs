@@ -1,28 +1,29 @@
-//! The host role: how the machines at the edge share what they send and receive.
+//! The host role: division of the traffic that the machines at the edge send and receive.
 //!
-//! One value for each machine, on both sides of its traffic: it sets limiters, windows and weights of what leaves, and
-//! tells the senders of what arrives. It never sees a packet. The driver counts bytes, keeps the buckets and queues
-//! that the actions describe, and carries messages, probes and timers.
+//! One value for each machine, on both sides of its traffic: it sets limiters, windows and weights of the traffic
+//! that leaves, and reports to the senders of the traffic that arrives. It never sees a packet. The driver counts
+//! bytes, keeps the buckets and queues that the actions describe, and carries messages, probes and timers.
 //!
-//! Amounts are **wire bytes**, as a shaper charges them. Payload is what the [`Flow`](crate::Flow) role counts.
+//! Amounts are **wire bytes**, as a shaper charges them. Payload is the amount that the [`Flow`](crate::Flow) role
+//! counts.
 //!
-//! - **Chameleon** (4.2.2 to 4.2.4) hears of pairs, and rules from the controller; sets a bucket that drops, a path,
+//! - **Chameleon** (4.2.2 to 4.2.4) receives pairs, and rules from the controller; sets a bucket that drops, a path,
 //!   copies on disjoint paths.
-//! - **EyeQ** (NSDI 2013), and PicNIC' as uFAB 2.2 uses it, hear of classes, pairs, arrivals with marks, feedback and
+//! - **EyeQ** (NSDI 2013), and PicNIC' as uFAB 2.2 uses it, receive classes, pairs, arrivals with marks, feedback and
 //!   timers; set pair buckets and weights, and send feedback.
-//! - **Parley's machine shaper** (3.2.1, 5.1, 5.2) hears the same, and capacities from a broker; does the same, sets
-//!   root buckets, and reports usage.
-//! - **ElasticSwitch** (SIGCOMM 2013) hears of classes, pairs at both ends, bytes sent, marks and losses; sets pair
-//!   buckets, and tells guarantees to the other end.
-//! - **uFAB-E** (3.3 to 3.5, 4.1, E, F) hears of classes, pairs at both ends, demand, bytes sent, returned probes and
+//! - **Parley's machine shaper** (3.2.1, 5.1, 5.2) receives the inputs of EyeQ, and capacities from a broker; acts as
+//!   EyeQ does, sets root buckets, and reports usage.
+//! - **ElasticSwitch** (SIGCOMM 2013) receives classes, pairs at both ends, bytes sent, marks and losses; sets pair
+//!   buckets, and sends guarantees to the other end.
+//! - **uFAB-E** (3.3 to 3.5, 4.1, E, F) receives classes, pairs at both ends, demand, bytes sent, returned probes and
 //!   timers; sets windows, weights and paths, and sends probes.
-//! - **SCC's underlay control** (III-B) hears of pairs (its tunnels), marks, reference weights, scale factors and
+//! - **SCC's underlay control** (III-B) receives pairs (its tunnels), marks, reference weights, scale factors and
 //!   timers; sets buckets and weights of tunnels, and sends feedback and reports.
 //!
 //! # Time and messages
-//! A timer fires once, not before its time, and cannot be cancelled: a token that means nothing any more is ignored, so
-//! it carries whatever tells an old timer from a new one. Messages may be lost and may overtake one another. Nothing
-//! polls: a host with ten thousand pairs works only for those that something happened to.
+//! A timer fires once, not before its time, and cannot be cancelled. A token that means nothing any more is ignored,
+//! so it carries the data that distinguish an old timer from a new one. Messages may be lost and may overtake one
+//! another. Nothing polls: a host with ten thousand pairs works only for those with an event.
 
 use alloc::vec::Vec;
 
@@ -32,8 +33,8 @@ use wayleave_units::{Bytes, Rate, Time};
 use crate::ids::{BrokerId, ClassId, Incoming, Outgoing, PathIndex};
 use crate::telemetry::{HopWindow, IntHop, Probe, ProbeAnswer, ProbeOutcome};
 
-/// What a class is entitled to at one host in one direction (Parley, 3.1; the hose of uFAB, 3.1, and of ElasticSwitch
-/// is `min`; a division's share, SCC, I, is `weight`).
+/// Entitlement of a class at one host in one direction (Parley, 3.1; the hose of uFAB, 3.1, and of ElasticSwitch is
+/// `min`; a division's share, SCC, I, is `weight`).
 ///
 /// ```
 /// use wayleave_scheme_api::Share;
@@ -47,7 +48,7 @@ pub struct Share {
     pub min: Rate,
     /// It gets at most this; `None` is as much as there is.
     pub max: Option<Rate>,
-    /// How what is left over is divided; only ratios count.
+    /// Weight in the division of the rest; only ratios count.
     pub weight: u32,
 }
 
@@ -56,7 +57,7 @@ impl Share {
     pub const BEST_EFFORT: Self = Self { min: Rate::ZERO, max: None, weight: 1 };
 }
 
-/// What a host learns of a pair when it opens.
+/// Facts that a host learns of a pair when it opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PairSpec {
     /// Its class at this end.
@@ -67,13 +68,13 @@ pub struct PairSpec {
     pub peer: NodeId,
     /// The same number at both ends and in probes: what a switch knows the pair by (uFAB, 3.6).
     pub key: u64,
-    /// How many candidate paths there are; at least 1. Until the first [`HostAction::UsePath`] all of them are in use.
+    /// Number of candidate paths; at least 1. Until the first [`HostAction::UsePath`] all of them are in use.
     pub paths: u32,
     /// Round trip without queues (T of uFAB, 3.4).
     pub round_trip: Time,
 }
 
-/// Whether a pair has something to send.
+/// Begin or end of a pair's demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Demand {
     /// Its first packet waits.
@@ -82,20 +83,21 @@ pub enum Demand {
     Ends,
 }
 
-/// How a list of candidate paths changed.
+/// Change of a list of candidate paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathsChange {
     /// Some were added behind the others, which stay what they were (Chameleon, 3.4: the new route is ready before the
     /// old one is left). They are not in use.
     Added,
-    /// Every index means something else: windows are forgotten, and all paths are in use until the host says otherwise.
+    /// Every index means something else: windows are forgotten, and all paths are in use until the host chooses
+    /// otherwise.
     Replaced,
 }
 
-/// What arrived of a pair since the last time this was told.
+/// Arrivals of a pair since the report before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrivals {
-    /// All of it.
+    /// All bytes.
     pub bytes: Bytes,
     /// Of these, with a congestion mark (beta of Parley, 3.2.1; alpha of SCC, III-B).
     pub marked: Bytes,
@@ -103,19 +105,19 @@ pub struct Arrivals {
     pub lost: Bytes,
 }
 
-/// Whom a host writes to.
+/// Receiver of a host's message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peer {
-    /// The receiving host of a pair that leaves here; it hears it from [`Origin::Sender`].
+    /// The receiving host of a pair that leaves here, which receives the message from [`Origin::Sender`].
     Receiver(Outgoing),
-    /// The sending host of a pair that arrives here; it hears it from [`Origin::Receiver`].
+    /// The sending host of a pair that arrives here, which receives the message from [`Origin::Receiver`].
     Sender(Incoming),
-    /// A broker, a tracker or the controller; it hears it from [`Member::Host`](crate::Member::Host).
+    /// A broker, a tracker or the controller, which receives the message from [`Member::Host`](crate::Member::Host).
     Broker(BrokerId),
 }
 
-/// Who wrote to a host. A message between the two ends of a pair names the pair here, in the reader's numbers, so that
-/// no message has to carry it.
+/// Sender of a message to a host. A message between the two ends of a pair names the pair here, in the reader's
+/// numbers, so that no message has to carry it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The sending host of a pair that arrives here.
@@ -126,42 +128,42 @@ pub enum Origin {
     Broker(BrokerId),
 }
 
-/// What happens at a host.
+/// Events at a host.
 #[derive(Clone, Debug)]
 pub enum HostInput<'a, M, T> {
-    /// The machine begins to work. The first input, told once; this is where periodic timers begin.
+    /// The machine begins to work. The first input, given once; periodic timers begin here.
     Started,
     /// A class comes to this host, or has other terms from now on (Parley, 3.1: at any time).
     ClassSet {
-        /// Which.
+        /// The class.
         class: ClassId,
-        /// Of what it sends from here.
+        /// Its share of the traffic that it sends from here.
         transmit: Share,
-        /// Of what it receives here.
+        /// Its share of the traffic that it receives here.
         receive: Share,
     },
     /// A class leaves this host; its pairs have closed.
     ClassGone {
-        /// Which.
+        /// The class.
         class: ClassId,
     },
     /// Something will be sent to a new destination. Nothing has left yet.
     Opened {
         /// Its number from now on.
         pair: Outgoing,
-        /// What is known of it.
+        /// Known facts of the pair.
         spec: PairSpec,
     },
     /// A pair has ended, or nothing was sent for so long that the driver forgets it. The number may be used again.
     Closed {
-        /// Which.
+        /// The pair.
         pair: Outgoing,
     },
     /// A pair begins to have something to send, or has sent it all (uFAB, 4.1: probes go only while there is demand).
     Demand {
-        /// Which.
+        /// The pair.
         pair: Outgoing,
-        /// Which of both.
+        /// Begin or end.
         demand: Demand,
     },
     /// Bytes left for the network: one packet, or several since the last time (uFAB, 4.1: L_w; E: tx of a pair;
@@ -171,21 +173,21 @@ pub enum HostInput<'a, M, T> {
         pair: Outgoing,
         /// On which path.
         path: PathIndex,
-        /// How much.
+        /// Amount.
         bytes: Bytes,
     },
     /// A pair's candidate paths are others than before.
     PathsChanged {
-        /// Whose.
+        /// The pair.
         pair: Outgoing,
-        /// How many there are; at least 1.
+        /// Number of paths; at least 1.
         paths: u32,
-        /// What became of the old ones.
+        /// Effect on the old ones.
         change: PathsChange,
     },
     /// A tunnel has computed how much it would like, W' of SCC, III-B. Only ratios within a division count.
     ReferenceWeight {
-        /// Which tunnel.
+        /// The tunnel.
         pair: Outgoing,
         /// In the unit of its division.
         weight: u64,
@@ -199,42 +201,42 @@ pub enum HostInput<'a, M, T> {
         path: PathIndex,
         /// Its header, as it was sent.
         probe: Probe,
-        /// What the other end says.
+        /// Answer of the other end.
         outcome: ProbeOutcome,
-        /// What the ports on the way there wrote, the first first.
+        /// Records that the ports of the path wrote, the first first.
         hops: &'a [IntHop],
     },
-    /// Somebody will send to a class here.
+    /// A pair will send to a class here.
     IncomingOpened {
         /// Its number from now on.
         pair: Incoming,
-        /// What is known of it; `class` is the receiving one.
+        /// Known facts of the pair; `class` is the receiving one.
         spec: PairSpec,
     },
     /// A pair that arrived here has ended.
     IncomingClosed {
-        /// Which.
+        /// The pair.
         pair: Incoming,
     },
     /// Bytes arrived: one packet, or several since the last time.
     Received {
         /// Of which pair.
         pair: Incoming,
-        /// How much.
+        /// Amounts.
         arrivals: Arrivals,
     },
     /// A message arrives.
     Message {
-        /// From whom.
+        /// Sender.
         from: Origin,
-        /// What it says.
+        /// Content.
         message: M,
     },
     /// A timer fires.
     Timer(T),
 }
 
-/// What is limited.
+/// Traffic that is limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limiter {
     /// One pair (EyeQ's per-destination limiters; an SCC tunnel, III-B; a Chameleon rule, 4.2.3).
@@ -246,15 +248,15 @@ pub enum Limiter {
 /// A token bucket in wire bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
-    /// How fast tokens come.
+    /// Rate of tokens.
     pub rate: Rate,
-    /// How many there are at most. A new bucket is full; one that replaces another keeps its tokens, up to this.
+    /// Largest number of tokens. A new bucket is full; one that replaces another keeps its tokens, up to this.
     pub burst: Bytes,
-    /// What happens to a packet without tokens.
+    /// Treatment of a packet without tokens.
     pub excess: Excess,
 }
 
-/// What happens to a packet that finds too few tokens.
+/// Treatment of a packet that finds too few tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Excess {
     /// It waits, and its sender is held back (Parley, 2: no drops on the transmit side).
@@ -264,17 +266,17 @@ pub enum Excess {
     Drops,
 }
 
-/// Whose weight is set.
+/// Owner of a weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weighted {
     /// A class at this host's weighted fair queues (uFAB, 4.1; PicNIC').
     Class(ClassId),
     /// A pair: its tunnel ([`Tunnel::on_weight`](crate::Tunnel::on_weight)) and the transports of its flows
-    /// ([`Flow::on_weight`](crate::Flow::on_weight)) are told (W of SCC, III-B; weighted Swift, uFAB 2.2).
+    /// ([`Flow::on_weight`](crate::Flow::on_weight)) receive the weight (W of SCC, III-B; weighted Swift, uFAB 2.2).
     Pair(Outgoing),
 }
 
-/// What a path in use carries.
+/// Packets that a path in use carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathUse {
     /// A part of the packets: the [`Path`](crate::Path) role spreads them over all paths that share.
@@ -283,15 +285,15 @@ pub enum PathUse {
     Copy,
 }
 
-/// What a host wants done. The driver does it in the order in which it is given.
+/// Action that a host asks for. The driver executes the actions in the order in which they are given.
 #[derive(Clone, Debug)]
 pub enum HostAction<M, T> {
     /// Sets a token bucket, replacing the one before. `None` lifts the limit (Parley, 3.2.2: who asks for less than its
     /// share is not limited).
     SetBucket {
-        /// Of what.
+        /// The traffic that it limits.
         limiter: Limiter,
-        /// What it lets through.
+        /// The traffic that it lets through.
         bucket: Option<Bucket>,
     },
     /// Sets how much of a pair may be in flight on a path. `None` lifts the limit; zero holds everything back (uFAB,
@@ -316,7 +318,7 @@ pub enum HostAction<M, T> {
     },
     /// Sets a weight.
     SetWeight {
-        /// Whose.
+        /// Owner.
         of: Weighted,
         /// At least 1; only ratios count.
         weight: u32,
@@ -325,18 +327,19 @@ pub enum HostAction<M, T> {
     UsePath {
         /// Of which pair.
         pair: Outgoing,
-        /// Which.
+        /// The path.
         path: PathIndex,
-        /// What for.
+        /// Purpose.
         purpose: PathUse,
-        /// No data goes there before: what is under way on the path before can arrive (uFAB, 3.5; Chameleon 3.4).
+        /// No data goes there before this time, so that packets in flight on the path before can arrive (uFAB, 3.5;
+        /// Chameleon 3.4).
         from: Time,
     },
     /// Takes a path out of use. A pair without a path holds its packets back.
     LeavePath {
         /// Of which pair.
         pair: Outgoing,
-        /// Which.
+        /// The path.
         path: PathIndex,
     },
     /// Sends a probe along a candidate path, whether it is in use or not (uFAB, 3.5). It comes back as
@@ -348,22 +351,22 @@ pub enum HostAction<M, T> {
         path: PathIndex,
         /// Its header.
         probe: Probe,
-        /// What it says to each hop's port, the first first; the last also stands for all hops behind it (w of uFAB, 3.6). Never
-        /// empty.
+        /// Windows for each hop's port, the first first; the last is also for all hops behind it (w of uFAB, 3.6).
+        /// Never empty.
         windows: Vec<HopWindow>,
     },
     /// Sends a message. It may be lost.
     Send {
-        /// To whom.
+        /// Receiver.
         to: Peer,
-        /// What it says.
+        /// Content.
         message: M,
     },
     /// Arms a timer.
     Arm {
-        /// When it fires; not before now.
+        /// Time at which it fires; not before now.
         at: Time,
-        /// What it is for.
+        /// Its purpose.
         timer: T,
     },
 }
@@ -399,7 +402,7 @@ impl<'a, M, T> HostInput<'a, M, T> {
 }
 
 impl<M, T> HostAction<M, T> {
-    /// The same action with the messages and timers of the whole; the way back from [`HostInput::narrow`].
+    /// Returns this action with the messages and timers of the whole; the reverse of [`HostInput::narrow`].
     pub fn widen<N, U>(self, message: impl FnOnce(M) -> N, timer: impl FnOnce(T) -> U) -> HostAction<N, U> {
         match self {
             Self::Send { to, message: said } => HostAction::Send { to, message: message(said) },
@@ -437,13 +440,13 @@ impl<M, T> HostAction<M, T> {
 /// let _ = Equal(Bucket { rate: Rate::from_mbit(100), burst: Bytes::new(15_000), excess: Excess::Waits });
 /// ```
 pub trait Host {
-    /// What hosts and brokers of the scheme write to one another; the same type for all of them.
+    /// Messages between hosts and brokers of the scheme; one type for all of them.
     type Message;
 
-    /// What a timer is for.
+    /// Purpose of a timer.
     type Timer: Copy;
 
-    /// Something happens; `act` is called with what is to be done about it, and never calls back into the host.
+    /// Handles an event. `act` is called with every action to be taken, and never calls back into the host.
     fn on(
         &mut self,
         now: Time,

@@ -1,8 +1,8 @@
-//! How roles name things. Every index is dense, so that a scheme keeps its state in vectors and never hashes on the
-//! packet path; the driver does the numbering.
+//! Names of things for roles. Every index is dense, so that a scheme keeps its state in vectors and never hashes on
+//! the packet path; the driver does the numbering.
 
-/// What shares a host's line beside others: a service (Parley, 3.1), a virtual machine (EyeQ), a virtual fabric (uFAB,
-/// 3.1), a division (SCC, I). One number in the whole network, because brokers and trackers add up over hosts.
+/// A class that shares a host's line with others: a service (Parley, 3.1), a virtual machine (EyeQ), a virtual fabric
+/// (uFAB, 3.1), a division (SCC, I). One number in the whole network, because brokers and trackers add up over hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClassId(pub u32);
 
@@ -28,7 +28,7 @@ pub struct PathIndex(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LocalFlow(pub u32);
 
-/// Who coordinates hosts: a rack or fabric broker (Parley, 3.2), the tracker of a division (SCC, III-B), a controller
+/// Coordinator of hosts: a rack or fabric broker (Parley, 3.2), the tracker of a division (SCC, III-B), a controller
 /// (Chameleon, 3.5). One number in the whole network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BrokerId(pub u32);

@@ -1,14 +1,14 @@
 //! The roles that a scheme can play, as traits over plain values: no clock, no socket, no hidden randomness.
 //!
-//! A scheme is a set of pure state machines, one for each role that it plays. Time is an argument called `now`; inputs
-//! and actions are values, each role with its own types. Two kinds of drivers run the same code: a simulator, and the
-//! agents, brokers and controllers of a real network. What was verified is what runs.
+//! A scheme is a set of pure state machines, one for each role that it plays. Time is an argument called `now`;
+//! inputs and actions are values, each role with its own types. Two kinds of drivers run the same code: a simulator,
+//! and the agents, brokers and controllers of a real network. The code that was verified is the code that runs.
 //!
 //! # The stack
 //!
-//! A host is a fixed stack, composed by generics. Schemes fill its layers; the driver has the mechanisms between them,
-//! such as sequence numbers, queues, token buckets and timers. A layer without a scheme is [`Absent`], and costs
-//! nothing.
+//! A host is a fixed stack, composed by generics. Schemes fill its layers; the driver has the mechanisms between
+//! them, such as sequence numbers, queues, token buckets and timers. A layer without a scheme is [`Absent`], and
+//! costs nothing.
 //!
 //! ```text
 //!    sending host                                                          receiving host
@@ -50,7 +50,7 @@
 //! | [`Path`] | a flow or a pair | every packet | ECMP, Presto, Clove |
 //! | [`Switch`] | a port | every packet | ECN, RED, INT, uFAB-C |
 //!
-//! Each module says which system uses which of its inputs and actions, with sections. Roles on the packet path are
+//! Each module names the inputs and actions that each system uses, with sections. Roles on the packet path are
 //! dispatched statically; a [`Broker`] may be a trait object.
 //!
 //! # Rules
@@ -58,11 +58,12 @@
 //! - A role is called by one caller at a time, with `now` never smaller than before.
 //! - Actions go to a sink that the caller provides, and are done in the order in which they are given. Nothing needs
 //!   memory for them. The sink never calls back into the role.
-//! - What one role has to tell another goes through the driver, as an input of the other. A host's rate for a pair
-//!   reaches the pair's tunnel by [`Tunnel::on_rate`], its weight also the flows by [`Flow::on_weight`]; a tunnel's
-//!   reference weight reaches the host as [`HostInput::ReferenceWeight`].
-//! - Programmers' mistakes may panic: an index that was never opened, time that runs backwards. What the network does
-//!   never panics: a message from a pair that has closed, a probe that comes back twice, a timer that is out of date.
+//! - Data from one role to another go through the driver, as an input of the other. A host's rate for a pair reaches
+//!   the pair's tunnel by [`Tunnel::on_rate`], its weight also the flows by [`Flow::on_weight`]; a tunnel's reference
+//!   weight reaches the host as [`HostInput::ReferenceWeight`].
+//! - Programmers' mistakes may panic: an index that was never opened, time that runs backwards. Events in the network
+//!   never cause a panic: a message from a pair that has closed, a probe that comes back twice, a timer that is out
+//!   of date.
 #![no_std]
 
 extern crate alloc;

@@ -29,7 +29,7 @@ pub trait Parameters: Clone + Default {
     /// One, by its position in the list.
     fn get(&self, position: usize) -> Value;
 
-    /// The defaults, with what was said.
+    /// The defaults, with the given values in their places.
     ///
     /// # Errors
     /// The parameter whose value has another type.
@@ -43,7 +43,7 @@ pub trait Parameters: Clone + Default {
         Ok(params)
     }
 
-    /// Whether all values are in range.
+    /// Checks that all values are in range.
     ///
     /// # Errors
     /// The first parameter that is not, and its value.
@@ -54,7 +54,7 @@ pub trait Parameters: Clone + Default {
         Ok(())
     }
 
-    /// What reports say of them: each with its value.
+    /// The parameters as reports show them: each with its value.
     fn settings(&self) -> Vec<(&'static Parameter, Value)> {
         Self::LIST.iter().enumerate().map(|(position, parameter)| (parameter, self.get(position))).collect()
     }
@@ -62,10 +62,10 @@ pub trait Parameters: Clone + Default {
 
 /// A scheme that describes itself.
 pub trait Described {
-    /// What it says of itself.
+    /// Its description.
     const DESCRIPTOR: &'static Descriptor;
 
-    /// What its constructor takes.
+    /// Parameters of its constructor.
     type Params: Parameters;
 }
 
@@ -166,10 +166,10 @@ impl<T: Setting> Setting for Vec<(String, T)> {
     }
 }
 
-/// Declares the parameters of a scheme: a structure, its defaults, and the descriptions of what can be set.
+/// Declares the parameters of a scheme: a structure, its defaults, and their descriptions.
 ///
-/// The comment of a field is what options and schemas say of it. Behind the default stand the key, the [`Kind`] and the
-/// source of the default; braces may give more fields of [`Parameter`].
+/// Options and schemas show the comment of a field as its description. The key, the [`Kind`] and the source of the
+/// default come after the default; braces may give more fields of [`Parameter`].
 ///
 /// ```
 /// use wayleave_scheme_api::{Kind, Parameters, Value, params};
@@ -262,7 +262,7 @@ macro_rules! params {
     };
 }
 
-/// The words for the values of an enumeration, and what each means.
+/// The words for the values of an enumeration, each with its meaning.
 ///
 /// ```
 /// use wayleave_scheme_api::{Setting, Value, words};

@@ -1,10 +1,10 @@
-//! The path role: which of several paths a packet takes.
+//! The path role: choice among several paths for a packet.
 //!
-//! It stands beside the stack: the [`Host`](crate::Host) role says which of a pair's candidate paths are in use (uFAB's
-//! migration, 3.5; Chameleon's routes, 3.4), and this role spreads packets over those that share. Where one path is in
-//! use there is nothing to choose, and it is not asked.
+//! It is beside the stack: the [`Host`](crate::Host) role selects the candidate paths of a pair that are in use
+//! (uFAB's migration, 3.5; Chameleon's routes, 3.4), and this role spreads packets over those that share. Where one
+//! path is in use there is nothing to choose, and the role is not asked.
 //!
-//! | system | spreads | hears |
+//! | system | spreads | receives |
 //! |---|---|---|
 //! | ECMP (RFC 2992) | flows | nothing |
 //! | Presto (SIGCOMM 2015) | flowcells, in turn | changes of the paths |
@@ -20,15 +20,14 @@ use crate::telemetry::IntHop;
 pub struct Departure {
     /// Payload.
     pub bytes: u32,
-    /// How many paths there are; at least 1. They are the paths in use, in the order of their
-    /// [`PathIndex`](crate::PathIndex).
+    /// Number of paths; at least 1. They are the paths in use, in the order of their [`PathIndex`](crate::PathIndex).
     pub paths: u32,
 }
 
-/// What the sender learns of a path.
+/// Facts that the sender learns of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathReport {
-    /// Which.
+    /// The path.
     pub path: u32,
     /// Acknowledged.
     pub bytes: u64,
@@ -43,7 +42,7 @@ pub struct PathReport {
 pub struct PathProbe {
     /// Along which path.
     pub path: u32,
-    /// How long after it the role is asked again.
+    /// Time after it until the role is asked again.
     pub next: Time,
 }
 
@@ -52,26 +51,27 @@ pub trait Path {
     /// The index of the path that the packet takes, below `departure.paths`.
     fn choose(&mut self, now: Time, departure: Departure) -> u32;
 
-    /// The same, where one value serves all flows of a pair, and has to tell them apart (Clove: weights belong to a
-    /// destination, flowlets to a flow).
+    /// Chooses a path where one value serves all flows of a pair and has to distinguish them (Clove: weights belong
+    /// to a destination, flowlets to a flow).
     fn choose_for(&mut self, now: Time, _flow: LocalFlow, departure: Departure) -> u32 {
         self.choose(now, departure)
     }
 
-    /// Whether [`Self::on_report`] and [`Self::on_telemetry`] do anything: they are called for every acknowledgement.
+    /// `true` if [`Self::on_report`] and [`Self::on_telemetry`] do anything: they are called for every
+    /// acknowledgement.
     fn receives_reports(&self) -> bool {
         true
     }
 
-    /// What an acknowledgement told of a path.
+    /// An acknowledgement brought facts of a path.
     fn on_report(&mut self, _now: Time, _report: PathReport) {}
 
-    /// What the ports of a path wrote into a packet or a probe, the first port first (Clove-INT: utilisation).
+    /// Records of the ports of a path in a packet or a probe, the first port first (Clove-INT: utilisation).
     fn on_telemetry(&mut self, _now: Time, _path: u32, _hops: &[IntHop]) {}
 
-    /// Which of so many paths a probe is to go along now, if the role wants probes: what the ports on the way write into it comes
-    /// back as [`Self::on_telemetry`], or not at all (Clove-INT: what nobody sends on says nothing). Asked when a pair opens that
-    /// this value serves, and then as often as the answer says.
+    /// The path, of `_paths`, that a probe is to take now, if the role wants probes. The records that the ports of
+    /// the path write into it come back as [`Self::on_telemetry`], or not at all (Clove-INT: a path without traffic
+    /// gives no telemetry). Asked when a pair opens that this value serves, and then as often as the answer asks for.
     fn probe(&mut self, _now: Time, _paths: u32) -> Option<PathProbe> {
         None
     }

@@ -1,4 +1,4 @@
-//! Why a request was refused, with the values that explain it.
+//! Reason for which a request was refused, with the values that explain it.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -54,9 +54,9 @@ pub enum Binding {
         link: LinkId,
         /// The queue that would be overloaded.
         queue: u8,
-        /// What would be needed there.
+        /// Rate that would be needed there.
         asked: Rate,
-        /// What is left.
+        /// Rest.
         left: Rate,
     },
     /// A queue's delay bound against its budget.
@@ -115,21 +115,21 @@ impl Binding {
     }
 }
 
-/// What a switch lacks of its allocation.
+/// Amount that a switch lacks of its allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allocated {
     /// The sum of rates.
     Rate {
-        /// What would be needed.
+        /// Rate that would be needed.
         asked: Rate,
-        /// What is left.
+        /// Rest.
         left: Rate,
     },
     /// The sum of bursts, which keeps the buffer from overflowing.
     Burst {
-        /// What would be needed, grown on the way.
+        /// Burst that would be needed, grown along the route.
         asked: Bytes,
-        /// What is left.
+        /// Rest.
         left: Bytes,
     },
 }
@@ -162,7 +162,7 @@ pub enum Refusal {
         link: LinkId,
         /// The queue.
         queue: u8,
-        /// How many queues contracts may use there.
+        /// Number of queues that contracts may use there.
         queues: u8,
     },
     /// The shortest route that breaks the fewest promises (the pinned one, if one is pinned) still breaks these.
@@ -171,7 +171,7 @@ pub enum Refusal {
         route: Route,
         /// The first promise, from the source, that would break.
         binding: Binding,
-        /// The others on the way.
+        /// The others on the route.
         others: Vec<Binding>,
     },
     /// A queue for each hop exists, but together they take longer than the deadline; faster queues are blocked.
@@ -183,22 +183,22 @@ pub enum Refusal {
         /// The deadline.
         deadline: Time,
     },
-    /// Fewer disjoint routes join the hosts than the request wants, whatever is admitted.
+    /// Fewer disjoint routes join the hosts than the request wants, even with nothing admitted.
     TooFewDisjoint {
         /// The routes that are wanted.
         asked: u8,
         /// The most that there are.
         most: u8,
-        /// What all of these have to pass: so many elements, and no more, part the hosts.
+        /// Elements that all of these have to pass: `most` of them, and no more, part the hosts.
         cut: Vec<Element>,
     },
     /// The copies before this one have routes; disjoint from those it has none.
     Copy {
-        /// Which, from 1.
+        /// Its number, from 1.
         copy: u8,
-        /// Of how many.
+        /// Number of copies.
         of: u8,
-        /// What stands in its way.
+        /// Its obstacle.
         refusal: Box<Refusal>,
     },
     /// The scheme does not place disjoint routes.
@@ -206,38 +206,38 @@ pub enum Refusal {
         /// The scheme.
         scheme: &'static str,
     },
-    /// Every sender may send at most so much, whatever else is admitted (QJump's packet an epoch).
+    /// Every sender may send at most `most`, with any other contracts admitted (QJump's packet per epoch).
     RateCap {
-        /// What would be needed.
+        /// Rate that would be needed.
         asked: Rate,
-        /// What every sender may send.
+        /// Rate that every sender may send.
         most: Rate,
     },
     /// The shaper lets the burst out over several rounds, which together take longer than the deadline (QJump's epochs).
     Rounds {
-        /// How many rounds it takes.
+        /// Number of rounds that it takes.
         rounds: u64,
-        /// How long they are together.
+        /// Their length together.
         bound: Time,
         /// The deadline.
         deadline: Time,
     },
-    /// What is given away is counted in shares, and fewer are left.
+    /// Capacity is given away in shares, and fewer are left.
     Shares {
-        /// What would be needed.
+        /// Shares that would be needed.
         asked: u64,
-        /// What is left.
+        /// Rest.
         left: u64,
-        /// How many there are, which was fixed at the start.
+        /// Number of all shares, which was fixed at the start.
         all: u64,
     },
-    /// A switch has less left of what was allocated to it as a whole (Loko's shared services).
+    /// A switch has less left of the amount that was allocated to it as a whole (Loko's shared services).
     Allocation {
         /// The route, the first of the shortest.
         route: Route,
         /// The switch.
         switch: NodeId,
-        /// What it lacks.
+        /// Amount that it lacks.
         limit: Allocated,
     },
     /// Packets are larger than those that the bounds were computed for.
@@ -247,7 +247,8 @@ pub enum Refusal {
         /// The largest packet, which was fixed or measured at the start.
         most: Bytes,
     },
-    /// On this way, a packet of every sender takes longer than a round, and the bound holds for shorter ways only.
+    /// On this route, a packet of every sender takes longer than a round, and the bound holds for shorter routes
+    /// only.
     ShortRound {
         /// The time that it takes.
         takes: Time,
@@ -292,19 +293,19 @@ pub enum Refusal {
         /// The time asked for.
         within: Time,
     },
-    /// What only this scheme refuses for, in its own words.
+    /// A reason that only this scheme has, in its own words.
     Stated {
         /// The code.
         reason: Reason,
-        /// The field of the contract that it is about, where it holds whatever else is admitted.
+        /// The field of the contract that it is about, where it holds with any other contracts admitted.
         field: Option<&'static str>,
-        /// Why, in one clause.
+        /// The reason, in one clause.
         text: String,
     },
 }
 
 impl Refusal {
-    /// What stands in the way, also where it is that of one copy.
+    /// The obstacle, also where it is that of one copy.
     pub fn innermost(&self) -> &Self {
         match self {
             Self::Copy { refusal, .. } => refusal.innermost(),

@@ -1,14 +1,14 @@
 //! The admission role for contracts about bandwidth and objectives: requests and decisions.
 //!
-//! A latency contract is a [`Request`](crate::Request) and becomes a flow. What classes below the latency queues are promised is a
-//! [`ShareRequest`] and becomes a share.
+//! A latency contract is a [`Request`](crate::Request) and becomes a flow. A promise to the classes below the latency
+//! queues is a [`ShareRequest`] and becomes a share.
 
 use alloc::vec::Vec;
 
 use wayleave_topology::{Class, NodeId, Route, ShareId};
 use wayleave_units::{Rate, Time};
 
-/// What is asked of an admission scheme for a contract about bandwidth or an objective.
+/// Request to an admission scheme for a contract about bandwidth or an objective.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShareRequest {
     /// Between whom.
@@ -40,17 +40,17 @@ impl ShareRequest {
     }
 }
 
-/// How much is known of a promise.
+/// Degree of certainty about a promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Certainty {
-    /// What is promised fits on every link, by proof.
+    /// The promise fits on every link, by proof.
     Proven,
     /// It fits on every cut; that hosts find paths on which it fits on every link was seen in measurements, and is no guarantee.
     Measured,
 }
 
 impl Certainty {
-    /// As it stands in documents.
+    /// Its name in documents.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Proven => "proven",
@@ -58,8 +58,8 @@ impl Certainty {
         }
     }
 
-    /// Of the time in which a minimum is there, whatever is known of the minimum itself: it counts on a bound of what is in flight that is exceeded now and then
-    /// (docs/theory/admission.md, section 14).
+    /// Certainty of the time in which a minimum is available, at any certainty of the minimum itself. It counts on a
+    /// bound of the data in flight that is exceeded now and then (docs/theory/admission.md, section 14).
     pub const OF_TIMES: Self = Self::Measured;
 }
 
@@ -68,9 +68,9 @@ impl Certainty {
 pub struct ShareDecision {
     /// Its reservation.
     pub share: ShareId,
-    /// Where a pair goes.
+    /// Route of a pair.
     pub route: Option<Route>,
-    /// How much is known of the capacity behind it.
+    /// Degree of certainty about the capacity behind it.
     pub certainty: Certainty,
     /// The minimum is there so soon after there is something to send, if that was asked for.
     pub within: Option<Time>,

@@ -1,7 +1,8 @@
-//! The switch role: what a port does with packets beside queueing them.
+//! The switch role: operations of a port on packets beside queueing.
 //!
-//! One value for each queue of a port. Which packet is next, and which one a full port drops, is the port's discipline (pFabric's
-//! among them) and no part of this role; so are the counters of in-band telemetry, which every port has.
+//! One value for each queue of a port. The choice of the next packet, and of the packet that a full port drops, is
+//! the port's discipline (pFabric's among them) and no part of this role. Neither are the counters of in-band
+//! telemetry, which every port has.
 //!
 //! | system | when a packet comes | when one with telemetry leaves |
 //! |---|---|---|
@@ -18,11 +19,11 @@ use crate::telemetry::{IntHop, ProbeAt};
 pub struct QueueState {
     /// Held, without the packet.
     pub queued: Bytes,
-    /// When it was last empty and nothing was being sent; `None` while it is not.
+    /// Time at which it was last empty and nothing was being sent; `None` while it is not.
     pub idle_since: Option<Time>,
 }
 
-/// Whether a packet gets a congestion mark.
+/// Congestion mark of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// It does not.
@@ -31,18 +32,18 @@ pub enum Mark {
     Congestion,
 }
 
-/// What one queue of a port does beside queueing.
+/// Operations of one queue of a port beside queueing.
 ///
-/// There are no timers: what a port forgets after a while (uFAB-C, 4.2: pairs without a probe for 10 s) shows only in a
-/// later probe, so it is forgotten then.
+/// There are no timers: if a port forgets after some time (uFAB-C, 4.2: pairs without a probe for 10 s), this shows
+/// only in a later probe, so it is forgotten then.
 pub trait Switch {
     /// A packet of `bytes` on the wire arrives at a queue.
     fn on_arrival(&mut self, now: Time, queue: QueueState, bytes: u32) -> Mark;
 
-    /// A packet with telemetry leaves; `probe` is what it says to this port if it is a probe (w of uFAB, 3.6). The port has filled its record
-    /// but for what schemes keep: tokens, windows, rate and period.
+    /// A packet with telemetry leaves; `probe` is its part for this port if it is a probe (w of uFAB, 3.6). The port
+    /// has filled its record but for the fields that schemes keep: tokens, windows, rate and period.
     ///
-    /// Only such packets are told about: a hook on every departure would cost ports that need none an event for each
-    /// packet, and no scheme marks when packets leave.
+    /// It is called only for such packets: a hook on every departure would cost ports that need none an event for
+    /// each packet, and no scheme marks when packets leave.
     fn on_telemetry(&mut self, _now: Time, _probe: Option<&ProbeAt>, _hop: &mut IntHop) {}
 }

@@ -6,8 +6,8 @@ use wayleave_units::{Bytes, Rate, Time};
 /// One port's record, of the queue that the packet was in (HPCC, SIGCOMM 2019, section 3.1; uFAB, SIGCOMM 2022, section 3.2 adds the last two).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IntHop {
-    /// Which link, where the edge knows the path of what came back: it chose the path in a topology that it knows (uFAB, 3.1, assumption ii), so nothing
-    /// on the wire says it.
+    /// The link, where the edge knows the path of the packet that came back. The edge chose the path in a topology
+    /// that it knows (uFAB, 3.1, assumption ii), so nothing on the wire names the link.
     pub link: Option<LinkId>,
     /// Line rate of the link.
     pub rate: Rate,
@@ -15,7 +15,7 @@ pub struct IntHop {
     pub queue: Bytes,
     /// Sent from that queue since the run began, without the packet.
     pub sent: Bytes,
-    /// When the packet left.
+    /// Time at which the packet left.
     pub at: Time,
     /// Phi: tokens of all active pairs on the link; zero where no scheme keeps them.
     pub tokens: u64,
@@ -27,18 +27,21 @@ pub struct IntHop {
     pub tx: Rate,
     /// In which of two periods, that take turns, the port has counted the pair of a probe. Meaningless without such a scheme.
     pub period: bool,
-    /// Where the queue shares its line with queues of other classes; `None`: all of the line is its own.
+    /// Record of the class, where the queue shares its line with queues of other classes; `None`: all of the line is
+    /// its own.
     pub class: Option<ClassHop>,
 }
 
-/// What a port says of a queue that is below others by strict priority and shares what those leave by weights.
+/// Record of a queue that is below others by strict priority and shares with others, by weights, the rate that those
+/// above leave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClassHop {
-    /// What the weight of the queue gives it of the line beside all that is reserved above it: g R'. The controller tells it to the port, so it
-    /// changes with admissions and not with load.
+    /// Rate that the weight of the queue gives it of the line beside all that is reserved above it: g R'. The
+    /// controller sends it to the port, so it changes with admissions and not with load.
     pub guaranteed: Rate,
-    /// What the queue could send lately, had it always had something to send: what the queues above left, without what the others below
-    /// took, and never less than its weight's part of that. Zero where no scheme measures it.
+    /// Rate that the queue could have sent lately with constant demand: the rate that the queues above left, without
+    /// the rate that the others below took, and never less than its weight's part of that. Zero where no scheme
+    /// measures it.
     pub available: Rate,
     /// The queue's weight, and those of all queues that share with it.
     pub weights: (u32, u32),
@@ -49,7 +52,7 @@ pub struct ClassHop {
 }
 
 impl ClassHop {
-    /// What is available, from what the queues above and beside send: R - u - min(o, (1 - g) (R - u)).
+    /// Available rate, from the rates that the queues above and beside send: R - u - min(o, (1 - g) (R - u)).
     ///
     /// ```
     /// use wayleave_scheme_api::ClassHop;
@@ -69,11 +72,12 @@ impl ClassHop {
     }
 }
 
-/// What a probe is for.
+/// Purpose of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeKind {
-    /// The pair thinks of this path: ports tell their sums and add nothing, or the test of a candidate, C at least
-    /// (Phi + phi) B (uFAB, 3.5), would count the pair twice. On the way it is a probe without tokens and windows.
+    /// The pair considers this path: ports report their sums and add nothing. Otherwise the test of a candidate, C at
+    /// least (Phi + phi) B (uFAB, 3.5), would count the pair twice. On its path it is a probe without tokens and
+    /// windows.
     Candidate,
     /// The pair is active on this path: ports count it (3.6).
     Active,
@@ -82,27 +86,29 @@ pub enum ProbeKind {
     Finish,
 }
 
-/// The header of a probe (uFAB, G), without what the ports write.
+/// The header of a probe (uFAB, G), without the records of the ports.
 ///
-/// Ports keep sums and no pairs, so a sender says what they count of its pair and what they are to count. A change can be lost on the way: it is
-/// repeated, with the same number, until the other end has answered it.
+/// Ports keep sums and no pairs, so a sender gives them the amounts that they count for its pair, and those that they
+/// are to count. A change can be lost on its path: it is repeated, with its number, until the other end has answered
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
     /// The pair: [`PairSpec::key`](crate::PairSpec::key).
     pub pair: u64,
-    /// What it is for.
+    /// Its purpose.
     pub kind: ProbeKind,
-    /// phi: the tokens that the sender has given to the pair; on the way 16 bits (G, the table; 24 in the caption).
+    /// phi: the tokens that the sender has given to the pair; on the wire 16 bits (G, the table; 24 in the caption).
     pub tokens: u64,
     /// The tokens that the ports of this path count for the pair, as far as its sender knows.
     pub counted: u64,
-    /// The weight of the pair in what is above all tokens, in tokens as well; the tokens themselves where nothing else is said.
+    /// The weight of the pair in the rate above all tokens, in tokens as well; the tokens themselves where no other
+    /// weight is set.
     pub weight: u64,
     /// The weight that the ports of this path count for the pair, as far as its sender knows.
     pub weight_counted: u64,
-    /// A number for each change of what ports count, the same when a probe is repeated.
+    /// A number for each change of the amounts that ports count, unchanged when a probe is repeated.
     pub change: u16,
-    /// Whether the sender does not know which ports have seen this change already.
+    /// `true` if the sender does not know which ports have seen this change already.
     pub is_repeated: bool,
     /// The sender's part of the protocol that divides the receiver's maximum. The bits of appendix G have no place for it.
     pub request: MaxRequest,
@@ -126,18 +132,18 @@ pub struct MaxGrant {
     pub rate: Rate,
     /// Grants of a pair are numbered from 1, so that a sender ignores one that was overtaken.
     pub number: u32,
-    /// The pair's part is larger, but other pairs still hold some of it.
+    /// The pair's part is larger, but other pairs still hold a portion.
     pub is_short: bool,
 }
 
-/// What the sender of a probe says to one port.
+/// Part of a probe for one port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HopWindow {
     /// w: the pair's window at this link.
     pub window: Bytes,
     /// The window that the port counts for the pair, as far as its sender knows.
     pub counted: Bytes,
-    /// [`IntHop::period`] as the port said it last; `None`: it counts nothing of the pair.
+    /// [`IntHop::period`] as the port reported it last; `None`: it counts nothing of the pair.
     pub period: Option<bool>,
 }
 
@@ -153,7 +159,7 @@ impl HopWindow {
 pub struct ProbeAt {
     /// Its header.
     pub probe: Probe,
-    /// What it says to this port.
+    /// Its part for this port.
     pub said: HopWindow,
 }
 
@@ -175,21 +181,22 @@ impl Probe {
     }
 }
 
-/// What the receiving host adds to a probe when it sends it back.
+/// Data that the receiving host adds to a probe when it sends it back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProbeAnswer {
-    /// The tokens that it admits for the pair; `None` if it admits whatever the sender gives (uFAB, E, Algorithm 1,
-    /// line 25).
+    /// The tokens that it admits for the pair; `None` if it admits any number that the sender gives (uFAB, E,
+    /// Algorithm 1, line 25).
     pub tokens: Option<u64>,
     /// The part of the receiver's maximum that the pair may use; `None`: the receiver has no maximum.
     pub grant: Option<MaxGrant>,
 }
 
-/// What became of a probe.
+/// Outcome of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeOutcome {
-    /// The other end answered; all ports on the way have seen the probe.
+    /// The other end answered; all ports of the path have seen the probe.
     Answered(ProbeAnswer),
-    /// A switch could not forward it, and says so (uFAB, G: failure response). The ports up to there have seen it.
+    /// A switch could not forward it, and reports that (uFAB, G: failure response). The ports up to there have seen
+    /// it.
     Failed,
 }

@@ -1,13 +1,13 @@
 //! The tunnel role: the queue between the transports of a division and the limiter of its pair.
 //!
-//! SCC (sections III-B, III-C and IV): the rate of a tunnel answers the network, by the [`Host`](crate::Host) role; the
-//! transports inside answer the tunnel's queue and nothing else. So this is a role of its own: it stands on the packet
-//! path, one for each pair of a division, where the host role is one for each machine and never sees a packet.
+//! SCC (sections III-B, III-C and IV): the rate of a tunnel answers the network, by the [`Host`](crate::Host) role;
+//! the transports inside answer the tunnel's queue and nothing else. So this is a role of its own. It is on the
+//! packet path, one for each pair of a division, where the host role is one for each machine and never sees a packet.
 //!
-//! The driver keeps the packets; the role decides. It takes marks of the network off acknowledgements and puts its own
-//! on (III-C), bounds the queue for transports that understand drops (III-C: 100 packets), holds transports back,
-//! chooses whose packet is next (Algorithms 1 to 3), and says in every decision slot what weight it would like (steps 1
-//! to 3).
+//! The driver keeps the packets; the role decides. It takes marks of the network off acknowledgements and puts its
+//! own on (III-C), bounds the queue for transports that understand drops (III-C: 100 packets), and holds transports
+//! back. It chooses the flow of the next packet (Algorithms 1 to 3), and computes in every decision slot the weight
+//! that it would like (steps 1 to 3).
 //!
 //! Every method has a body that does nothing: a tunnel that overrides none is a queue without limits, and
 //! [`Absent`](crate::Absent) is just that. EyeQ, Parley and uFAB have no tunnels.
@@ -20,20 +20,20 @@ use crate::ids::LocalFlow;
 /// A packet at a tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TunnelPacket {
-    /// Whose.
+    /// Its flow.
     pub flow: LocalFlow,
     /// On the wire.
     pub bytes: u32,
-    /// Of these, payload; of a source that has no transport, all of it.
+    /// Of these, payload; of a source that has no transport, all bytes.
     pub payload: u32,
     /// Payload that its flow has left to send or to be acknowledged, with this packet, if it is known.
     pub remaining: Option<u64>,
-    /// Payload that its transport still holds for the first time, without this packet, if it is known. With what waits in
-    /// the tunnel this is what has yet to leave it (M of SCC, Table I).
+    /// Payload that its transport still holds for the first time, without this packet, if it is known. Together with
+    /// the packets in the tunnel this is the payload that has yet to leave it (M of SCC, Table I).
     pub unsent: Option<u64>,
 }
 
-/// What the transport of a flow takes for congestion (SCC, III-C).
+/// Events that the transport of a flow takes for congestion (SCC, III-C).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionSignal {
     /// Marks.
@@ -44,16 +44,16 @@ pub enum CongestionSignal {
     RoundTrips,
 }
 
-/// What a tunnel holds, without the packet that it is asked about.
+/// Contents of a tunnel, without the packet that it is asked about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TunnelQueue {
     /// On the wire.
     pub bytes: Bytes,
-    /// How many packets.
+    /// Number of packets.
     pub packets: u32,
 }
 
-/// An acknowledgement on its way to a transport.
+/// An acknowledgement that returns to a transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TunnelAck {
     /// Newly acknowledged payload.
@@ -64,7 +64,7 @@ pub struct TunnelAck {
     pub remaining: Option<u64>,
 }
 
-/// What happens to a packet that comes from a transport.
+/// Treatment of a packet that comes from a transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// It waits for its turn.
@@ -75,24 +75,24 @@ pub enum Entry {
     HeldBack,
 }
 
-/// Whose turn it is.
+/// Choice of the next packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextQueue {
     /// The packet that came first.
     InOrder,
     /// The first packet of this flow, which has one here.
     Of(LocalFlow),
-    /// Nobody's before this time, which is later than now (SCC, Algorithm 1, line 7: sessions send at their own rates).
+    /// None before this time, which is later than now (SCC, Algorithm 1, line 7: sessions send at their own rates).
     NotBefore(Time),
 }
 
-/// What a tunnel computed at the beginning of a decision slot (SCC, Algorithms 1 to 3).
+/// Result that a tunnel computed at the beginning of a decision slot (SCC, Algorithms 1 to 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     /// The reference weight W'. Only ratios within a division count, so its tunnels have to use one unit.
     pub weight: u64,
-    /// When the next slot begins; later than now. `None`: as soon as a packet comes, so that a tunnel without flows costs
-    /// nothing.
+    /// Begin of the next slot; later than now. `None`: as soon as a packet comes, so that a tunnel without flows
+    /// costs nothing.
     pub next: Option<Time>,
 }
 
@@ -104,8 +104,8 @@ pub trait Tunnel {
     /// A flow has ended. None of its packets is here.
     fn on_close(&mut self, _now: Time, _flow: LocalFlow) {}
 
-    /// A packet comes from its transport, and finds `queue`. It is a question: the packet that leaves the transport may be
-    /// smaller, and is told by [`Self::on_queued`].
+    /// A packet comes from its transport, and finds `queue`. It is a question: the packet that leaves the transport
+    /// may be smaller, and is reported by [`Self::on_queued`].
     fn on_arrival(&mut self, _now: Time, _packet: TunnelPacket, _queue: TunnelQueue) -> Entry {
         Entry::Queued
     }
@@ -121,8 +121,9 @@ pub trait Tunnel {
     /// A packet leaves for the limiter.
     fn on_departure(&mut self, _now: Time, _packet: TunnelPacket) {}
 
-    /// An acknowledgement comes back; `queue` is what the tunnel holds now. How much of `ack.newly` its transport is
-    /// told was marked: with a tunnel, what the tunnel's own queue says, and nothing of what the network said.
+    /// An acknowledgement comes back; `queue` is the present contents of the tunnel. Returns the part of `ack.newly`
+    /// that is passed on to its transport as marked: with a tunnel, the marks of the tunnel's own queue, and none of
+    /// the network's.
     fn on_ack(&mut self, _now: Time, _flow: LocalFlow, ack: TunnelAck, _queue: TunnelQueue) -> u64 {
         ack.marked
     }

@@ -1,7 +1,7 @@
-//! What stands admitted, as those who drive a scheme ask for it: who holds what, and what adds up to a bound.
+//! Queries on the admitted flows of a scheme: holders, and the terms of a bound.
 //!
-//! Schemes that reserve queues keep a ledger ([`Placement`]), and much can be asked of that: curves, paths, what would
-//! break where. QJump and Loko have none. What every scheme can answer is this trait.
+//! Schemes that reserve queues keep a ledger ([`Placement`]), which answers more: curves, paths, possible violations.
+//! QJump and Loko have none. This trait covers the queries that every scheme can answer.
 
 use wayleave_scheme_api::{Admission, Refusal, Request, Value};
 use wayleave_topology::{FlowId, NodeId};
@@ -16,15 +16,15 @@ use crate::placement::Placement;
 pub struct SharedService {
     /// The switch.
     pub switch: NodeId,
-    /// How fast packets are served.
+    /// Service rate.
     pub rate: Rate,
-    /// What every packet waits in addition.
+    /// Additional delay of every packet.
     pub latency: Time,
-    /// What is held before service.
+    /// Buffer before the service.
     pub buffer: Bytes,
 }
 
-/// What every admission scheme can say about what it has admitted.
+/// Queries that every admission scheme can answer about its admitted flows.
 pub trait AdmittedSet: Admission {
     /// Returns the ledger of queues with its searches; `None` for schemes without queues.
     fn queues(&self) -> Option<&Placement> {
@@ -42,7 +42,7 @@ pub trait AdmittedSet: Admission {
     /// All admitted flows, by their indices.
     fn flows(&self) -> Vec<FlowId>;
 
-    /// What adds up to the bound of an admitted flow, in the order of its way; nothing if there is no such flow.
+    /// Returns the terms of an admitted flow's bound, in the order of its route; empty if there is no such flow.
     fn terms(&self, flow: FlowId) -> Vec<Term>;
 
     /// A term in words; `None` for terms that other schemes have as well.
@@ -50,17 +50,17 @@ pub trait AdmittedSet: Admission {
         None
     }
 
-    /// What an admitted flow has taken, beside its bound.
+    /// Returns the resources that an admitted flow holds, in addition to its bound.
     fn explain_admitted(&self, _request: &Request, _flow: FlowId) -> Vec<Section> {
         Vec::new()
     }
 
-    /// What there is to say of a refusal, beside its reason.
+    /// Returns the details of a refusal, in addition to its reason.
     fn explain_refused(&self, _refusal: &Refusal) -> Vec<Section> {
         Vec::new()
     }
 
-    /// For schemes without queues: what there was to give away, and what is left of it, under a name for reports.
+    /// For schemes without queues: returns the total and the free resources, under a name for reports.
     fn granted_shares(&self) -> Option<(&'static str, Value)> {
         None
     }
@@ -70,7 +70,7 @@ pub trait AdmittedSet: Admission {
         Vec::new()
     }
 
-    /// Why a controller cannot decide by it, as it is set up; `None` if it can.
+    /// Returns the reason why a controller cannot use the scheme with these settings; `None` if it can.
     fn unfit_for_a_controller(&self) -> Option<String> {
         None
     }
@@ -84,7 +84,7 @@ pub trait AdmittedSet: Admission {
         }
     }
 
-    /// What was promised to the contract that a flow belongs to: the bound of its longest route.
+    /// Returns the bound that is promised to the contract of a flow: the bound of its longest route.
     fn promised(&self, flow: FlowId) -> Option<Time> {
         self.routes_of(flow).into_iter().filter_map(|flow| Some(self.held(flow)?.bound)).max()
     }

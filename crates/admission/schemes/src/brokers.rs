@@ -1,9 +1,9 @@
-//! The brokers of host schemes: which ones a network needs and where they run, the scheme says; drivers start them, stop
-//! them, and carry their messages.
+//! Brokers of host schemes. The scheme defines the brokers that a network needs and their locations; drivers start
+//! and stop them and carry their messages.
 //!
-//! A scheme lists its brokers as [`BrokerSeat`]s. Their numbers are places in that list, counted from the first broker of
-//! the scheme on. Each start of a broker constructs it again from a [`BrokerSetup`], so a broker that was stopped has
-//! forgotten everything.
+//! A scheme lists its brokers as [`BrokerSeat`]s. Their numbers are indices into that list, counted from the first
+//! broker of the scheme. Each start of a broker constructs it again from a [`BrokerSetup`], so a broker loses its
+//! state when it is stopped.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -18,12 +18,12 @@ use wayleave_units::{Time, WallTime};
 use crate::services::{Policies, Services};
 use crate::usage_report::{Limited, UsageReport};
 
-/// Where a broker runs.
+/// Location of a broker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BrokerLocation {
     /// At a host: messages are packets, and take no time between the host and its own broker.
     Host(NodeId),
-    /// Outside the network: every message to it and from it takes so long, and none is lost in queues.
+    /// Outside the network: every message to it and from it takes this time, and none is lost in queues.
     Outside(Time),
 }
 
@@ -36,7 +36,7 @@ impl BrokerLocation {
         }
     }
 
-    /// What a message takes beside the network.
+    /// Returns the delay of a message outside the network.
     pub const fn delay(self) -> Time {
         match self {
             Self::Host(_) => Time::ZERO,
@@ -48,11 +48,11 @@ impl BrokerLocation {
 /// One broker that a scheme needs in a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BrokerSpec {
-    /// What it divides; it hears what the links there carry. `None`: it hears nothing of links.
+    /// Contention point that it divides; it receives the loads of the links there. `None`: it receives no link loads.
     pub point: Option<ContentionPoint>,
-    /// Where it runs.
+    /// Location of the broker.
     pub at: BrokerLocation,
-    /// Whether it is told that it leads its group when it starts.
+    /// Role in its group that it is notified of when it starts.
     pub leadership: Leadership,
 }
 
@@ -67,7 +67,7 @@ impl BrokerSpec {
         Self { point: None, at: BrokerLocation::Host(host), leadership: Leadership::Follower }
     }
 
-    /// Whether it is the broker of this host, and not one of the fabric that happens to run there.
+    /// Returns `true` if it is the broker of this host, and not a fabric broker that runs there.
     pub fn is_of(&self, host: NodeId) -> bool {
         self.at == BrokerLocation::Host(host) && self.point != Some(ContentionPoint::Fabric)
     }
@@ -120,22 +120,22 @@ pub struct BrokerNetwork<'a> {
     pub today: Option<WallTime>,
 }
 
-/// What a broker is constructed from.
+/// Input from which a broker is constructed.
 #[derive(Clone, Copy, Debug)]
 pub struct BrokerSetup<'a> {
     /// The network in which it works.
     pub around: BrokerNetwork<'a>,
     /// All brokers of the scheme.
     pub all: BrokerSpecs<'a>,
-    /// Which of them it is.
+    /// Seat of this broker.
     pub seat: BrokerSpec,
-    /// Which policies everybody has.
+    /// Epoch of the policies in force.
     pub epoch: u32,
     /// Numbers of messages begin here: above all that a broker in this seat can have used before.
     pub serial: u64,
 }
 
-/// Why a broker cannot work, or not under other terms.
+/// Reason why a broker cannot work, or cannot accept new policy terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokerError(pub String);
 
@@ -154,25 +154,25 @@ impl fmt::Display for BrokerError {
 
 impl std::error::Error for BrokerError {}
 
-/// What a broker did not heed, and why.
+/// Number of messages that a broker ignored, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IgnoredParam {
     /// Messages of other policies.
     pub epoch: u64,
-    /// Messages that are older than what is known.
+    /// Messages that are older than the known state.
     pub serial: u64,
-    /// Messages from or for others, or about what no broker is told.
+    /// Messages from or for other machines, or with content that no broker expects.
     pub stranger: u64,
 }
 
-/// How often machines and brokers speak to each other: what drivers have to know of it.
+/// Message intervals and timeouts of machines and brokers, for drivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BrokerTimes {
-    /// How often a machine tells its broker its counters.
+    /// Interval at which a machine reports its counters to its broker.
     pub interval: Time,
-    /// A machine that hears nothing from its broker for so long lifts all limits.
+    /// A machine that receives nothing from its broker for this time lifts all limits.
     pub timeout: Time,
-    /// A connection of two brokers over which nothing comes for so long may be closed.
+    /// A connection of two brokers that is idle for this time may be closed.
     pub connection: Time,
 }
 
@@ -184,7 +184,7 @@ impl Default for BrokerTimes {
     }
 }
 
-/// Why bytes are no message of a scheme.
+/// Reason why bytes are not a message of a scheme.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokerDecodeError(pub String);
 
@@ -203,27 +203,30 @@ impl fmt::Display for BrokerDecodeError {
 
 impl std::error::Error for BrokerDecodeError {}
 
-/// How the messages of a scheme's brokers leave their program.
+/// Encoding of the messages of a scheme's brokers.
 pub trait BrokerCodec: Broker {
     /// The bytes of a message to another broker, which are also a datagram; `None`: it never leaves its machine.
     fn encode(message: &Self::Message) -> Option<Vec<u8>>;
 
-    /// The message that the bytes are.
+    /// Decodes a message.
     ///
     /// # Errors
-    /// Whatever [`BrokerCodec::encode`] would not have written.
+    /// If [`BrokerCodec::encode`] could not have written the bytes.
     fn decode(bytes: &[u8]) -> Result<Self::Message, BrokerDecodeError>;
 
-    /// How long the message is that begins like this, in a stream; `None`: more of its bytes are needed to tell.
+    /// Returns the length of the message that begins with these bytes of a stream; `None` if more bytes are needed.
     ///
     /// # Errors
-    /// If no message begins like this, or only one that is longer than any: the stream cannot be read any further.
+    /// If no message begins with these bytes, or only one above the maximum length: the stream cannot be read any
+    /// further.
     fn length(begin: &[u8]) -> Result<Option<usize>, BrokerDecodeError>;
 
-    /// The machine whose broker wrote a message to another broker, as the message says; `None`: it does not say.
+    /// Returns the machine whose broker wrote a message to another broker, according to the message; `None` if it has
+    /// no sender.
     fn sender(message: &Self::Message) -> Option<NodeId>;
 
-    /// What a machine tells its broker; `None`: its broker does not ask for counters.
+    /// Returns the message in which a machine reports its counters to its broker; `None` if its broker does not ask
+    /// for counters.
     fn from_report(report: UsageReport) -> Option<Self::Message>;
 
     /// All limits of a machine, if a message of its broker sets them: a service that is not listed has none.
@@ -232,15 +235,15 @@ pub trait BrokerCodec: Broker {
 
 /// A broker of a scheme of the list.
 pub trait SchemeBroker: BrokerCodec + fmt::Debug {
-    /// The terms of the policies are others, for the same services. What the links carry is told again after that.
+    /// Replaces the terms of the policies, for the same services. The link loads are reported again after that.
     ///
     /// # Errors
-    /// If they cannot be kept; then the old ones stay.
+    /// If the new terms cannot be kept; then the old ones stay.
     fn set_policies(&mut self, _around: &BrokerNetwork<'_>) -> Result<(), BrokerError> {
         Ok(())
     }
 
-    /// The members of its group that it has heard and counts: machines of a rack, racks of the fabric.
+    /// Returns the members of its group that have reported and count: machines of a rack, racks of the fabric.
     fn members(&self, _now: Time) -> Vec<NodeId> {
         Vec::new()
     }
@@ -250,7 +253,7 @@ pub trait SchemeBroker: BrokerCodec + fmt::Debug {
         None
     }
 
-    /// What it did not heed.
+    /// Returns the number of ignored messages.
     fn ignored(&self) -> IgnoredParam {
         IgnoredParam::default()
     }

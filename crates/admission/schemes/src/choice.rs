@@ -1,4 +1,4 @@
-//! What a scenario says of a role: a scheme of the list with its parameters, or somebody else's.
+//! Choice of a scheme for a role in a scenario: a scheme of the list with its parameters, or a custom one.
 
 /// Something shared; the same as another if both are one.
 macro_rules! shared {
@@ -18,7 +18,7 @@ macro_rules! shared {
     };
 }
 
-/// Writes the enum of what a scenario says: a scheme with its parameters.
+/// Writes the enum of a scenario's choice: a scheme with its parameters.
 macro_rules! choice {
     (
         $(#[$doc:meta])* $name:ident, $custom:ident, $list:ident;
@@ -50,7 +50,7 @@ macro_rules! choice {
                 }
             )+
 
-            /// What it says of itself.
+            /// Returns the descriptor of the scheme.
             pub fn descriptor(&self) -> &'static Descriptor {
                 match self {
                     $($(#[$meta])* Self::$scheme(_) => <crate::$role::$module::$scheme as Described>::DESCRIPTOR,)+
@@ -58,8 +58,8 @@ macro_rules! choice {
                 }
             }
 
-            /// The one of this name, with what was said of its parameters; `None` if there is no such one, or a value is
-            /// not of its parameter's kind.
+            /// Returns the scheme of this name with the given parameters. Returns `None` if there is no such scheme,
+            /// or a value is not of its parameter's kind.
             pub fn of(name: &str, given: &ParamValues) -> Option<Self> {
                 $(
                     $(#[$meta])*
@@ -70,10 +70,10 @@ macro_rules! choice {
                 None
             }
 
-            /// Whether its parameters are in range.
+            /// Checks that its parameters are in range.
             ///
             /// # Errors
-            /// The first that is not, and its value.
+            /// The first parameter that is out of range, and its value.
             pub fn check(&self) -> Result<(), (&'static Parameter, Value)> {
                 match self {
                     $($(#[$meta])* Self::$scheme(params) => params.check(),)+

@@ -1,9 +1,9 @@
-//! What a scheme adds to an answer beside routes and bounds, as plain values: `explain` prints them.
+//! Additions of a scheme to an answer, beside routes and bounds, as plain values: `explain` prints them.
 
 /// A part of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Section {
-    /// What it is about.
+    /// Subject of the section.
     pub title: String,
     /// Below it, one line each.
     pub lines: Vec<String>,

@@ -7,7 +7,7 @@ use wayleave_units::Time;
 
 use crate::admitted::AdmittedFlow;
 
-/// What is kept of an admitted flow; `more` is the scheme's own.
+/// Record of an admitted flow; `more` is the scheme's own part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry<T> {
     pub(crate) route: Route,
@@ -49,7 +49,7 @@ impl<T> FlowTable<T> {
         Some(entry)
     }
 
-    /// Puts a flow back that was just struck, under its old index.
+    /// Restores a flow that was just removed, under its old index.
     pub(crate) fn put_back(&mut self, flow: FlowId, entry: Entry<T>) {
         self.vacant.retain(|&vacant| vacant != flow);
         self.entries[flow.index()] = Some(entry);
@@ -75,12 +75,13 @@ pub(crate) trait HasFlowTable: Admission {
     /// Frees what a flow holds.
     fn remove_flow(&mut self, flow: FlowId) -> Option<Entry<Self::More>>;
 
-    /// Gives a flow that was just struck back what it held.
+    /// Restores a flow that was just removed, with its resources.
     fn put_back(&mut self, flow: FlowId, entry: Entry<Self::More>);
 }
 
-/// Gives a flow other terms: beside its old ones if both fit, which is safe at any moment; else in their place, and
-/// then the new terms hold only after what was in flight has left. A refusal leaves it as it was.
+/// Changes the terms of a flow. If old and new terms fit together, the flow holds both, which is safe at any moment.
+/// Otherwise the new terms replace the old ones, and hold only after the packets in flight have left. A refusal
+/// leaves the flow unchanged.
 pub(crate) fn change(
     scheme: &mut impl HasFlowTable,
     flow: FlowId,

@@ -22,11 +22,11 @@ pub(crate) struct Pair {
     pub(crate) class: ClassId,
     pub(crate) from: usize,
     pub(crate) to: usize,
-    /// What it would like to send, in bit/s.
+    /// Demand, in bit/s.
     pub(crate) demand: f64,
     bucket: Option<Bucket>,
     waits: bool,
-    /// Arrived, in bytes, and not told yet.
+    /// Arrived, in bytes, and not reported yet.
     owed: f64,
     marked: f64,
     sent: f64,
@@ -37,7 +37,7 @@ pub(crate) struct Pair {
 /// A queue before a link, in bytes of each pair.
 #[derive(Clone)]
 struct Queue {
-    /// What leaves in a step, in bytes.
+    /// Maximum amount that leaves in a step, in bytes.
     most: f64,
     bytes: Vec<f64>,
 }
@@ -63,7 +63,7 @@ impl Queue {
     }
 }
 
-/// What will happen at a host.
+/// A pending event at a host.
 enum HostEvent<H: Host> {
     Timer(H::Timer),
     Message(Origin, H::Message),
@@ -175,7 +175,7 @@ impl<H: Host> Fluid<H> {
         number
     }
 
-    /// Runs, and says what arrived of each pair meanwhile, in Gbit/s.
+    /// Runs for `time`, and returns the amount that arrived of each pair during that time, in Gbit/s.
     pub(crate) fn run(&mut self, time: Time) -> Vec<f64> {
         let until = self.now + time;
         while self.now < until {
@@ -214,7 +214,7 @@ impl<H: Host> Fluid<H> {
         self.report_received();
     }
 
-    /// What each pair sends: its demand, its limiter, its class's, its line.
+    /// Returns the sending rate of each pair: limited by its demand, its limiter, its class's limiter and its line.
     fn sending_rates(&mut self) -> Vec<f64> {
         let limit = |bucket: Option<&Bucket>| bucket.map_or(f64::INFINITY, |b| b.rate.bits_per_second() as f64);
         let mut rates: Vec<f64> = self.pairs.iter().map(|pair| pair.demand.min(limit(pair.bucket.as_ref()))).collect();
@@ -321,7 +321,7 @@ impl<H: Host> Fluid<H> {
         }
     }
 
-    /// Who reads a message, and from whom it is there: pairs have the same number at both ends.
+    /// Returns the receiving host of a message, and the origin that it sees: pairs have the same number at both ends.
     fn reader(&self, to: Peer) -> (usize, Origin) {
         match to {
             Peer::Sender(Incoming(pair)) => (self.pairs[pair as usize].from, Origin::Receiver(Outgoing(pair))),
@@ -331,7 +331,7 @@ impl<H: Host> Fluid<H> {
     }
 }
 
-/// What a fluid network can do.
+/// Returns the action as a record of the fluid network.
 pub(crate) fn done<M, T>(action: HostAction<M, T>) -> HostRecord<M, T> {
     match action {
         HostAction::SetBucket { limiter, bucket } => HostRecord::Bucket(limiter, bucket),
@@ -353,7 +353,7 @@ fn hold(rates: &mut [f64], pairs: &[Pair], of: impl Fn(&Pair) -> bool, limit: f6
     }
 }
 
-/// Whatever a driver and a network can tell a host, in random order, with numbers of any size.
+/// Returns a random input of a host, as a driver and a network could send it, with numbers of any size.
 pub(crate) fn random_input<'a, M, T>(
     random: &mut SplitMix,
     message: impl FnOnce(&mut SplitMix) -> M,

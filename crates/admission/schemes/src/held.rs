@@ -4,40 +4,40 @@ use wayleave_contracts::Demand;
 use wayleave_topology::{Hop, LinkId, NodeId, Route};
 use wayleave_units::Time;
 
-/// An admitted flow: what it holds, and what it was promised.
+/// An admitted flow: its resources and its promised bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdmittedFlow<'a> {
-    /// Where it goes.
+    /// Route of the flow.
     pub route: &'a Route,
-    /// What its shaper lets through.
+    /// Traffic that its shaper lets through.
     pub demand: Demand,
-    /// What was asked for.
+    /// Requested deadline.
     pub deadline: Time,
-    /// What was promised, from the moment at which a burst is handed to the shaper.
+    /// Promised bound, from the moment at which a burst is handed to the shaper.
     pub bound: Time,
-    /// The part of it from the shaper's release on: the same, unless the shaper itself may keep a burst waiting.
+    /// Part of the bound from the shaper's release on: equal to `bound`, unless the shaper itself may delay a burst.
     pub released: Time,
 }
 
 /// One part of a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Term {
-    /// The constant part of what a packet waits in a node.
+    /// Constant part of the delay of a packet in a node.
     Processing(NodeId, Time),
     /// The budget of a queue.
     Queue(Hop, Time),
     /// Of a link.
     Propagation(LinkId, Time),
-    /// What only this scheme adds up, by its name in reports.
+    /// A term that only this scheme has, by its name in reports.
     Own(&'static str, Time),
-    /// The same, of a node.
+    /// A term that only this scheme has, for a node.
     OwnOfNode(&'static str, NodeId, Time),
-    /// The same, of a link.
+    /// A term that only this scheme has, for a link.
     OwnOfLink(&'static str, LinkId, Time),
 }
 
 impl Term {
-    /// How much it adds to the bound.
+    /// Returns the time that the term adds to the bound.
     pub const fn time(&self) -> Time {
         match *self {
             Self::Processing(_, time)

@@ -1,6 +1,7 @@
-//! The host schemes: [`HostScheme`] is what a scheme implements, `HOST_SCHEMES` a table with an entry for each, and [`HostSchemeConfig`] a
-//! scheme with its parameters, as a scenario gives it. A driver holds hosts and brokers of several schemes side by side ([`AnyHost`],
-//! [`AnyBroker`]), and passes on their messages and timers without reading them.
+//! The host schemes. [`HostScheme`] is the trait that a scheme implements, and `HOST_SCHEMES` a table with an entry
+//! for each. [`HostSchemeConfig`] is a scheme with its parameters, as a scenario gives it. A driver holds hosts and
+//! brokers of several schemes side by side ([`AnyHost`], [`AnyBroker`]), and forwards their messages and timers
+//! without reading them.
 
 mod any;
 mod table;
@@ -26,7 +27,7 @@ pub const NETWORK_HEADERS: usize = 58;
 /// A UDP header.
 pub const UDP: usize = 8;
 
-/// What a host's machine is constructed from.
+/// Input from which a host's machine is constructed.
 pub struct HostSetup<'a> {
     /// Its links, at most the policy's peak.
     pub line: Line,
@@ -40,13 +41,13 @@ pub struct HostSetup<'a> {
     pub brokers: BrokerSpecs<'a>,
     /// The hosts of its rack, itself included.
     pub rack: &'a [NodeId],
-    /// Which policies everybody has.
+    /// Epoch of the policies in force.
     pub epoch: u32,
     /// Draws a time below an interval, so that machines do not march in step.
     pub phase: &'a mut dyn FnMut(Time) -> Time,
 }
 
-/// What the tunnel of a pair is constructed from.
+/// Input from which the tunnel of a pair is constructed.
 #[derive(Clone, Copy, Debug)]
 pub struct TunnelSetup<'a> {
     /// The policy of machines.
@@ -75,15 +76,15 @@ impl HostBuildError {
 
 /// A host scheme of the list.
 pub trait HostScheme: Described + Host + Sized {
-    /// Whether services of machines may have parts.
+    /// `true` if services of machines may have parts.
     const HAS_PARTS: bool = false;
-    /// Whether it measures in an interval that can change.
+    /// `true` if it measures in an interval that can change.
     const HAS_INTERVAL: bool = false;
-    /// Whether it has brokers.
+    /// `true` if it has brokers.
     const HAS_BROKERS: bool = false;
-    /// Whether its brokers enforce the policies of racks and of the fabric, and have a program of their own.
+    /// `true` if its brokers enforce the policies of racks and of the fabric, and have a program of their own.
     const ENFORCES_LEVELS: bool = false;
-    /// Whether it divides capacities that it is told, where others find out what there is.
+    /// `true` if it divides configured capacities; other schemes measure the available capacity.
     const DIVIDES_CAPACITY: bool = false;
 
     /// Its brokers; [`NoBroker`](crate::brokers::NoBroker) where there are none.
@@ -113,10 +114,10 @@ pub trait HostScheme: Described + Host + Sized {
         None
     }
 
-    /// Whether the terms of a service are those that the scheme knows.
+    /// Checks that the scheme supports the terms of a service.
     ///
     /// # Errors
-    /// What is missing, or not known.
+    /// The term that is missing or unknown.
     fn check_service(service: &Service) -> Result<(), String> {
         match service.division {
             Some(_) => Err(format!(
@@ -132,15 +133,15 @@ pub trait HostScheme: Described + Host + Sized {
         &[]
     }
 
-    /// How often machines and brokers speak to each other.
+    /// Returns the message intervals and timeouts of machines and brokers.
     fn broker_times(_params: &Self::Params) -> BrokerTimes {
         BrokerTimes::default()
     }
 
-    /// Whether parameters fit together; each by itself is in range.
+    /// Checks that parameters fit together; each by itself is in range.
     ///
     /// # Errors
-    /// What does not.
+    /// The conflict.
     fn check(_params: &Self::Params) -> Result<(), String> {
         Ok(())
     }
@@ -148,7 +149,7 @@ pub trait HostScheme: Described + Host + Sized {
     /// Another interval of measurement, where the scheme has one (Parley, Fig. 12: T).
     fn set_interval(&mut self, _interval: Time) {}
 
-    /// What the queues of switches do for it, if its scenario says nothing else of them.
+    /// Returns the default queue support at switches, if its scenario configures no other.
     fn core(_params: &Self::Params) -> Option<Ecn> {
         None
     }

@@ -1,7 +1,7 @@
 //! One module per published system, each a pure state machine: time is an argument, and nothing here reads a clock.
 //!
-//! Which ones there are, `list.rs` says, one line each; what they say of themselves, their descriptors
-//! ([`wayleave_scheme_api::Descriptor`]), and `wayleave schemes` prints it.
+//! `list.rs` lists the schemes, one line each. Each has a descriptor ([`wayleave_scheme_api::Descriptor`]), which
+//! `wayleave schemes` prints.
 //!
 //! Schemes are in folders by role: [`admission`], [`transport`], [`path`], [`host`] and [`switch`]. Shared modules:
 //!
@@ -10,7 +10,7 @@
 //! | [`routing`], [`costs`] | searches over the queue-level topology, and their costs |
 //! | [`placement`], [`protection`], [`suggest`] | the ledger with its searches, pinned routes and refusals; disjoint routes; the nearest request that would fit |
 //! | [`transition`] | when flows may start |
-//! | [`admitted`], [`reservations`], [`replay`] | what every admission scheme reports about admitted flows; reservations by path; earlier decisions restored |
+//! | [`admitted`], [`reservations`], [`replay`] | reports of every admission scheme about admitted flows; reservations by path; earlier decisions restored |
 //! | [`registry`], [`transports`], [`switches`], [`hosts`] | schemes by name, for each role |
 //! | [`brokers`], [`usage_report`] | coordinators of hosts with their messages as bytes, and the reports of hosts |
 //! | [`services`] | numbers of services |
@@ -54,7 +54,7 @@ use wayleave_contracts::{Contract, Endpoints, LatencyContract};
 use wayleave_ledger::Model;
 use wayleave_scheme_api::{Request, ShareMembers, ShareRequest};
 
-/// What a scheme is asked for a contract: its token bucket as the model counts it.
+/// Returns a scheme's request for a latency contract: its token bucket as the model counts it.
 pub fn request(contract: &LatencyContract, model: &Model) -> Request {
     let demand = contract.demand(model.overhead);
     Request {
@@ -69,8 +69,8 @@ pub fn request(contract: &LatencyContract, model: &Model) -> Request {
     }
 }
 
-/// What a scheme is asked for a contract of another kind; `None` for best effort, which nothing is reserved for, and for latency
-/// contracts.
+/// Returns a scheme's request for a contract of another kind. Returns `None` for latency contracts and for best
+/// effort, which reserves nothing.
 pub fn share_request(contract: &Contract) -> Option<ShareRequest> {
     match contract {
         Contract::Bandwidth(contract) => {

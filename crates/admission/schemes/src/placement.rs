@@ -19,7 +19,7 @@ use crate::routing::{
 /// A parameter that is the delay budget of queues.
 pub const BUDGET: Kind = Kind::Time { least: Time::from_nanos(1), most: MAX_BUDGET };
 
-/// What a flow was promised beside its reservation.
+/// Promised terms of a flow, beside its reservation.
 #[derive(Clone, Copy, Debug)]
 struct PromiseTerms {
     deadline: Time,
@@ -28,7 +28,7 @@ struct PromiseTerms {
     first: FlowId,
 }
 
-/// Whether a flow may be moved.
+/// Permission to move a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mobility {
     Free,
@@ -39,9 +39,9 @@ enum Mobility {
 /// A flow that was moved: with the old reservation [`Placement::undo`] takes it back.
 #[derive(Clone, Debug)]
 pub struct MovedFlow {
-    /// Which.
+    /// The flow.
     pub flow: FlowId,
-    /// What it left.
+    /// Its old reservation.
     pub old: Reservation,
     /// Its new route.
     pub to: Route,
@@ -59,7 +59,7 @@ pub struct Placement {
     graph: Graph,
     by_delay: LeastDelay,
     by_cost: LeastCost,
-    /// LARAC's own least-delay runs, so that they leave what [`Placement::would_help`] looks at.
+    /// LARAC's own least-delay runs, so that they leave the state that [`Placement::would_help`] inspects.
     inner: LeastDelay,
     /// Made when it is first used.
     quiet: Option<LeastLoaded>,
@@ -69,7 +69,7 @@ pub struct Placement {
     copies: BTreeMap<FlowId, Vec<FlowId>>,
 }
 
-/// All that is reserved, with its terms, apart from what searches remember.
+/// All reservations with their terms, without the memory of searches.
 #[derive(Clone)]
 pub struct PlacedFlow {
     ledger: Ledger,
@@ -86,7 +86,7 @@ impl Placement {
     /// Has this reserved, and nothing else. It is a copy from another placement in the same network, with the same model and budgets.
     pub fn take_over(&mut self, placed: PlacedFlow) {
         PlacedFlow { ledger: self.ledger, terms: self.terms, copies: self.copies } = placed;
-        // What it knows of prices is of another load.
+        // Its prices belong to another load.
         self.quiet = None;
     }
 
@@ -105,12 +105,12 @@ impl Placement {
         }
     }
 
-    /// What is reserved.
+    /// Returns the ledger with all reservations.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
 
-    /// What is reserved, for shares of the classes below the latency queues.
+    /// Returns the ledger mutably, for shares of the classes below the latency queues.
     pub(crate) fn ledger_mut(&mut self) -> &mut Ledger {
         &mut self.ledger
     }
@@ -125,7 +125,8 @@ impl Placement {
         self.terms_of(flow).map(|terms| terms.deadline)
     }
 
-    /// Whether an admitted flow may be moved: not if its route was given, nor if it is one of several disjoint ones.
+    /// Returns `true` if an admitted flow may be moved: its route was not given, and it is not one of several
+    /// disjoint ones.
     pub fn may_move(&self, flow: FlowId) -> bool {
         self.terms_of(flow).is_some_and(|terms| terms.mobility == Mobility::Free)
     }
@@ -136,7 +137,7 @@ impl Placement {
         std::iter::once(first).chain(self.copies.get(&first).into_iter().flatten().copied()).collect()
     }
 
-    /// What was promised to the contract that a flow belongs to: the bound of its longest route.
+    /// Returns the bound that is promised to the contract of a flow: the bound of its longest route.
     pub fn promised(&self, flow: FlowId) -> Option<Time> {
         let bound = |flow| self.ledger.flow(flow).map(|reservation| self.bound(&reservation.route));
         self.routes_of(flow).into_iter().filter_map(bound).max()
@@ -146,7 +147,7 @@ impl Placement {
         self.ledger.flow(flow).and_then(|_| self.terms.get(flow.index()).copied())
     }
 
-    /// An admitted flow, and what it was promised.
+    /// Returns an admitted flow with its promised terms.
     pub fn held(&self, flow: FlowId) -> Option<AdmittedFlow<'_>> {
         let reservation = self.ledger.flow(flow)?;
         let bound = self.bound(&reservation.route);
@@ -154,8 +155,8 @@ impl Placement {
         Some(AdmittedFlow { route, demand, deadline: self.deadline(flow)?, bound, released: bound })
     }
 
-    /// What adds up to the bound of a route: the source's tagger, then, for every link, its queue, its propagation, and
-    /// the switch that it enters. Zeros are left out, but for queues.
+    /// Returns the terms of a route's bound: the source's tagger, then, for every link, its queue, its propagation,
+    /// and the switch that it enters. Zeros are left out, except for queues.
     pub fn terms(&self, route: &Route) -> Vec<Term> {
         let network = self.ledger.network();
         let mut terms = Vec::new();
@@ -182,7 +183,7 @@ impl Placement {
         self.graph.bound(route)
     }
 
-    /// The least that a packet takes through a link, ns; `None` if contracts may use no queue of it.
+    /// Returns the minimum delay of a packet through a link, ns; `None` if contracts may use none of its queues.
     pub(crate) fn least_through(&self, link: LinkId) -> Option<u64> {
         Some(self.graph.fastest(link.0)).filter(|&least| least < u64::MAX)
     }
@@ -202,8 +203,8 @@ impl Placement {
         self.exact_least_delay(query, SearchScope::Allowed)
     }
 
-    /// The route of least cost in scarce resources along one of the quietest ways; if those have no room, that of least
-    /// delay.
+    /// Returns the route of least cost in scarce resources along one of the least loaded paths; if those have no
+    /// room, that of least delay.
     pub fn least_loaded_route(&mut self, query: &Query, scarcity: Scarcity) -> Option<FoundRoute> {
         let quiet = self.quiet.get_or_insert_with(|| LeastLoaded::new(&self.ledger, scarcity));
         match quiet.search(&mut self.graph, &self.ledger, query) {
@@ -216,8 +217,8 @@ impl Placement {
         }
     }
 
-    /// The least-delay route with room, in time, among those that would take least time in an empty network: a faster
-    /// way with more switches does not hide it.
+    /// Returns the least-delay route with room, in time, among those with the least delay in an empty network: a
+    /// faster path with more switches does not hide it.
     pub fn least_delay_without_detours(&mut self, query: &Query) -> Option<FoundRoute> {
         self.exact_least_delay(query, SearchScope::None)
     }
@@ -234,12 +235,13 @@ impl Placement {
         self.cheapest(query, cost, cost_bounds, (Denied::Avoid, LabelLimit::Undominated))
     }
 
-    /// A route of little cost in time, as far as one label a node can tell.
+    /// Returns a route of low cost in time, as found with one label per node.
     pub fn cheap_route(&mut self, query: &Query, cost: &dyn Cost, cost_bounds: &[u64]) -> Option<FoundRoute> {
         self.cheapest(query, cost, cost_bounds, (Denied::Avoid, LabelLimit::OnePerNode))
     }
 
-    /// The route of least cost among those in time, whatever is reserved on it: whether there is room says [`Self::check`].
+    /// Returns the route of least cost among those in time, independent of reservations: [`Self::check`] checks for
+    /// room.
     pub fn least_cost_without_load(
         &mut self,
         query: &Query,
@@ -262,8 +264,8 @@ impl Placement {
         self.by_cost.search(graph, ledger, query, &weigh, rules).map(|priced| priced.found)
     }
 
-    /// Whether freeing these links lets the query into any queue that denied it access during the last least-delay
-    /// search; if not, that search would fail again.
+    /// Returns `true` if freeing these links lets the query into any queue that denied it access during the last
+    /// least-delay search; if not, that search would fail again.
     pub fn would_help(&self, query: &Query, freed: &Route) -> bool {
         self.by_delay.would_help(&self.ledger, query, |link| freed.hops.iter().any(|hop| hop.link == link))
     }
@@ -279,7 +281,7 @@ impl Placement {
         self.graph.cost_bounds(self.ledger.network(), switch, weight)
     }
 
-    /// What an admitted flow would look for, were it placed again.
+    /// Returns the query that would place an admitted flow again.
     pub fn query_of(&self, flow: FlowId) -> Option<Query> {
         let reservation = self.ledger.flow(flow)?;
         Query::of_flow(&self.graph, &reservation.demand, &reservation.route, self.deadline(flow)?)
@@ -328,7 +330,8 @@ impl Placement {
         bindings
     }
 
-    /// Why a query has no route: the shortest route that breaks the fewest promises, and those promises.
+    /// Returns the reason why a query has no route: the shortest route that breaks the fewest promises, and those
+    /// promises.
     pub fn diagnose(&mut self, query: &Query) -> Refusal {
         let network = self.ledger.network().clone();
         let Some(fastest) = self.graph.fastest_route(&network, query.from, query.to) else {
@@ -358,7 +361,7 @@ impl Placement {
         let (bound, limit) = (self.bound(&route), self.ledger.model().max_switches());
         match (bindings.next(), limit) {
             (Some(binding), _) => Refusal::Blocked { route, binding, others: bindings.collect() },
-            // There is room in time, but the ways to it that the search keeps have too many switches.
+            // There is room in time, but the paths to it that the search keeps have too many switches.
             (None, Some(limit)) if bound <= query.deadline => Refusal::TooManySwitches { limit },
             (None, _) => Refusal::TooSlow { bound, route, deadline: query.deadline },
         }
@@ -375,7 +378,7 @@ impl Placement {
         Decision { flow, route, copies: Vec::new(), bound, moved: Vec::new(), handover: Handover::New }
     }
 
-    /// Reserves one of several routes; [`Placement::join`] says which belong together.
+    /// Reserves one of several routes; [`Placement::join`] defines which belong together.
     pub(crate) fn reserve_copy(&mut self, request: &Request, route: Route) -> FlowId {
         self.occupy(request, route, Mobility::Fixed)
     }
@@ -392,8 +395,8 @@ impl Placement {
         first
     }
 
-    /// Puts back what a contract had: the reservation of each of its routes, the longest first, with its deadline, and
-    /// whether its route was given. Whether it fits is not asked: it did.
+    /// Restores a contract: the reservation of each of its routes, the longest first, with its deadline, and its
+    /// pinning. It does not check if the contract fits: it did before.
     pub fn put_back(&mut self, routes: Vec<Reservation>, deadline: Time, is_pinned: bool) -> Option<FlowId> {
         let mobility = if is_pinned || routes.len() > 1 { Mobility::Fixed } else { Mobility::Free };
         let mut flows = Vec::with_capacity(routes.len());
@@ -408,7 +411,7 @@ impl Placement {
         flows.first().copied()
     }
 
-    /// From now on a flow, with the copies of its packets, is moved for nobody, or may be moved; copies never are.
+    /// Pins or unpins a flow, with the copies of its packets. A pinned flow is never moved; copies never are.
     pub fn pin(&mut self, flow: FlowId, is_pinned: bool) {
         let routes = self.routes_of(flow);
         let mobility = if is_pinned || routes.len() > 1 { Mobility::Fixed } else { Mobility::Free };
@@ -417,8 +420,9 @@ impl Placement {
         }
     }
 
-    /// Reserves hops of a route that was left, for packets that are still under way there, if they fit beside everything else. Each
-    /// stands alone: with the burst that it may have grown to, and without the line that it came from, which is never less than it was.
+    /// Reserves hops of an old route for packets that are still in flight there, if they fit beside everything else.
+    /// Each hop is reserved separately: with the burst that it may have grown to, and without its input line. That is
+    /// never less than before.
     pub fn hold(&mut self, left: &Reservation, is_meant: impl Fn(usize, Hop) -> bool) -> Option<Vec<FlowId>> {
         let demand = left.demand;
         let (mut burst, mut held) = (Amount::from(demand.burst), Vec::new());
@@ -479,7 +483,7 @@ impl Placement {
         self.ledger.turn(links, closed);
     }
 
-    /// These flows carry copies of the same packets: what is said of one holds for all from now on.
+    /// Joins flows that carry copies of the same packets: statements about one hold for all from now on.
     pub(crate) fn join(&mut self, flows: &[FlowId]) {
         let [first, others @ ..] = flows else { return };
         self.copies.insert(*first, others.to_vec());
@@ -532,11 +536,12 @@ impl Placement {
         self.ledger.release(first)
     }
 
-    /// Gives a flow other terms: beside its old reservation if both fit, which is safe at any moment; else in its
-    /// place, and then the new terms hold only after what was in flight has left. It is not moved for its own sake.
+    /// Changes the terms of a flow. If old and new reservation fit together, the flow holds both, which is safe at
+    /// any moment. Otherwise the new one replaces the old one, and its terms hold only after the packets in flight
+    /// have left. The flow is not moved for its own sake.
     ///
     /// # Errors
-    /// What `admit` says with the old reservation gone; the flow then keeps it, bit for bit.
+    /// The refusal of `admit` without the old reservation; the flow then keeps it, bit for bit.
     pub fn change(
         &mut self,
         flow: FlowId,

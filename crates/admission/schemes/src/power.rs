@@ -49,7 +49,7 @@ pub(crate) fn power(fraction: u32, exponent: u32) -> u32 {
     if shift >= u64::BITS { 0 } else { ((value >> (shift - 1)).div_ceil(2)).min(u64::from(WHOLE)) as u32 }
 }
 
-/// How many halvings make a fraction of a whole, in parts of 2^-32.
+/// Returns the number of halvings that make a fraction of a whole, in parts of 2^-32.
 fn halvings(fraction: u32) -> u64 {
     let doublings = FRACTION_SHIFT.saturating_sub(fraction.ilog2());
     // In [1, 2), without its 1, in parts of 2^-32.
@@ -66,7 +66,7 @@ fn between(table: &[u64; INTERVALS + 1], place: u64) -> u64 {
     (from + (((to - from) * rest as i64) >> WIDTH_SHIFT)) as u64
 }
 
-/// Squares a number in [1, 2) again and again: each time the result says one more binary digit of its logarithm.
+/// Squares a number in [1, 2) repeatedly: each result gives one more binary digit of its logarithm.
 const fn logarithms() -> [u64; INTERVALS + 1] {
     let mut table = [0; INTERVALS + 1];
     let mut at = 0;

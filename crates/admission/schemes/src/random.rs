@@ -1,14 +1,14 @@
-//! Random numbers for rooms on the packet path: small, seeded, the same on every machine.
+//! Random numbers for schemes on the packet path: small, seeded, equal on every machine.
 //!
-//! SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014): 8 B of
-//! state, which a flow or a port can afford. Whoever draws workloads uses a stronger generator.
+//! SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014): 8 B
+//! of state, which a flow or a port can afford. Workload generation uses a stronger generator.
 
 /// A generator. Every seed is good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SplitMix(u64);
 
 impl SplitMix {
-    /// The odd number next to 2^64 divided by the golden ratio (OOPSLA 2014, GOLDEN_GAMMA).
+    /// The odd number nearest to 2^64 divided by the golden ratio (OOPSLA 2014, GOLDEN_GAMMA).
     const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
     pub(crate) fn new(seed: u64) -> Self {

@@ -1,5 +1,5 @@
-//! The admission schemes: chosen by name, set up by what was said of their parameters, constructed in one place. Command
-//! line, controller and ledger files ask here.
+//! The admission schemes: chosen by name, configured by given parameters, constructed in one place. Command line,
+//! controller and ledger files use this registry.
 
 use std::error::Error;
 use std::fmt;
@@ -21,23 +21,23 @@ use crate::placement::Placement;
 use crate::switches::SWITCHES;
 use crate::transports::{PATHS, TRANSPORTS};
 
-/// Which defaults count where somebody says nothing.
+/// Defaults for parameters that are not given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Defaults {
-    /// What serves best.
+    /// Defaults that serve best.
     #[default]
     Recommended,
-    /// What the publication does, for comparison.
+    /// Defaults of the publication, for comparison.
     Published,
 }
 
-/// What an admission scheme is constructed on.
+/// Input from which an admission scheme is constructed.
 pub struct Setup<'a> {
     /// The network.
     pub network: Arc<Network>,
-    /// How bytes and frames are counted.
+    /// Counting of bytes and frames.
     pub model: Model,
-    /// Which defaults count.
+    /// Defaults that apply.
     pub defaults: Defaults,
     /// Measurements of the switches, for schemes that need them.
     pub benchmark: &'a Benchmark,
@@ -46,7 +46,7 @@ pub struct Setup<'a> {
 /// Gives measurements of the switches: those of a file, or, where none is named, of a simulated switch in a scenario.
 pub type Benchmark = dyn Fn(Option<&str>, &Scenario) -> Result<Table, Box<dyn Error + Send + Sync>>;
 
-/// Why a scheme could not be constructed.
+/// Reason why a scheme could not be constructed.
 #[derive(Debug)]
 pub enum BuildError {
     /// Its parameters do not fit together, or not the network.
@@ -56,7 +56,7 @@ pub enum BuildError {
 }
 
 impl BuildError {
-    /// What is wrong with parameters.
+    /// Creates the error for invalid parameters.
     pub fn invalid(error: impl fmt::Display) -> Self {
         Self::Invalid(error.to_string())
     }
@@ -75,9 +75,9 @@ impl Error for BuildError {}
 
 /// An admission scheme of the list.
 pub trait AdmissionScheme: Described + AdmittedSet + Sized {
-    /// Whether its promises rest on queues of a ledger, as a controller needs it.
+    /// `true` if its promises rest on queues of a ledger, as a controller needs it.
     const KEEPS_QUEUES: bool = false;
-    /// Whether it places contracts on disjoint routes.
+    /// `true` if it places contracts on disjoint routes.
     const PLACES_DISJOINT_ROUTES: bool = false;
 
     /// With nothing admitted.
@@ -86,27 +86,27 @@ pub trait AdmissionScheme: Described + AdmittedSet + Sized {
     /// What does not fit.
     fn build(setup: &Setup<'_>, params: Self::Params) -> Result<Self, BuildError>;
 
-    /// What reports say of the parameters, where defaults depend on more than the parameter.
+    /// Returns the parameters for reports, if defaults depend on more than the parameter.
     fn settings(params: &Self::Params, _defaults: Defaults) -> Vec<(&'static Parameter, Value)> {
         params.settings()
     }
 
-    /// Why it refuses, in one clause; `None` for a refusal that other schemes have as well.
+    /// Returns the reason of a refusal, in one clause; `None` for a refusal that other schemes have as well.
     fn refusal_words(_network: &Network, _refusal: &Refusal) -> Option<String> {
         None
     }
 }
 
-/// Parameters with what counts of them.
+/// Parameters with their effective values.
 pub type ResolvedParams = Vec<(&'static Parameter, Value)>;
 
-/// What can be done with an admission scheme of which only the name is known.
+/// Operations on an admission scheme of which only the name is known.
 pub struct Entry {
-    /// What it says of itself.
+    /// Descriptor of the scheme.
     pub descriptor: &'static Descriptor,
-    /// Whether its promises rest on queues of a ledger.
+    /// `true` if its promises rest on queues of a ledger.
     pub keeps_queues: bool,
-    /// Whether it places contracts on disjoint routes.
+    /// `true` if it places contracts on disjoint routes.
     pub places_disjoint_routes: bool,
     build: fn(&ParamValues, &Setup<'_>) -> Result<Scheme, BuildError>,
     settings: fn(&ParamValues, Defaults) -> Result<ResolvedParams, BuildError>,
@@ -134,7 +134,7 @@ impl Entry {
         (self.build)(given, setup)
     }
 
-    /// What reports say of its parameters.
+    /// Returns its parameters for reports.
     ///
     /// # Errors
     /// A value that is not of its parameter's kind.
@@ -165,7 +165,7 @@ macro_rules! admission {
 
 each_scheme!(admission);
 
-/// What all schemes say of themselves, role by role.
+/// Returns the descriptors of all schemes, role by role.
 pub fn all() -> impl Iterator<Item = &'static Descriptor> {
     let admission = ADMISSION.iter().map(|entry| entry.descriptor);
     admission.chain([TRANSPORTS, PATHS, HOSTS, SWITCHES].into_iter().flatten().copied())
@@ -202,13 +202,13 @@ fn one_of(names: &[&str]) -> String {
     }
 }
 
-/// Why a scheme refuses, in one clause, for refusals that only one scheme has.
+/// Returns the reason of a refusal, in one clause, for refusals that only one scheme has.
 pub fn refusal_words(network: &Network, refusal: &Refusal) -> Option<String> {
     ADMISSION.iter().find_map(|entry| (entry.refusal_words)(network, refusal))
 }
 
-/// An admission scheme, whichever it is: one of the list, or somebody else's. Calls are dynamic; a decision takes
-/// thousands of times as long.
+/// Any admission scheme: one of the list, or a custom one. Calls are dynamic; a decision takes thousands of times
+/// longer.
 pub struct Scheme {
     descriptor: &'static Descriptor,
     scheme: Box<dyn AdmittedSet + Send + Sync>,
@@ -221,7 +221,7 @@ impl<S: Described + AdmittedSet + Send + Sync + 'static> From<S> for Scheme {
 }
 
 impl Scheme {
-    /// What it says of itself.
+    /// Returns the descriptor of the scheme.
     pub fn descriptor(&self) -> &'static Descriptor {
         self.descriptor
     }

@@ -1,7 +1,8 @@
-//! Decisions that were made before, put in place again: every route is checked where it goes, and none is searched for.
+//! Replay of earlier decisions: every route is checked, and none is searched for.
 //!
-//! What a ledger holds depends on the flows alone, not on how they got there. So whoever has the decisions of a list has everything that
-//! is asked of a scheme with queues after the list, at the price of a check for each queue of each route.
+//! The content of a ledger depends on the flows alone, not on their order of arrival. The decisions of a list
+//! therefore give the complete state of a scheme with queues after the list. The price is a check for each queue of
+//! each route.
 
 use wayleave_scheme_api::{Decision, Move, Refusal, Request};
 use wayleave_topology::{FlowId, Route, RouteError};
@@ -11,39 +12,39 @@ use crate::placement::Placement;
 use crate::protection;
 use crate::routing::Query;
 
-/// A decision that admits a request, as somebody states it.
+/// An earlier decision that admits a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedDecision {
     /// The admitted flows that were moved, in their order.
     pub moved: Vec<PlannedMove>,
     /// The routes: one, or one for each copy of a protected request, the longest first.
     pub routes: Vec<Route>,
-    /// What was promised.
+    /// Promised bound.
     pub bound: Time,
 }
 
 /// A flow that was moved to make room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedMove {
-    /// Which.
+    /// The flow.
     pub flow: FlowId,
-    /// Where it was.
+    /// Its old route.
     pub from: Route,
-    /// Where it went.
+    /// Its new route.
     pub to: Route,
 }
 
-/// Why a stated decision cannot have been made.
+/// Reason why a stated decision cannot have been made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplayError {
     /// There are more or fewer routes than were asked for.
     Routes {
-        /// How many are stated.
+        /// Number of stated routes.
         stated: usize,
-        /// How many were asked for.
+        /// Number of requested routes.
         asked: u8,
     },
-    /// The request says which route, and this is another.
+    /// The request defines the route, and this is another.
     OtherRoute,
     /// The hops are no route between the ends of the request.
     NoRoute(RouteError),
@@ -51,21 +52,22 @@ pub enum ReplayError {
     Refused(Refusal),
     /// The route has another bound here.
     Bound {
-        /// What is stated.
+        /// Stated bound.
         stated: Time,
-        /// What it is here.
+        /// Bound computed here.
         here: Time,
     },
-    /// A flow that is said to be moved is not where it is said to come from, or may not be moved, or may not go there.
+    /// A flow that is stated as moved is not on the stated old route, or may not be moved, or does not fit on the new
+    /// route.
     Move(FlowId),
 }
 
 impl Placement {
-    /// Reserves what a stated decision says, after checking it; of refused requests nothing is stated. After a misfit the
-    /// placement may hold a part of it, and is of no more use.
+    /// Reserves the routes of a stated decision, after checking it; refused requests have no stated decision. After a
+    /// misfit the placement may hold a part of the decision, and must be discarded.
     ///
     /// # Errors
-    /// Why it cannot have been decided so.
+    /// Reason why it cannot have been decided so.
     pub fn decide_as_stated(&mut self, request: &Request, stated: &PlannedDecision) -> Result<Decision, ReplayError> {
         let (count, asked) = (stated.routes.len(), request.protection);
         if count != usize::from(asked.max(1)) {

@@ -1,8 +1,8 @@
-//! Which paths a request could take, and what stands in its way on each: what `explain` tells about a refusal.
+//! Paths that a request could take, and the obstacles on each, for the explanation of refusals by `explain`.
 //!
-//! Looked at are the equal-length shortest paths (those that rerouting looks at, Chameleon, section 4.1.3). On a given
-//! path the best queues are found exactly: access depends on the delay so far, and a smaller one is never worse, so for
-//! every number of broken promises the least delay so far is all that has to be kept.
+//! The shortest paths of equal length are inspected (as in rerouting, Chameleon, section 4.1.3). On a given path the
+//! best queues are found exactly: access depends on the delay so far, and a smaller one is never worse. So for every
+//! number of broken promises only the least delay so far has to be kept.
 
 use wayleave_ledger::{Input, Ledger};
 use wayleave_scheme_api::Binding;
@@ -16,13 +16,13 @@ use crate::shortest::ShortestPaths;
 /// The shortest paths between two hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShortestPathSurvey {
-    /// How many there are; at the largest value there are that many or more.
+    /// Number of paths; the maximum value means at least that number.
     pub total: usize,
     /// The first of them.
     pub paths: Vec<PathTried>,
 }
 
-/// One path, link by link, and what became of it.
+/// One path, link by link, and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathTried {
     /// The links, in order from the source.
@@ -31,7 +31,7 @@ pub struct PathTried {
     pub outcome: PathOutcome,
 }
 
-/// What a path offers.
+/// Best outcome on a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathOutcome {
     /// Room, in time: these queues.
@@ -47,7 +47,7 @@ pub enum PathOutcome {
         route: Route,
         /// The end-to-end bound.
         bound: Time,
-        /// What they break, from the source on.
+        /// Promises that they break, from the source on.
         bindings: Vec<Binding>,
     },
     /// Even its fastest queues take longer than the deadline.
@@ -74,7 +74,7 @@ pub enum PathOutcome {
     },
 }
 
-/// Looks at the first `limit` shortest paths of a query.
+/// Inspects the first `limit` shortest paths of a query.
 pub fn paths(placement: &Placement, query: &Query, limit: usize) -> ShortestPathSurvey {
     let network = placement.network();
     let shortest = ShortestPaths::new(network, query.from, query.to);
@@ -82,7 +82,7 @@ pub fn paths(placement: &Placement, query: &Query, limit: usize) -> ShortestPath
     ShortestPathSurvey { total: shortest.count(), paths: shortest.first(limit).into_iter().map(tried).collect() }
 }
 
-/// What the best queues of a path offer.
+/// Returns the outcome of the best queues of a path.
 pub(crate) fn best_of_path(placement: &Placement, query: &Query, links: &[LinkId]) -> PathOutcome {
     let ledger = placement.ledger();
     if let Some(&link) = links.iter().find(|&&link| ledger.budgets(link).len() == 0) {
@@ -113,20 +113,20 @@ pub(crate) fn best_of_path(placement: &Placement, query: &Query, links: &[LinkId
     }
 }
 
-/// The fastest way through the first hops of a path that breaks a given number of promises.
+/// Fastest choice of queues on the first hops of a path that breaks a given number of promises.
 #[derive(Clone, Copy)]
 struct Label {
     /// In the queues so far: what the burst has grown by.
     waited: Time,
     /// The queue of the last hop.
     queue: u8,
-    /// Whether that queue's promise breaks, or that of one below it.
+    /// `true` if that queue's promise breaks, or that of a queue below.
     breaks: bool,
 }
 
 /// For every number of broken promises that is possible, fewest first, the queues of least delay.
 fn choices(ledger: &Ledger, query: &Query, links: &[LinkId]) -> Vec<Route> {
-    // Per hop, by broken promises; the first row stands before the first hop.
+    // Per hop, by broken promises; the first row is before the first hop.
     let mut rows: Vec<Vec<Option<Label>>> = vec![vec![Some(Label { waited: Time::ZERO, queue: 0, breaks: false })]];
     let mut input = Input::LOCAL;
     for &link in links {

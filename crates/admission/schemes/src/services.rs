@@ -15,7 +15,7 @@ pub struct Policies<'a> {
 }
 
 impl<'a> Policies<'a> {
-    /// Those that are there, the machines' first.
+    /// Returns the policies that exist, the machines' first.
     pub fn iter(&self) -> impl Iterator<Item = &'a Policy> + use<'a> {
         [self.machine, self.rack, self.fabric].into_iter().flatten()
     }
@@ -25,18 +25,18 @@ impl<'a> Policies<'a> {
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 #[error("the policies name {} services, and brokers can tell 65535 apart", .services)]
 pub struct TooManyServices {
-    /// So many.
+    /// Number of services.
     pub services: usize,
 }
 
-/// The services of all levels by number: in the order of their names from 1, so that everybody who has the same policies has the
-/// same numbers. 0 is what belongs to none. Services of two levels with one name are one service.
+/// The services of all levels by number: in the order of their names from 1, so that equal policies give equal
+/// numbers. 0 is traffic of no service. Services of two levels with one name are one service.
 ///
-/// The number of a service that has parts means what belongs to none of them.
+/// The number of a service that has parts means its traffic outside all parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Services {
     names: Vec<String>,
-    /// Of which service it is a part: what the first policy says that knows.
+    /// The service that contains it, from the first policy that defines one.
     parents: Vec<Option<ClassId>>,
 }
 
@@ -48,7 +48,7 @@ impl Default for Services {
 }
 
 impl Services {
-    /// What belongs to no service.
+    /// Traffic that belongs to no service.
     pub const OTHER: ClassId = ClassId(0);
 
     /// Of these policies.
@@ -72,7 +72,7 @@ impl Services {
         Ok(services)
     }
 
-    /// How many numbers there are, that of no service included.
+    /// Returns the count of numbers, that of no service included.
     #[expect(clippy::len_without_is_empty, reason = "0 is always there")]
     pub fn len(&self) -> usize {
         self.names.len() + 1

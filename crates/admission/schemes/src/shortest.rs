@@ -5,7 +5,7 @@ use wayleave_topology::{HopDistances, LinkId, Network, NodeId, NodeKind};
 
 use crate::random::mix;
 
-/// What tells flows apart: their ends and their terms, so that a question and its repetition take one way.
+/// Returns the identity of a flow: its ends and its terms, so that a query and its repetition take one path.
 pub(crate) fn identity(request: &Request) -> u64 {
     let parts = [
         u64::from(request.from.0),
@@ -40,7 +40,7 @@ impl<'a> ShortestPaths<'a> {
         })
     }
 
-    /// How many there are, layer by layer.
+    /// Returns the number of paths, counted layer by layer.
     pub(crate) fn count(&self) -> usize {
         let Some(hops) = self.distances.from(self.source) else { return 0 };
         let mut layer = vec![(self.source, 1usize)];

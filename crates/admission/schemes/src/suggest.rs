@@ -6,7 +6,7 @@
 use wayleave_scheme_api::{Admission, Request};
 use wayleave_units::{Bytes, Rate, Time};
 
-/// What would be admitted instead, each alone with everything else as asked; `None` where nothing helps.
+/// Values that would be admitted instead, each alone with everything else as asked; `None` if no value helps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NearestRequest {
     /// The largest burst, in whole bytes.

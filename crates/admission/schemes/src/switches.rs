@@ -1,5 +1,6 @@
-//! What ports do beside queueing, for every scheme: calls are static, and the states of queues stand side by side without
-//! boxes. The enums are written from `list.rs`, and so is that of what a scenario says: a scheme with its parameters.
+//! Port functions beside queueing, for every scheme: calls are static, and the states of queues are stored side by
+//! side without boxes. The enums are written from `list.rs`, and so is the enum of a scenario's choice: a scheme with
+//! its parameters.
 //!
 //! A scheme that is not in this repository is the variant `Custom`: a trait object, whose calls are dynamic.
 
@@ -13,9 +14,9 @@ use wayleave_units::{Bytes, Rate, Time};
 
 /// A marking scheme of the list.
 pub trait SwitchScheme: Described + Switch + Sized {
-    /// Whether it writes into records of telemetry, so that its port has to make them.
+    /// `true` if it writes into records of telemetry, so that its port has to make them.
     const WRITES_TELEMETRY: bool = false;
-    /// Whether it marks packets; a port whose scheme does not need not ask it about each of them.
+    /// `true` if it marks packets; a port calls other schemes for no packet.
     const MARKS: bool = true;
 
     /// For a queue of a port that sends at this rate; queues should not share a seed.
@@ -26,7 +27,7 @@ pub trait SwitchScheme: Described + Switch + Sized {
         None
     }
 
-    /// Why parameters do not fit together, each of which is in range.
+    /// Returns the conflict between parameters that are each in range.
     fn conflict(_params: &Self::Params) -> Option<String> {
         None
     }
@@ -34,7 +35,7 @@ pub trait SwitchScheme: Described + Switch + Sized {
 
 /// A marking scheme that is not in this repository.
 pub trait CustomSwitches: fmt::Debug + Send + Sync {
-    /// What it says of itself.
+    /// Returns the descriptor of the scheme.
     fn descriptor(&self) -> &'static Descriptor;
 
     /// For a queue of a port that sends at this rate.
@@ -43,7 +44,7 @@ pub trait CustomSwitches: fmt::Debug + Send + Sync {
 
 shared!(SharedSwitches, CustomSwitches, "Somebody else's marking scheme, which all queues share.");
 
-/// Writes [`Ecn`] and [`AnySwitch`], and how each call reaches the scheme that is meant.
+/// Writes [`Ecn`] and [`AnySwitch`], and the dispatch of each call to its scheme.
 macro_rules! switches {
     (
         admission { $($admission:tt)* }
@@ -53,7 +54,7 @@ macro_rules! switches {
         switch { $($(#[$meta:meta])* $module:ident::$scheme:ident,)+ }
     ) => {
         choice! {
-            /// When a queue marks packets of transports that understand it, as a scenario says it.
+            /// Marking of packets whose transports understand marks, as configured in a scenario.
             Ecn, SharedSwitches, SWITCHES;
             $($(#[$meta])* switch::$module::$scheme,)+
         }
@@ -79,7 +80,7 @@ macro_rules! switches {
                 }
             }
 
-            /// Whether it marks packets at all.
+            /// Returns `true` if it marks packets at all.
             pub fn marks(&self) -> bool {
                 match self {
                     $($(#[$meta])* Self::$scheme(_) => <crate::switch::$module::$scheme as SwitchScheme>::MARKS,)+
@@ -87,7 +88,7 @@ macro_rules! switches {
                 }
             }
 
-            /// Why its parameters do not fit together, each of which is in range.
+            /// Returns the conflict between its parameters that are each in range.
             pub fn conflict(&self) -> Option<String> {
                 match self {
                     $($(#[$meta])* Self::$scheme(params) => {
@@ -98,7 +99,7 @@ macro_rules! switches {
             }
         }
 
-        /// What one queue of a port does beside queueing, whichever scheme it follows.
+        /// Functions of one queue of a port beside queueing, for any scheme.
         #[derive(Debug)]
         pub enum AnySwitch {
             /// Nothing: no packet is marked, and records of telemetry stay as the port writes them.
@@ -122,7 +123,7 @@ macro_rules! switches {
         )+
 
         impl AnySwitch {
-            /// Whether it has to see records of telemetry that nobody asked the port for.
+            /// Returns `true` if it has to see records of telemetry that no packet requested from the port.
             pub fn writes_telemetry(&self) -> bool {
                 match self {
                     Self::None => false,
@@ -170,8 +171,8 @@ impl AnySwitch {
         Self::Custom(CustomSwitch(switch))
     }
 
-    /// Whether it has to see packets whose transports understand no marks. Marking schemes need not; what a scheme from outside needs is not
-    /// known.
+    /// Returns `true` if it has to see packets whose transports understand no marks. Marking schemes need not; the
+    /// needs of a custom scheme are not known.
     pub fn sees_everything(&self) -> bool {
         matches!(self, Self::Custom(_))
     }

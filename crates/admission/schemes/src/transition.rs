@@ -1,15 +1,17 @@
-//! When a flow may start: not before everything is gone that may still be on its way where it goes.
+//! Start times of flows: a flow starts only after all packets that may still be in flight on its route have left.
 //!
-//! A flow that leaves a route has packets there for as long as the bound of the route says, and the ledger counts the route as free
-//! from the decision on. So a decision has an order: the terms that are given up for others are left first, then every moved
-//! flow takes its new route and leaves its old one, in the order of the moves, and then the flow itself starts. The rule:
+//! A flow that leaves a route has packets there for the bound of the route, and the ledger counts the route as free
+//! from the decision on. So a decision has an order: the terms that are given up for others are left first. Then
+//! every moved flow takes its new route and leaves its old one, in the order of the moves, and then the flow itself
+//! starts. The rule:
 //!
-//! > A flow starts on its routes when every route that was left earlier, in this decision or before, and that shares a link with them,
-//! > is empty.
+//! > A flow starts on its routes when every route that was left earlier, in this decision or before, and that shares
+//! a link > with them, is empty.
 //!
-//! Why that suffices, also where one flow moves into what another has just left: docs/theory/admission.md, section 9. [`LeftRoutes`] is
-//! the rule. The controller applies it to senders, whose confirmations say when they have left ([`LeftRoutes::on`]), and asks the ledger whether
-//! what it would wait for fits beside everything else. A plan applies it to senders that act at once ([`Timeline`]).
+//! docs/theory/admission.md, section 9, proves that this suffices, even if one flow moves to a route that another has
+//! just left. [`LeftRoutes`] is the rule. The controller applies it to senders, whose confirmations report when they
+//! have left ([`LeftRoutes::on`]), and asks the ledger if the routes that it would wait for fit beside everything
+//! else. A plan applies it to senders that act at once ([`Timeline`]).
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
@@ -61,7 +63,7 @@ impl<K: Ord + Copy + Hash> LeftRoutes<K> {
     }
 }
 
-/// When what a decision starts may start, counted from the decision.
+/// Start times of the flows of a decision, counted from the decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StartTimes {
     /// For each move of the decision, when the flow takes its new route and leaves its old one.
@@ -80,8 +82,8 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// When what a decision starts may start, if it is made `now`; decisions have to come in their order. `given_up` are the routes of the
-    /// terms that it replaces, with their bounds, and `bound` is that of the old route of a move.
+    /// Returns the start times of a decision made `now`; decisions have to come in their order. `given_up` are the
+    /// routes of the terms that it replaces, with their bounds, and `bound` is that of the old route of a move.
     pub fn decide(
         &mut self,
         now: Time,
@@ -106,13 +108,14 @@ impl Timeline {
         StartTimes { moves, flow: start - now }
     }
 
-    /// Returns the earliest start of a share on these links, counted from the decision: all that left them earlier is gone then.
+    /// Returns the earliest start of a share on these links, counted from the decision: all earlier traffic has then
+    /// left them.
     pub fn start_share(&self, now: Time, links: &[LinkId]) -> Time {
         let last = |left: &LeftRoutes<Time>| left.last_on(links.iter().copied());
         last(&self.left).max(last(&self.left_by_shares)).map_or(Time::ZERO, |empty| empty.saturating_sub(now))
     }
 
-    /// A share leaves these links, and its packets are gone at this time.
+    /// Records that a share leaves these links, which are empty of its packets at this time.
     pub fn leave_share(&mut self, links: &[LinkId], empty: Time) {
         self.left_by_shares.insert(empty, links.iter().copied());
     }
@@ -194,7 +197,7 @@ mod tests {
         assert_eq!(micros(&timeline.decide(Time::ZERO, &new(Handover::Instead), &old, bound)), (vec![], 2));
         let mut timeline = Timeline::default();
         assert_eq!(micros(&timeline.decide(Time::ZERO, &new(Handover::Beside), &old, bound)), (vec![], 0));
-        // Others wait for them all the same.
+        // Others wait for them nevertheless.
         let next = decision(Vec::new(), &[1], Handover::New);
         assert_eq!(micros(&timeline.decide(Time::ZERO, &next, &[], bound)), (vec![], 2));
     }

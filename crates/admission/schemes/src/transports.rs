@@ -1,6 +1,6 @@
-//! The schemes of the packet path at hosts, one enum for each role: calls are static, and the states of flows and of their
-//! paths stand side by side without boxes. The enums are written from `list.rs`, and so are those of what a
-//! scenario says: a scheme with its parameters.
+//! The schemes of the packet path at hosts, one enum for each role: calls are static, and the states of flows and of
+//! their paths are stored side by side without boxes. The enums are written from `list.rs`, and so are the enums of a
+//! scenario's choices: a scheme with its parameters.
 //!
 //! A scheme that is not in this repository is the variant `Custom` of each: a trait object, whose calls are dynamic.
 
@@ -15,9 +15,9 @@ use wayleave_units::{Rate, Time};
 
 /// A transport of the list: congestion control of a flow.
 pub trait Transport: Described + Flow + Sized {
-    /// Whether its packets say that switches may mark them.
+    /// `true` if its packets are ECN-capable: switches may mark them.
     const ECN_CAPABLE: bool = false;
-    /// Whether it goes by round trips, or by nothing: a tunnel then has no signal to give it (SCC, III-C).
+    /// `true` if it uses only round trips, or no signal: a tunnel then has no signal to give it (SCC, III-C).
     const MARKS_OPTIONAL: bool = false;
 
     /// A flow that begins.
@@ -26,20 +26,20 @@ pub trait Transport: Described + Flow + Sized {
 
 /// A path scheme of the list: how the packets of a flow are spread over paths.
 pub trait PathScheme: Described + Path + Sized {
-    /// Whether packets carry the numbers of flowcells, by which the receiver restores their order.
+    /// `true` if packets carry the numbers of flowcells, by which the receiver restores their order.
     const HAS_CELLS: bool = false;
-    /// Whether one value serves all flows of a pair where there are pairs, since it learns of their paths.
+    /// `true` if one value serves all flows of a pair (if there are pairs), since it learns the state of their paths.
     const PER_PAIR: bool = false;
 
     /// For a flow that begins; flows should not share a seed.
     fn begin(params: &Self::Params, seed: u64) -> Self;
 
-    /// Whether packets have to collect telemetry for it.
+    /// Returns `true` if packets have to collect telemetry for it.
     fn reads_telemetry(_params: &Self::Params) -> bool {
         false
     }
 
-    /// Whether packets have to say that switches may mark them, whatever their transport understands.
+    /// Returns `true` if packets have to be ECN-capable, even if their transport does not understand marks.
     fn reads_marks(_params: &Self::Params) -> bool {
         false
     }
@@ -51,17 +51,17 @@ pub trait PathScheme: Described + Path + Sized {
     }
 }
 
-/// The state of a flow of somebody else's transport.
+/// State of a flow of a custom transport.
 pub trait CustomFlow: Flow + fmt::Debug + Send {}
 
 impl<T: Flow + fmt::Debug + Send> CustomFlow for T {}
 
 /// A transport that is not in this repository.
 pub trait CustomTransport: fmt::Debug + Send + Sync {
-    /// What it says of itself.
+    /// Returns the descriptor of the transport.
     fn descriptor(&self) -> &'static Descriptor;
 
-    /// Whether its packets say that switches may mark them.
+    /// Returns `true` if its packets are ECN-capable: switches may mark them.
     fn receives_marks(&self) -> bool {
         false
     }
@@ -72,14 +72,14 @@ pub trait CustomTransport: fmt::Debug + Send + Sync {
 
 /// A path scheme that is not in this repository.
 pub trait CustomPaths: fmt::Debug + Send + Sync {
-    /// What it says of itself.
+    /// Returns the descriptor of the scheme.
     fn descriptor(&self) -> &'static Descriptor;
 
     /// For a flow that begins.
     fn begin(&self, seed: u64) -> Box<dyn CustomPath>;
 }
 
-/// How one flow chooses its paths by somebody else's scheme.
+/// Path choice of one flow by a custom scheme.
 pub trait CustomPath: Path + fmt::Debug + Send {}
 
 impl<T: Path + fmt::Debug + Send> CustomPath for T {}
@@ -87,7 +87,7 @@ impl<T: Path + fmt::Debug + Send> CustomPath for T {}
 shared!(SharedTransport, CustomTransport, "Somebody else's transport, which all flows share.");
 shared!(SharedPaths, CustomPaths, "Somebody else's path scheme, which all flows share.");
 
-/// Writes [`AnyFlow`], and how each call reaches the scheme that is meant.
+/// Writes [`AnyFlow`], and the dispatch of each call to its scheme.
 macro_rules! flows {
     (
         admission { $($admission:tt)* }
@@ -95,7 +95,7 @@ macro_rules! flows {
         $($others:tt)*
     ) => {
         choice! {
-            /// Congestion control, as a scenario says it.
+            /// Congestion control, as configured in a scenario.
             Congestion, SharedTransport, TRANSPORTS;
             $($(#[$meta])* transport::$module::$scheme,)+
         }
@@ -111,7 +111,7 @@ macro_rules! flows {
                 }
             }
 
-            /// What it takes for congestion, at a tunnel that has to tell it (SCC, III-C).
+            /// Returns the congestion signal that a tunnel has to give to it (SCC, III-C).
             pub fn signal(&self) -> CongestionSignal {
                 let needs_none = match self {
                     $($(#[$meta])* Self::$scheme(_) => <crate::transport::$module::$scheme as Transport>::MARKS_OPTIONAL,)+
@@ -124,7 +124,7 @@ macro_rules! flows {
                 }
             }
 
-            /// Whether its packets say that switches may mark them.
+            /// Returns `true` if its packets are ECN-capable: switches may mark them.
             pub fn hears_marks(&self) -> bool {
                 match self {
                     $($(#[$meta])* Self::$scheme(_) => <crate::transport::$module::$scheme as Transport>::ECN_CAPABLE,)+
@@ -256,7 +256,7 @@ macro_rules! flows {
 
 each_scheme!(flows);
 
-/// Writes [`AnyPath`], and how each call reaches the scheme that is meant.
+/// Writes [`AnyPath`], and the dispatch of each call to its scheme.
 macro_rules! paths {
     (
         admission { $($admission:tt)* }
@@ -265,7 +265,7 @@ macro_rules! paths {
         $($others:tt)*
     ) => {
         choice! {
-            /// Which packets are kept on one path, as a scenario says it.
+            /// Path scheme of packets, as configured in a scenario.
             Routing, SharedPaths, PATHS;
             $($(#[$meta])* path::$module::$scheme,)+
         }
@@ -281,7 +281,7 @@ macro_rules! paths {
                 }
             }
 
-            /// Whether one value serves all flows of a pair.
+            /// Returns `true` if one value serves all flows of a pair.
             pub fn knows_a_pair(&self) -> bool {
                 match self {
                     $($(#[$meta])* Self::$scheme(_) => <crate::path::$module::$scheme as PathScheme>::PER_PAIR,)+
@@ -289,7 +289,7 @@ macro_rules! paths {
                 }
             }
 
-            /// Whether packets have to collect telemetry for it.
+            /// Returns `true` if packets have to collect telemetry for it.
             pub fn reads_telemetry(&self) -> bool {
                 match self {
                     $($(#[$meta])* Self::$scheme(params) => {
@@ -299,7 +299,7 @@ macro_rules! paths {
                 }
             }
 
-            /// Whether packets have to say that switches may mark them.
+            /// Returns `true` if packets have to be ECN-capable: switches may mark them.
             pub fn reads_marks(&self) -> bool {
                 match self {
                     $($(#[$meta])* Self::$scheme(params) => {
@@ -309,7 +309,7 @@ macro_rules! paths {
                 }
             }
 
-            /// Whether receivers restore the order of packets by the numbers of flowcells.
+            /// Returns `true` if receivers restore the order of packets by the numbers of flowcells.
             pub fn has_cells(&self) -> bool {
                 match self {
                     $($(#[$meta])* Self::$scheme(_) => <crate::path::$module::$scheme as PathScheme>::HAS_CELLS,)+
@@ -318,7 +318,7 @@ macro_rules! paths {
             }
         }
 
-        /// How one flow chooses its paths, whichever way it is.
+        /// Path choice of one flow, by any scheme.
         #[derive(Debug)]
         pub enum AnyPath {
             $(
@@ -414,7 +414,7 @@ const _: () = assert!(size_of::<AnyPath>() == 40);
 
 #[cfg(test)]
 pub(crate) mod testing {
-    //! What the tests of several schemes share: flows in segments of 1,000 B.
+    //! Helpers for the tests of several schemes: flows in segments of 1,000 B.
 
     use wayleave_scheme_api::{Limit, Phase};
 
@@ -435,7 +435,8 @@ pub(crate) mod testing {
         }
     }
 
-    /// An acknowledgement of so many segments, to a sender that its window holds back. Nothing else is outstanding.
+    /// Returns an acknowledgement of `segments` segments, to a sender that its window limits. Nothing else is
+    /// outstanding.
     pub(crate) fn acked(segments: u64) -> Ack<'static> {
         Ack {
             newly: segments * SEGMENT,

@@ -1,17 +1,17 @@
-//! What a machine has sent and received, and what limits it: what a data plane tells the broker of its machine, and hears from it,
-//! whichever scheme the broker follows.
+//! A machine's sent and received traffic and its limits: the messages between a data plane and the broker of its
+//! machine, for any scheme of the broker.
 
 use wayleave_scheme_api::ClassId;
 use wayleave_units::{Bytes, Rate, Time};
 
-/// What a machine has sent and received until now.
+/// A machine's sent and received traffic until now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UsageReport {
-    /// When, by the machine's clock. Only differences count.
+    /// Time of the report, by the machine's clock. Only differences count.
     pub at: Time,
     /// Of each service that ever sent or received; who is not listed counts as before.
     pub services: Box<[Usage]>,
-    /// What limits are in force. `None`: those that the broker said last.
+    /// Limits in force. `None`: the broker's last ones.
     pub limits: Option<Box<[Limited]>>,
 }
 
@@ -20,11 +20,11 @@ pub struct UsageReport {
 pub struct Usage {
     /// The service.
     pub class: ClassId,
-    /// All of it.
+    /// All bytes.
     pub total: [Bytes; 2],
-    /// Of it, to or from machines outside the rack: what crosses the uplinks.
+    /// Bytes to or from machines outside the rack, over the uplinks.
     pub uplink: [Bytes; 2],
-    /// What its meter saw of what it received.
+    /// Counters of its meter on received traffic.
     pub metered: MeteredUsage,
 }
 
@@ -36,7 +36,7 @@ impl Usage {
     }
 }
 
-/// What a class's meter has seen since the start.
+/// Counters of a class's meter since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MeteredUsage {
     /// Intervals in which something arrived.

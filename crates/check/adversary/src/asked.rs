@@ -14,7 +14,7 @@ pub(crate) fn route_name(contract: &str, route: usize) -> String {
     if route == 0 { contract.to_owned() } else { format!("{contract}, route {}", route + 1) }
 }
 
-/// What has to be counted for a contract: what was reserved, or what it asks for if that is more.
+/// Returns the bucket that counts for a contract: the reserved one, or the requested one if there is no reservation.
 pub(crate) fn bucket(counting: &ModelAccounting, admitted: &Admitted) -> Bucket {
     admitted.reserved.or(counting.on_the_wire(&admitted.asked))
 }
@@ -50,7 +50,7 @@ pub(crate) fn constants(network: &Network, route: &Route) -> Time {
     links.map(|link| link.propagation + network.node(link.from).processing).sum()
 }
 
-/// What is said to be the most that the queues of a route delay.
+/// Returns the stated maximum delay of a route's queues.
 pub(crate) fn budgets(statement: &Statement, route: &Route) -> Time {
     let said = |hop: &wayleave_topology::Hop| Some(statement.queue(hop.link, hop.queue)?.budget);
     route.hops.iter().filter_map(said).sum()
@@ -61,7 +61,7 @@ pub(crate) fn asked(statement: &Statement, flows: Vec<PromisedFlow>) -> Asked<'_
     let network = &statement.network;
     let mut budgets = vec![Vec::new(); network.links().len()];
     for said in &statement.queues {
-        // Queues of a link are said in order; what is out of order is found by `check_queues`.
+        // Queues of a link are stated in order; `check_queues` finds violations of the order.
         if budgets[said.link.index()].len() == usize::from(said.queue) {
             budgets[said.link.index()].push(said.budget);
         }

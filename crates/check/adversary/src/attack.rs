@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use wayleave_topology::{Element, LinkId, NodeId};
 
-/// Traffic within the contracts: a pattern, the seed of its random numbers, and what a search has changed.
+/// Traffic within the contracts: a pattern, the seed of its random numbers, and the changes made by a search.
 ///
 /// ```
 /// use wayleave_adversary::Attack;
@@ -17,23 +17,23 @@ use wayleave_topology::{Element, LinkId, NodeId};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attack {
-    /// Who sends when.
+    /// Start times of bursts.
     pub timing: Timing,
     /// In which frames.
     pub frames: Frames,
-    /// Whether traffic without a contract is there, where there can be any.
+    /// Presence of traffic without a contract, where there can be any.
     pub company: CrossTraffic,
-    /// How much of the jitter of nodes packets take.
+    /// Amount of the nodes' jitter that packets take.
     pub held_up: JitterDraw,
-    /// What fails meanwhile, and stays so.
+    /// Permanent failures during the attack.
     pub cuts: Vec<Cut>,
     /// Of random phases, and of the simulator.
     pub seed: u64,
-    /// What is moved from where the pattern puts it.
+    /// Shifts relative to the pattern.
     pub shifts: Vec<PhaseShift>,
 }
 
-/// When bursts begin. Promises are numbered from 0, in the order of the claim.
+/// Start times of bursts. Promises are numbered from 0, in the order of the claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timing {
     /// All bursts at once.
@@ -45,23 +45,23 @@ pub enum Timing {
     /// Only contracts that share a link with the victim: at every queue of its route, the bursts that join it there
     /// arrive when its last packet would if nothing delayed it.
     Colliding {
-        /// Whose packets are to be delayed.
+        /// Promise whose packets are to be delayed.
         victim: usize,
     },
-    /// The same, but when its last packet arrives after having been delayed at the queues before.
+    /// As `Colliding`, but at the arrival time of its last packet after delays at the queues before.
     Chasing {
-        /// Whose packets are to be delayed.
+        /// Promise whose packets are to be delayed.
         victim: usize,
     },
-    /// The same; and those that join it are held up on the link before by bursts of others, so that what they have
-    /// earned meanwhile comes in one go: their bursts have grown.
+    /// As `Chasing`; in addition, the joining contracts are held up on the link before by bursts of others, so that
+    /// the tokens earned in this time arrive at once: their bursts have grown.
     Squeezing {
-        /// Whose packets are to be delayed.
+        /// Promise whose packets are to be delayed.
         victim: usize,
     },
 }
 
-/// How large frames are.
+/// Size of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frames {
     /// As large as the contract sends them.
@@ -70,45 +70,45 @@ pub enum Frames {
     Smallest,
 }
 
-/// What else is sent.
+/// Other traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CrossTraffic {
-    /// What the claim's background is.
+    /// The claim's background.
     Background,
     /// Nothing.
     Quiet,
 }
 
-/// How much of the jitter of nodes packets take; whether they may pass one another is the claim's matter.
+/// Amount of the nodes' jitter that packets take; the claim determines whether they may overtake each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JitterDraw {
-    /// All of it, every packet.
+    /// Maximum jitter for every packet.
     Alike,
     /// Each a time of its own, at random.
     Drawn,
-    /// The victim's packets all of it, and the others so that they come just before them. Without a victim, at random.
+    /// Maximum jitter for the victim's packets; the others arrive just before them. Without a victim, random.
     Late,
 }
 
 /// A cable or a switch that fails while flows run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// What.
+    /// Element that fails.
     pub element: Element,
-    /// When, in ns; in attacks on one promise its burst begins at 0.
+    /// Time of the failure, in ns; in attacks on one promise its burst begins at 0.
     pub at_ns: i64,
 }
 
 /// Something that begins earlier or later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PhaseShift {
-    /// What.
+    /// Contracts that are shifted.
     pub who: PhaseTarget,
-    /// By how many ns; negative is earlier.
+    /// Shift in ns; negative is earlier.
     pub by_ns: i64,
 }
 
-/// What begins earlier or later.
+/// Contracts that begin earlier or later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PhaseTarget {
     /// All that join the victim at this hop of its route, from 0.
@@ -146,12 +146,12 @@ impl Attack {
         }
     }
 
-    /// By how many ns something is moved.
+    /// Returns the shift of these contracts in ns.
     pub(crate) fn shift(&self, who: PhaseTarget) -> i64 {
         self.shifts.iter().filter(|shift| shift.who == who).map(|shift| shift.by_ns).sum()
     }
 
-    /// Moves something by so many ns more.
+    /// Adds `by_ns` to the shift of these contracts.
     pub(crate) fn moved(&self, who: PhaseTarget, by_ns: i64) -> Self {
         let mut moved = self.clone();
         match moved.shifts.iter_mut().find(|shift| shift.who == who) {

@@ -17,7 +17,7 @@ impl Bucket {
         Self { rate: self.rate.max(other.rate), burst: self.burst.max(other.burst) }
     }
 
-    /// Whether it lets through all that the other does.
+    /// Returns `true` if it permits all traffic that the other permits.
     pub(crate) fn covers(self, other: Self) -> bool {
         self.or(other) == self
     }

@@ -1,4 +1,4 @@
-//! What is put to the test: the network as it is, and who was promised what on it.
+//! Claim to be tested: the network, and the promises to its contracts.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use wayleave_units::{Bytes, Rate, Time};
 pub struct Claim {
     /// The network.
     pub network: Arc<Network>,
-    /// What else is sent.
+    /// Other traffic.
     pub background: Background,
     /// The promises: one for each route.
     pub promises: Vec<Promise>,
-    /// Which promises are about the same packets, sent over several routes at once.
+    /// Groups of promises about packets that are sent over several routes at once.
     pub protected: Vec<Protected>,
-    /// Whether the jitter of nodes keeps the order of the packets of a queue.
+    /// `Order` of a queue's packets under the jitter of nodes.
     pub order: Order,
     /// Switches whose ports share one service; all others are output-queued.
     pub services: Vec<SharedService>,
@@ -29,11 +29,11 @@ pub struct Claim {
 pub struct Protected {
     /// Its promises, by number; two or more.
     pub routes: Vec<usize>,
-    /// Whether its packets are duplicated.
+    /// Duplication of its packets.
     pub duplication: Duplication,
 }
 
-/// Whether packets go over all routes of a protected contract.
+/// Duplication of packets over all routes of a protected contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Duplication {
     /// They do.
@@ -54,7 +54,7 @@ pub enum Background {
     },
 }
 
-/// One contract and what it was promised.
+/// One contract and its promise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Promise {
     /// For the reader.
@@ -69,23 +69,23 @@ pub struct Promise {
     pub frame: Bytes,
     /// No packet takes longer, from the shaper's release to the last bit at the receiver.
     pub bound: Time,
-    /// What the calculus says for the present set, if it is known: with budgets that are not used up, less than `bound`.
+    /// Delay by the calculus for the present set, if known: with budgets that are not used up, less than `bound`.
     pub today: Option<Time>,
 }
 
-/// Why a claim cannot be put to the test.
+/// Reason why a claim cannot be tested.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClaimError {
     /// A promise for a route that is none.
     Route {
-        /// Whose.
+        /// Contract of the promise.
         name: String,
-        /// What is wrong with it.
+        /// Error of its route.
         error: RouteError,
     },
     /// A promise without a rate, or for frames of no bytes.
     Nothing {
-        /// Whose.
+        /// Contract of the promise.
         name: String,
     },
     /// A protected contract that is none: fewer than two routes, or promises that are not about the same packets.
@@ -99,14 +99,14 @@ pub enum ClaimError {
     Run(Box<ScenarioError>),
     /// An attack cuts what is not there.
     NoElement {
-        /// What.
+        /// The unknown element.
         element: Element,
     },
     /// An attack on a promise that is not there.
     NoPromise {
         /// Its number.
         number: usize,
-        /// How many there are.
+        /// Number of promises.
         promises: usize,
     },
 }
@@ -172,7 +172,7 @@ impl Claim {
             .map_or(Ok(()), |number| Err(ClaimError::Protected { number }))
     }
 
-    /// Whether the promises of a protected contract are about the same packets.
+    /// Returns `true` if the promises of a protected contract are about the same packets.
     fn is_one(&self, protected: &Protected) -> bool {
         let terms = |number: &usize| {
             let promise = self.promises.get(*number)?;
@@ -184,7 +184,7 @@ impl Claim {
 }
 
 impl Promise {
-    /// Who sends to whom; `None` if its route has no hop in this network.
+    /// Returns the sender and the receiver; `None` if the route has no hop in this network.
     pub(crate) fn ends(&self, network: &Network) -> Option<(wayleave_topology::NodeId, wayleave_topology::NodeId)> {
         let known = |link: wayleave_topology::LinkId| link.index() < network.links().len();
         if !self.route.hops.iter().all(|hop| known(hop.link)) {
@@ -194,13 +194,13 @@ impl Promise {
         Some((network.link(first.link).from, network.link(last.link).to))
     }
 
-    /// What no queue is to blame for: propagation, and processing of the source and of every switch.
+    /// Returns the delay outside queues: propagation, and processing of the source and of every switch.
     pub(crate) fn constant(&self, network: &Network) -> Time {
         let links = self.route.hops.iter().map(|hop| network.link(hop.link));
         links.map(|link| link.propagation + network.node(link.from).processing).sum()
     }
 
-    /// What no packet may exceed: what the calculus says today, or else what was promised.
+    /// Returns the limit for every packet: the present delay by the calculus, or else the promise.
     pub(crate) fn limit(&self) -> Time {
         self.today.map_or(self.bound, |today| today.min(self.bound))
     }

@@ -1,8 +1,9 @@
 //! Promises of classes: minima below latency contracts, and shares of objectives, under adversaries.
 //!
-//! A [`ClassClaim`] is a scenario with all its tenants, and what was promised in it: by when a receiver has its minimum in any window of time in
-//! which somebody wants to send there, what the class has in flight on a link at most, and which parts divisions get. An adversary
-//! moves when everybody begins; packets say the rest. As with latency contracts, what a run shows disproves a promise, and proves none.
+//! A [`ClassClaim`] is a scenario with all its tenants, and the promises in it: the time until a receiver has its
+//! minimum in any window of time with demand there, the maximum in flight of the class on a link, and the parts of
+//! divisions. An adversary shifts the start times of all tenants; the packets show the result. As with latency
+//! contracts, a run can disprove a promise, and proves none.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -17,30 +18,31 @@ use wayleave_units::{Bytes, Rate, Time};
 use crate::fill::MAX_OVERHEAD;
 use crate::terms::{MaximumPromise, PartPromise, ReceiverContention, TrafficDirection, due};
 
-/// At a receiver, of one service: in any time `t` in which somebody wants to send there, at least its minimum times `t - within` arrives.
+/// Minimum of a service at a receiver: in any time `t` with demand, at least its minimum times `t - within` arrives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MinimumPromise {
-    /// Whose.
+    /// Service of the promise.
     pub service: String,
-    /// Where.
+    /// Receiving host.
     pub host: NodeId,
     /// Theta.
     pub within: Time,
 }
 
-/// What pairs with windows have in flight on a link at most: the assumption under which a packet of the class is in time.
+/// Maximum that pairs with windows have in flight on a link: the assumption under which a packet of the class is in
+/// time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InFlightPromise {
-    /// Where.
+    /// Link of the promise.
     pub link: LinkId,
-    /// How much.
+    /// Maximum amount in flight.
     pub most: Bytes,
 }
 
-/// A division's part of what all these divisions get together.
+/// A division's part of the total of all these divisions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharePromise {
-    /// Whose.
+    /// Service of the promise.
     pub service: String,
     /// Only ratios count.
     pub weight: u64,
@@ -50,39 +52,39 @@ pub struct SharePromise {
 /// carry (`record.carried_from`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WeightPromise {
-    /// Whose.
+    /// Service of the promise.
     pub service: String,
-    /// Where.
+    /// Host of the promise.
     pub host: NodeId,
     /// Its weight.
     pub rate: Rate,
 }
 
-/// What was promised to the classes of a scenario.
+/// Promises to the classes of a scenario.
 #[derive(Clone, Debug)]
 pub struct ClassClaim {
-    /// The network, its ports and hosts, and what all tenants send.
+    /// The network, its ports and hosts, and the traffic of all tenants.
     pub scenario: Scenario,
     /// Minima.
     pub minima: Vec<MinimumPromise>,
-    /// What may be in flight.
+    /// Bounds of the amounts in flight.
     pub in_flight: Vec<InFlightPromise>,
     /// Parts of objectives that compete everywhere.
     pub shares: Vec<SharePromise>,
     /// Weights of objectives at hosts.
     pub weights: Vec<WeightPromise>,
-    /// Maxima, of what hosts send and receive from `record.carried_from` on.
+    /// Maxima of the traffic that hosts send and receive from `record.carried_from` on.
     pub maxima: Vec<MaximumPromise>,
     /// Services that meet at a host and send there without end.
     pub meeting: Option<ReceiverContention>,
-    /// By how much of its part a division may have less or more, and of its weight less, per cent.
+    /// Tolerance for a division's part in both directions, and for its weight downwards, per cent.
     pub tolerance_percent: u64,
 }
 
 /// One thing that is wrong on purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClassFault {
-    /// At every port the weights of the queues below the strict ones stand in the wrong order.
+    /// At every port the weights of the queues below the strict ones are in reverse order.
     WeightsReversed,
     /// Minima were promised as if nothing were reserved above them.
     ResidualForgotten,
@@ -90,63 +92,63 @@ pub enum ClassFault {
     StepsUnlimited,
     /// Best effort is sent in the queue of the guaranteed class.
     ClassLeaked,
-    /// Nobody is held to a maximum.
+    /// Maxima are not enforced.
     MaxIgnored,
-    /// What is above minima is shared by minima.
+    /// The rate above minima is shared in proportion to minima.
     WeightIgnored,
 }
 
 /// Something that was promised and not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClassBreach {
-    /// A minimum was missed for longer than was said.
+    /// A minimum was missed for longer than promised.
     Minimum {
-        /// Which.
+        /// The broken promise.
         promise: MinimumPromise,
-        /// How long.
+        /// Observed lag.
         lag: Time,
     },
     /// More was in flight.
     InFlight {
-        /// Where.
+        /// The broken promise.
         promise: InFlightPromise,
-        /// How much.
+        /// Observed amount in flight.
         seen: Bytes,
     },
-    /// A division had another part, per mille of what all of them had.
+    /// A division had another part, per mille of the total of all divisions.
     Share {
-        /// Which.
+        /// The broken promise.
         promise: SharePromise,
-        /// What it should have had.
+        /// Due part.
         due: u64,
-        /// What it had.
+        /// Observed part.
         got: u64,
     },
     /// A division had less than its weight somewhere.
     Weight {
-        /// Which.
+        /// The broken promise.
         promise: WeightPromise,
-        /// What it had.
+        /// Observed rate.
         got: Rate,
     },
-    /// Somebody had more than a maximum.
+    /// A service exceeded its maximum.
     Maximum {
-        /// Which.
+        /// The broken promise.
         promise: MaximumPromise,
         /// In which direction.
         way: TrafficDirection,
-        /// What it had.
+        /// Observed rate.
         got: Rate,
     },
-    /// Above minima somebody had another part than by weight.
+    /// Above minima a service had another part than by weight.
     Part {
-        /// Whose.
+        /// Service with the wrong part.
         service: String,
-        /// Where several met.
+        /// Host where several services met.
         host: NodeId,
-        /// What is due by minimum, weight and maximum.
+        /// Due rate by minimum, weight and maximum.
         due: Rate,
-        /// What it had.
+        /// Observed rate.
         got: Rate,
     },
 }
@@ -174,10 +176,10 @@ impl fmt::Display for ClassBreach {
     }
 }
 
-/// What an adversary does.
+/// Action of an adversary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClassAttack {
-    /// Everybody begins when the scenario says.
+    /// All tenants begin at the times of the scenario.
     AsSaid,
     /// Every tenant begins later, by a time up to this that is drawn.
     Shifted {
@@ -188,24 +190,24 @@ pub enum ClassAttack {
     },
 }
 
-/// What was seen of all promises.
+/// Observations about all promises.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClassReport {
-    /// What was not kept, with the attack that shows it.
+    /// Broken promises, with the attack that shows each.
     pub breaches: Vec<(ClassAttack, ClassBreach)>,
     /// The number of minima, maxima and parts by weight. Of objectives nothing is promised that a run can show.
     pub promises: usize,
-    /// So many.
+    /// Number of runs.
     pub runs: usize,
-    /// The largest part of a lag, and of what may be in flight, that was seen, per mille.
+    /// Largest observed lag relative to its promise, per mille.
     pub largest_lag: u64,
-    /// The same of what is in flight.
+    /// Largest observed amount in flight relative to its promise, per mille.
     pub largest_in_flight: u64,
     /// The smallest part of a weight that was seen, per mille.
     pub smallest_weight: Option<u64>,
     /// The largest part of a maximum that was seen, per mille.
     pub largest_of_maximum: Option<u64>,
-    /// Largest part that somebody lacked of what is due to it by minimum and weight, per mille.
+    /// Largest shortfall from a part due by minimum and weight, per mille.
     pub farthest_from_part: Option<u64>,
     /// The longest lag of each minimum, in the order of the claim.
     pub lags: Vec<Time>,
@@ -219,7 +221,7 @@ pub struct ClassReport {
 }
 
 impl ClassReport {
-    /// Whether everything was kept.
+    /// Returns `true` if no promise was broken.
     pub fn is_sound(&self) -> bool {
         self.breaches.is_empty()
     }
@@ -236,7 +238,7 @@ impl ClassFault {
         Self::WeightIgnored,
     ];
 
-    /// As it stands on a command line and in documents.
+    /// Returns the name on command lines and in documents.
     pub const fn name(self) -> &'static str {
         match self {
             Self::WeightsReversed => "weights-reversed",
@@ -248,7 +250,7 @@ impl ClassFault {
         }
     }
 
-    /// Puts it into a claim. Whether it changes anything.
+    /// Injects the fault into a claim; returns `true` if it changes anything.
     pub fn put_into(self, claim: &mut ClassClaim) -> bool {
         let before = claim.scenario.clone();
         let scenario = &mut claim.scenario;
@@ -289,7 +291,7 @@ impl ClassFault {
     }
 }
 
-/// Of the link with the most above its classes: what is left of it, per cent.
+/// Returns the residual rate of the link with the most traffic above its classes, per cent.
 fn least_residual_percent(scenario: &Scenario) -> u64 {
     let network: &Network = &scenario.network;
     let part = |(id, link): (LinkId, &wayleave_topology::Link)| {
@@ -298,10 +300,10 @@ fn least_residual_percent(scenario: &Scenario) -> u64 {
     network.links().map(part).min().and_then(|part| u64::try_from(part).ok()).unwrap_or(100)
 }
 
-/// Looks at every promise of a claim under so many attacks; the first is the scenario as it stands.
+/// Checks every promise of a claim under each of the attacks; the first is the unchanged scenario.
 ///
 /// # Errors
-/// What is wrong with the scenario.
+/// If the scenario is invalid.
 pub fn verify_classes(claim: &ClassClaim, attacks: &[ClassAttack], seed: u64) -> Result<ClassReport, ScenarioError> {
     let parts = claim.meeting.as_ref().map_or(0, |meeting| meeting.parts.len());
     let promises = claim.minima.len() + claim.maxima.len() + parts;
@@ -326,7 +328,8 @@ pub fn verify_classes(claim: &ClassClaim, attacks: &[ClassAttack], seed: u64) ->
     Ok(report)
 }
 
-/// Everybody begins later. What has one name up to a space is one tenant, whose traffic keeps its distances: it would send more than it may otherwise.
+/// Shifts the start times of all tenants to later ones. Traffics with equal names up to a space are one tenant, and
+/// keep their distances: otherwise the tenant would exceed its limits.
 fn shift(scenario: &mut Scenario, seed: u64, most: Time) {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut by: BTreeMap<String, Time> = BTreeMap::new();
@@ -380,7 +383,7 @@ fn check_outcome(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, rep
     }
 }
 
-/// What divisions had at hosts.
+/// Compares the traffic of divisions at hosts with their promises.
 fn weigh(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut ClassReport) {
     let Some(sharing) = &outcome.sharing else { return };
     for promise in &claim.weights {
@@ -409,11 +412,11 @@ fn per_mille(part: u64, of: u64) -> u64 {
 /// Excess over a maximum that is no breach, per cent: a receiver's limit is divided among its senders anew in each round trip.
 const TURNS: u64 = 5;
 
-/// Frames of one pair that a window of time may count beside its rate: limiters let whole frames go, one may be under way at the beginning
-/// of the window, and one more than the rate is in its end.
+/// Number of frames of one pair that a window of time may count beside its rate: limiters send whole frames, one may
+/// be on the line at the beginning of the window, and one more than the rate is in its end.
 const FRAMES_OF_PAIR: u64 = 2;
 
-/// What hosts sent and received, against maxima.
+/// Compares the sent and received traffic of hosts with maxima.
 fn check_maxima(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut ClassReport) {
     for promise in &claim.maxima {
         for way in [TrafficDirection::Sent, TrafficDirection::Received] {
@@ -429,12 +432,12 @@ fn check_maxima(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, repo
     }
 }
 
-/// Round trips in which a window has grown to what is due, as a multiple of those that it needs where every answer comes at once; and those until all windows
-/// that share a link have settled.
+/// Number of round trips in which a window grows to its due size, as a multiple of those needed with immediate
+/// answers; also the number until all windows that share a link have settled.
 const RAMPS: u64 = 2;
 const SETTLED: u64 = 20;
 
-/// What services got that met, against what is due to them.
+/// Compares the rates of services that met with their due rates.
 fn check_parts(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut ClassReport) {
     let Some(ReceiverContention { host, parts }) = &claim.meeting else { return };
     let got: Vec<u64> = parts
@@ -442,7 +445,7 @@ fn check_parts(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, repor
         .map(|part| carried(claim, outcome, &part.service, *host, TrafficDirection::Received).bits_per_second())
         .collect();
     let frame = largest_frame(claim, *host);
-    // What somebody may have beyond its part since its windows are whole frames.
+    // A service may exceed its part since its windows are whole frames.
     let rounded = |part: &PartPromise, due: u64| {
         let frames = u128::from(frame) * 8_000_000_000 / u128::from(part.round_trip.as_nanos().max(1));
         let most = part.max.map_or(u64::MAX, |max| max.bits_per_second().saturating_sub(due));
@@ -453,7 +456,7 @@ fn check_parts(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, repor
     let since = claim.scenario.record.carried_from;
     let mut blind = 0;
     for ((part, due), &got) in parts.iter().zip(due).zip(&got) {
-        // Who has more than is due breaks no promise: somebody else has less then.
+        // A service above its part breaks no promise: another one is below its part then.
         let frames = frames_of(claim, outcome, &part.service, *host, TrafficDirection::Received);
         let short = due.saturating_sub(got).saturating_sub(rate(claim, outcome, frames).bits_per_second());
         // The tolerance has room for windows that are whole frames, up to this.

@@ -1,9 +1,9 @@
-//! Failures while flows run: what fails, and when, so that it hurts most.
+//! Failures while flows run: elements and times with the worst effect.
 //!
-//! A protected contract is promised that any `n - 1` failures of what its `n` routes do not share neither lose nor delay a packet
-//! (`docs/theory/admission.md`, section 12). So for every route in turn all others are cut, at a moment when the burst is on the
-//! element that fails, and the burst is chased along the route that is left. Then single elements fail while the whole set
-//! sends.
+//! A protected contract is promised that any `n - 1` failures of elements that its `n` routes do not share neither
+//! lose nor delay a packet (`docs/theory/admission.md`, section 12). So for every route in turn all others are cut,
+//! at a moment when the burst is on the failing element, and the burst is chased along the remaining route. Then
+//! single elements fail while the whole set sends.
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -13,11 +13,11 @@ use crate::attack::{Attack, Cut, Frames, Timing};
 use crate::effort::Effort;
 use crate::stage::{Stage, sending};
 
-/// More ways for routes to fail are not counted.
+/// Maximum number of combinations of route failures that are counted.
 const MAX_WAYS: usize = 1 << 20;
 
 impl Stage<'_> {
-    /// What one of several routes has for itself.
+    /// Returns the elements that only one of several routes uses.
     fn private(&self, group: usize, route: usize) -> Vec<Element> {
         let routes = &self.claim.protected[group].routes;
         let own = &self.claim.promises[routes[route]].route;
@@ -27,8 +27,8 @@ impl Stage<'_> {
         self.network.elements(own).into_iter().filter(|element| !is_shared(element)).collect()
     }
 
-    /// For one protected contract: every route is left alone in turn, with all others cut; of all the ways to do so, as many
-    /// as the effort says.
+    /// Returns attacks on one protected contract: every route is left alone in turn, with all others cut. `effort`
+    /// limits the number of combinations.
     pub(crate) fn cut_one(&self, group: usize, effort: &Effort) -> Vec<Attack> {
         let mut rng = ChaCha8Rng::seed_from_u64(effort.seed ^ (group as u64) << 20);
         let routes = &self.claim.protected[group].routes;
@@ -63,7 +63,7 @@ impl Stage<'_> {
         chosen.into_iter().map(attack).collect()
     }
 
-    /// When the burst of a promise, which begins at 0, is on an element.
+    /// Returns the time when the burst of a promise, which begins at 0, is on an element.
     fn moment(&self, promise: usize, element: Element, rng: &mut ChaCha8Rng) -> i64 {
         let terms = &self.claim.promises[promise];
         let Some(frame) = self.frame(promise, Frames::Largest) else { return 0 };

@@ -1,5 +1,6 @@
-//! What follows from a network, its contracts and their routes, whatever anybody says: wire buckets, the delay and the
-//! backlog of every queue, and every bound, by the method of `wayleave-recheck`. What a statement says is held against it.
+//! Consequences of a network, its contracts and their routes, independent of any statement: wire buckets, the delay
+//! and the backlog of every queue, and every bound, by the method of `wayleave-recheck`. Statements are compared with
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,12 +21,12 @@ use crate::statement::{Admitted, LowestQueue, Part, PlanEvent, StatedQueue, Stat
 use crate::transit::{Transit, port};
 use crate::transition_checks::check_transitions;
 
-/// What was derived from a statement's network, contracts and routes.
+/// Results derived from a statement's network, contracts and routes.
 #[derive(Clone, Debug)]
 pub struct Derivation {
-    /// What packets are to show: every promise with the smaller of what was said and what was derived.
+    /// Promises for the packet test: each with the smaller one of the stated and the derived bound.
     pub claim: Claim,
-    /// What the statement says that is not so, or that breaks a promise.
+    /// Statements that are wrong, or that break a promise.
     pub discrepancies: Vec<Discrepancy>,
     /// Queues that hold flows.
     pub queues: usize,
@@ -33,18 +34,18 @@ pub struct Derivation {
     pub flows: usize,
     /// Minima and weights.
     pub shares: usize,
-    /// Switch ports whose buffers may be too small for what waits there of minima.
+    /// Switch ports whose buffers may be too small for the queued traffic of minima.
     pub short_buffers: Vec<ShortBuffer>,
-    /// Moves of flows, each checked with the packets that were still on the way.
+    /// Moves of flows, each checked with the packets that were still in flight.
     pub moves: usize,
-    /// What was derived for every queue that holds flows: its delay and its backlog, rounded up; `None` is without bound.
+    /// Derived delay and backlog of every queue that holds flows, rounded up; `None` is without bound.
     pub(crate) figures: BTreeMap<(LinkId, u8), (Option<Time>, Option<Bytes>)>,
 }
 
-/// Whether a statement says at every moment who is admitted where.
+/// Checks that a statement determines the admitted contracts and their routes at every moment.
 ///
 /// # Errors
-/// Where it contradicts itself.
+/// If it contradicts itself.
 pub fn check_history(statement: &Statement) -> Result<(), HistoryError> {
     Reservations::of(statement, &mut NoObserver).map(|_| ())
 }
@@ -73,15 +74,15 @@ pub fn reserved_in_the_end(statement: &Statement) -> Result<Vec<RouteReservation
     Ok(all.collect())
 }
 
-/// Derives everything that a statement says, and holds the two against each other.
+/// Derives all statements again, and compares the results.
 ///
 /// # Errors
-/// If the statement contradicts itself so that it cannot be said who is admitted where.
+/// If the statement contradicts itself, so that the admitted contracts and their routes are undetermined.
 pub fn derive(statement: &Statement) -> Result<Derivation, HistoryError> {
     derive_watched(statement, &mut |_, _| {})
 }
 
-/// The same; `progress` is told how many links of how many are done.
+/// Derives all statements again; `progress` receives the number of completed links and the total.
 ///
 /// # Errors
 /// As [`derive()`].
@@ -89,7 +90,7 @@ pub fn derive_watched(statement: &Statement, progress: &mut CheckProgress<'_>) -
     let mut transit = Transit::new(statement);
     let reservations = Reservations::of(statement, &mut transit)?;
     let moves = transit.moves;
-    // What repeats other figures, or is past, comes last: a wrong route changes much of it.
+    // Figures that repeat others, or are past, come last: a wrong route changes many of them.
     let (repeated, mut discrepancies): (Vec<_>, Vec<_>) =
         statement.findings.iter().cloned().partition(|finding| matches!(finding, Discrepancy::Stated { .. }));
     check_queues(statement, &mut discrepancies);
@@ -100,7 +101,7 @@ pub fn derive_watched(statement: &Statement, progress: &mut CheckProgress<'_>) -
     let asked = flows.asked(statement, claimed_queues(statement));
     let report = check_watched(&asked, progress);
     check_counts(statement, &report, &mut discrepancies);
-    // What is overbooked at the end is said once.
+    // A port that is overbooked at the end is reported once.
     let ports: Vec<_> = report.violations.iter().filter_map(port).collect();
     let overbooked = transit
         .overbooked(progress)
@@ -138,7 +139,8 @@ pub fn derive_watched(statement: &Statement, progress: &mut CheckProgress<'_>) -
     })
 }
 
-/// What times of minima rest on: budgets that the network fixes, and those that are said elsewhere.
+/// Returns the values on which times of minima depend: budgets that the network fixes, and those that are stated
+/// elsewhere.
 fn times(statement: &Statement, classes: &Classes) -> ShareTimes {
     let network = &statement.network;
     let queue = usize::from(classes.queue_of(Class::Guaranteed));
@@ -156,7 +158,7 @@ fn figure(found: &QueueFinding) -> ((LinkId, u8), (Option<Time>, Option<Bytes>))
 /// All flows of a statement, and whose they are.
 struct Flows {
     flows: Vec<PromisedFlow>,
-    /// Per flow: its place, and whether packets of it are still sent.
+    /// Place of each flow; `true` if its packets are still sent.
     owners: Vec<(usize, bool)>,
     disjoint: Vec<Vec<usize>>,
 }
@@ -184,7 +186,7 @@ fn claimed_queues(statement: &Statement) -> Vec<ClaimedQueue> {
     let claimed = |said: &StatedQueue| ClaimedQueue {
         link: said.link,
         queue: said.queue,
-        // Without a bound nothing is said; the check says so.
+        // An unbounded queue has no figures here; the check reports it.
         delay: said.delay.unwrap_or(Time::ZERO),
         backlog: said.backlog.unwrap_or(Bytes::ZERO),
     };
@@ -192,13 +194,13 @@ fn claimed_queues(statement: &Statement) -> Vec<ClaimedQueue> {
 }
 
 impl Statement {
-    /// What is said of a queue.
+    /// Returns the statement about a queue.
     pub(crate) fn queue(&self, link: LinkId, queue: u8) -> Option<&StatedQueue> {
         let found = self.queues.binary_search_by_key(&(link, queue), |said| (said.link, said.queue)).ok()?;
         self.queues.get(found)
     }
 
-    /// How many queues of a link contracts may use.
+    /// Returns the number of a link's queues that contracts may use.
     fn contract_queues(&self, link: LinkId) -> usize {
         let (all, from) = (self.network.queues(link).len(), self.network.link(link).from);
         let is_shared = self.network.node(from).kind == NodeKind::Switch;
@@ -236,7 +238,7 @@ fn check_queues(statement: &Statement, discrepancies: &mut Vec<Discrepancy>) {
     }
 }
 
-/// What was reserved, and what bounds are the sum of.
+/// Checks the reservation, and the terms of bounds.
 fn check_contract(statement: &Statement, admitted: &Admitted, discrepancies: &mut Vec<Discrepancy>) {
     let derived = statement.counting.on_the_wire(&admitted.asked);
     let stated = admitted.reserved;
@@ -249,7 +251,7 @@ fn check_contract(statement: &Statement, admitted: &Admitted, discrepancies: &mu
         let mut derived = terms(statement, &stated.route);
         said.sort_unstable();
         derived.sort_unstable();
-        // What nobody waits for need not be said.
+        // Terms without delay are optional.
         said.retain(|term| term.delay > Time::ZERO);
         derived.retain(|term| term.delay > Time::ZERO);
         if said == derived {
@@ -272,7 +274,7 @@ fn term_text(network: &Network, term: StatedTerm) -> String {
     }
 }
 
-/// What the bound of a route is the sum of.
+/// Returns the terms of a route's bound.
 fn terms(statement: &Statement, route: &Route) -> Vec<StatedTerm> {
     let network = &statement.network;
     let mut terms = Vec::new();
@@ -289,7 +291,7 @@ fn terms(statement: &Statement, route: &Route) -> Vec<StatedTerm> {
     terms
 }
 
-/// Who is in which queue.
+/// Compares the numbers of flows in queues.
 fn check_counts(statement: &Statement, report: &Checked, discrepancies: &mut Vec<Discrepancy>) {
     for said in &statement.queues {
         let derived = report.queue(said.link, said.queue).map_or(0, |found| found.flows);
@@ -300,7 +302,7 @@ fn check_counts(statement: &Statement, report: &Checked, discrepancies: &mut Vec
     }
 }
 
-/// What packets are to show.
+/// Returns the claim for the packet test.
 fn claim(statement: &Statement, reservations: &Reservations<'_>, flows: &Flows, report: &Checked) -> Claim {
     let network = &statement.network;
     let (mut promises, mut protected): (Vec<Promise>, Vec<Protected>) = (Vec::new(), Vec::new());
@@ -338,7 +340,7 @@ fn claim(statement: &Statement, reservations: &Reservations<'_>, flows: &Flows, 
     Claim { network: network.clone(), background, promises, protected, order, services: Vec::new() }
 }
 
-/// What the queues of a route add up to today, each rounded up.
+/// Returns the present delay of a route: the sum of its queues, each rounded up.
 fn derived_today(network: &Network, route: &Route, report: &Checked) -> Option<Time> {
     let wait = |hop: &wayleave_topology::Hop| report.queue(hop.link, hop.queue)?.delay_rounded_up();
     let waits: Option<Time> = route.hops.iter().map(wait).sum();

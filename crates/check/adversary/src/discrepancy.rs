@@ -1,4 +1,4 @@
-//! What a statement says that is not so.
+//! Wrong parts of a statement.
 
 use std::fmt;
 
@@ -7,40 +7,41 @@ use wayleave_units::{Bytes, Time};
 
 use crate::bucket::Bucket;
 
-/// One thing that is not as it was said. Contracts, links and queues are named as in the network and the statement.
+/// One wrong part of a statement. Contracts, links and queues are named as in the network and the statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Discrepancy {
-    /// A bound, a deadline, a budget, a buffer or a rate does not hold, or what was said of a queue is not what is derived.
+    /// A bound, a deadline, a budget, a buffer or a rate does not hold, or a statement about a queue differs from the
+    /// derivation.
     Unsound(Violation),
     /// A class of a link was promised more than it can be, or the route of a minimum is none.
     Share(BrokenShare),
     /// The same after an event, and no longer in the end.
     ShareMeanwhile {
-        /// Who came or changed.
+        /// Contract that was added or changed.
         after: String,
-        /// What was broken then.
+        /// Share that was broken then.
         broken: BrokenShare,
     },
     /// A class of a link is promised more than it can be while packets of earlier terms or routes are still on the link.
     ShareThen(BrokenAt),
     /// Less was reserved than the contract's traffic can be on the wire.
     Reserved {
-        /// Whose.
+        /// Name of the contract.
         name: String,
-        /// What was reserved.
+        /// Stated reservation.
         stated: Bucket,
-        /// What it takes.
+        /// Required reservation.
         derived: Bucket,
     },
     /// A contract asks for something else.
     Asked {
-        /// Whose.
+        /// Name of the contract.
         name: String,
         /// The field.
         what: &'static str,
-        /// What is said to be asked for.
+        /// Stated request.
         stated: String,
-        /// What the contract says.
+        /// Request of the contract.
         contract: String,
     },
     /// A figure or a word of a decision is not the one that follows from it.
@@ -54,16 +55,16 @@ pub enum Discrepancy {
         /// The value that is derived.
         derived: String,
     },
-    /// Nothing is said of a contract.
+    /// A contract is not mentioned.
     Unmentioned {
-        /// Whose.
+        /// Name of the contract.
         name: String,
     },
     /// The parts of a bound are not those of the route.
     Terms {
-        /// Whose.
+        /// Name of the contract.
         name: String,
-        /// The first part that is no part of it.
+        /// First stated part that does not belong to it.
         stated: Option<String>,
         /// The first part that is missing.
         derived: Option<String>,
@@ -74,9 +75,9 @@ pub enum Discrepancy {
         link: String,
         /// The queue.
         queue: u8,
-        /// How many were said to be there.
+        /// Stated number.
         stated: usize,
-        /// How many are.
+        /// Derived number.
         derived: usize,
     },
     /// The network has another buffer.
@@ -85,9 +86,9 @@ pub enum Discrepancy {
         link: String,
         /// The queue.
         queue: u8,
-        /// What was said.
+        /// Stated size.
         stated: Bytes,
-        /// What the network has.
+        /// Size in the network.
         derived: Bytes,
     },
     /// The network fixes another budget.
@@ -96,9 +97,9 @@ pub enum Discrepancy {
         link: String,
         /// The queue.
         queue: u8,
-        /// What was said.
+        /// Stated time.
         stated: Time,
-        /// What the network says.
+        /// Time in the network.
         derived: Time,
     },
     /// A queue that is not there, or that traffic without a contract uses.
@@ -108,11 +109,11 @@ pub enum Discrepancy {
         /// The queue.
         queue: u8,
     },
-    /// A queue is missing, or said twice.
+    /// A queue is missing, or stated twice.
     QueueOrder {
         /// The link.
         link: String,
-        /// The queue that is said.
+        /// The stated queue.
         queue: u8,
         /// The queue that had to come.
         expected: u8,

@@ -1,19 +1,19 @@
-//! How hard is tried.
+//! Effort of tests.
 
-/// How many attacks are made, and how large each may be.
+/// Number of attacks, and size of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// Random phases of the whole set: so many seeds, each once with single and once with repeated bursts.
+    /// Number of seeds for random phases of the whole set, each once with single and once with repeated bursts.
     pub seeds: u32,
-    /// How many contracts are attacked one by one, with bursts that collide with theirs; those that came closest to
+    /// Number of contracts that are attacked individually, with bursts that collide with theirs; those closest to
     /// their limits first.
     pub victims: usize,
     /// Steps of the search for worse phases against one contract.
     pub rounds: u32,
-    /// How many contracts the search is for.
+    /// Number of contracts for the search.
     pub searched: usize,
-    /// How many failures are tried of each protected contract that is attacked, and whether any are while all send;
-    /// [`u32::MAX`] is all that there are.
+    /// Number of failures for each attacked protected contract; also enables failures while all send. [`u32::MAX`]
+    /// tries all failures.
     pub cuts: u32,
     /// The most packets put on links in one run; runs become shorter instead.
     pub packet_hops: u64,

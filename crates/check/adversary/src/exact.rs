@@ -18,8 +18,9 @@ use crate::reservations::{ContractLocation, HistoryError, LeftoverTraffic, Reser
 use crate::statement::{Admitted, Kind, PlanEvent, Relocation, Statement, TransitionRule};
 use crate::transit::lasts;
 
-/// Compares the starts and the holds of a history with those that follow from it where senders act as soon as they may, as a plan
-/// has it. Where nothing is held for the packets of ended contracts, as in the publications, nobody waits either. A statement in which a flow starts later than it may is sound, and no plan.
+/// Compares the starts and the holds of a history with the derived ones, where senders act at the earliest permitted
+/// time, as in a plan. If nothing is held for the packets of ended contracts, as in the publications, decisions do
+/// not wait either. A statement in which a flow starts later than necessary is sound, but is no plan.
 ///
 /// # Errors
 /// If the history contradicts itself.
@@ -28,7 +29,8 @@ pub fn check_moments(statement: &Statement) -> Result<Vec<Discrepancy>, HistoryE
         PlanEvent::Admitted(admitted) => admitted.moved.iter().all(|moved| moved.after.is_some()),
         PlanEvent::Released { .. } | PlanEvent::Shared { .. } => true,
     };
-    // Statements of older plans do not say when flows are moved, and a statement without patience is wrong on purpose.
+    // Statements of older plans do not contain the times of moves, and a statement without patience is wrong on
+    // purpose.
     if statement.patience == TransitionRule::None || !statement.history.iter().all(says_when) {
         return Reservations::of(statement, &mut crate::reservations::NoObserver).map(|_| Vec::new());
     }
@@ -64,10 +66,10 @@ struct Starts {
     flow: Time,
 }
 
-/// Follows a history with the time at which each link is empty of what has left it.
+/// Follows a history with the time at which the last packets of departed flows leave each link.
 struct Moments<'s> {
     statement: &'s Statement,
-    /// The time at which the packets of every route that was left are gone, by link.
+    /// Time at which the packets of every departed route have left, by link.
     empty: HashMap<LinkId, Time>,
     /// Routes of every contract, by place.
     standing: HashMap<usize, Vec<Route>>,
@@ -193,8 +195,8 @@ impl<'s> TransitionObserver<'s> for Moments<'s> {
     }
 }
 
-/// Checks the promises of decisions that are no longer in place: of contracts that have ended, have other terms or were moved.
-/// Their routes, bounds and deadlines are compared. Those that stand are checked with the queues.
+/// Checks the promises of decisions that are no longer in place: of contracts that have ended, have other terms or
+/// were moved. Their routes, bounds and deadlines are compared. Current decisions are checked with the queues.
 pub(crate) fn check_past(statement: &Statement, reservations: &Reservations<'_>) -> Vec<Discrepancy> {
     let is_in_place = |place: &ContractLocation<'_>| {
         place.routes.len() == place.admitted.routes.len()
@@ -238,7 +240,7 @@ pub(crate) fn check_share_queues(statement: &Statement, classes: &Classes) -> Ve
     let mut seen: BTreeSet<(&str, LinkId)> = BTreeSet::new();
     for share in all_shares(statement) {
         let HeldShare::Pair(from, to, route) = &share.held else { continue };
-        // A route of a minimum that stands is checked with its load.
+        // The route of a current minimum is checked with its load.
         if standing.get(share.name.as_str()) != Some(&share) && !is_route(network, route, *from, *to) {
             let (what, stated) = ("its route".to_owned(), text(network, route));
             let derived = "another one between its hosts".to_owned();
@@ -276,8 +278,8 @@ fn all_shares(statement: &Statement) -> impl Iterator<Item = &PromisedShare> {
     past.chain(&statement.shares)
 }
 
-/// Compares the times of minima, of those that have ended as well, with the times that follow from the network. Times that are too
-/// short for a minimum that stands are reported by [`check_times`].
+/// Compares the times of minima, including ended ones, with the times that follow from the network. Times that are
+/// too short for a current minimum are reported by [`check_times`].
 pub(crate) fn check_share_times(
     statement: &Statement,
     asked: &Asked<'_>,

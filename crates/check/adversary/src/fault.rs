@@ -1,8 +1,8 @@
-//! Faults on purpose: a check that cannot fail says nothing.
+//! Injected faults: a check that cannot fail has no value.
 //!
-//! Some are faults of what was said, such as an admission control makes whose calculus or whose book-keeping is wrong; they are
-//! put into a [`Statement`], and deriving everything again has to find them. The others are faults of the network, of its traffic
-//! or of a promise; they are put into a [`Claim`], and packets have to show them.
+//! Some are faults of statements, such as an admission control makes whose calculus or whose book-keeping is wrong.
+//! They are injected into a [`Statement`], and the derivation has to find them. The others are faults of the network,
+//! of its traffic or of a promise. They are injected into a [`Claim`], and packets have to show them.
 
 use std::sync::Arc;
 
@@ -19,19 +19,19 @@ pub enum Fault {
     /// After admission every queue is given half the time that it needs today. (Budgets are seldom used up, so half a
     /// budget need not be too little.)
     BudgetHalved,
-    /// Nobody shapes: every contract sends twice its burst, and at twice its rate.
+    /// No shaper works: every contract sends twice its burst, and at twice its rate.
     ShaperOff,
-    /// The queues of switches hold two frames, whatever was counted with.
+    /// The queues of switches hold two frames, regardless of the counted sizes.
     BuffersGone,
     /// Packets of protected contracts go over the first of their routes only.
     DuplicationOff,
     /// At every port that contracts use with two priorities or more, the highest two of them are served in the wrong order.
     PrioritiesSwapped,
-    /// What is said of the delays of queues is 2 % less than what is so.
+    /// The stated delays of queues are 2 % below the correct ones.
     CalculusLow,
-    /// What is said of the delay of one queue lacks one frame: of the queue with most flows.
+    /// The stated delay of one queue lacks one frame: of the queue with most flows.
     FrameForgotten,
-    /// One contract sends a burst that is a frame larger than what was reserved.
+    /// One contract sends a burst that exceeds its reservation by a frame.
     BurstLarger,
     /// Contracts send at 1.1 times the rate that was reserved.
     RateLarger,
@@ -39,20 +39,20 @@ pub enum Fault {
     MoveForgotten,
     /// No move waits until the packets of flows that were moved before have left, and no contract does.
     MovesChained,
-    /// What is said of queues forgets the jitter of nodes.
+    /// The statement about queues ignores the jitter of nodes.
     JitterIgnored,
 }
 
-/// Where a fault sits.
+/// Location of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer {
-    /// In what was said: a [`Statement`].
+    /// In the statements: a [`Statement`].
     Statement,
-    /// In what happens to packets, or in a single promise: a [`Claim`].
+    /// In the treatment of packets, or in a single promise: a [`Claim`].
     Packets,
 }
 
-/// Why nothing was broken.
+/// Reason why nothing was broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FaultNotInjected {
     /// The fault changes nothing here; the reason, as the end of a sentence.
@@ -67,10 +67,11 @@ impl From<NetworkError> for FaultNotInjected {
     }
 }
 
-/// What a service holds that has lost its buffer.
+/// Capacity of a service that has lost its buffer.
 const SMALL_PACKET: Bytes = Bytes::new(64);
 
-/// What a queue holds that has lost its buffer: two frames with all that Ethernet and tags add to the MTU, at most 62 B.
+/// Returns the capacity of a queue that has lost its buffer: two frames with all Ethernet and tag overhead on the
+/// MTU, at most 62 B.
 fn two_frames(mtu: Bytes) -> Bytes {
     Bytes::new(2 * (mtu.get() + 62))
 }
@@ -92,7 +93,7 @@ impl Fault {
         Self::JitterIgnored,
     ];
 
-    /// As it stands on a command line and in documents.
+    /// Returns the name on command lines and in documents.
     pub const fn name(self) -> &'static str {
         match self {
             Self::BudgetHalved => "budget-halved",
@@ -110,7 +111,7 @@ impl Fault {
         }
     }
 
-    /// Where it sits.
+    /// Returns its location.
     pub const fn layer(self) -> Layer {
         match self {
             Self::BudgetHalved
@@ -284,12 +285,12 @@ impl Statement {
 /// A frame of 64 B with preamble and gap (IEEE 802.3): no burst is smaller.
 const SMALLEST_BURST: u64 = 84;
 
-/// So many parts of a hundred, rounded down.
+/// Returns `parts` per cent of an amount, rounded down.
 fn of_hundred(amount: u64, parts: u64) -> u64 {
     u64::try_from(u128::from(amount) * u128::from(parts) / 100).unwrap_or(u64::MAX)
 }
 
-/// What would be said of queues if nodes had no jitter.
+/// Returns the statement about queues if nodes had no jitter.
 fn without_jitter(statement: &Statement) -> Result<Vec<StatedQueue>, FaultNotInjected> {
     let network = &statement.network;
     let mut builder = NetworkBuilder::default();

@@ -1,5 +1,5 @@
-//! Where traffic without a contract goes: so that the lowest queue of every port that contracts use has something to
-//! send at every moment, and a frame of it is on the line when a contract's packet comes.
+//! Routes of traffic without a contract: the lowest queue of every port that contracts use is never empty, and one of
+//! its frames is on the line when a contract's packet arrives.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -26,7 +26,7 @@ impl FillRoutes {
         let Background::Saturating { largest } = &claim.background else { return Self { routes: BTreeMap::new() } };
         let hops = || claim.promises.iter().flat_map(|promise| &promise.route.hops);
         let lowest = |link: LinkId| network.queues(link).len() as u8 - 1;
-        // Where a contract has the lowest queue there is none for others.
+        // If a contract has the lowest queue, there is none for other traffic.
         let taken: BTreeSet<LinkId> = hops().filter(|hop| hop.queue == lowest(hop.link)).map(|hop| hop.link).collect();
         let used: BTreeSet<LinkId> = hops().map(|hop| hop.link).collect();
         let of_link = |link: LinkId| {
@@ -73,7 +73,7 @@ fn filling(network: &Network, id: LinkId, taken: &BTreeSet<LinkId>) -> Vec<Vec<L
     let mut routes = Vec::new();
     let mut rate = 0;
     let mut inputs: Vec<LinkId> = network.links_into(link.from).to_vec();
-    // Hosts are next to it: their routes are short.
+    // Adjacent hosts come first: their routes are short.
     inputs.sort_by_key(|&input| network.node(network.link(input).from).kind == NodeKind::Switch);
     for input in inputs {
         let from = network.link(input).from;
@@ -99,7 +99,7 @@ enum Direction {
     Backward,
 }
 
-/// The shortest way from a node to any host, or the other way round, as links in order of the walk.
+/// Returns the shortest path from a node to any host, or in reverse, as links in order of the walk.
 fn to_host(
     network: &Network,
     start: NodeId,

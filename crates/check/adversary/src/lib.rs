@@ -1,40 +1,42 @@
 //! Every promise under the worst traffic that the contracts allow, packet by packet.
 //!
-//! The admission control proves that its promises hold. This crate believes none of it, and depends on neither the
-//! calculus nor the ledger nor any scheme. It checks in two steps:
+//! The admission control proves that its promises hold. This crate trusts none of its statements, and depends on
+//! neither the calculus nor the ledger nor any scheme. It checks in two steps:
 //!
-//! 1. [`derive()`] takes what is said (a [`Statement`]), derives from network, contracts and routes what they are worth on the
-//!    wire, every queue's delay and backlog and every bound, by the method of `wayleave-recheck`, and lists every
-//!    [`Discrepancy`] between the two. Moves are followed one by one, with the packets that were still on routes that were left.
-//! 2. [`verify()`] takes the promises that follow (a [`Claim`]), lets the simulator run them under attack after attack, on all
-//!    processors, and returns a [`Verification`] with the longest delay that was seen of each promise, and with every promise that
-//!    did not hold. A scheme that says nothing of queues (QJump, Loko) has a claim only.
+//! 1. [`derive()`] takes the statements (a [`Statement`]). From network, contracts and routes it derives the buckets
+//!    on the wire, every queue's delay and backlog and every bound, by the method of `wayleave-recheck`. It lists
+//!    every [`Discrepancy`] between the two. Moves are followed one by one, with the packets that were still on
+//!    departed routes.
+//! 2. [`verify()`] takes the resulting promises (a [`Claim`]), and lets the simulator run them under a sequence of
+//!    attacks, on all processors. It returns a [`Verification`] with the longest observed delay of each promise, and
+//!    with every promise that did not hold. A scheme without statements about queues (QJump, Loko) has a claim only.
 //!
 //! An [`Attack`] is traffic within the contracts: every contract sends its whole burst at once and then at its rate,
-//! and traffic without a contract fills the queues below. What varies is when bursts begin ([`Timing`]), how large
-//! frames are, and whether there is other traffic. The delay of a queue is largest for the packet that comes when all
-//! bursts have just come (the last knee of the arrival curve; `docs/theory/admission.md`, section 5), so aimed attacks let the
-//! bursts of all that meet a victim arrive at each queue together with its last packet. A search climbs from there.
+//! and traffic without a contract fills the queues below. Attacks vary in the start times of bursts ([`Timing`]), in
+//! the size of frames, and in other traffic. The delay of a queue is largest for the packet that arrives when all
+//! bursts have just arrived (the last knee of the arrival curve; `docs/theory/admission.md`, section 5). So aimed
+//! attacks let the bursts of all contracts that meet a victim arrive at each queue together with its last packet. A
+//! search climbs from there.
 //!
-//! What a run shows is a lower bound of the true worst case. That nothing worse was found proves nothing; one packet
-//! that is late disproves the bound, and its attack replays it bit for bit.
+//! A run shows a lower bound of the true worst case. The absence of worse delays proves nothing; one late packet
+//! disproves the bound, and its attack replays it bit for bit.
 //!
 //! | | |
 //! |---|---|
-//! | `statement.rs`, `reservations.rs` | what is said; who stands where, step by step |
-//! | `derive.rs`, `transit.rs`, `discrepancy.rs` | what follows; moves under way; what is not as it was said |
+//! | `statement.rs`, `reservations.rs` | statements; reservations step by step |
+//! | `derive.rs`, `transit.rs`, `discrepancy.rs` | derivation; moves in progress; wrong statements |
 //! | `exact.rs` | figures that follow exactly from decisions: starts, holds, times and queues of minima |
-//! | `claim.rs`, `fault.rs` | what packets are to show; faults on purpose |
-//! | `attack.rs`, `schedule.rs` | who sends when, and its text |
-//! | `cuts.rs` | what fails meanwhile |
+//! | `claim.rs`, `fault.rs` | promises for the packet test; injected faults |
+//! | `attack.rs`, `schedule.rs` | schedule of senders, and its text |
+//! | `cuts.rs` | failures during an attack |
 //! | `fill.rs` | traffic without a contract |
-//! | `stage.rs`, `narrow.rs`, `run.rs` | from an attack to a scenario to what was seen |
-//! | `verify.rs`, `effort.rs` | which attacks are made |
+//! | `stage.rs`, `narrow.rs`, `run.rs` | from an attack to a scenario to observations |
+//! | `verify.rs`, `effort.rs` | selection of attacks |
 //! | `meanwhile.rs` | shares after every event of a history |
-//! | `classes.rs` | promises of classes below: minima, what is in flight, shares |
+//! | `classes.rs` | promises of classes below: minima, amounts in flight, shares |
 //! | `links.rs`, `matching.rs` | the worst demands of minima on single links |
 //! | `terms.rs` | maxima and weights of bandwidth contracts |
-//! | `report.rs` | what was seen |
+//! | `report.rs` | observations |
 //!
 //! ```
 //! use std::sync::Arc;

@@ -1,8 +1,9 @@
-//! Attacks on links: all hoses and pairs send the worst that they can put on one link together ([`crate::matching`]), beside
-//! latency contracts with their whole bursts and rates. Objectives and best effort fill the rest of the link: their classes have to
-//! have something to send, or the guaranteed class gets their parts as well.
+//! Attacks on links: all hoses and pairs put their worst common load on one link ([`crate::matching`]), beside
+//! latency contracts with their whole bursts and rates. Objectives and best effort fill the rest of the link: their
+//! classes must have traffic to send, or the guaranteed class gets their parts as well.
 //!
-//! Links are attacked in the order of need: the part of what minima may have of a link that the worst demands on it take.
+//! Links are attacked in the order of need: the worst demand of minima on a link, relative to their permitted part of
+//! the link.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -85,7 +86,7 @@ struct Worst {
     need: u128,
 }
 
-/// Returns attacks on so many links, those with the least left first.
+/// Returns attacks on `links` links, those with the smallest margin first.
 pub(crate) fn attacks(tenants: &Tenants, whole: &ClassClaim, links: usize) -> Vec<LinkClaim> {
     let network = tenants.network();
     let contracts = tenants.guaranteed();
@@ -121,7 +122,7 @@ pub(crate) fn attacks(tenants: &Tenants, whole: &ClassClaim, links: usize) -> Ve
         .collect()
 }
 
-/// Pairs of members that are looked at for the order of links, at most: seconds.
+/// Maximum number of pairs of members that are inspected for the order of links: this takes seconds.
 const PAIRS: usize = 50_000_000;
 
 /// Returns the links whose worst demands are compared: all, or of large sets of contracts those on which latency contracts leave
@@ -196,7 +197,7 @@ fn demands(
             Pattern::Flip => {
                 let members = contract.members.len();
                 let mut others = (1..members).map(|first| demand(contract, distances, link, first));
-                // Where there is only one largest matching, the other direction follows.
+                // If there is only one largest matching, the reverse direction follows.
                 let other = others.find(|other| *other != pairs);
                 let other = other.unwrap_or_else(|| pairs.iter().map(|&(from, to)| (to, from)).collect());
                 add("across", pairs, once(Time::ZERO, half));

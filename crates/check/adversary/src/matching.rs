@@ -1,9 +1,10 @@
 //! The worst demand of a hose on a link: a largest set of members that send across it, each to a receiver of its own.
 //!
-//! Members send and receive at most their minimum `B`, so what a hose can put on a link is `B` times the size of a largest matching
-//! of senders to receivers among the ordered pairs that may use the link (the vertices of the bipartite b-matching polytope are
-//! integral; Duffield and others, "A flexible model for resource management in virtual private networks", SIGCOMM 1999, state the
-//! hose model, and Erlebach and Rüegg, INFOCOM 2004, the flow). The matched pairs are a demand that attains it.
+//! Members send and receive at most their minimum `B`. So the load of a hose on a link is at most `B` times the size
+//! of a largest matching of senders to receivers among the ordered pairs that may use the link: the vertices of the
+//! bipartite b-matching polytope are integral. Duffield and others, "A flexible model for resource management in
+//! virtual private networks", SIGCOMM 1999, state the hose model, and Erlebach and Rüegg, INFOCOM 2004, the flow. The
+//! matched pairs are a demand that attains the maximum.
 //!
 //! A pair may use a link that is on one of its paths with the fewest links. Hosts do not forward.
 
@@ -20,7 +21,7 @@ pub(crate) struct Distances<'n> {
     to: Vec<Vec<u32>>,
 }
 
-/// The distance of what cannot be reached; sums of three fit into 32 bits.
+/// Distance of unreachable nodes; sums of three fit into 32 bits.
 const UNREACHABLE: u32 = u32::MAX / 4;
 
 impl<'n> Distances<'n> {
@@ -188,7 +189,7 @@ mod tests {
         assert_eq!(on("s2->h4").len(), 1);
     }
 
-    /// Hosts do not forward: between two switches there is no way over a host that is at both.
+    /// Hosts do not forward: between two switches there is no path over a host that is at both.
     #[test]
     fn hosts_do_not_forward() {
         let mut builder = NetworkBuilder::default();

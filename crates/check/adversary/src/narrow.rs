@@ -7,7 +7,7 @@ use std::sync::Arc;
 use wayleave_scenarios::{Element, FlowEndpoints, Scenario};
 use wayleave_topology::{LinkId, LinkSpec, Network, NetworkBuilder, NetworkError, NodeId, PortSpec, Route};
 
-/// A part is cut out if all links are so many times as many.
+/// Minimum ratio of all links to the used links for which a part is cut out.
 const WORTH: usize = 2;
 
 /// Leaves of a scenario's network what its packets and its outages pass. Nodes and links stay in their order, so that what
@@ -53,12 +53,12 @@ pub(crate) fn narrow(scenario: &mut Scenario) -> Result<(), NetworkError> {
     Ok(())
 }
 
-/// Where something stands in an ordered list that it is in.
+/// Returns the position of an element of a sorted list.
 fn position<T: Ord>(all: &[T], one: &T) -> u32 {
     all.binary_search(one).unwrap_or_else(|place| place) as u32
 }
 
-/// What packets and outages pass, in order; of every cable both directions.
+/// Returns the nodes and links that packets and outages use, in order; both directions of every cable.
 fn used(scenario: &Scenario, network: &Network) -> (Vec<NodeId>, Vec<LinkId>) {
     let copies = scenario.traffic.iter().filter_map(|traffic| traffic.copies.as_ref());
     let routes = scenario.traffic.iter().filter_map(|traffic| traffic.route.as_ref());

@@ -1,4 +1,4 @@
-//! What was seen, and what should not have been.
+//! Observations and violations.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use crate::run::{LossRule, PromiseObservation, ProtectionObservation};
 pub struct Verification {
     /// One for each promise, in the order of the claim.
     pub findings: Vec<Finding>,
-    /// What broke a promise; for each promise and kind, the worst. Those that an attack was aimed at come first.
+    /// Violations; for each promise and kind, the worst. Those of attacked promises come first.
     pub violations: Vec<Violation>,
     /// Runs of the simulator.
     pub runs: u64,
@@ -26,7 +26,7 @@ pub struct Verification {
     pub unprotected_losses: u64,
 }
 
-/// What was seen of one protected contract while links and switches failed.
+/// Observations about one protected contract while links and switches failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProtectedFinding {
     /// Runs in which at least one of its routes failed, and at least one was left.
@@ -55,15 +55,15 @@ pub struct Finding {
 /// Something that should not be.
 #[derive(Clone, Debug)]
 pub struct Violation {
-    /// Whose promise, by its number in the claim.
+    /// Number of the promise in the claim.
     pub promise: usize,
-    /// What happened.
+    /// The breach.
     pub breach: Breach,
-    /// What shows it again.
+    /// Attack that reproduces it.
     pub attack: Attack,
 }
 
-/// How a promise is broken.
+/// Kind of a breach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Breach {
     /// A packet took longer than was promised.
@@ -73,21 +73,21 @@ pub enum Breach {
         /// The promise.
         bound: Time,
     },
-    /// A packet took longer than the calculus says for the present set: the promise still holds, the proof does not.
+    /// A packet exceeded the calculus for the present set: the promise still holds, the proof does not.
     Unproven {
         /// In ps.
         delay_ps: u64,
-        /// What the calculus says.
+        /// Delay by the calculus.
         today: Time,
     },
     /// Packets found no room in a buffer.
     Dropped {
-        /// How many in one run.
+        /// Number in one run.
         packets: u64,
     },
     /// Packets of which no copy arrived, though one of their routes was whole.
     Lost {
-        /// How many in one run.
+        /// Number in one run.
         packets: u64,
     },
 }
@@ -148,7 +148,7 @@ impl Verification {
         }
     }
 
-    /// Whether everything held.
+    /// Returns `true` if all promises held.
     pub fn is_sound(&self) -> bool {
         self.violations.is_empty()
     }
@@ -159,7 +159,8 @@ impl Verification {
         seen.max_by(|&a, &b| self.share(claim, a).total_cmp(&self.share(claim, b)))
     }
 
-    /// The worst seen of a promise, as a share of what the calculus says today (or of what was promised).
+    /// Returns the worst observed delay of a promise, relative to the present delay by the calculus (or to the
+    /// promise).
     pub fn share(&self, claim: &Claim, promise: usize) -> f64 {
         let limit = claim.promises[promise].limit().as_nanos().max(1);
         self.findings[promise].delay_ps as f64 / (limit as f64 * 1e3)
@@ -211,7 +212,7 @@ impl Verification {
         }
     }
 
-    /// Puts the violations in order: those of the contract that an attack is aimed at say most, so they come first.
+    /// Sorts the violations: those of the attacked contract are most informative, so they come first.
     pub(crate) fn sorted(mut self) -> Self {
         // The sort is stable.
         self.violations.sort_by_key(|violation| violation.attack.victim() != Some(violation.promise));

@@ -1,4 +1,4 @@
-//! Who stands where: the history of a statement, step by step.
+//! Reservations over the history of a statement, step by step.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,31 +13,31 @@ use crate::statement::{Admitted, Kind, PlanEvent, Relocation, Statement};
 #[derive(Clone, Debug)]
 pub(crate) struct ContractLocation<'s> {
     pub(crate) admitted: &'s Admitted,
-    /// Where its packets go now.
+    /// Current routes of its packets.
     pub(crate) routes: Vec<Route>,
     /// It has ended, and until then its reservation stays.
     pub(crate) held_until: Option<Time>,
 }
 
-/// Everybody who has reserved something, in the order in which they came.
+/// All contracts with reservations, in the order of their arrival.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reservations<'s> {
-    /// By number; `None` for those that are gone.
+    /// Places by number; `None` for those that were removed.
     places: Vec<Option<ContractLocation<'s>>>,
     by_name: HashMap<&'s str, usize>,
     /// Ended, and not gone yet.
     held: Vec<usize>,
 }
 
-/// Somebody's packets that may still be on a route that they have left.
+/// Packets of a contract that may still be on a departed route.
 #[derive(Clone, Debug)]
 pub(crate) struct LeftoverTraffic {
-    /// Whose, by its number.
+    /// Number of the contract.
     pub(crate) place: usize,
     pub(crate) route: Route,
 }
 
-/// Why a history is none.
+/// Reason why a history is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HistoryError {
     /// A contract is admitted while one of its name is.
@@ -45,25 +45,25 @@ pub enum HistoryError {
         /// Its name.
         name: String,
     },
-    /// A flow is moved that nobody has.
+    /// An unknown flow is moved.
     MovedUnknown {
         /// Its name.
         name: String,
-        /// For whom.
+        /// Contract that caused the move.
         by: String,
     },
     /// A flow is moved from a route that it does not have.
     MovedFromElsewhere {
         /// Its name.
         name: String,
-        /// For whom.
+        /// Contract that caused the move.
         by: String,
-        /// The route that is said to be left.
+        /// The stated departed route.
         from: String,
         /// The route that it has.
         has: String,
     },
-    /// A contract ends that nobody has.
+    /// An unknown contract ends.
     ReleasedUnknown {
         /// Its name.
         name: String,
@@ -115,7 +115,7 @@ pub(crate) trait TransitionObserver<'s> {
     fn shared(&mut self, _times: (Time, Time), _name: &'s str, _share: Option<&'s PromisedShare>) {}
 }
 
-/// Nobody watches.
+/// An observer that ignores all events.
 pub(crate) struct NoObserver;
 
 impl<'s> TransitionObserver<'s> for NoObserver {
@@ -154,7 +154,7 @@ impl<'s> Reservations<'s> {
         Ok(reservations)
     }
 
-    /// Everybody, with their numbers.
+    /// Returns all places, with their numbers.
     pub(crate) fn places(&self) -> impl Iterator<Item = (usize, &ContractLocation<'s>)> {
         self.places.iter().enumerate().filter_map(|(number, place)| Some((number, place.as_ref()?)))
     }
@@ -163,7 +163,7 @@ impl<'s> Reservations<'s> {
         self.places.get(number)?.as_ref()
     }
 
-    /// What is held no longer at a time.
+    /// Removes the reservations that have ended at a time.
     fn free(&mut self, now: Time) {
         let places = &mut self.places;
         self.held.retain(|&number| {
@@ -211,7 +211,8 @@ impl<'s> Reservations<'s> {
         Ok(number)
     }
 
-    /// Somebody takes another route: the contract of this name, or one of this name that is held, whichever has the route.
+    /// Moves a contract to another route: the contract of this name, or a held one of this name, depending on the
+    /// route.
     fn relocate(
         &mut self,
         network: &Network,

@@ -20,14 +20,14 @@ const LEAD_FRAMES: i64 = 8;
 /// In no run is less sent, in ns.
 const SHORTEST: i64 = 10_000;
 
-/// After the last packet was sent a run goes on until all have arrived, however late: a packet that is still on its way
-/// when the run ends would not be seen. It ends by itself when nothing is left; this is far beyond, in ns.
+/// After the last packet was sent a run continues until all have arrived, however late: a packet in flight at the end
+/// of the run would not be observed. The run ends by itself when nothing is left; this limit is far beyond, in ns.
 const DRAIN: i64 = 1_000_000_000_000;
 
 /// Frames that a contract earns in a run with failures after its burst, unless that takes very long.
 const AFTER_A_CUT: u64 = 8;
 
-/// What became of one promise's packets.
+/// Results of one promise's packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PromiseObservation {
     pub(crate) promise: usize,
@@ -38,7 +38,7 @@ pub(crate) struct PromiseObservation {
     pub(crate) loses: LossRule,
 }
 
-/// Which of its packets a promise may lose.
+/// Packets that a promise may lose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum LossRule {
     /// None.
@@ -46,11 +46,11 @@ pub(crate) enum LossRule {
     Nothing,
     /// Its route is cut, and it is the only one.
     WhatFails,
-    /// Its route is cut; what becomes of its packets is said of all copies together.
+    /// Its route is cut; losses are counted for all copies together.
     Copies,
 }
 
-/// What became of a protected contract's packets while something failed.
+/// Results of a protected contract's packets during failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ProtectionObservation {
     pub(crate) group: usize,
@@ -61,7 +61,7 @@ pub(crate) struct ProtectionObservation {
     pub(crate) lost: u64,
 }
 
-/// What a run shows.
+/// Observations of a run.
 #[derive(Debug)]
 pub(crate) struct RunObservations {
     pub(crate) seen: Vec<PromiseObservation>,
@@ -69,7 +69,7 @@ pub(crate) struct RunObservations {
     pub(crate) hops: u64,
 }
 
-/// Whose a traffic is.
+/// Owner of a traffic.
 #[derive(Clone, Debug)]
 enum Owner {
     Background,
@@ -130,7 +130,7 @@ impl Stage<'_> {
         Ok(RunObservations { seen, kept, hops: outcome.hops })
     }
 
-    /// Whether the route of a promise fails.
+    /// Returns `true` if the route of a promise fails.
     fn is_cut(&self, attack: &Attack, promise: usize) -> bool {
         let route = &self.claim.promises[promise].route;
         attack.cuts.iter().any(|cut| self.network.uses(route, cut.element))
@@ -144,7 +144,7 @@ impl Stage<'_> {
         }
     }
 
-    /// What is to be said of the packets of a protected contract.
+    /// Returns the result of a protected contract's packets.
     fn kept(&self, attack: &Attack, promise: usize, packets: u64, lost: u64) -> ProtectionObservation {
         let routes = self.routes(&promise);
         let cut = routes.iter().filter(|&&route| self.is_cut(attack, route)).count();
@@ -166,7 +166,7 @@ impl Stage<'_> {
         let end_of = |burst: &Burst| {
             let terms = &self.claim.promises[burst.promise];
             let limit = nanos(terms.limit());
-            // Where something fails, some more packets are sent afterwards.
+            // With failures, some more packets are sent afterwards.
             let earning = sending(AFTER_A_CUT * terms.frame.get(), terms.rate).min(nanos(terms.bound));
             burst.start + limit + if attack.cuts.is_empty() { 0 } else { earning }
         };
@@ -200,7 +200,7 @@ impl Stage<'_> {
         (scenario, owners)
     }
 
-    /// What nodes do with their jitter; against the traffic of this number, if there is a victim.
+    /// Returns the jitter of nodes; against the traffic of this number, if there is a victim.
     fn jitter(&self, attack: &Attack, victim: Option<usize>) -> Jitter {
         let draw = match (attack.held_up, victim) {
             (JitterDraw::Alike, _) => return Jitter::Whole,
@@ -225,8 +225,8 @@ impl Stage<'_> {
         });
     }
 
-    /// Without failures every copy is attacked as a flow of its own, which is what the admission counts with; with failures
-    /// packets are duplicated.
+    /// Returns the owner of a promise's packets. Without failures every copy is attacked as a flow of its own, as
+    /// admission counts it; with failures packets are duplicated.
     fn owner(&self, attack: &Attack, promise: usize) -> Owner {
         let Some(group) = self.group_of[promise].filter(|_| !attack.cuts.is_empty()) else {
             return Owner::Promise(promise);
@@ -241,7 +241,7 @@ impl Stage<'_> {
         }
     }
 
-    /// What fails with an element.
+    /// Returns the elements that fail with an element.
     fn outages(&self, element: Element) -> impl Iterator<Item = Failing> {
         let (one, other) = match element {
             Element::Cable(link) => (Failing::Link(link), self.network.reverse(link).map(Failing::Link)),
@@ -367,10 +367,10 @@ impl Stage<'_> {
     }
 }
 
-/// What a run may have.
+/// Limits of a run.
 #[derive(Clone, Copy)]
 struct Plan {
-    /// When nobody sends any more, in ns.
+    /// Time when all senders have stopped, in ns.
     end: i64,
     share: Share,
 }

@@ -1,4 +1,4 @@
-//! When every burst begins.
+//! Start times of all bursts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,10 +11,10 @@ use crate::attack::{Attack, JitterDraw, PhaseTarget, Timing};
 use crate::claim::Background;
 use crate::stage::{Joiner, Stage, Stop, nanos, sending};
 
-/// How often a contract bursts at most in one run.
+/// Maximum number of bursts of a contract in one run.
 const MAX_BURSTS: i64 = 4;
 
-/// A burst, and what its bucket earns afterwards.
+/// A burst, and the tokens that its bucket earns afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Burst {
     pub(crate) promise: usize,
@@ -23,7 +23,7 @@ pub(crate) struct Burst {
     pub(crate) then: AfterBurst,
 }
 
-/// What comes after a burst.
+/// Traffic after a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AfterBurst {
     /// A frame whenever one has been earned.
@@ -52,7 +52,7 @@ impl Stage<'_> {
         attack.shift(PhaseTarget::Promise(promise))
     }
 
-    /// The longest that anybody is said to take, in ns.
+    /// Returns the longest stated delay, in ns.
     pub(crate) fn longest(&self) -> i64 {
         self.claim.promises.iter().map(|promise| nanos(promise.limit())).max().unwrap_or(0)
     }
@@ -85,17 +85,17 @@ impl Stage<'_> {
         bursts
     }
 
-    /// Everybody who meets the victim arrives there with it.
+    /// Returns bursts in which all contracts that meet the victim arrive there with it.
     fn aimed(&self, attack: &Attack, victim: usize, aim: Aim) -> Vec<Burst> {
         let joiners = self.joiners(victim);
         let mut bursts = Vec::new();
         let Some(frame) = self.frame(victim, attack.frames) else { return bursts };
-        // What the victim's last packet waits for of its own burst.
+        // Bytes of its own burst that precede the victim's last packet.
         let before = self.claim.promises[victim].burst.get().saturating_sub(frame);
         let mut involved: BTreeSet<usize> = joiners.iter().map(|joiner| joiner.promise).chain([victim]).collect();
         let is_late = attack.held_up == JitterDraw::Late;
-        // When the victim's last packet comes to the queue, in ns after its release. What its host takes before the first queue
-        // is the same behind it, unless packets take different times there.
+        // Arrival time of the victim's last packet at the queue, in ns after its release. The delay of its host
+        // before the first queue equals the delay behind it, unless packets take different times there.
         let own_jitter = self.ways[victim].hops.first().filter(|_| is_late).map_or(0, |stop| stop.jitter);
         let mut arrival = own_jitter;
         for (at, stop) in self.ways[victim].hops.iter().enumerate() {
@@ -124,7 +124,8 @@ impl Stage<'_> {
         bursts
     }
 
-    /// By how much later than if all packets took all of the jitter those may come who are to enter a queue with a late packet.
+    /// Returns the additional delay that contracts may have if they are to enter a queue with a late packet, compared
+    /// with full jitter for all packets.
     fn gained(&self, stop: &Stop, input: Option<LinkId>) -> i64 {
         match (self.claim.order, input) {
             (Order::Free, Some(_)) => stop.jitter,
@@ -151,8 +152,8 @@ impl Stage<'_> {
         group.members.iter().filter_map(burst).collect()
     }
 
-    /// The group is held up on its line by the bursts of all others there, and what it has earned meanwhile has come
-    /// over the line, one frame behind the other, at this moment. Empty if there are no others.
+    /// Returns bursts of a group that is held up on its line by the bursts of all others there. The tokens earned in
+    /// this time have arrived over the line, in consecutive frames, at this moment. Empty if there are no others.
     fn squeezed(
         &self,
         attack: &Attack,
@@ -177,7 +178,8 @@ impl Stage<'_> {
             return Vec::new();
         }
         let rate: u64 = group.members.iter().map(|joiner| terms(joiner.promise).rate.bits_per_second()).sum();
-        // Bytes that come while the group waits; what comes while it is sent goes on beyond the moment.
+        // Bytes that arrive while the group waits; those that arrive during its transmission are sent after the
+        // moment.
         let grown = u128::from(rate) * u128::from(held_up.unsigned_abs()) / 8_000_000_000;
         let clump = group.bytes.saturating_add(u64::try_from(grown).unwrap_or(u64::MAX));
         let latency = group.members.first().map_or(0, |joiner| self.ways[joiner.promise].hops[joiner.own - 1].latency);
@@ -191,7 +193,7 @@ impl Stage<'_> {
         others.into_iter().chain(members).filter_map(burst).collect()
     }
 
-    /// How long the victim's last packet is taken to wait at a queue of its route.
+    /// Returns the assumed waiting time of the victim's last packet at a queue of its route.
     fn wait(
         &self,
         at: usize,
@@ -205,7 +207,8 @@ impl Stage<'_> {
             return sending(local, stop.rate);
         }
         let all: u64 = groups.values().map(|group| group.bytes).sum();
-        // While the longest group comes over its line, as much is sent; not of what is held up until all have come.
+        // While the longest group arrives over its line, an equal amount is sent, except for groups that are held up
+        // until all have arrived.
         let longest = groups.iter().filter(|(input, _)| input.is_some()).map(|(_, group)| group.bytes).max();
         let held = u128::from(stop.rate.bits_per_second()) * u128::from(held.unsigned_abs()) / 8_000_000_000;
         let longest = longest.unwrap_or(0).saturating_sub(u64::try_from(held).unwrap_or(u64::MAX));
@@ -217,7 +220,7 @@ impl Stage<'_> {
         sending(all - sent + local + blocking, stop.rate)
     }
 
-    /// Those who come over one line delay one another on it.
+    /// Groups contracts by their line, on which they delay each other.
     fn groups<'a>(&self, joiners: impl Iterator<Item = &'a Joiner>) -> BTreeMap<Option<LinkId>, Group> {
         let mut groups: BTreeMap<Option<LinkId>, Group> = BTreeMap::new();
         for &joiner in joiners {
@@ -231,14 +234,14 @@ impl Stage<'_> {
     }
 }
 
-/// How the victim's last packet is taken to travel.
+/// Assumed delays of the victim's last packet.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Aim {
     /// Undelayed.
     Alone,
-    /// Delayed by those who join it.
+    /// Delayed by the joining contracts.
     Delayed,
-    /// The same, and they come squeezed.
+    /// Delayed by joining contracts that arrive squeezed.
     Squeezed,
 }
 

@@ -1,4 +1,4 @@
-//! The network as it is simulated, and what is known of every promise's way through it.
+//! The simulated network, and the known properties of every promise's path through it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(crate) const SMALLEST_FRAME: u64 = 84;
 /// One tag a switch, which takes it off (Chameleon, section 3.3).
 const TAG: u64 = 4;
 
-/// A claim with everything that does not depend on who sends when.
+/// A claim with all data that do not depend on the schedule of senders.
 pub(crate) struct Stage<'c> {
     pub(crate) claim: &'c Claim,
     /// With a queue for background below those of hosts.
@@ -30,7 +30,7 @@ pub(crate) struct Stage<'c> {
     pub(crate) group_of: Vec<Option<usize>>,
 }
 
-/// The way of one promise.
+/// Path of one promise.
 pub(crate) struct PromisePath {
     pub(crate) hops: Vec<Stop>,
 }
@@ -42,17 +42,17 @@ pub(crate) struct Stop {
     pub(crate) rate: Rate,
     /// ns from the last bit on the link to the next queue, with all jitter.
     pub(crate) latency: i64,
-    /// ns that a packet may take more or less before it enters the queue; 0 where all packets take all of it.
+    /// Variation of a packet's delay before it enters the queue, in ns; 0 if all packets take the maximum.
     pub(crate) jitter: i64,
 }
 
-/// Somebody who shares a queue, or a line, with a victim.
+/// A contract that shares a queue, or a line, with a victim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Joiner {
     pub(crate) promise: usize,
     /// The hop of the victim where they meet first.
     pub(crate) at: usize,
-    /// The hop of its own way that this is.
+    /// The corresponding hop of its own path.
     pub(crate) own: usize,
 }
 
@@ -82,12 +82,12 @@ impl<'c> Stage<'c> {
         Ok(Self { claim, network, ways, on_link, fill, group_of })
     }
 
-    /// Whether some node on a promise's way may hold packets up for different times.
+    /// Returns `true` if a node on a promise's path may delay packets for different times.
     pub(crate) fn has_jitter(&self) -> bool {
         self.ways.iter().flat_map(|way| &way.hops).any(|stop| stop.jitter > 0)
     }
 
-    /// What a promise sends at a time, in bytes; `None` if its burst has no room for a packet with its tags.
+    /// Returns the packet size of a promise, in bytes; `None` if its burst has no room for a packet with its tags.
     pub(crate) fn frame(&self, promise: usize, frames: Frames) -> Option<u64> {
         let terms = &self.claim.promises[promise];
         // Copies over several routes are of one size.
@@ -110,7 +110,7 @@ impl<'c> Stage<'c> {
         }
     }
 
-    /// How long the first frame takes from the first queue to that of a hop, if nothing delays it, in ns.
+    /// Returns the time of the first frame from the first queue to that of a hop without delays, in ns.
     pub(crate) fn reach(&self, promise: usize, hop: usize, frame: u64) -> i64 {
         self.ways[promise].hops[..hop].iter().map(|stop| sending(frame, stop.rate) + stop.latency).sum()
     }
@@ -148,7 +148,7 @@ impl<'c> Stage<'c> {
 fn promise_path(network: &Network, services: &[SharedService], hops: &[wayleave_topology::Hop]) -> PromisePath {
     let stop = |hop: &wayleave_topology::Hop| {
         let link = network.link(hop.link);
-        // The simulator adds what a sending host takes behind its port, where it is the same.
+        // The simulator adds the processing of a sending host behind its port, which is equivalent.
         let inside = [(link.from, NodeKind::Host), (link.to, NodeKind::Switch)]
             .into_iter()
             .filter(|&(node, kind)| network.node(node).kind == kind)
@@ -164,19 +164,19 @@ fn promise_path(network: &Network, services: &[SharedService], hops: &[wayleave_
     PromisePath { hops: hops.iter().map(stop).collect() }
 }
 
-/// Below the queues of hosts, which the topology leaves to contracts, comes one for what has none.
+/// The topology leaves the queues of hosts to contracts; a lower one is added for traffic without a contract.
 fn add_lowest_queue(kind: NodeKind, mtu: Bytes, port: &mut PortSpec) {
     if kind == NodeKind::Host
         && port.queues.len() < MAX_QUEUES
         && let Some(&last) = port.queues.last()
     {
-        // What finds no room is sent again soon; there is no point in keeping more.
+        // Dropped packets are soon retransmitted, so a larger buffer is useless.
         let buffer = Bytes::new(8 * (mtu.get() + 62));
         port.queues.push(wayleave_topology::PortQueue { buffer, ..last });
     }
 }
 
-/// How long a line sends bytes, in ns, rounded up.
+/// Returns the time of a line for these bytes, in ns, rounded up.
 pub(crate) fn sending(bytes: u64, rate: Rate) -> i64 {
     let time = (u128::from(bytes) * 8_000_000_000).div_ceil(u128::from(rate.bits_per_second().max(1)));
     i64::try_from(time).unwrap_or(i64::MAX / 1024)

@@ -1,6 +1,6 @@
-//! What an admission control says of a network: who asked for what, what was reserved where, what was promised, and what it
-//! takes for the delay of every queue. Nothing of it is believed: [`derive()`](crate::derive()) holds it against what follows from
-//! the network and the contracts.
+//! Statements of an admission control about a network: requests, reservations, promises, and the assumed delay of
+//! every queue. None of them is trusted: [`derive()`](crate::derive()) compares them with the consequences of the
+//! network and the contracts.
 
 use std::sync::Arc;
 
@@ -12,56 +12,56 @@ use wayleave_units::{Bytes, Rate, Time};
 use crate::bucket::Bucket;
 use crate::discrepancy::Discrepancy;
 
-/// Everything that is said.
+/// All statements.
 #[derive(Clone, Debug)]
 pub struct Statement {
     /// The network, as the user describes it.
     pub network: Arc<Network>,
-    /// What is counted on it, as the user says.
+    /// Delays and overheads that the model counts, from the user.
     pub counting: ModelAccounting,
-    /// What is said of every queue that contracts may use: queues of a link in order, the highest priority first.
+    /// Statements about every queue that contracts may use: queues of a link in order, the highest priority first.
     pub queues: Vec<StatedQueue>,
-    /// What happened, in its order.
+    /// Events, in their order.
     pub history: Vec<PlanEvent>,
-    /// What classes below the latency queues have been promised, in the end.
+    /// Final promises to classes below the latency queues.
     pub shares: Vec<PromisedShare>,
-    /// Switch ports whose buffers are said to be too small for what waits there of minima, in the end.
+    /// Switch ports whose buffers are stated as too small for the queued traffic of minima, in the end.
     pub short_buffers: Vec<ShortBuffer>,
     /// Terms of times of minima.
     pub minima: MinimaTerms,
-    /// Whether later decisions wait for the packets of flows that were moved.
+    /// `Patience` of later decisions for the packets of moved flows.
     pub patience: TransitionRule,
-    /// What was found to be wrong while the statement was read.
+    /// Faults found while the statement was read.
     pub findings: Vec<Discrepancy>,
 }
 
-/// What times of minima rest on, besides the network.
+/// Values on which times of minima depend, besides the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MinimaTerms {
     /// Packets of minima with a time wait no longer at a link, where the network does not fix the budget of their queue.
     pub budget: Time,
-    /// How often hosts give tokens anew.
+    /// Period in which hosts renew tokens.
     pub token_period: Time,
 }
 
-/// What the network model counts.
+/// Delays and overheads that the network model counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelAccounting {
     /// The longest tag stack; `None` where frames are counted without preamble, gap and tags.
     pub tags: Option<u32>,
     /// The largest frame of every link on the wire; `None` where it follows from the MTU of each.
     pub max_frame: Option<Bytes>,
-    /// Whose the lowest queue of a switch is.
+    /// Owner of a switch's lowest queue.
     pub lowest_queue: LowestQueue,
-    /// Whether the rate of a line caps what comes over it.
+    /// `Lines`: cap of arrivals by the line rate.
     pub lines: Lines,
-    /// Whether the jitter of nodes keeps the order of the packets of a queue.
+    /// `Order` of a queue's packets under the jitter of nodes.
     pub order: Order,
-    /// What is said of queues.
+    /// Relation of the stated figures of queues to the derived ones.
     pub figures: Exactness,
 }
 
-/// Whose the lowest queue of every port of a switch is.
+/// Owner of the lowest queue of every port of a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LowestQueue {
     /// That of traffic without a contract, of which there is as much as lines carry.
@@ -70,7 +70,7 @@ pub enum LowestQueue {
     Contracts,
 }
 
-/// Whether the line rate of an input caps what arrives.
+/// Cap of arrivals by the line rate of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lines {
     /// It does.
@@ -79,25 +79,25 @@ pub enum Lines {
     Ignored,
 }
 
-/// How what is said of queues relates to what is derived.
+/// Relation of the stated figures of queues to the derived ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exactness {
-    /// It is the same, rounded up.
+    /// Equal to the derived ones, rounded up.
     Exact,
-    /// It may be more: the model is simpler than what is derived.
+    /// At least the derived ones: the model is simpler than the derivation.
     AtLeast,
 }
 
-/// What decisions wait for.
+/// Waiting of decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransitionRule {
-    /// As is said.
+    /// As stated.
     Waits,
-    /// Nobody waits for anything: a fault.
+    /// Decisions wait for nothing: a fault.
     None,
 }
 
-/// What is said of one queue.
+/// Statement about one queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatedQueue {
     /// The link.
@@ -106,9 +106,9 @@ pub struct StatedQueue {
     pub queue: u8,
     /// No packet stays longer.
     pub budget: Time,
-    /// What it holds.
+    /// Its capacity.
     pub buffer: Bytes,
-    /// How many flows have reserved something there.
+    /// Number of flows with reservations there.
     pub flows: usize,
     /// The longest delay for the present set; `None` is without bound.
     pub delay: Option<Time>,
@@ -116,29 +116,29 @@ pub struct StatedQueue {
     pub backlog: Option<Bytes>,
 }
 
-/// What can happen.
+/// An event.
 #[derive(Clone, Debug)]
 pub enum PlanEvent {
     /// A contract is admitted, or gets other terms.
     Admitted(Box<Admitted>),
     /// A contract ends.
     Released {
-        /// Whose.
+        /// Name of the contract.
         name: String,
-        /// When.
+        /// Time of the event.
         at: Time,
         /// Until then its reservation stays.
         held_until: Time,
     },
     /// A contract of another kind is admitted, or gets other terms; or it ends, and holds nothing any more.
     Shared {
-        /// Whose.
+        /// Name of the contract.
         name: String,
         /// Time of the event, at which it gives up its earlier terms.
         at: Time,
-        /// Start of what it holds from now on, counted from the event.
+        /// Start of the reservation from now on, relative to the event.
         after: Time,
-        /// What it holds from now on.
+        /// Reservation from now on.
         share: Option<PromisedShare>,
     },
 }
@@ -148,17 +148,17 @@ pub enum PlanEvent {
 pub struct Admitted {
     /// Its name: no two contracts have the same one at one time.
     pub name: String,
-    /// When; zero for all contracts of a list.
+    /// Time of the event; zero for all contracts of a list.
     pub at: Time,
-    /// Whether it is new.
+    /// Kind of the admission: a new contract or a change.
     pub kind: Kind,
     /// The sending host.
     pub from: NodeId,
     /// The receiving host.
     pub to: NodeId,
-    /// What it asked for.
+    /// Its request.
     pub asked: Terms,
-    /// What was reserved on every route: what its shaper lets through.
+    /// Reservation on every route: the traffic that its shaper permits.
     pub reserved: Bucket,
     /// The largest frame on the wire, where one is known.
     pub max_frame: Option<Bytes>,
@@ -166,33 +166,34 @@ pub struct Admitted {
     pub routes: Vec<StatedRoute>,
     /// Flows that were moved for it, in that order.
     pub moved: Vec<Relocation>,
-    /// When it starts, counted from the decision.
+    /// Start time, relative to the decision.
     pub activate_after: Time,
-    /// When its sender gives up the earlier terms, if it has any, counted from the decision; where that is not said, when the new ones start.
+    /// Time when its sender gives up earlier terms, if it has any, relative to the decision; if absent, the start of
+    /// the new ones.
     pub old_terms_end_after: Option<Time>,
 }
 
-/// Whether a name is new.
+/// Kind of an admission: a new name or a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Nobody of this name is admitted.
+    /// The name is not in use.
     New,
-    /// It takes the place of what is admitted under this name, if anything is.
+    /// It replaces the admitted contract of this name, if there is one.
     Change,
 }
 
-/// What a contract asks for.
+/// Terms of a contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// Its token bucket, counted as it says itself.
+    /// Its token bucket, in its own accounting.
     pub bucket: Bucket,
-    /// What its bytes are.
+    /// Bytes that it counts.
     pub accounting: Accounting,
     /// No packet may take longer.
     pub deadline: Time,
 }
 
-/// What the bytes of a contract are.
+/// Bytes that a contract counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accounting {
     /// All that is on the wire.
@@ -204,27 +205,27 @@ pub enum Accounting {
     },
 }
 
-/// One route with what was promised on it.
+/// One route with its promise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatedRoute {
     /// Its queues.
     pub route: Route,
     /// No packet takes longer.
     pub bound: Time,
-    /// What this is the sum of.
+    /// Terms whose sum is the bound.
     pub terms: Vec<StatedTerm>,
 }
 
 /// A part of a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StatedTerm {
-    /// Of what.
+    /// Part of the path.
     pub part: Part,
-    /// How much.
+    /// Its delay.
     pub delay: Time,
 }
 
-/// What delays a packet.
+/// Part of the path that delays a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// A queue.
@@ -238,20 +239,20 @@ pub enum Part {
 /// A flow that takes another route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relocation {
-    /// Whose.
+    /// Name of the contract.
     pub name: String,
     /// The route that it leaves.
     pub from: Route,
     /// The route that it takes.
     pub to: Route,
-    /// When it takes it, counted from the decision. `None` where nothing is said of it: then moves of one decision follow one
-    /// another at once, and decisions wait for the one before.
+    /// Time of the move, relative to the decision. If `None`, moves of one decision follow each other at once, and
+    /// decisions wait for the one before.
     pub after: Option<Time>,
 }
 
 impl PlanEvent {
-    /// Returns an event without a contract at the end of a history, if the history ends earlier: refused requests are no part of it,
-    /// and until they were decided, reservations of ended contracts may have become free.
+    /// Returns an event without a contract at the end of a history, if the history ends earlier. Refused requests are
+    /// not part of a history, and reservations of ended contracts may have become free until their decision.
     pub fn time_passes(until: Time, history: &[Self]) -> Option<Self> {
         let last = history.last().map_or(Time::ZERO, Self::at);
         (until > last).then_some(Self::Shared { name: String::new(), at: until, after: Time::ZERO, share: None })
@@ -262,7 +263,7 @@ impl PlanEvent {
         if let Self::Admitted(admitted) = self { Some(admitted) } else { None }
     }
 
-    /// Whether it is about a contract of another kind than latency.
+    /// Returns `true` if it is about a contract of another kind than latency.
     pub(crate) const fn is_shared(&self) -> bool {
         matches!(self, Self::Shared { .. })
     }
@@ -277,7 +278,7 @@ impl ModelAccounting {
     const HEADER: u64 = 14;
     /// One tag a switch (Chameleon, section 3.3).
     const TAG: u64 = 4;
-    /// The smallest frame with its checksum (IEEE 802.3) and what is between frames.
+    /// The smallest frame with its checksum (IEEE 802.3) and the gap between frames.
     const SMALLEST: u64 = 64 + Self::BETWEEN_FRAMES;
 
     /// The largest frame that a link with this MTU carries, as it is counted.

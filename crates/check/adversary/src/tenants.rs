@@ -1,9 +1,17 @@
-//! What was promised to tenants with minima and objectives, beside latency contracts, as claims for [`verify_classes`].
+//! Promises to tenants with minima and objectives, beside latency contracts, as claims for [`verify_classes`].
 //!
-//! There are three: everybody as a real network has them, windows alone, and bandwidth contracts that meet at one receiver. In the first, pairs may send their minima beside their windows, so what is in
-//! flight has the bound that counts it, and minima and weights are looked at. In the second nothing is sent beside windows, and nobody but latency contracts beside
-//! pairs: only there it shows whether windows rise as they should, since the bound of the first is twice theirs. It is looked at where that is broken on purpose: the
-//! bound of windows alone is no promise, and two pairs exceed it by a few per cent for a moment. In the third, what is above minima has to be shared by weights.
+//! There are three claims: all tenants as on a real network, windows alone, and bandwidth contracts that meet at one
+//! receiver.
+//!
+//! In the first, pairs may send their minima beside their windows. The amount in flight has the bound that counts
+//! this, and minima and weights are checked.
+//!
+//! In the second nothing is sent beside windows, and only latency contracts send beside pairs. Only there a wrong
+//! growth of windows is visible, since the bound of the first claim is twice theirs. This claim is only checked if
+//! the growth is broken on purpose: the bound of windows alone is no promise, and two pairs exceed it by a few per
+//! cent for a moment.
+//!
+//! In the third, the rate above minima has to be shared by weights.
 //!
 //! Beside them, single links are attacked with the worst demands that minima can put on them ([`crate::links`]).
 
@@ -20,26 +28,28 @@ use crate::effort::Effort;
 use crate::links::{self, LinkClaim, Pattern};
 use crate::terms::{MaximumPromise, PartPromise, ReceiverContention};
 
-/// SCC's tunnels find their levels by marks (docs/theory/scc.md), and for a while have less: by how much of a weight, per cent.
+/// SCC's tunnels find their levels by marks (docs/theory/scc.md), and have less until then: tolerance of a weight,
+/// per cent.
 const TOLERANCE: u64 = 25;
 
-/// Windows of a few packets are whole packets, and short runs show their beginning: by how much somebody may be off what is due by minimum and weight, per cent.
+/// Windows of a few packets are whole packets, and short runs show their beginning: tolerance of the parts due by
+/// minimum and weight, per cent.
 const PARTS: u64 = 15;
 
 /// Round trips after which flows of objectives have left their beginning: DCTCP doubles its window in each, from ten packets, and tunnels find
 /// their levels after that. Weights are counted in the second half of a run.
 const BEGINNING: u64 = 20;
 
-/// Short bursts come every 250 us, and begin at so many phases of that.
+/// Period of short bursts, which begin at `PHASES` different phases.
 const ROUND: Time = Time::from_micros(250);
 const PHASES: u64 = 12;
 
-/// What is said of tenants.
+/// Statements about tenants.
 #[derive(Clone, Debug)]
 pub struct TenantsClaim {
     /// As the network has them.
     pub whole: ClassClaim,
-    /// Windows without what may be sent beside them; absent where nobody has a minimum.
+    /// Windows without traffic beside them; absent if there are no minima.
     pub windows: Option<ClassClaim>,
     /// Bandwidth contracts that meet at one receiver; absent where no two do.
     pub meeting: Option<ClassClaim>,
@@ -49,21 +59,21 @@ pub struct TenantsClaim {
     pub untested_weights: usize,
     /// The minimum of each promise of `whole`, in its order.
     rates: Vec<Rate>,
-    /// Whether they are looked at.
+    /// Selection of checked promises.
     watch: Watch,
 }
 
-/// What is looked at.
+/// Selection of checked promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Watch {
     Promises,
     PromisesAndWindows,
 }
 
-/// What was seen of it.
+/// Observations about the claim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TenantsReport {
-    /// Of everybody.
+    /// Report about all tenants.
     pub whole: ClassReport,
     /// Of windows alone.
     pub windows: Option<ClassReport>,
@@ -86,7 +96,7 @@ pub struct LinkReport {
     pub demand: Rate,
     /// The numbers of the minima that were asked for.
     pub minima: Vec<usize>,
-    /// What was seen of them, and of the other promises.
+    /// Observations about them, and about the other promises.
     pub report: ClassReport,
 }
 
@@ -104,12 +114,12 @@ pub struct TestedMinimum {
 }
 
 impl TenantsReport {
-    /// Whether everything was kept.
+    /// Returns `true` if no promise was broken.
     pub fn is_sound(&self) -> bool {
         self.reports().all(ClassReport::is_sound)
     }
 
-    /// What was seen, run by run.
+    /// Returns the observations of each run.
     pub fn reports(&self) -> impl Iterator<Item = &ClassReport> {
         let links = self.links.iter().map(|attacked| &attacked.report);
         [Some(&self.whole), self.windows.as_ref(), self.meeting.as_ref()].into_iter().flatten().chain(links)
@@ -117,7 +127,7 @@ impl TenantsReport {
 }
 
 impl TenantsClaim {
-    /// What is promised to tenants that send as much as they may for so long.
+    /// Returns the promises to tenants that send at their limits for `duration`.
     ///
     /// # Errors
     /// If the tenants cannot be on one network.
@@ -163,7 +173,7 @@ impl TenantsClaim {
             in_flight: in_flight(tenants.in_windows()),
             ..whole.clone()
         };
-        // Nobody who sends less than he may: what the others leave has to look free.
+        // Without services that send below their limits: the capacity that the others leave must appear free.
         let minima: BTreeSet<&str> = whole.minima.iter().map(|promise| promise.service.as_str()).collect();
         let latency = tenants.latency_service();
         windows.scenario.traffic = tenants.senders(duration, Bursts::Short, &BTreeSet::new());
@@ -180,17 +190,18 @@ impl TenantsClaim {
         Ok(Self { whole, windows, meeting, links, untested_weights, rates, watch })
     }
 
-    /// Adds attacks on single links, as many as the effort says, those with the least left for minima first.
+    /// Adds attacks on single links, in the number given by the effort, those with the smallest margin for minima
+    /// first.
     pub fn attack_links(&mut self, tenants: &Tenants, effort: &Effort) {
         self.links = links::attacks(tenants, &self.whole, effort.links());
     }
 
-    /// Windows alone are looked at as well.
+    /// Also checks windows alone.
     pub fn watch_windows(&mut self) {
         self.watch = Watch::PromisesAndWindows;
     }
 
-    /// Puts a fault into it. Whether it changes anything.
+    /// Injects a fault into it; returns `true` if it changes anything.
     pub fn break_by(&mut self, fault: ClassFault) -> bool {
         if fault == ClassFault::StepsUnlimited {
             self.watch_windows();
@@ -204,7 +215,7 @@ impl TenantsClaim {
     }
 }
 
-/// Those who meet at a host, alone on the network.
+/// Returns a claim with only the contracts that meet at a host.
 fn receiver_contention(whole: &ClassClaim, tenants: &Tenants, host: NodeId, competitors: &[Competitor]) -> ClassClaim {
     let mut scenario = whole.scenario.clone();
     scenario.traffic = tenants.receiver_contention(host, competitors);
@@ -228,17 +239,17 @@ fn receiver_contention(whole: &ClassClaim, tenants: &Tenants, host: NodeId, comp
     }
 }
 
-/// Looks at every promise under so many attacks.
+/// Checks every promise under each of the attacks.
 ///
 /// # Errors
-/// What is wrong with the scenario.
+/// If the scenario is invalid.
 pub fn verify_tenants(
     claim: &TenantsClaim,
     attacks: &[ClassAttack],
     seed: u64,
 ) -> Result<TenantsReport, wayleave_scenarios::ScenarioError> {
     let whole = verify_classes(&claim.whole, attacks, seed)?;
-    // An overshoot takes a burst that ends at the moment when many pairs are answered: it is looked for at many phases.
+    // An overshoot needs a burst that ends at the moment when many pairs are answered: many phases are tried.
     let shifted = |phase| ClassAttack::Shifted { seed: seed.wrapping_add(phase), most: ROUND };
     let phases: Vec<ClassAttack> = (0..PHASES).map(shifted).collect();
     let windows = claim.windows.as_ref().filter(|_| claim.watch == Watch::PromisesAndWindows);
@@ -246,7 +257,7 @@ pub fn verify_tenants(
     let once = &attacks[..attacks.len().min(1)];
     let meeting = claim.meeting.as_ref().map(|meeting| verify_classes(meeting, once, seed)).transpose()?;
     let mut links = Vec::new();
-    // Where nothing is tried, because a fault changes nothing, links are not attacked either.
+    // If nothing is tried because a fault has no effect, links are not attacked either.
     for LinkClaim { link, pattern, demand, minima, claim } in claim.links.iter().filter(|_| !once.is_empty()) {
         let (link, pattern, demand, minima) = (*link, *pattern, *demand, minima.clone());
         links.push(LinkReport { link, pattern, demand, minima, report: verify_classes(claim, once, seed)? });

@@ -1,7 +1,9 @@
-//! Maxima and weights of bandwidth contracts: nobody gets more than a maximum, and what is left above minima is shared by weights.
+//! Maxima and weights of bandwidth contracts: no contract exceeds its maximum, and the rest above minima is shared by
+//! weights.
 //!
-//! Where contracts meet at one receiver, each with a sender of its own, the last link holds all of them back, and what is due to each follows from what all of
-//! them got together: its minimum, and of what is above all minima a part by weight, up to its maximum (`due`).
+//! Where contracts meet at one receiver, each with a sender of its own, the last link limits all of them. The due
+//! rate of each follows from their total: its minimum, and a part by weight of the rate above all minima, up to its
+//! maximum (`due`).
 
 use std::fmt;
 
@@ -11,22 +13,22 @@ use wayleave_units::{Rate, Time};
 /// At a host, of one service and in each direction: no more than this.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MaximumPromise {
-    /// Whose.
+    /// Service of the promise.
     pub service: String,
-    /// Where.
+    /// Host of the promise.
     pub host: NodeId,
     /// The most.
     pub max: Rate,
 }
 
-/// What is due to a service where several always have something to send to one host.
+/// Due rate of a service where several always have traffic for one host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartPromise {
-    /// Whose.
+    /// Service of the promise.
     pub service: String,
     /// Before anybody gets more.
     pub min: Rate,
-    /// Of what is above all minima; only ratios count.
+    /// Weight for the rate above all minima; only ratios count.
     pub weight: u64,
     /// It gets no more.
     pub max: Option<Rate>,
@@ -37,18 +39,18 @@ pub struct PartPromise {
 /// Services that meet at a receiver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceiverContention {
-    /// Where.
+    /// Host of the services.
     pub host: NodeId,
-    /// Who.
+    /// Competing services.
     pub parts: Vec<PartPromise>,
 }
 
 /// A direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrafficDirection {
-    /// What the host sends.
+    /// Traffic that the host sends.
     Sent,
-    /// What it receives.
+    /// Traffic that it receives.
     Received,
 }
 
@@ -61,7 +63,7 @@ impl fmt::Display for TrafficDirection {
     }
 }
 
-/// What is due to each of all that they got together, in bit/s, rounded down.
+/// Returns the due rate of each service for their total, in bit/s, rounded down.
 pub(crate) fn due(parts: &[PartPromise], all: u64) -> Vec<u64> {
     let minima: u64 = parts.iter().map(|part| part.min.bits_per_second()).sum();
     if all <= minima {
@@ -76,7 +78,7 @@ pub(crate) fn due(parts: &[PartPromise], all: u64) -> Vec<u64> {
             let most = parts[at].max.map_or(u64::MAX, |max| max.bits_per_second().saturating_sub(due[at]));
             (scaled(left, parts[at].weight, weights), most)
         };
-        // Who would have more than its maximum has that, and leaves the rest to the others.
+        // Services that would exceed their maximum get it, and leave the rest to the others.
         let full: Vec<(usize, u64)> = open
             .iter()
             .map(|&at| (at, above(at)))
@@ -101,7 +103,7 @@ fn scaled(of: u64, part: u64, whole: u64) -> u64 {
 }
 
 impl ReceiverContention {
-    /// Whether weights are others than minima, so that they matter.
+    /// Returns `true` if weights differ from minima, so that they matter.
     pub(crate) fn has_weights(&self) -> bool {
         let ratio = |part: &PartPromise| (u128::from(part.weight), u128::from(part.min.bits_per_second()));
         self.parts.windows(2).any(|two| {

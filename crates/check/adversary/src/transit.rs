@@ -1,4 +1,5 @@
-//! What is under way while contracts come, move, change and go: who is told to send where and when, for the calculator that looks at every moment.
+//! Packets in flight while contracts are added, moved, changed and removed: the senders' routes and times, for the
+//! calculator that checks every moment.
 
 use std::collections::HashMap;
 
@@ -13,13 +14,13 @@ use crate::asked::{asked, budgets, constants, flow};
 use crate::reservations::{LeftoverTraffic, Reservations, TransitionObserver};
 use crate::statement::{Admitted, PlanEvent, Relocation, Statement, TransitionRule};
 
-/// When a decision is made.
+/// Time of decisions.
 #[derive(Clone, Copy, Debug)]
 enum Clock {
-    /// As it is said.
+    /// As stated.
     Said,
-    /// It is not said when flows take their new routes: moves of one decision happen at once, and every decision waits until all packets
-    /// of the one before have left.
+    /// The times of moves are not stated: moves of one decision happen at once, and every decision waits until all
+    /// packets of the one before have left.
     Steps { now: Time, longest: Time },
 }
 
@@ -50,9 +51,10 @@ impl<'s> Transit<'s> {
         Self { statement, clock, stays: Vec::new(), of_place, shares: Vec::new(), of_name, moves: 0 }
     }
 
-    /// Where more is on a link at once than its queues can take: the first time for every port and kind of violation.
+    /// Returns overbooked links, on which more is in flight at once than their queues permit: the first time for
+    /// every port and kind of violation.
     pub(crate) fn overbooked(&self, progress: &mut wayleave_recheck::CheckProgress<'_>) -> Vec<Overbooked> {
-        // If nobody leaves, whatever breaks at some time breaks at the end.
+        // If no flow leaves, any violation at some time is also one at the end.
         if self.stays.iter().all(|stay| stay.until.is_none()) {
             return Vec::new();
         }
@@ -90,18 +92,18 @@ impl<'s> Transit<'s> {
         }
     }
 
-    /// So long after a decision.
+    /// Returns the time `wait` after a decision.
     fn after(&self, decided: Time, wait: Time) -> Time {
         match self.statement.patience {
             TransitionRule::Waits => self.now(decided).checked_add(wait).unwrap_or(Time::MAX),
-            // Whatever is said, all happens at once.
+            // Regardless of the statement, all happens at once.
             TransitionRule::None => self.now(decided),
         }
     }
 
     fn leave(&mut self, stay: usize, at: Time) {
         let RouteLifetime { flow, until, .. } = &mut self.stays[stay];
-        // Who has stopped does not stop again.
+        // A flow that has stopped does not stop again.
         if until.is_none() {
             *until = Some(at);
             flow.name += &format!(" (there until {at})");
@@ -109,7 +111,7 @@ impl<'s> Transit<'s> {
     }
 }
 
-/// How long packets may be on a route.
+/// Returns the maximum time of packets on a route.
 pub(crate) fn lasts(statement: &Statement, route: &Route) -> Time {
     budgets(statement, route).checked_add(constants(&statement.network, route)).unwrap_or(Time::MAX)
 }
@@ -178,7 +180,7 @@ impl<'s> TransitionObserver<'s> for Transit<'s> {
         for stay in self.of_place.get(&place).cloned().unwrap_or_default() {
             let RouteLifetime { flow, from, .. } = &self.stays[stay];
             let now = self.now(at);
-            // Without a hold nothing is said of packets that are still on the way: they are not counted.
+            // Without a hold there is no statement about packets that are still in flight: they are not counted.
             let end =
                 if held_until > at { now } else { now.saturating_sub(lasts(self.statement, &flow.route)).max(*from) };
             self.leave(stay, end);
@@ -193,7 +195,7 @@ impl<'s> TransitionObserver<'s> for Transit<'s> {
         }
         let Some(share) = share.cloned() else { return };
         self.of_name.insert(name, self.shares.len());
-        // Certainty depends on what comes later; it is compared at each decision.
+        // Certainty depends on later contracts; it is compared at each decision.
         self.shares.push(ShareLifetime { share: PromisedShare { certainty: None, ..share }, from, until: None });
     }
 }

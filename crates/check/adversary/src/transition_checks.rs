@@ -1,6 +1,7 @@
-//! What classes have been promised after every event of a history, not only in the end.
+//! Promises of classes after every event of a history, not only in the end.
 //!
-//! Nothing here waits for packets: a share is a rate, and what latency contracts reserve counts from their decision until their reservation is free.
+//! No waiting for packets is modelled here: a share is a rate, and reservations of latency contracts count from their
+//! decision until they are freed.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -17,7 +18,7 @@ use crate::statement::{Admitted, Relocation, Statement};
 struct Meanwhile<'s> {
     statement: &'s Statement,
     held: HeldShares<'s>,
-    /// What contracts reserve, by their places.
+    /// Reservations of contracts, by their places.
     flows: HashMap<usize, (Rate, Vec<Route>)>,
     shares: HashMap<&'s str, AddedShare>,
     /// Reservations that stay until a time.
@@ -26,7 +27,8 @@ struct Meanwhile<'s> {
     seen: BTreeSet<(LinkId, &'static str)>,
 }
 
-/// What did not hold after some event, each link and class once; without what does not hold in the end, which is said anyway.
+/// Returns the promises that did not hold after some event, each link and class once; without those that do not hold
+/// in the end, which are reported elsewhere.
 pub(crate) fn check_transitions(
     statement: &Statement,
     classes: &Classes,
@@ -55,7 +57,7 @@ pub(crate) fn check_transitions(
 }
 
 impl<'s> Meanwhile<'s> {
-    /// What is held no longer at a time.
+    /// Removes the reservations that have ended at a time.
     fn advance(&mut self, now: Time) {
         let (over, left): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.until).into_iter().partition(|(at, _)| *at <= now);

@@ -1,4 +1,4 @@
-//! The whole of it: patterns for all, then for one contract after the other, then a search.
+//! The complete verification: patterns for all, then for single contracts, then a search.
 
 use std::collections::BTreeSet;
 
@@ -16,18 +16,18 @@ use crate::stage::{Stage, sending};
 /// Contracts that are attacked for one whose routes are cut: such runs are several, and longer.
 const VICTIMS_PER_CUT: usize = 4;
 
-/// Steps of the search that are tried from one place, side by side. It is no number of processors: the result must not
-/// depend on how many there are.
+/// Number of search steps that are tried from one place, side by side. It does not depend on the number of
+/// processors, and so neither does the result.
 const STEPS: usize = 8;
 
-/// Runs for each thread between two looks at what they showed: enough that no thread waits long for the others, and few
-/// enough that what they showed fits the memory.
+/// Number of runs for each thread between two evaluations: large enough that no thread waits long for the others, and
+/// small enough that the results fit the memory.
 const RUNS_PER_THREAD: usize = 4;
 
-/// Attacks a claim, and reports the worst that was seen of each promise.
+/// Attacks a claim, and reports the worst observation about each promise.
 ///
-/// `chosen` is the promise that the search is for; without it, those that came closest to their limits. `progress` is
-/// told how many runs of how many are done, and stops the verification by saying `false`.
+/// `chosen` is the promise for the search; without it, those closest to their limits. `progress` receives the number
+/// of completed runs and the total, and stops the verification by returning `false`.
 ///
 /// # Errors
 /// If the claim cannot be simulated.
@@ -63,7 +63,7 @@ pub fn replay(claim: &Claim, effort: &Effort, attack: &Attack) -> Result<Verific
     Ok(report.sorted())
 }
 
-/// A verification under way.
+/// A running verification.
 struct Campaign<'a, P> {
     stage: Stage<'a>,
     effort: &'a Effort,
@@ -73,7 +73,7 @@ struct Campaign<'a, P> {
     done: u64,
 }
 
-/// Whether to go on.
+/// Decision to continue or to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
     Goes,
@@ -112,7 +112,7 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
         Ok(())
     }
 
-    /// Attacks on everybody at once.
+    /// Returns attacks on all promises at once.
     fn patterns(&self) -> Vec<Attack> {
         let seed = self.effort.seed;
         let together = Attack::new(Timing::Together, seed);
@@ -131,8 +131,8 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
         patterns
     }
 
-    /// Failures while everybody sends, and while one protected contract is attacked: of many contracts some, from all parts
-    /// of the list.
+    /// Returns failures while all send, and while one protected contract is attacked: of many contracts some, from
+    /// all parts of the list.
     fn cuts(&self) -> Vec<Attack> {
         let mut cuts = self.stage.cut_all(self.effort);
         let all = self.stage.claim.protected.len();
@@ -175,13 +175,13 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
         self.watched(attacks, |_, _| {})
     }
 
-    /// The same; `each` sees what each of them showed, in their order.
+    /// Runs attacks; `each` receives the observations of each one, in their order.
     fn watched(
         &mut self,
         attacks: &[Attack],
         mut each: impl FnMut(&Attack, &[PromiseObservation]),
     ) -> Result<Next, ClaimError> {
-        // What is learnt from a run depends on those before it, so all are taken in order, whichever ended first.
+        // Conclusions from a run depend on those before it, so all are evaluated in order, whichever ended first.
         for some in attacks.chunks(RUNS_PER_THREAD * rayon::current_num_threads()) {
             let (stage, most) = (&self.stage, self.effort.packet_hops);
             let shown: Vec<Result<RunObservations, ClaimError>> =
@@ -206,8 +206,9 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
         if (self.progress)(self.done, self.total.max(self.done)) { Next::Goes } else { Next::Stops }
     }
 
-    /// Hill climbing over the phases of those who share a line with the victim: from the best place so far a few steps
-    /// are tried, each along one coordinate, and the best of them is the next place if it is better.
+    /// Searches by hill climbing over the phases of the contracts that share a line with the victim. From the best
+    /// place so far a few steps are tried, each along one coordinate, and the best of them is the next place if it is
+    /// better.
     fn search(&mut self, victim: usize) -> Result<Next, ClaimError> {
         let mut rng = ChaCha8Rng::seed_from_u64(self.effort.seed ^ victim as u64);
         let mut best = (0, Attack::new(Timing::Chasing { victim }, self.effort.seed));

@@ -17,12 +17,12 @@ use crate::port::{Input, Line, Server, arrival};
 use crate::report::{Checked, FlowFinding, QueueFinding};
 use crate::violation::{RouteFault, Violation};
 
-/// Who is told how far a check has come: what is done, and what there is to do.
+/// Callback with the progress of a check: completed and total work.
 pub type CheckProgress<'a> = dyn FnMut(u64, u64) + Send + 'a;
 
 const NANOBITS_PER_BYTE: u64 = 8_000_000_000;
 
-/// Derives every bound from scratch and compares it with its limit and with what was promised.
+/// Derives every bound from scratch, and compares it with its limit and with the promise.
 ///
 /// # Panics
 /// If the claim does not have one entry per link in `budgets` and in `max_frame`.
@@ -30,8 +30,8 @@ pub fn check(claim: &Claim<'_>) -> Checked {
     check_watched(claim, &mut |_, _| {})
 }
 
-/// The same; `progress` is told how many links of how many are done, by whichever thread has come so far, never by two at
-/// once.
+/// Checks a claim; `progress` receives the number of completed links and the total, from any thread, but never from
+/// two at once.
 ///
 /// # Panics
 /// As [`check`].
@@ -60,7 +60,7 @@ pub fn check_watched(claim: &Claim<'_>, progress: &mut CheckProgress<'_>) -> Che
     let of_link = |(link, load): &(LinkId, LinkLoad)| {
         let mut found = Checked::default();
         check_link(claim, *link, load, &mut found);
-        // Nothing depends on what the watcher does.
+        // Nothing depends on the watcher, so a poisoned lock can be used.
         let (done, progress) = &mut *progress.lock().unwrap_or_else(PoisonError::into_inner);
         *done += 1;
         progress(*done, loads.len() as u64);
@@ -76,14 +76,14 @@ pub fn check_watched(claim: &Claim<'_>, progress: &mut CheckProgress<'_>) -> Che
     report
 }
 
-/// What the flows bring to one link.
+/// Load of the flows on one link.
 #[derive(Default)]
 pub(crate) struct LinkLoad {
     rate: u128,
     queues: BTreeMap<u8, QueueLoad>,
 }
 
-/// What they bring to one queue: per input (`None` for the flows that start here) their bursts and rates, summed.
+/// Their load on one queue: per input (`None` for the flows that start here) the sums of their bursts and rates.
 #[derive(Default)]
 struct QueueLoad {
     flows: usize,
@@ -153,7 +153,7 @@ fn check_flow(claim: &Claim<'_>, index: usize, report: &mut Checked) {
     report.flows.push(finding);
 }
 
-/// How long a flow can take, end to end.
+/// Returns the maximum end-to-end delay of a flow.
 pub(crate) fn bound_of(claim: &Claim<'_>, flow: &PromisedFlow) -> FlowFinding {
     let network = claim.network;
     let sum = |of: &dyn Fn(LinkId, u8) -> Time| {
@@ -164,7 +164,7 @@ pub(crate) fn bound_of(claim: &Claim<'_>, flow: &PromisedFlow) -> FlowFinding {
         name: flow.name.clone(),
         queueing_ns: sum(&|link, queue| claim.budgets[link.index()][usize::from(queue)]),
         propagation_ns: sum(&|link, _| network.link(link).propagation),
-        // The nodes that its links leave are its source host and every switch on its way.
+        // The nodes that its links leave are its source host and every switch on its path.
         processing_ns: sum(&|link, _| network.node(network.link(link).from).processing),
     }
 }
@@ -179,12 +179,12 @@ pub(crate) fn check_link(claim: &Claim<'_>, id: LinkId, load: &LinkLoad, report:
         });
     }
     let server = server(claim, id);
-    // How late a packet may enter its queue behind others that came after it.
+    // Maximum time by which a packet may enter its queue behind others that arrived after it.
     let late = match claim.jitter {
         JitterTerm::Ordered => whole(0),
         JitterTerm::Any => whole(claim.network.node(link.from).jitter.as_nanos()),
     };
-    // What comes to the queues above, in order of priority.
+    // Arrivals of the queues above, in order of priority.
     let mut higher = Vec::new();
     for (&queue, load) in &load.queues {
         let inputs = inputs(claim, load);
@@ -262,7 +262,7 @@ fn check_claimed(claim: &Claim<'_>, claimed: &ClaimedQueue, report: &mut Checked
     }
 }
 
-/// Whether a derived figure, `None` being without bound, is above a limit.
+/// Returns `true` if a derived figure (`None` is without bound) is above a limit.
 fn exceeds(derived: &Option<BigRational>, limit: u64) -> bool {
     derived.as_ref().is_none_or(|derived| *derived > rational(limit))
 }

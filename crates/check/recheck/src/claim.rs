@@ -1,4 +1,4 @@
-//! What the admission control claims: the network as it saw it, and what it promised to whom.
+//! Claims of the admission control: its view of the network, and its promises.
 
 use wayleave_topology::{LinkId, Network, NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
@@ -10,21 +10,21 @@ pub struct Claim<'a> {
     pub network: &'a Network,
     /// Per link, the delay budget of each queue that contracts may use, highest priority first.
     pub budgets: Vec<Vec<Time>>,
-    /// Per link, its largest wire frame, whatever is admitted.
+    /// Largest wire frame of each link, regardless of the admitted flows.
     pub max_frame: Vec<Bytes>,
-    /// Whether the service of a queue loses one more largest frame.
+    /// Additional loss of one largest frame in the service of a queue.
     pub packetiser: PacketiserTerm,
-    /// What the jitter of nodes may do to the order of packets.
+    /// Effect of the jitter of nodes on the order of packets.
     pub jitter: JitterTerm,
-    /// Whether the line rate of an input link caps what arrives from it.
+    /// `true` if the line rate of an input link caps its arrivals.
     pub shaping: bool,
     /// The promises.
     pub flows: Vec<PromisedFlow>,
     /// Flows, by their place, that carry the same packets over routes that were promised to be disjoint.
     pub disjoint: Vec<Vec<usize>>,
-    /// What was said about queues; those left out are derived all the same.
+    /// Claims about queues; queues without a claim are derived too.
     pub claimed_queues: Vec<ClaimedQueue>,
-    /// Whether a figure that is larger than the derived one, rounded up, is a violation too.
+    /// `true` if a figure above the derived one, rounded up, is a violation too.
     pub exact_claims: bool,
 }
 
@@ -46,7 +46,7 @@ pub enum JitterTerm {
     Any,
 }
 
-/// One flow and what it was promised.
+/// One flow and its promise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PromisedFlow {
     /// For the reader of a violation.
@@ -64,13 +64,13 @@ pub struct PromisedFlow {
     pub rate: Rate,
     /// Wire burst, where it enters the network.
     pub burst: Bytes,
-    /// What it asked for.
+    /// Requested deadline.
     pub deadline: Time,
-    /// The bound that it was told, end to end.
+    /// Promised end-to-end bound.
     pub promised_bound: Time,
 }
 
-/// What was said about one queue, each figure rounded up.
+/// Claim about one queue, each figure rounded up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClaimedQueue {
     /// The link.

@@ -1,14 +1,14 @@
-//! How far a queue's service lags behind its arrivals: the worst delay and the worst backlog.
+//! Lag of a queue's service behind its arrivals: the worst delay and the worst backlog.
 
 use crate::exact::Fraction;
 use crate::polyline::{Polyline, supremum_from};
 
-/// `sup over t > from of inf { d >= 0 : alpha(t) <= beta(t + d) }`, in ns; `None` without bound.
+/// Returns `sup over t > from of inf { d >= 0 : alpha(t) <= beta(t + d) }`, in ns; `None` without bound.
 ///
-/// What has arrived by t is served at `u(t) = inf { u : beta(u) >= alpha(t) }`, so d is `u(t) - t`, or 0 where that is
-/// negative; the 0 can as well be taken after the supremum. `u(t) - t` is straight on an interval of t in which alpha is
-/// straight and its values pass no value that beta has where beta's slope changes. Hence the cuts: the points
-/// of alpha, and the times at which alpha reaches the values of beta's points (where alpha is level there is nothing to
+/// Arrivals until t are served at `u(t) = inf { u : beta(u) >= alpha(t) }`, so d is `u(t) - t`, or 0 where that is
+/// negative; the 0 can as well be taken after the supremum. `u(t) - t` is straight on an interval of t in which alpha
+/// is straight and its values pass no value that beta has where beta's slope changes. Hence the cuts: the points of
+/// alpha, and the times at which alpha reaches the values of beta's points (where alpha is level there is nothing to
 /// cut: u is constant). `u` jumps only at cuts, where alpha leaves a value at which beta is level, t = 0 included; as
 /// alpha is continuous after 0, `u(t)` there is its limit from the left, as [`supremum_from`] asks.
 pub(crate) fn delay(alpha: &Polyline, beta: &Polyline, from: &Fraction) -> Option<Fraction> {

@@ -1,5 +1,5 @@
-//! Routes that were promised to be disjoint: no two of them pass the same cable or switch, but for what a host cannot get
-//! around.
+//! Routes that were promised to be disjoint: no two of them pass the same cable or switch, except for those that a
+//! host cannot avoid.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ pub(crate) fn check_disjoint(claim: &Claim<'_>, routes: &[usize], report: &mut C
     }
 }
 
-/// The names of what two routes have in common and need not.
+/// Returns the names of the common elements of two routes that could be avoided.
 fn shared(network: &Network, one: &PromisedFlow, other: &PromisedFlow) -> Vec<String> {
     let cables = |flow: &PromisedFlow| -> BTreeSet<LinkId> {
         flow.route.hops.iter().map(|hop| network.cable(hop.link)).collect()

@@ -1,7 +1,7 @@
-//! Exact figures: fractions without limit of size, and between them and whole units.
+//! Exact figures: fractions of unlimited size, and conversion to whole units.
 //!
-//! [`Fraction`] is for derivations: what is added, multiplied and compared thousands of times there need not be in lowest
-//! terms, and bringing it there costs far more than the sums themselves. What is reported is a [`BigRational`].
+//! [`Fraction`] is for derivations: values that are added, multiplied and compared thousands of times need not be in
+//! lowest terms, and reducing them costs far more than the sums themselves. Reported values are [`BigRational`]s.
 
 use std::cmp::Ordering;
 use std::ops::{Add, Div, Mul, Sub};
@@ -65,12 +65,12 @@ impl Fraction {
         BigRational::new(self.numerator.clone(), self.denominator.clone())
     }
 
-    /// Whether it is written as a whole number.
+    /// Returns `true` if it is written as a whole number.
     pub(crate) fn is_whole(&self) -> bool {
         self.denominator == BigInt::from(1)
     }
 
-    /// `self + sign * other`, over one denominator if they have the same.
+    /// Returns `self + sign * other`, over one denominator if both are equal.
     fn plus(&self, other: &Self, signed: impl Fn(BigInt, BigInt) -> BigInt) -> Self {
         if self.denominator == other.denominator {
             let numerator = signed(self.numerator.clone(), other.numerator.clone());

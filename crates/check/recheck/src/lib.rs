@@ -1,9 +1,9 @@
-//! A second opinion on every promise: re-derives each bound from the definitions and names what is wrong.
+//! A second opinion on every promise: re-derives each bound from the definitions and names the violations.
 //!
-//! The admission control proves that its promises hold. This crate believes none of it: it takes the network, the
-//! budgets and the promised flows (a [`Claim`]), computes every queue's worst delay and backlog and every flow's
-//! end-to-end bound from scratch, and returns a [`Checked`] with all that it found and all that does not hold. It
-//! depends on neither the calculus nor the ledger nor any scheme, so a bug there is not repeated here.
+//! The admission control proves that its promises hold. This crate trusts none of its results. It takes the network,
+//! the budgets and the promised flows (a [`Claim`]), and computes every queue's worst delay and backlog and every
+//! flow's end-to-end bound from scratch. It returns a [`Checked`] with all results and all violations. It depends on
+//! neither the calculus nor the ledger nor any scheme, so a bug there is not repeated here.
 //!
 //! The model is strict priority without preemption on output queues, in the terms of network calculus (Le Boudec and
 //! Thiran, *Network Calculus*, chapter 1; Chameleon, section 3.2.2). For queue p of link l with rate R and largest
@@ -23,21 +23,22 @@
 //! a flow, end to end       sum of its budgets + propagation + processing of the source host and of each switch
 //! ```
 //!
-//! Why the jitter that keeps no order is such a term: let a packet come to the node at time 0 and enter its queue at J,
-//! after the longest jitter, and let the queue have been busy since `J - w`. What is served in this time has entered the
-//! queue since `J - w`, so it has come to the node since `-w`; of the packet's own queue it has entered before `J`, so it
-//! has come before `J`. That is a window of `t = J + w > J`, of which `alpha_p(t)` is to be served, together with what
-//! has come to the queues above. `beta_p` counts from `-w`: it begins one jitter before the queue is busy, which is the
-//! term that it subtracts. So the packet has left at `-w + t + d = J + d`, with d as above. The backlog is the same
-//! either way: no service is counted within the first J, so a window below J holds less than that of J.
+//! The term for jitter that keeps no order follows from this argument. Let a packet arrive at the node at time 0 and
+//! enter its queue at J, after the longest jitter, and let the queue have been busy since `J - w`. Packets that are
+//! served in this time have entered the queue since `J - w`, so they have arrived at the node since `-w`. Those of
+//! the packet's own queue have entered before `J`, so they have arrived before `J`. That is a window of `t = J + w >
+//! J`, of which `alpha_p(t)` is to be served, together with the arrivals of the queues above. `beta_p` counts from
+//! `-w`: it begins one jitter before the queue is busy, which is the term that it subtracts. So the packet has left
+//! at `-w + t + d = J + d`, with d as above. The backlog is the same in both cases: no service is counted within the
+//! first J, so a window below J holds less than that of J.
 //!
-//! Minima and weights of the classes below are derived again in `shares/` ([`check_shares`]), and by when a minimum is there in
-//! `shares/times.rs` ([`check_times`]).
+//! Minima and weights of the classes below are derived again in `shares/` ([`check_shares`]), and the times of minima
+//! in `shares/times.rs` ([`check_times`]).
 //!
-//! Where each line lives: the first in `check.rs`, the next three in `port.rs`, delay and backlog in `deviation.rs`;
-//! those three files and `polyline.rs` are all of the mathematics. It is exact (rationals without limit of size) and
-//! evaluates the definitions point by point; no formula is solved in advance. Where the points are taken, and why they
-//! are enough, is argued in `polyline.rs` and `deviation.rs`.
+//! Location of each line: the first is in `check.rs`, the next three in `port.rs`, delay and backlog in
+//! `deviation.rs`; those three files and `polyline.rs` are all of the mathematics. It is exact (rationals of
+//! unlimited size) and evaluates the definitions point by point; no formula is solved in advance. The choice of the
+//! points, and the proof that they are enough, are in `polyline.rs` and `deviation.rs`.
 //!
 //! ```
 //! use wayleave_recheck::{Claim, JitterTerm, PacketiserTerm, PromisedFlow, check};

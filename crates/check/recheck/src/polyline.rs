@@ -106,7 +106,7 @@ pub(crate) fn supremum_from(
     let mut best: Option<Fraction> = None;
     for (index, left) in cuts.iter().enumerate() {
         let right = cuts.get(index + 1);
-        // At a third and at two thirds of the way; after the last cut, one and two ns behind it.
+        // At one third and two thirds between the cuts; after the last cut, one and two ns behind it.
         let (near, far) = match right {
             Some(right) => ((whole(2) * left + right) / whole(3), (left + whole(2) * right) / whole(3)),
             None => (left + whole(1), left + whole(2)),

@@ -1,4 +1,4 @@
-//! The curves of one port: what arrives at each of its queues, and what service is left for it.
+//! The curves of one port: the arrivals at each of its queues, and the service left for them.
 
 use num_bigint::BigInt;
 use num_traits::Zero;
@@ -22,7 +22,7 @@ impl Line {
     }
 }
 
-/// What comes from one input: its flows together, and the line that caps them where there is one.
+/// Arrivals of one input: its flows together, and the line that caps them if there is one.
 #[derive(Clone, Debug)]
 pub(crate) struct Input {
     pub(crate) flows: Line,
@@ -39,7 +39,7 @@ impl Input {
         }
     }
 
-    /// Where the two lines cross: the only place where the minimum may change its slope.
+    /// Returns the intersection of the two lines: the only place where the minimum may change its slope.
     fn knee(&self) -> Option<Fraction> {
         let cap = self.cap.as_ref().filter(|cap| cap.slope != self.flows.slope)?;
         Some((&self.flows.offset - &cap.offset) / (&cap.slope - &self.flows.slope))
@@ -57,7 +57,7 @@ fn sum<'i>(inputs: impl Iterator<Item = &'i Input>, t: &Fraction) -> Fraction {
     Fraction::new(scaled, t.denominator().clone())
 }
 
-/// The line that a port sends on, and what it may lose before the first bit of a queue's own.
+/// The line of a port, and its possible loss before the first bit of a queue's own.
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
     /// R, bit/s.
@@ -67,10 +67,11 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// `beta_p(t) = sup over s <= t of [R s - sum over j < p of alpha_j(s) - lost]+`, for the inputs of the queues above.
+    /// Returns `beta_p(t) = sup over s <= t of [R s - sum over j < p of alpha_j(s) - lost]+`, for the inputs of the
+    /// queues above.
     ///
-    /// The bracket is straight between the knees of the `alpha_j`. With `alpha_j(0)` taken as the burst instead of 0 it
-    /// is lower at s = 0 only, where it is not positive either way.
+    /// The bracket is straight between the knees of the `alpha_j`. With `alpha_j(0)` taken as the burst instead of 0
+    /// it is lower at s = 0 only, where it is not positive in either case.
     pub(crate) fn service(&self, higher: &[Vec<Input>]) -> Polyline {
         let inputs = || higher.iter().flatten();
         let left_over =

@@ -1,4 +1,4 @@
-//! What was derived, for every queue and flow, and what does not hold.
+//! Derived results for every queue and flow, and the violations.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ pub struct Checked {
     pub violations: Vec<Violation>,
 }
 
-/// What one queue can do to a packet.
+/// Delay and backlog of one queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueFinding {
     /// The link.
@@ -31,11 +31,11 @@ pub struct QueueFinding {
     pub delay_ns: Option<BigRational>,
     /// The largest backlog, exactly; `None` is without bound.
     pub backlog_bytes: Option<BigRational>,
-    /// How many flows it holds.
+    /// Number of flows that it holds.
     pub flows: usize,
 }
 
-/// How long one flow can take, end to end.
+/// Maximum end-to-end delay of one flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowFinding {
     /// Its place in the claim.
@@ -46,17 +46,17 @@ pub struct FlowFinding {
     pub queueing_ns: u128,
     /// Of its links.
     pub propagation_ns: u128,
-    /// Of its source host and of every switch on its way.
+    /// Processing of its source host and of every switch on its path.
     pub processing_ns: u128,
 }
 
 impl Checked {
-    /// Whether everything holds.
+    /// Returns `true` if there is no violation.
     pub fn is_sound(&self) -> bool {
         self.violations.is_empty()
     }
 
-    /// What was found for a queue; `None` if it holds no flow.
+    /// Returns the results for a queue; `None` if it holds no flow.
     pub fn queue(&self, link: LinkId, queue: u8) -> Option<&QueueFinding> {
         let index = self.queues.binary_search_by_key(&(link, queue), |found| (found.link, found.queue)).ok()?;
         self.queues.get(index)
@@ -83,7 +83,7 @@ impl FlowFinding {
 }
 
 impl fmt::Display for Checked {
-    /// One line to say how much was checked, and one for each violation.
+    /// Writes one line with the number of checks, and one for each violation.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} queues and {} flows checked: ", self.queues.len(), self.flows.len())?;
         match self.violations.len() {

@@ -1,21 +1,23 @@
-//! Minima and weights while contracts come, move and go: what is promised must hold beside all that can still be on a link.
+//! Minima and weights while contracts are added, moved and removed: promises must hold beside all packets that can
+//! still be on a link.
 //!
-//! A latency flow is on a link as in `transitions.rs`: until its bound after its sender has stopped. A share counts on its links from its
-//! start until its last packets have gone. That takes no longer than
+//! A latency flow is on a link as in `transitions.rs`: until its bound after its sender has stopped. A share counts
+//! on its links from its start until its last packets have left. That takes no longer than
 //!
 //! ```text
 //! T + largest sum of budgets D of an allowed path       where a minimum has a time: packets wait no longer than D at a link
 //! T + links of an allowed path times its largest wait d(l)   otherwise
 //! ```
 //!
-//! after its senders have stopped. T stands for the time without queues. *Assumed* of minima without a time, and of objectives: at each link the
-//! bytes held before the last packet are those in flight, `I + N L`, so that they have drained after `d(l)` (`shares/times.rs`), with all that is
-//! there when the senders stop, what drains included. What starts during the drain is not counted there: it was admitted beside this share.
+//! after its senders have stopped. T is the time without queues. *Assumption* for minima without a time, and for
+//! objectives: at each link the bytes held before the last packet are those in flight, `I + N L`, so that they have
+//! drained after `d(l)` (`shares/times.rs`). They include all traffic present when the senders stop, also draining
+//! traffic. Traffic that starts during the drain is not counted there: it was admitted beside this share.
 //!
-//! What has to hold at every moment is the sums of minima, acknowledgements and weights of a link, and where a minimum with a time passes, the
-//! wait there. The set on a link grows only when somebody starts, and fewer never take more. So it is enough to look before something
-//! leaves that has not been looked at with all that came since. Links that nothing ever leaves are the business of
-//! [`check_all_shares`](crate::check_all_shares), which looks at the end.
+//! At every moment the sums of minima, acknowledgements and weights of a link have to hold, and also the wait there
+//! if a minimum with a time passes. The set on a link grows only at a start, and smaller sets never take more. So it
+//! is enough to check before a departure if it has not been checked with all earlier arrivals. Links that nothing
+//! ever leaves belong to [`check_all_shares`](crate::check_all_shares), which checks the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -111,7 +113,7 @@ struct Course<'a, 'n> {
     alone: BTreeMap<LinkId, u64>,
 }
 
-/// Looks at all links on which shares count, at all times. Flows without a valid route are left out:
+/// Checks all links on which shares count, at all times. Flows without a valid route are left out:
 /// [`check_transitions`](crate::check_transitions) names them.
 ///
 /// # Panics
@@ -170,7 +172,7 @@ impl<'a, 'n> Course<'a, 'n> {
         };
         for (number, stay) in shares.iter().enumerate() {
             let lengths = match course.places.of(&stay.share) {
-                // It was told to stop before it was to start.
+                // The share ended before its start.
                 _ if stay.until.is_some_and(|until| until < stay.from) => None,
                 Ok(on) => {
                     course.place(number, &on);
@@ -206,7 +208,8 @@ impl<'a, 'n> Course<'a, 'n> {
         self.links[link.index()].iter().chain(bundle.into_iter().flatten())
     }
 
-    /// By stay, when its last packets have gone, ns; `None`: never. In the order of ends, since what drains still delays what ends next.
+    /// Returns for each stay the time when its last packets have left, in ns; `None` is never. Computed in the order
+    /// of ends, since draining packets delay the next ends.
     fn left_links(&self) -> Vec<Option<u128>> {
         let drains = |stay: &ShareLifetime| stay.until.is_some() && stay.share.there_within.is_none();
         let mut links: BTreeMap<usize, Vec<LinkId>> = BTreeMap::new();
@@ -239,7 +242,7 @@ impl<'a, 'n> Course<'a, 'n> {
         gone
     }
 
-    /// Longest wait at a link with all that is there at a moment, what drains included, ns.
+    /// Returns the longest wait at a link with all traffic present at a moment, including draining traffic, in ns.
     fn wait_at(&self, link: LinkId, at: u128, gone: &[Option<u128>]) -> u64 {
         let mut reserved = LatencyLoad::default();
         for one in self.flows.get(&link).into_iter().flatten() {

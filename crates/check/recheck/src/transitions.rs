@@ -1,12 +1,13 @@
-//! Who can have packets where while contracts come, move and go, and whether every queue keeps its budget all the time.
+//! Checks the budgets of every queue at all times, for all packets that can be in flight while contracts are added,
+//! moved and removed.
 //!
-//! A flow is on a route from the moment at which its sender starts there until its last packet has left, which is no later than its
-//! bound after the sender has stopped. What has to hold at every moment: the flows that can have packets on a link at that moment pass the check
-//! of its queues, each with its bucket as it was promised. The set on a link grows only when somebody starts there, and fewer flows
-//! never take longer. So it is enough to look at each link before something leaves that has not been looked at with all that came since,
-//! and at the end.
+//! A flow is on a route from the moment at which its sender starts there until its last packet has left, which is no
+//! later than its bound after the sender has stopped. Requirement at every moment: the flows that can have packets on
+//! a link at that moment pass the check of its queues, each with its bucket as it was promised. The set on a link
+//! grows only when a sender starts there, and fewer flows never take longer. So it is enough to check each link
+//! before a departure if it has not been checked with all earlier arrivals, and at the end.
 //!
-//! Nothing is taken from the admission control but who was told to send where, and when.
+//! The only input from the admission control are the routes and times of senders.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,23 +27,23 @@ use crate::violation::Violation;
 pub struct RouteLifetime {
     /// The flow, with this route.
     pub flow: PromisedFlow,
-    /// When its sender starts there.
+    /// Time when its sender starts there.
     pub from: Time,
-    /// When its sender stops; `None`: not before the end.
+    /// Time when its sender stops; `None`: not before the end.
     pub until: Option<Time>,
     /// If it has been moved: its stay on the route before, by its number. Where that route and this one begin alike, packets of both come from
     /// one bucket, and count once.
     pub previous: Option<usize>,
 }
 
-/// What was found.
+/// Results of the check.
 #[derive(Clone, Debug, Default)]
 pub struct Transitions {
-    /// How many sets of flows on a link were looked at.
+    /// Number of checked sets of flows on a link.
     pub sets: usize,
-    /// How often a flow left a route.
+    /// Number of departures of flows from a route.
     pub departures: usize,
-    /// What does not hold.
+    /// Violations.
     pub overbooked: Vec<Overbooked>,
 }
 
@@ -69,11 +70,11 @@ pub(crate) struct Presence<'a> {
     pub(crate) hop: usize,
     /// From when on it counts, ns.
     pub(crate) from: u128,
-    /// When its last packet has left, ns; `None`: never.
+    /// Time when its last packet has left, in ns; `None`: never.
     pub(crate) gone: Option<u128>,
 }
 
-/// Looks at all links at all times; the flows of the claim itself are ignored.
+/// Checks all links at all times; the flows of the claim itself are ignored.
 ///
 /// # Panics
 /// If the claim does not have one entry per link in `budgets` and in `max_frame`.
@@ -81,7 +82,8 @@ pub fn check_transitions(claim: &Claim<'_>, stays: &[RouteLifetime]) -> Transiti
     check_transitions_watched(claim, stays, &mut |_, _| {})
 }
 
-/// The same; `progress` is told how many links of how many are done, by whichever thread has come so far, never by two at once.
+/// Checks all links at all times; `progress` receives the number of completed links and the total, from any thread,
+/// but never from two at once.
 ///
 /// # Panics
 /// As [`check_transitions`].
@@ -91,7 +93,7 @@ pub fn check_transitions_watched(
     progress: &mut CheckProgress<'_>,
 ) -> Transitions {
     let (links, mut found) = presences(claim, stays);
-    // Links do not depend on one another. What is found is put together in their order, whichever thread was first.
+    // Links are independent. Their results are combined in their order, for any order of threads.
     let links: Vec<_> = links.into_iter().collect();
     let progress = Mutex::new((0, progress));
     let over_time = |(link, presences): &(LinkId, Vec<Presence<'_>>)| {
@@ -117,12 +119,12 @@ pub(crate) fn presences<'a>(
 ) -> (BTreeMap<LinkId, Vec<Presence<'a>>>, Transitions) {
     let mut found = Transitions::default();
     let mut links: BTreeMap<LinkId, Vec<Presence<'_>>> = BTreeMap::new();
-    // When each stay's last packet has left; `None` if it is nowhere, or stays.
+    // Time when each stay's last packet has left; `None` if it has no valid route, or remains.
     let mut left: Vec<Option<u128>> = Vec::with_capacity(stays.len());
     for RouteLifetime { flow, from, until, previous } in stays {
         left.push(None);
         if until.is_some_and(|until| until < *from) {
-            // It was told to stop before it was to start.
+            // The sender stopped before its start.
             continue;
         }
         if let Err(violation) = validate(claim, flow) {
@@ -146,13 +148,13 @@ pub(crate) fn presences<'a>(
     (links, found)
 }
 
-/// How many hops a route has in common with that of an earlier stay, from the first on.
+/// Returns the number of hops that a route has in common with that of an earlier stay, from the first on.
 fn common(before: &RouteLifetime, flow: &PromisedFlow) -> usize {
     let pairs = before.flow.route.hops.iter().zip(&flow.route.hops);
     pairs.take_while(|(one, other)| one == other).count()
 }
 
-/// What happens on a link, in the order of time: whoever leaves at a moment is gone when others start.
+/// Checks the events on a link in the order of time: departures at a moment precede starts.
 fn check_over_time(claim: &Claim<'_>, link: LinkId, presences: &[Presence<'_>], found: &mut Transitions) {
     let ends = presences.iter().enumerate().filter_map(|(index, one)| Some((one.gone?, false, index)));
     let starts = presences.iter().enumerate().map(|(index, one)| (one.from, true, index));

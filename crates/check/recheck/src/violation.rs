@@ -1,4 +1,4 @@
-//! What does not hold, as messages.
+//! Violations, as messages.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub enum Violation {
     Route {
         /// The flow.
         flow: String,
-        /// What is wrong with it.
+        /// Fault of the route.
         fault: RouteFault,
     },
     /// A flow uses a queue that contracts may not use. The flow is left out of everything else.
@@ -33,14 +33,14 @@ pub enum Violation {
         flow: String,
         /// Derived, ns.
         bound_ns: u128,
-        /// What it asked for.
+        /// Requested deadline.
         deadline: Time,
     },
-    /// A flow was told another bound than the derived one.
+    /// The promised bound of a flow differs from the derived one.
     PromisedBound {
         /// The flow.
         flow: String,
-        /// What it was told.
+        /// Promised bound.
         promised: Time,
         /// Derived, ns.
         bound_ns: u128,
@@ -91,7 +91,7 @@ pub enum Violation {
         link: String,
         /// The queue.
         queue: u8,
-        /// What was claimed.
+        /// Claimed figure.
         claimed: Time,
         /// Derived, ns; `None` is without bound.
         delay_ns: Option<BigRational>,
@@ -102,14 +102,14 @@ pub enum Violation {
         link: String,
         /// The queue.
         queue: u8,
-        /// What was claimed.
+        /// Claimed figure.
         claimed: Bytes,
         /// Derived, bytes; `None` is without bound.
         backlog_bytes: Option<BigRational>,
     },
 }
 
-/// Why a flow's route is none.
+/// Reason why a flow's route is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RouteFault {
     /// Its hops do not lead from its source to its destination.

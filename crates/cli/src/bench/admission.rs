@@ -1,4 +1,4 @@
-//! How long decisions take, how many flows are admitted, how much memory that needs.
+//! Benchmark of admission: time of decisions, number of admitted flows, memory.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -30,7 +30,7 @@ pub(crate) struct Case {
 enum Budgets {
     /// Section 4.1.2 of Chameleon.
     Published,
-    /// What `wayleave tune` found for scenario 8 at k = 12.
+    /// Result of `wayleave tune` for scenario 8 at k = 12.
     Tuned,
 }
 
@@ -59,7 +59,7 @@ pub(crate) const CASES: &[Case] = &[
     case("k16-q4-reroute", 16, 320, 4, true),
 ];
 
-/// What is measured.
+/// Configuration that is measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting {
     /// Table 2's scenario.
@@ -68,7 +68,7 @@ pub(crate) struct Setting {
     pub(crate) seed: u64,
     /// The network model.
     pub(crate) model: Model,
-    /// How routes are found.
+    /// Search for routes.
     pub(crate) routing: Routing,
 }
 

@@ -1,4 +1,4 @@
-//! What a packet costs in a host's eBPF programs, and how exact their buckets are.
+//! Benchmark of a host's eBPF programs: cost of a packet, and accuracy of token buckets.
 
 use wayleave_dataplane::measure::{HostCrossingTime, ShapingError, TABLE_4, Tagging, cross, load, memory, shape, tag};
 
@@ -13,7 +13,7 @@ const PACKET: usize = 776;
 const TRIALS: u32 = 100_000;
 /// Batches of packets across each host, of which the fastest counts.
 const BATCHES: u32 = 2_000;
-/// Looks at each scenario of Table 4.
+/// Number of rounds per scenario of Table 4.
 const ROUNDS: usize = 3;
 
 /// Runs one case.

@@ -1,7 +1,8 @@
-//! How long decisions take where contracts of every kind share one ledger.
+//! Benchmark of decisions if contracts of every kind share one ledger.
 //!
-//! 50,000 contracts: of every hundred 80 are latency contracts of a scenario of Table 2, 14 are pairs, 4 are hoses of 20 members and 2 are
-//! objectives of 10, on the network of Chameleon's section 5.2 with eight queues, five of them for latency.
+//! 50,000 contracts: of every hundred 80 are latency contracts of a scenario of Table 2, 14 are pairs, 4 are hoses of
+//! 20 members and 2 are objectives of 10. The network is that of Chameleon's section 5.2 with eight queues, five of
+//! them for latency.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -99,7 +100,7 @@ pub(super) struct RandomContracts {
 }
 
 impl RandomContracts {
-    /// So many different hosts.
+    /// Returns `count` different hosts.
     pub(super) fn members(&mut self, count: usize) -> Vec<NodeId> {
         for at in 0..count {
             let other = self.random.random_range(at..self.hosts.len());

@@ -1,5 +1,5 @@
-//! How long things take: networks filled, packets simulated, shares computed, a controller asked. Each case gives figures
-//! with a name and a unit.
+//! Benchmarks: networks are filled, packets simulated, shares computed, a controller queried. Each case returns
+//! figures with a name and a unit.
 
 pub(crate) mod admission;
 pub(crate) mod controller;
@@ -19,11 +19,11 @@ use wayleave::Error;
 /// One figure.
 #[derive(Clone, Debug)]
 pub(crate) struct Metric {
-    /// What it is.
+    /// Name of the metric.
     pub(crate) name: String,
-    /// How much.
+    /// Value.
     pub(crate) value: f64,
-    /// Of what.
+    /// Unit.
     pub(crate) unit: &'static str,
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn write_lines(out: &mut impl Write, bench: &str, case: &str, metrics
     Ok(())
 }
 
-/// The most memory that this process has had so far, where the system tells.
+/// Returns the peak memory of this process, if the system reports it.
 pub(crate) fn peak_rss_mb() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
@@ -66,7 +66,7 @@ pub(crate) fn peak_rss_mb() -> Option<f64> {
     Some(kib / 1024.0)
 }
 
-/// How long this process has used a processor, in seconds; where the system does not tell, how long it has run.
+/// Returns the processor time of this process, in seconds; its run time if the system does not report it.
 pub(crate) fn cpu_seconds() -> f64 {
     let used = std::fs::read_to_string("/proc/self/schedstat").ok();
     let nanos = used.and_then(|used| used.split_whitespace().next()?.parse::<u64>().ok());

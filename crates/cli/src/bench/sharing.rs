@@ -9,7 +9,7 @@ use super::{Metric, peak_rss_mb};
 /// Runs a case.
 ///
 /// # Errors
-/// If the machine or the case does not allow it, with why.
+/// The reason, if the machine or the case does not allow it.
 pub(crate) fn run(case: ShareCase, seed: u64) -> Result<Vec<Metric>, String> {
     let times = time_shares(case, seed).map_err(|error| error.to_string())?;
     let all = &times.computations;

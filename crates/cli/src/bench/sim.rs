@@ -51,7 +51,7 @@ enum Load {
     DctcpIncast,
     /// An all-reduce of 160 MB around a ring of all hosts.
     Ring,
-    /// The same, where steady time is skipped.
+    /// The ring case with steady time skipped.
     RingForward,
 }
 
@@ -75,11 +75,11 @@ const fn case(name: &'static str, network: Shape, load: Load, milliseconds: u64)
 /// Runs a case on one thread.
 ///
 /// # Errors
-/// If the machine or the case does not allow it, with why.
+/// The reason, if the machine or the case does not allow it.
 pub(crate) fn run(case: Case, seed: u64) -> Result<Vec<Metric>, String> {
     let scenario = of(case)?;
     let before = cpu_seconds();
-    // Of the second half, when as much is under way as there will be.
+    // Only the second half is measured, when the number of packets in flight has reached its final level.
     let mut second_half = None;
     let outcome = wayleave_sim::run(&scenario, seed, |now| {
         if now.as_nanos() >= case.duration.as_nanos() / 2 {
@@ -107,10 +107,11 @@ pub(crate) fn run(case: Case, seed: u64) -> Result<Vec<Metric>, String> {
     ])
 }
 
-/// Runs a case on one thread and on several, one after the other. Of these it is the time of a clock that counts.
+/// Runs a case on one thread and then on several. Wall-clock time counts.
 ///
 /// # Errors
-/// If the machine or the case does not allow it, with why: also if the case cannot be divided, or if the outcome is another one.
+/// The reason, if the machine or the case does not allow it: also if the case cannot be divided, or the outcomes
+/// differ.
 pub(crate) fn run_on(case: Case, seed: u64, threads: NonZeroUsize) -> Result<Vec<Metric>, String> {
     let scenario = of(case)?;
     if let Some(why) = wayleave_sim::obstacle(&scenario) {

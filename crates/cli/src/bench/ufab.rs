@@ -16,14 +16,14 @@ use wayleave_units::{Bytes, Rate, Time};
 /// Hosts of one tenant: one in every pod.
 const TENANT_HOSTS: usize = 16;
 
-/// Half of the line, within what is shared out of it (95 %).
+/// Half of the line, below its shared part (95 %).
 const MINIMUM: Rate = Rate::from_gbit(40);
 
 /// Tenants of 16 hosts each, one in each pod, whose flows go between random hosts of the tenant.
 pub(super) fn scenario(name: &str, duration: Time) -> Result<Scenario, String> {
     let network = Arc::new(fabric()?);
     let mut scenario = Scenario::new(name, network.clone(), duration);
-    // Guests that send whatever their window on the path lets through: 1,000 packets are 120 us of the line.
+    // Guests that always send as much as their window on the path permits: 1,000 packets are 120 us of the line.
     scenario.transport =
         Transport { congestion: Congestion::fixed_window(1_000), initial_window: 1_000, ..Transport::default() };
     let hosts: Vec<NodeId> = network.hosts().collect();
@@ -73,7 +73,7 @@ fn fabric() -> Result<Network, String> {
     let cabling = Cabling {
         rate: Rate::from_gbit(100),
         propagation: Time::from_micros(1),
-        // 432 us of the line: more than what the text's baselines need (Fig. 16), and uFAB needs a fiftieth of it.
+        // 432 us of the line: more than the text's baselines need (Fig. 16); uFAB needs a fiftieth of this.
         switch_port: PortSpec::uniform(1, Bytes::new(5_400_000)),
         ..Cabling::default()
     };

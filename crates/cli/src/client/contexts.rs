@@ -1,4 +1,5 @@
-//! What `wayleave login` has saved: where servers are, and as whom to ask them. The file is for its owner only.
+//! Contexts saved by `wayleave login`: addresses of servers, and credentials for them. Only its owner can read the
+//! file.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,7 +13,7 @@ use wayleave_client::OwnCertificate;
 
 use crate::failure::Failure;
 
-/// A server, and as whom to ask it.
+/// A server, and the credential for it.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Context {
@@ -20,7 +21,7 @@ pub(crate) struct Context {
     /// Absent if a certificate acts in its place.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) token: Option<String>,
-    /// Whose names are meant if nothing else is said.
+    /// Default tenant.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) tenant: Option<String>,
     /// Certificates to trust.
@@ -50,14 +51,14 @@ impl fmt::Debug for Context {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Contexts {
-    /// Which is meant if nothing else is said.
+    /// Name of the default context.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) current: Option<String>,
     #[serde(default)]
     pub(crate) contexts: BTreeMap<String, Context>,
 }
 
-/// Where it is: `$XDG_CONFIG_HOME/wayleave/client.toml`.
+/// Returns the path of the file: `$XDG_CONFIG_HOME/wayleave/client.toml`.
 pub(crate) fn path() -> Result<PathBuf, Failure> {
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = absolute("XDG_CONFIG_HOME").or_else(|| absolute("HOME").map(|home| home.join(".config")));
@@ -70,7 +71,7 @@ pub(crate) fn path() -> Result<PathBuf, Failure> {
 }
 
 impl Contexts {
-    /// What was saved; nothing if there is no file.
+    /// Reads the saved contexts; none if there is no file.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let text = match fs::read_to_string(path) {
             Ok(text) => text,

@@ -27,7 +27,7 @@ impl Local {
             Some(path) => Box::new(File(path.to_owned())),
             None => Box::new(Memory::default()),
         };
-        // Nobody else asks, so nothing is too much.
+        // There are no other clients, so no limit is needed.
         let limits = Limits { list_bytes: 1 << 30, body_bytes: 1 << 30, requests_per_second: 1e9, ..Limits::default() };
         let place = disk.name();
         let options = options(disk, session, limits)?;
@@ -36,7 +36,7 @@ impl Local {
     }
 }
 
-/// A controller on a disk, with nobody to tell anything.
+/// Returns the options of a controller on a disk, without agents to notify.
 pub(crate) fn options(disk: Box<dyn Disk>, session: &SessionArgs, limits: Limits) -> Result<Options, Failure> {
     let Prepared { setup, name, .. } = prepare(session, EnforcedBy::Nobody, Timing::default())?;
     Ok(Options {

@@ -1,6 +1,6 @@
-//! Where the controller is: a server, or a ledger file that the same code serves without a socket.
+//! Access to the controller: a server, or a ledger file that the same code serves without a socket.
 //!
-//! [`Target`] is what the command line says about it, and gives a [`Service`].
+//! [`Target`] holds the options of the command line, and returns a [`Service`].
 
 pub(crate) mod contexts;
 pub(crate) mod local;

@@ -5,7 +5,7 @@ use wayleave_explain::sentences;
 use super::{RequestError, Service};
 use crate::failure::Failure;
 
-/// What an object is called in the interface, to find the nearest name.
+/// Name of an object in the interface, for the search for the nearest name.
 #[derive(serde::Deserialize)]
 struct Named {
     #[serde(alias = "id")]
@@ -18,7 +18,7 @@ struct Identified {
     id: String,
 }
 
-/// Where the objects of a sort are listed, and whether they are called by tenant and name.
+/// Path of the list of objects of a sort, and the form of their names: by tenant and name, or by name only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Names {
     /// By tenant and name.
@@ -27,7 +27,7 @@ pub(crate) enum Names {
     OfAll(&'static str),
 }
 
-/// Adds the nearest name to what says that there is no such thing.
+/// Adds the nearest name to an error about an unknown object.
 pub(crate) fn did_you_mean(service: &Service, trouble: RequestError, what: &str, name: &str, names: Names) -> Failure {
     if !trouble.is_not_found() {
         return trouble.into();
@@ -44,7 +44,7 @@ pub(crate) fn did_you_mean(service: &Service, trouble: RequestError, what: &str,
 
 /// All names, unless they cannot be had: the first message counts then.
 fn known(service: &Service, names: Names) -> Option<Vec<String>> {
-    /// More names than this are not looked at.
+    /// Maximum number of names that are inspected.
     const MAX: usize = 10_000;
     match names {
         Names::OfTenants(path) => {

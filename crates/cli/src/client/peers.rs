@@ -11,21 +11,21 @@ use super::show::cell;
 use super::show::lists::Row;
 use crate::failure::Failure;
 
-/// One that is paused or cut off accepts connections and says nothing.
+/// Timeout of an answer: a controller that is paused or cut off accepts connections and never answers.
 const ANSWER: Duration = Duration::from_secs(2);
 
-/// What a controller says of itself.
+/// Status of a controller.
 #[derive(Serialize)]
 pub(crate) struct Peer {
-    /// Where it was asked.
+    /// Address of the query.
     controller: String,
-    /// What it is among the others; absent if it does not answer, or is one by itself.
+    /// Its role in the cluster; absent if it does not answer, or is not in a cluster.
     #[serde(flatten)]
     cluster: Option<Cluster>,
-    /// How many batches it lacks that the one that leads has; absent if that is not known.
+    /// Number of the leader's batches that it lacks; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     behind: Option<u64>,
-    /// Why it says nothing of that, or takes no part.
+    /// Reason why it reports no role, or takes no part.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What a ledger file is opened with: the options of `plan`, most of them in the long help only.
+//! Options for opening a ledger file: those of `plan`, most of them in the long help only.
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
@@ -28,7 +28,7 @@ struct SetupOptions {
 }
 
 impl SetupArgs {
-    /// All of it; `why` a topology is needed.
+    /// Returns all session arguments; `why` explains why a topology is needed.
     pub(crate) fn session(&self, why: &str) -> Result<SessionArgs, Failure> {
         let SetupOptions { topology, details, scheme, model } = &self.options;
         let Some(topology) = topology.clone() else {

@@ -1,4 +1,4 @@
-//! Where the controller is: a server, or a ledger file.
+//! Options that select the controller: a server, or a ledger file.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ nothing says where the controller is. One of these does:
   --server URL --token-file FILE             or WAYLEAVE_SERVER and WAYLEAVE_TOKEN_FILE
   --ledger FILE -t TOPOLOGY                  opens a ledger file that no server has open";
 
-/// Where the controller is: nothing given is what `wayleave login` has saved.
+/// Address of the controller. By default, the context saved by `wayleave login`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Target {
     #[command(flatten)]
@@ -34,7 +34,7 @@ pub(crate) struct Target {
     pub(crate) setup: SetupArgs,
 }
 
-/// A server and as whom to ask it.
+/// A server and the credential for it.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Controller")]
 pub(crate) struct ServerArgs {
@@ -58,7 +58,7 @@ pub(crate) struct ServerArgs {
     pub(crate) cert_key: Option<PathBuf>,
 }
 
-/// Whose names are meant.
+/// Tenant of the names.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Controller")]
 pub(crate) struct TenantArg {
@@ -89,13 +89,13 @@ impl ServerArgs {
         }
     }
 
-    /// The address, and what was saved for it.
+    /// Returns the address, and the context saved for it.
     pub(crate) fn resolve(&self) -> Result<(Address, Option<Context>), Failure> {
         let ServerArgs { server, context, token_file, ca, cert, cert_key } = self.or_environment();
         let saved = Contexts::read(&contexts::path()?)?;
         let server = server.map(|server| url(&server)).transpose()?;
         let chosen = match (&server, &context) {
-            // What was saved for another server is not told to this one.
+            // A credential saved for another server is not sent to this one.
             (Some(server), None) => saved.contexts.values().find(|known| known.url == *server).cloned(),
             (Some(server), Some(name)) => saved.find(Some(name))?.filter(|known| known.url == *server).cloned(),
             (None, name) => saved.find(name.as_deref())?.cloned(),
@@ -106,7 +106,7 @@ impl ServerArgs {
         let given = own_certificate(cert, cert_key)?;
         let token = match (token_file, &given) {
             (Some(file), _) => Some(secret::read(&file)?),
-            // A saved token would go before the certificate that somebody names here.
+            // A saved token would take precedence over a certificate named here.
             (None, Some(_)) => None,
             (None, None) => chosen.as_ref().and_then(|chosen| chosen.token.clone()),
         };
@@ -142,13 +142,13 @@ pub(crate) fn of_context(context: &Context) -> Result<Service, Failure> {
     of_address(Address { url, token, ca, certificate, ..Address::default() }, tenant)
 }
 
-/// A server that nobody had to name; whose names are meant, if that is known.
+/// Returns a service at an address that was not named by the user, with its default tenant if known.
 pub(crate) fn of_address(address: Address, tenant: Option<String>) -> Result<Service, Failure> {
     Ok(Service::http(address, tenant)?)
 }
 
 impl Target {
-    /// Who answers there.
+    /// Returns the service at the target.
     pub(crate) fn service(&self) -> Result<Service, Failure> {
         let tenant = self.tenant.tenant.clone();
         if let Some(ledger) = &self.ledger {
@@ -164,7 +164,7 @@ impl Target {
         of_address(address, tenant)
     }
 
-    /// Where the server is, or those of a cluster are; `None` for a file.
+    /// Returns the address of the server, or the addresses of a cluster; `None` for a file.
     pub(crate) fn address(&self) -> Result<Option<Address>, Failure> {
         if self.ledger.is_some() {
             return Ok(None);
@@ -178,7 +178,7 @@ impl Target {
         Ok(Service::new(Box::new(Local::open(None, &session)?), self.tenant.tenant.clone()))
     }
 
-    /// The same with what these records say in it.
+    /// Returns the hypothetical service with these records applied.
     pub(crate) fn imagined_with(&self, records: Vec<Change>, session: &SessionArgs) -> Result<Service, Failure> {
         let planned = Planned::new(session, records)?;
         Ok(Service::new(Box::new(planned), self.tenant.tenant.clone()))

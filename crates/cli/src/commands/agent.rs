@@ -48,7 +48,7 @@ pub(crate) struct AgentArgs {
     command: Option<AgentCommand>,
 }
 
-/// What else can be done.
+/// Subcommands of the agent.
 #[derive(Subcommand, Clone, Debug)]
 enum AgentCommand {
     Init(Box<InitArgs>),
@@ -96,7 +96,7 @@ pub(crate) fn run(args: &AgentArgs) -> Result<Exit, Failure> {
         None => drive(args, &file),
         Some(AgentCommand::Uninstall) => {
             args.log.begin()?;
-            // What is taken away needs no controller, and so no credential: with one, the controller is told.
+            // Removal needs no controller, and so no credential. With a credential, the controller is notified.
             let options = with_credentials(&file).unwrap_or_else(|error| {
                 tracing::warn!("the controller is not told: {error}");
                 options(&file)
@@ -114,7 +114,7 @@ fn drive(args: &AgentArgs, file: &AgentFile) -> Result<Exit, Failure> {
     let options = with_credentials(file)?;
     let (end, ended) = channel();
     let signal = move || {
-        // Who does not listen any more ends anyway.
+        // Sending fails only if the receiver has already ended.
         let _ = end.send(());
     };
     ctrlc::set_handler(signal).map_err(|error| Failure::Internal(format!("signals cannot be caught: {error}")))?;
@@ -160,7 +160,7 @@ fn endpoint(file: &AgentFile, command: &EndpointCommand) -> Result<Exit, Failure
     Ok(Exit::Fine)
 }
 
-/// What a file says to who needs no controller.
+/// Returns the options of a file for commands that need no controller.
 pub(crate) fn options(file: &AgentFile) -> Options {
     let node = |node: &AgentNode| NodeOptions {
         netns: node.netns.clone(),
@@ -185,7 +185,7 @@ fn attachment(endpoint: &AgentEndpoint) -> Attachment {
     Attachment { interface: endpoint.interface.clone(), vlan: endpoint.vlan }
 }
 
-/// The same with the controller's address and how each node shows who it is. Tokens are read.
+/// Returns the options with the controller's address and the credential of each node. Tokens are read.
 fn with_credentials(file: &AgentFile) -> Result<Options, Error> {
     let url = url(&file.server)?;
     let mut options = options(file);

@@ -35,7 +35,7 @@ Nothing that is there already is replaced, unless --force is given.";
 /// The unit that is shipped.
 const UNIT: &str = include_str!("../../../../packaging/systemd/wayleave-agent.service");
 const BPF: &str = "/sys/fs/bpf";
-/// What the shipped unit calls.
+/// Program that the shipped unit runs.
 const PROGRAM: &str = "/usr/bin/wayleave";
 const CONFIG: &str = "/etc/wayleave/agent.yaml";
 
@@ -107,7 +107,7 @@ pub(crate) fn run(args: &InitArgs) -> Result<Exit, Failure> {
     url(&args.server)?;
     let text = document(args, &interfaces(args)?, &token)?;
     let unit = (!args.no_unit).then(|| unit(args, &config)).transpose()?;
-    // What is written can be read, and what is wrong with names is said before anything is changed.
+    // The file to be written is checked first, and wrong names are reported before anything is changed.
     read_agent(&Source::new("what would be written", text.as_str()))?;
     let has_token = args.cert.is_none();
     let files = [Some(&config), has_token.then_some(&token), (!args.no_unit).then_some(&args.unit)];
@@ -160,7 +160,7 @@ fn interfaces(args: &InitArgs) -> Result<BTreeMap<String, String>, Failure> {
     }
 }
 
-/// Returns `false` if a link's name says that it leaves another node; names are `from->to` and `from->to#2`.
+/// Returns `false` if a link's name shows that it leaves another node; names are `from->to` and `from->to#2`.
 fn leaves(link: &str, node: &str) -> bool {
     link.split_once("->").is_none_or(|(from, _)| from == node)
 }
@@ -237,20 +237,22 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path).map_err(|error| failed(path, &error))
 }
 
-/// Settings of the shipped unit that hide folders from the service, and what they become where a file that it needs lies there (systemd.exec(5)).
+/// Settings of the shipped unit that hide folders from the service, and their replacements if a required file is in
+/// such a folder (systemd.exec(5)).
 const HIDING: [(&str, &str, &[&str]); 2] = [
     ("ProtectHome=yes", "ProtectHome=read-only", &["/home", "/root", "/run/user"]),
     ("PrivateTmp=yes", "PrivateTmp=no", &["/tmp", "/var/tmp"]),
 ];
 
-/// The shipped unit, with this program and this file, and remarks on what had to be changed.
+/// Returns the shipped unit with this program and this file, and remarks on the necessary changes.
 fn unit(args: &InitArgs, config: &Path) -> Result<(String, Vec<String>), Failure> {
     let files = [args.cert.as_deref(), args.cert_key.as_deref(), args.ca.as_deref()];
     let files = files.into_iter().flatten().map(absolute).collect::<Result<Vec<_>, _>>()?;
     unit_of(&crate::program::file()?, config, &files)
 }
 
-/// A program in somebody's home is not refused: that is where `cargo install` and a checkout have it, and the service cannot write there all the same.
+/// Returns the unit for a program. A program in a home directory is accepted: `cargo install` and a checkout put it
+/// there, and the service still cannot write there.
 fn unit_of(program: &Path, config: &Path, files: &[PathBuf]) -> Result<(String, Vec<String>), Failure> {
     let start = format!("ExecStart={} agent --config {}", word(program, true)?, word(config, false)?);
     let mut unit = UNIT.replace(&format!("ExecStart={PROGRAM} agent --config {CONFIG}"), &start);
@@ -288,7 +290,7 @@ fn is_mounted() -> Result<bool, Failure> {
     Ok(mounts.lines().any(is_bpf))
 }
 
-/// Writes a file that has these rights from its beginning on; what is there is replaced as a whole.
+/// Writes a file that has these permissions from its creation; an existing file is replaced as a whole.
 fn write(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
     let draft = path.with_extension("new");
     let all = || -> std::io::Result<()> {

@@ -154,7 +154,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> Result<Exit, Failure> {
 }
 
 impl AnalyzeArgs {
-    /// What is admitted of contracts.
+    /// Returns the admitted contracts as the subject.
     fn admitted(&self) -> Result<Subject, Failure> {
         let mut session = self.session.open()?;
         let contracts = Contracts::read(&self.files, &session.to_network())?;

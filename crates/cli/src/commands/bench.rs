@@ -60,7 +60,7 @@ pub(crate) struct AdmissionArgs {
     /// Seed of the requests
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Run this one here: what each case's own process is told
+    /// Run this case in the current process; used by the separate process of each case
     #[arg(long, hide = true, value_name = "CASE")]
     only: Option<String>,
     /// Routing [default: scarcity, or least-delay with --model published]
@@ -79,7 +79,7 @@ pub(crate) struct CaseArgs {
     /// List the cases
     #[arg(long)]
     list: bool,
-    /// Run this one here: what each case's own process is told
+    /// Run this case in the current process; used by the separate process of each case
     #[arg(long, hide = true, value_name = "CASE")]
     only: Option<String>,
 }
@@ -159,7 +159,7 @@ fn run_controller_cases(args: &CaseArgs) -> Result<Exit, Failure> {
     Ok(if is_complete { Exit::Fine } else { Exit::Incomplete })
 }
 
-/// Runs a case of the controller in a folder of its own, which is gone afterwards.
+/// Runs a case of the controller in a folder of its own, which is removed afterwards.
 fn run_controller(case: &str) -> Result<Vec<Metric>, String> {
     let program = program::file().map_err(|failure| failure.to_string())?;
     let folder = Folder::new()?;
@@ -179,7 +179,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What is left of it is the system's to clean.
+        // Remaining files are left to the system's cleanup.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -268,7 +268,8 @@ fn run_apart(name: &str) -> Result<(), Failure> {
         let line = line.map_err(|error| failed("could not be followed", &error))?;
         forwarded = writeln!(out, "{line}").and_then(|()| out.flush());
         if forwarded.is_err() {
-            // Nobody reads on; the case itself would not notice before its end. If it has ended already, all the better.
+            // The output is closed, which the case itself would not notice before its end. The error of a case that
+            // has already ended is ignored.
             let _ = child.kill();
             break;
         }

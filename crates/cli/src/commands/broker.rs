@@ -42,7 +42,7 @@ pub(crate) enum BrokerCommand {
     Fabric(Box<FabricArgs>),
 }
 
-/// What all brokers of a network have to be told alike.
+/// Options that must be equal for all brokers of a network.
 #[derive(Args, Clone, Debug)]
 struct CommonArgs {
     /// Policy (kind: Policy), at most one per level, equal on all brokers
@@ -248,7 +248,7 @@ fn host(setup: &Setup, option: &str, name: &str) -> Result<NodeId, Failure> {
     }
 }
 
-/// Who says what the uplinks can carry, if somebody does.
+/// Returns the source of the uplinks' capacities, if there is one.
 fn uplinks(args: &RackArgs, setup: &Setup, machine: NodeId) -> Result<Option<(Uplinks, Duration)>, Failure> {
     if args.server.server.is_none() && args.server.context.is_none() {
         return Ok(None);

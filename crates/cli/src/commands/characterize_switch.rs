@@ -42,7 +42,7 @@ pub(crate) struct CharacterizeSwitchArgs {
 
 #[derive(ValueEnum, Clone, Copy, Debug, Default)]
 enum Form {
-    /// The worst of the scenario, and what Loko would allocate
+    /// The worst measurement of the scenario, and Loko's allocation
     #[default]
     Table,
     /// Every combination, as --loko-table reads it

@@ -117,7 +117,7 @@ impl DeleteArgs {
         }
     }
 
-    /// Whether anything of a deleted contract is left.
+    /// Returns a text about the reservations that a deleted contract still holds.
     fn what_is_held(&self, service: &Service, path: &str) -> String {
         match service.get::<Contract>(path) {
             Ok(contract) => format!(

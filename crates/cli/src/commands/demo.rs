@@ -65,7 +65,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<Exit, Failure> {
     Ok(if demo.is_sound() && is_kept { Exit::Fine } else { Exit::Unsound })
 }
 
-/// Four tenants on one network, and whether they got what was promised.
+/// Shows four tenants on one network; returns `true` if they got the promised service.
 fn one_fabric(args: &DemoArgs, out: &mut impl Write) -> Result<bool, Failure> {
     let fabric = fabric_demo()?;
     let picture = fabric.write(&args.out)?;

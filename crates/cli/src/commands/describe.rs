@@ -26,7 +26,7 @@ Examples:
   wayleave describe link 'h1->pod1-edge1'
   wayleave describe host h1";
 
-/// How many events about an object are shown.
+/// Number of events about an object that are shown.
 const EVENTS: usize = 10;
 
 /// Show all details of a contract, VM, tenant, policy, host, node or link
@@ -91,14 +91,14 @@ fn contract(out: &mut impl Write, service: &Service, name: &str) -> Result<Strin
     let contract: Contract = find(service, "contract", "/v1/contracts", &service.id(name), names)?;
     let path = format!("/v1/contracts/{}/traffic", encode(&contract.id));
     let mut fields = terms(&contract);
-    // Nobody counts best effort by contracts, and of other kinds agents count where they keep them.
+    // Best effort is not counted by contract. Other kinds are counted by agents that enforce them.
     let is_counted = contract.status.reason.as_deref() != Some("NOT_ENFORCED");
     if is_counted && contract.status.kind != Promise::BestEffort {
         fields.extend(counted(&service.get::<ContractTraffic>(&path)?));
     }
     write_fields(out, &fields)?;
     writeln!(out)?;
-    // Best effort has no place and no promise, and its explanation says so.
+    // Best effort has no placement and no promise; its explanation states this.
     let is_best_effort = contract.status.kind == Promise::BestEffort;
     let is_placed = is_best_effort || !contract.status.routes.is_empty() || contract.status.certainty.is_some();
     if !is_placed {
@@ -137,7 +137,7 @@ fn of_hosts(counters: &ContractTraffic) -> String {
     }
 }
 
-/// What became of packets on their way.
+/// Returns statistics of packets on their path.
 fn in_flight_rows(followed: &SampledPackets) -> Vec<(&'static str, String)> {
     let SampledPackets { packets, lost, timed, late, worst_ns, clock_error_ns, ref lost_behind } = *followed;
     let places: Vec<String> = lost_behind.iter().map(|(node, lost)| format!("; {lost} behind {node}")).collect();
@@ -190,7 +190,7 @@ fn terms(contract: &Contract) -> Vec<(&'static str, String)> {
     fields
 }
 
-/// What is asked and promised.
+/// Returns the terms and the promise.
 fn promised(contract: &Contract) -> Vec<(&'static str, String)> {
     let Contract { spec, status, .. } = contract;
     let mut fields = Vec::new();
@@ -227,7 +227,7 @@ fn promised(contract: &Contract) -> Vec<(&'static str, String)> {
     fields
 }
 
-/// How much is known of what a contract of another kind than latency is promised.
+/// Returns the certainty of the promise of a contract of another kind than latency.
 fn certainty(contract: &Contract) -> Option<String> {
     let Contract { spec, status, .. } = contract;
     match status.certainty.as_deref() {
@@ -238,7 +238,7 @@ fn certainty(contract: &Contract) -> Option<String> {
     }
 }
 
-/// What its sender is known to do.
+/// Returns the known enforcement at the sender.
 fn enforced(contract: &Contract) -> Vec<(&'static str, String)> {
     let status = &contract.status;
     let late = status.measured.as_ref().map(|late| {
@@ -292,7 +292,7 @@ fn confirmed_none(contract: &Contract) -> &'static str {
     }
 }
 
-/// The keys of a match, as they stand in a file.
+/// Returns the keys of a match, as in a file.
 fn matching(matching: &wayleave_protocol::contract::Match) -> String {
     let value = serde_json::to_value(matching).unwrap_or_default();
     let keys = value.as_object().into_iter().flatten();

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::inputs::check_stdin;
 use crate::output::{OutputFormat, layout, out};
 
-/// How many differences are shown.
+/// Maximum number of differences that are shown.
 const MAX: usize = 40;
 
 const EXAMPLE: &str = "\

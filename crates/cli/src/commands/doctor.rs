@@ -101,7 +101,7 @@ fn table(out: &mut impl Write, checks: &[Check]) -> Result<(), Failure> {
     let is_missing = |check: &&Check| matches!(check.finding, Finding::Missing(_));
     for need in [Need::Required, Need::Useful] {
         for check in checks.iter().filter(is_missing).filter(|check| check.need == need) {
-            // Errors of the kernel's verifier have many lines; the last says what it is.
+            // Errors of the kernel's verifier have many lines; the last one names the cause.
             let detail = check.finding.to_string();
             let detail = detail.lines().last().unwrap_or_default();
             writeln!(out, "\n{}: {detail}\n  {}", check.name, check.remedy)?;

@@ -1,4 +1,4 @@
-//! `wayleave events`: what has happened, and what happens.
+//! `wayleave events`: past and current events.
 
 use std::io::Write;
 
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &EventsArgs) -> Result<Exit, Failure> {
         args.print(&event)?;
     }
     if args.follow {
-        // With no event yet the stream begins with whatever comes first.
+        // Without an event so far, the stream begins with the first event.
         let mut printed = Ok(());
         service.watch(last, &mut |event| {
             printed = args.print(&event);
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &EventsArgs) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// What the server remembers.
+/// Returns the events that the server still stores.
 pub(crate) fn past(service: &Service, after: Option<u64>) -> Result<Vec<Event>, Failure> {
     let mut events = Vec::new();
     let mut after = after.map(|number| number.to_string());

@@ -1,4 +1,5 @@
-//! `wayleave explain`: why one contract is admitted, term by term, or refused, with what would fit instead.
+//! `wayleave explain`: the terms of an admitted contract's bound, or the reason for a refusal and a request that
+//! would fit.
 
 use std::io::Write;
 
@@ -24,7 +25,7 @@ Examples:
   wayleave explain acme:web-db
   wayleave explain web-db --ledger wayleave.db -t fat-tree:k=4 --tenant acme";
 
-/// Explain a decision: the delay bound hop by hop, or why it was refused
+/// Explain a decision: the delay bound hop by hop, or the reason for a refusal
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct ExplainArgs {
@@ -87,7 +88,7 @@ impl ExplainArgs {
     }
 }
 
-/// Asks a controller: a contract that is there, or else the last decision that refused it.
+/// Asks a controller about an existing contract, or about the last decision that refused it.
 fn ask(args: &ExplainArgs) -> Result<Exit, Failure> {
     let service = args.target.service()?;
     let id = service.id(&args.name);

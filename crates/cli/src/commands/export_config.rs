@@ -1,4 +1,5 @@
-//! `wayleave export-config`: configurations of switches that are configured once, from what a plan has admitted.
+//! `wayleave export-config`: configurations of switches that are configured once, derived from a plan's admitted
+//! contracts.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -179,7 +180,7 @@ fn interfaces(network: &Network, given: Interfaces) -> Interfaces {
     interfaces
 }
 
-/// Decides everything, and says how many were refused.
+/// Decides all contracts, and returns the number of refusals.
 fn decide(session: &mut Session, contracts: &Contracts) -> Result<u64, Failure> {
     let outcome = wayleave::decide(session, PlanInput::Contracts(contracts), &mut Ignore, &mut Watch::none())?;
     Ok(outcome.summary.refused)
@@ -229,7 +230,7 @@ fn file_name(one: &Rendered, target: Target) -> Result<String, Failure> {
     Ok(format!("{}.{}", one.switch, target.extension()))
 }
 
-/// What would change, switch by switch.
+/// Shows the changes of each switch.
 fn compare(target: Target, pairs: &[(&Rendered, PathBuf)]) -> Result<(), Failure> {
     let (mut out, mut changed, mut different) = (out(), 0, 0);
     for (one, old) in pairs {
@@ -302,7 +303,7 @@ impl Planned<'_> {
         Ok(out.flush()?)
     }
 
-    /// Where a route is in which queue: `leaf1->spine1 0, spine1->leaf2 2`.
+    /// Returns the queue of a route on each link: `leaf1->spine1 0, spine1->leaf2 2`.
     fn queues(&self, placed: &QueueCodepoints) -> String {
         let network = self.session.network();
         let at_switch =
@@ -330,7 +331,7 @@ impl Planned<'_> {
         Ok(out.flush()?)
     }
 
-    /// What hosts and routes have to do: a line for each route.
+    /// Returns the tasks of hosts and routes: a line for each route.
     fn contracts(&self) -> String {
         let network = self.session.network();
         let mut text = "contract,dscp,links\n".to_owned();

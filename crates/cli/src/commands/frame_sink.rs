@@ -86,7 +86,7 @@ impl FrameSink {
         Ok(Self { to: To::File(path.to_owned(), file), frames: 0 })
     }
 
-    /// A frame that was seen at a place; `words` is what it is, for people.
+    /// Writes a frame that was captured at a place; `words` describes it as text.
     pub(crate) fn put(&mut self, place: &str, seen: &Captured, words: impl FnOnce() -> String) -> Result<(), Failure> {
         self.frames += 1;
         match &mut self.to {

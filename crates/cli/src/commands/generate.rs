@@ -92,7 +92,7 @@ fn row(contract: &LatencyContract, network: &Network) -> String {
     format!("{},{},{},{rate},{burst},{deadline}", cell(name), cell(from), cell(to))
 }
 
-/// A cell of CSV; what would end it early stands in quotation marks.
+/// Returns a CSV cell; a text with separators is quoted.
 fn cell(text: &str) -> String {
     let needs_quotes = text.contains([',', '"', '\n', '\r']) || text.trim() != text;
     if needs_quotes { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }

@@ -1,4 +1,4 @@
-//! `wayleave get`: lists of what a controller has, and single objects.
+//! `wayleave get`: lists of a controller's objects, and single objects.
 
 use std::io::Write;
 
@@ -180,7 +180,7 @@ pub(crate) fn run(args: &GetArgs) -> Result<Exit, Failure> {
 }
 
 impl GetArgs {
-    /// A filter that nobody reads is a mistake.
+    /// Refuses a filter that would have no effect.
     fn check_filters(&self) -> Result<(), Failure> {
         let given = [
             ("--state", self.state.is_some(), Kind::Contracts, "contracts"),
@@ -310,7 +310,7 @@ impl GetArgs {
         self.print_list(&tokens)
     }
 
-    /// Nodes have no list in the interface: the topology names them, and says what is down.
+    /// Shows the nodes. They have no list in the interface: the topology contains their names and states.
     fn nodes(&self, service: &Service) -> Result<(), Failure> {
         if let Some(name) = &self.name {
             let found: Result<Node, _> = service.get(&format!("/v1/nodes/{}", encode(name)));

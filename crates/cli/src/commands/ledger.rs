@@ -1,4 +1,4 @@
-//! `wayleave ledger`: the controller's ledger on disk, looked at and accepted while no controller has it open.
+//! `wayleave ledger`: inspects and accepts the controller's ledger on disk while no controller has it open.
 
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -194,7 +194,7 @@ fn copy_to(ledger: &Path, folder: &Path) -> Result<PathBuf, Failure> {
 
 fn check_at(args: &CheckArgs, ledger: &Path) -> Result<Exit, Failure> {
     let (report, mut records) = wayleave_store::inspect(ledger).map_err(internal)?;
-    // A copy of a cluster's ledger has one record more, which says how far it is.
+    // A copy of a cluster's ledger has one more record, which contains its position.
     let of = CopyOf::take(&mut records).map_err(Failure::Internal)?;
     print(&mut out(), &report, of.as_ref())?;
     if !report.is_sound() {

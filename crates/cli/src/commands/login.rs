@@ -66,7 +66,7 @@ pub(crate) fn run(args: &LoginArgs) -> Result<Exit, Failure> {
 }
 
 impl LoginArgs {
-    /// What is to be saved: what was saved before stays, where nothing else is said.
+    /// Returns the context to be saved: earlier values are kept unless options replace them.
     fn context(&self, before: Option<&Context>) -> Result<Context, Failure> {
         let address = self.server.as_deref().map(url).transpose()?;
         let same = before.filter(|before| address.as_ref().is_none_or(|url| *url == before.url));
@@ -97,7 +97,7 @@ fn about(context: &Context) -> Result<About, Failure> {
     Ok(target::of_context(context)?.get::<About>("/v1")?)
 }
 
-/// As whom a token acts.
+/// Returns the role and identity of a token.
 pub(crate) fn describe_account(about: &About) -> String {
     let role = show::word(&about.role);
     match (&about.tenant, &about.node) {

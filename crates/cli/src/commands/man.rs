@@ -65,7 +65,7 @@ fn visible(command: &Command) -> impl Iterator<Item = &Command> {
 
 fn page(command: &Command) -> io::Result<Vec<u8>> {
     let mut page = Vec::new();
-    // Commands are many: they stand with what they are for, and have pages of their own.
+    // The page only lists the commands with their purpose; each command has a page of its own.
     Man::new(command.clone()).render(&mut page)?;
     Ok(page)
 }

@@ -39,8 +39,8 @@ pub(crate) struct PlanArgs {
     /// Policies (kind: Policy) whose minima are reserved before any contract; needs classes
     #[arg(long, value_name = "FILE")]
     policy: Vec<String>,
-    /// How long the reservation of a released contract is held for packets in flight [default: bound, or none with
-    /// --model published]
+    /// Time for which the reservation of a released contract is held for packets in flight [default: bound, or none
+    /// with --model published]
     #[arg(long, alias = "hold", value_enum, value_name = "HOW", requires = "events", hide_short_help = true)]
     release_hold: Option<HoldName>,
     /// Output format
@@ -108,7 +108,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Exit, Failure> {
     Ok(args.exit(&session, &outcome.summary, in_flight))
 }
 
-/// What can be said against requests whatever else is admitted, on the standard error.
+/// Prints problems of requests that do not depend on other admitted contracts, on the standard error.
 fn print(findings: &Findings) {
     for (index, problem) in findings.problems().iter().enumerate() {
         crate::output::tell!("{}{problem}", if index == 0 { "" } else { "\n" });
@@ -139,7 +139,7 @@ impl PlanArgs {
         }
     }
 
-    /// Decides; with `--recheck`, what is in flight at any time is looked at as well.
+    /// Decides; with `--recheck`, the packets in flight at any time are checked too.
     fn decide_into<S: Sink>(
         &self,
         sink: &mut S,
@@ -162,7 +162,7 @@ impl PlanArgs {
         has_other_kinds && !self.no_recheck && session.ledger().is_some_and(|ledger| ledger.has_shares())
     }
 
-    /// Nothing is decided before it is said that nothing could be checked afterwards.
+    /// Refuses options whose result could not be rechecked, before anything is decided.
     fn check_recheck(&self, session: &Session) -> Result<(), Failure> {
         if session.ledger().is_some() {
             return Ok(());
@@ -178,7 +178,7 @@ impl PlanArgs {
         )))
     }
 
-    /// The proof of what is admitted in the end, if it is wanted.
+    /// Writes the proof of the finally admitted contracts, if requested.
     fn write_proof(&self, session: &Session) -> Result<(), Failure> {
         let Some((path, proof)) = self.proof.as_ref().zip(Proof::of(&session.context())) else { return Ok(()) };
         let text = serde_json::to_string_pretty(&proof).map_err(wayleave::Error::from)? + "\n";

@@ -73,8 +73,9 @@ pub(crate) struct ShowArgs {
     /// With the changes until this time, such as 2027-01-01T20:00:00Z [default: before all changes]
     #[arg(long, value_name = "TIME")]
     when: Option<WallTime>,
-    /// What services want: SERVICE=RATE or SERVICE@NODE=RATE, RATE can be all; other is what belongs to no service. Who is
-    /// not named wants nothing. Without @NODE each machine (or rack) of the service wants so much
+    /// Demands of services: SERVICE=RATE or SERVICE@NODE=RATE; RATE can be all; other is the traffic of no service.
+    /// Services that are not named have no demand. Without @NODE the rate is that of each machine (or rack) of the
+    /// service
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     demands: Vec<String>,
     /// Output format
@@ -89,10 +90,10 @@ pub(crate) struct ShowArgs {
 
 #[derive(ValueEnum, Clone, Copy, Debug, Default)]
 enum DirectionName {
-    /// What the machine or rack sends
+    /// Traffic sent by the machine or rack
     #[default]
     Transmit,
-    /// What it receives
+    /// Traffic received by it
     Receive,
 }
 
@@ -134,8 +135,8 @@ fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Whether a policy can be kept beside the contracts of a session. Where queues are divided among classes, it counts in one sum with minima of contracts
-/// and of the policies before it, and is held from then on.
+/// Checks that a policy can be kept beside the contracts of a session. If queues are divided among classes, it counts
+/// in one sum with minima of contracts and of earlier policies, and is reserved from then on.
 fn check_one(session: &mut Session, minima: &mut PolicyMinima, policy: &Policy) -> Result<(), String> {
     if session.network().classes().is_some() {
         return minima.hold(session, policy).map_err(|short| short.to_string());

@@ -9,8 +9,9 @@ use std::time::{Instant, SystemTime};
 use clap::Args;
 use comfy_table::{Cell, CellAlignment};
 use serde::Serialize;
+use wayleave::Watch;
 use wayleave_experiments::lab::Namespaces;
-use wayleave_experiments::{CATALOGUE, Effort, Entry};
+use wayleave_experiments::{CATALOGUE, Effort, Entry, Laboratory};
 use wayleave_experiments::{MeasuredBy, ReproduceOptions, Reproduced, figures, reproduce};
 use wayleave_experiments::{claims_page, update_pages, write_documents};
 use wayleave_explain::human;
@@ -24,7 +25,7 @@ use crate::output::{OutputFormat, layout, out, plain_table};
 use crate::program;
 use crate::progress::figures::Progress;
 
-/// Where files go if nothing else is said.
+/// Default folder of the files.
 const FOLDER: &str = "wayleave-reproduce";
 
 const EXAMPLE: &str = "\
@@ -66,7 +67,7 @@ pub(crate) struct ReproduceArgs {
     /// With document: directory of the pages of papers and their results.json, which are updated
     #[arg(long, value_name = "DIRECTORY")]
     papers: Option<PathBuf>,
-    /// The commit of this program, which stands in every file [default: unknown]
+    /// The commit of this program, which is written to every file [default: unknown]
     #[arg(long, value_name = "COMMIT")]
     commit: Option<String>,
     /// Number of concurrent runs [default: number of cores]; changes measured times only
@@ -108,9 +109,10 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Exit, Failure> {
     let (folder, options) = (args.folder(), args.options()?);
     let command = options.command(&args.figures.join(" "));
     let cancel = interrupt::listen()?;
-    let progress = Progress::new(&chosen, args.seconds(), args.progress);
+    let mut progress = Progress::new(&chosen, args.seconds(), args.progress);
     let started = Instant::now();
-    let reproduced = reproduce(&chosen, options, progress, &cancel)?;
+    let reproduced = reproduce(&chosen, options, &mut Watch::new(&mut progress, &cancel))?;
+    drop(progress);
     if let Some(folder) = &folder {
         reproduced.write_page(folder, &command)?;
     }
@@ -138,17 +140,19 @@ impl ReproduceArgs {
     }
 
     fn options(&self) -> Result<ReproduceOptions, Failure> {
-        let usual = ReproduceOptions::default();
         let warn = Arc::new(|warning: &str| crate::output::tell!("warning: {warning}"));
-        Ok(ReproduceOptions {
-            effort: if self.quick { Effort::Quick } else { Effort::Full },
-            seeds: self.seeds,
-            servers: self.servers,
-            resume: self.resume.clone(),
-            threads: self.threads.unwrap_or(usual.threads),
-            folder: self.folder(),
-            origin: MeasuredBy { commit: self.commit.clone(), date: today(), ..MeasuredBy::default() },
-            laboratory: Some(Box::new(Namespaces { program: program::file()?, warn })),
+        let laboratory: Box<dyn Laboratory> = Box::new(Namespaces { program: program::file()?, warn });
+        let options = ReproduceOptions::default()
+            .with_effort(if self.quick { Effort::Quick } else { Effort::Full })
+            .with_seeds(self.seeds)
+            .with_servers(self.servers)
+            .with_resume(self.resume.clone())
+            .with_folder(self.folder())
+            .with_origin(MeasuredBy { commit: self.commit.clone(), date: today(), ..MeasuredBy::default() })
+            .with_laboratory(laboratory);
+        Ok(match self.threads {
+            Some(threads) => options.with_threads(threads),
+            None => options,
         })
     }
 

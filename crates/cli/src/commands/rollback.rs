@@ -106,7 +106,7 @@ pub(crate) fn run(args: &RollbackArgs) -> Result<Exit, Failure> {
         return show(&ApplySummary::new(args.dry_run, Vec::new(), Vec::new()));
     }
     let preview = ApplySummary::new(true, steps.send(&service, true)?, Vec::new());
-    // What is refused is shown by name; the whole of it would be refused.
+    // Refused contracts are listed by name; the rollback as a whole would be refused.
     if args.dry_run || preview.exit() != Exit::Fine {
         steps.explain_held(&preview);
         return show(&preview);
@@ -119,7 +119,7 @@ pub(crate) fn run(args: &RollbackArgs) -> Result<Exit, Failure> {
 }
 
 impl Steps {
-    /// Compares what there was with what there is.
+    /// Compares the past state with the current state.
     fn plan(service: &Service, past: &PastContracts, selector: Option<&Selector>) -> Result<Self, Failure> {
         let ids: Vec<&str> = past.contracts.iter().map(|contract| contract.id.as_str()).collect();
         let mut steps = Self { current: current(service, &ids)?, ..Self::default() };
@@ -142,7 +142,7 @@ impl Steps {
         Ok(steps)
     }
 
-    /// Says what a refused contract may need that is not free at once.
+    /// Explains that a refused contract may need capacity that is not free at once.
     fn explain_held(&self, preview: &ApplySummary) {
         let holds = |id: &&String| {
             let is = self.current.iter().find(|contract| contract.id == **id);

@@ -1,4 +1,4 @@
-//! `wayleave schemes`: which schemes there are, where they were published, and what can be set of them.
+//! `wayleave schemes`: available schemes, their publications and their parameters.
 
 use std::io::{self, Write};
 
@@ -119,7 +119,7 @@ fn details(out: &mut impl Write, scheme: &'static Descriptor) -> io::Result<()> 
     Ok(())
 }
 
-/// How a parameter is said: as an option, or as a key of a scenario.
+/// Returns the notation of a parameter: an option, or a key of a scenario.
 fn parameter_text(scheme: &Descriptor, parameter: &Parameter) -> String {
     if scheme.roles.first() == Some(&Role::Admission) {
         return format!("--{}", option_name(scheme, parameter));
@@ -165,7 +165,7 @@ struct SchemeShape {
 #[derive(Serialize)]
 struct ParameterShape {
     key: &'static str,
-    /// On the command line, for brokers that of `wayleave broker`; `None` for what stands in scenario files alone.
+    /// Option on the command line, for brokers of `wayleave broker`; `None` for keys of scenario files only.
     option: Option<String>,
     kind: &'static str,
     values: String,

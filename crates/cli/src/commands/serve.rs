@@ -114,7 +114,7 @@ fn parse_lease(text: &str) -> Result<Time, String> {
 }
 
 impl ServeArgs {
-    /// Where the records are, of a controller that decides with this.
+    /// Returns the storage of the records, for a controller with this setup.
     fn disk(&self, setup: &Setup, settings: &SettingsShape) -> Result<Box<dyn Disk>, Failure> {
         if self.cluster.etcd.is_empty() {
             return Ok(Box::new(File(self.ledger.clone())));
@@ -163,7 +163,7 @@ impl LogArgs {
     }
 }
 
-/// Who may listen in.
+/// Encryption and authentication of connections.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Security")]
 struct SecurityArgs {
@@ -184,7 +184,7 @@ struct SecurityArgs {
     insecure_http: bool,
 }
 
-/// What is accepted at most.
+/// Limits of accepted requests.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Limits")]
 struct LimitArgs {
@@ -235,7 +235,7 @@ struct LimitArgs {
     shutdown_timeout: Time,
 }
 
-/// How long things are waited for.
+/// Timeouts.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Timing")]
 struct TimingArgs {
@@ -328,7 +328,7 @@ impl SecurityArgs {
     }
 }
 
-/// Tokens go to nobody who listens on the way, unless somebody wants it so.
+/// Refuses to send tokens over unencrypted connections, unless the user allows it.
 fn check_security(args: &ServeArgs) -> Result<(), Failure> {
     let open = [Some(args.listen), args.listen_health].into_iter().flatten().find(|one| !one.ip().is_loopback());
     let Some(open) = open.filter(|_| args.security.tls_cert.is_none()) else { return Ok(()) };

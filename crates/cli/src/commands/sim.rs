@@ -16,7 +16,7 @@ use crate::interrupt;
 use crate::output::{OutputFormat, layout, out};
 use crate::progress::runs::Progress;
 
-/// Where results go if nothing else is said.
+/// Default folder of the results.
 const FOLDER: &str = "wayleave-sim";
 
 const EXAMPLE: &str = "\
@@ -43,7 +43,7 @@ pub(crate) struct SimArgs {
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
-    /// Where report.html and the JSON of every run are written [default: wayleave-sim; nowhere with -o json]
+    /// Folder for report.html and the JSON of every run [default: wayleave-sim; nowhere with -o json]
     #[arg(long, value_name = "DIRECTORY")]
     out: Option<PathBuf>,
     /// Number of concurrent runs [default: number of cores]; does not change results
@@ -172,7 +172,7 @@ impl SimArgs {
         }
     }
 
-    /// The command line that does the same, but for `--resume`.
+    /// Returns the command line that repeats the runs, without `--resume`.
     fn command(&self) -> String {
         let mut command = format!("wayleave sim {}", quoted(&self.file));
         for Parameter { path, value } in &self.only {

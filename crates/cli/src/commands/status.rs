@@ -1,4 +1,4 @@
-//! `wayleave status`: how things stand, on one screen.
+//! `wayleave status`: the overall state, on one screen.
 
 use std::io::Write;
 
@@ -27,7 +27,7 @@ Examples:
   wayleave status
   wayleave status --ledger wayleave.db -t fat-tree:k=4 -o json";
 
-/// How many contracts and links are shown: a screen.
+/// Number of contracts and links that are shown: one screen.
 const SHOWN: usize = 10;
 const LINKS: usize = 5;
 
@@ -47,7 +47,7 @@ pub(crate) struct StatusArgs {
 struct Screen {
     about: About,
     status: Status,
-    /// Those of a cluster, if several were named.
+    /// Controllers of a cluster, if several were named.
     #[serde(skip_serializing_if = "Option::is_none")]
     controllers: Option<Vec<Peer>>,
     /// Violated, then degraded.
@@ -98,7 +98,7 @@ impl Screen {
             broken.extend(service.list::<Contract>("/v1/contracts", &filters, SHOWN)?);
         }
         broken.truncate(SHOWN);
-        // What everybody shares is for those who may see everything.
+        // Shared resources are shown only to roles that may see everything.
         let sees_all = about.tenant.is_none() && matches!(about.role, Role::Operator | Role::Reader);
         let mut links_unknown = 0;
         let (links, topology) = if sees_all {

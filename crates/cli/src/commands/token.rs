@@ -75,7 +75,7 @@ enum RoleName {
     Operator,
     /// Everything of one tenant
     Tenant,
-    /// What the node that it runs on needs
+    /// Permissions that an agent needs for its node
     Agent,
     /// Reads
     Reader,

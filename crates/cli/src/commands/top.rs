@@ -35,7 +35,7 @@ const HEADINGS: [&str; 11] =
 const LIMIT: u64 = 1_000;
 /// Clears the screen and goes to its begin (ECMA-48).
 const CLEAR: &str = "\x1b[H\x1b[2J";
-/// How long Ctrl-C may go unnoticed.
+/// Maximum time until Ctrl-C is noticed.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Show live rates, waiting times and drops of contracts
@@ -150,7 +150,7 @@ fn share((own, sends): (u64, u64)) -> String {
     (u128::from(sends) * 100).checked_div(u128::from(own)).map_or_else(String::new, |share| format!("{share} %"))
 }
 
-/// How many of the packets that were followed, of which that is known; empty if of none.
+/// Returns a number of followed packets as "n of m", where m packets have a known outcome; empty if m is 0.
 fn part((some, of): (u64, u64)) -> String {
     if of == 0 { String::new() } else { format!("{some} of {of}") }
 }

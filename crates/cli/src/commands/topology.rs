@@ -143,7 +143,7 @@ fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// Every file is looked at, whatever is wrong with the others.
+/// Validates every file, regardless of errors in the others.
 fn validate(args: &ValidateArgs) -> Result<Exit, Failure> {
     inputs::check_stdin(args.files.iter().map(String::as_str))?;
     let mut exit = Exit::Fine;

@@ -1,4 +1,4 @@
-//! `wayleave trace`: looks at the packet events that `wayleave sim --trace` wrote.
+//! `wayleave trace`: shows the packet events that `wayleave sim --trace` wrote.
 
 use std::io::Write;
 use std::path::PathBuf;

@@ -23,9 +23,9 @@ Examples:
 
 /// Search delay budgets, queues, costs and rerouting for a mix of contracts
 ///
-/// Candidates are filled with request lists until one is refused, and changed step by step as long as that admits more.
-/// Other seeds judge what was found beside the paper's method, with and without rerouting; what is recommended is best
-/// there. The bound is what the rates of links alone would let in, by any method.
+/// Candidates are filled with request lists until the first refusal, and changed step by step as long as this admits
+/// more. Other seeds judge the candidates and the paper's method, with and without rerouting; the best one there is
+/// recommended. The bound is the maximum that the rates of links alone would permit, by any method.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct TuneArgs {

@@ -32,7 +32,7 @@ Examples:
   wayleave verify -t fat-tree:k=4 --plan plan.json --flow ptp-7 --effort long
   wayleave verify -t fat-tree:k=4 -f contracts.yaml --inject shaper-off";
 
-/// How many violations a person reads.
+/// Maximum number of violations that are printed.
 const SHOWN: usize = 10;
 
 /// Verify a plan: recompute every bound independently, then simulate worst-case traffic
@@ -151,7 +151,7 @@ impl ValueEnum for FaultName {
     }
 }
 
-/// How many there are.
+/// Number of faults.
 const FAULTS: usize = Fault::ALL.len() + ClassFault::ALL.len();
 
 const fn all_faults() -> [FaultName; FAULTS] {
@@ -176,12 +176,12 @@ fn cuts(text: &str) -> Result<u32, String> {
     }
 }
 
-/// What is put to the test.
+/// Promises to be tested.
 struct Read {
-    /// What the topology is called.
+    /// Name of the topology.
     topology: String,
     promises: Promises,
-    /// Everybody, if there are contracts of other kinds than latency.
+    /// Tenants, if there are contracts of other kinds than latency.
     others: Others,
 }
 
@@ -191,12 +191,12 @@ enum Others {
     None,
     /// They were admitted.
     Admitted(Box<Tenants>),
-    /// A plan says who they are.
+    /// The tenants stated by a plan.
     Planned(Box<StatedPlan>, Model),
 }
 
 impl Others {
-    /// Everybody, beside latency contracts as they were derived.
+    /// Returns all tenants, with latency contracts as derived.
     fn tenants(self, verified: &VerifyReport) -> Result<Option<Tenants>, Error> {
         match self {
             Self::None => Ok(None),
@@ -206,7 +206,7 @@ impl Others {
     }
 }
 
-/// Hears of every decision.
+/// Records every decision.
 #[derive(Default)]
 struct All {
     history: History,
@@ -251,7 +251,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
         let verify = || verify_kinds(&tenants, &effort, class_fault, verified.short_buffers());
         match waiting(args.progress, "minima and objectives", verify) {
             Ok(kinds) => verified.kinds = Some(kinds),
-            // More was promised than links carry: nobody can send that.
+            // More was promised than links carry: this traffic cannot be sent.
             Err(error) if !verified.is_sound() => crate::output::tell!("minima and objectives were not sent: {error}"),
             Err(error) => return Err(error.into()),
         }
@@ -266,7 +266,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
 }
 
 impl VerifyArgs {
-    /// What is put to the test.
+    /// Returns the promises to be tested.
     fn promises(&self, progress: &mut Progress, cancel: &Cancel) -> Result<Read, Failure> {
         if let Some(file) = &self.plan {
             let network = self.session.network.read()?;
@@ -312,8 +312,8 @@ impl VerifyArgs {
     }
 }
 
-/// Says on the standard error what did not hold: what is not as it was said, and broken promises, each with the command
-/// that shows it again.
+/// Reports failures on the standard error: statements that differ from the derivation, and broken promises, each with
+/// the command that reproduces it.
 fn judge(verified: &VerifyReport, is_stopped: bool) -> Exit {
     let VerifyReport { claim, report, .. } = verified;
     let discrepancies = verified.discrepancies();
@@ -363,7 +363,7 @@ fn judge(verified: &VerifyReport, is_stopped: bool) -> Exit {
     }
 }
 
-/// Nothing was broken: says what is not known all the same.
+/// Reports unknown results if nothing was broken.
 fn incomplete(verified: &VerifyReport) -> Exit {
     let unknown = verified.kinds.as_ref().map_or(0, ClassVerification::unknown);
     if unknown > 0 {
@@ -381,7 +381,7 @@ fn incomplete(verified: &VerifyReport) -> Exit {
     if unknown + untested == 0 { Exit::Fine } else { Exit::Incomplete }
 }
 
-/// How many lines were left out.
+/// Reports the number of omitted lines.
 fn left_out(all: usize, one: &str, many: &str) {
     match all.saturating_sub(SHOWN) {
         0 => {}
@@ -403,7 +403,7 @@ fn unnoticed(verified: &VerifyReport) -> Exit {
     Exit::Unnoticed
 }
 
-/// How this command was called, without what a replay does not need.
+/// Returns the command line, without options that a replay does not need.
 fn command_line() -> Vec<String> {
     let mut kept = vec!["wayleave".to_owned()];
     let mut arguments = std::env::args().skip(1);

@@ -100,7 +100,7 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
 }
 
 impl WhatIfArgs {
-    /// A controller that has admitted what a plan says, and is forgotten.
+    /// Returns a temporary controller that has admitted the contracts of a plan.
     fn planned(&self, plan: &str, files: &[Source], has_other_kinds: bool) -> Result<Service, Failure> {
         let args = self.target.setup.session("what-if -f")?.for_kinds(has_other_kinds);
         let mut session = args.open_quietly()?;
@@ -186,7 +186,7 @@ fn sources(files: &[String]) -> Result<Vec<Source>, Failure> {
     files.iter().map(|file| Source::read(file).map_err(|errors| wayleave::Error::from(errors).into())).collect()
 }
 
-/// Whether any of them has a contract of another kind than latency.
+/// Returns `true` if one of them has a contract of another kind than latency.
 fn has_other_kinds(sources: &[Source]) -> Result<bool, Failure> {
     let mut has = false;
     for source in sources {
@@ -207,7 +207,7 @@ fn orders(files: &[Source], session: &Session) -> Result<Vec<Order>, Failure> {
     Ok(orders)
 }
 
-/// What a session has admitted, as the records of a controller.
+/// Returns the admitted contracts of a session, as records of a controller.
 fn records(session: &Session, orders: Vec<Order>) -> Vec<Change> {
     let admitted = session.admitted().filter_map(|flows| flows.first().copied());
     let flows: HashMap<&str, FlowId> = admitted.map(|flow| (session.name_of(flow), flow)).collect();

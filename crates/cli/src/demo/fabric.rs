@@ -1,5 +1,6 @@
-//! One fabric for a moment: four tenants with contracts of four kinds on one network, what each was promised, and what each got while the others did their
-//! worst; beside that, the same tenants where nothing is promised.
+//! Simulation of one fabric for a moment: four tenants with contracts of four kinds on one network, their promises,
+//! and the service that each got under the worst behaviour of the others. For comparison, the same tenants without
+//! promises.
 
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -29,7 +30,7 @@ use wayleave_report::svg::{self, FigureBackground, Point};
 const TOPOLOGY: &str = "fat-tree:k=4,rate=10Gbit,delay=1us,queues=8";
 /// Hoses change their pattern every 4 ms.
 const DURATION: Time = Time::from_millis(12);
-/// What arrives is counted in intervals of this length.
+/// Length of the intervals in which arriving traffic is counted.
 const BIN: Time = Time::from_micros(500);
 /// Flows of the division that has many.
 const CROWD: usize = 500;
@@ -40,7 +41,7 @@ const WEIGHTS: [(&str, u64); 2] = [("search", 600), ("index", 300)];
 /// DCTCP's threshold at 10 Gbit/s: 65 packets (SIGCOMM 2010, section 3.4).
 const THRESHOLD: Bytes = Bytes::new(97_500);
 
-/// What came of it.
+/// Result of the demo.
 pub(crate) struct FabricDemo {
     /// Tenant, promise, what it got, what it got where nothing is promised.
     rows: Vec<[String; 4]>,
@@ -48,7 +49,7 @@ pub(crate) struct FabricDemo {
     is_kept: bool,
 }
 
-/// What a run showed.
+/// Observations of a run.
 struct Seen {
     late: usize,
     lost: u64,
@@ -59,7 +60,7 @@ struct Seen {
     /// In Gbit/s: both divisions, best effort.
     divisions: [f64; 2],
     best: f64,
-    /// What arrives of each tenant in Gbit/s, interval by interval.
+    /// Arriving traffic of each tenant in Gbit/s, for each interval.
     series: Vec<Line>,
 }
 
@@ -148,7 +149,8 @@ fn contracts(hosts: &[NodeId]) -> Vec<Contract> {
     first.chain([Contract::Bandwidth(hose)]).chain(WEIGHTS.map(objective)).chain([Contract::BestEffort(bulk)]).collect()
 }
 
-/// Beyond what everybody sends: a crowd in one division, and bursts of best effort from seven hosts to one.
+/// Returns traffic beyond the tenants' normal load: a crowd in one division, and bursts of best effort from seven
+/// hosts to one.
 fn misbehaviour(tenants: &Tenants, hosts: &[NodeId]) -> Vec<Traffic> {
     let of = |name: &str| tenants.sharing().iter().find(|tenant| tenant.contract.name() == name);
     let more = |name: &str, service: &str, pairs: Vec<(NodeId, NodeId)>, sizes: Option<Bytes>| {
@@ -179,7 +181,7 @@ fn without_promises(scenario: &Scenario) -> Result<Scenario, Error> {
     if let Some(sharing) = &mut plain.sharing {
         sharing.scheme = HostSchemeConfig::StaticLimits(StaticLimits::default());
         sharing.also.clear();
-        // Nobody shares by weight.
+        // No tenant shares by weight.
         let mut services = sharing.machine.services().to_vec();
         services.iter_mut().for_each(|service| service.division = None);
         let policy = Policy::new(&plain.network, "tenants", PolicyLevel::Machine, Vec::new(), None, services);
@@ -312,7 +314,7 @@ fn picture(lines: Vec<Line>) -> String {
 }
 
 impl FabricDemo {
-    /// Who was promised what, and what each got; lines of at most 100 columns.
+    /// Returns the promise and the service of each tenant; lines have at most 100 columns.
     pub(crate) fn rows(&self) -> &[[String; 4]] {
         &self.rows
     }
@@ -321,12 +323,12 @@ impl FabricDemo {
     pub(crate) const HEADS: [&str; 4] =
         ["tenant", "promised", "got, while the others did their worst", "got without promises"];
 
-    /// Whether every promise of a bound was kept.
+    /// Returns `true` if every promise of a bound was kept.
     pub(crate) fn is_kept(&self) -> bool {
         self.is_kept
     }
 
-    /// Writes what arrived over time into a folder, and says where.
+    /// Writes the arrivals over time into a folder, and returns the path.
     ///
     /// # Errors
     /// If it cannot be written.

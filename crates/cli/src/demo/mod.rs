@@ -1,9 +1,9 @@
 //! One list of requests, offered to Wayleave and to Silo side by side; text, a picture and a page.
 //!
-//! The setting is that of Chameleon's evaluation (CoNEXT 2020, section 5.1) in the default model: a k = 4 fat tree, the
-//! flow types of Table 1, the mixes of Table 2. A contender is a set of options of `wayleave plan`, so whatever is
-//! shown can be done again with the other commands. `trial` offers the list, `survey` looks at what is reserved
-//! then, `verification` drives it packet by packet, and `report` turns all of it into text and pictures.
+//! The setting is that of Chameleon's evaluation (CoNEXT 2020, section 5.1) in the default model: a k = 4 fat tree,
+//! the flow types of Table 1, the mixes of Table 2. A contender is a set of options of `wayleave plan`, so all
+//! results can be reproduced with the other commands. `trial` offers the list, `survey` inspects the resulting
+//! reservations, `verification` tests them packet by packet, and `report` generates text and pictures.
 
 mod fabric;
 mod survey;
@@ -30,19 +30,19 @@ pub(crate) use wayleave_report::terminal::Paint;
 
 /// 16 hosts and eight queues a port, as in Chameleon, section 5.1.
 pub(crate) const TOPOLOGY: &str = "fat-tree:k=4,queues=8";
-/// As many decisions as a reader of the page looks at.
+/// Number of decisions on the page.
 const DECISIONS: usize = 30;
 
-/// What is offered.
+/// Options of the demo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DemoOptions {
     /// The mix of the requests: Table 2 of Chameleon, 1 to 8.
     pub(crate) scenario: u8,
     /// The same seed gives the same requests.
     pub(crate) seed: u64,
-    /// How many requests.
+    /// Number of requests.
     pub(crate) count: u32,
-    /// How many admitted flows Wayleave tries to move at most to make room for a request.
+    /// Maximum number of admitted flows that Wayleave tries to move to make room for a request.
     pub(crate) reroute: u32,
 }
 
@@ -52,7 +52,7 @@ impl Default for DemoOptions {
     }
 }
 
-/// What came of it.
+/// Result of the demo.
 pub(crate) struct Demo {
     findings: Findings,
 }
@@ -94,7 +94,7 @@ impl Demo {
         page::render(&self.findings)
     }
 
-    /// Where the reservations lie, as an SVG file.
+    /// Returns the picture of the reservations, as an SVG file.
     pub(crate) fn picture(&self) -> String {
         svg::file(&network_figure::draw(&self.findings, FigureBackground::File))
     }
@@ -104,12 +104,12 @@ impl Demo {
         terminal::render(&self.findings, report, picture, paint)
     }
 
-    /// Whether no bound was found broken.
+    /// Returns `true` if no broken bound was found.
     pub(crate) fn is_sound(&self) -> bool {
         self.findings.violations().next().is_none()
     }
 
-    /// Writes the page and the picture into a folder, and says where they are.
+    /// Writes the page and the picture into a folder, and returns their paths.
     ///
     /// # Errors
     /// If they cannot be written.
@@ -118,7 +118,7 @@ impl Demo {
     }
 }
 
-/// Writes a file and says where it is.
+/// Writes a file and returns its path.
 fn write(directory: &Path, name: &str, text: &str) -> Result<String, Error> {
     let path = directory.join(name);
     let written = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&path, text));

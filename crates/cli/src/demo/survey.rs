@@ -68,7 +68,7 @@ pub(super) fn ask(network: &Network, index: usize, contract: &LatencyContract) -
     }
 }
 
-/// What stood in the way of a request, after "but".
+/// Returns the obstacle to a request, for a sentence after "but".
 pub(super) fn obstacle(session: &Session, contract: &LatencyContract, refusal: &Refusal) -> String {
     let Refusal::Blocked { binding, .. } = refusal else {
         return wayleave_explain::sentences::refusal(session.network(), contract, refusal);
@@ -91,13 +91,13 @@ pub(super) fn obstacle(session: &Session, contract: &LatencyContract, refusal: &
     format!("no way is free: at best, queue {queue} of {link} {broken}")
 }
 
-/// How much of its delay budget a queue uses; without a bound, more than all of it.
+/// Returns the used share of a queue's delay budget; without a bound, more than the whole budget.
 fn used(report: &QueueReport) -> Share {
     let nanos = |time: Time| time.as_nanos() as f64;
     report.delay_bound().map_or(Share::of(1.0, 1.0), |delay| Share::of(nanos(delay), nanos(report.budget)))
 }
 
-/// What is reserved on every link.
+/// Returns the reservations on every link.
 pub(super) fn link_uses(session: &Session) -> Vec<LinkUse> {
     let Some(ledger) = session.ledger() else { return Vec::new() };
     let of = |(id, _): (LinkId, _)| {
@@ -186,7 +186,7 @@ pub(super) fn proof(
     Some(Proof { ask: ask(session.network(), index, contract), hops, constants, bound })
 }
 
-/// What the model counts, and with which parameters.
+/// Returns the parameters of the model.
 pub(super) fn parameters(session: &Session, reroute_limit: u32) -> Vec<(&'static str, String)> {
     let Some(ledger) = session.ledger() else { return Vec::new() };
     let network = session.network();

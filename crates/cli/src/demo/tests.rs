@@ -85,7 +85,7 @@ fn both_files_are_written_and_are_well_formed() {
         let named = document.descendants().filter(is_lane);
         named.filter(|node| node.first_element_child().is_some_and(|child| child.tag_name().name() == "title")).count()
     };
-    // 48 cables, both ways, for two contenders.
+    // 48 cables, both directions, for two contenders.
     assert_eq!((lanes(&svg), lanes(&html)), (192, 192));
     assert!(svg.root_element().has_attribute("viewBox"));
 }

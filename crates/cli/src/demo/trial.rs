@@ -1,4 +1,4 @@
-//! One contender and the whole list: what it decided, how long it took, and what it holds then.
+//! One contender and the whole list: its decisions, their duration, and the resulting reservations.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use wayleave_report::findings::{Contender, ContenderDecision, FirstRefusal, Rech
 /// The limit of rerouting of Chameleon, section 4.1.3.
 pub(crate) const USUAL_LIMIT: u32 = 20;
 
-/// Who takes part: a name, a scheme, and the options of `wayleave plan` that make it.
+/// A contender: a name, a scheme, and the options of `wayleave plan` that select it.
 pub(super) struct DemoScheme {
     name: &'static str,
     about: &'static str,
@@ -26,7 +26,7 @@ pub(super) struct DemoScheme {
     options: String,
 }
 
-/// What came of it.
+/// Result of the trial.
 pub(super) struct Trial {
     name: &'static str,
     about: &'static str,
@@ -69,7 +69,7 @@ impl DemoScheme {
                 name: "Wayleave",
                 about: "chooses a queue on every link of the way; an admitted flow may be moved to make room.",
                 scheme: SchemeOptions::default().with("reroute", "true")?.with("limit", &limit)?,
-                // What is the default anyway is left out: people will read these.
+                // Default options are left out, since people read these.
                 options: match reroute_limit {
                     USUAL_LIMIT => "--reroute".to_owned(),
                     limit => format!("--reroute --reroute-limit {limit}"),
@@ -84,7 +84,7 @@ impl DemoScheme {
             Self {
                 name: "Silo",
                 about: "the same network with one queue for all contracts, 0.1 ms of delay on every link, and a way around full links.",
-                // Stronger than the texts have it, which search for no way around (Chameleon, section 2.2).
+                // Stronger than in the publications, which search no alternative routes (Chameleon, section 2.2).
                 scheme: SchemeOptions::named("silo")?.with("route", "around")?,
                 options: "--scheme silo --silo-route around".to_owned(),
             },

@@ -1,4 +1,4 @@
-//! What the first contender has promised, packet by packet.
+//! Test of the first contender's promises, packet by packet.
 
 use wayleave_adversary::{Claim, Effort, Verification, verify};
 use wayleave_sim::stats::Histogram;
@@ -8,7 +8,7 @@ use wayleave::Session;
 use wayleave::of_session;
 use wayleave_report::findings::{VerifiedContract, VerifiedSet};
 
-/// Parts of a bound that are told apart in the distribution.
+/// Number of parts of a bound that the distribution distinguishes.
 const PARTS: u128 = 10_000;
 
 /// Puts everything that a session has admitted to the test.

@@ -1,4 +1,4 @@
-//! How far figures have come, on the standard error, with an estimate of the time that is left.
+//! Progress of figures, on the standard error, with an estimate of the remaining time.
 
 use std::time::{Duration, Instant};
 
@@ -8,17 +8,17 @@ use wayleave_experiments::Entry;
 
 use super::show::{Show, TIMEOUT};
 
-/// What is shown.
+/// Progress display.
 pub(crate) struct Progress {
     started: Instant,
     next: Instant,
     show: Show,
-    /// Figures with how long they are expected to take, in seconds.
+    /// Figures and their expected durations, in seconds.
     figures: Vec<(&'static str, f64)>,
 }
 
 impl Progress {
-    /// Of these figures, one after another; `is_forced` shows it where no terminal is.
+    /// Returns the progress of these figures, computed sequentially; `is_forced` shows it without a terminal.
     pub(crate) fn new(entries: &[&'static Entry], seconds: fn(&Entry) -> u32, is_forced: bool) -> Self {
         let weight = |(at, entry): (usize, &&'static Entry)| {
             // Figures of the same runs cost nothing once one of them is there.
@@ -30,7 +30,7 @@ impl Progress {
         Self { started, next: started + TIMEOUT, show: Show::choose(is_forced), figures }
     }
 
-    /// So much of the figure of a number is done.
+    /// Reports the completed share of the figure with this index.
     fn tick(&mut self, index: usize, share: f64) {
         let now = Instant::now();
         if now < self.next {
@@ -57,7 +57,7 @@ impl wayleave::Progress for Progress {
 /// `chameleon-fig8a, 2 of 9 figures, about 2 minutes left`.
 fn describe(name: &str, (current, all): (usize, usize), elapsed: Duration, done: f64) -> String {
     let figures = if all > 1 { format!("{name}, {} of {all} figures", current + 1) } else { name.to_owned() };
-    // What would take longer than a Duration can say is not estimated.
+    // A time beyond the range of `Duration` is not estimated.
     match Duration::try_from_secs_f64(elapsed.as_secs_f64() * (1.0 - done) / done) {
         Ok(left) => format!("{figures}, about {} left", HumanDuration(left)),
         Err(_) => figures,

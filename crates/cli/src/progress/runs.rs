@@ -1,4 +1,4 @@
-//! How far runs have come, on the standard error, with an estimate of the time that is left.
+//! Progress of runs, on the standard error, with an estimate of the remaining time.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use wayleave::Step;
 
 use super::show::{Show, TIMEOUT};
 
-/// What is shown.
+/// Progress display.
 pub(crate) struct Progress {
     started: Instant,
     next: Instant,
@@ -53,7 +53,7 @@ fn describe(elapsed: Duration, (done, all): (u128, u128), (finished, runs): (usi
     let simulated = format!("{:.1} % of the time simulated", share * 100.0);
     let runs = if runs > 1 { format!("{finished} of {runs} runs, ") } else { String::new() };
     let left = elapsed.as_secs_f64() * (1.0 - share) / share;
-    // What would take longer than a Duration can say is not estimated.
+    // A time beyond the range of `Duration` is not estimated.
     match Duration::try_from_secs_f64(left) {
         Ok(left) => format!("{runs}{simulated}, about {} left", HumanDuration(left)),
         Err(_) => format!("{runs}{simulated}"),

@@ -1,14 +1,14 @@
-//! How progress is shown: a bar, lines, or not at all.
+//! Display of progress: a bar, lines, or nothing.
 
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Nothing is shown of what takes no longer.
+/// Delay before progress is shown: shorter operations show nothing.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How it is shown.
+/// Form of the display.
 pub(crate) enum Show {
     /// It is not.
     Never,
@@ -30,7 +30,7 @@ impl Show {
 }
 
 impl Show {
-    /// Shows a share (0 to 1) with what is said about it; when to show the next.
+    /// Shows a share (0 to 1) with a text; returns the time of the next output.
     pub(crate) fn draw(&mut self, share: f64, text: String, now: Instant) -> Instant {
         match self {
             Self::Never => now,

@@ -1,4 +1,4 @@
-//! How far a tuning has come, with an estimate of the time that is left.
+//! Progress of a tuning, with an estimate of the remaining time.
 
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Of so many candidates at most.
+    /// Returns the progress of a tuning with at most this number of candidates.
     pub(crate) fn new(candidates: u64) -> Self {
         Self { show: Show::choose(false), started: Instant::now(), candidates, best: f64::NEG_INFINITY }
     }

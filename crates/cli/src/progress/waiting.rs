@@ -1,4 +1,4 @@
-//! What is under way where nothing says how far it has come: a file that is read, an answer that is waited for.
+//! Display of operations without measurable progress: reading a file, waiting for an answer.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::show::{Show, TIMEOUT};
 
-/// Does something, and says so once it lasts longer than a second.
+/// Runs `work`, and displays a message once it lasts longer than a second.
 pub(crate) fn waiting<T>(is_forced: bool, what: &str, work: impl FnOnce() -> T) -> T {
     let said = Said::begin(Show::choose(is_forced), what);
     let done = work();
@@ -16,7 +16,7 @@ pub(crate) fn waiting<T>(is_forced: bool, what: &str, work: impl FnOnce() -> T) 
     done
 }
 
-/// Says what is under way until it is dropped.
+/// Displays a message until it is dropped.
 struct Said {
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -44,7 +44,7 @@ impl Said {
                 line.finish_and_clear();
             }
         };
-        // Without a thread nothing is said, and the work is done all the same.
+        // Without a thread nothing is displayed, and the work is still done.
         let thread = std::thread::Builder::new().name("progress".to_owned()).spawn(say).ok();
         Self { end: Some(end), thread }
     }
@@ -54,7 +54,7 @@ impl Drop for Said {
     fn drop(&mut self) {
         drop(self.end.take());
         if let Some(thread) = self.thread.take() {
-            // What it has drawn is gone before anything else is printed.
+            // The drawn text is removed before anything else is printed.
             let _ = thread.join();
         }
     }

@@ -40,7 +40,7 @@ fn write(folder: &Path, name: &str, text: &str) {
     std::fs::set_permissions(folder.join(name), std::fs::Permissions::from_mode(0o600)).unwrap();
 }
 
-/// What an administrator asks etcd.
+/// Requests of an administrator to etcd.
 struct Admin {
     agent: ureq::Agent,
     url: String,
@@ -147,7 +147,8 @@ pub(crate) fn an_etcd_that_wants_a_password_and_a_certificate_is_asked_with_them
     assert_eq!(put(&leader.1, "first", &token), 201);
     let generation = about("/v1").unwrap().1["generation"].clone();
 
-    // With another password the tokens of before are good no longer, and the controller goes on leading with new ones.
+    // With another password the earlier tokens are no longer good, and the controller continues to lead with new
+    // ones.
     write(&folder, "password", "open barley");
     admin.ask("user/changepw", &json!({ "name": "wayleave", "password": "open barley" })).unwrap();
     assert_eq!(put(&leader.1, "second", &token), 201);

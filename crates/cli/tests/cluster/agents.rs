@@ -1,4 +1,5 @@
-//! An agent with the addresses of two controllers: it changes over to the one that leads, and what belongs to an older session is refused.
+//! An agent with the addresses of two controllers: it changes over to the one that leads, and messages of an older
+//! session are refused.
 
 use std::path::Path;
 use std::process::Command;
@@ -90,7 +91,7 @@ pub(crate) fn an_agent_goes_over_to_the_next_leader_and_older_sessions_are_refus
     controllers[old].0.signal(Signal::SIGCONT);
     until("the old leader follows", || (get(&controllers[old].1, "/v1/status", &token)?.0 == "follower").then_some(()));
 
-    // What was said in the session of the old leader is refused by both.
+    // Messages in the session of the old leader are refused by both.
     let late = json!({ "epoch": first, "done": [[1, 1]] });
     let (status, problem) = ask("POST", &url(new, "/v1/agents/h1/confirmations"), &token, &late);
     assert_eq!((status, &problem["code"]), (409, &json!("STALE_EPOCH")), "{problem}");

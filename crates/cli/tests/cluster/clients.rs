@@ -1,4 +1,4 @@
-//! Clients that write and read contracts, and remember what they were told.
+//! Clients that write and read contracts, and remember the answers.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
@@ -13,9 +13,9 @@ use wayleave_units::Rate;
 use super::TIMEOUT;
 use super::processes::Controllers;
 
-/// How many at once.
+/// Number of clients at once.
 const CLIENTS: u64 = 4;
-/// After so many operations others contracts are used: each has few enough to be ordered.
+/// After this number of operations other contracts are used: each has few enough to be ordered.
 const GENERATION: u64 = 150;
 const CONTRACTS: u64 = 6;
 /// The least rate of a contract in bit/s; above it, the rate is the value that was written.
@@ -31,7 +31,7 @@ fn waiting(time: Duration) -> Agent {
     Agent::config_builder().timeout_global(Some(time)).http_status_as_error(false).build().into()
 }
 
-/// What a controller is, and what it answers.
+/// Role of a controller, and its answer.
 pub(crate) fn get(url: &str, path: &str, token: &str) -> Option<(String, Value)> {
     let mut answer =
         agent().get(format!("{url}{path}")).header("authorization", format!("Bearer {token}")).call().ok()?;
@@ -58,12 +58,13 @@ pub(crate) struct Clients {
 struct Shared {
     urls: Vec<String>,
     token: String,
-    /// Who answered last.
+    /// Controller that answered last.
     at: AtomicUsize,
     ends: AtomicBool,
     operations: AtomicU64,
     acknowledged: AtomicU64,
-    /// When a change was acknowledged last, and the longest time since somebody asked for it in which none was; in nanoseconds.
+    /// Time at which a change was acknowledged last, and the longest time since a request in which none was; in
+    /// nanoseconds.
     last: AtomicU64,
     longest: AtomicU64,
     began: Instant,
@@ -146,7 +147,7 @@ impl Shared {
         self.history.lock().unwrap().push(Operation { key: key as usize, did, called, answered });
     }
 
-    /// Somebody else is asked.
+    /// Another controller is asked.
     fn move_on(&self, at: usize) {
         let _ = self.at.compare_exchange(at, (at + 1) % self.urls.len(), SeqCst, SeqCst);
         sleep(Duration::from_millis(20));

@@ -59,7 +59,7 @@ pub(crate) fn deleted_keys_and_older_states_of_etcd_are_named_at_a_start() {
     assert_eq!(get(&leader.1, "/v1/contracts/default:c", &token()).unwrap().1["id"], "default:c");
     end(leader);
 
-    // All keys are gone.
+    // All keys have been deleted.
     etcd.delete("/wayleave/wayleave/", "/wayleave/wayleave0");
     let said = last_words(&folder, "third.db", &etcd);
     assert!(said.contains("head in etcd is not there, and this controller has seen batch"), "{said}");

@@ -1,5 +1,7 @@
-//! Three controllers and an etcd of three members, all on this machine: leaders are killed, paused, cut off from etcd, ended, run out of disk and hang, while clients go on. What they
-//! saw is linearizable, at most one controller is ready at any instant, so no acknowledged contract is lost and none is there twice, and all controllers have the same contracts in the end.
+//! Three controllers and an etcd of three members, all on this machine. Leaders are killed, paused, cut off from
+//! etcd, ended, run out of disk and hang, while clients continue. The answers that they saw are linearizable, and at
+//! most one controller is ready at any instant. So no acknowledged contract is lost and none is there twice, and all
+//! controllers have equal contracts in the end.
 //!
 //! `WAYLEAVE_CYCLES=100 cargo test -p wayleave-cli --test cluster` has 100 fail-overs (`make cluster`).
 
@@ -48,7 +50,7 @@ fn main() -> std::process::ExitCode {
 /// Far longer than a fail-over takes on a machine that runs.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// What happens to a leader.
+/// Fault of a leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mishap {
     Killed,
@@ -56,7 +58,7 @@ enum Mishap {
     Cut,
     Ended,
     Full,
-    /// Its engine hangs, and nothing else of it.
+    /// Its engine hangs, and no other part.
     Hung,
 }
 
@@ -157,7 +159,7 @@ fn no_acknowledged_contract_is_lost_whatever_happens_to_leaders() {
     print_times(&took);
     is_in_order(&history);
     assert!(answered > 60 * cycles, "{answered} operations were answered");
-    // Both are asked each time: a change that nobody waits for any more may still be on its way to the leader.
+    // Both are asked each time: a change that no client waits for any more may still be in transit to the leader.
     for list in ["contracts", "links", "tenants", "events", "decisions"] {
         let items = |at: usize| {
             let found = get(&controllers.url(at), &format!("/v1/{list}?limit=1000"), &controllers.token())?.1;

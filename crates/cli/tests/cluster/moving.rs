@@ -1,4 +1,4 @@
-//! From one controller to a cluster and back; and what the log in a real etcd does with what is large or old.
+//! From one controller to a cluster and back; and the treatment of large and old entries by the log in a real etcd.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -123,7 +123,7 @@ fn a_copy_is_known_as_one(copy: &str) {
     }
 }
 
-/// `wayleave status` with both addresses says who leads, and how far the other one is; metrics say the same.
+/// `wayleave status` with both addresses names the leader, and the progress of the other one; metrics agree.
 fn standings_are_shown(folder: &Path, leader: &str, follower: &str) {
     let absent = format!("http://127.0.0.1:{}", free::<1>()[0]);
     let screen = || {
@@ -221,7 +221,7 @@ pub(crate) fn batches_of_any_size_and_snapshots_come_back_as_they_were() {
     assert_eq!((early.state(), early.number()), (leader.state(), 71));
     leader.tidy(true).unwrap();
     leader.commit(&[record(99, 1)]).unwrap();
-    // Who begins now, and who was there before, find the snapshot and what is behind it.
+    // A member that begins now, and one that was there before, find the snapshot and the batches behind it.
     let mut late = member("c");
     late.follow(0, quiet, fits).unwrap();
     early.follow(0, quiet, fits).unwrap();

@@ -1,4 +1,5 @@
-//! Controllers with another network, scheme or model than their cluster take no part, and a cluster gets another network while it goes on.
+//! Controllers with another network, scheme or model than their cluster take no part, and a cluster gets another
+//! network while it runs.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,7 +9,7 @@ use super::moving::{end, serve_with};
 use super::processes::{self, Etcd, folder, until_role};
 use super::{alone, text, until};
 
-/// What a controller says that does not begin.
+/// Output of a controller that does not begin.
 fn refused(folder: &Path, etcd: &str, more: &[&str]) -> String {
     let ledger = folder.join("refused.db");
     let arguments = ["serve", "--listen=127.0.0.1:1", "--advertise=http://127.0.0.1:1", "--log-level=warn"];
@@ -37,7 +38,7 @@ pub(crate) fn who_has_another_network_takes_no_part_and_a_cluster_gets_another_o
     until_role(&folder, &first.1, "leader");
     assert_eq!(put(&first.1, "kept", &token()), 201);
 
-    // What differs is named, and nothing else.
+    // The difference is named, and nothing else.
     let said = refused(&folder, &etcd.urls(), &["-t", "fat-tree:k=6"]);
     let topology = "another topology (here fat-tree:k=6, 54 hosts, 45 switches";
     assert!(said.contains(topology) && said.contains("in the cluster fat-tree:k=4, 16 hosts"), "{said}");

@@ -25,7 +25,7 @@ use wayleave_replica::Access;
 use super::clients::get;
 use super::until;
 
-/// A process that is gone with this.
+/// A process that is killed when this is dropped.
 pub(crate) struct Process(Child);
 
 impl Process {
@@ -54,7 +54,7 @@ impl Process {
         self.0.try_wait().unwrap().map(|status| status.success())
     }
 
-    /// Stops one of its threads, and nothing else of it, until [`Self::thaw`] is called by the same thread of this process.
+    /// Stops one of its threads, and no other part, until [`Self::thaw`] is called by this thread of the test.
     pub(crate) fn freeze(&self, thread: &str) -> Pid {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.0.id())).unwrap().flatten();
         let is_it = |task: &std::fs::DirEntry| {
@@ -80,7 +80,7 @@ impl Drop for Process {
     }
 }
 
-/// A way to an address that can be cut and delayed.
+/// A path to an address that can be cut and delayed.
 struct Way {
     address: SocketAddr,
     trouble: Arc<Trouble>,
@@ -130,7 +130,7 @@ fn read(mut from: TcpStream, late: &Sender<Late>, trouble: &Trouble) {
     let _ = from.shutdown(std::net::Shutdown::Read);
 }
 
-/// Bytes that come while it is cut are held back, as by a network that drops them: nobody is told.
+/// Bytes that come while it is cut are held back, as by a network that drops them, without a report to either end.
 fn write(on_time: &Receiver<Late>, mut to: TcpStream, trouble: &Trouble) {
     while let Ok((at, bytes)) = on_time.recv() {
         sleep(at.saturating_duration_since(Instant::now()));
@@ -144,7 +144,7 @@ fn write(on_time: &Receiver<Late>, mut to: TcpStream, trouble: &Trouble) {
     let _ = to.shutdown(std::net::Shutdown::Both);
 }
 
-/// Ports that nobody listens at.
+/// Ports without a listener.
 pub(crate) fn free<const N: usize>() -> [u16; N] {
     let held = [(); N].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
     held.map(|listener| listener.local_addr().unwrap().port())
@@ -165,7 +165,7 @@ impl Etcd {
         etcd
     }
 
-    /// Whose clients speak by this scheme, with further options.
+    /// Starts an etcd whose clients speak by this scheme, with further options.
     pub(crate) fn start_with(folder: &Path, count: usize, scheme: &str, more: &[(&str, String)]) -> Self {
         let (clients, peers): ([u16; 3], [u16; 3]) = (free(), free());
         let peer = |at: usize| format!("http://127.0.0.1:{}", peers[at]);
@@ -246,7 +246,7 @@ pub(crate) struct Controllers {
     ways: Vec<Vec<Way>>,
     ports: [u16; 3],
     running: Vec<Option<Process>>,
-    /// What takes up the space of a disk.
+    /// Files that take up the space of a disk.
     ballast: Vec<Option<PathBuf>>,
     /// A thread that is stopped.
     frozen: Option<Pid>,
@@ -342,7 +342,7 @@ impl Controllers {
         }
     }
 
-    /// A member of etcd accepts connections and says nothing, from now on or no more.
+    /// A member of etcd accepts connections and does not answer, from now on or no more.
     pub(crate) fn hang_member(&self, at: usize, hangs: bool) {
         self.etcd.members[at].signal(if hangs { Signal::SIGSTOP } else { Signal::SIGCONT });
     }
@@ -353,7 +353,7 @@ impl Controllers {
         }
     }
 
-    /// From now on everything between a controller and etcd takes so much longer, in each direction.
+    /// From now on everything between a controller and etcd takes longer by `delay`, in each direction.
     pub(crate) fn delay(&self, at: usize, delay: Duration) {
         for way in &self.ways[at] {
             way.trouble.delay.store(delay.as_millis() as u64, Relaxed);
@@ -367,7 +367,7 @@ impl Controllers {
         Some(log.lines().last().unwrap_or_default().to_owned())
     }
 
-    /// The engine of a controller does nothing any more, while all its other threads go on.
+    /// The engine of a controller does nothing any more, while all its other threads continue.
     pub(crate) fn freeze(&mut self, at: usize) {
         self.frozen = self.running[at].as_ref().map(|process| process.freeze("engine"));
     }
@@ -404,8 +404,8 @@ impl Controllers {
     }
 }
 
-/// What is mounted from now on by this thread and its processes ends with them, also when they are killed. Without the right to it nothing can
-/// be mounted either.
+/// File systems that this thread and its processes mount from now on end with them, also when they are killed.
+/// Without the right to do this nothing can be mounted either.
 fn own_mounts() {
     if unshare(CloneFlags::CLONE_NEWNS).is_ok() {
         mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>).unwrap();

@@ -1,4 +1,4 @@
-//! Which controllers are ready: at most one at any instant, and none without etcd.
+//! Controllers that are ready: at most one at any instant, and none without etcd.
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use super::processes::Controllers;
 use super::{alone, until};
 
-/// A controller has said that it is ready.
+/// A controller has answered that it is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ready {
-    /// Which one.
+    /// The controller.
     at: usize,
     /// As which leader: each one has a later epoch.
     epoch: u64,
@@ -30,7 +30,7 @@ fn ready(url: &str) -> Option<u64> {
     let config = ureq::Agent::config_builder().timeout_global(Some(Duration::from_millis(500)));
     let agent: ureq::Agent = config.http_status_as_error(false).build().into();
     let answer = agent.get(format!("{url}/readyz")).call().ok().filter(|answer| answer.status() == 200)?;
-    // What changes while it is asked has no epoch.
+    // A controller whose role changes while it is asked gives no epoch.
     answer.headers().get("x-wayleave-epoch")?.to_str().ok()?.parse().ok()
 }
 
@@ -53,7 +53,7 @@ impl Watch {
         Self { ends, seen, threads }
     }
 
-    /// Counts the looks at which a controller was ready; two at one instant fail the test.
+    /// Counts the answers in which a controller was ready; two at one instant fail the test.
     pub(crate) fn stop(self) -> usize {
         self.ends.store(true, SeqCst);
         self.threads.into_iter().for_each(|thread| thread.join().unwrap());
@@ -65,7 +65,7 @@ impl Watch {
     }
 }
 
-/// Two answers that say so: of one epoch by two controllers, or the later epoch first.
+/// Two answers that show it: of one epoch by two controllers, or the later epoch first.
 fn two_at_once(seen: &[Ready]) -> Option<(Ready, Ready)> {
     let mut by_answer = seen.to_vec();
     by_answer.sort_by_key(|one| one.answered);
@@ -102,11 +102,11 @@ pub(crate) fn a_leader_that_is_cut_off_and_has_nothing_to_write_is_ready_no_long
     let old = until("a leader", || (0..3).find(|&at| is_ready(at)));
     controllers.cut(old, true);
     let new = until("another leader", || (0..3).find(|&at| at != old && is_ready(at)));
-    // Nobody has asked the old one for anything but this.
+    // This is the only request to the old one.
     assert!(!is_ready(old), "{old} is ready beside {new}");
     controllers.cut(old, false);
     until("the old leader follows", || (controllers.role(old)? == "follower").then_some(()));
-    // Without etcd nobody leads.
+    // Without etcd no controller leads.
     (0..3).for_each(|at| controllers.hang_member(at, true));
     until("nobody is ready", || (0..3).all(|at| !is_ready(at)).then_some(()));
     let metrics = ureq::get(format!("{}/metrics", controllers.url(new)))

@@ -1,4 +1,5 @@
-//! Controllers that start while others write, over ways to etcd that are slow: a start fails for damage and for nothing else.
+//! Controllers that start while others write, over slow connections to etcd: a start fails for damage and for nothing
+//! else.
 //!
 //! `WAYLEAVE_CYCLES=100 cargo test -p wayleave-cli --test cluster` has 100 restarts (`make cluster`).
 
@@ -13,7 +14,7 @@ use super::processes::{Controllers, Etcd, folder, until_role};
 use super::ready::Watch;
 use super::{alone, is_in_order, until};
 
-/// Delays between controllers and etcd in milliseconds, in each direction; and whether only the one that starts has it.
+/// Delays between controllers and etcd in milliseconds, in each direction; `true` if only the one that starts has it.
 const DELAYS: [(u64, bool); 6] = [(1, true), (20, true), (50, true), (5, false), (1, false), (50, false)];
 
 pub(crate) fn a_restart_under_load_succeeds_however_slow_etcd_is() {
@@ -77,7 +78,7 @@ pub(crate) fn an_etcd_that_is_full_or_compacted_stops_no_controller_from_startin
     let mut second = start_with(&folder, &folder.join("second.db"), &options);
     until_role(&folder, &second.1, "follower");
 
-    // Somebody else fills it. Nobody can lead, and a controller that starts waits.
+    // Another client fills it. No controller can lead, and one that starts waits.
     let value = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, vec![7; 512 << 10]);
     let is_full = |at: u32| {
         let key = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, format!("/other/{at}"));

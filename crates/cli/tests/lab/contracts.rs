@@ -61,7 +61,7 @@ fn suffer_as_best_effort(lab: &Lab) -> Vec<String> {
     wrong([(suffer > 20 && suffer + sum(&seen, "lateInStalls") > 100, "hardly a packet suffered")], &seen)
 }
 
-/// The demonstration of one fabric with real packets: everybody sends as much as it can, and has what it was promised.
+/// The demonstration of one fabric with real packets: every host sends as much as it can, and has its promised rate.
 pub(crate) fn contracts_of_every_kind_are_kept_on_one_network() {
     let _alone = alone();
     let lab = Lab::up(&format!("{EXAMPLES}/lab-network-fabric.yaml"));
@@ -84,7 +84,8 @@ pub(crate) fn contracts_of_every_kind_are_kept_on_one_network() {
     });
 }
 
-/// Whether a contract is kept in the end. Agents call it violated for a while if a packet came late, also where the machine stood still.
+/// Returns `true` if a contract is kept in the end. Agents call it violated for some time if a packet came late, also
+/// where the machine was stalled.
 fn is_kept(contract: &Value) -> bool {
     contract["state"] == "enforced" || contract["state"] == "violated" && contract["lateInStalls"].as_u64() > Some(0)
 }

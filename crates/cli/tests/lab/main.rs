@@ -65,7 +65,7 @@ impl Lab {
     }
 }
 
-/// A line for each contract and each deed: a whole report is longer than what people read of a failing test.
+/// A line for each contract and each deed: a whole report is longer than the part that people read of a failing test.
 fn in_short(seen: &Value) -> String {
     let line = |one: &Value, names: &[&str]| {
         let words: Vec<String> = names.iter().map(|&name| format!("{name} {}", one[name])).collect();
@@ -101,7 +101,7 @@ fn in_time(measure: impl FnMut() -> Vec<String>) {
     wayleave_repo_checks::in_time(|| Sentinel::start_among_others().unwrap(), waited, measure);
 }
 
-/// What is wrong, with all that was seen.
+/// The claims that do not hold, with everything that was seen.
 fn wrong<const N: usize>(claims: [(bool, &str); N], seen: &Value) -> Vec<String> {
     claims.into_iter().filter_map(|(holds, claim)| unless(holds, || format!("{claim}: {}", in_short(seen)))).collect()
 }

@@ -1,4 +1,5 @@
-//! Switches whose ports share a service that is slower than they are: measured as a black box, and promised by what was measured.
+//! Switches whose ports share a service that is slower than they are: measured as a black box, and promised by the
+//! measured figures.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,7 @@ use wayleave_units::Bytes;
 use super::*;
 
 const LIST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/lab-contracts-service.yaml");
-/// What the switch does: its rate, in bit/s, and its buffer.
+/// Model of the switch: its rate, in bit/s, and its buffer.
 const SERVICE: (&str, u64, u64) = ("s1=12Mbit,16kB", 12_000_000, 16_000);
 const SCENARIO: &str = "entries=17,match=five-tuple,action=output,used=last,priorities=decreasing,packet=306B+1516B";
 
@@ -20,7 +21,7 @@ fn table_of(lab: &Lab) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("table-{}.csv", lab.0))
 }
 
-/// Measures the switch of a lab with so many sizes of packets; what is not as it should be.
+/// Measures the switch of a lab with this number of packet sizes; returns the figures that are not as they should be.
 fn calibrate(lab: &Lab, file: &Path, scenario: &str, sizes: usize) -> Vec<String> {
     let seen = wayleave(&format!("lab calibrate s1 --name {} -o csv --scenario {scenario}", lab.0));
     assert!(seen.status.success(), "{}", text(&seen.stderr));
@@ -32,7 +33,7 @@ fn calibrate(lab: &Lab, file: &Path, scenario: &str, sizes: usize) -> Vec<String
     let wrong = table.iter().flat_map(|(case, &Measurement { throughput, delay, buffer: packets })| {
         let (held, packet) = (case.packet * u64::from(packets), case.packet);
         [
-            // What the service sends at first does not count, and stalls make it slower.
+            // The traffic that the service sends at first does not count, and stalls make it slower.
             unless(throughput.bits_per_second() * 100 <= rate * 101, || {
                 format!("{case}: {throughput} is more than the rate")
             }),
@@ -93,7 +94,8 @@ pub(crate) fn loko_keeps_on_a_measured_switch_what_silo_breaks() {
     refused(&format!("run -f {LIST} --cut"), "--cut needs a controller");
 }
 
-/// The bridge has a table of 17 entries meanwhile, of which the last matches, and its own rules afterwards.
+/// During the measurement the bridge has a table of 17 entries, of which the last matches, and its own rules
+/// afterwards.
 pub(crate) fn a_bridge_is_measured_with_the_table_of_each_case() {
     require_ovs();
     let _alone = alone();

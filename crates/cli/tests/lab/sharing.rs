@@ -2,8 +2,9 @@
 
 use super::*;
 
-/// Two tenants send to one host: the first from one host, the second from three. In one queue, packets share the line by how many come; the
-/// agents of the hosts divide it by minima and weights, as EyeQ's and Parley's machine shapers do.
+/// Two tenants send to one host: the first from one host, the second from three. In one queue, they share the line in
+/// proportion to their packets. The agents of the hosts divide it by minima and weights, as EyeQ's and Parley's
+/// machine shapers do.
 pub(crate) fn two_tenants_share_a_port_by_what_they_were_promised() {
     let _alone = alone();
     let vms = ["acme", "beta"].map(|tenant| [1, 2, 3, 4].map(|at| format!("--endpoint {tenant}:v{at}=h{at}")));
@@ -36,15 +37,15 @@ pub(crate) fn two_tenants_share_a_port_by_what_they_were_promised() {
     let flows = vec![flow("acme", 1), flow("beta", 1), flow("beta", 2), flow("beta", 3)];
     let traffic = Traffic::start(flows).unwrap();
     let arrived = traffic.arrived();
-    // Without contracts everybody has its part by how many packets it sends, and by whose come when the queue has room: constant rates stay in
-    // step for seconds.
+    // Without contracts the part of each tenant depends on the number of its packets, and on the chance that one
+    // comes when the queue has room: constant rates stay in step for seconds.
     let without = next(&arrived, 1_000, 2_000);
     let server = format!("--server {} --token-file {}", found.server().unwrap(), found.token_file().display());
     let applied = wayleave(&format!("apply -f {} {server}", contracts.display()));
     assert!(applied.status.success(), "{}", text(&applied.stdout));
-    // Until agents have heard of contracts and of one another, and rates have settled.
+    // Until agents know of contracts and of one another, and rates have settled.
     let first = next(&arrived, 8_000, 100);
-    // Somebody who has no key sends to all agents what looks like what they say. Nothing changes.
+    // A sender without a key sends forged messages of agents to all agents. Nothing changes.
     let flood = Flood::start(addresses_of_agents(&found));
     let with = next(&arrived, 3_000, 3_000);
     let forged = flood.stop();
@@ -56,8 +57,8 @@ pub(crate) fn two_tenants_share_a_port_by_what_they_were_promised() {
     assert!(is_as_promised(with), "packets of acme and beta: {with:?}, without contracts {without:?}");
 }
 
-/// Two tenants with the same contract from one rack to another. A rack broker says that one of them has exceeded what its policy allows, and the agent limits that one; the
-/// other has what is left. Once the broker is silent, they are equal again.
+/// Two tenants with equal contracts from one rack to another. A rack broker reports that one of them has exceeded its
+/// policy, and the agent limits that one; the other has the rest. Once the broker is silent, they are equal again.
 pub(crate) fn a_rack_broker_limits_a_tenant_for_as_long_as_it_speaks() {
     let _alone = alone();
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -93,7 +94,7 @@ pub(crate) fn a_rack_broker_limits_a_tenant_for_as_long_as_it_speaks() {
     };
     let traffic = Traffic::start(vec![flow("acme", 30_000), flow("beta", 30_001)]).unwrap();
     let arrived = traffic.arrived();
-    // Judged by packets, however long they take: a broker and agents need some seconds for what they do.
+    // Judged by packets, at any speed: a broker and agents need some seconds for their work.
     let until = |what: &str, is_so: fn([u64; 2]) -> bool| {
         let mut seen = [0; 2];
         for _ in 0..40 {
@@ -126,7 +127,7 @@ pub(crate) fn a_rack_broker_limits_a_tenant_for_as_long_as_it_speaks() {
     let _ = traffic.stop();
 }
 
-/// Where the agents of hosts hear one another.
+/// Addresses at which the agents of hosts receive messages of one another.
 fn addresses_of_agents(lab: &wayleave_lab::Lab) -> Vec<SocketAddr> {
     let token = std::fs::read_to_string(lab.token_file()).unwrap();
     let mut all = std::collections::BTreeSet::new();

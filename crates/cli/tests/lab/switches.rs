@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// Open vSwitch forwards. Somebody removes its rules, and they are back; it is killed, and nobody says that contracts are enforced.
+/// Open vSwitch forwards. Its rules are removed, and they are back; it is killed, and no message claims that
+/// contracts are enforced.
 pub(crate) fn a_bridge_without_rules_is_repaired_and_one_that_is_dead_enforces_nothing() {
     require_ovs();
     let _others = among_others();
@@ -65,7 +66,8 @@ pub(crate) fn a_bridge_without_rules_is_repaired_and_one_that_is_dead_enforces_n
     assert!(seen.contains("control"), "{seen}");
 }
 
-/// A program of somebody else at a port of a switch drops every packet: the agents say that it is there, and behind which switch packets are lost.
+/// A foreign program at a port of a switch drops every packet: the agents report its presence, and the switch behind
+/// which packets are lost.
 pub(crate) fn packets_that_somebody_drops_are_lost_behind_a_switch_that_has_a_name() {
     let _others = among_others();
     let lab = Lab::up("star:hosts=3");
@@ -127,7 +129,8 @@ pub(crate) fn packets_that_somebody_drops_are_lost_behind_a_switch_that_has_a_na
     assert!(!lost().contains("behind h"), "{}", lost());
 }
 
-/// The whole way through kernels, programs and queues, with and without a loss; and what an operator of one machine sees meanwhile.
+/// The whole path through kernels, programs and queues, with and without a loss; and the view of an operator of one
+/// machine during that.
 pub(crate) fn probes_are_seen_on_all_of_their_way_and_a_loss_has_a_place() {
     let _others = among_others();
     let lab = Lab::up("star:hosts=3");

@@ -1,4 +1,4 @@
-//! Where a server is, and a connection to it.
+//! Address of a server, and a connection to it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use ureq::typestate::AgentScope;
 
 use super::error::Error;
 
-/// How long a connection may take to be made.
+/// Timeout of connecting.
 pub const CONNECT: Duration = Duration::from_secs(10);
 
-/// Where a server is and how it is spoken to.
+/// Address of a server, with its credentials.
 #[derive(Clone, Default)]
 pub struct Address {
     /// With scheme, without a slash at the end; several controllers of one cluster are separated by commas. See [`url`].
@@ -25,9 +25,9 @@ pub struct Address {
     pub token: Option<String>,
     /// Certificates to trust in place of those of the web, as PEM.
     pub ca: Option<PathBuf>,
-    /// What is shown to a server that asks for a certificate.
+    /// Certificate for a server that requests one.
     pub certificate: Option<OwnCertificate>,
-    /// Which of the controllers is asked; copies ask the same one.
+    /// Index of the controller in use; copies share it.
     pub at: Arc<AtomicUsize>,
 }
 
@@ -40,7 +40,8 @@ pub struct OwnCertificate {
     pub key: PathBuf,
 }
 
-/// Which certificates are in the files of an [`Address`], as far as the file system tells: of each file when it was written, and its length.
+/// Identity of the certificate files of an [`Address`], as far as the file system shows: modification time and length
+/// of each file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CertificateStamp([Option<(SystemTime, u64)>; 3]);
 
@@ -52,8 +53,8 @@ impl std::fmt::Debug for Address {
 }
 
 impl Address {
-    /// What every connection has in common: statuses are answers, nothing is redirected, these certificates are trusted. Time-outs other
-    /// than that of connecting are the caller's.
+    /// Returns the common configuration of all connections: statuses are answers, redirects are not followed, these
+    /// certificates are trusted. Timeouts other than that of connecting are the caller's.
     ///
     /// # Errors
     /// If the certificates cannot be read.
@@ -82,19 +83,20 @@ impl Address {
         self.url.split(',').nth(at % self.count().max(1)).unwrap_or_default()
     }
 
-    /// The same, which goes on asking the controller of now whatever others find out: for one request.
+    /// Returns a copy that stays with the present controller, independently of other copies: for one request.
     #[must_use]
     pub fn pinned(&self) -> Self {
         Self { at: Arc::new(AtomicUsize::new(self.at.load(Ordering::Relaxed))), ..self.clone() }
     }
 
-    /// How many controllers can be asked.
+    /// Returns the number of configured controllers.
     pub fn count(&self) -> usize {
         self.url.split(',').count()
     }
 
-    /// From now on another controller is asked than the one that was: the one that is said to lead, if that is one of those that may be asked, or else the next one. A token goes nowhere else.
-    /// Where somebody has moved on already nothing changes: two who wait for the same answer in vain would be back where they were.
+    /// Switches from the controller `asked` to the reported leader, if that is one of the configured controllers, or
+    /// else to the next one. A token is sent nowhere else. If another copy has switched already, nothing changes:
+    /// otherwise two failing requests would switch back to the first controller.
     pub fn move_on(&self, asked: &str, leader: Option<&str>) {
         let at = self.at.load(Ordering::Relaxed);
         if self.of(at) != asked {

@@ -1,11 +1,11 @@
-//! Why a controller was not reached, as sentences that say what to do.
+//! Errors of reaching a controller, as sentences with a remedy.
 
 use std::io;
 
-/// Why a controller was not reached.
+/// Reason that a controller was not reached.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// What was given makes no sense; what does.
+    /// Invalid argument, with the expected form.
     #[error("{0}")]
     Usage(String),
     /// Something that should work did not.
@@ -13,7 +13,7 @@ pub enum Error {
     Failed(String),
 }
 
-/// A connection that failed; `place` is the address, `hint` says where addresses come from.
+/// Returns the error of a failed connection; `place` is the address, `hint` explains the source of addresses.
 pub fn connection(place: &str, error: &ureq::Error, hint: &str) -> Error {
     let text = match error {
         ureq::Error::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused => {

@@ -1,4 +1,4 @@
-//! A server over HTTP: time-outs, repeated questions, and a stream of events that goes on after a break.
+//! A server over HTTP: timeouts, retries, and a stream of events that resumes after an interruption.
 
 use std::cell::Cell;
 use std::io::{BufRead, BufReader, ErrorKind};
@@ -13,17 +13,17 @@ use super::request_error;
 use super::wire::{ClientRequest, ClientResponse, Method, OnEvent, Wire};
 use crate::error::Error;
 
-/// How long an answer may take: large lists and what-if questions take seconds.
+/// Timeout of an answer: large lists and hypothetical questions take seconds.
 const ANSWER: Duration = Duration::from_secs(120);
-/// How long a stream of events may be silent: servers send something every 15 s or so.
+/// Maximum silence of a stream of events: servers send at least a comment about every 15 s.
 const SILENCE: Duration = Duration::from_secs(60);
-/// How often a question is asked at most.
+/// Maximum number of attempts of a request.
 const TRIES: u32 = 4;
-/// What is waited for before the second try; twice as long before each further one.
+/// Pause before the second attempt; doubled before each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 /// A server that asks for more patience is not waited for.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// How long the controllers of a cluster are asked in turn: another one leads after some seconds.
+/// Time for which the controllers of a cluster are tried in turn: another one leads after some seconds.
 const FAIL_OVER: Duration = Duration::from_secs(20);
 /// The largest answer that is read.
 const LARGEST: u64 = 1 << 30;
@@ -57,7 +57,7 @@ impl Http {
     fn once(&self, ask: &ClientRequest) -> Result<Result<ClientResponse, ureq::Error>, Error> {
         let answered = match &ask.body {
             Some(body) => self.agent.run(self.request(ask, body.text.as_bytes())?),
-            // A question that carries nothing still says so where a server expects something.
+            // A POST without content has an empty body, since the server expects a length.
             None if ask.method == Method::Post => self.agent.run(self.request(ask, "")?),
             None => self.agent.run(self.request(ask, ())?),
         };
@@ -132,16 +132,16 @@ fn retry_after<T>(response: &http::Response<T>) -> Option<Duration> {
     Some(Duration::from_secs(seconds))
 }
 
-/// Whether nothing can have been done, or asking twice is the same as asking once.
+/// Returns `true` if the request cannot have been executed, or is idempotent.
 fn may_repeat(ask: &ClientRequest) -> bool {
     ask.method != Method::Post || ask.key.is_some()
 }
 
-/// How long to wait before asking again could help; `None` if it cannot.
+/// Returns the pause before a retry could help; `None` if it cannot.
 fn retry_pause(told: &Result<ClientResponse, ureq::Error>, pause: Duration) -> Option<Duration> {
     match told {
         Ok(told) if matches!(told.status, 429 | 503) => Some(told.retry_after.unwrap_or(pause)),
-        // A connection that broke; one that was never made is said at once.
+        // A broken connection is retried; a connection that was never established is reported at once.
         Err(ureq::Error::Io(error)) => match error.kind() {
             ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe => Some(pause),
             ErrorKind::UnexpectedEof => Some(pause),
@@ -183,7 +183,7 @@ impl Wire for Http {
             is_first = false;
             // The controller may be gone; of several another one has the same events.
             self.address.move_on(self.address.current(), None);
-            // A stream that has told something was a good one.
+            // A stream that has delivered an event resets the pause.
             pause = if last.get() == before { (pause * 2).min(LONGEST_PAUSE) } else { FIRST_PAUSE };
             std::thread::sleep(pause);
         }

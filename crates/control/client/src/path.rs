@@ -2,7 +2,7 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// What stands for itself (RFC 3986, section 2.3), and the colon of a contract's id.
+/// Unreserved characters (RFC 3986, section 2.3), and the colon of a contract's id.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':');
 
 /// A name as a part of a path or a query: names of links have `>`, `#` and `/` in them.

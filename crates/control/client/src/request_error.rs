@@ -1,4 +1,4 @@
-//! Why a question was not answered, as sentences that say what to do.
+//! Errors of requests, as sentences with a remedy.
 
 use std::time::Duration;
 
@@ -7,17 +7,17 @@ use wayleave_units::escaped;
 
 use crate::error::Error;
 
-/// Why a question was not answered.
+/// Reason that a request was not answered.
 #[derive(Debug)]
 pub enum RequestError {
-    /// The controller says why.
+    /// Problem returned by the controller.
     Problem(Box<Problem>, Option<Duration>),
     /// It was not reached, or something else went wrong.
     Failed(Error),
 }
 
 impl RequestError {
-    /// What the controller has said.
+    /// Returns the controller's problem, if it returned one.
     pub fn problem(&self) -> Option<&Problem> {
         match self {
             Self::Problem(problem, _) => Some(problem),
@@ -25,7 +25,7 @@ impl RequestError {
         }
     }
 
-    /// Whether there is no such thing.
+    /// Returns `true` if the object does not exist.
     pub fn is_not_found(&self) -> bool {
         self.problem().is_some_and(|problem| problem.code == Code::NotFound)
     }
@@ -46,7 +46,7 @@ impl From<RequestError> for Error {
     }
 }
 
-/// What an answer says that is none.
+/// Returns the error of an answer that is no success.
 pub(super) fn of(status: u16, body: &[u8], retry_after: Option<Duration>) -> RequestError {
     match serde_json::from_slice::<Problem>(body) {
         Ok(problem) => RequestError::Problem(Box::new(on_one_line(problem)), retry_after),
@@ -56,7 +56,7 @@ pub(super) fn of(status: u16, body: &[u8], retry_after: Option<Duration>) -> Req
     }
 }
 
-/// A problem whose sentences do not begin a line of their own: they may have names that somebody else has chosen.
+/// Returns a problem whose sentences cannot begin a new line: they may have names that others have chosen.
 fn on_one_line(mut problem: Problem) -> Problem {
     let sentences = problem.errors.iter_mut().map(|error| &mut error.detail);
     for sentence in sentences.chain([&mut problem.detail]) {
@@ -98,7 +98,7 @@ pub(super) fn unreadable(place: &str, error: &serde_json::Error) -> Error {
     ))
 }
 
-/// Whether the server was not reached, so that it was asked nothing.
+/// Returns `true` if the server was not reached, so that it received no request.
 pub(super) fn is_unreached(error: &ureq::Error) -> bool {
     match error {
         ureq::Error::Io(io) => io.kind() == std::io::ErrorKind::ConnectionRefused,

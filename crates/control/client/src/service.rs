@@ -16,7 +16,7 @@ const JSON: &str = "application/json";
 /// A controller that is asked.
 pub struct Service {
     wire: Box<dyn Wire>,
-    /// Whose names are meant, if that was said.
+    /// Tenant of unqualified names, if given.
     tenant: Option<String>,
 }
 
@@ -34,17 +34,17 @@ impl Service {
         Ok(Self::new(Box::new(Http::new(address)?), tenant))
     }
 
-    /// Where the controller is, for people.
+    /// Returns the human-readable location of the controller.
     pub fn place(&self) -> String {
         self.wire.place()
     }
 
-    /// Whether it is a file in place of a server.
+    /// Returns `true` if it is a file in place of a server.
     pub fn is_local(&self) -> bool {
         self.wire.is_local()
     }
 
-    /// Whose names are meant, if that was said.
+    /// Returns the tenant of unqualified names, if given.
     pub fn tenant(&self) -> Option<&str> {
         self.tenant.as_deref()
     }
@@ -69,7 +69,7 @@ impl Service {
         Ok(String::from_utf8_lossy(&told.body).into_owned())
     }
 
-    /// A whole list, however many pages it has; at most so many of it.
+    /// Returns a whole list, over all its pages; at most the given number of items.
     pub fn list<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -96,7 +96,7 @@ impl Service {
         }
     }
 
-    /// Sends an object; the status, and what came back.
+    /// Sends an object; returns the status and the body of the answer.
     pub fn send<T: DeserializeOwned>(
         &self,
         method: Method,

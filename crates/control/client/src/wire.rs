@@ -1,4 +1,4 @@
-//! A question to a controller and its answer, whoever carries them.
+//! A request to a controller and its answer, independent of the transport.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use wayleave_protocol::event::Event;
 
 use crate::error::Error;
 
-/// What is done with what the path names.
+/// Method of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// It is read.
@@ -43,13 +43,13 @@ pub struct Text {
 /// A question.
 #[derive(Clone, Debug)]
 pub struct ClientRequest {
-    /// What is done.
+    /// Method.
     pub method: Method,
     /// Path and query.
     pub path: String,
     /// The media type that is wanted.
     pub accept: &'static str,
-    /// What goes with it.
+    /// Body of the request.
     pub body: Option<Text>,
     /// With it a question that changes something may be asked again: it is carried out once.
     pub key: Option<String>,
@@ -62,14 +62,14 @@ pub struct ClientResponse {
     pub status: u16,
     /// As it came.
     pub body: Vec<u8>,
-    /// When it may be asked again.
+    /// Time after which it may be retried.
     pub retry_after: Option<Duration>,
 }
 
 /// Handles an event; returns `false` to end the stream.
 pub type OnEvent<'a> = dyn FnMut(Event) -> bool + 'a;
 
-/// Who carries questions and answers.
+/// Transport of requests and answers.
 pub trait Wire {
     /// Asks, again if that is safe and could help.
     fn ask(&self, ask: &ClientRequest) -> Result<ClientResponse, Error>;
@@ -77,9 +77,9 @@ pub trait Wire {
     /// Hands on events as they happen, those after a number first.
     fn watch(&self, after: Option<u64>, on_event: &mut OnEvent<'_>) -> Result<(), Error>;
 
-    /// Where the controller is, for people.
+    /// Returns the human-readable location of the controller.
     fn place(&self) -> String;
 
-    /// Whether it is there only for this question.
+    /// Returns `true` if the controller exists only for this request.
     fn is_local(&self) -> bool;
 }

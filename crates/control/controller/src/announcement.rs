@@ -1,4 +1,4 @@
-//! What watchers are told of the state of a contract, of whatever kind.
+//! Events that notify watchers of the state of a contract, of any kind.
 
 use wayleave_protocol::contract::State;
 use wayleave_scheme_api::Certainty;
@@ -9,7 +9,7 @@ use crate::grant::{AdmittedContract, DegradedReason, KindState, ShareState, Viol
 use crate::journal::{DirtyRecord, Journal};
 
 impl Journal {
-    /// A contract is in another state: its record is to be written, and watchers are told.
+    /// Records a new state of a contract: marks its record to be written, and notifies watchers.
     pub(crate) fn announce(&mut self, grant: &mut AdmittedContract, state: State) {
         let revision = self.next_revision_of(&grant.id.tenant);
         (grant.state, grant.revision) = (state, revision);
@@ -43,7 +43,7 @@ fn detail(grant: &AdmittedContract) -> String {
     }
 }
 
-/// How much is known of what a contract is promised.
+/// Describes the certainty of a contract's promise.
 fn promised(share: &ShareState) -> String {
     let word = Certainty::OF_TIMES.name();
     let within = share.within.map(|within| format!(", there within {within} ({word})")).unwrap_or_default();

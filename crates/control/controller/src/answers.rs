@@ -1,8 +1,9 @@
 //! Answers to requests that may be repeated (`Idempotency-Key`).
 //!
-//! An answer is put on disk together with what it answers, so that a request that is repeated after a crash is not carried out twice.
-//! Each is charged to an account, by its bytes. An account that has as much as it may have gets no further answers kept, and none of
-//! another account is ever forgotten for it: a key is remembered for a day, whatever others do.
+//! An answer is written to disk together with the change it reports, so that a request that is repeated after a crash
+//! is not executed twice. Each answer is charged to an account, by its bytes. No further answers are kept for an
+//! account at its limit, and an account's answers are never evicted for another account. A key is therefore
+//! remembered for a day, independently of the load from other accounts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,42 +12,42 @@ use wayleave_units::WallTime;
 
 use crate::journal::{DirtyRecord, Journal};
 
-/// For how long answers are kept, by the calendar: a day, as is usual.
+/// Retention of answers, by the calendar: a day, as is usual.
 const KEPT_NS: u64 = 24 * 3600 * 1_000_000_000;
 
-/// What an answer takes beside its texts: two entries of maps, numbers and the lengths of texts, roughly.
+/// Approximate memory of an answer beside its texts: two map entries, numbers and the lengths of texts.
 const ENTRY_BYTES: u64 = 200;
 
 /// An answer that was given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CachedReply {
-    /// What was asked, as a hash: another request with the same key is a mistake.
+    /// Hash of the request: another request with the same key is a mistake.
     pub fingerprint: String,
-    /// What was answered, as the driver wants it back.
+    /// The answer, as the driver wants it back.
     pub answer: String,
-    /// When, in ns since 1970.
+    /// Time of the answer, in ns since 1970.
     pub at: u64,
     /// Counted over all answers; never used again.
     pub number: u64,
-    /// Who pays for it; nobody for answers of version 0.1.0, which are gone after a day.
+    /// Account that is charged; empty for answers of version 0.1.0, which expire after a day.
     #[serde(default)]
     pub account: String,
 }
 
 impl CachedReply {
-    /// What it takes in memory, roughly; about as much on disk.
+    /// Returns the approximate size in memory; the size on disk is about equal.
     fn bytes(&self, key: &str) -> u64 {
         let texts = 2 * key.len() + self.fingerprint.len() + self.answer.len() + self.account.len();
         texts as u64 + ENTRY_BYTES
     }
 }
 
-/// Why no further answer is kept for an account.
+/// Error: no further answer is kept for an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnswersFull {
-    /// What its answers take, in bytes.
+    /// Size of the account's answers, in bytes.
     pub used: u64,
-    /// When the oldest of them is forgotten.
+    /// Time at which the oldest answer expires.
     pub until: WallTime,
 }
 
@@ -59,7 +60,7 @@ pub(crate) struct ReplyCache {
     used: BTreeMap<String, Used>,
 }
 
-/// What the answers of an account take.
+/// Memory use of an account's answers.
 #[derive(Default)]
 struct Used {
     bytes: u64,
@@ -76,12 +77,13 @@ impl ReplyCache {
         self.by_key.keys()
     }
 
-    /// What all answers take together, in bytes.
+    /// Returns the size of all answers, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.used.values().map(|used| used.bytes).sum()
     }
 
-    /// Whether another answer is kept for an account whose answers may take so many bytes. The last one may go beyond.
+    /// Returns `Ok` if another answer is kept for an account whose answers may take `most` bytes. The last one may
+    /// exceed the limit.
     pub(crate) fn check(
         &mut self,
         journal: &mut Journal,
@@ -107,7 +109,7 @@ impl ReplyCache {
         self.keys.insert(number, key);
     }
 
-    /// An answer whose record is gone.
+    /// Forgets an answer whose record was deleted.
     pub(crate) fn forget(&mut self, key: &str) {
         self.take(key);
     }
@@ -150,10 +152,10 @@ impl ReplyCache {
 /// An answer to be remembered.
 #[derive(Clone, Debug)]
 pub struct NewAnswer<'a> {
-    /// Who pays for it.
+    /// Account that is charged.
     pub account: &'a str,
-    /// What was asked, as a hash.
+    /// Hash of the request.
     pub fingerprint: String,
-    /// What was answered.
+    /// The answer.
     pub answer: String,
 }

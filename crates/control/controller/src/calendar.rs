@@ -1,42 +1,43 @@
-//! The calendar as far as it is believed.
+//! The trusted calendar: wall-clock time with protection against forward jumps.
 //!
-//! What starts or ends by the calendar does so for good: a contract that has ended has lost its place. So a clock that jumps forward is
-//! doubted at first, and the calendar goes on from where it was by the steady clock. It is believed once it has run on without another
-//! jump for a while. A clock that jumps back is believed at once: nothing ends early by it.
+//! A start or an end by the calendar is final: a contract that has ended has lost its reservation. So a clock that
+//! jumps forward is distrusted at first, and the calendar continues from its last time by the steady clock. The new
+//! time is trusted once the clock has run for a hold-down time without another jump. A clock that jumps back is
+//! trusted at once: nothing ends early by it.
 
 use wayleave_units::{Time, WallTime};
 
 use crate::clock::Timestamps;
 use crate::setup::Timing;
 
-/// What is believed, and what is doubted.
+/// State of the trusted calendar, with a clock step that is not yet trusted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Calendar {
-    /// Both clocks, as far as they are believed.
+    /// Both clocks at the last trusted reading.
     believed: Timestamps,
     doubt: Option<Doubt>,
-    /// A clock may go on by so much more than the steady one.
+    /// Maximum advance of the clock over the steady one that is not a jump.
     jump: Time,
-    /// So long it is doubted if it does; zero if it never is.
+    /// Hold-down time after a forward jump; zero trusts every jump.
     lasts: Time,
 }
 
 /// A clock that has jumped.
 #[derive(Clone, Copy, Debug)]
 struct Doubt {
-    /// When it was seen first, by the steady clock.
+    /// Time of the first reading after the jump, by the steady clock.
     since: Time,
     /// Both clocks when they were seen last.
     seen: Timestamps,
 }
 
 impl Calendar {
-    /// Goes on from a time that was believed.
+    /// Continues from a trusted time.
     pub(crate) fn new(timing: &Timing, believed: Timestamps) -> Self {
         Self { believed, doubt: None, jump: timing.clock_jump, lasts: timing.clock_doubt }
     }
 
-    /// The clocks have gone on.
+    /// Processes a reading of both clocks.
     pub(crate) fn see(&mut self, now: Timestamps) {
         let expected = after(self.believed, now.steady);
         if self.lasts == Time::ZERO || now.wall <= later(expected, self.jump) {
@@ -56,23 +57,23 @@ impl Calendar {
         }
     }
 
-    /// The time that is believed.
+    /// Returns the trusted time.
     pub(crate) fn wall(&self) -> WallTime {
         self.believed.wall
     }
 
-    /// By how much the clock is ahead of what is believed, if it is doubted.
+    /// Returns the lead of the clock over the trusted time, if the clock is distrusted.
     pub(crate) fn ahead(&self) -> Option<Time> {
         let doubt = self.doubt?;
         Some(Time::from_nanos(doubt.seen.wall.as_nanos().saturating_sub(self.believed.wall.as_nanos())))
     }
 
-    /// When the clock will be believed, by the steady one, if it is doubted.
+    /// Returns the steady time at which the clock will be trusted, if it is distrusted.
     pub(crate) fn doubted_until(&self) -> Option<Time> {
         Some(self.doubt?.since + self.lasts)
     }
 
-    /// What the clock shows when the calendar is there.
+    /// Returns the reading of the clock at this trusted time.
     pub(crate) fn shown_at(&self, wall: WallTime) -> WallTime {
         later(wall, self.ahead().unwrap_or(Time::ZERO))
     }
@@ -82,7 +83,7 @@ fn later(wall: WallTime, by: Time) -> WallTime {
     WallTime::from_nanos(wall.as_nanos().saturating_add(by.as_nanos()))
 }
 
-/// What the calendar shows at this steady time if it goes on evenly.
+/// Returns the calendar time at this steady time, if both clocks advance at equal rates.
 fn after(from: Timestamps, steady: Time) -> WallTime {
     later(from.wall, steady.saturating_sub(from.steady))
 }
@@ -105,7 +106,7 @@ mod tests {
         Calendar::new(&Timing { clock_jump, clock_doubt, ..Timing::default() }, at(0, 0))
     }
 
-    /// Seconds since the beginning that are believed after each of these.
+    /// Trusted times after each of these readings, in seconds since the beginning.
     fn believed(calendar: &mut Calendar, seen: &[(u64, u64)]) -> Vec<u64> {
         let see = |&(steady, wall): &(u64, u64)| {
             calendar.see(at(steady, wall));

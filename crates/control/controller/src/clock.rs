@@ -1,18 +1,18 @@
-//! The clocks that a controller is told.
+//! The clocks of a controller, passed in by its driver.
 
 use serde::{Deserialize, Serialize};
 use wayleave_units::{Time, WallTime};
 
-/// What time it is.
+/// Readings of both clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timestamps {
     /// Since this controller was loaded, by a clock that is never set: how long things are held and waited for.
     pub steady: Time,
-    /// By the calendar: when contracts start and end. It may jump; it is doubted then.
+    /// Calendar time, by which contracts start and end. It may jump, and is then distrusted.
     pub wall: WallTime,
 }
 
-/// Uptime of a machine. Times of one boot can be compared, whatever somebody does to the clock.
+/// Uptime of a machine. Times of one boot can be compared, independently of changes of the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Uptime {
     /// The boot: both halves of its id.
@@ -27,7 +27,7 @@ impl Uptime {
         (self.boot == earlier.boot).then(|| self.nanos.checked_sub(earlier.nanos).map(Time::from_nanos)).flatten()
     }
 
-    /// The uptime so much later.
+    /// Returns the uptime increased by `by`.
     #[must_use]
     pub fn later(self, by: Time) -> Self {
         Self { nanos: self.nanos.saturating_add(by.as_nanos()), ..self }

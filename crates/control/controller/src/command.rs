@@ -1,4 +1,4 @@
-//! What a controller is asked to do, and what it answers at once.
+//! Commands to a controller, and its immediate replies.
 
 use std::fmt;
 
@@ -10,14 +10,14 @@ pub use wayleave_protocol::decision::Outcome;
 use wayleave_protocol::{DEFAULT_TENANT, Id};
 use wayleave_units::WallTime;
 
-/// What is asked. The driver checks who may ask it; the command says which tenant an object belongs to.
+/// A command. The driver checks the permission of the client; the command names the tenant that owns an object.
 #[derive(Clone, Debug)]
 pub enum Command {
     /// Creates a tenant, or gives it another quota.
     PutTenant {
         /// Its name.
         name: String,
-        /// What it may have at most.
+        /// Maximum use of resources.
         quota: Quota,
         /// Under which condition.
         check: Precondition,
@@ -31,27 +31,27 @@ pub enum Command {
     },
     /// Lets the holder of a secret act.
     PutToken {
-        /// What the token is called; never the secret.
+        /// Name of the token; never the secret.
         id: String,
-        /// SHA-256 of the secret, or of what stands for the name of a certificate, in hexadecimal digits.
+        /// SHA-256 of the secret, or of the text that represents a certificate's name, in hexadecimal digits.
         hash: String,
-        /// As whom.
+        /// Principal as which its holder acts.
         role: Principal,
-        /// What it is for.
+        /// Purpose of the token.
         label: String,
-        /// When it is good no longer.
+        /// Time at which it expires.
         expires: Option<WallTime>,
         /// The name of the certificate that acts as it in place of a secret; no other token may have it.
         certificate: Option<String>,
     },
     /// Lets it act no longer.
     DeleteToken {
-        /// What the token is called.
+        /// Name of the token.
         id: String,
     },
     /// Keeps a policy of services, or another one in its place.
     PutPolicy {
-        /// What it says, with its name.
+        /// Content of the policy, with its name.
         policy: Box<Policy>,
         /// Under which condition.
         check: Precondition,
@@ -65,18 +65,18 @@ pub enum Command {
     },
     /// Creates a VM, or finds it where it is.
     PutVm {
-        /// Which.
+        /// Name of the VM.
         id: Id,
-        /// Where it should be.
+        /// Requested placement.
         wish: VmRequest,
-        /// The address of its interface; what it has, or what follows from its name, if not given.
+        /// The address of its interface. If absent, its present address, or the one derived from its name.
         mac: Option<Mac>,
         /// Under which condition.
         check: Precondition,
     },
     /// Ends a VM that no contract needs.
     DeleteVm {
-        /// Which.
+        /// Name of the VM.
         id: Id,
         /// Under which condition.
         check: Precondition,
@@ -87,7 +87,7 @@ pub enum Command {
         orders: Vec<(Order, Precondition)>,
         /// All or none, or each for itself.
         mode: Mode,
-        /// Whether it is only tried.
+        /// Commit, or dry run.
         effect: Effect,
     },
     /// Ends contracts. Ending one that is not there does nothing.
@@ -98,22 +98,22 @@ pub enum Command {
     /// Ends the hold of a contract that was deleted, although its sender has not confirmed that it stopped. Only a person can
     /// know that it has.
     Forget {
-        /// Which.
+        /// Name of the contract.
         id: Id,
     },
     /// A link or a node is down, or up again.
     SetElement {
-        /// Which.
+        /// The element.
         element: ElementName,
-        /// Why it is down; `None` if it is up.
+        /// Reason that it is down; `None` if it is up.
         down: Option<String>,
     },
-    /// The agent of a node begins a session, and says what is installed.
+    /// The agent of a node begins a session, and reports its installed rules.
     Begin {
         /// The host or switch.
         node: String,
-        /// The last session of the node that its agent knows of; 0 if it knows of none. If another has begun since, what is said
-        /// here may be outdated, and nothing begins.
+        /// Latest session of the node known to its agent; 0 if it knows none. If another has begun since, this report
+        /// may be outdated, and no session begins.
         after: u64,
         /// Serial and version of every rule.
         installed: Vec<(u64, u64)>,
@@ -127,7 +127,7 @@ pub enum Command {
         /// Serial and version; for the set-up of a switch, serial 0.
         done: Vec<(u64, u64)>,
     },
-    /// What the agent of a host has measured.
+    /// Measurements of a host's agent.
     Measure {
         /// The host.
         node: String,
@@ -136,34 +136,36 @@ pub enum Command {
         /// Of each contract that arrives there.
         measured: Vec<Measured>,
     },
-    /// The agent of a node says that it is there. Once it has, it is expected to say so again and again.
+    /// Heartbeat of a node's agent. After the first one, further heartbeats are expected.
     Hear {
         /// The host or switch.
         node: String,
         /// Of its session.
         epoch: u64,
-        /// What somebody had changed there, and is again as it was installed.
+        /// Foreign changes on the node that the agent has reverted.
         repairs: Vec<String>,
     },
-    /// The agent of a host says which contracts it carries out.
+    /// The agent of a host reports the contracts that it enforces.
     ReportRules {
         /// The host.
         node: String,
         /// Of its session.
         epoch: u64,
-        /// Serial and version of every rule of a contract of another kind than latency that is in force; `None` if the agent does not say so.
+        /// Serial and version of every rule in force of a contract of another kind than latency; `None` if the agent
+        /// does not report them.
         in_force: Option<Vec<(u64, u64)>>,
-        /// Contracts that it cannot carry out now; `None` if the agent does not say so.
+        /// Contracts that it cannot enforce now; `None` if the agent does not report them.
         problems: Option<Vec<ContractProblem>>,
     },
-    /// Everything was removed from a node (`wayleave agent uninstall`), and nobody speaks for it until it begins another session.
+    /// Everything was removed from a node (`wayleave agent uninstall`). The node has no agent until it begins another
+    /// session.
     Leave {
         /// The host or switch.
         node: String,
         /// Of its session.
         epoch: u64,
     },
-    /// The agent of a node says which of its links have no carrier.
+    /// The agent of a node reports its links without carrier.
     See {
         /// The host or switch.
         node: String,
@@ -188,7 +190,7 @@ pub enum Precondition {
     Revision(u64),
 }
 
-/// What becomes of a list of which one item is refused.
+/// Treatment of a list of which one item is refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// The others are done.
@@ -198,7 +200,7 @@ pub enum Mode {
     AllOrNothing,
 }
 
-/// Whether a decision takes effect.
+/// Effect of a decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Effect {
     /// It does.
@@ -216,7 +218,7 @@ pub enum Principal {
     Operator,
     /// Everything of one tenant, and nothing of others.
     Tenant {
-        /// Which.
+        /// Name of the tenant.
         tenant: String,
     },
     /// The node that it runs on: its operations, confirmations and reports.
@@ -224,21 +226,21 @@ pub enum Principal {
         /// The host or switch.
         node: String,
     },
-    /// Reads; everything, or what is of one tenant.
+    /// Reads everything, or the objects of one tenant.
     Reader {
-        /// Which.
+        /// Name of the tenant; `None`: everything.
         tenant: Option<String>,
     },
 }
 
-/// Where a VM should be.
+/// Requested placement of a VM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VmRequest {
     /// There.
     On(String),
     /// On any host; the number chooses.
     Random(u64),
-    /// Where most rate is left.
+    /// On the host with the most rate left.
     Fit,
 }
 
@@ -260,12 +262,12 @@ impl fmt::Display for ElementName {
     }
 }
 
-/// What was done.
+/// Result of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// It, with the revision of the object that it left.
     Done {
-        /// What became of the object.
+        /// Outcome for the object.
         outcome: Outcome,
         /// Its revision.
         revision: u64,
@@ -277,9 +279,9 @@ pub enum Reply {
         /// Its number: only its own confirmations count from now on.
         epoch: u64,
     },
-    /// What an element's state has changed.
+    /// Effect of a change of an element's state.
     Changed {
-        /// Contracts that go another way now.
+        /// Contracts that have another route now.
         rerouted: Vec<Id>,
         /// Contracts that are kept no longer.
         degraded: Vec<Id>,
@@ -291,7 +293,7 @@ pub enum Reply {
 /// Result for one contract of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ItemResult {
-    /// Which.
+    /// Name of the contract.
     pub id: Id,
     /// Outcome, or the reason why it was not done; never `Ok(Outcome::Refused)`.
     pub result: Result<Outcome, CommandError>,
@@ -312,7 +314,7 @@ pub struct UnmovableVm {
     pub others: Vec<Id>,
 }
 
-/// Why something was not done. Nothing is half done.
+/// Reason that a command failed. No part of a failed command takes effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandError {
     /// There is no such thing.
@@ -331,35 +333,35 @@ pub enum CommandError {
     Invalid {
         /// The field.
         field: &'static str,
-        /// What is wrong, and what is expected.
+        /// Description of the error, and the expected form.
         message: String,
     },
     /// Something else still needs it.
     InUse {
-        /// What is to be ended.
+        /// Object that was to be ended.
         what: String,
-        /// By what.
+        /// Object that still needs it.
         by: String,
     },
     /// A VM stays where it is.
     CannotMove(Box<UnmovableVm>),
     /// Something else has it already.
     Taken {
-        /// What is to be given.
+        /// Resource that was requested.
         what: String,
-        /// Whose it is.
+        /// Present owner of the resource.
         of: String,
         /// The field that asks for it.
         field: &'static str,
     },
     /// It is not the tenant's to use.
     Forbidden {
-        /// What.
+        /// Description of the forbidden use.
         message: String,
     },
-    /// A contract was refused; the decision says why.
+    /// A contract was refused; the decision explains the reason.
     Refused {
-        /// Whose contract.
+        /// Tenant of the contract.
         tenant: String,
         /// [`Controller::decision`](crate::Controller::decision) of that tenant.
         decision: u64,
@@ -386,7 +388,8 @@ impl CommandError {
 }
 
 impl Precondition {
-    /// Whether an object of this revision, or none, may be changed.
+    /// Returns `Ok` if the precondition allows a change of an object with this revision, or of an absent one
+    /// (`None`).
     pub(crate) fn hold(self, revision: Option<u64>) -> Result<(), CommandError> {
         let holds = match self {
             Self::None => true,

@@ -1,4 +1,4 @@
-//! The record of a contract, of whatever kind (format 5 of a ledger); `old_record` reads the formats before it.
+//! Record of a contract, of any kind (format 5 of a ledger); `old_record` reads earlier formats.
 
 use std::net::IpAddr;
 use std::num::{NonZeroU16, NonZeroU32};
@@ -45,7 +45,7 @@ pub(crate) struct ContractRecord {
     pub(crate) trouble: Option<TroubleRecord>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub(crate) waits_for: Vec<u64>,
-    /// Rule that hosts are told of a contract of another kind than latency.
+    /// Rule for hosts of a contract of another kind than latency.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) rule: Option<RuleRecord>,
     pub(crate) terms: TermsRecord,
@@ -299,8 +299,8 @@ impl ContractRecord {
         })
     }
 
-    /// Reservation of a contract on a network that may have other links than when this was written. Where one of them is gone: no reservation, the rest of
-    /// its routes up to there, and `true`.
+    /// Returns the reservation of a contract on a network whose links may differ from those at the time of writing.
+    /// If one of its links no longer exists: no reservation, the rest of its routes up to that link, and `true`.
     pub(crate) fn held_as_far(
         &self,
         network: &Network,

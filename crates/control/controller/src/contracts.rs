@@ -14,7 +14,7 @@ pub(crate) struct Contracts {
     by_serial: BTreeMap<u64, Arc<AdmittedContract>>,
     /// The contract that has the name now.
     by_id: HashMap<Arc<Id>, u64>,
-    /// Those of other kinds than latency.
+    /// Serial numbers of the contracts of other kinds than latency.
     shares: BTreeSet<u64>,
 }
 
@@ -23,7 +23,7 @@ impl Contracts {
         self.by_serial.get(&serial).map(|grant| &**grant)
     }
 
-    /// The same, shared.
+    /// Returns the contract with this serial number as a shared pointer.
     pub(crate) fn get_shared(&self, serial: u64) -> Option<&Arc<AdmittedContract>> {
         self.by_serial.get(&serial)
     }
@@ -42,7 +42,7 @@ impl Contracts {
         self.get(serial)?.announced_sender()
     }
 
-    /// The same, to be changed.
+    /// Returns the sender state of a contract for changes.
     pub(crate) fn sender_mut(&mut self, serial: u64) -> Option<&mut Sender> {
         self.latency_mut(serial).map(|latency| &mut latency.sender)
     }

@@ -1,4 +1,4 @@
-//! What was decided, remembered for explanations.
+//! Past decisions, remembered for explanations.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use wayleave_units::{Time, WallTime};
 
 use wayleave_protocol::Id;
 
-/// How many bytes of decisions are remembered for each tenant: some 1,000 about latency. They are for people who ask soon; what was admitted is
-/// explained from the contract.
+/// Memory for the decisions of each tenant, in bytes: some 1,000 decisions about latency. They serve questions soon
+/// after the decision; an admitted contract is explained from the contract itself.
 const MEMORY: usize = 1 << 20;
 
 /// A decision.
@@ -20,17 +20,17 @@ pub struct DecisionRecord {
     pub sequence: u64,
     /// Its number among those of its tenant.
     pub number: u64,
-    /// When it was made.
+    /// Time of the decision.
     pub at: WallTime,
     /// For which contract.
     pub id: Id,
-    /// What was asked.
+    /// The order.
     pub order: Order,
-    /// What was decided.
+    /// Outcome of the order.
     pub decided: Decided,
 }
 
-/// What was decided.
+/// Outcome of an order.
 #[derive(Clone, Debug)]
 pub enum Decided {
     /// Admitted with this promise.
@@ -71,14 +71,14 @@ impl Decided {
     }
 }
 
-/// What a quota does not allow.
+/// Quota that an order exceeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuotaShort {
     /// `rate` (bit/s), `burst` (bytes) or `contracts`.
     pub what: &'static str,
-    /// What the tenant would have.
+    /// Use of the tenant with the order.
     pub asked: u128,
-    /// What it may have.
+    /// Maximum use of the tenant.
     pub most: u64,
 }
 
@@ -89,7 +89,7 @@ pub(crate) struct Decisions {
     of: BTreeMap<String, Own>,
 }
 
-/// Those of a tenant, by their own numbers, with their places among all.
+/// Decisions of a tenant, by their own numbers, with their positions among all decisions.
 #[derive(Default)]
 struct Own {
     places: BTreeMap<u64, u64>,
@@ -97,7 +97,7 @@ struct Own {
 }
 
 impl DecisionRecord {
-    /// What it takes in memory, about: an order can have many members.
+    /// Returns the approximate size in memory: an order can have many members.
     fn bytes(&self) -> usize {
         let members = self.order.members.len();
         size_of::<Self>() + 512 + 64 * members

@@ -1,4 +1,4 @@
-//! Which links and nodes are down, and why.
+//! Links and nodes that are down, with the reasons.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,8 @@ use wayleave_topology::{LinkId, Network, NodeId};
 
 use crate::command::ElementName;
 
-/// Why something is down: an operator declared it, or agents at its ends see no carrier. It is up when neither holds.
+/// Reason that an element is down: an operator declared it, or agents at its ends see no carrier. It is up when
+/// neither holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Down {
     declared: Option<String>,
@@ -27,7 +28,7 @@ impl Down {
         Some(Self { declared, seen, why })
     }
 
-    /// The same, seen by one more node.
+    /// Returns the state after one more node has observed it.
     pub(crate) fn seen_by(mut self, node: &str) -> Self {
         self.seen.insert(node.to_owned());
         Self::of(self.declared, self.seen).unwrap_or_default()
@@ -80,7 +81,7 @@ impl Elements {
         self.iter().filter(|(_, down)| down.seen().contains(node)).map(|(element, _)| element.clone()).collect()
     }
 
-    /// The directed links that are down with all of it.
+    /// Returns the directed links that are down because of these elements.
     pub(crate) fn links(&self, network: &Network) -> BTreeSet<LinkId> {
         self.down.keys().flat_map(|element| links_of(network, element)).collect()
     }

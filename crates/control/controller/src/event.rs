@@ -1,32 +1,32 @@
-//! What watchers hear.
+//! Events for watchers.
 
 use wayleave_units::WallTime;
 
 /// Something that has happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Its number; events are told in this order.
+    /// Number of the event; events are published in this order.
     pub number: u64,
-    /// When.
+    /// Time of the event.
     pub at: WallTime,
-    /// What.
+    /// Kind of the event.
     pub kind: EventKind,
-    /// To what: `tenant:name` of a contract or VM, the name of a tenant, node or link.
+    /// Object: `tenant:name` of a contract or VM, the name of a tenant, node or link.
     pub object: String,
-    /// Whose that is.
+    /// Tenant that owns the object.
     pub tenant: Option<String>,
     /// The revision of the object.
     pub revision: u64,
-    /// Why, for people.
+    /// Human-readable reason.
     pub detail: String,
 }
 
-/// What has happened.
+/// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EventKind {
     /// A contract was admitted, and waits until its packets may be sent.
     Pending,
-    /// A contract was admitted, and its sender is being told.
+    /// A contract was admitted, and its sender is being notified.
     Admitted,
     /// The sender of a contract keeps to it.
     Enforced,
@@ -36,11 +36,11 @@ pub enum EventKind {
     Violated,
     /// A contract is ended; what it had is held until its last packets have left.
     Released,
-    /// What a contract had is free.
+    /// The reservation of a contract is free.
     Gone,
     /// A contract was refused.
     Refused,
-    /// A contract goes another way.
+    /// A contract takes another route.
     Rerouted,
     /// A failure has cut some of the disjoint routes of a protected contract, and not all.
     ProtectionLost,
@@ -54,11 +54,11 @@ pub enum EventKind {
     Put,
     /// A tenant, VM, token or policy is no more.
     Deleted,
-    /// An agent has begun a session, or is heard of again.
+    /// An agent has begun a session, or sends heartbeats again.
     AgentUp,
-    /// An agent has not been heard of for too long.
+    /// The heartbeats of an agent have stopped.
     AgentSilent,
-    /// An agent has found something of what it had installed changed, and has repaired it.
+    /// An agent has reverted a foreign change of its configuration.
     Repaired,
 }
 

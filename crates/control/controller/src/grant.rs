@@ -1,9 +1,10 @@
 //! An admitted contract, until its last packet has left.
 //!
-//! A latency contract has routes, and a sender that confirms its rule. A contract of another kind has a share of classes below the latency
-//! queues, or nothing if it is best effort; the agents of all its members confirm its rule. Its share is free after its end as soon as its last
-//! packets have left, counted from the end on and not from the time at which agents have heard of it. A controller that is started again
-//! meanwhile frees it at once.
+//! A latency contract has routes, and a sender that confirms its rule. A contract of another kind has a share of
+//! classes below the latency queues, or nothing if it is best effort; the agents of all its members confirm its rule.
+//! After its end, its share is free as soon as its last packets have left. This time is counted from the end, not
+//! from the time at which agents receive the change. A controller that restarts during this time frees the share at
+//! once.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,21 +20,21 @@ use wayleave_protocol::contract::State;
 /// An admitted contract.
 #[derive(Clone, Debug)]
 pub struct AdmittedContract {
-    /// Which; shared with whatever finds contracts by name.
+    /// Identity; shared with the index that finds contracts by name.
     pub id: Arc<Id>,
     /// Its number, which no other contract ever has.
     pub serial: u64,
-    /// What was asked.
+    /// The order.
     pub order: Order,
     /// Its revision: that of its terms and its state.
     pub revision: u64,
-    /// When it was first admitted.
+    /// Time of the first admission.
     pub created: WallTime,
     /// The decision that admitted it as it is.
     pub decision: u64,
     /// The state that was last announced.
     pub state: State,
-    /// Why it is degraded, if it is.
+    /// Reason that it is degraded, if it is.
     pub trouble: Option<DegradedReason>,
     /// The pending releases that have to be complete before it is promised anything.
     pub(crate) waits_for: Vec<u64>,
@@ -56,7 +57,7 @@ pub(crate) struct LatencyState {
     pub(crate) bound: Time,
     /// The packets that came too late, if some did.
     pub(crate) violation: Option<Violation>,
-    /// What it has reserved; nothing if it is degraded and its reservation was given to others, or if it is released.
+    /// Its reservation; `None` if it is degraded and its reservation was given to others, or if it is released.
     pub(crate) flow: Option<FlowId>,
     /// Of its disjoint routes, those that something that is down cuts.
     pub(crate) cut_routes: usize,
@@ -72,22 +73,22 @@ pub(crate) struct ShareState {
     pub(crate) within: Option<Time>,
     /// Its reservation; nothing for best effort, and if it is degraded and its place was given to others.
     pub(crate) share: Option<ShareId>,
-    /// Version of the rule that agents are told.
+    /// Version of the rule that agents fetch.
     pub(crate) version: u64,
     /// Member hosts that have not confirmed that version.
     pub(crate) unconfirmed: BTreeSet<NodeId>,
 }
 
-/// Why a contract is not kept.
+/// Reason that a contract is not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DegradedReason {
-    /// What failed is on all its routes, and there is no other.
+    /// The failed element is on all its routes, and there is no other route.
     Failed {
-        /// What failed.
+        /// Failed element.
         element: String,
-        /// Whether its reservation is kept, so that it comes back for certain once that is repaired.
+        /// `true` if its reservation is kept, so that it is certain to be restored when the element is repaired.
         keeps_place: bool,
-        /// Why no other route was found.
+        /// Reason that no other route was found.
         why: String,
     },
     /// It was decided again at the start, by the rules of this version and on the network as it is now, and found no place.
@@ -97,12 +98,12 @@ pub enum DegradedReason {
     },
     /// Some host that has to carry it has not confirmed it in time.
     Unconfirmed,
-    /// Agents of hosts that have to carry it have not been heard of for too long: what they confirmed may not be in force any more.
+    /// Agents of its hosts are silent: the rules that they confirmed may no longer be in force.
     Silent {
         /// The hosts; none if the record of an earlier version did not name them.
         hosts: Vec<NodeId>,
     },
-    /// An agent says that it cannot carry it out.
+    /// An agent reports that it cannot enforce the contract.
     NotCarriedOut {
         /// Its host.
         host: NodeId,
@@ -127,15 +128,15 @@ impl DegradedReason {
 /// Packets that came too late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// When that was last reported.
+    /// Time of the last report.
     pub at: WallTime,
-    /// How many, since the contract is there.
+    /// Number of late packets since the contract was admitted.
     pub packets: u64,
     /// The longest delay.
     pub worst: Time,
 }
 
-/// What the sender of a contract is to do, and what it is known to do.
+/// Instructions to the sender of a contract, and its known state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sender {
     /// The last version that was given out.
@@ -146,15 +147,15 @@ pub(crate) struct Sender {
     pub(crate) run: Option<u64>,
     /// The first version that runs on the reservation which the contract has now.
     pub(crate) since: u64,
-    /// What it was told last; it may have done that, or not.
+    /// Last instruction sent to it; it may have executed this instruction, or not.
     pub(crate) told: Option<RuleState>,
-    /// What it has confirmed last.
+    /// Last instruction that it confirmed.
     pub(crate) confirmed: Option<RuleState>,
     /// Since when a confirmation is waited for.
     pub(crate) asked: Option<Time>,
 }
 
-/// What a sender was told.
+/// An instruction to a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RuleState {
     pub(crate) version: u64,
@@ -167,12 +168,12 @@ impl Sender {
         self.version
     }
 
-    /// Whether packets may be sent on the reservation which the contract has now.
+    /// Returns `true` if packets may be sent on the present reservation of the contract.
     pub(crate) fn may_run(&self) -> bool {
         self.run.is_some() && self.told.is_some_and(|told| told.runs && told.version >= self.since)
     }
 
-    /// Whether it has still to confirm something.
+    /// Returns `true` if a confirmation is outstanding.
     pub(crate) fn is_waited_for(&self) -> bool {
         self.told.is_some() && self.told != self.confirmed
     }
@@ -299,7 +300,8 @@ impl AdmittedContract {
         }
     }
 
-    /// Returns `true` if agents are told of a contract of another kind than latency: it has its place and its time has come.
+    /// Returns `true` if agents fetch the rule of a contract of another kind than latency: it has its reservation and
+    /// has started.
     pub fn is_announced_to_hosts(&self) -> bool {
         let is_there = !self.is_ended && !self.is_failed() && self.waits_for.is_empty();
         is_there && self.share_state().is_some() && self.state != State::Pending
@@ -310,7 +312,7 @@ impl AdmittedContract {
         self.share_state().into_iter().flat_map(|state| state.unconfirmed.iter().copied())
     }
 
-    /// Version of the rule that agents are told of a contract of another kind than latency.
+    /// Returns the version of the rule that agents fetch for a contract of another kind than latency.
     pub fn rule_version(&self) -> u64 {
         self.share_state().map_or(0, |state| state.version)
     }
@@ -335,17 +337,17 @@ impl AdmittedContract {
         self.terms().is_some_and(|terms| terms.route.is_some())
     }
 
-    /// Whether its reservation is never moved to admit others: its route was given, or it is not in force.
+    /// Returns `true` if its reservation is never moved to admit others: its route was given, or it is not in force.
     pub(crate) fn is_pinned(&self) -> bool {
         self.has_given_route() || self.is_failed()
     }
 
-    /// Whether something that failed keeps it from sending.
+    /// Returns `true` if a failure keeps it from sending.
     pub(crate) fn is_failed(&self) -> bool {
         matches!(self.trouble, Some(DegradedReason::Failed { .. } | DegradedReason::Unfit { .. }))
     }
 
-    /// Whether it was deleted.
+    /// Returns `true` if it was deleted.
     pub fn is_ended(&self) -> bool {
         self.is_ended
     }

@@ -1,4 +1,4 @@
-//! What has changed since the last output, and the numbers that never go back.
+//! Changes since the last output, and the numbers that never decrease.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,9 +25,9 @@ pub(crate) struct Counters {
     pub(crate) release: u64,
     pub(crate) event: u64,
     pub(crate) answer: u64,
-    /// How often a controller was loaded from these records.
+    /// Number of times that a controller was loaded from these records.
     pub(crate) generation: u64,
-    /// The calendar when one of these was counted last, as far as it was believed: ns since 1970. Absent in records that are older than it.
+    /// Trusted calendar time at which one of these numbers last changed, in ns since 1970. Absent in older records.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub(crate) calendar: u64,
     /// Uptime of the machine at that time of the calendar.
@@ -43,8 +43,8 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// The numbers of a tenant, which tell it nothing of how much others do. They begin where those of all are when they are first needed, so that a
-/// tenant that is created again repeats none of the one before.
+/// Numbers of a tenant, which reveal nothing about the activity of others. They begin at the common numbers when they
+/// are first needed, so that a tenant that is created again repeats no number of its predecessor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TenantNumbers {
     pub(crate) revision: u64,
@@ -99,7 +99,7 @@ impl Journal {
         }
     }
 
-    /// Goes on with the numbers of a record.
+    /// Continues with the numbers of a record.
     pub(crate) fn restore(&mut self, counters: Counters) {
         self.counters = counters;
         self.written = counters.uptime.map(|uptime| (counters.calendar, uptime));
@@ -110,7 +110,8 @@ impl Journal {
         }
     }
 
-    /// The machine is up for so long. Time that has passed since the calendar was written down, in the same boot, is no jump of the clock.
+    /// Sets the uptime of the machine. Time since the calendar was written, in the same boot, is no jump of the
+    /// clock.
     pub(crate) fn set_uptime(&mut self, now: Timestamps, uptime: Uptime) {
         let passed = self.written.and_then(|(calendar, written)| Some((calendar, uptime.since(&written)?)));
         if let Some((calendar, passed)) = passed {
@@ -128,7 +129,8 @@ impl Journal {
         self.counters.uptime = self.uptime.map(|(then, uptime)| uptime.later(steady.saturating_sub(then)));
     }
 
-    /// Has the calendar written down, if the time on disk is so old that a clock would be doubted for it at the next start.
+    /// Marks the calendar to be written, if the time on disk is so old that the clock would be distrusted at the next
+    /// start.
     pub(crate) fn keep_time(&mut self) {
         let calendar = self.calendar.wall().as_nanos();
         if calendar > self.counters.calendar.saturating_add(self.timing.clock_jump.as_nanos()) {
@@ -145,7 +147,7 @@ impl Journal {
         }
     }
 
-    /// The calendar as far as it is believed: what starts and ends goes by it.
+    /// Returns the trusted calendar, by which contracts start and end.
     pub(crate) fn calendar(&self) -> &Calendar {
         &self.calendar
     }
@@ -158,7 +160,8 @@ impl Journal {
         self.now
     }
 
-    /// It is later now. A clock that is steady does not go back; if a driver says so all the same, nothing ends early.
+    /// Sets the time of the present call. A steady clock does not go back; if a driver reports that it does, nothing
+    /// ends early.
     pub(crate) fn set_now(&mut self, now: Timestamps) {
         self.now = Timestamps { steady: self.now.steady.max(now.steady), wall: now.wall };
         self.calendar.see(self.now);
@@ -174,7 +177,7 @@ impl Journal {
         Self { own: self.own.clone(), dirty: BTreeSet::new(), events: Vec::new(), ..*self }
     }
 
-    /// At this time of the calendar, with clocks doubted as these times say, from what was believed last.
+    /// Sets the time of the calendar and the thresholds for jumps of the clock, starting from the last trusted time.
     pub(crate) fn with_timing(mut self, timing: Timing, wall: WallTime) -> Self {
         let believed = Timestamps { wall: self.calendar.wall(), ..self.now };
         (self.calendar, self.timing) = (Calendar::new(&timing, believed), timing);
@@ -182,12 +185,12 @@ impl Journal {
         self
     }
 
-    /// What was marked since it was last taken.
+    /// Returns the changes marked since they were last taken.
     pub(crate) fn dirty(&self) -> &BTreeSet<DirtyRecord> {
         &self.dirty
     }
 
-    /// What was marked since the last time.
+    /// Takes the changes marked since the last call.
     pub(crate) fn take_dirty(&mut self) -> BTreeSet<DirtyRecord> {
         std::mem::take(&mut self.dirty)
     }
@@ -210,7 +213,7 @@ impl Journal {
         *counter
     }
 
-    /// Of what belongs to no tenant.
+    /// Returns the next revision of objects without a tenant.
     pub(crate) fn next_revision(&mut self) -> u64 {
         self.next(|counters| &mut counters.revision)
     }
@@ -234,7 +237,7 @@ impl Journal {
         self.own.get(tenant).copied()
     }
 
-    /// Goes on with the numbers of a tenant's record.
+    /// Continues with the numbers of a tenant's record.
     pub(crate) fn restore_own(&mut self, tenant: &str, own: TenantNumbers) {
         self.own.insert(tenant.to_owned(), own);
     }
@@ -278,7 +281,7 @@ impl Journal {
         self.next(|counters| &mut counters.generation);
     }
 
-    /// Records an event of a contract, which its tenant hears of.
+    /// Records an event of a contract, which its tenant can watch.
     pub(crate) fn contract_event(&mut self, kind: EventKind, id: &Id, revision: u64, detail: String) {
         self.event(kind, &id.to_string(), Some(id.tenant.clone()), revision, detail);
     }

@@ -1,30 +1,33 @@
-//! The controller as a pure state machine: tenants, VMs, contracts, failures and the senders that keep to them.
+//! The controller as a pure state machine: tenants, VMs, contracts, failures and the senders that enforce contracts.
 //!
-//! Chameleon (CoNEXT 2020), sections 3.5 and 4.1: tenants create VMs and flows between them; the controller places the
-//! flows and tells the hosts their routes and shapers. What the paper leaves open is here as well: what happens between a
-//! decision and the moment at which hosts keep to it, when something fails, and when a controller starts again.
+//! Chameleon (CoNEXT 2020), sections 3.5 and 4.1: tenants create VMs and flows between them; the controller places
+//! the flows and sends the hosts their routes and shapers. Three subjects that the paper leaves open are here as
+//! well: the time between a decision and its enforcement at the hosts, failures, and restarts of the controller.
 //!
-//! Time, identities and hashes of secrets are arguments; there is no clock, no socket and no file here. Two drivers run
-//! the same code: the server, and the seeded world of the tests.
+//! Time, identities and hashes of secrets are arguments; there is no clock, no socket and no file here. Two drivers
+//! run the same code: the server, and the seeded world of the tests.
 //!
 //! ```text
-//! Command ── handle ─> Reply            what became of it, at once
+//! Command ── handle ─> Reply            outcome, at once
 //!    │
 //!    └── take_output ─> Changes         records to be put on disk, all or none, before any answer
 //!                       Events          for watchers
-//! due ── tick                           what time alone brings about: holds end, contracts start and end
-//! outbox ─> Operation                   what a node has not confirmed yet, for the driver to deliver
+//! due ── tick                           timers: holds end, contracts start and end
+//! outbox ─> Operation                   operations that a node has not confirmed yet, for the driver to deliver
 //! ```
 //!
 //! The order of updates never breaks a promise (Fig. 6 of the paper; docs/operate/controller.md):
-//! - What a sender may still be using is known (`enforcement::sender`): a rule that was sent counts as in use until it is confirmed
-//!   that it is not.
+//! - The routes that a sender may still use are known (`enforcement::sender`): a rule that was sent counts as in use
+//!   until the sender confirms that it is not.
 //! - A contract that is deleted keeps its reservation until its sender has stopped and its last packets have left.
-//! - A route that was left by a move is free in the ledger at once, since the flow for which it was moved was admitted beside it.
-//!   A contract that needs the capacity waits until the old route is empty (`releases`, `enforcement::waits`).
-//! - What classes below the latency queues are promised (`shared`) begins when the last packets of latency contracts have left it. It
-//!   ends at once: nothing of these classes delays a latency contract by more than a frame, which is always counted.
-//! - All that is needed to go on after a crash is in the records; the time of pending releases starts again then, which is safe.
+//! - A route that was left by a move is free in the ledger at once, since the flow for which it was moved was
+//!   admitted beside it. A contract that needs the capacity waits until the old route is empty (`releases`,
+//!   `enforcement::waits`).
+//! - A promise of the classes below the latency queues (`shared`) begins when the last packets of latency contracts
+//!   have left its capacity. It ends at once: these classes delay a latency contract by at most a frame, which is
+//!   always counted.
+//! - The records hold all state that is needed after a crash; the time of pending releases starts again then, which
+//!   is safe.
 
 mod admission;
 mod announcement;

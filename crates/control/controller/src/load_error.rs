@@ -1,4 +1,4 @@
-//! Why no controller can be made of some records.
+//! Errors of loading a controller from records.
 
 use std::fmt;
 
@@ -6,18 +6,18 @@ use wayleave_protocol::Id;
 use wayleave_schemes::registry;
 use wayleave_units::Time;
 
-/// Why no controller can be made of some records.
+/// Reason that no controller can be loaded from records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoadError {
     /// The scheme keeps no ledger of queues.
     NoQueues,
     /// A record that cannot be read.
     Unreadable {
-        /// Of what.
+        /// Kind of the record.
         kind: &'static str,
-        /// Which.
+        /// Key of the record.
         key: String,
-        /// What is wrong.
+        /// Description of the error.
         message: String,
     },
     /// The network lacks what a record needs.
@@ -33,7 +33,7 @@ pub enum LoadError {
     Dangling {
         /// The record.
         record: String,
-        /// What is not there.
+        /// Missing object.
         other: String,
     },
     /// A queue would not keep its budget or its buffer.
@@ -43,7 +43,7 @@ pub enum LoadError {
     },
     /// A share of classes where there are none, or a scheme for latency contracts alone.
     NoClasses {
-        /// Whose it is.
+        /// Contract that needs it.
         id: Id,
     },
     /// A policy where there are no classes, or a scheme for latency contracts alone.
@@ -53,11 +53,11 @@ pub enum LoadError {
     },
     /// A contract would not be kept.
     TooSlow {
-        /// Which.
+        /// The contract.
         id: Id,
         /// The bound of its route.
         bound: Time,
-        /// What it was promised.
+        /// Promised deadline.
         deadline: Time,
     },
 }

@@ -1,6 +1,8 @@
-//! Addresses of interfaces that nobody declares: those of hosts follow from their names, those of VMs from names and a secret of the ledger.
+//! Addresses of interfaces without a declared address. Those of hosts follow from their names, those of VMs from
+//! names and a secret of the ledger.
 //!
-//! A tenant that could compute the address of another one's VM could ask for it, and learn from the refusal that this VM is there.
+//! A tenant that could compute the address of another tenant's VM could request that address, and learn from the
+//! refusal that the VM exists.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -95,7 +97,7 @@ mod tests {
         assert!(all.iter().all(|mac| mac.bytes()[0] == LOCAL));
         assert_eq!(all_of(&id, None).next(), Some(mac_of("acme:web")));
         assert!(!all.contains(&mac_of("acme:web")));
-        // These are in ledgers: another version derives the same.
+        // These addresses are in ledgers: another version must derive equal ones.
         assert_eq!(first(1, &id)[0].to_string(), "02:6b:4c:25:fc:c3");
     }
 

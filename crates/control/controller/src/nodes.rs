@@ -1,28 +1,28 @@
-//! What is known of the agents of nodes.
+//! Known state of the agents of nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_topology::NodeId;
 use wayleave_units::Time;
 
-/// What is known of a node.
+/// Known state of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeState {
     /// The number of its last session; it grows with every one.
     pub epoch: u64,
-    /// Whether that session is open: since this controller was loaded, and the node was not down.
+    /// `true` if that session is open: it began after this controller was loaded, and the node was not down since.
     pub is_open: bool,
     /// A switch: it forwards by tags.
     pub is_set_up: bool,
-    /// Whether its agent says again and again that it is there.
+    /// `true` if its agent sends heartbeats.
     pub(crate) is_watched: bool,
-    /// Whether it has not said so for too long.
+    /// `true` if its heartbeats have stopped.
     pub is_silent: bool,
-    /// When it was heard last, by the steady clock.
+    /// Time of the last heartbeat, by the steady clock.
     pub(crate) heard: Time,
     /// Versions of the rules of shares in force, as its agent has reported in this session; `None` if it has not.
     pub(crate) in_force: Option<BTreeMap<u64, u64>>,
-    /// Contracts that its agent cannot carry out, with the reason; `None` if it has not said so in this session.
+    /// Contracts that its agent cannot enforce, with the reason; `None` if it has not reported them in this session.
     pub(crate) problems: Option<BTreeMap<u64, String>>,
     /// Contracts with an operation that it has not confirmed.
     pub(crate) waiting: BTreeSet<u64>,
@@ -31,7 +31,7 @@ pub struct NodeState {
 }
 
 impl NodeState {
-    /// Returns `true` if its session is open and its agent is heard of.
+    /// Returns `true` if its session is open and its agent is not silent.
     pub const fn is_there(&self) -> bool {
         self.is_open && !self.is_silent
     }
@@ -52,7 +52,7 @@ impl Nodes {
         self.by_node.get_mut(&node)
     }
 
-    /// What is known of it; nothing yet, if it is new.
+    /// Returns the state of a node; an empty one, if it is new.
     pub(crate) fn entry(&mut self, node: NodeId) -> &mut NodeState {
         self.by_node.entry(node).or_default()
     }

@@ -1,30 +1,30 @@
-//! What a controller gives its driver to do.
+//! Output of a controller for its driver.
 
 use std::sync::Arc;
 
 use crate::event::Event;
 
-/// What came of the commands since the last time.
+/// Records and events of the commands since the last output.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Output {
     /// To be put on disk, all or none, before any answer is given.
     pub changes: Vec<Change>,
-    /// To be told once that is done.
+    /// Events to publish after the records are on disk.
     pub events: Vec<Event>,
 }
 
 /// A record that has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Of what.
+    /// Kind of the record.
     pub kind: Kind,
-    /// Which, among its kind.
+    /// Key among the records of its kind.
     pub key: String,
     /// JSON; `None` if it is no more.
     pub body: Option<Arc<str>>,
 }
 
-/// What a record is of.
+/// Kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// The controller: counters that never go back.
@@ -35,7 +35,7 @@ pub enum Kind {
     Token,
     /// A VM.
     Vm,
-    /// A contract, of whatever kind.
+    /// A contract, of any kind.
     Contract,
     /// A latency contract, in formats before 5: only read.
     OldLatency,
@@ -51,7 +51,7 @@ pub enum Kind {
     Node,
     /// The answer to a request that may be repeated.
     Answer,
-    /// What has happened, which the driver keeps: nothing follows from it.
+    /// Past events, which the driver keeps; no state depends on them.
     History,
 }
 

@@ -1,6 +1,7 @@
-//! The records of a controller that has admitted contracts as somebody else has decided them: read, they make one that goes on from there.
+//! Records of a controller for contracts that were decided elsewhere: a controller loaded from them continues with
+//! these contracts.
 //!
-//! Reading them derives every promise again, so nothing that is said here is believed (`Controller::load`).
+//! Loading derives every promise again, so nothing in the records is trusted (`Controller::load`).
 
 use std::collections::BTreeSet;
 
@@ -32,24 +33,24 @@ pub struct PlacedReservation {
 pub enum ReservationKind {
     /// Routes of a latency contract.
     Routes {
-        /// What is reserved for it, one for each route, the longest first.
+        /// Its reservations, one for each route, the longest first.
         reservations: Vec<Reservation>,
-        /// What was promised.
+        /// Promised bound.
         bound: Time,
     },
     /// A share of a contract of another kind.
     Share {
         /// The share; nothing for best effort.
         share: Option<Share>,
-        /// How much is known of what was promised.
+        /// Certainty of the promise.
         certainty: Option<Certainty>,
         /// Its minimum is there so soon, if that was asked for.
         within: Option<Time>,
     },
 }
 
-/// The records of these contracts, admitted in this order, whose senders do what they were told. Their tenants are there, without
-/// quotas.
+/// Returns the records of these contracts, admitted in this order, whose senders have confirmed their rules. Their
+/// tenants exist, without quotas.
 pub fn records(network: &Network, now: WallTime, placed: impl IntoIterator<Item = PlacedReservation>) -> Vec<Change> {
     let (mut changes, mut tenants, mut serial) = (Vec::new(), BTreeSet::new(), 0);
     for PlacedReservation { order, holds } in placed {

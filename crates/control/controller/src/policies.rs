@@ -15,13 +15,13 @@ use crate::scheme_ledger::{NO_OWNER, SchemeLedger};
 /// A policy that is kept.
 #[derive(Clone, Debug)]
 pub struct PolicyState {
-    /// What it says.
+    /// Content of the policy.
     pub policy: Policy,
     /// Its revision.
     pub revision: u64,
 }
 
-/// All policies, by name, with what is held for them.
+/// All policies, by name, with the shares held for them.
 #[derive(Clone, Default)]
 pub(crate) struct Policies {
     by_name: BTreeMap<String, PolicyState>,
@@ -57,7 +57,7 @@ impl Policies {
         self.by_name.insert(policy.name().to_owned(), PolicyState { policy, revision });
     }
 
-    /// Keeps a policy, in the place of one of its name, if all of it fits beside contracts.
+    /// Stores a policy, in place of one with its name, if all its minima fit beside contracts.
     ///
     /// # Errors
     /// The first link that has too little left; nothing has changed then.
@@ -68,7 +68,7 @@ impl Policies {
         for (_, other) in self.iter().filter(|(name, _)| *name != policy.name()) {
             minima.add(&other.policy, &network);
         }
-        // What others need counts first, so that it is this policy which is told what is left.
+        // The needs of other policies are held first, so that the error reports what they leave for this policy.
         self.hold_all(book, &minima);
         let short = minima.add(&policy, &network).into_iter().find_map(|need| short(book.ledger(), &policy, &need));
         self.release_holds(book);
@@ -87,7 +87,7 @@ impl Policies {
         was_there
     }
 
-    /// Holds what all policies need. Whether the ledger holds shares at all.
+    /// Holds the minima of all policies. Returns `true` if the ledger holds shares.
     pub(crate) fn hold(&mut self, book: &mut SchemeLedger) -> bool {
         let network = book.ledger().network().clone();
         let mut minima = LinkMinima::default();
@@ -113,13 +113,14 @@ impl Policies {
     }
 }
 
-/// A minimum on a link, whoever sends there.
+/// Returns a minimum on a link, for any sender.
 fn share(ledger: &Ledger, link: LinkId, min: Rate) -> Share {
     let queue = ledger.network().classes().map_or(0, |classes| classes.queue_of(Class::Guaranteed));
     Share::Pair { min, route: Route { hops: vec![Hop { link, queue }] }, is_timed: false }
 }
 
-/// Why a link has too little for a policy, if it has: also a link that is down, since it is to come back.
+/// Returns the shortage of a link for a policy, if there is one. A link that is down is checked as if it were up,
+/// since it is to be restored.
 fn short(ledger: &Ledger, policy: &Policy, need: &LinkNeed) -> Option<PolicyShort> {
     let &LinkNeed { link, more, .. } = need;
     if more == Rate::ZERO {

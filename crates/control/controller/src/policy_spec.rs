@@ -18,7 +18,7 @@ pub(crate) struct PolicyRecord {
     pub(crate) spec: PolicySpec,
 }
 
-/// What a policy says.
+/// Returns the content of a policy as a document.
 pub fn spec(network: &Network, policy: &Policy) -> PolicySpec {
     let names = |nodes: &[NodeId]| nodes.iter().map(|&node| network.node(node).name.clone()).collect();
     let service = |service: &Service| PolicyService {
@@ -41,7 +41,7 @@ pub fn spec(network: &Network, policy: &Policy) -> PolicySpec {
     }
 }
 
-/// What it needs, where that is anything.
+/// Returns the needs of a policy on links where they are not zero.
 pub fn needs(network: &Network, policy: &Policy) -> Vec<PolicyNeed> {
     let needs = policy.needs(network).into_iter().filter(|need| need.min > Rate::ZERO);
     let need = |need: wayleave_contracts::PolicyNeed| PolicyNeed {
@@ -66,7 +66,7 @@ fn change(change: &Change) -> PolicyChange {
     PolicyChange { at: change.at.to_string(), transmit, receive }
 }
 
-/// The policy of a document, or what of it cannot be.
+/// Returns the policy of a document, or the reason that it is invalid.
 pub(crate) fn policy(network: &Network, name: &str, spec: &PolicySpec) -> Result<Policy, String> {
     let level = named(PolicyLevel::NAMED, &spec.level, "level")?;
     let services = spec.services.iter().map(|said| service(network, said)).collect::<Result<_, _>>()?;

@@ -1,18 +1,18 @@
-//! What a tenant has, against what it may have.
+//! Usage of a tenant, against its quota.
 
 use wayleave_contracts::{Contract, Endpoints, Quota};
 use wayleave_units::{Bytes, Rate};
 
 use crate::decision::QuotaShort;
 
-/// What all contracts of a tenant ask for together, as the contracts count it.
+/// Total demand of a tenant's contracts, in the contracts' own figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// bit/s.
     pub(crate) rate: u128,
     /// Bytes.
     pub(crate) burst: u128,
-    /// How many.
+    /// Number of contracts.
     pub(crate) contracts: u64,
 }
 
@@ -27,13 +27,14 @@ impl Usage {
         Bytes::new(u64::try_from(self.burst).unwrap_or(u64::MAX))
     }
 
-    /// How many contracts there are.
+    /// Returns the number of contracts.
     pub fn contracts(&self) -> u64 {
         self.contracts
     }
 
-    /// Every copy of a packet is counted: each has a reservation of its own. A minimum counts once for a pair, and once for every member of a
-    /// hose or an objective: each may send so much. Best effort is promised nothing.
+    /// Returns the usage of a contract. Every copy of a packet is counted: each has a reservation of its own. A
+    /// minimum counts once for a pair, and once for every member of a hose or an objective, since each member may
+    /// send at that rate. Best effort has no promise and counts nothing.
     pub(crate) fn of(contract: &Contract) -> Self {
         let times = |rate: Rate, count: usize| u128::from(rate.bits_per_second()) * count as u128;
         let (rate, burst) = match contract {
@@ -63,7 +64,7 @@ impl Usage {
         self.contracts -= less.contracts;
     }
 
-    /// What is missing of a quota.
+    /// Returns the excess of this usage over a quota, if any.
     pub(crate) fn beyond(&self, quota: &Quota) -> Option<QuotaShort> {
         let over = |what, asked: u128, most: Option<u64>| {
             most.filter(|&most| asked > u128::from(most)).map(|most| QuotaShort { what, asked, most })

@@ -77,7 +77,7 @@ impl VmRecord {
 pub(crate) struct NodeRecord {
     pub(crate) epoch: u64,
     pub(crate) set_up: bool,
-    /// Its agent is expected to say that it is there.
+    /// `true` if heartbeats of its agent are expected.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub(crate) watched: bool,
 }
@@ -114,7 +114,7 @@ impl DownRecord {
     }
 }
 
-/// What was reserved on one route.
+/// Reservation on one route.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct RouteRecord {
     /// Link and queue, hop by hop.
@@ -191,9 +191,9 @@ pub(crate) struct ReleaseRecord {
     pub(crate) pinned: bool,
     pub(crate) until: u64,
     pub(crate) drain_ns: u64,
-    /// Whether the sender has stopped there.
+    /// `true` if the sender has stopped there.
     pub(crate) stopped: bool,
-    /// Whether the ledger still holds it.
+    /// `true` if the ledger still holds it.
     pub(crate) held: bool,
 }
 
@@ -228,7 +228,7 @@ pub(crate) fn node(network: &Network, name: &str) -> Result<NodeId, MissingEleme
     network.find_node(name).ok_or_else(|| MissingElement { what: "node", name: name.to_owned() })
 }
 
-/// What a record needs and the network does not have.
+/// An object that a record needs and the network does not have.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct MissingElement {
     pub(crate) what: &'static str,
@@ -247,7 +247,8 @@ impl RouteRecord {
         }
     }
 
-    /// As far as the network has its links and, by `is_usable`, its queues; and whether that is all.
+    /// Returns the reservation as far as the network has its links and, by `is_usable`, its queues; and `true` if it
+    /// is complete.
     fn as_far(&self, network: &Network, is_usable: &dyn Fn(Hop) -> bool) -> (Option<Reservation>, bool) {
         let hop = |(name, queue): &(String, u8)| Some(Hop { link: network.find_link(name)?, queue: *queue });
         let hops: Vec<Hop> = self.hops.iter().map_while(hop).take_while(|&hop| is_usable(hop)).collect();
@@ -269,7 +270,7 @@ impl RouteRecord {
     }
 }
 
-/// What was reserved on these routes.
+/// Returns the reservations on these routes.
 pub(crate) fn reserved(
     network: &Network,
     routes: &[RouteRecord],
@@ -280,8 +281,8 @@ pub(crate) fn reserved(
     Ok(UndoReservation { reservations, deadline, is_pinned })
 }
 
-/// Reservations on these routes, each as far as the network has its links and queues, and `true` if that is all of them. Packets come no
-/// further than to the first link that is gone.
+/// Returns the reservations on these routes, each as far as the network has its links and queues, and `true` if they
+/// are complete. Packets travel at most to the first missing link.
 pub(crate) fn reserved_as_far(
     network: &Network,
     routes: &[RouteRecord],

@@ -14,18 +14,18 @@ pub(crate) struct PendingRelease {
     pub(crate) serial: u64,
     /// The host that sends there.
     pub(crate) node: NodeId,
-    /// What was reserved there.
+    /// Reservations on the route.
     pub(crate) reserved: UndoReservation,
     /// Once the sender has this version, or a later one, it sends nothing more there.
     pub(crate) until: u64,
-    /// How long packets are under way there at most.
+    /// Maximum time that packets are in transit on the route.
     pub(crate) drain: Time,
     pub(crate) phase: Phase,
     /// The reservation, if it is kept in the ledger until then. If not, a contract that needs the capacity has to wait.
     pub(crate) held: Option<FlowId>,
 }
 
-/// How far a release is.
+/// Progress of a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// The sender may still send there.
@@ -45,7 +45,7 @@ impl PendingRelease {
 pub(crate) struct PendingReleases {
     by_number: BTreeMap<u64, PendingRelease>,
     of_contract: HashMap<u64, BTreeSet<u64>>,
-    /// Those that are free in the ledger already.
+    /// Releases that are free in the ledger already.
     freed: LeftRoutes<u64>,
     /// By release, the contracts that wait for it.
     waiters: HashMap<u64, BTreeSet<u64>>,
@@ -70,7 +70,7 @@ impl PendingReleases {
         }
     }
 
-    /// What holds it in the ledger.
+    /// Sets the flow that holds a release in the ledger.
     pub(crate) fn hold(&mut self, number: u64, flow: Option<FlowId>) {
         if let Some(release) = self.by_number.get_mut(&number) {
             release.held = flow;
@@ -105,7 +105,7 @@ impl PendingReleases {
         self.by_number.iter().map(|(&number, release)| (number, release))
     }
 
-    /// Those of a contract.
+    /// Returns the releases of a contract.
     pub(crate) fn of(&self, serial: u64) -> impl Iterator<Item = (u64, &PendingRelease)> {
         let numbers = self.of_contract.get(&serial).into_iter().flatten();
         numbers.filter_map(|&number| Some((number, self.by_number.get(&number)?)))
@@ -126,7 +126,7 @@ impl PendingReleases {
         self.waiters.remove(&number).unwrap_or_default()
     }
 
-    /// Those on these links whose reservation is free in the ledger.
+    /// Returns the releases on these links whose reservation is free in the ledger.
     pub(crate) fn freed_on(&self, links: &BTreeSet<LinkId>) -> BTreeSet<u64> {
         self.freed.on(links)
     }

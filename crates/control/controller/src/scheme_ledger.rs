@@ -22,7 +22,7 @@ pub(crate) struct SchemeLedger {
     left_shares: BTreeMap<ShareId, Time>,
 }
 
-/// All that a book holds, apart from what its scheme remembers of searches.
+/// State of a book, except what its scheme remembers of searches.
 pub(crate) struct SchemeLedgerState {
     placed: PlacedFlow,
     owners: Vec<u64>,
@@ -30,7 +30,7 @@ pub(crate) struct SchemeLedgerState {
     left_shares: BTreeMap<ShareId, Time>,
 }
 
-/// What a contract had reserved, and what puts it back.
+/// Reservation of a contract, with the state that is needed to restore it.
 #[derive(Clone, Debug)]
 pub(crate) struct UndoReservation {
     /// One for each route, the longest first.
@@ -98,7 +98,7 @@ impl SchemeLedger {
         self.scheme.release(flow);
     }
 
-    /// What a contract has reserved.
+    /// Returns the reservation of a contract.
     pub(crate) fn reserved(&self, flow: FlowId, is_pinned: bool) -> Option<UndoReservation> {
         let placement = self.placement();
         let routes = placement.routes_of(flow);
@@ -125,7 +125,7 @@ impl SchemeLedger {
         self.turn(&closed, false);
         let query = wayleave_schemes::routing::Query::of(query);
         let mut flows: Vec<FlowId> = Vec::new();
-        // One after another, since several routes can share a host's link.
+        // Each reservation is checked beside the previous ones, since several routes can share a host's link.
         let fits = reserved.reservations.iter().all(|reservation| {
             let fits = self.placement().check(&query, &reservation.route).is_ok();
             if fits {
@@ -189,7 +189,7 @@ impl SchemeLedger {
         self.scheme.admit_share(request)
     }
 
-    /// What a share held.
+    /// Releases a share and returns it.
     pub(crate) fn release_share(&mut self, id: ShareId) -> Option<Share> {
         self.share_owners.remove(&id);
         let share = self.ledger().share(id).cloned();
@@ -197,7 +197,8 @@ impl SchemeLedger {
         share
     }
 
-    /// The contract of a share has ended: it is held for nobody until its last packets have left. The time of that, from `now` on.
+    /// Marks the share of an ended contract as held until its last packets have left. Returns the time at which it is
+    /// free, counted from `now`.
     pub(crate) fn leave_share(&mut self, id: ShareId, now: Time) -> Option<Time> {
         let drain = self.ledger().share_drain(self.ledger().share(id)?);
         let until = now + drain.min(MAX_BUDGET);
@@ -211,7 +212,7 @@ impl SchemeLedger {
         self.left_shares.iter().map(|(&id, &until)| (id, until))
     }
 
-    /// Frees the shares of ended contracts that are held no longer. Whether there were any.
+    /// Frees the shares of ended contracts whose hold is over. Returns `true` if there were any.
     pub(crate) fn free_left_shares(&mut self, now: Time) -> bool {
         let over: Vec<ShareId> =
             self.left_shares.iter().filter(|&(_, &until)| until <= now).map(|(&id, _)| id).collect();
@@ -239,12 +240,12 @@ impl SchemeLedger {
         self.share_owners.get(&share).copied().unwrap_or(NO_OWNER)
     }
 
-    /// After so long the minimum of a share is there, as the network is now.
+    /// Returns the time after which the minimum of a share is reached, as the network is now.
     pub(crate) fn share_bound(&self, share: ShareId) -> Option<Time> {
         self.scheme.share_bound(share)
     }
 
-    /// How much is known of a share, as the network is now.
+    /// Returns the certainty of a share, as the network is now.
     pub(crate) fn certainty(&self, share: ShareId) -> Option<Certainty> {
         self.scheme.certainty(share)
     }
@@ -254,7 +255,7 @@ impl SchemeLedger {
         self.placement_mut().pin(flow, is_pinned);
     }
 
-    /// What was promised to a contract.
+    /// Returns the bound promised to a contract.
     pub(crate) fn promised(&self, flow: FlowId) -> Time {
         self.placement().promised(flow).unwrap_or(Time::ZERO)
     }

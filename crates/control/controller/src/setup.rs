@@ -1,4 +1,4 @@
-//! What a controller is made of.
+//! Configuration of a controller.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use wayleave_schemes::registry::Scheme;
 use wayleave_topology::Network;
 use wayleave_units::Time;
 
-/// What a controller is made of.
+/// Configuration of a controller.
 #[derive(Clone)]
 pub struct Setup {
     /// The network.
     pub network: Arc<Network>,
-    /// How bytes and delays are counted.
+    /// Model by which bytes and delays are counted.
     pub model: Model,
     /// Makes the scheme that decides, with nothing admitted. It has to keep a ledger of queues.
     pub scheme: Arc<dyn Fn() -> Scheme + Send + Sync>,
@@ -37,7 +37,8 @@ pub enum UnfitPolicy {
 /// Nodes whose agents enforce contracts and confirm that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EnforcedBy {
-    /// None: contracts are admitted and not enforced, and what senders should do counts as done at once.
+    /// No agents: contracts are admitted and not enforced, and every instruction to a sender counts as executed at
+    /// once.
     #[default]
     Nobody,
     /// Hosts; switches are set up by other means.
@@ -60,17 +61,18 @@ impl EnforcedBy {
 /// Time-outs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// How long a sender may take to confirm before its contract counts as degraded.
+    /// Time within which a sender has to confirm; afterwards its contract counts as degraded.
     pub confirm_within: Time,
-    /// How often degraded contracts without a reservation are tried again.
+    /// Interval at which degraded contracts without a reservation are retried.
     pub retry_every: Time,
-    /// How long after the last late packet a contract counts as kept again.
+    /// Time after the last late packet at which a contract counts as kept again.
     pub heal_after: Time,
-    /// How long the agent of a node may say nothing before it counts as silent.
+    /// Time without a heartbeat after which the agent of a node counts as silent.
     pub silent_after: Time,
-    /// A clock that goes forward by so much more than the steady one is doubted.
+    /// Advance of the clock over the steady one at which it is distrusted.
     pub clock_jump: Time,
-    /// How long it has to run on evenly before contracts start and end by it; zero if every clock is believed.
+    /// Time for which a distrusted clock has to run evenly before contracts start and end by it; zero if every clock
+    /// is trusted.
     pub clock_doubt: Time,
 }
 
@@ -80,12 +82,12 @@ impl Default for Timing {
             confirm_within: Time::from_millis(10_000),
             retry_every: Time::from_millis(10_000),
             heal_after: Time::from_millis(60_000),
-            // Agents say every second that they are there.
+            // Agents send a heartbeat every second.
             silent_after: Time::from_millis(5_000),
-            // Clocks that are kept by NTP are put right in steps of less than a second; machines that were stopped for a while are behind by
-            // that.
+            // NTP corrects clocks in steps of less than a second; the clock of a suspended machine lags by the time
+            // of its suspension.
             clock_jump: Time::from_millis(60_000),
-            // Long enough for somebody to be told and to look.
+            // Long enough for an operator to be notified and to check the clock.
             clock_doubt: Time::from_millis(3_600_000),
         }
     }

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 /// As many things as are worth a thread.
 const MIN_SHARE: usize = 1_000;
 
-/// What becomes of each of them, in their order; several threads do it if there are many.
+/// Maps every element, in order; uses several threads if there are many.
 pub fn in_shares<T: Sync, U: Send>(all: &[T], make: impl Fn(&T) -> U + Sync) -> Vec<U> {
     all.par_iter().with_min_len(MIN_SHARE).map(&make).collect()
 }

@@ -1,4 +1,4 @@
-//! Tenants, their quotas and what they use.
+//! Tenants, their quotas and their usage.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ use crate::quota::Usage;
 /// A tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TenantState {
-    /// What it may have at most.
+    /// Maximum usage.
     pub quota: Quota,
-    /// What it has.
+    /// Present usage.
     pub usage: Usage,
     /// Its revision.
     pub revision: u64,
@@ -80,7 +80,7 @@ impl Tenants {
         self.by_name.insert(name.to_owned(), TenantState { quota, usage, revision });
     }
 
-    /// A tenant whose record is gone.
+    /// Forgets a tenant whose record was deleted.
     pub(crate) fn forget(&mut self, name: &str) {
         self.by_name.remove(name);
     }
@@ -98,7 +98,7 @@ impl Tenants {
         self.by_name.iter().map(|(name, tenant)| (name.as_str(), tenant))
     }
 
-    /// Counts a contract of a tenant, in place of what it was before, if the quota allows it.
+    /// Charges a tenant for a contract, in place of its old usage, if the quota allows it.
     pub(crate) fn charge(&mut self, tenant: &str, old: Option<Usage>, new: Usage) -> Result<(), QuotaShort> {
         let Some(tenant) = self.by_name.get_mut(tenant) else { return Ok(()) };
         let before = tenant.usage;

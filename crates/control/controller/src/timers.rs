@@ -1,11 +1,11 @@
-//! What time alone brings about.
+//! Timers of a controller.
 
 use std::collections::BTreeSet;
 
 use wayleave_topology::NodeId;
 use wayleave_units::{Time, WallTime};
 
-/// What is due at some time. What has become of it meanwhile is looked up then, so that nothing has to be taken back.
+/// Pending timers. The handler looks up the present state of the object, so no timer has to be cancelled.
 #[derive(Default)]
 pub(crate) struct Timers {
     steady: BTreeSet<(Time, TimerEvent)>,
@@ -25,9 +25,9 @@ pub(crate) enum TimerEvent {
     Healed(u64),
     /// The last packets of an ended share have left.
     ShareEmpty,
-    /// The agent of a node should have said that it is there.
+    /// The heartbeat of a node's agent is due.
     Heard(NodeId),
-    /// The agent of a node should have said in this session which rules are in force.
+    /// The agent of a node should have reported its rules in this session.
     Reported(NodeId, u64),
 }
 

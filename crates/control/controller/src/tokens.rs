@@ -1,4 +1,4 @@
-//! Tokens: who may act, and as whom.
+//! Tokens: credentials, and the principals as which their holders act.
 
 use std::collections::BTreeMap;
 
@@ -12,22 +12,22 @@ use crate::journal::{DirtyRecord, Journal};
 /// A token, without its secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Token {
-    /// What it is called.
+    /// Name of the token.
     pub id: String,
-    /// SHA-256 of the secret, or of what stands for the name of a certificate, in hexadecimal digits.
+    /// SHA-256 of the secret, or of the text that represents a certificate's name, in hexadecimal digits.
     pub hash: String,
-    /// As whom its holder acts.
+    /// Principal as which its holder acts.
     #[serde(flatten)]
     pub role: Principal,
-    /// What it is for.
+    /// Purpose of the token.
     pub label: String,
-    /// When it is good no longer.
+    /// Time at which it expires.
     #[serde(skip_serializing_if = "Option::is_none", default, with = "expires")]
     pub expires: Option<WallTime>,
     /// The name of the certificate that acts as it in place of a secret.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub certificate: Option<String>,
-    /// Whether it was deleted: the secret of an operator may still be in a file, which must not bring it back.
+    /// `true` if it was deleted: the secret of an operator may still be in a file, which must not restore the token.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub is_revoked: bool,
     /// Its revision.
@@ -49,7 +49,7 @@ mod expires {
     }
 }
 
-/// All tokens, by what they are called.
+/// All tokens, by name.
 #[derive(Clone, Default)]
 pub(crate) struct Tokens {
     by_id: BTreeMap<String, Token>,
@@ -72,7 +72,7 @@ impl Tokens {
             Principal::Tenant { tenant } => Some(tenant.clone()),
             _ => None,
         };
-        // The tenant hears of it.
+        // The tenant can watch this change.
         token.revision = match &tenant {
             Some(tenant) => journal.next_revision_of(tenant),
             None => journal.next_revision(),
@@ -99,7 +99,7 @@ impl Tokens {
         Reply::Done { outcome: Outcome::Deleted, revision }
     }
 
-    /// Whether an operator's token with this hash was deleted.
+    /// Returns `true` if an operator's token with this hash was deleted.
     pub(crate) fn is_revoked(&self, hash: &str) -> bool {
         self.by_id.values().any(|token| token.is_revoked && token.hash == hash)
     }
@@ -119,7 +119,7 @@ impl Tokens {
         self.by_id.insert(id, token);
     }
 
-    /// A token whose record is gone.
+    /// Forgets a token whose record was deleted.
     pub(crate) fn forget(&mut self, id: &str) {
         self.by_id.remove(id);
     }
@@ -128,12 +128,12 @@ impl Tokens {
         self.by_id.get(id)
     }
 
-    /// Those that are good, if they have not expired.
+    /// Returns the tokens that were not deleted; they may have expired.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Token> {
         self.by_id.values().filter(|token| !token.is_revoked)
     }
 
-    /// Those that have a record.
+    /// Returns the tokens that have a record.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Token> {
         self.by_id.values()
     }

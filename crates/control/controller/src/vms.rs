@@ -12,7 +12,7 @@ use crate::macs::{self, VmSecret};
 /// A VM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VmState {
-    /// Where it is.
+    /// Host of the VM.
     pub host: NodeId,
     /// The address of its interface; no other VM or host has it.
     pub mac: Mac,
@@ -45,7 +45,7 @@ impl Vms {
         self.by_id.iter()
     }
 
-    /// Puts it in both tables; what was known of it before.
+    /// Inserts a VM into both tables. Returns its previous state.
     pub(crate) fn insert(&mut self, id: Id, vm: VmState) -> Option<VmState> {
         let mac = vm.mac;
         let old = self.by_id.insert(id.clone(), vm);
@@ -62,8 +62,8 @@ impl Vms {
         }
     }
 
-    /// An address for a VM that names none: the first free one of those that follow from its name and the secret of the ledger, so that nobody
-    /// keeps a VM from being created by taking its address first.
+    /// Returns an address for a VM without a given one: the first free address derived from its name and the secret
+    /// of the ledger. So a tenant cannot block another tenant's VM by taking its address first.
     pub(crate) fn free_mac(&self, id: &Id, secret: Option<VmSecret>) -> Mac {
         let free = macs::all_of(id, secret).find(|&mac| self.check_free(mac, id).is_ok());
         free.unwrap_or_else(|| macs::of_old(id))
@@ -71,7 +71,7 @@ impl Vms {
 
     /// No other VM and no host may have the address: agents know VMs by it.
     pub(crate) fn check_free(&self, mac: Mac, id: &Id) -> Result<(), CommandError> {
-        // Of another tenant's VM nothing is said but that it has the address.
+        // The error about another tenant's VM reveals only that it has the address.
         let name = |other: &Id| if other.tenant == id.tenant { format!("VM {other}") } else { "another VM".to_owned() };
         let vm = self.by_mac.get(&mac).filter(|other| *other != id).map(name);
         let host = || self.hosts.get(&mac).map(|host| format!("host {host}"));

@@ -1,4 +1,4 @@
-//! What-if queries with parsed orders and ids, and their outcomes.
+//! Queries about hypothetical changes, with parsed orders and ids, and their outcomes.
 
 use wayleave_contracts::Order;
 use wayleave_protocol::Id;
@@ -10,13 +10,13 @@ use crate::command::{CommandError, ElementName};
 /// Steps of a what-if query, taken in this order.
 #[derive(Clone, Debug, Default)]
 pub struct WhatIf {
-    /// What fails.
+    /// Elements that fail.
     pub fail: Vec<ElementName>,
-    /// What is up again.
+    /// Elements that are up again.
     pub restore: Vec<ElementName>,
-    /// Which contracts end.
+    /// Contracts that end.
     pub delete: Vec<Id>,
-    /// Which contracts are created, or get other terms.
+    /// Contracts that are created, or get other terms.
     pub apply: Vec<Order>,
     /// From which hosts all VMs go elsewhere, by fit, with their contracts.
     pub drain: Vec<String>,
@@ -25,7 +25,7 @@ pub struct WhatIf {
 /// Effect that the steps of a [`WhatIf`] would have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WhatIfOutcome {
-    /// Contracts that would go another way.
+    /// Contracts that would take another route.
     pub rerouted: Vec<Id>,
     /// Contracts that would be kept no longer.
     pub degraded: Vec<Id>,

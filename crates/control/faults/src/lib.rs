@@ -1,8 +1,10 @@
-//! Makes the writes and syncs of any program fail, for tests: a small C library that is preloaded into it. And [`linearizable`] says whether what clients saw meanwhile can have happened.
+//! Makes the writes and syncs of any program fail, for tests: a small C library that is preloaded into the program.
+//! [`linearizable`] checks that the results of clients during such faults are possible.
 //!
-//! [`Shim::build`] compiles it with `cc`; [`Shim::preload`] arms a command. Paths are matched by a text that they contain.
-//! Counted are `write`, `pwrite`, `fsync`, `fdatasync`, `ftruncate`, `unlink`, `rename` and the creation of files.
-//! Syncs of watched files are counted and not done: a program is killed, not the machine, so nothing depends on them.
+//! [`Shim::build`] compiles the library with `cc`; [`Shim::preload`] arms a command. Paths are matched by a text that
+//! they contain. Counted are `write`, `pwrite`, `fsync`, `fdatasync`, `ftruncate`, `unlink`, `rename` and the
+//! creation of files. Syncs of watched files are counted and not executed: a program is killed, not the machine, so
+//! nothing depends on them.
 //!
 //! ```no_run
 //! use std::process::Command;
@@ -25,7 +27,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use trace::{Step, TracedCall, read};
 
-/// What the system says when a call fails.
+/// Error of a failing call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Errno {
     /// The disk is full.
@@ -46,7 +48,7 @@ impl Errno {
     }
 }
 
-/// What happens to a program. Calls on watched files are counted from 1.
+/// Fault of a program. Calls on watched files are counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Nothing. (Syncs are not done, as with every fault.)

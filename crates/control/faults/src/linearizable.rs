@@ -1,12 +1,14 @@
-//! Whether a history is linearizable: there is one order of all operations in which each took place between its call and its answer, and every read says what
-//! was written last (J. M. Wing and C. Gong, "Testing and Verifying Concurrent Objects", 1993). Keys are checked one by one, which is enough (M. Herlihy and J. M. Wing, "Linearizability", 1990, theorem 1).
+//! Check that a history is linearizable: there is one order of all operations in which each took place between its
+//! call and its answer, and every read returns the last written value (J. M. Wing and C. Gong, "Testing and Verifying
+//! Concurrent Objects", 1993). Keys are checked one by one, which is enough (M. Herlihy and J. M. Wing,
+//! "Linearizability", 1990, theorem 1).
 
 use std::collections::HashSet;
 
-/// What was done with a key.
+/// Kind of an operation on a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RegisterOperation {
-    /// It has this value now, or is gone.
+    /// Wrote this value, or deleted the key (`None`).
     Wrote(Option<u64>),
     /// It had this value, or was not there.
     Read(Option<u64>),
@@ -15,11 +17,11 @@ pub enum RegisterOperation {
 /// An operation of a client.
 #[derive(Clone, Debug)]
 pub struct Operation {
-    /// Of what.
+    /// Key of the operation.
     pub key: usize,
-    /// What.
+    /// Kind of the operation.
     pub did: RegisterOperation,
-    /// When it was asked for, by any clock that all operations have in common.
+    /// Time of the call, by any clock that all operations have in common.
     pub called: u64,
     /// `None`: it may have been carried out, or may be at any time from its call on.
     pub answered: Option<u64>,
@@ -45,7 +47,7 @@ fn has_order(operations: &[Operation]) -> bool {
         (0..).zip(operations).filter(|(_, one)| one.answered.is_some()).map(|(at, _)| 1_u128 << at).sum();
     let (mut seen, mut open) = (HashSet::new(), vec![(0_u128, None::<u64>)]);
     while let Some((done, value)) = open.pop() {
-        // What has no answer need not have happened.
+        // An operation without an answer need not have happened.
         if done & answered == answered {
             return true;
         }

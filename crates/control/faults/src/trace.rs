@@ -1,4 +1,4 @@
-//! What a program did to its files, call by call.
+//! Trace of a program's file operations, call by call.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 pub struct Step {
     /// The file or, for a sync, perhaps the directory.
     pub path: PathBuf,
-    /// What was done.
+    /// The call.
     pub call: TracedCall,
 }
 
-/// What a call did.
+/// Effect of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TracedCall {
     /// The file was created.
@@ -29,7 +29,7 @@ pub enum TracedCall {
     Rename(PathBuf),
 }
 
-/// Reads a trace. What is cut off at its end (the program was killed) is left out.
+/// Reads a trace. An incomplete record at its end (the program was killed) is left out.
 ///
 /// # Errors
 ///

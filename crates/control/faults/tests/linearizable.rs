@@ -24,7 +24,7 @@ fn orders_are_found_and_what_has_none_is_refused() {
         assert!(violation(&history).is_none(), "{history:?}");
     }
     let wrong = [
-        // A stale read, a lost write, one that was never made, and one that goes away again.
+        // A stale read, a lost write, a read without a write, and a write that disappears.
         vec![op(wrote(1), 0, Some(1)), op(wrote(2), 2, Some(3)), op(read(1), 4, Some(5))],
         vec![op(wrote(1), 0, Some(1)), op(RegisterOperation::Read(None), 2, Some(3))],
         vec![op(read(1), 0, Some(1))],

@@ -1,4 +1,4 @@
-//! The library does to a shell what it is told.
+//! The library causes the requested faults in a shell.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
 use std::fs;

@@ -1,12 +1,12 @@
-//! The messages between the controller and the agents of nodes.
+//! Messages between the controller and the agents of nodes.
 //!
-//! An agent begins a session and says what is installed, asks for operations, carries them out and confirms them. An operation names a
-//! contract by its serial number, which is never used again, and has a version that only grows. An agent keeps the highest version of
-//! each serial number, so operations may be repeated, delayed or reordered. It accepts only operations of the session that it began
-//! last: after a restart of either side there is a new one.
+//! An agent opens a session and reports the installed rules. It polls for operations, executes them and confirms
+//! them. An operation names a contract by its serial number, which is never reused, and has a version that only
+//! grows. An agent keeps the highest version of each serial number, so operations may be repeated, delayed or
+//! reordered. It accepts only operations of its latest session: a restart of either side opens a new one.
 //!
-//! The controller makes these messages, the server sends them unchanged, agents keep the rules on disk and resolve names when they
-//! install them.
+//! The controller makes these messages and the server forwards them unchanged. Agents keep the rules on disk and
+//! resolve names when they install them.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +20,8 @@ use crate::contract::{Hop, Kind, Match};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SessionSpec {
-    /// The last session of the node that its agent knows of; 0 if it knows of none. If another has begun since, nothing begins, and
-    /// the problem says which (`epoch`).
+    /// Latest session of the node known to its agent; 0 if it knows none. If another session has been opened since,
+    /// the request is refused, and the problem names that session (`epoch`).
     #[serde(default)]
     pub after: u64,
     /// Serial and version of every rule that is installed; for a switch that is set up, serial 0.
@@ -34,41 +34,41 @@ pub struct SessionSpec {
 pub struct Session {
     /// Its number.
     pub epoch: u64,
-    /// How often the controller was started. If it changes, begin a new session.
+    /// Number of starts of the controller. If it changes, open a new session.
     pub generation: u64,
 }
 
-/// What a node has still to do.
+/// Pending operations of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Messages {
     /// The session that counts.
     pub epoch: u64,
-    /// How often the controller was started.
+    /// Number of starts of the controller.
     pub generation: u64,
     /// Until they are confirmed they come again.
     pub operations: Vec<Operation>,
 }
 
-/// What a node is to do.
+/// An operation for a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Operation {
     /// The contract; 0 for the set-up of a switch.
     pub serial: u64,
     /// The highest counts.
     pub version: u64,
-    /// What.
+    /// Work to do.
     #[serde(flatten)]
     pub work: Work,
 }
 
-/// What is to be done.
+/// Work of an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 pub enum Work {
     /// A switch: forward by tag and serve its queues by strict priority. Once, at its start.
     SetUp,
-    /// A host: tag and shape as this rule says, in place of any rule of the contract, between one packet and the next. The bucket keeps
-    /// its level.
+    /// A host: tag and shape as this rule states, in place of any other rule of the contract, without a packet in
+    /// between. The bucket keeps its level.
     Install {
         /// The rule.
         rule: Box<Rule>,
@@ -77,22 +77,22 @@ pub enum Work {
     Remove,
 }
 
-/// How a host treats the packets of a contract.
+/// Treatment of a contract's packets at a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Rule {
-    /// Whose packets: `tenant:name`.
+    /// Contract: `tenant:name`.
     pub id: String,
     /// The end that sends.
     pub from: String,
     /// The end that receives.
     pub to: String,
-    /// Which of the packets between them; all, if none is given.
+    /// Matching packets between the endpoints; all, if absent.
     #[serde(rename = "match", skip_serializing_if = "Option::is_none", default)]
     pub matching: Option<Match>,
     /// Of the token bucket, in wire bytes.
     pub rate_bps: u64,
-    /// The same.
+    /// Burst in bytes on the wire.
     pub burst_bytes: u64,
     /// The largest frame, in wire bytes, if it is smaller than the link's.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -103,11 +103,11 @@ pub struct Rule {
     pub bound_ns: u64,
 }
 
-/// What the agent of a node has to know of the others, to address packets and to find ways round what is down.
+/// Addresses of the other hosts, and routes around elements that are down.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Neighbours {
-    /// How often the controller was started. Another one may have another topology.
+    /// Number of starts of the controller. After another start, the topology may differ.
     pub generation: u64,
     /// Every VM.
     pub vms: Vec<Neighbour>,
@@ -121,15 +121,15 @@ pub struct Neighbours {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Shares {
-    /// Those that are admitted, in the order of their numbers.
+    /// Admitted contracts, in the order of their numbers.
     pub contracts: Vec<ShareRule>,
-    /// What latency contracts leave of the links that leave the host.
+    /// Rate that latency contracts leave of the links that leave the host.
     pub transmit_bps: u64,
-    /// What latency contracts leave of the links that enter it.
+    /// Rate that latency contracts leave of the links that enter the host.
     pub receive_bps: u64,
-    /// Where the agents of the other members listen, by host. Those that are not named are not known.
+    /// Addresses at which the agents of other members listen, by host. A host that is absent has no known address.
     pub peers: BTreeMap<String, String>,
-    /// With this agents sign what they tell one another.
+    /// Key with which agents sign their messages to each other.
     pub secret: String,
 }
 
@@ -142,9 +142,9 @@ pub struct ShareRule {
     /// Its version: agents report which one is in force.
     #[serde(default)]
     pub version: u64,
-    /// Whose packets: `tenant:name`.
+    /// Contract: `tenant:name`.
     pub id: String,
-    /// What it promises.
+    /// Kind of its guarantee.
     pub kind: Kind,
     /// Its members: the sender and the receiver, or all of a hose, a division or best effort.
     pub members: Vec<Member>,
@@ -153,7 +153,7 @@ pub struct ShareRule {
     /// It gets no more.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub max_bps: Option<u64>,
-    /// Its share of what is left above all minima.
+    /// Weight of its share of the capacity above all minima.
     pub weight: u32,
     /// The route of a pair; without one its packets take a shortest route.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -169,7 +169,7 @@ pub struct Member {
     pub host: String,
 }
 
-/// Where packets for a VM go.
+/// Destination of packets for a VM.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Neighbour {
     /// `tenant:name`.
@@ -200,7 +200,7 @@ pub struct ContractProblem {
     pub why: String,
 }
 
-/// What a node has measured, and what it sees of its cables.
+/// Measurements of a node, and the state of its links.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Reports {
@@ -213,34 +213,36 @@ pub struct Reports {
     /// it nothing changes.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub without_carrier: Option<Vec<String>>,
-    /// Serial and version of every rule of a contract of another kind than latency that is in force. Agents of version 0.2.0 do not say it.
+    /// Serial and version of every bandwidth-class rule in force. Absent from agents of version 0.2.0.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub rules_in_force: Option<Vec<(u64, u64)>>,
-    /// Contracts of any kind that it cannot carry out now: all of them. Agents of version 0.2.0 do not say it.
+    /// All contracts of any kind that the node cannot carry out now. Absent from agents of version 0.2.0.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub contract_problems: Option<Vec<ContractProblem>>,
-    /// What somebody had changed on the node since the last report, and is again as it was installed; one sentence each.
+    /// Foreign changes on the node since the last report that the agent has reverted; one sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub repairs: Vec<String>,
     /// Everything that was counted of each contract that the node sends. Without it nothing is known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub traffic: Option<Vec<Traffic>>,
-    /// Everything that a host has counted of all packets, with a contract or without, by what became of them. Without it nothing is known.
+    /// All packets of a host, with or without a contract, counted by outcome. Absent: unknown.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub packets: Option<BTreeMap<String, u64>>,
     /// Packets that were noted where they were sent or where they arrived. Without it nothing is known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub samples: Option<Samples>,
-    /// What is wrong on the node now, one sentence each: all of it. Without it nothing changes.
+    /// All present problems of the node, one sentence each. Absent: no change.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub troubles: Option<Vec<String>>,
-    /// The node is taken out of service: all that was installed there has been removed, and nobody speaks for it until it begins another session.
+    /// The node is taken out of service: its agent has removed all configuration, and reports nothing until it opens
+    /// another session.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub leaves: bool,
-    /// Where it hears what agents of other hosts tell about the shares of contracts: an address of IP and a port of UDP. Without it nothing changes.
+    /// IP address and UDP port at which it receives messages of other hosts' agents about shares of contracts.
+    /// Absent: no change.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub hears_at: Option<String>,
-    /// What is known here of the checks that are on. Without it nothing is.
+    /// State of the running checks at this node. Absent: unknown.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub checks: Option<Vec<CheckReport>>,
     /// It comes every second: if it does not come any more, the agent is silent.
@@ -248,7 +250,7 @@ pub struct Reports {
     pub beat: bool,
 }
 
-/// What a host has counted of a contract that it sends, since the contract was installed there.
+/// Packets of a contract counted by its sender's host since the contract was installed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Traffic {
@@ -258,7 +260,7 @@ pub struct Traffic {
     pub packets: u64,
     /// Wire bytes of them.
     pub bytes: u64,
-    /// Those of the packets that had to wait for tokens.
+    /// Packets that had to wait for tokens.
     pub delayed: u64,
     /// Packets that wait now.
     pub waiting: u64,
@@ -270,13 +272,13 @@ pub struct Traffic {
     pub waited_ns: u64,
     /// Packets that waited at most 125 us, 250 us, and so on, each longer than the one before; the last has no end.
     pub waits: Vec<u64>,
-    /// What became of those that were followed to their receiver's host. The controller finds it out from what both hosts tell.
+    /// Outcome of the sampled packets. The controller derives it from the reports of both hosts.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub followed: Option<SampledPackets>,
 }
 
 impl Traffic {
-    /// Adds what was counted of another rule, but for its number and what was followed.
+    /// Adds the counters of another rule, except its number and its sampled packets.
     pub fn add(&mut self, other: &Self) {
         self.packets += other.packets;
         self.bytes += other.bytes;
@@ -290,23 +292,24 @@ impl Traffic {
     }
 }
 
-/// What became of packets that were followed from their sender's host to their receiver's: a sample of all.
+/// Outcome of packets that were sampled at their sender's host and at their receiver's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SampledPackets {
     /// Packets of which it is known whether they arrived.
     pub packets: u64,
-    /// Those that did not.
+    /// Sampled packets that did not arrive.
     pub lost: u64,
-    /// Those that arrived and whose delay is known: both hosts have one clock, or clocks whose error they state.
+    /// Sampled packets that arrived with a known delay: both hosts share one clock, or state the errors of their
+    /// clocks.
     pub timed: u64,
-    /// Those of them that took longer than the bound and the errors of both clocks together.
+    /// Packets among these whose delay exceeded the bound plus the errors of both clocks.
     pub late: u64,
     /// The longest delay, as the clocks showed it.
     pub worst_ns: u64,
-    /// By so much the delays may be wrong at most.
+    /// Maximum error of the delays.
     pub clock_error_ns: u64,
-    /// Of those that were lost: the node at which they were seen last, where all nodes on their way tell what they have seen.
+    /// Lost packets by the node that observed them last, where all nodes on the route report their observations.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub lost_behind: BTreeMap<String, u64>,
 }
@@ -317,17 +320,17 @@ pub struct SampledPackets {
 pub struct Samples {
     /// Counts the reports of an agent, so that a missing one is noticed.
     pub number: u64,
-    /// Packets were chosen whose numbers have so many zeros at their end.
+    /// Sampling shift n: packets whose number ends in n zero bits were sampled, that is 1 in 2^n.
     pub level: u32,
     /// Some that were chosen may be missing.
     #[serde(default)]
     pub is_incomplete: bool,
     /// By which they were timed.
     pub clock: Clock,
-    /// What was sent to other hosts.
+    /// Packets sent to other hosts.
     #[serde(default)]
     pub sent: Vec<SentPackets>,
-    /// What arrived: the number of each packet, and when, in ns of the clock.
+    /// Packets that arrived: number, and time in ns of the clock.
     #[serde(default)]
     pub arrived: Vec<(u64, u64)>,
 }
@@ -340,10 +343,10 @@ pub struct SentPackets {
     pub serial: u64,
     /// The host that they were sent to.
     pub to: String,
-    /// The switches on their way there, in order; empty if they take several ways.
+    /// Switches on the route, in order; empty if there are several routes.
     #[serde(default)]
     pub via: Vec<String>,
-    /// They may take so long.
+    /// Delay bound of these packets.
     pub bound_ns: u64,
     /// The number of each packet, and when it was sent, in ns of the clock.
     pub packets: Vec<(u64, u64)>,
@@ -353,16 +356,16 @@ pub struct SentPackets {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Clock {
-    /// The kernel, and its start: agents that say the same have one clock.
+    /// Boot identity of the kernel: agents that report the same one share a clock.
     pub boot: String,
-    /// How much the time of day was ahead of it, in ns.
+    /// Offset of the time of day from this clock, in ns.
     pub ahead_ns: u64,
-    /// By how much the time of day may be wrong at most, as the kernel is told by what keeps it right; `None` where nothing does.
+    /// Maximum error of the time of day, as the kernel knows it from the time daemon; `None` without one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub error_ns: Option<u64>,
 }
 
-/// What arrived of a contract since the last report.
+/// Packets of a contract that arrived since the last report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Measured {

@@ -1,14 +1,14 @@
-//! Who did what.
+//! The audit log.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A change that somebody made, or a request that was refused.
+/// A change, or a refused request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AuditEntry {
     /// Its number among those that the reader can see.
     pub number: u64,
-    /// When (RFC 3339); the first time, of several.
+    /// Time (RFC 3339); of repeated entries, the first.
     pub at: String,
     /// The name of the token; `ledger` for a command that has opened the ledger file, `server` for the server itself, `nobody` without a token
     /// that is known.
@@ -22,20 +22,20 @@ pub struct AuditEntry {
     /// The address from which it came.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub from: String,
-    /// What was asked: an `operationId` of this document.
+    /// Requested operation: an `operationId` of this document.
     pub operation: String,
-    /// Of what: `tenant:name` of a contract or VM, or the name of something else.
+    /// Object of the operation: `tenant:name` of a contract or VM, or another name.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub object: String,
     /// The status of the answer; 102 for a long list that has begun.
     pub status: u16,
-    /// The code of a refusal, or how many of a list were done.
+    /// Code of a refusal, or the number of items executed from a list.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub detail: String,
     /// `X-Request-Id` of the answer.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub request: String,
-    /// How many times, if the same was refused several times within a second.
+    /// Number of occurrences, if the same request was refused several times within a second.
     #[serde(skip_serializing_if = "is_one", default = "one")]
     pub count: u64,
 }

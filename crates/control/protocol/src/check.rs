@@ -1,8 +1,10 @@
-//! Checks: probes from one endpoint to another through a real network, and the interfaces at which agents have seen them.
+//! Checks: probes from one endpoint to another through a real network, and the interfaces at which agents observe
+//! them.
 //!
-//! An operator asks the controller. Agents hear of a check in the answers to their reports, watch the interfaces of their nodes, and say so; then the
-//! agent of the sender's host sends, and all tell what passes. The probes take the way of the sender's packets: its interface, the rules
-//! of its host, tags and queues.
+//! An operator requests a check from the controller. Agents receive it in the replies to their reports, watch the
+//! interfaces of their nodes and confirm. Then the agent of the sender's host sends the probes, and all agents report
+//! their observations. Probes take the route of the sender's packets: its interface, the rules of its host, tags and
+//! queues.
 
 use std::collections::BTreeMap;
 
@@ -14,38 +16,40 @@ use crate::contract::Match;
 /// The most probes of a check.
 pub const MAX_PROBES: u32 = 200;
 
-/// What is to be checked: a contract, or the way from one endpoint to another.
+/// Subject of a check: a contract, or a pair of endpoints.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CheckSpec {
-    /// Who sends: a VM as `tenant:name`, or a host; of a contract with members one of them, and nobody beside a contract between two.
+    /// Sender: a VM as `tenant:name`, or a host. For a contract with members it is one of them; for a contract
+    /// between two endpoints it is absent.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub from: Option<String>,
-    /// Who receives, likewise.
+    /// Receiver, in the same form.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub to: Option<String>,
     /// A contract, as `tenant:name`: the probes are from its sender to its receiver, or between two of its members, and its `match` fits them.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub contract: Option<String>,
-    /// What the probes look like; otherwise UDP to port 7 between addresses for documentation, which no VM has. Only without `contract`.
+    /// Header fields of the probes. Default: UDP to port 7 between documentation addresses, which no VM has. Only
+    /// without `contract`.
     #[serde(rename = "match", skip_serializing_if = "Option::is_none", default)]
     pub matching: Option<Match>,
-    /// How many: 1 to 200, by default 10. They are sent 20 ms apart.
+    /// Number of probes: 1 to 200, by default 10, at intervals of 20 ms.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub count: Option<u32>,
 }
 
-/// What became of the probes of a check.
+/// Result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Check {
-    /// Who sent: `tenant:name`, or `host:NAME` for a host's own interface.
+    /// Sender: `tenant:name`, or `host:NAME` for a host's own interface.
     pub from: String,
-    /// Who should have got them.
+    /// Intended receiver.
     pub to: String,
-    /// How many were sent.
+    /// Number of probes sent.
     pub sent: u32,
-    /// How many left the receiver's host by the receiver's interface.
+    /// Number of probes that left the receiver's host by the receiver's interface.
     pub received: u32,
     /// Interfaces at which they were observed, in the order of their path.
     pub observations: Vec<Observation>,
@@ -67,9 +71,9 @@ pub struct Observation {
     pub interface: String,
     /// The link that leaves the node by it, or the endpoint behind it.
     pub leads_to: String,
-    /// Whether the probes left the node there, behind its queues; otherwise they entered it.
+    /// `true` if the probes left the node there, after its queues; otherwise they entered it.
     pub is_outgoing: bool,
-    /// How many different ones.
+    /// Number of distinct probes.
     pub probes: u32,
     /// The first one, with the links and queues that its tags still named.
     pub frame: String,
@@ -79,7 +83,7 @@ pub struct Observation {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LostProbes {
-    /// How many.
+    /// Number of probes.
     pub probes: u32,
     /// The last place at which they were observed.
     pub last_seen_at: String,
@@ -94,13 +98,13 @@ pub struct LostProbes {
 pub struct HostCounter {
     /// The host.
     pub node: String,
-    /// What became of packets.
+    /// Outcome of the packets.
     pub what: String,
-    /// How many.
+    /// Number of packets.
     pub packets: u64,
 }
 
-/// What an agent is told in the answer to its report.
+/// Check tasks for an agent, in the reply to its report.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Tasks {
     /// The checks that are on. Those that are not named any more are over.
@@ -108,12 +112,12 @@ pub struct Tasks {
     pub checks: Vec<CheckTask>,
 }
 
-/// A check, as an agent is told of it.
+/// A check task of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CheckTask {
-    /// Which: 16 hexadecimal digits, drawn at random, that stand in its probes.
+    /// Identity of the check: 16 random hexadecimal digits, carried by its probes.
     pub id: String,
-    /// What the node is to send, once everybody watches; only the sender's host.
+    /// Probes to send once all agents watch; only for the sender's host.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub sends: Option<Probes>,
 }
@@ -125,29 +129,29 @@ pub struct Probes {
     pub from: String,
     /// To this one.
     pub to: String,
-    /// What they look like.
+    /// Header fields of the probes.
     #[serde(rename = "match", skip_serializing_if = "Option::is_none", default)]
     pub matching: Option<Match>,
-    /// How many.
+    /// Number of probes.
     pub count: u32,
 }
 
-/// What an agent tells of a check, everything since it began.
+/// An agent's report on a check, cumulative since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CheckReport {
-    /// Which.
+    /// Identity of the check.
     pub id: String,
-    /// Why it cannot watch or send.
+    /// Reason for which the node cannot watch or send.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub trouble: Option<String>,
-    /// How many probes it has sent.
+    /// Number of probes that it has sent.
     #[serde(default)]
     pub sent: u32,
-    /// Where it has seen which.
+    /// Observed probes by interface.
     #[serde(default)]
     pub seen: Vec<ProbeCounts>,
-    /// What it has counted of all packets meanwhile, by what became of them; only a host.
+    /// All packets that a host counted during the check, by outcome; only for hosts.
     #[serde(default)]
     pub counted: BTreeMap<String, u64>,
 }
@@ -160,7 +164,7 @@ pub struct ProbeCounts {
     pub interface: String,
     /// The link that leaves by it, or the endpoint behind it.
     pub leads_to: String,
-    /// Whether they left there.
+    /// `true` if the probes left the node there.
     pub is_outgoing: bool,
     /// Their numbers, from 0 on.
     pub probes: Vec<u32>,

@@ -1,4 +1,4 @@
-//! A contract as in a file, with what has become of it.
+//! A contract as in a file, with its status.
 
 use std::collections::BTreeMap;
 
@@ -26,10 +26,11 @@ use wayleave_topology::Network;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ContractSpec {
-    /// Unique among the contracts of the tenant: 1 to 100 of `[A-Za-z0-9._-]`. Not needed where the address says it.
+    /// Unique among the contracts of the tenant: 1 to 100 of `[A-Za-z0-9._-]`. Not required if the address contains
+    /// it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub name: Option<String>,
-    /// Whose it is; the tenant of the token, or `default`.
+    /// Owner; by default the tenant of the token, or `default`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tenant: Option<String>,
     /// The sender: a VM of the tenant, or a host, which stands for all VMs of the tenant there.
@@ -53,7 +54,7 @@ pub struct ContractSpec {
     /// The smallest frame, for `accounting: frame`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub min_frame: Option<String>,
-    /// The largest frame, if it is smaller than burst and MTU say.
+    /// Maximum frame, if it is smaller than burst and MTU imply.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub max_frame: Option<String>,
     /// The route to take, link by link: `h1->s1:0` is queue 0 of that link.
@@ -62,28 +63,28 @@ pub struct ContractSpec {
     /// Over how many disjoint routes every packet is sent.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub protection: Option<u32>,
-    /// What becomes of packets beyond rate and burst: `wait` (default), `drop` or `demote`.
+    /// Treatment of packets beyond rate and burst: `wait` (default), `drop` or `demote`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub excess: Option<String>,
     /// From 0 to 100 (default 50): the higher, the longer it is kept when something fails.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub priority: Option<u8>,
-    /// When it starts (RFC 3339); at once if not given.
+    /// Start time (RFC 3339); by default now.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub starts: Option<String>,
-    /// When it ends (RFC 3339); never if not given.
+    /// End time (RFC 3339); by default never.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ends: Option<String>,
     /// Words to find it by: up to 16 keys with values, of `[A-Za-z0-9._/-]`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub labels: BTreeMap<String, String>,
-    /// Which packets between its ends; all if not given.
+    /// Matching packets between its endpoints; by default all.
     #[serde(rename = "match", skip_serializing_if = "Option::is_none", default)]
     pub matching: Option<Match>,
     /// A minimum rate, between two hosts or for every host of a hose.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bandwidth: Option<BandwidthSpec>,
-    /// What all flows among some hosts want, with a share of every link that they meet on.
+    /// Common objective of all flows among some hosts, with a share of every link on which they meet.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub objective: Option<ObjectiveSpec>,
     /// Hosts whose traffic has a name and no promise.
@@ -109,7 +110,7 @@ pub struct BandwidthSpec {
     /// It gets no more than this.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub max: Option<String>,
-    /// Its share of what is left above all minima.
+    /// Weight of its share of the capacity above all minima.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[schema(minimum = 1)]
     pub weight: Option<u32>,
@@ -118,14 +119,14 @@ pub struct BandwidthSpec {
     pub within: Option<String>,
 }
 
-/// What flows want: `deadline`, or `aim`.
+/// Objective of flows: `deadline` or `aim`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ObjectiveSpec {
     /// `deadline`, `completion` or `latency`; `deadline` where one is given.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub aim: Option<String>,
-    /// How long each flow may take.
+    /// Maximum completion time of each flow.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub deadline: Option<String>,
     /// The members, on different hosts.
@@ -157,7 +158,7 @@ impl ContractSpec {
     }
 }
 
-/// Which packets a contract is for; at least one key.
+/// Header fields of a contract's packets; at least one key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Match {
@@ -202,7 +203,7 @@ impl From<wayleave_contracts::Match> for Match {
 }
 
 impl TryFrom<&Match> for wayleave_contracts::Match {
-    /// What cannot be read.
+    /// Reason for which the text cannot be read.
     type Error = String;
 
     fn try_from(document: &Match) -> Result<Self, String> {
@@ -229,15 +230,15 @@ impl From<wayleave_contracts::Protocol> for Protocol {
     }
 }
 
-/// A contract that is there.
+/// A contract that exists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Contract {
     /// `tenant:name`.
     pub id: String,
-    /// What was asked.
+    /// Terms as requested.
     #[serde(flatten)]
     pub spec: ContractSpec,
-    /// What has become of it.
+    /// Present status.
     pub status: ContractStatus,
 }
 
@@ -248,7 +249,7 @@ pub enum State {
     /// Admitted by proof, but its packets may not be sent yet: others have to move first, or its time has not come.
     #[default]
     Pending,
-    /// Its sender is being told; without agents, this is as far as a contract gets.
+    /// Admitted; its sender is being notified. Without agents, a contract stays in this state.
     Admitted,
     /// Its sender keeps to it.
     Enforced,
@@ -278,7 +279,7 @@ impl State {
     }
 }
 
-/// What a contract promises.
+/// Guarantee of a contract.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -287,7 +288,7 @@ pub enum Kind {
     Latency,
     /// A minimum rate.
     Bandwidth,
-    /// A share of every link for flows that want the same.
+    /// A share of every link for flows with a common objective.
     Objective,
     /// Nothing.
     BestEffort,
@@ -319,13 +320,13 @@ impl From<ContractKind> for Kind {
     }
 }
 
-/// What has become of a contract.
+/// Status of a contract.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContractStatus {
     /// The state.
     pub state: State,
-    /// What it promises.
+    /// Guarantee of the contract.
     #[serde(default)]
     pub kind: Kind,
     /// A stable code, for `degraded` and `violated`: `FAILURE`, `UNFIT`, `UNCONFIRMED`, `SILENT`, `LATE_PACKETS`; for `pending`: `WAITS`, `NOT_STARTED`;
@@ -335,8 +336,8 @@ pub struct ContractStatus {
     /// The same for people.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub message: Option<String>,
-    /// How much is known of what is promised to a contract of another kind than latency: `proven`, or `measured`, which is no
-    /// guarantee; absent where nothing is promised.
+    /// Evidence for the guarantee of a bandwidth-class contract: `proven`, or `measured`, which is no guarantee.
+    /// Absent without a guarantee.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub certainty: Option<String>,
     /// A minimum is there so soon after there is something to send, if that was asked for.
@@ -357,16 +358,18 @@ pub struct ContractStatus {
     /// The hosts of its members, in their order; absent where there is a sender and a receiver.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub hosts: Vec<String>,
-    /// Where its packets go; several, if each is sent over all of them; none, if it has no place now, or if hosts choose its paths.
+    /// Routes of its packets; several if each packet is sent over all of them. Empty if it is not placed now, or if
+    /// hosts choose its paths.
     pub routes: Vec<Route>,
-    /// Its number among the contracts of all tenants, by which agents know it; not for tenants, whom it would tell how many others there are.
+    /// Number among the contracts of all tenants, as agents know it. Hidden from tenants, since it would reveal the
+    /// number of other contracts.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub serial: u64,
     /// The same as the ETag.
     pub revision: u64,
     /// The decision that admitted it as it is.
     pub decision: u64,
-    /// When it was first admitted (RFC 3339).
+    /// Time of its first admission (RFC 3339).
     pub created: String,
     /// The version of its rule that is to be in force.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -374,7 +377,7 @@ pub struct ContractStatus {
     /// The version that its sender has confirmed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub effective: Option<u64>,
-    /// What its receiver has measured, if that was too late.
+    /// Late packets as measured by its receiver, if any.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub measured: Option<LatePackets>,
     /// Number of routes that other contracts have left and whose packets must drain before packets of this contract may be sent.
@@ -403,7 +406,7 @@ pub struct Route {
 pub struct Hop {
     /// Its name.
     pub link: String,
-    /// The queue in front of it, 0 first.
+    /// Queue at the link's entry, 0 first.
     pub queue: u8,
 }
 
@@ -430,10 +433,10 @@ impl Hop {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LatePackets {
-    /// How many.
+    /// Number of packets.
     pub packets: u64,
     /// The longest delay.
     pub worst_ns: u64,
-    /// When that was last reported (RFC 3339).
+    /// Time of the last such report (RFC 3339).
     pub at: String,
 }

@@ -1,4 +1,4 @@
-//! What was decided, and lists of what was done.
+//! Decisions, and lists of results.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use crate::contract::ContractSpec;
 use crate::problem::Problem;
 
-/// What was decided.
+/// Outcome of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DecisionOutcome {
@@ -22,18 +22,18 @@ pub enum DecisionOutcome {
 pub struct Decision {
     /// Its number among those of its tenant.
     pub number: u64,
-    /// When it was made (RFC 3339).
+    /// Time of the decision (RFC 3339).
     pub at: String,
     /// For which contract.
     pub contract: String,
-    /// What was asked.
+    /// Terms as requested.
     pub asked: ContractSpec,
-    /// What was decided.
+    /// Outcome of the decision.
     pub verdict: DecisionOutcome,
     /// No packet takes longer, if it was admitted.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bound_ns: Option<u64>,
-    /// How much is known of what is promised to a contract of another kind than latency: `proven` or `measured`.
+    /// Evidence for the guarantee of a bandwidth-class contract: `proven` or `measured`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub certainty: Option<String>,
     /// The contracts that were moved to admit it.
@@ -47,7 +47,7 @@ pub struct Decision {
     pub message: Option<String>,
 }
 
-/// What became of an object.
+/// Result for an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
@@ -61,17 +61,17 @@ pub enum Outcome {
     Deleted,
     /// It is not there, and was not.
     Absent,
-    /// It was not done; the error says why.
+    /// Not executed; the error has the reason.
     Refused,
 }
 
-/// What became of one contract of a list.
+/// Result for one contract of a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Applied {
     /// `tenant:name`.
     pub id: String,
-    /// What became of it.
+    /// Result for the contract.
     pub outcome: Outcome,
     /// The state it is in now.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -79,13 +79,13 @@ pub struct Applied {
     /// No packet of a latency contract takes longer.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bound_ns: Option<u64>,
-    /// How much is known of what is promised to a contract of another kind: `proven` or `measured`.
+    /// Evidence for the guarantee of a bandwidth-class contract: `proven` or `measured`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub certainty: Option<String>,
     /// The decision that was made for it, if one was.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub decision: Option<u64>,
-    /// Why it was not done.
+    /// Reason for which it was not executed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub error: Option<Problem>,
 }
@@ -106,15 +106,16 @@ pub struct BatchSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApplyReport {
-    /// Whether everything was left as it was: only the answer was wanted.
+    /// `true` for a dry run: nothing was changed.
     pub dry_run: bool,
-    /// How many were done, or were so already.
+    /// Number of items that were executed, or needed no change.
     pub done: usize,
-    /// How many were refused.
+    /// Number of refused items.
     pub refused: usize,
     /// Each, in the order of the list.
     pub items: Vec<Applied>,
-    /// How many are left out: the answer to a request that is repeated has of a long list only refusals, and not all of them.
+    /// Number of omitted items: the reply to a repeated request with a long list has only refusals, and not all of
+    /// them.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub omitted: usize,
 }

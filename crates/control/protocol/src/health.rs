@@ -19,7 +19,7 @@ pub enum HealthLevel {
     Pending,
     /// Admitted and not enforced: this controller has no agents.
     NotEnforced,
-    /// Kept as far as is known, and not proven: `certainty` is `measured`, or agents enforce a part of it only.
+    /// No violation is known, but nothing is proven: `certainty` is `measured`, or agents enforce only a part.
     BestEstimate,
     /// Proven, and all hosts that have to enforce it have confirmed that.
     Ok,
@@ -51,11 +51,11 @@ pub struct ContractHealth {
     pub id: String,
     /// Its health.
     pub level: HealthLevel,
-    /// What it promises.
+    /// Guarantee of the contract.
     pub kind: Kind,
     /// The state of the contract.
     pub state: State,
-    /// Why it is in that state: a stable code.
+    /// Stable code of the reason for the state.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
     /// The same for people.
@@ -78,7 +78,7 @@ pub struct ContractHealth {
     pub min: Option<String>,
     /// The hosts that send and receive, or those of the members; at most four.
     pub hosts: Vec<String>,
-    /// How many hosts those are altogether.
+    /// Total number of these hosts.
     pub members: u64,
     /// From 0 to 100: the higher, the longer it is kept when something fails.
     pub priority: u8,

@@ -1,4 +1,4 @@
-//! What contracts and VMs are called: `tenant:name`.
+//! Identifiers of contracts and VMs: `tenant:name`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ pub const DEFAULT_TENANT: &str = "default";
 /// A contract or a VM of a tenant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Id {
-    /// Whose it is.
+    /// Owner.
     pub tenant: String,
     /// Unique among the contracts, or the VMs, of the tenant.
     pub name: String,

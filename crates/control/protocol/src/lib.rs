@@ -1,28 +1,28 @@
-//! What the controller, the agents of nodes and clients send one another: the documents of the REST interface `/v1`, as the OpenAPI
-//! document describes them.
+//! Messages between the controller, the agents of nodes and clients: the documents of the REST interface `/v1`, as
+//! the OpenAPI document describes them.
 //!
-//! Nothing here decides anything. Quantities are texts as in files (`"10Mbit"`, `"500us"`), and numbers where a program reckons with them;
-//! those have their unit at the end of their name (`boundNs`). A key without a value is absent; a figure that the
-//! controller does not know is `null`.
+//! No decisions are made here. Quantities are texts as in files (`"10Mbit"`, `"500us"`), and numbers where programs
+//! compute with them; a number has its unit at the end of its name (`boundNs`). A key without a value is absent; a
+//! figure that the controller does not know is `null`.
 //!
-//! | module | what |
+//! | module | content |
 //! |---|---|
-//! | [`contract`] | a contract as in a file, with what has become of it |
+//! | [`contract`] | a contract as in a file, with its status |
 //! | [`tenant`] | tenants with their quotas, VMs, tokens |
-//! | [`network`] | hosts, nodes, links, queues, and whether they are up |
-//! | [`policy`] | policies of services, and what is held for them |
-//! | [`decision`] | what was decided, and lists of what was done |
-//! | [`event`] | what watchers hear |
+//! | [`network`] | hosts, nodes, links, queues, and their states |
+//! | [`policy`] | policies of services, and their reservations |
+//! | [`decision`] | decisions, and lists of results |
+//! | [`event`] | events for watchers |
 //! | [`what_if`] | what-if queries and their results |
 //! | [`health`] | health of contracts, the worst first |
 //! | [`topology_summary`] | the network by tier, in groups of nodes and of links |
-//! | [`traffic`] | counters of contracts, those that send most first |
-//! | [`timeline`] | events as a whole, and snapshots of the state after an event |
-//! | [`audit`] | who did what, and what was refused |
-//! | [`check`] | probes through a network, and where they were seen
-//! | [`agent`] | the messages between the controller and the agents of nodes |
-//! | [`status`] | how things stand as a whole |
-//! | [`problem`] | why something was not done (RFC 9457) |
+//! | [`traffic`] | counters of contracts, the largest senders first |
+//! | [`timeline`] | events over time, and snapshots of the state after an event |
+//! | [`audit`] | the audit log: changes and refused requests |
+//! | [`check`] | probes through a network, and their observations
+//! | [`agent`] | messages between the controller and the agents of nodes |
+//! | [`status`] | status of the controller |
+//! | [`problem`] | errors (RFC 9457) |
 
 pub mod agent;
 pub mod audit;

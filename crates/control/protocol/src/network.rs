@@ -1,9 +1,9 @@
-//! Hosts, nodes, links, queues, and whether they are up.
+//! Hosts, nodes, links, queues, and their states.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Whether something works.
+/// State of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum UpDown {
@@ -13,11 +13,11 @@ pub enum UpDown {
     Down,
 }
 
-/// What somebody has seen: something is down, or up again.
+/// A reported state: an element is down, or up again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ElementState {
-    /// Whether it works.
+    /// Reported state.
     pub state: UpDown,
     /// Reason for which it is down, for people; at most 500 characters, none of them a control, bidirectional or invisible character.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -27,7 +27,7 @@ pub struct ElementState {
 /// Contracts that a change of a link's or node's state has affected.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct StateChangeResult {
-    /// Contracts that go another way now.
+    /// Contracts that were rerouted.
     pub rerouted: Vec<String>,
     /// Contracts that are kept no longer.
     pub degraded: Vec<String>,
@@ -43,9 +43,9 @@ pub struct Node {
     pub name: String,
     /// `host` or `switch`.
     pub kind: String,
-    /// Whether it works, as far as anybody has said.
+    /// Last reported state.
     pub state: UpDown,
-    /// Why it is down.
+    /// Reason for which it is down.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
     /// The links that leave it.
@@ -65,7 +65,7 @@ pub struct AgentState {
     pub open: bool,
     /// A switch: it forwards by tags.
     pub set_up: bool,
-    /// Whether it has not been heard of for too long.
+    /// `true` if its heartbeat is overdue.
     #[serde(default)]
     pub silent: bool,
 }
@@ -77,17 +77,17 @@ pub struct Agent {
     pub node: String,
     /// `host` or `switch`.
     pub kind: String,
-    /// Whether its node works, as far as anybody has said.
+    /// Last reported state of its node.
     pub state: UpDown,
     /// Its session.
     #[serde(flatten)]
     pub session: AgentState,
-    /// What it says is wrong on its node.
+    /// Present problems on its node, as it reports them.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub troubles: Vec<String>,
 }
 
-/// A host and what is on it.
+/// A host with its VMs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Host {
     /// The node.
@@ -103,31 +103,31 @@ pub struct Host {
 pub struct Link {
     /// Its name, `from->to`.
     pub name: String,
-    /// Where it begins.
+    /// Node at which the link begins.
     pub from: String,
-    /// Where it ends.
+    /// Node at which the link ends.
     pub to: String,
     /// Its rate.
     pub rate_bps: u64,
-    /// How long a bit is under way.
+    /// Propagation delay.
     pub propagation_ns: u64,
     /// Its largest packet.
     pub mtu_bytes: u64,
-    /// Whether it works: neither its cable nor one of its ends is down.
+    /// Down if its cable or one of its ends is down.
     pub state: UpDown,
-    /// Why it is down.
+    /// Reason for which it is down.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
     /// Reserved and available rate, by class of contracts; `null` while the controller has not computed it.
     #[schema(required)]
     pub capacity: Option<Vec<ClassCapacity>>,
-    /// Reserved part of what the class with least left could hold, in millionths, rounded up; `null` while it is unknown.
+    /// Reserved part of the capacity of the fullest class, in millionths, rounded up; `null` while it is unknown.
     #[schema(required)]
     pub used_ppm: Option<u64>,
     /// Number of routes of latency contracts that use it; `null` while it is unknown.
     #[schema(required)]
     pub routes: Option<u64>,
-    /// The queues in front of it, the first first served.
+    /// Queues at the link's entry, in order of priority.
     pub queues: Vec<Queue>,
 }
 
@@ -172,12 +172,13 @@ pub struct Queue {
     /// Longest wait that admission allows for packets of contracts; absent if it allows any.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub budget_ns: Option<u64>,
-    /// Longest wait of a packet with what is admitted; absent if nothing is admitted, or no bound is known.
+    /// Worst-case delay of a packet under the admitted contracts; absent if nothing is admitted, or no bound is
+    /// known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub delay_ns: Option<u64>,
     /// Its buffer.
     pub buffer_bytes: u64,
-    /// Largest backlog with what is admitted; absent if nothing is admitted, or no bound is known.
+    /// Worst-case backlog under the admitted contracts; absent if nothing is admitted, or no bound is known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub backlog_bytes: Option<u64>,
 }
@@ -185,15 +186,15 @@ pub struct Queue {
 /// The network as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Topology {
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// How many hosts.
+    /// Number of hosts.
     pub hosts: usize,
-    /// How many switches.
+    /// Number of switches.
     pub switches: usize,
-    /// How many links, each direction by itself.
+    /// Number of links; each direction counts.
     pub links: usize,
-    /// What is down.
+    /// Elements that are down.
     pub down: Vec<Down>,
     /// The document that describes it (`kind: Topology`), which `wayleave plan -t` reads.
     pub document: String,
@@ -204,6 +205,6 @@ pub struct Topology {
 pub struct Down {
     /// `link` or `node`, and its name.
     pub element: String,
-    /// Why.
+    /// Reason.
     pub reason: String,
 }

@@ -1,4 +1,4 @@
-//! Policies of services: who shares the bandwidth of machines, racks or the fabric, and what is held for them.
+//! Policies of services: shares of the bandwidth of machines, racks or the fabric, and their reservations.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -10,15 +10,15 @@ use crate::contract::Match;
 pub struct Policy {
     /// Its name.
     pub name: String,
-    /// What it says, as in files.
+    /// Terms, as in files.
     pub spec: PolicySpec,
-    /// What it needs: at each contention point and in each direction where that is anything.
+    /// Reserved rate, at each contention point and in each direction with a minimum.
     pub needs: Vec<PolicyNeed>,
     /// The same as the ETag.
     pub revision: u64,
 }
 
-/// What a policy needs at a contention point.
+/// Reserved rate of a policy at a contention point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PolicyNeed {
     /// The contention point, for people.
@@ -31,7 +31,7 @@ pub struct PolicyNeed {
     pub links: u64,
 }
 
-/// What a policy says.
+/// Terms of a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PolicySpec {
@@ -56,19 +56,19 @@ pub struct PolicyService {
     /// The service of which it is a part.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub parent: Option<String>,
-    /// To whom it is delegated.
+    /// Tenant to which it is delegated.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tenant: Option<String>,
-    /// Which packets.
+    /// Packets of the service.
     #[serde(rename = "match", skip_serializing_if = "Option::is_none", default)]
     pub matching: Option<Match>,
     /// At which hosts; at all of its parent's if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub endpoints: Vec<String>,
-    /// Of what it sends.
+    /// Terms for sent traffic.
     #[serde(skip_serializing_if = "PolicyTerms::is_empty", default)]
     pub transmit: PolicyTerms,
-    /// Of what it receives.
+    /// Terms for received traffic.
     #[serde(skip_serializing_if = "PolicyTerms::is_empty", default)]
     pub receive: PolicyTerms,
     /// Other terms from some time on.
@@ -77,7 +77,7 @@ pub struct PolicyService {
     /// Its part of the whole network, as a rate.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub share: Option<String>,
-    /// What its flows want.
+    /// Objective of its flows.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub objective: Option<String>,
 }
@@ -92,13 +92,13 @@ pub struct PolicyTerms {
     /// Never exceeded.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub max: Option<String>,
-    /// Its part of what is left, relative to its siblings.
+    /// Weight of its share of the excess, relative to its siblings.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub weight: Option<u32>,
 }
 
 impl PolicyTerms {
-    /// Whether nothing is said.
+    /// Returns `true` if no term is given.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -108,12 +108,12 @@ impl PolicyTerms {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyChange {
-    /// When.
+    /// Time of the change.
     pub at: String,
-    /// Of what it sends.
+    /// Terms for sent traffic.
     #[serde(skip_serializing_if = "PolicyTerms::is_empty", default)]
     pub transmit: PolicyTerms,
-    /// Of what it receives.
+    /// Terms for received traffic.
     #[serde(skip_serializing_if = "PolicyTerms::is_empty", default)]
     pub receive: PolicyTerms,
 }

@@ -1,4 +1,4 @@
-//! Why something was not done, as RFC 9457 says it (`application/problem+json`).
+//! Errors as RFC 9457 problems (`application/problem+json`).
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 /// The media type of a [`Problem`].
 pub const MEDIA_TYPE: &str = "application/problem+json";
 
-/// Why something was not done.
+/// An error.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[error("{}: {}", .code, .detail)]
 pub struct Problem {
@@ -19,7 +19,7 @@ pub struct Problem {
     pub title: String,
     /// The status code.
     pub status: u16,
-    /// What is wrong this time, and what to do.
+    /// Description of this occurrence, and the remedy.
     pub detail: String,
     /// A stable code for programs.
     pub code: Code,
@@ -32,7 +32,7 @@ pub struct Problem {
     /// The revision of the object as it is, where another one was expected.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub revision: Option<u64>,
-    /// Where the controller answers that leads, if there is one and this one does not.
+    /// Address of the cluster's leader, if there is one and this controller is not it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub leader: Option<String>,
     /// The last session of the node, for an agent that speaks for another one.
@@ -52,11 +52,11 @@ pub struct FieldError {
     /// The key or the query parameter, where one is known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub field: Option<String>,
-    /// What is wrong, and what is expected.
+    /// Description of the error, and the expected form.
     pub detail: String,
 }
 
-// The text is a `tt`: as a `literal` the derived schema would not see the name, and the document would say another one.
+// The text is a `tt`: with a `literal`, the derived schema would not see the name, and the document would differ.
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident $text:tt $status:literal $title:literal),* $(,)?) => {
         /// The stable codes of problems.
@@ -104,7 +104,7 @@ codes! {
     Conflict "CONFLICT" 409 "In use",
     /// An agent speaks for a session that is over.
     StaleEpoch "STALE_EPOCH" 409 "The session is over",
-    /// It has changed meanwhile, or is there already.
+    /// Changed since it was read, or already exists.
     PreconditionFailed "PRECONDITION_FAILED" 412 "It is not as expected",
     /// The text or a parameter does not make sense.
     Invalid "INVALID" 400 "The request does not make sense",

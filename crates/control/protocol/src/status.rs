@@ -1,4 +1,4 @@
-//! How things stand as a whole.
+//! Status of the controller.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use utoipa::ToSchema;
 
 use crate::tenant::Role;
 
-/// Who answers, and whom it takes the client for.
+/// Identity of the server, and of the client's account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct About {
     /// Of the server.
     pub version: String,
-    /// As whom the token acts.
+    /// Role of the token.
     pub role: Role,
     /// Of the token, if it is of a tenant.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -20,29 +20,29 @@ pub struct About {
     /// Of the token, if it is an agent's.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub node: Option<String>,
-    /// What the network is called.
+    /// Name of the network.
     pub topology: String,
     /// The scheme that decides.
     pub scheme: String,
-    /// How often the controller was started from this ledger.
+    /// Number of starts of the controller from this ledger.
     pub generation: u64,
 }
 
-/// How things stand as a whole; of a tenant's token, as far as they are the tenant's.
+/// Status of the controller; for a tenant's token, restricted to the tenant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Status {
     /// Of the server.
     pub version: String,
-    /// How often the controller was started from this ledger.
+    /// Number of starts of the controller from this ledger.
     pub generation: u64,
-    /// Whether it can write.
+    /// `true` if it can write.
     pub ready: bool,
-    /// Why not.
+    /// Reason for which it cannot write.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub message: Option<String>,
     /// Contracts by state.
     pub contracts: BTreeMap<String, u64>,
-    /// Contracts by what they promise: `latency`, `bandwidth`, `objective`, `best-effort`.
+    /// Contracts by guarantee: `latency`, `bandwidth`, `objective`, `best-effort`.
     #[serde(default)]
     pub kinds: BTreeMap<String, u64>,
     /// Nodes whose agents enforce contracts: `none`, `hosts` or `hosts-and-switches`.
@@ -50,7 +50,7 @@ pub struct Status {
     pub enforcement: String,
     /// Contracts that have a rule to be in force.
     pub configured: u64,
-    /// Contracts whose rule all hosts that have to carry it have confirmed, and whose agents are heard of.
+    /// Contracts whose rule all required hosts have confirmed, with agents that send heartbeats.
     pub effective: u64,
     /// Latency contracts of which receivers reported late packets; absent if there are no agents to report them.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -61,41 +61,41 @@ pub struct Status {
     /// Protected contracts of which something that is down has cut some of the disjoint routes, and not all.
     #[serde(default)]
     pub unprotected: u64,
-    /// How many VMs.
+    /// Number of VMs.
     pub vms: u64,
-    /// How many tenants.
+    /// Number of tenants.
     pub tenants: u64,
-    /// What is down.
+    /// Number of elements that are down.
     pub down: u64,
-    /// Agents with an open session that are heard of.
+    /// Agents with an open session that send heartbeats.
     pub agents: u64,
-    /// The nodes whose agents have not been heard of for too long.
+    /// Nodes with an overdue heartbeat.
     #[serde(default)]
     pub silent: Vec<String>,
-    /// What agents say is wrong on their nodes, each beginning with the node.
+    /// Present problems as reported by agents, each beginning with its node.
     #[serde(default)]
     pub troubles: Vec<String>,
-    /// What is on disk.
+    /// The ledger on disk.
     pub ledger: Ledger,
-    /// What this controller is among others; absent for one by itself, and for tenants.
+    /// State of this controller in its cluster; absent for a single controller, and for tenants.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cluster: Option<Cluster>,
 }
 
-/// What a controller of a cluster is.
+/// State of a controller in its cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Cluster {
     /// Its role.
     pub role: ClusterRole,
-    /// Where the one answers that leads, as one that follows knows it.
+    /// Address of the leader, as known to a follower.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub leader: Option<String>,
     /// The last batch that it shows.
     pub commit: u64,
     /// Each leader has a later one; messages of agents in sessions of an earlier one are refused.
     pub epoch: u64,
-    /// How long nobody else can lead, in ms; 0 if it does not lead.
+    /// Remaining time of the lease, in ms; 0 if this controller does not lead.
     pub lease_remaining_ms: u64,
 }
 
@@ -107,7 +107,7 @@ pub enum ClusterRole {
     Leader,
     /// Another controller writes, and this one follows it.
     Follower,
-    /// Not known: another controller may have written meanwhile.
+    /// Unknown: another controller may have written since.
     Unknown,
 }
 
@@ -125,14 +125,14 @@ impl ClusterRole {
     }
 }
 
-/// What is on disk.
+/// The ledger on disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Ledger {
-    /// Where.
+    /// Path.
     pub path: String,
     /// The number of the last commit.
     pub sequence: u64,
-    /// How many records.
+    /// Number of records.
     pub records: u64,
     /// The revision of the last change.
     pub revision: u64,
@@ -154,8 +154,8 @@ pub struct Backup {
     pub path: String,
     /// The last commit that is in it.
     pub sequence: u64,
-    /// How many records it has, all of which were read and checked.
+    /// Number of its records, all of which were read and checked.
     pub records: u64,
-    /// What it takes on disk.
+    /// Size on disk.
     pub bytes: u64,
 }

@@ -13,7 +13,7 @@ pub struct Quota {
     /// All bursts together, for example `1MB`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub burst: Option<String>,
-    /// How many.
+    /// Maximum number of contracts.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub contracts: Option<u64>,
 }
@@ -22,39 +22,39 @@ pub struct Quota {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TenantSpec {
-    /// 1 to 63 of `[a-z0-9-]`. Not needed where the address says it.
+    /// 1 to 63 of `[a-z0-9-]`. Not required if the address contains it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub name: Option<String>,
-    /// What it may have at most.
+    /// Maximum resources of the tenant.
     #[serde(default)]
     pub quota: Quota,
 }
 
-/// A tenant that is there.
+/// A tenant that exists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Tenant {
     /// Its name.
     pub name: String,
-    /// What it may have at most.
+    /// Maximum resources of the tenant.
     pub quota: Quota,
-    /// What it has.
+    /// Resources in use.
     pub usage: Usage,
     /// The same as the ETag.
     pub revision: u64,
 }
 
-/// What all contracts of a tenant ask for together; every copy of a protected contract counts.
+/// Total of all contracts of a tenant; every copy of a protected contract counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Usage {
     /// The sum of rates and minima.
     pub rate: String,
     /// The sum of bursts.
     pub burst: String,
-    /// How many.
+    /// Number of contracts.
     pub contracts: u64,
 }
 
-/// How a host is chosen.
+/// Choice of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Strategy {
@@ -64,14 +64,14 @@ pub enum Strategy {
     Fit,
 }
 
-/// Where a VM should be: one of both.
+/// Requested host of a VM: one of the two keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Placement {
     /// On this host.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub host: Option<String>,
-    /// Where the controller puts it.
+    /// Choice by the controller.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub strategy: Option<Strategy>,
 }
@@ -80,31 +80,31 @@ pub struct Placement {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VmSpec {
-    /// Unique among the VMs of the tenant: 1 to 100 of `[A-Za-z0-9._-]`. Not needed where the address says it.
+    /// Unique among the VMs of the tenant: 1 to 100 of `[A-Za-z0-9._-]`. Not required if the address contains it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub name: Option<String>,
-    /// Whose it is; the tenant of the token, or `default`.
+    /// Owner; by default the tenant of the token, or `default`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tenant: Option<String>,
-    /// Where it should be; by fit if not given.
+    /// Requested host; by default the best fit.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub placement: Option<Placement>,
-    /// The address of its interface, such as `02:00:5e:10:00:01`: of a single interface, and no other VM's. What it has, or one that the
-    /// controller derives, if not given.
+    /// MAC address of its interface, such as `02:00:5e:10:00:01`: of a single interface, and of no other VM. By
+    /// default it keeps its present address, or gets one that the controller derives.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub mac: Option<String>,
 }
 
-/// A VM that is there.
+/// A VM that exists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Vm {
     /// `tenant:name`.
     pub id: String,
     /// Its name.
     pub name: String,
-    /// Whose it is.
+    /// Tenant that owns the VM.
     pub tenant: String,
-    /// Where it is.
+    /// Host of the VM.
     pub host: String,
     /// The address of its interface.
     pub mac: String,
@@ -112,7 +112,7 @@ pub struct Vm {
     pub revision: u64,
 }
 
-/// As whom the holder of a token acts.
+/// Role as which the holder of a token acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -122,7 +122,7 @@ pub enum Role {
     Tenant,
     /// The node that it runs on: its operations, confirmations and reports.
     Agent,
-    /// Reads; everything, or what is of one tenant.
+    /// Reads everything, or the objects of one tenant.
     Reader,
 }
 
@@ -130,18 +130,18 @@ pub enum Role {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TokenSpec {
-    /// As whom its holder acts.
+    /// Role as which its holder acts.
     pub role: Role,
-    /// Whose, for the role `tenant`; for the role `reader`, only what is of this tenant is seen.
+    /// Tenant, for the role `tenant`; for the role `reader`, limits reads to the objects of this tenant.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tenant: Option<String>,
-    /// Which host or switch, for the role `agent`.
+    /// Host or switch, for the role `agent`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub node: Option<String>,
-    /// What it is for, at most 200 characters.
+    /// Purpose of the token, at most 200 characters.
     #[serde(default)]
     pub label: String,
-    /// When it is good no longer (RFC 3339); good until it is deleted if not given.
+    /// Time at which it expires (RFC 3339); valid until it is deleted if absent.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub expires: Option<String>,
     /// `URI:` or `DNS:` and a name that certificates of clients have (subject alternative name). Such a certificate acts as this token, which has
@@ -150,18 +150,18 @@ pub struct TokenSpec {
     pub certificate: Option<String>,
 }
 
-/// A token that is there, without its secret.
+/// An existing token, without its secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Token {
-    /// What it is called.
+    /// Name of the token.
     pub id: String,
-    /// What was asked.
+    /// Requested token.
     #[serde(flatten)]
     pub spec: TokenSpec,
     /// Its revision.
     pub revision: u64,
-    /// Reason for which nobody can act as this token, and what to do; absent if there is none. Earlier versions accepted names that no certificate
-    /// has, such as wildcards.
+    /// Reason that no client can use this token, with a remedy; absent if there is none. Earlier versions accepted
+    /// names that no certificate has, such as wildcards.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub warning: Option<String>,
 }
@@ -169,7 +169,7 @@ pub struct Token {
 /// A token that was just made.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct NewToken {
-    /// What it is called, and what it is for.
+    /// Name and purpose of the token.
     #[serde(flatten)]
     pub token: Token,
     /// `wl_` and 64 hexadecimal digits. It is shown this once: the controller keeps only its SHA-256. A token for a certificate has none.

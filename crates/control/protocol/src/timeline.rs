@@ -13,14 +13,14 @@ use crate::event::Event;
 pub struct Timeline {
     /// The buckets, the oldest first; none if there is no event.
     pub buckets: Vec<TimelineBucket>,
-    /// Whether events before the first were forgotten: contracts of which only those told are not counted before.
+    /// `true` if events before the first were deleted: contracts that appear only in deleted events are not counted.
     pub shortened: bool,
 }
 
 /// Events and state of one part of the timeline.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TimelineBucket {
-    /// When it ends (RFC 3339).
+    /// End of the interval (RFC 3339).
     pub until: String,
     /// The number of the last event until then; 0 if there was none.
     pub last: u64,
@@ -28,7 +28,7 @@ pub struct TimelineBucket {
     pub events: BTreeMap<String, u64>,
     /// Contracts by state at its end.
     pub contracts: BTreeMap<String, u64>,
-    /// How many links and nodes were reported down at its end; 0 for tenants.
+    /// Number of links and nodes that were reported down at its end; 0 for tenants.
     pub down: u64,
 }
 
@@ -42,7 +42,7 @@ pub struct Snapshot {
     pub contracts: BTreeMap<String, u64>,
     /// Contracts that were not kept, at most 100: the latest first.
     pub unmet: Vec<UnmetContract>,
-    /// How many more of them there were.
+    /// Number of those left out.
     pub omitted: u64,
     /// Links and nodes that were down: `link` or `node`, and the name. None for tenants.
     pub down: Vec<String>,
@@ -57,7 +57,7 @@ pub struct UnmetContract {
     pub state: State,
     /// Since when (RFC 3339).
     pub since: String,
-    /// Why, for people.
+    /// Human-readable reason.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub detail: String,
 }

@@ -5,13 +5,13 @@ use utoipa::ToSchema;
 
 use crate::network::Down;
 
-/// Summary of the network, of a part of it (a pod), or of a switch with the hosts and switches next to it.
+/// Summary of the network, of a part (a pod), or of a switch with its neighbouring hosts and switches.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TopologySummary {
-    /// What is shown: of the network its name.
+    /// Name of the part shown; for the whole network, the network's name.
     pub name: String,
-    /// What it is a part of, from the network down: each with the `group` to ask for.
+    /// Parts that contain it, from the network down: each with the `group` to request.
     pub within: Vec<Group>,
     /// The highest tier first, hosts last.
     pub tiers: Vec<Tier>,
@@ -21,14 +21,14 @@ pub struct TopologySummary {
     pub busiest: Vec<LinkUse>,
     /// Number of links here that the controller has not measured since its start: their use is not known yet, and counts as none.
     pub links_not_measured: u64,
-    /// What is down in the whole network, at most 100.
+    /// Elements that are down in the whole network, at most 100.
     pub down: Vec<Down>,
 }
 
 /// A part of the network that can be asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Group {
-    /// What it is called.
+    /// Name of the part.
     pub name: String,
     /// `group` of the query; absent for the whole network.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -52,21 +52,21 @@ pub struct Tier {
 pub struct NodeGroup {
     /// Its number in this answer; `from` and `to` of link groups.
     pub id: u32,
-    /// What it is called.
+    /// Name of the group.
     pub name: String,
-    /// How many nodes it stands for.
+    /// Number of nodes in the group.
     pub nodes: u64,
-    /// How many of them are down.
+    /// Number of nodes that are down.
     pub down: u64,
-    /// How many of them have an agent that is silent.
+    /// Number of nodes with a silent agent.
     pub silent: u64,
     /// The node, if it is one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub node: Option<String>,
-    /// What to ask for to look into it.
+    /// `group` to request for its inside.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub group: Option<String>,
-    /// Whether it is outside of the part that is shown, which has links to it.
+    /// `true` if it is outside of the part shown, which has links to it.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub outside: bool,
 }
@@ -79,9 +79,9 @@ pub struct LinkGroup {
     pub from: u32,
     /// The group of nodes that they enter.
     pub to: u32,
-    /// How many links.
+    /// Number of links.
     pub links: u64,
-    /// How many of them are down.
+    /// Number of links that are down.
     pub down: u64,
     /// Mean of the reserved parts of the links that are up.
     pub mean_rate_ppm: u64,
@@ -92,11 +92,11 @@ pub struct LinkGroup {
     pub busiest: String,
 }
 
-/// How much of a link is used, in millionths.
+/// Use of a link, in millionths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Use {
-    /// Reserved part of what the class of contracts with least left could hold.
+    /// Reserved part of the capacity, for the class of contracts with the least left.
     pub rate_ppm: u64,
     /// The longest delay of a queue, as a share of its budget.
     pub delay_ppm: u64,
@@ -104,7 +104,7 @@ pub struct Use {
     pub buffer_ppm: u64,
 }
 
-/// A link and how much of it is used.
+/// A link and its use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LinkUse {
     /// Its name.

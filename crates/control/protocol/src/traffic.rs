@@ -1,4 +1,4 @@
-//! Counters of contracts as agents report them every second, and contracts in the order of what they send.
+//! Counters of contracts as agents report them every second, and contracts ordered by the rate that they send.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -12,7 +12,8 @@ use crate::contract::Contract;
 pub struct ContractTraffic {
     /// Number of hosts whose agents count it: the sender, or every member. 0 for best effort, which no agent counts.
     pub hosts: u64,
-    /// Number of those hosts that have reported counters of it within the last five seconds. The figures below are theirs.
+    /// Number of those hosts that have reported counters of the contract within the last five seconds. The figures
+    /// below are theirs.
     pub reporting: u64,
     /// Counters since the contract was installed on its hosts.
     #[schema(required)]

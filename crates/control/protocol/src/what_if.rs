@@ -1,4 +1,4 @@
-//! What-if queries and their results. A query changes nothing.
+//! Queries about hypothetical changes (`what-if`) and their results. A query changes nothing.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub struct WhatIfQuery {
 /// Effect that the steps of a query would have.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WhatIfResult {
-    /// Contracts that would go another way.
+    /// Contracts that would take another route.
     pub rerouted: Vec<MovedContract>,
     /// Contracts that would be kept no longer.
     pub degraded: Vec<BrokenContract>,
@@ -48,7 +48,7 @@ pub struct WhatIfResult {
     pub certainty: Vec<Recertified>,
     /// VMs that would be elsewhere.
     pub placed: Vec<PlacedContract>,
-    /// How many of each list are left out, by its key, if fewer were asked for (`limit`).
+    /// Number of items left out of each list, by its key, if fewer were requested (`limit`).
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub omitted: BTreeMap<String, u64>,
 }
@@ -62,7 +62,7 @@ pub struct MovedContract {
     /// No packet of a latency contract would take longer.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bound_ns: Option<u64>,
-    /// How much would be known of what is promised to a contract of another kind: `proven` or `measured`.
+    /// Certainty of the promise to a contract of another kind: `proven` or `measured`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub certainty: Option<String>,
     /// The links of its routes; none where hosts choose paths.
@@ -96,9 +96,9 @@ pub struct Recertified {
 pub struct PlacedContract {
     /// `tenant:name`.
     pub id: String,
-    /// Where it is.
+    /// Present host.
     pub from: String,
-    /// Where it would be; absent if no host would be left.
+    /// Host after the change; absent if no host would be left.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub to: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What is written is read back, and codes are what they say.
+//! Documents survive writing and reading, and codes have their documented values.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
 use wayleave_protocol::contract::{Contract, ContractSpec};

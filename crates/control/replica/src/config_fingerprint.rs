@@ -1,30 +1,31 @@
-//! What all controllers of a cluster have to have in common: a controller with another network would judge contracts that it cannot know.
+//! Configuration that all controllers of a cluster must have in common: a controller with another network would judge
+//! contracts that it cannot know.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a controller decides with.
+/// Configuration with which a controller decides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterConfig {
     /// Another one for every other basis.
     pub fingerprint: String,
-    /// What it is made of.
+    /// Parts of the configuration.
     pub parts: Vec<Part>,
 }
 
 /// A part of a basis, such as the topology.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
-    /// What it is: `topology`.
+    /// Name of the part, for example `topology`.
     pub name: String,
-    /// Of all that it says.
+    /// Hash of its whole text.
     pub hash: String,
-    /// What people know it by, from the whole to its details: `fat-tree:k=4`, `16 hosts`.
+    /// Human-readable description, from the whole to its details: `fat-tree:k=4`, `16 hosts`.
     pub summary: Vec<String>,
 }
 
-/// How the basis of a controller differs from that of its cluster.
+/// Difference between the configuration of a controller and that of its cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// Of the controller.
@@ -34,7 +35,8 @@ pub struct Difference {
 }
 
 impl ClusterConfig {
-    /// How it differs from that of the cluster; what people know the parts by does not count, since the same file may have another name elsewhere.
+    /// Returns the difference from the cluster's configuration; descriptions are ignored, since an equal file may
+    /// have another name elsewhere.
     pub(crate) fn difference(&self, cluster: &Self) -> Option<Difference> {
         let hashes = |basis: &Self| -> Vec<(String, String)> {
             basis.parts.iter().map(|part| (part.name.clone(), part.hash.clone())).collect()
@@ -66,7 +68,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// What one summary says and the other does not; all of it if they say the same.
+/// Returns the part of one summary that the other lacks; all of the summary if they are equal.
 fn shown(summary: &[String], other: &[String]) -> String {
     let only: Vec<&str> = summary.iter().filter(|item| !other.contains(item)).map(String::as_str).collect();
     match (summary, &only[..]) {

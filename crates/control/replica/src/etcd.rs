@@ -1,6 +1,7 @@
-//! What of etcd is used: transactions, ranges and leases. [`Gateway`](crate::Gateway) speaks to one; tests have a model of it.
+//! Interface to etcd: transactions, ranges and leases. [`Gateway`](crate::Gateway) is the client of a real etcd;
+//! tests have a model.
 
-/// Revision of a read that wants what the keys say now.
+/// Revision of a read that wants the present values of keys.
 pub const NOW: i64 = 0;
 
 /// A key as it is in etcd.
@@ -8,31 +9,31 @@ pub const NOW: i64 = 0;
 pub struct KeyValue {
     /// Its name.
     pub key: String,
-    /// What it says.
+    /// Value of the key.
     pub value: Vec<u8>,
     /// The revision at which it was written last.
     pub revision: i64,
 }
 
-/// What has to be so for a transaction to be carried out.
+/// Condition of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Compare {
     /// The key was written last at this revision.
     Revision(String, i64),
-    /// The key says this.
+    /// The key has this value.
     Value(String, Vec<u8>),
     /// There is no such key.
     Missing(String),
 }
 
-/// What a transaction does.
+/// Operation of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op {
     /// Writes a key, which ends with a lease if there is one.
     Put {
         /// Its name.
         key: String,
-        /// What it says from now on.
+        /// New value of the key.
         value: Vec<u8>,
         /// 0 is none.
         lease: i64,
@@ -46,10 +47,10 @@ pub enum Op {
     },
 }
 
-/// What became of a transaction.
+/// Outcome of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransactionResult {
-    /// Whether everything was as compared, so that it was carried out.
+    /// `true` if all conditions held, so that it was executed.
     pub is_carried_out: bool,
     /// The revision of etcd then.
     pub revision: i64,
@@ -58,9 +59,9 @@ pub struct TransactionResult {
 /// Keys in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Range {
-    /// Those that were found, at most as many as were asked for.
+    /// Keys found, at most as many as requested.
     pub keys: Vec<KeyValue>,
-    /// Whether there are more.
+    /// `true` if there are more.
     pub is_cut: bool,
     /// The revision of etcd then.
     pub revision: i64,
@@ -77,7 +78,7 @@ pub struct Query {
     pub most: usize,
 }
 
-/// Why etcd did not answer as expected.
+/// Error of a request to etcd.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum EtcdError {
     /// Nothing was done: no member could be reached.
@@ -86,20 +87,20 @@ pub enum EtcdError {
     /// It may have been done, now or later.
     #[error("etcd has not answered, and may have done what it was asked: {0}")]
     Unknown(String),
-    /// It said no.
+    /// Etcd refused the request.
     #[error("etcd refused: {0}")]
     Refused(String),
-    /// It has forgotten what the keys said at the revision that was asked for.
+    /// Etcd has compacted the requested revision.
     #[error("etcd has compacted the revision that was asked for: {0}")]
     Compacted(String),
 }
 
 /// An etcd, of one member or several. Reads are linearizable.
 pub trait Etcd: Send {
-    /// Does all of it if everything is as compared, or nothing.
+    /// Executes all operations if all conditions hold, or none.
     ///
     /// # Errors
-    /// If it is not known that it was carried out or refused by the comparison.
+    /// If the outcome is unknown.
     fn transact(&mut self, compares: &[Compare], then: &[Op]) -> Result<TransactionResult, EtcdError>;
 
     /// Reads several ranges, all of them at one revision, which each range names.
@@ -122,7 +123,7 @@ pub trait Etcd: Send {
         self.range_at(&Query { from: from.to_owned(), to: to.to_owned(), most }, NOW)
     }
 
-    /// A new lease of so many seconds.
+    /// Returns a new lease of this duration.
     ///
     /// # Errors
     /// If there is no answer.
@@ -140,7 +141,7 @@ pub trait Etcd: Send {
     /// If there is no answer.
     fn revoke(&mut self, lease: i64) -> Result<(), EtcdError>;
 
-    /// Forgets what keys said before this revision.
+    /// Compacts the history of keys before this revision.
     ///
     /// # Errors
     /// If there is no answer.

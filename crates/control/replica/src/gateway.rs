@@ -13,12 +13,13 @@ use wayleave_client::{Address, CertificateStamp, OwnCertificate, read_password};
 
 use crate::etcd::{Compare, Etcd, EtcdError, KeyValue, NOW, Op, Query, Range, TransactionResult};
 
-/// How long a member may take to accept a connection, and to answer.
+/// Timeout of a member to accept a connection, and to answer.
 const CONNECT: Duration = Duration::from_millis(500);
 const ANSWER: Duration = Duration::from_secs(3);
 /// `UNAVAILABLE` and `DEADLINE_EXCEEDED` of gRPC: what was asked may have been done.
 const UNCERTAIN: [i64; 2] = [14, 4];
-/// What etcd says of a token that is good no longer (`rpctypes.ErrInvalidAuthToken`, `ErrAuthOldRevision`): nothing was done.
+/// Errors of etcd for an expired token (`rpctypes.ErrInvalidAuthToken`, `ErrAuthOldRevision`): the request was not
+/// executed.
 const STALE_TOKEN: [&str; 2] = ["invalid auth token", "revision of auth store is old"];
 
 /// The question that gives up a lease.
@@ -26,23 +27,23 @@ const REVOKE: &str = "lease/revoke";
 /// Error of etcd for a read at a revision that was compacted (`rpctypes.ErrCompacted`).
 const COMPACTED: &str = "required revision has been compacted";
 
-/// How an etcd is reached.
+/// Address and credentials of an etcd.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
     /// Addresses of its members, such as `http://127.0.0.1:2379`.
     pub members: Vec<String>,
     /// Certificates to trust in place of those of the web, as PEM.
     pub ca: Option<PathBuf>,
-    /// What is shown to a member that asks for a certificate.
+    /// Certificate for a member that requests one.
     pub certificate: Option<OwnCertificate>,
-    /// Who asks, where etcd wants to know that.
+    /// User, if etcd requires authentication.
     pub user: Option<User>,
 }
 
 /// A user of an etcd.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
-    /// What it is called.
+    /// Name of the user.
     pub name: String,
     /// The file with its password, which is read whenever a token is needed.
     pub password_file: PathBuf,
@@ -52,17 +53,17 @@ pub struct User {
 pub struct Gateway {
     access: Access,
     patience: Duration,
-    /// Which one answered last.
+    /// Index of the member that answered last.
     at: usize,
     /// Connections, and the certificates that they were made with.
     agent: Option<(Agent, CertificateStamp)>,
-    /// What the user has in place of the password; it ends.
+    /// Token that replaces the user's password; it expires.
     token: Option<String>,
     /// Set when the process ends: nothing more is asked, except that a lease is given up.
     ending: Arc<AtomicBool>,
 }
 
-/// What was wrong with one member.
+/// Error of one member.
 enum Trouble {
     /// It was not reached.
     NotThere(String),
@@ -70,7 +71,7 @@ enum Trouble {
 }
 
 impl Gateway {
-    /// Nobody is asked yet.
+    /// Creates a client; no request is sent yet.
     pub fn new(access: Access) -> Self {
         Self { access, patience: ANSWER, at: 0, agent: None, token: None, ending: Arc::default() }
     }
@@ -87,7 +88,8 @@ impl Gateway {
         Self { ending, ..self }
     }
 
-    /// Asks the members in turn. What changes something goes on to the next one only if it was certainly not done.
+    /// Sends a request to the members in turn. A request that changes data is sent to the next member only if it was
+    /// certainly not executed.
     fn ask(&mut self, path: &str, body: &Value, is_read: bool) -> Result<Value, EtcdError> {
         let is_new = self.authenticate()?;
         match self.ask_members(path, body, is_read) {
@@ -100,7 +102,7 @@ impl Gateway {
         }
     }
 
-    /// Gets a token if one is needed, and says whether it is new.
+    /// Requests a token if one is needed. Returns `true` if it is new.
     fn authenticate(&mut self) -> Result<bool, EtcdError> {
         let Some(User { name, password_file }) = self.access.user.as_ref().filter(|_| self.token.is_none()) else {
             return Ok(false);
@@ -307,7 +309,7 @@ impl Etcd for Gateway {
 
     fn compact(&mut self, revision: i64) -> Result<(), EtcdError> {
         match self.ask("kv/compaction", &json!({ "revision": revision.to_string() }), true) {
-            // Somebody else has done more.
+            // Another member has compacted a later revision.
             Ok(_) | Err(EtcdError::Refused(_)) => Ok(()),
             Err(error) => Err(error),
         }

@@ -1,10 +1,14 @@
-//! Several controllers, one truth: the log of committed batches is in etcd, one controller leads and writes, the others follow.
+//! Replication of controllers: the log of committed batches is in etcd, one controller leads and writes, the others
+//! follow.
 //!
-//! A [`Member`] is a controller among others, driven by whoever has a clock. It needs an [`Etcd`]: a [`Gateway`] speaks to a real one.
+//! A [`Member`] is a controller of the cluster, driven by a caller that has a clock. It needs an [`Etcd`]: a
+//! [`Gateway`] is the client of a real one.
 //!
-//! Safety: a batch is written in one transaction that compares the revision of the leader's key and the number of the last batch. So of two that believe to lead
-//! at most one writes, and never a batch that does not follow the one before. What was acknowledged is in etcd; what was not may be there, and the next
-//! [`Member::follow`] says so, after it has written the leader's key again: from then on nothing older can be carried out.
+//! Safety: a batch is written in one transaction that compares the revision of the leader's key and the number of the
+//! last batch. So if two controllers assume that they lead, at most one writes, and never a batch that does not
+//! follow the previous one. Every acknowledged batch is in etcd; an unacknowledged one may be. The next
+//! [`Member::follow`] finds this out, after it has written the leader's key again: from then on no older transaction
+//! can be executed.
 
 mod config_fingerprint;
 mod etcd;

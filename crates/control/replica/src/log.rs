@@ -2,15 +2,16 @@
 //!
 //! | key, below `/wayleave/CLUSTER/` | |
 //! |---|---|
-//! | `leader` | who leads, with its lease. Its revision is compared by everything that a leader writes |
-//! | `basis` | with what contracts are decided: network, scheme, model. Only a leader writes it, and only who has the same can become one |
+//! | `leader` | the leader, with its lease. Every write of a leader compares the revision of this key |
+//! | `basis` | configuration with which contracts are decided: network, scheme, model. Only a leader writes it, and only a controller with an equal configuration can become leader |
 //! | `head` | the number of the last batch |
-//! | `log/NUMBER` | a batch: its changes, or how many parts it has; these and the parts of a snapshot are JSON, made smaller by zlib |
+//! | `log/NUMBER` | a batch: its changes, or the number of its parts; these and the parts of a snapshot are JSON, compressed by zlib |
 //! | `part/NUMBER/REVISION/PART` | the parts of a batch above [`LARGEST`]. They count as soon as `log/NUMBER` names them, and not before |
-//! | `snapshot` | the number of the last batch that the snapshot contains, and how many parts it has |
+//! | `snapshot` | the number of the last batch that the snapshot contains, and the number of its parts |
 //! | `state/NUMBER/PART` | its parts |
 //!
-//! Leases give liveness, revisions safety: a leader that was paused may write a part that nobody will name, and nothing else.
+//! Leases give liveness, revisions safety: a leader that was paused may write a part that no batch will name, and
+//! nothing else.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -39,21 +40,21 @@ const PARTS: usize = 16;
 /// Records by kind and key.
 pub type State = BTreeMap<(String, String), Arc<str>>;
 
-/// Why the log could not be read or written.
+/// Error of reading or writing the log.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum LogError {
     /// Etcd.
     #[error("{0}")]
     Etcd(#[from] EtcdError),
-    /// Somebody else leads, or did meanwhile.
+    /// Another controller leads, or has led since.
     #[error("another controller leads now: nothing was written")]
     Deposed,
-    /// What is in etcd is not what this program writes.
+    /// The content of etcd was not written by this program.
     #[error("{key} in etcd {why}")]
     Damaged {
-        /// Which key.
+        /// Key with the error.
         key: String,
-        /// What is wrong with it.
+        /// Description of the error.
         why: String,
     },
     /// A state of its own, where the cluster has another one.
@@ -65,13 +66,13 @@ pub enum LogError {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Entry {
-    /// Kind, key, and what the record says from now on.
+    /// Kind, key, and new value of the record.
     Changes(Vec<(String, String, Option<Arc<str>>)>),
-    /// The leader's revision in the keys of its parts, and how many these are.
+    /// The leader's revision in the keys of its parts, and the number of parts.
     Parts(i64, usize),
 }
 
-/// What `snapshot` says.
+/// Content of `snapshot`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pointer {
     pub(crate) number: u64,
@@ -112,7 +113,7 @@ pub(crate) struct Parts {
     count: usize,
 }
 
-/// Where the keys of a cluster are.
+/// Prefix of the keys of a cluster.
 #[derive(Clone, Debug)]
 pub(crate) struct Names(String);
 
@@ -176,7 +177,7 @@ pub(crate) fn next_page(keys: &[KeyValue], before: usize) -> usize {
     (PAGE_BYTES * keys.len() / bytes.max(1)).min(before * 4).clamp(MIN_PAGE, MAX_PAGE)
 }
 
-/// Makes a state of what it was before.
+/// Applies changes to a state.
 pub(crate) fn apply(state: &mut State, changes: &[Change]) {
     for change in changes {
         match change {
@@ -196,10 +197,12 @@ pub fn records(state: &State) -> Vec<Record> {
 }
 
 impl Names {
-    /// Reads everything that a controller needs that knows all up to this number, in one question, and at most `most` batches behind it.
+    /// Reads, in one request, everything that a controller needs whose state is complete up to this number, and at
+    /// most `most` batches behind it.
     ///
     /// # Errors
-    /// [`LogError::Damaged`] if the keys contradict one another, or what the controller knows: all were read at one revision, so no batch was written in between.
+    /// [`LogError::Damaged`] if the keys contradict one another, or the controller's state: all were read at one
+    /// revision, so no batch was written in between.
     pub(crate) fn survey(&self, etcd: &mut dyn Etcd, number: u64, most: usize) -> Result<LogSurvey, LogError> {
         let alone = |key: String| Query { to: after(&key), from: key, most: 1 };
         let log = Query { from: self.entry(number + 1), to: after(&self.entry(u64::MAX)), most };
@@ -231,7 +234,7 @@ impl Names {
         number.ok_or_else(|| damaged(&self.head(), "is no number"))
     }
 
-    /// Checks that a controller that knows all up to this number gets from there to the head by what is there.
+    /// Checks that a controller whose state is complete up to this number can reach the head with the present keys.
     fn check(&self, survey: LogSurvey, number: u64) -> Result<LogSurvey, LogError> {
         let LogSurvey { head, snapshot, page, .. } = &survey;
         let in_snapshot = snapshot.map_or(0, |(pointer, _)| pointer.number);
@@ -323,7 +326,8 @@ impl Names {
         Ok(page)
     }
 
-    /// Reads some parts behind those that were read. Parts do not change; where etcd no longer keeps the revision, they are read together with the key that names them, which says so.
+    /// Reads some parts behind those already read. Parts do not change. If etcd no longer has the revision, they are
+    /// read together with the key that names them, which proves that they are current.
     fn read_parts(
         &self,
         etcd: &mut dyn Etcd,
@@ -338,7 +342,7 @@ impl Names {
                 let name = Query { from: named.to_owned(), to: after(named), most: 1 };
                 let mut ranges = etcd.read(&[name, query])?.into_iter().map(|range| range.keys);
                 let is_same = ranges.next().is_some_and(|name| name.first().is_some_and(|one| one.revision == written));
-                // Otherwise the log was cut meanwhile.
+                // Otherwise the log was truncated since.
                 ranges.next().filter(|_| is_same).ok_or(EtcdError::Compacted(why))?
             }
             found => found?.keys,
@@ -476,7 +480,7 @@ pub(crate) fn json(value: &impl Serialize) -> Result<Vec<u8>, LogError> {
     serde_json::to_vec(value).map_err(|error| damaged("a value", error))
 }
 
-/// As JSON, and that as zlib makes it smaller: batches say the same again and again, and etcd writes each byte several times.
+/// Serializes to JSON, compressed by zlib: batches are repetitive, and etcd writes each byte several times.
 fn packed(value: &impl Serialize) -> Result<Vec<u8>, LogError> {
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
     packed.write_all(&json(value)?).map_err(|error| damaged("a value", error))?;

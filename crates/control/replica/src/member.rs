@@ -1,4 +1,4 @@
-//! A controller among others: it follows the log, and leads when nobody else does. Time is an argument.
+//! A controller in a cluster: it follows the log, and leads when no other controller does. Time is an argument.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -10,7 +10,8 @@ use crate::config_fingerprint::{ClusterConfig, Difference};
 use crate::etcd::{Compare, Etcd, EtcdError, KeyValue, Op, TransactionResult};
 use crate::log::{LogError, LogSurvey, MIN_PAGE, Names, Parts, State, apply, json, next_page, put};
 
-/// A snapshot is written after so many batches, or so many bytes of them, whichever is first: etcd holds 2 GB, and what was deleted in between.
+/// Number of batches after which a snapshot is written, unless the limit of bytes is reached first: etcd holds 2 GB,
+/// including keys deleted since the last compaction.
 const SNAPSHOT_BATCHES: u64 = 2_048;
 const SNAPSHOT_BYTES: usize = 64 << 20;
 const SECOND_NS: u64 = 1_000_000_000;
@@ -18,39 +19,40 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// Receiver of batches that others have written: the changes of one or several, in order, and the number of the last one.
 pub type OnBatch<'a> = dyn FnMut(u64, &[Change]) -> Result<(), LogError> + 'a;
 
-/// Who says whether everything that a cluster has promised can be kept with the basis of this controller, and if not, why.
+/// Check that all promises of a cluster can be kept with the configuration of this controller; the error is the
+/// reason that they cannot.
 pub type AcceptRecords<'a> = dyn FnMut(&State) -> Result<(), String> + 'a;
 
-/// How a controller takes part.
+/// Settings of a controller in a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// What all its controllers call the cluster.
+    /// Name of the cluster, common to all its controllers.
     pub cluster: String,
     /// Another one for each process.
     pub id: String,
-    /// Where it answers.
+    /// Address at which it answers.
     pub address: String,
-    /// How long others wait for a leader that says nothing, in seconds.
+    /// Time after which a silent leader is replaced, in seconds.
     pub lease_s: u32,
-    /// With what it decides: that of the cluster, or its first; `None` for who decides nothing.
+    /// Its configuration: that of the cluster, or the cluster's first; `None` for a process that decides nothing.
     pub basis: Option<ClusterConfig>,
     /// The fingerprint of a basis that may be replaced by that of this controller.
     pub replaces: Option<String>,
 }
 
-/// Who leads, as the key says.
+/// The leader, from its key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leader {
     /// The process.
     pub id: String,
-    /// Where it answers.
+    /// Address at which it answers.
     pub address: String,
 }
 
-/// What a controller is.
+/// Role of a controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemberRole {
-    /// Nobody else may write.
+    /// No other controller may write.
     Leads,
     /// Another one may, if there is one.
     Follows(Option<Leader>),
@@ -58,30 +60,30 @@ pub enum MemberRole {
     Barred(ConfigMismatch),
 }
 
-/// Why a controller takes no part.
+/// Reason that a controller takes no part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigMismatch {
     /// Its basis is another one.
     Differs(Difference),
-    /// Its basis shall replace that of the cluster as soon as nobody leads by that.
+    /// Its configuration shall replace that of the cluster as soon as no controller leads with the old one.
     Waits(Difference),
     /// Its basis shall replace that of the cluster, whose promises could not all be kept by it: why.
     Misfit(Difference, String),
 }
 
-/// What becoming the leader does with the basis of the cluster.
+/// Action of a new leader on the configuration of the cluster.
 enum Ground {
     /// Nothing: this one decides nothing.
     Any,
     /// There is none yet.
     First(ClusterConfig),
-    /// It is the same, as it is written.
+    /// It equals the cluster's, as written.
     Same(Vec<u8>),
-    /// It is to be replaced, as it is written, and how it differs.
+    /// It replaces the cluster's, as written, with this difference.
     Replaced(Vec<u8>, Difference),
 }
 
-/// The lease of a leader, for whoever prolongs it and for those who ask whether it is good.
+/// Lease of a leader, shared by the thread that renews it and the threads that check it.
 #[derive(Clone, Debug, Default)]
 pub struct Lease(Arc<Inner>);
 
@@ -89,22 +91,22 @@ pub struct Lease(Arc<Inner>);
 struct Inner {
     /// 0 is none.
     number: AtomicI64,
-    /// Until when nobody else leads, in nanoseconds of the clock of those who ask.
+    /// Time until which no other controller leads, in nanoseconds of the callers' clock.
     until: AtomicU64,
 }
 
 impl Lease {
-    /// Whether nobody else can lead now.
+    /// Returns `true` if no other controller can lead now.
     pub fn is_good(&self, now: u64) -> bool {
         self.0.number.load(Ordering::Acquire) != 0 && now < self.0.until.load(Ordering::Acquire)
     }
 
-    /// For how many nanoseconds nobody else can lead; 0 if another one may now.
+    /// Returns the time for which no other controller can lead, in nanoseconds; 0 if another one may lead now.
     pub fn left(&self, now: u64) -> u64 {
         if self.is_held() { self.0.until.load(Ordering::Acquire).saturating_sub(now) } else { 0 }
     }
 
-    /// Whether there is one, as far as is known here.
+    /// Returns `true` if this controller holds a lease, as far as it knows.
     pub fn is_held(&self) -> bool {
         self.number() != 0
     }
@@ -162,12 +164,13 @@ pub struct Member<E> {
     snapshot: Option<i64>,
     /// Number of batches that are read at once.
     page: usize,
-    /// After which batch it was looked last whether all promises can be kept by another basis, and what was found.
+    /// Number of the batch after which the promises were last checked against another configuration, with the result.
     checked: Option<(u64, Result<(), String>)>,
 }
 
 impl<E: Etcd> Member<E> {
-    /// With the state that it had after a batch: that of its local copy. Whoever has the lease can say at any time whether it is good.
+    /// Creates a member with the state of its local copy, after the batch of this number. Every holder of the lease
+    /// can check at any time that it is valid.
     pub fn new(etcd: E, settings: Settings, lease: Lease, (state, number): (State, u64)) -> Self {
         let names = Names::new(&settings.cluster);
         Self {
@@ -200,16 +203,18 @@ impl<E: Etcd> Member<E> {
         self.number
     }
 
-    /// How it takes part.
+    /// Returns its settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Reads what has been decided since the last time, and leads from now on if nobody else does. What others write meanwhile is read the next time. `on_batch` is told batches with the
-    /// number of the last one, in order; a snapshot is told as the changes that make its state of the one before. `fits` is asked before this controller replaces the basis of the cluster.
+    /// Reads all batches since the last call, and takes the lead if no other controller has it. Batches written
+    /// during the call are read the next time. `on_batch` receives batches with the number of the last one, in order;
+    /// a snapshot is passed as the changes that turn the previous state into its own. `fits` is called before this
+    /// controller replaces the configuration of the cluster.
     ///
     /// # Errors
-    /// If etcd does not answer. Then nothing is known of who leads; what was told is so.
+    /// If etcd does not answer. Then the leader is unknown; batches already passed are valid.
     pub fn follow(
         &mut self,
         now: u64,
@@ -236,7 +241,7 @@ impl<E: Etcd> Member<E> {
             }
         };
         let Some(done) = self.take_lead(compare, &ground, now)? else { return Ok(MemberRole::Follows(None)) };
-        // What others wrote before this revision is all that there will be.
+        // All batches of other controllers were written before this revision.
         let LogSurvey { head, snapshot, .. } = self.catch_up(on_batch)?;
         if head.is_none() {
             self.names.begin(&mut self.etcd, done.revision)?;
@@ -252,7 +257,8 @@ impl<E: Etcd> Member<E> {
         Ok(MemberRole::Leads)
     }
 
-    /// What the basis of this controller is to that of the cluster; how it differs if it may not replace that.
+    /// Compares the configuration of this controller with that of the cluster; the error is a difference that it may
+    /// not replace.
     fn ground(&self, cluster: Option<(Vec<u8>, ClusterConfig)>) -> Result<Ground, Difference> {
         let Some(own) = &self.settings.basis else { return Ok(Ground::Any) };
         let Some((text, cluster)) = cluster else { return Ok(Ground::First(own.clone())) };
@@ -273,7 +279,8 @@ impl<E: Etcd> Member<E> {
         fits: &mut AcceptRecords<'_>,
     ) -> Result<MemberRole, LogError> {
         let Ground::Replaced(_, difference) = ground else { return Ok(MemberRole::Follows(Some(leader))) };
-        // Once, so that whoever starts it is told at once; it takes long, and is done again when nobody leads.
+        // Checked once, so that the operator who starts the controller gets the result at once. The check takes long,
+        // and is repeated when no controller leads.
         let checked = match &self.checked {
             Some((_, checked)) => checked.clone(),
             None => self.check(fits),
@@ -284,7 +291,7 @@ impl<E: Etcd> Member<E> {
         })
     }
 
-    /// Whether all promises can be kept with the basis of this controller.
+    /// Checks that all promises can be kept with the configuration of this controller.
     fn check(&mut self, fits: &mut AcceptRecords<'_>) -> Result<(), String> {
         match &self.checked {
             Some((number, checked)) if *number == self.number => checked.clone(),
@@ -302,7 +309,8 @@ impl<E: Etcd> Member<E> {
         Ok(MemberRole::Barred(bar))
     }
 
-    /// Writes the key of the leader, if nobody has written it meanwhile, nor the basis; `None` if somebody has.
+    /// Writes the key of the leader, if no other controller has written the key or the configuration since; `None` if
+    /// one has.
     fn take_lead(
         &mut self,
         compare: Compare,
@@ -339,7 +347,7 @@ impl<E: Etcd> Member<E> {
             }
         };
         if !done.is_carried_out {
-            // Somebody was faster.
+            // Another controller was faster.
             self.lease.end();
             self.etcd.revoke(lease)?;
             return Ok(None);
@@ -358,7 +366,8 @@ impl<E: Etcd> Member<E> {
         while self.number < target {
             match self.advance(survey, &mut parts, on_batch) {
                 Ok(()) => break,
-                // Etcd has forgotten the revision. What was read stays; the rest is read as it is now.
+                // Etcd has compacted the revision. Batches already read stay valid; the rest is read at the present
+                // revision.
                 Err(LogError::Etcd(EtcdError::Compacted(_))) => survey = self.survey()?,
                 Err(error) => {
                     // The answer may have been too large.
@@ -406,10 +415,11 @@ impl<E: Etcd> Member<E> {
         Ok(())
     }
 
-    /// Writes a batch: everybody will have it when this returns its number.
+    /// Writes a batch: all controllers will have it when this returns its number.
     ///
     /// # Errors
-    /// After an error it leads no more until [`Self::follow`] says so, which also says whether the batch was written.
+    /// After an error it does not lead until [`Self::follow`] reports that it does; the batch may or may not have
+    /// been written, and `follow` reads it if it was.
     pub fn commit(&mut self, changes: &[Change]) -> Result<u64, LogError> {
         let leader = self.leads.take().ok_or(LogError::Deposed)?;
         let bytes = self.names.append(&mut self.etcd, leader, self.number, changes)?;
@@ -420,10 +430,10 @@ impl<E: Etcd> Member<E> {
         Ok(self.number)
     }
 
-    /// Writes a snapshot if the log has grown enough or it is to be written `anyway`, and says whether it has.
+    /// Writes a snapshot if the log has grown enough or `anyway` is set. Returns `true` if it has.
     ///
     /// # Errors
-    /// As [`Self::commit`]; nothing that was committed is lost.
+    /// As [`Self::commit`]; no committed batch is lost.
     pub fn tidy(&mut self, anyway: bool) -> Result<bool, LogError> {
         let (batches, bytes) = self.since_snapshot;
         if !(anyway || batches >= SNAPSHOT_BATCHES || bytes >= SNAPSHOT_BYTES) {
@@ -431,7 +441,8 @@ impl<E: Etcd> Member<E> {
         }
         let leader = self.leads.take().ok_or(LogError::Deposed)?;
         let written = self.names.write_snapshot(&mut self.etcd, leader, self.number, &self.state)?;
-        // Without it etcd keeps everything that was ever written. What was written since the snapshot before is kept for those who read it now.
+        // Without compaction etcd keeps every old value. Values written since the previous snapshot are kept for
+        // controllers that are reading them.
         if let Some(before) = self.snapshot.replace(written) {
             self.etcd.compact(before)?;
         }
@@ -439,10 +450,10 @@ impl<E: Etcd> Member<E> {
         Ok(true)
     }
 
-    /// Gives up leading, so that somebody else need not wait.
+    /// Gives up the lead, so that another controller need not wait.
     ///
     /// # Errors
-    /// If etcd does not answer: then the lease ends by itself.
+    /// If etcd does not answer: then the lease expires by itself.
     pub fn resign(&mut self) -> Result<(), LogError> {
         self.leads = None;
         let lease = self.lease.number();
@@ -459,7 +470,7 @@ fn leader(found: &KeyValue) -> Result<Leader, LogError> {
         .map_err(|error| LogError::Damaged { key: found.key.clone(), why: error.to_string() })
 }
 
-/// What makes one state of another.
+/// Returns the changes that turn one state into another.
 fn difference(from: &State, to: &State) -> Vec<Change> {
     let gone = from.keys().filter(|key| !to.contains_key(*key));
     let gone = gone.map(|(kind, key)| Change::delete(kind.clone(), key.clone()));

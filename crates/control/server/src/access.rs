@@ -1,21 +1,21 @@
-//! Who may ask what: roles against the access that each route of the table asks for.
+//! Authorization: roles against the access that each route of the API requires.
 
 use wayleave_controller::{Id, Principal};
 
-/// Who may use a route. What belongs to another tenant is hidden besides: it is as if it were not there.
+/// Access to a route. Objects of another tenant are hidden as well: the answer is as if they did not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Everybody, without a token.
+    /// Every client, without a token.
     Open,
-    /// Everybody with a token.
+    /// Every client with a token.
     Any,
-    /// Who reads: operators, readers, tenants what is theirs.
+    /// Readers: operators, readers, and tenants for their own objects.
     Read,
-    /// Who reads everything: operators, and readers that are not of one tenant.
+    /// Readers of everything: operators, and readers that are not limited to one tenant.
     ReadAll,
-    /// The same, and agents: what the network is made of.
+    /// Readers of everything, and agents: elements of the network.
     Map,
-    /// Who changes contracts and VMs: operators, tenants what is theirs.
+    /// Writers of contracts and VMs: operators, and tenants for their own objects.
     Write,
     /// Operators.
     Operator,
@@ -24,7 +24,7 @@ pub enum Access {
 }
 
 impl Access {
-    /// Whether a role may use such a route at all.
+    /// Returns `true` if a role may use such a route at all.
     pub fn allows(self, role: &Principal) -> bool {
         match (self, role) {
             (_, Principal::Operator) | (Self::Open | Self::Any, _) => true,
@@ -35,7 +35,7 @@ impl Access {
         }
     }
 
-    /// Which tokens it admits, for messages.
+    /// Returns the admitted tokens, for messages.
     pub(crate) fn description(self) -> &'static str {
         match self {
             Self::Open | Self::Any => "everybody",
@@ -58,7 +58,7 @@ pub(crate) fn tenant_of(role: &Principal) -> Option<&str> {
     }
 }
 
-/// Whether a role may know of an object.
+/// Returns `true` if a role may see an object.
 pub(crate) fn sees(role: &Principal, id: &Id) -> bool {
     tenant_of(role).is_none_or(|tenant| tenant == id.tenant)
 }

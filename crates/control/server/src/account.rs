@@ -1,4 +1,5 @@
-//! Who pays for what the server keeps and does for a client: a tenant with all its tokens, or one of the roles that serve all.
+//! Accounts that are charged for memory and work of the server: a tenant with all its tokens, or one of the roles
+//! that serve all tenants.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 use wayleave_controller::Principal;
 
-/// Who pays.
+/// Account that is charged.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Account {
@@ -20,7 +21,7 @@ pub(crate) enum Account {
     Readers,
     /// A tenant, with its readers.
     Tenant(String),
-    /// Who has shown no token that is known.
+    /// Clients without a known token.
     Nobody,
 }
 
@@ -35,7 +36,7 @@ impl Account {
         }
     }
 
-    /// How much more it may have than a tenant: those who serve all tenants work for many.
+    /// Returns the factor of its limits over a tenant's: accounts that serve all tenants work for many.
     pub(crate) fn weight(&self) -> u64 {
         match self {
             Self::Operators | Self::Agents => 4,
@@ -68,7 +69,7 @@ struct Used {
     by_account: HashMap<Account, usize>,
 }
 
-/// Which limit a request would go beyond.
+/// Limit that a request would exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExceededLimit {
     /// That of its account.
@@ -130,10 +131,11 @@ impl Drop for CountedBytes {
     }
 }
 
-/// Minimum number of streams that an account may have, whatever the limit of all is.
+/// Minimum number of streams that an account may have, independently of the limit for all.
 const MIN_STREAMS: usize = 4;
 
-/// Maximum number of streams of events of an account, if `most` is the limit of all: an eighth, and four times that for those who serve all tenants.
+/// Maximum number of event streams of an account, if `most` is the limit for all: an eighth, and four times that for
+/// accounts that serve all tenants.
 pub(crate) fn streams_of(account: &Account, most: usize) -> usize {
     let weight = usize::try_from(account.weight()).unwrap_or(1);
     ((most / 8).max(MIN_STREAMS) * weight).min(most.max(1))

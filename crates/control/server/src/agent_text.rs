@@ -19,7 +19,7 @@ pub(crate) const MAX_COUNTERS: usize = 48;
 /// Maximum characters of the name of a counter.
 const MAX_COUNTER_NAME: usize = 32;
 
-/// Counters of a host by name, and how many were left out.
+/// Counters of a host by name, and the number of counters left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HostCounters {
     pub(crate) known: BTreeMap<String, u64>,

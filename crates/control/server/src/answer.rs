@@ -1,4 +1,4 @@
-//! What is answered, before it is HTTP.
+//! Answers, before they are converted to HTTP.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use wayleave_units::WallTime;
 
 use crate::audit::Note;
 
-/// What is answered.
+/// An answer.
 #[derive(Clone, Debug)]
 pub(crate) struct HttpReply {
     pub(crate) status: u16,
@@ -20,13 +20,13 @@ pub(crate) struct HttpReply {
     /// For `Retry-After`.
     pub(crate) retry_after: Option<u64>,
     pub(crate) body: Bytes,
-    /// What is kept in place of the body for requests that are repeated, where it is long.
+    /// Text stored in place of a long body for repeated requests.
     pub(crate) shortened: Option<Bytes>,
-    /// The code of a refusal, or what became of a list: for the audit.
+    /// Code of a refusal, or outcome of a list: for the audit.
     pub(crate) detail: Option<Box<str>>,
 }
 
-/// What a handler gives.
+/// Result of a handler.
 pub(crate) type Outcome = Result<HttpReply, Box<Problem>>;
 
 const JSON: &str = "application/json";
@@ -68,7 +68,7 @@ impl HttpReply {
         Self { etag: Some(revision), ..self }
     }
 
-    /// What is written down of a request with this answer: an object that it has created is known only now.
+    /// Returns the audit note of a request with this answer: an object that the request created is known only now.
     pub(crate) fn noted(&self, mut note: Note, at: WallTime) -> Note {
         if let Some(name) = self.location.as_ref().and_then(|location| location.rsplit('/').next()) {
             name.clone_into(&mut note.entry.object);
@@ -130,7 +130,7 @@ pub(crate) fn not_found(what: &str, name: &str) -> Box<Problem> {
     problem(Code::NotFound, format!("there is no {what} {name}, or it is not yours to see"))
 }
 
-/// The same of a tenant, with what makes one.
+/// Returns the "not found" problem for a tenant, with the command that creates tenants.
 pub(crate) fn no_tenant(name: &str) -> Box<Problem> {
     let detail = format!(
         "there is no tenant {name}, or it is not yours to see: operators declare tenants in a document of kind Tenants (`wayleave apply -f`)"
@@ -147,7 +147,7 @@ pub(crate) fn invalid(field: &str, detail: impl Into<String>) -> Box<Problem> {
     Box::new(problem)
 }
 
-/// Why the controller did not do something.
+/// Returns the problem for a failed command of the controller.
 pub(crate) fn fault(fault: CommandError) -> Box<Problem> {
     match fault {
         CommandError::NotFound { what, name } => not_found(what, &name),
@@ -234,7 +234,7 @@ pub(crate) fn input_errors(errors: &InputErrors) -> Box<Problem> {
     Box::new(problem)
 }
 
-/// What is said by a controller that does not lead.
+/// Returns the problem of a controller that does not lead.
 pub(crate) fn not_leader(leader: Option<&str>) -> Box<Problem> {
     let detail = match leader {
         Some(leader) => format!("this controller follows: ask the one that leads, {leader}"),

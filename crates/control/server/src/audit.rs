@@ -1,4 +1,5 @@
-//! Who did what: notes of changes, which go to disk with them, and of what was refused, which goes there within a second.
+//! The audit log: notes of changes, which are written to disk with the changes, and of refusals, which are written
+//! within a second.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -16,10 +17,10 @@ const REFUSALS: usize = 1000;
 /// The longest name of an object that is written down: clients choose it, also those without a token. Its deceptive characters are escaped.
 const LONGEST: usize = 200;
 
-/// What is written down of a request.
+/// Audit note of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Note {
-    /// Whose place it takes.
+    /// Account whose space it uses.
     pub(crate) account: Account,
     /// Without its number.
     pub(crate) entry: AuditEntry,
@@ -56,7 +57,7 @@ impl Note {
         Self { account: who.map_or(Account::Nobody, |who| Account::of(&who.role)), entry }
     }
 
-    /// What the server does by itself.
+    /// Returns a note of the server's own operation.
     pub(crate) fn of_server(operation: &str, object: &str) -> Self {
         let note = Self::new(None, None, operation, object, "");
         Self { account: Account::Operators, entry: AuditEntry { who: "server".to_owned(), status: 200, ..note.entry } }
@@ -68,7 +69,7 @@ impl Note {
     }
 }
 
-/// What is the same of refusals that are counted together: who, from where, the operation, the object, the status, and the code.
+/// Common fields of refusals that are counted together: client, its address, operation, object, status and code.
 type Same = (String, String, String, String, u16, String);
 
 /// Refusals that are not on disk yet.
@@ -113,7 +114,7 @@ impl Refusals {
 }
 
 impl Note {
-    /// In place of more different ones than are told apart.
+    /// Returns a collective note for refusals beyond the number of separate notes.
     fn of_many(self) -> Self {
         let AuditEntry { at, status, .. } = self.entry;
         let (who, detail) = ("several".to_owned(), "more than are told apart within a second".to_owned());
@@ -122,12 +123,12 @@ impl Note {
     }
 }
 
-/// Whether an operation is written down if it was done. What agents say every second is not.
+/// Returns `true` if a successful operation is written to the log. Periodic reports of agents are not.
 pub(crate) fn is_noted(verb: crate::http::operation::Verb, operation: &str) -> bool {
     verb != crate::http::operation::Verb::Get && !matches!(operation, "confirm" | "report" | "whatIf")
 }
 
-/// Shared by whoever answers and the engine, which writes.
+/// Refusals that wait to be written, shared by the threads that answer and the engine, which writes.
 pub(crate) type PendingEntries = Arc<Refusals>;
 
 #[cfg(test)]

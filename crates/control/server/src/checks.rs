@@ -1,4 +1,4 @@
-//! The checks that are on: what agents are told of them, what they have told, and what it means. It goes with the process.
+//! Running checks: tasks of agents, their reports, and the evaluation. The state is lost when the process ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,9 +12,10 @@ use wayleave_topology::Network;
 
 /// Checks at once, in the whole network and from one host.
 const MAX: usize = 4;
-/// How long it is waited for nodes to watch, before probes are sent without them.
+/// Maximum wait for nodes to watch, before probes are sent without them.
 const WATCHING: Duration = Duration::from_secs(4);
-/// How long nothing new may be seen before a check is over, where probes are missing and where none is: nodes tell five times a second.
+/// Time without news after which a check is over, where probes are missing and where none is: nodes report five times
+/// a second.
 const QUIET: Duration = Duration::from_secs(2);
 const SETTLED: Duration = Duration::from_millis(700);
 /// After this a check is over in any case: the longest takes 4 s to be sent, and packets wait for tokens on slow contracts.
@@ -33,11 +34,11 @@ struct Running {
     asked: BTreeSet<String>,
     told: BTreeMap<String, CheckReport>,
     begun: Instant,
-    /// Since when nothing new was told.
+    /// Time of the last news.
     news: Instant,
 }
 
-/// What a check is about.
+/// Subject of a check.
 #[derive(Clone, Debug)]
 pub(crate) struct CheckTarget {
     pub(crate) probes: Probes,
@@ -47,7 +48,7 @@ pub(crate) struct CheckTarget {
     pub(crate) nodes: BTreeSet<String>,
 }
 
-/// Why no check can begin.
+/// Reason that no check can begin.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Busy {
     /// As many are on as may.
@@ -76,7 +77,7 @@ impl Checks {
         Ok(())
     }
 
-    /// A node has told what it knows; what it has to do now.
+    /// Processes the reports of a node. Returns the node's tasks.
     pub(crate) fn on_reports(&self, node: &str, reports: Vec<CheckReport>) -> Tasks {
         let mut all = self.lock();
         for report in reports {
@@ -97,21 +98,21 @@ impl Checks {
         Tasks { checks: all.iter().filter_map(task).collect() }
     }
 
-    /// What has become of one, if it is over.
+    /// Returns the result of a check, if it is over.
     pub(crate) fn ended(&self, id: &str, network: &Network) -> Option<Check> {
         let all = self.lock();
         let running = all.get(id)?;
         running.is_over().then(|| running.result(network))
     }
 
-    /// Nobody wants to know it any more.
+    /// Removes a check whose result is no longer needed.
     pub(crate) fn end(&self, id: &str) {
         self.lock().remove(id);
     }
 }
 
 impl Running {
-    /// Whether all watch who will.
+    /// Returns `true` if all nodes watch, or the time to begin watching is over.
     fn is_watched(&self) -> bool {
         self.asked.iter().all(|node| self.told.contains_key(node)) || self.begun.elapsed() >= WATCHING
     }
@@ -172,8 +173,8 @@ impl Running {
     }
 }
 
-/// Where probes were seen, in the order of their way: node by node from the sender's host on, and at each node first where they entered it.
-/// Clocks of hosts do not order what happens on several; links do.
+/// Returns the observations in the order of the route: node by node from the sender's host on, and at each node the
+/// entries first. Clocks of hosts cannot order observations of several hosts; links do.
 fn ordered<'a>(
     network: &Network,
     from: &str,
@@ -201,7 +202,8 @@ fn ordered<'a>(
     all
 }
 
-/// Where those that did not arrive were seen last, and the next place at which others were seen.
+/// Returns the last observations of probes that did not arrive, each with the next place at which other probes were
+/// seen.
 fn lost(way: &[(&str, &ProbeCounts)], sent: u32, received: &BTreeSet<u32>) -> Vec<LostProbes> {
     let mut behind: BTreeMap<Option<usize>, u32> = BTreeMap::new();
     for probe in (0..sent).filter(|probe| !received.contains(probe)) {

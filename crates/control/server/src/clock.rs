@@ -11,7 +11,8 @@ pub(crate) fn wall() -> WallTime {
     WallTime::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// Nanoseconds since this machine was started. It goes on while the process is paused and while the machine sleeps.
+/// Nanoseconds since this machine was started. The time advances while the process is paused and while the machine
+/// sleeps.
 pub(crate) fn boottime() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)

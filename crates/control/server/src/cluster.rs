@@ -19,22 +19,23 @@ use crate::disk::{AcceptRecords, Disk, ForeignChanges, Opened, WriterTurn};
 use crate::pulse::{EngineHeartbeat, Watch};
 use crate::secret::{hash, hex};
 
-/// So long a controller takes no part whose copy could not be written, since its disk is full for instance. Others take the lead meanwhile, and do not lose it again to one that cannot lead.
+/// Time for which a controller takes no part after a failed write of its copy, for instance because its disk is full.
+/// Others take the lead in this time, and do not lose it again to a controller that cannot lead.
 const REST: Duration = Duration::from_secs(5);
 const POSITION_KEY: &str = "position";
 
-/// A part of what a cluster decides with: all that it says, and what people know it by.
+/// Returns a part of a cluster's configuration: its whole text as a fingerprint, and a human-readable summary.
 pub fn part(name: &str, text: &str, summary: Vec<String>) -> Part {
     Part { name: name.to_owned(), hash: fingerprint(text), summary }
 }
 
-/// What a cluster decides with.
+/// Returns the configuration with which a cluster decides.
 pub fn basis(parts: Vec<Part>) -> ClusterConfig {
     let hashes: Vec<String> = parts.iter().map(|part| format!("{} {}", part.name, part.hash)).collect();
     ClusterConfig { fingerprint: fingerprint(&hashes.join("\n")), parts }
 }
 
-/// The first 64 bits of the SHA-256: nobody gains anything by two texts that have the same.
+/// Returns the first 64 bits of the SHA-256. A collision gives an attacker no advantage.
 fn fingerprint(text: &str) -> String {
     let mut digits = hex(&hash(text));
     digits.truncate(16);
@@ -60,19 +61,19 @@ pub struct Cluster {
     rests: Option<Instant>,
 }
 
-/// The log, and the copy of it.
+/// The log, and its copy.
 struct Both {
     member: Member<Timed>,
     copy: SqliteStore,
-    /// Whether a batch is in the log that the copy has not taken: then it has to be opened again.
+    /// `true` if the log has a batch that the copy lacks: then the copy has to be opened again.
     is_copy_broken: bool,
 }
 
-/// What a leader writes to.
+/// Store of a leader: writes to the log and the copy.
 struct Shared(Arc<Mutex<Both>>, Arc<ClusterMetrics>);
 
 impl Cluster {
-    /// With the way to an etcd, and the file for the copy; nothing is opened yet.
+    /// Creates a disk with access to an etcd, and the file for the copy; nothing is opened yet.
     pub fn new(access: Access, settings: Settings, copy: PathBuf) -> Self {
         Self {
             access,
@@ -89,7 +90,7 @@ impl Cluster {
         }
     }
 
-    /// Opens the copy. One that has records and is no copy of this cluster is what a new cluster begins with.
+    /// Opens the copy. If it has records and is no copy of this cluster, a new cluster begins with its records.
     fn shared(&mut self) -> Result<Arc<Mutex<Both>>, StoreError> {
         if let Some(shared) = self.shared.as_ref().filter(|shared| !lock(shared).is_copy_broken) {
             return Ok(shared.clone());
@@ -119,7 +120,7 @@ impl Cluster {
         Ok(shared)
     }
 
-    /// Whether it takes part again after its copy could not be written.
+    /// Returns an error until the rest time after a failed write of the copy is over.
     fn rest(&mut self) -> Result<(), StoreError> {
         let is_broken = self.shared.as_ref().is_some_and(|shared| lock(shared).is_copy_broken);
         if is_broken {
@@ -148,7 +149,7 @@ impl Cluster {
         StoreError::Elsewhere { place: self.name(), message }
     }
 
-    /// Why it takes no part, and what to do.
+    /// Returns the reason that it takes no part, and the remedy.
     fn barred(&self, bar: &ConfigMismatch) -> String {
         let cluster = &self.settings.cluster;
         match bar {
@@ -166,7 +167,8 @@ impl Cluster {
         }
     }
 
-    /// Prolongs the lease from a thread of its own, as long as the engine goes on: without an engine nothing is decided, and another controller can do it.
+    /// Renews the lease from a separate thread while the engine makes progress. Without an engine nothing is decided,
+    /// and another controller can take over.
     fn keep(&mut self) {
         self.end_keeper();
         let (lease, seconds) = (self.lease.clone(), self.settings.lease_s);
@@ -260,7 +262,7 @@ impl Disk for Cluster {
         }
         let standing = match standing {
             Ok(standing) => standing,
-            // What was asked may be asked again.
+            // The outcome is unknown and the request may be retried.
             Err(error @ (LogError::Etcd(_) | LogError::Deposed)) => {
                 return Ok(WriterTurn::Unknown { why: error.to_string() });
             }
@@ -279,7 +281,7 @@ impl Disk for Cluster {
                 Ok(WriterTurn::Others { leader: leader.map(|leader| leader.address), news })
             }
             MemberRole::Barred(bar) => {
-                // If the cluster comes to what this one has, everything is news.
+                // If the cluster adopts this controller's configuration later, all records are news.
                 self.news = None;
                 Ok(WriterTurn::Barred { waits: matches!(bar, ConfigMismatch::Waits(_)), why: self.barred(&bar) })
             }

@@ -1,4 +1,4 @@
-//! What Prometheus is told of a controller among others, and etcd as it is timed.
+//! Prometheus metrics of a controller in a cluster, and of its etcd requests.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -33,7 +33,7 @@ pub struct ClusterMetrics {
     leaders: Counter,
     transaction_seconds: Histogram,
     failures: Counter,
-    /// Who was seen to lead last.
+    /// Leader that was seen last.
     leader: Mutex<Option<String>>,
 }
 
@@ -69,7 +69,7 @@ impl ClusterMetrics {
         of.register("etcd_failures", "Questions that etcd did not answer", self.failures.clone());
     }
 
-    /// As things stand now.
+    /// Updates the metrics from the present role.
     pub(crate) fn update(&self, standing: &ClusterStanding) {
         for role in ClusterRole::ALL {
             let labels = StandingLabels { standing: old_name(role) };

@@ -1,4 +1,4 @@
-//! What a controller of a cluster is at a moment.
+//! Role of a controller in a cluster at a moment.
 
 use wayleave_protocol::status::ClusterRole;
 
@@ -11,7 +11,7 @@ pub(crate) const fn old_name(role: ClusterRole) -> &'static str {
     }
 }
 
-/// What a controller of a cluster is at a moment.
+/// Role of a controller in a cluster at a moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClusterStanding {
     pub(crate) role: ClusterRole,
@@ -19,12 +19,12 @@ pub(crate) struct ClusterStanding {
     pub(crate) generation: u64,
     /// The last commit that it shows: what is answered may know more.
     pub(crate) commit: u64,
-    /// How long nobody else can lead; 0 if another one may now.
+    /// Time for which no other controller can lead; 0 if another one may lead now.
     pub(crate) lease_left_ns: u64,
 }
 
 impl ClusterStanding {
-    /// Whether nobody else can have led between this and a later one.
+    /// Returns `true` if no other controller can have led between this and a later time.
     pub(crate) fn lasts_until(&self, later: &Self) -> bool {
         (self.role, self.generation) == (later.role, later.generation)
     }

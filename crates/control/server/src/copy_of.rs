@@ -2,7 +2,7 @@
 
 use wayleave_store::Record;
 
-/// The record that says how far the copy is.
+/// Key of the record with the position of the copy.
 pub(crate) const POSITION: &str = "replica";
 
 /// Origin of a copy of a cluster's ledger.
@@ -15,7 +15,7 @@ pub struct CopyOf {
 }
 
 impl CopyOf {
-    /// Takes the record that says so out of the records of a ledger; `None` if it is that of a controller by itself.
+    /// Takes the position out of the records of a ledger; `None` if the ledger is that of a standalone controller.
     ///
     /// # Errors
     /// If that record cannot be read.

@@ -1,4 +1,4 @@
-//! Where the records are: opened at the start, and again after a commit has failed.
+//! Storage of the records: opened at the start, and again after a failed commit.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -12,48 +12,49 @@ use crate::cluster_metrics::ClusterMetrics;
 use crate::copy_of::{CopyOf, is_copy};
 use crate::pulse::EngineHeartbeat;
 
-/// A store with what is in it.
+/// A store with its content.
 pub struct Opened {
-    /// Where changes go.
+    /// Store for changes.
     pub store: Box<dyn Store>,
-    /// What is there.
+    /// Present records.
     pub records: Vec<Record>,
     /// The number of the last commit.
     pub sequence: u64,
 }
 
-/// Who may write to a place that several controllers share.
+/// Right to write to a store that several controllers share.
 pub enum WriterTurn {
     /// This one: the place can be opened.
     Own,
     /// Another one, if there is one.
     Others {
-        /// Where that one answers.
+        /// Address at which the leader answers.
         leader: Option<String>,
         /// Changes that it has written.
         news: ForeignChanges,
     },
     /// Unknown: the shared store does not answer now.
     Unknown {
-        /// Why.
+        /// Reason.
         why: String,
     },
-    /// Nobody's here: this controller decides with something else than the others, and can neither write nor judge what they write.
+    /// Excluded: this controller's configuration differs from that of the cluster. It can neither write nor judge the
+    /// records of the others.
     Barred {
-        /// What differs, and what to do.
+        /// Difference, and remedy.
         why: String,
-        /// Whether it takes part by itself as soon as the one that leads has ended.
+        /// `true` if it takes part by itself as soon as the present leader has ended.
         waits: bool,
     },
 }
 
-/// Says whether these records can be gone on from, and if not, why.
+/// Check that a controller can continue from these records; the error is the reason that it cannot.
 pub type AcceptRecords<'a> = dyn FnMut(&[Record]) -> Result<(), String> + 'a;
 
 /// Changes that another controller has written since the last look.
 #[derive(Debug, Default)]
 pub struct ForeignChanges {
-    /// Its changes, in order; `None` if only [`Disk::records`] says what is there.
+    /// Changes, in order; `None` if only [`Disk::records`] has the present state.
     pub changes: Option<Vec<Change>>,
     /// The number of the last commit.
     pub sequence: u64,
@@ -67,7 +68,8 @@ pub trait Disk: Send {
     /// If it cannot be read or written, or cannot be trusted.
     fn open(&mut self) -> Result<Opened, StoreError>;
 
-    /// Whose turn it is to write; a place of one's own is always one's own. `fits` is asked before what the others decide with is replaced.
+    /// Returns the controller whose turn it is to write; a private store is always this controller's. `fits` is asked
+    /// before the configuration of the other controllers is replaced.
     ///
     /// # Errors
     /// If that cannot be known now.
@@ -75,15 +77,15 @@ pub trait Disk: Send {
         Ok(WriterTurn::Own)
     }
 
-    /// Everything that is there by the last turn, which was of others.
+    /// Returns all records as of the last turn, which was another controller's.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If they cannot be read.
     fn records(&mut self) -> Result<Vec<Record>, StoreError> {
         Ok(Vec::new())
     }
 
-    /// Has the lease prolonged only while the engine goes on; called before anything else.
+    /// Renews the lease only while the engine makes progress; called before any other method.
     fn watch(&mut self, _pulse: Arc<EngineHeartbeat>) {}
 
     /// Flag that cancels requests to the shared store, also running ones: set when the process is to exit.
@@ -91,15 +93,15 @@ pub trait Disk: Send {
         None
     }
 
-    /// Lets others write at once: this one cannot now, and looks again whose turn it is.
+    /// Lets others write at once: this controller cannot now, and asks for its turn again later.
     fn pass(&mut self) {}
 
-    /// What says at any time whether what is read is what everybody has written; `None` for a place of one's own.
+    /// Returns a lease that shows at any time if reads are up to date with all writers; `None` for a private store.
     fn lease(&self) -> Option<Lease> {
         None
     }
 
-    /// What is counted of it; `None` for a place of one's own.
+    /// Returns the metrics of the store; `None` for a private store.
     fn metrics(&self) -> Option<Arc<ClusterMetrics>> {
         None
     }
@@ -107,7 +109,7 @@ pub trait Disk: Send {
     /// Lets others write at once: this process ends.
     fn resign(&mut self) {}
 
-    /// Where it is, for people.
+    /// Returns the human-readable location.
     fn name(&self) -> String;
 }
 

@@ -33,58 +33,59 @@ use crate::work::{Executor, Job, Performed, perform};
 
 /// Most jobs in one commit, so that those that came first are not delayed by all that came later.
 const BATCH: usize = 256;
-/// After this long a batch goes to disk, whatever else waits: so long those wait who came first.
+/// Maximum time until a batch is written to disk, independently of other waiting jobs: this bounds the delay of the
+/// first job.
 const BATCH_TIME: Duration = Duration::from_millis(5);
-/// After a batch reads are answered for so long, and then changes that have come meanwhile.
+/// Time after a batch for which reads are answered, before the changes that have arrived since.
 const READ_TIME: Duration = Duration::from_millis(1);
-/// How many links are looked at while the queue is empty, before the engine looks for jobs again. A look computes exact curves, up to some
-/// tenths of a millisecond, and a job that arrives meanwhile waits for it.
+/// Number of links computed while the queue is empty, before the engine polls for jobs again. Each takes up to some
+/// tenths of a millisecond for exact curves, and a job that arrives in this time waits.
 const INSPECTION_BATCH: usize = 2;
-/// Looks at links wait so long for jobs: clients that were just answered ask again within it.
+/// Time without jobs before links are computed: clients that were just answered send their next request within it.
 const IDLE_DELAY: Duration = Duration::from_micros(200);
 /// But not longer than this after the last look, however busy the engine is.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// After this long without jobs the ledger is put in order.
 const QUIET: Duration = Duration::from_millis(500);
-/// How often what was refused is written down.
+/// Interval at which refusals are written.
 const REFUSALS_INTERVAL: Duration = Duration::from_secs(1);
-/// How often a controller that follows looks what others have written.
+/// Interval at which a follower polls for changes of other controllers.
 const FOLLOW_EVERY: Duration = Duration::from_millis(100);
-/// How often a controller that leads looks whether it still does, if it has nothing else to do.
+/// Interval at which an idle leader checks its lead.
 const LEAD_EVERY: Duration = Duration::from_millis(250);
-/// How often a ledger that cannot be written is tried again.
+/// Interval at which a ledger that cannot be written is retried.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// What is done first of all on every controller that is loaded; the token that was made, if one was.
+/// First action on every loaded controller; returns the token that was created, if one was.
 pub(crate) type First = Box<dyn FnMut(&mut Controller, Timestamps) -> Result<Option<String>, String> + Send>;
 
-/// What runs while the ledger can be written.
+/// State while the ledger can be written.
 struct Running {
     controller: Controller,
     stage: Stage,
     store: Box<dyn Store>,
     sequence: u64,
-    /// When the controller was loaded.
+    /// Time at which the controller was loaded.
     began: Instant,
-    /// Whether something was written since the ledger was put in order.
+    /// `true` if records were written since the last compaction of the ledger.
     is_untidy: bool,
     /// The keys of requests of which a part was done.
     keys: HashSet<String>,
     history: History,
-    /// When refusals were written last.
+    /// Time at which refusals were last written.
     refused: Instant,
-    /// When links were looked at last.
+    /// Time at which links were last computed.
     looked: Instant,
-    /// Whether somebody was told that the clock is doubted.
+    /// `true` if the distrusted clock was reported.
     is_clock_doubted: bool,
 }
 
-/// When the figures of links are worked out.
+/// Time at which the figures of links are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FigureSchedule {
     /// While nothing else is to be done, so that answers find them.
     Ahead,
-    /// When somebody asks for them ([`Message::Look`]): of one question most would never be read.
+    /// On request ([`Message::Look`]): for a single question most would never be read.
     WhenAsked,
 }
 
@@ -111,7 +112,7 @@ enum Unopened {
     Never(String),
 }
 
-/// Whoever waits is told when the thread ends, also if it panics.
+/// Closes the queue when the thread ends, also if it panics, so that waiting clients are notified.
 struct Closing(Arc<Queue>);
 
 impl Drop for Closing {
@@ -126,25 +127,26 @@ impl Running {
         Timestamps { steady, wall: wall() }
     }
 
-    /// How long nothing is due.
+    /// Returns the time until the next timer expires.
     fn rest(&self) -> Duration {
         let now = self.now();
         let (steady, wall) = self.controller.due();
         let until_steady = steady.map(|due| due.as_nanos().saturating_sub(now.steady.as_nanos()));
-        // The calendar may be set while the engine waits: it looks at least once a second if it waits for it.
+        // The calendar may be set while the engine waits: an engine that waits for a calendar time checks at least
+        // once a second.
         let until_wall = wall.map(|due| due.as_nanos().saturating_sub(now.wall.as_nanos()).min(1_000_000_000));
         let nanos = until_steady.into_iter().chain(until_wall).min();
         nanos.map_or(Duration::from_secs(3600), Duration::from_nanos)
     }
 
-    /// What is to go to disk, and what readers will see of it beside the objects that it has changed.
+    /// Returns the output for the disk, and the edits of the readers' view beside the changed objects.
     fn output(&mut self, now: Timestamps) -> (Output, Vec<Edit>) {
         let output = self.controller.take_output();
         let changed = self.stage.changed_contracts(&self.controller, &output);
         self.remembered(now, output, &changed)
     }
 
-    /// The same with what is remembered of it.
+    /// Returns the output and edits with the history added.
     fn remembered(&mut self, now: Timestamps, mut output: Output, changed: &[ChangedContract]) -> (Output, Vec<Edit>) {
         let (changes, edits) = self.history.add(now.wall, &self.controller, &output, changed);
         output.changes.extend(changes);
@@ -170,13 +172,15 @@ impl Engine {
         self.view.set_health(Health::Ending);
     }
 
-    /// Opens the ledger as soon as this controller may write; until then what others write is shown. `opened` is told whether the first attempt succeeded: then nobody
-    /// begins to serve if not. Later it is tried again, and meanwhile every request is answered with 503.
+    /// Opens the ledger as soon as this controller may write; until then it shows the records of other controllers.
+    /// `opened` receives the result of the first attempt, and the server does not start serving if it failed. Later
+    /// attempts are repeated, and in the meantime every request is answered with 503.
     fn begin(&mut self, opened: &mut Option<oneshot::Sender<Result<(), String>>>) -> Option<Running> {
         let is_first = opened.is_some();
         let (view, metrics) = (self.view.clone(), self.metrics.clone());
         let mut following = FollowerState::new(self.reader(), &view, &metrics);
-        // Who has given up the lead, since its disk is full for instance, is not the first to take it again.
+        // A controller that gave up the lead, for instance because its disk is full, is not the first to take it
+        // again.
         let has_given_up = !is_first && self.has_lost_lead();
         let mut next = Instant::now() + if has_given_up { RETRY_DELAY } else { Duration::ZERO };
         loop {
@@ -231,11 +235,12 @@ impl Engine {
         }
     }
 
-    /// Does what its turn asks for; the first turn of a process ends it where it can never go on. What runs from now on if it is its own turn.
+    /// Acts according to the present turn. Returns the running state if it is this controller's turn. The first turn
+    /// of a process ends the process if it can never continue.
     fn take_turn(&mut self, following: &mut FollowerState<'_>, is_first: bool) -> Result<Option<Running>, Unopened> {
         let turn = self.disk.turn(&mut |records| following.reader().read(records).map(drop));
         match turn.map_err(|error| Unopened::Never(error.to_string()))? {
-            // Who cannot go on from what is there lets others try.
+            // A controller that cannot continue from the present records lets others try.
             WriterTurn::Own => self.load().inspect_err(|_| self.disk.pass()).map(Some),
             WriterTurn::Others { leader, news } => {
                 let followed = following.follow(leader, news, &mut || self.disk.records());
@@ -257,10 +262,10 @@ impl Engine {
     /// It is not known whose turn it is, or the ledger cannot be opened.
     fn cannot_begin(&self, error: String) {
         if matches!(self.view.read().health, Health::Barred(_)) {
-            // What was known before cannot be judged any more than what is there now.
+            // The earlier state cannot be judged any more than the present one.
             return;
         }
-        // Who has read nothing yet has nothing to answer reads by.
+        // A controller that has read no records yet cannot answer reads.
         let is_shared = self.disk.lease().is_some() && self.view.read().generation > 0;
         self.view.set_health(if is_shared { Health::Apart(error) } else { Health::Broken(error) });
     }
@@ -302,7 +307,7 @@ impl Engine {
         let output = running.controller.take_output();
         let (output, told) = running.remembered(now, output, &[]);
         running.commit(&self.metrics, &output, forgotten).map_err(|error| match error {
-            // Whoever keeps it may take it later.
+            // Another controller that holds the ledger may release it later.
             StoreError::Elsewhere { .. } => Unopened::Later(error.to_string()),
             error => Unopened::Never(error.to_string()),
         })?;
@@ -336,12 +341,12 @@ impl Engine {
                 }
                 NextJob::Message(Message::Look(done)) => {
                     self.compute_figures(&mut running, usize::MAX);
-                    // Who does not wait any more does not need to know.
+                    // A client that no longer waits needs no answer.
                     let _ = done.send(());
                     continue;
                 }
                 NextJob::Job(account, job) => self.execute(&mut running, Some((account, job))),
-                // What is due.
+                // Expired timers.
                 NextJob::Nothing => self.execute(&mut running, None),
                 NextJob::End => {
                     self.take_refusals(&mut running, Duration::ZERO);
@@ -359,7 +364,8 @@ impl Engine {
             if let Err(error) = done {
                 self.give_up_begun();
                 if self.jobs.is_ending() && self.jobs.waiting() == 0 {
-                    // All clients were told that it may not have been done, and no job is left for which to open the ledger again.
+                    // All clients were notified that their request may not have been executed, and no job is left for
+                    // which to open the ledger again.
                     tracing::error!(error, "the last commit failed");
                     return None;
                 }
@@ -368,17 +374,18 @@ impl Engine {
         }
     }
 
-    /// Whether another controller may have taken the lead. Who has nothing to write would not hear of it, and show for ever what it knew before.
+    /// Returns `true` if another controller may have taken the lead. Without this check, a controller that has
+    /// nothing to write would not notice, and would show its old state for ever.
     fn has_lost_lead(&self) -> bool {
         self.disk.lease().is_some_and(|lease| !lease.is_held())
     }
 
-    /// What was done of jobs in steps is not known any more.
+    /// Discards the progress of jobs that are executed in steps.
     fn give_up_begun(&self) {
         self.jobs.take_begun().into_iter().for_each(|job| drop(job.reply.send(unavailable())));
     }
 
-    /// Looks at links whose figures are old.
+    /// Computes links whose figures are outdated.
     fn compute_figures(&self, running: &mut Running, most: usize) {
         let looked = running.stage.stale.look(running.controller.ledger(), most);
         let edits = looked.into_iter().map(|(link, figures)| Edit::Link(link, figures)).collect();
@@ -404,14 +411,14 @@ impl Engine {
         if matches!(next, NextJob::Nothing) && running.is_untidy && quiet < rest {
             running.is_untidy = false;
             if let Err(error) = running.store.idle() {
-                // The next commit says so too, and then somebody is told.
+                // The next commit fails too, and its error is reported to the client.
                 tracing::error!(%error, "the ledger could not be put in order");
             }
         }
         next
     }
 
-    /// How long nothing is due, refusals that are to be written included.
+    /// Returns the time until the next timer expires, or refusals are due to be written.
     fn rest(&self, running: &Running) -> Duration {
         let rest = running.rest().min(if self.disk.lease().is_some() { LEAD_EVERY } else { Duration::MAX });
         if self.refusals.is_empty() {
@@ -460,14 +467,14 @@ impl Engine {
         Ok(())
     }
 
-    /// One step of a job; what is left of it.
+    /// Executes one step of a job; returns the remaining job.
     fn step(&self, running: &mut Running, now: Timestamps, job: Job, batch: &mut Batch) -> Option<Job> {
         let Job { work, repeat, note, reply, is_read, is_begun } = job;
         let Running { controller, keys, history, .. } = running;
         let mut executor = Executor { controller, now, metrics: &self.metrics };
         let answer = match catch_unwind(AssertUnwindSafe(|| perform(&mut executor, keys, work, repeat, is_begun))) {
             Ok(Performed::Done(answer)) => {
-                // Of what was not done, whoever answers writes something down.
+                // A refusal is written to the audit by the thread that answers.
                 if let Some(note) = note.filter(|_| answer.status < 400) {
                     history.note(answer.noted(*note, now.wall));
                 }
@@ -496,14 +503,14 @@ impl Engine {
         } else {
             running.finish(self, now)
         };
-        // Before anybody is told: who then asks whether it is ready is told the truth.
+        // Set before any client is notified, so that a client that then asks for readiness gets the true state.
         if let Err(error) = &committed {
             self.view.set_health(Health::Broken(error.clone()));
         }
         let is_internal = |answer: &HttpReply| answer.status == 500;
         for (reply, answer) in batch.replies {
             let answer = if committed.is_err() && !is_internal(&answer) { unavailable() } else { answer };
-            // Who does not wait any more has been told nothing, and may ask again.
+            // A client that no longer waits has no answer, and may retry.
             let _ = reply.send(answer);
         }
         committed
@@ -518,7 +525,7 @@ struct Batch {
 }
 
 impl Running {
-    /// What is due, then all changes to disk, then to readers.
+    /// Handles expired timers, then writes all changes to disk, and then publishes them to readers.
     fn finish(&mut self, engine: &Engine, now: Timestamps) -> Result<(), String> {
         let tick = AssertUnwindSafe(|| self.controller.tick(now));
         if catch_unwind(tick).is_err() {
@@ -538,7 +545,7 @@ impl Running {
         Ok(())
     }
 
-    /// Says when the clock begins to be doubted, and when it is believed again.
+    /// Reports the beginning and the end of the time in which the clock is distrusted.
     fn check_clock(&mut self, metrics: &Metrics) {
         let ahead = self.controller.clock_ahead();
         metrics.clock_is_ahead(ahead.unwrap_or(Time::ZERO));

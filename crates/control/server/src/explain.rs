@@ -1,4 +1,4 @@
-//! Why a contract is kept, or was refused, as `wayleave explain` says it: as JSON, or as text where that is asked for.
+//! Explanations of contracts that are kept or were refused, for `wayleave explain`: as JSON, or as text on request.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::access::{sees, tenant_of};
 use crate::answer::{HttpReply, Outcome, problem};
 use crate::render;
 
-/// How it is said.
+/// Format of an explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Json,
@@ -28,7 +28,7 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// What a request asks for (`Accept`): text only if it is named.
+    /// Returns the requested format (`Accept`): text only if it is named.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         let accepts = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
         let is_text = accepts.flat_map(|value| value.split(',')).any(|media| media.trim().starts_with("text/plain"));
@@ -62,7 +62,7 @@ impl Form {
 
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// Whose flows are, as far as somebody may know.
+/// Owners of flows, as far as a role may see them.
 struct Owners<'a> {
     controller: &'a Controller,
     role: &'a Principal,
@@ -133,7 +133,7 @@ fn own_refusal(controller: &Controller, record: &DecisionRecord, role: &Principa
     Ok(HttpReply::of(200, TEXT, text))
 }
 
-/// Of a contract that is there, by what is admitted now.
+/// Explains an existing contract, given the contracts that are admitted now.
 pub(crate) fn contract(controller: &Controller, grant: &AdmittedContract, role: &Principal, form: Form) -> Outcome {
     let Some(contract) = grant.terms() else { return share(controller, grant, role, form) };
     let has_place = !controller.routes(grant).is_empty();
@@ -156,7 +156,7 @@ pub(crate) fn contract(controller: &Controller, grant: &AdmittedContract, role: 
     form.answer(&context, &explained)
 }
 
-/// A contract of another kind than latency that is there, by what is admitted now.
+/// Explains an existing contract of another kind than latency, given the contracts that are admitted now.
 fn share(controller: &Controller, grant: &AdmittedContract, role: &Principal, form: Form) -> Outcome {
     let contract = &grant.order.contract;
     let share = controller.share_of(grant);
@@ -215,7 +215,8 @@ fn refused_share(
     form.share(&context, &ExplainedShare { decided, share: None, nearest: Some(nearest) })
 }
 
-/// Of a decision, by what is admitted now; an admitted contract is explained as it stands.
+/// Explains a decision, given the contracts that are admitted now; an admitted contract is explained in its present
+/// state.
 pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, role: &Principal, form: Form) -> Outcome {
     let refusal = match &record.decided {
         Decided::Admitted(_) => return admitted(controller, record, role, form),

@@ -13,7 +13,7 @@ use crate::account::Account;
 pub(crate) const OF_ACCOUNT: usize = 1024;
 /// Maximum number of jobs of all accounts that wait.
 const OF_ALL: usize = 4096;
-/// Minimum that a job is charged: a job that takes no time takes a place in a batch all the same.
+/// Minimum charge of a job: also a job that takes no time occupies a place in a batch.
 const MIN: Duration = Duration::from_micros(10);
 
 /// Reason for which a job cannot wait.
@@ -102,7 +102,7 @@ impl<J> Lines<J> {
         Some(job)
     }
 
-    /// Adds a job before the others of its account: a part of it was done.
+    /// Adds a partly executed job before the others of its account.
     pub(crate) fn push_back(&mut self, account: Account, job: J) {
         let line = self.lines.entry(account.clone()).or_default();
         line.jobs.push_front(job);

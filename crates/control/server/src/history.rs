@@ -1,7 +1,7 @@
-//! What has happened, on disk: events, decisions and the audit, in the commit of what they are about.
+//! History on disk: events, decisions and the audit, in the commit of the change that they describe.
 //!
-//! Of each commit, what is of one account is one record, a chunk. Each account has so many bytes: what it does pushes out its own oldest
-//! chunks and nobody else's. Nothing of the controller follows from chunks.
+//! In each commit, the entries of one account are one record, a chunk. Each account has a limit of bytes: new entries
+//! evict its own oldest chunks, and no other account's. No state of the controller depends on chunks.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -22,12 +22,12 @@ use crate::past::{ChangedContract, KnownSince, UndoRecord};
 use crate::read_view::Edit;
 use crate::render;
 
-/// What is older is forgotten when its account has something new, and at a start.
+/// Retention time. Older entries are deleted when their account has a new one, and at a start.
 const WINDOW_NS: u64 = 30 * 24 * 3600 * 1_000_000_000;
-/// What a chunk takes besides its text: its place in the table of the ledger, and the parts in memory.
+/// Memory of a chunk besides its text: its place in the table of the ledger, and the parts in memory.
 const CHUNK_BYTES: u64 = 300;
 
-/// What an account has in one commit.
+/// Entries of an account in one commit.
 #[derive(Debug, Serialize, Deserialize)]
 struct Chunk {
     account: Account,
@@ -36,7 +36,7 @@ struct Chunk {
     base: u64,
     /// The number of the account's last event before.
     after: u64,
-    /// How many events and entries of the audit the account had before.
+    /// Numbers of events and of audit entries that the account had before.
     before: [u64; 2],
     /// Undo records are kept from here on; earlier versions keep none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -65,18 +65,18 @@ struct Decided {
     /// Its place among the decisions of all tenants.
     sequence: u64,
     decision: Decision,
-    /// As its tenant is told, if that is something else.
+    /// The decision as its tenant sees it, if that differs.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     own: Option<Decision>,
 }
 
-/// What is known of a chunk that is on disk.
+/// Index entry of a chunk on disk.
 #[derive(Debug)]
 struct Stored {
     number: u64,
     at: u64,
     bytes: u64,
-    /// The numbers of what it has: [`Topic`] by [`Topic`].
+    /// Numbers of its entries: [`Topic`] by [`Topic`].
     numbers: [Vec<u64>; 4],
 }
 
@@ -88,7 +88,7 @@ impl Stored {
     }
 }
 
-/// What an account has on disk.
+/// Chunks of an account on disk.
 #[derive(Debug, Default)]
 struct Kept {
     bytes: u64,
@@ -97,7 +97,7 @@ struct Kept {
     counts: [u64; 3],
 }
 
-/// What is kept, and what waits to be.
+/// Stored entries, and entries that wait to be stored.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     /// Bytes of a tenant.
@@ -118,8 +118,8 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// Goes on from these chunks (number and text); `last_event` is the last one that there was, whether it is in a chunk or not. What
-    /// readers will see of them, and what is too old to be kept.
+    /// Continues from these chunks (number and text); `last_event` is the last event ever recorded, in a chunk or
+    /// not. Returns the edits for readers, and the chunks that are too old to be kept.
     pub(crate) fn load<'a>(
         most: u64,
         now: WallTime,
@@ -164,7 +164,7 @@ impl History {
         self.kept.values().map(|kept| kept.bytes).sum()
     }
 
-    /// What goes to disk with this output, and what readers will see then.
+    /// Returns the records to write with this output, and the edits for readers after the commit.
     pub(crate) fn add(
         &mut self,
         now: WallTime,
@@ -236,7 +236,7 @@ impl History {
         (changes, edits)
     }
 
-    /// Takes over a chunk that another controller has written, or has deleted, and what readers will see of that.
+    /// Takes over a chunk that another controller has written or deleted, and adds the edits for readers.
     pub(crate) fn follow(&mut self, key: &str, body: Option<&str>, edits: &mut Vec<Edit>) -> Result<(), String> {
         let wrong = |error: String| format!("the record history {key:?} cannot be read: {error}");
         let number: u64 = key.parse().map_err(|_| wrong("a number is expected as its key".to_owned()))?;
@@ -304,7 +304,7 @@ impl History {
 
 fn decided(controller: &Controller, record: &DecisionRecord) -> Decided {
     let decision = render::decision(controller.network(), record, &Principal::Operator);
-    // What was admitted and moved nobody is the same for all, and most decisions are such.
+    // A decision that admitted a contract and moved no other looks equal to all readers, and most decisions are such.
     let may_differ = decision.reason.is_some() || !decision.moved.is_empty();
     let own = may_differ.then(|| {
         let tenant = Principal::Tenant { tenant: record.id.tenant.clone() };
@@ -314,7 +314,7 @@ fn decided(controller: &Controller, record: &DecisionRecord) -> Decided {
     Decided { sequence: record.sequence, decision, own }
 }
 
-/// The text of a chunk, shared by the record and by what readers are shown of it.
+/// Text of a chunk, shared by the record and the readers' view.
 #[derive(Clone)]
 struct Text(Arc<str>);
 
@@ -324,11 +324,11 @@ impl AsRef<[u8]> for Text {
     }
 }
 
-/// A chunk as it is on disk, and where in it each document stands.
+/// A chunk as on disk, with the position of each document in the text.
 struct Written {
     body: Text,
     events: Vec<Range<usize>>,
-    /// What everybody is told of a decision, and what its tenant is told if that is something else.
+    /// Each decision as shown to all readers, and as shown to its tenant if that differs.
     decisions: Vec<(Range<usize>, Option<Range<usize>>)>,
     audit: Vec<Range<usize>>,
     undo: Option<Range<usize>>,
@@ -370,7 +370,7 @@ impl Written {
 struct Writer(Vec<u8>);
 
 impl Writer {
-    /// A value behind a text; where the value stands.
+    /// Appends a text and a value; returns the position of the value.
     fn put(&mut self, before: &str, value: &impl Serialize) -> Range<usize> {
         self.0.extend_from_slice(before.as_bytes());
         let start = self.0.len();
@@ -396,7 +396,7 @@ impl Writer {
     }
 }
 
-/// What readers will see of a chunk.
+/// Adds the edits for readers of a chunk.
 fn show(chunk: &Chunk, written: Written, edits: &mut Vec<Edit>) {
     let tenant = match &chunk.account {
         Account::Tenant(tenant) => Some(tenant.clone()),

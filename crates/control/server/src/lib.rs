@@ -1,19 +1,22 @@
-//! The controller of Wayleave as a server: REST in front, a ledger on disk behind, the state machine of crate `controller` between.
+//! The controller of Wayleave as a server: REST in front, a ledger on disk behind, the state machine of crate
+//! `controller` between.
 //!
 //! ```text
-//! connections ─ http::dispatch ─> handlers ── reads ──> view      what is on disk, ready to be answered
+//! connections ─ http::dispatch ─> handlers ── reads ──> view      records on disk, ready to be read
 //!                                    │                   ^
 //!                                    └─ jobs ─> engine ──┘        one thread: batch, controller, commit, then answers
 //! ```
 //!
-//! - [`Server`] is the whole; [`Options`] say with what. [`Local`] is the same without sockets, for one process.
-//! - `http::routes` is the one table of what there is and who may use it; the router, the checks and the OpenAPI document are made of it.
-//! - `fair` has a line for each account, so that an account that asks for much waits for its own requests: `queue` of what the engine does,
-//!   `reads` of what is read without it.
-//! - `http::door` accepts connections and answers `/healthz`, with what `alive` knows of the progress of all others.
+//! - [`Server`] is the whole; [`Options`] configure it. [`Local`] is the server without sockets, for one process.
+//! - `http::routes` is the single table of routes and their access; the router, the checks and the OpenAPI document
+//!   are derived from it.
+//! - `fair` has a queue for each account, so that an account with many requests delays only its own: `queue` for jobs
+//!   of the engine, `reads` for reads without the engine.
+//! - `http::door` accepts connections and answers `/healthz`, from the progress of all other threads that `alive`
+//!   tracks.
 //! - `engine` owns controller and ledger. Nothing is answered or shown before it is on disk.
-//! - `history` keeps events, decisions and the audit, in the commits of what they are about.
-//! - `view` is what readers see. They never wait for the engine.
+//! - `history` keeps events, decisions and the audit, in the commits of the changes that they describe.
+//! - `view` is the readers' copy of the state. Readers never wait for the engine.
 //! - `layers` are the tiers, pods and racks of the network; `ui` is the dashboard, made by `make ui`.
 //! - `trial` makes a second controller, for dry runs and what-if.
 

@@ -1,4 +1,4 @@
-//! How much is accepted: of a request, of a client, of all together.
+//! Limits: of a request, of a client, of all clients together.
 
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use wayleave_protocol::problem::{Code, Problem};
 use crate::answer::problem;
 use crate::read_view::Holder;
 
-/// What is accepted at most.
+/// Maximum values.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Of a request's body.
@@ -19,9 +19,11 @@ pub struct Limits {
     pub requests_per_second: f64,
     /// Bytes that answers to requests with an `Idempotency-Key` may take, of a tenant; of all operators and of all agents four times that.
     pub answer_bytes: u64,
-    /// Bytes of events, decisions and audit of a tenant; of all operators and of all agents four times that. The oldest give way.
+    /// Bytes of events, decisions and audit of a tenant; of all operators and of all agents four times that. The
+    /// oldest are deleted first.
     pub history_bytes: u64,
-    /// Bytes of a tenant's requests that are being answered; of all operators, of all agents and of everybody together four times that.
+    /// Bytes of a tenant's requests in progress; of all operators, of all agents and of all clients together four
+    /// times that.
     pub open_bytes: usize,
     /// VMs of a tenant.
     pub vms: usize,
@@ -31,17 +33,17 @@ pub struct Limits {
     pub connections: usize,
     /// Of those, from one address.
     pub connections_of_address: usize,
-    /// Connections besides on which agents wait for messages, or somebody watches events.
+    /// Additional connections on which agents wait for messages, or clients watch events.
     pub connections_waiting: usize,
     /// Watchers of events at once.
     pub watchers: usize,
-    /// How long a client may take for the head, and for the body, of a request.
+    /// Timeout for the head, and for the body, of a request.
     pub read_within: Duration,
-    /// How long a client may take nothing of its answer.
+    /// Time after which a client that reads nothing of its answer is disconnected.
     pub write_within: Duration,
     /// Maximum time without progress of the engine, or of the threads that carry requests out, before `/healthz` answers 503.
     pub silent_within: Duration,
-    /// How long requests may take that were begun before the end.
+    /// Time for open requests to complete at the end.
     pub end_within: Duration,
 }
 
@@ -70,7 +72,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Counts a request of somebody; an error if it is one too many.
+    /// Counts a request of a client; an error if the limit is exceeded.
     pub(crate) fn take(&self, who: &Holder) -> Result<(), Box<Problem>> {
         let mut bucket = who.bucket.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();

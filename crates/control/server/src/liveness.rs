@@ -1,7 +1,7 @@
-//! Progress of the process, for `/healthz`: of the engine, and of the threads that carry requests out.
+//! Progress of the process, for `/healthz`: of the engine, and of the threads that execute requests.
 //!
-//! The threads that serve connections look at it once a second and answer `/healthz` themselves, so that the answer does not wait for those that
-//! it is about.
+//! The threads that serve connections check the progress once a second and answer `/healthz` themselves, so that the
+//! answer does not wait for the threads that it reports on.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -47,7 +47,7 @@ impl Alive {
     }
 }
 
-/// Looks at the progress of both, once an interval.
+/// Checks the progress of both, once an interval.
 struct Looks {
     engine: Watch,
     requests: Watch,

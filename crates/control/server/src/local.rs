@@ -1,7 +1,7 @@
-//! A controller that is asked in this process: everything but the sockets.
+//! A controller in this process, without sockets.
 //!
-//! Who can open a ledger file may do with it what they like, so requests here are an operator's, and no token is asked for.
-//! The routes, the engine and the answers are those of the server.
+//! A process that can open a ledger file can change it at will, so requests here are an operator's, and no token is
+//! needed. The routes, the engine and the answers are those of the server.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -36,8 +36,8 @@ pub struct Local {
 }
 
 impl Local {
-    /// Opens the ledger. What `options` say of operators and TLS does not matter, and whether confirmations are waited for is what the ledger
-    /// shows: nodes whose agents have once begun.
+    /// Opens the ledger. The settings of operators and TLS in `options` are ignored. The ledger determines if
+    /// confirmations are waited for: from nodes whose agents have once begun a session.
     ///
     /// # Errors
     /// If it cannot be read, or another process has it open.
@@ -45,7 +45,7 @@ impl Local {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
         let opened = options.disk.open().map_err(|error| error.to_string())?;
-        // In this process nobody else waits.
+        // In this process no other client waits.
         options.limits.together = usize::MAX;
         options.setup.enforced_by = enforced_by(&options.setup.network, &opened);
         options.disk = Box::new(Ready { opened: Some(opened), disk: options.disk });
@@ -78,7 +78,7 @@ impl Local {
         })
     }
 
-    /// Has the engine look at all links first: in this process no other request waits.
+    /// Lets the engine compute all links first: in this process no other request waits.
     async fn settle(&self) {
         let (done, looked) = oneshot::channel();
         self.shared.jobs.send(Message::Look(done));
@@ -90,13 +90,13 @@ impl Drop for Local {
     fn drop(&mut self) {
         self.shared.jobs.end();
         if let Some(engine) = self.engine.take() {
-            // What was answered is on disk, whatever has become of the thread.
+            // Every answered change is on disk, independently of the state of the thread.
             let _ = engine.join();
         }
     }
 }
 
-/// Nodes with agents: those that once had a session may still act on what they were told.
+/// Returns the nodes with agents: agents that once had a session may still enforce their rules.
 fn enforced_by(network: &Network, opened: &Opened) -> EnforcedBy {
     let nodes = opened.records.iter().filter(|record| Kind::of(&record.kind) == Some(Kind::Node));
     let kinds = nodes.filter_map(|record| Some(network.node(network.find_node(&record.key)?).kind));

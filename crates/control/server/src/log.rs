@@ -1,11 +1,11 @@
-//! What has happened, in memory, ready to be read: for everybody by number, and for each tenant by numbers of its own.
+//! Logs in memory, ready to be read: for readers of everything by number, and for each tenant by numbers of its own.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-/// Which log.
+/// Kind of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LogTopic {
     Events,
@@ -19,25 +19,25 @@ impl LogTopic {
     pub(crate) const ALL: [Self; 4] = [Self::Events, Self::Decisions, Self::Audit, Self::Undo];
 }
 
-/// An event, a decision, or an entry of the audit, as it is told.
+/// An event, a decision, or an entry of the audit, as published.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     /// Among those of all.
     pub(crate) number: u64,
     /// Among those of its tenant, which must not learn from numbers how much others do.
     pub(crate) own: u64,
-    /// What those who read everything are shown as its number.
+    /// Number shown to readers of everything.
     pub(crate) shown: u64,
     pub(crate) tenant: Option<String>,
     /// The type of an event.
     pub(crate) kind: String,
-    /// What it is about.
+    /// Object of the entry.
     pub(crate) object: String,
-    /// Who did it, of the audit.
+    /// Client that made the change, in the audit.
     pub(crate) who: String,
     /// JSON behind the number.
     rest: Bytes,
-    /// The same as its tenant is told, if that is something else.
+    /// The document as its tenant sees it, if that differs.
     own_rest: Option<Bytes>,
 }
 
@@ -58,12 +58,12 @@ impl Entry {
         Self { object: object.to_owned(), who: who.to_owned(), ..self }
     }
 
-    /// With this number in the document also for those who read everything.
+    /// Sets the number in the document for readers of everything.
     pub(crate) fn shown_as(self, shown: u64) -> Self {
         Self { shown, ..self }
     }
 
-    /// With what its tenant is told in its place.
+    /// Sets the document that its tenant sees instead.
     pub(crate) fn with_own(self, own: Option<Bytes>) -> Self {
         Self { own_rest: own.map(|json| after_number(&json)), ..self }
     }
@@ -85,7 +85,7 @@ impl Entry {
     }
 }
 
-/// How the documents begin.
+/// Begin of every document.
 const NUMBER: &[u8] = b"{\"number\":";
 
 fn after_number(json: &Bytes) -> Bytes {
@@ -104,7 +104,7 @@ pub(crate) struct Log {
     newest: u64,
 }
 
-/// Those of a tenant, by their own numbers.
+/// Entries of a tenant, by their own numbers.
 #[derive(Debug, Default)]
 struct Own {
     entries: BTreeMap<u64, Arc<Entry>>,
@@ -127,7 +127,7 @@ impl Log {
         (self.lost, self.newest) = (self.lost.max(number), self.newest.max(number));
     }
 
-    /// A tenant has had so many.
+    /// Sets the number of entries that a tenant has had.
     pub(crate) fn count(&mut self, tenant: &str, own: u64) {
         let known = self.of.entry(tenant.to_owned()).or_default();
         known.newest = known.newest.max(own);
@@ -156,13 +156,13 @@ impl Log {
         }
     }
 
-    /// Those behind a number, in order.
+    /// Returns the entries after a number, in order.
     pub(crate) fn after(&self, only: Option<&str>, after: u64) -> impl Iterator<Item = &Arc<Entry>> {
         let entries = self.entries(only).map(|entries| entries.range(after.saturating_add(1)..));
         entries.into_iter().flatten().map(|(_, entry)| entry)
     }
 
-    /// Those before a number, the latest first.
+    /// Returns the entries before a number, the latest first.
     pub(crate) fn before(&self, only: Option<&str>, before: u64) -> impl Iterator<Item = &Arc<Entry>> {
         let entries = self.entries(only).map(|entries| entries.range(..before).rev());
         entries.into_iter().flatten().map(|(_, entry)| entry)
@@ -178,7 +178,7 @@ impl Log {
         only.map_or(self.newest, |tenant| self.of.get(tenant).map_or(0, |own| own.newest))
     }
 
-    /// Whether a reader who knows everything up to a number misses something of what came behind it.
+    /// Returns `true` if a reader that knows all entries up to a number misses deleted entries after it.
     pub(crate) fn misses(&self, only: Option<&str>, known: u64) -> bool {
         let lost = match only {
             None => self.lost,

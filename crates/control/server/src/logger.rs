@@ -1,7 +1,7 @@
-//! Log lines on their way to the standard error.
+//! Asynchronous output of log lines to the standard error.
 //!
-//! Whoever logs never waits: a thread of its own writes the lines, and lines are dropped and counted while too many wait for a reader that
-//! takes none. A full pipe, or one whose reader is gone, stops nothing.
+//! A thread that logs never waits: a separate thread writes the lines, and lines are dropped and counted while too
+//! many wait for a slow reader. A full pipe, or one whose reader has ended, blocks nothing.
 
 use std::fmt::{self, Debug, Write as _};
 use std::fs::File;
@@ -20,20 +20,20 @@ use wayleave_units::escaped;
 
 /// Bytes of lines that may wait: some thousand lines.
 const WAITING_BYTES: usize = 1 << 20;
-/// How long the end of a process waits for lines that are still to be written.
+/// Maximum wait for unwritten lines at the end of the process.
 const LAST: Duration = Duration::from_secs(1);
-/// How often it looks meanwhile.
+/// Poll interval during that wait.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 static LINES: OnceLock<Lines> = OnceLock::new();
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 
-/// How many lines were dropped since this process began.
+/// Returns the number of lines dropped since this process began.
 pub(crate) fn dropped() -> u64 {
     DROPPED.load(Ordering::Relaxed)
 }
 
-/// Waits until what was logged is written, or nobody seems to read it.
+/// Waits until all logged lines are written, or the reader seems to have stopped.
 pub fn flush() {
     let until = Instant::now() + LAST;
     while LINES.get().is_some_and(|lines| lines.waiting.load(Ordering::Acquire) > 0) && Instant::now() < until {
@@ -60,7 +60,7 @@ impl<W: fmt::Write> fmt::Write for Escaping<'_, W> {
     }
 }
 
-/// Where lines go.
+/// Destination of lines.
 #[derive(Clone)]
 pub(crate) struct Lines {
     /// Escapes whole lines of JSON, which only JSON itself has escaped: not C1 controls, and not bidirectional ones.
@@ -75,7 +75,7 @@ impl Lines {
         let (lines, taken) = channel();
         let waiting: Arc<AtomicUsize> = Arc::default();
         let written = waiting.clone();
-        // Not by the handle that all share, whose lock would keep everybody waiting who has something to say.
+        // Not through the shared handle, whose lock would block all other threads that log.
         let mut out = File::from(io::stderr().as_fd().try_clone_to_owned()?);
         let thread = std::thread::Builder::new().name("log".to_owned());
         thread.spawn(move || write(&taken, &written, &mut out))?;
@@ -83,7 +83,8 @@ impl Lines {
         Ok(LINES.get_or_init(|| lines).clone())
     }
 
-    /// The same, with all but the last character of a line escaped: for lines of JSON, in which escape sequences mean the same.
+    /// Returns a writer that escapes all but the last character of a line: for lines of JSON, in which escape
+    /// sequences are equivalent.
     pub(crate) fn escaped(self) -> Self {
         Self { escapes: true, ..self }
     }
@@ -100,7 +101,7 @@ impl Lines {
 
 fn write(taken: &Receiver<Vec<u8>>, waiting: &AtomicUsize, out: &mut impl Write) {
     for line in taken {
-        // Who has closed the pipe wants to know nothing more.
+        // A reader that has closed the pipe needs no error.
         let _ = out.write_all(&line);
         waiting.fetch_sub(line.len(), Ordering::AcqRel);
     }
@@ -144,7 +145,7 @@ mod tests {
         let before = dropped();
         (0..fit + 7).for_each(|_| lines.write_all(&line).unwrap());
         assert_eq!(dropped() - before, 7);
-        // Somebody reads again.
+        // The reader continues.
         let mut out = Vec::new();
         let waiting = lines.waiting.clone();
         drop(lines);

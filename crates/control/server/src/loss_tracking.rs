@@ -1,8 +1,9 @@
-//! Which packets were lost and which came too late: hosts note a sample of what they send and of what arrives, by numbers that are the same
-//! at both ends, and here both are put together.
+//! Lost and late packets: hosts sample the packets that they send and receive, by numbers that are equal at both
+//! ends, and this module matches the samples.
 //!
-//! A packet counts as lost only if it would have been told by now: its receiver has told everything, without a gap, since before the packet was sent
-//! until long after. Where it was lost is known if the switches on its way tell, too. A delay is known only if both hosts have one clock or state the errors of theirs.
+//! A packet counts as lost only if it would have been reported by now: its receiver's reports have no gap from before
+//! the packet was sent until long after. The place of the loss is known if the switches on the route report, too. A
+//! delay is known only if both hosts share one clock or state the errors of their clocks.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -11,28 +12,32 @@ use std::sync::Arc;
 use wayleave_protocol::agent::{Clock, SampledPackets, Samples};
 use wayleave_units::Time;
 
-/// Hosts tell every second. An agent that tells nothing for 5 s is silent, so what is not told after twice as long never is.
+/// Time after which a missing report is final. Hosts report every second, and an agent without a report for 5 s is
+/// silent; this is twice as long.
 const TIMEOUT: Time = Time::from_millis(10_000);
-/// A packet is told at most so long after its sender's report came, if its receiver is not silent, or so long before.
+/// Maximum time between the reports of sender and receiver about a packet, in either order, if the receiver is not
+/// silent.
 const LAG: Time = Time::from_millis(8_000);
-/// Packets that look the same are waited for together. What goes on for so long is given up: it has no end.
+/// Maximum duration of a run of equal packets. Packets with equal numbers wait for reports together; a longer run is
+/// given up as endless.
 const LONGEST: Time = Time::from_millis(60_000);
-/// So many different packets to a host wait for news of them at most; it bounds memory, and further packets are not followed.
+/// Maximum number of different packets to a host that wait for reports. It bounds memory; further packets are not
+/// tracked.
 const MAX: usize = 50_000;
-/// The same of packets that look the same.
+/// Maximum number of packets with one number that wait for reports.
 const MAX_SAME: usize = 1_000;
 
-/// What hosts have told of packets.
+/// State from the hosts' samples.
 #[derive(Debug, Default)]
 pub(crate) struct Follower {
     receivers: BTreeMap<String, Receiver>,
     /// By sender and contract.
     results: BTreeMap<(String, u64), SampledPackets>,
-    /// Of the same, packets that were lost since the last one arrived.
+    /// Packets lost since the last arrival, by sender and contract.
     lost_runs: BTreeMap<(String, u64), LostRun>,
 }
 
-/// So many followed packets of a contract have to be lost in a row before it counts as cut off.
+/// Number of sampled packets of a contract that have to be lost in a row before the contract counts as cut off.
 const RUN: u64 = 10;
 
 /// Packets of a contract that were lost in a row.
@@ -43,14 +48,14 @@ pub(crate) struct LostRun {
     pub(crate) last_seen_at: Option<String>,
 }
 
-/// What is known of a host as the end of packets.
+/// State of a host as the receiver of packets.
 #[derive(Debug, Default)]
 struct Receiver {
     reports: VecDeque<Report>,
     /// The number of its next report.
     next: Option<u64>,
     packets: HashMap<u64, Same>,
-    /// When packets are looked at next, by number.
+    /// Times at which packets are checked next, by number.
     due: VecDeque<(Time, u64)>,
 }
 
@@ -59,7 +64,7 @@ struct Receiver {
 struct Same {
     first: Time,
     last: Time,
-    /// They have gone on for so long, or are so many, that nothing is said of them.
+    /// `true` if the run is too long or has too many packets: its outcome is not counted.
     is_endless: bool,
     sent: Vec<Departure>,
     arrived: Vec<Arrival>,
@@ -84,7 +89,7 @@ struct Departure {
     from: Arc<str>,
     serial: u64,
     bound: u64,
-    /// The switches on its way.
+    /// Switches on its route.
     via: Arc<[String]>,
     at: u64,
     clock: Arc<Clock>,
@@ -115,7 +120,8 @@ impl Receiver {
         }
     }
 
-    /// Packets with this number, of which something is told now; `None` if as many different ones are waited for as may be.
+    /// Returns the packets with this number, for a new report; `None` if the maximum number of different packets
+    /// already waits.
     fn same(&mut self, now: Time, number: u64) -> Option<&mut Same> {
         let is_full = self.packets.len() >= MAX;
         let same = match self.packets.entry(number) {
@@ -133,12 +139,13 @@ impl Receiver {
         Some(same)
     }
 
-    /// Packets of which nothing was told for a while.
+    /// Removes and returns the packets without a recent report.
     fn expire(&mut self, now: Time) -> Vec<(u64, Same)> {
         let mut expired = Vec::new();
         while let Some((_, number)) = self.due.pop_front_if(|(due, _)| *due <= now) {
             let Entry::Occupied(same) = self.packets.entry(number) else { continue };
-            // What only arrived is remembered for longer: a switch is asked whether it has seen a packet when that is missed.
+            // Packets that only arrived are remembered for longer: when a packet is lost, the switches are asked if
+            // they have seen it.
             let patience = if same.get().sent.is_empty() { TIMEOUT + TIMEOUT } else { TIMEOUT };
             let again = same.get().last + patience;
             if again > now {
@@ -150,7 +157,8 @@ impl Receiver {
         expired
     }
 
-    /// Whether a packet that was told by its sender at a time would have been told by now if it had arrived.
+    /// Returns `true` if a packet that its sender reported would have been reported by its receiver by now if it had
+    /// arrived.
     fn would_have_reported(&self, number: u64, departure: &Departure) -> bool {
         let (told, bound) = (departure.told, Time::from_nanos(departure.bound));
         let from = Time::from_nanos(told.as_nanos().saturating_sub(LAG.as_nanos()));
@@ -162,7 +170,7 @@ impl Receiver {
 }
 
 impl Follower {
-    /// A host has told what it has noted. Names of hosts to which it says it sends are checked by `is_host`.
+    /// Processes the samples of a host. `is_host` checks the names of hosts to which it claims to send.
     pub(crate) fn on_samples(&mut self, now: Time, node: &str, samples: &Samples, is_host: impl Fn(&str) -> bool) {
         let clock = Arc::new(samples.clock.clone());
         let receiver = self.receivers.entry(node.to_owned()).or_default();
@@ -187,18 +195,18 @@ impl Follower {
         self.expire(now);
     }
 
-    /// A host tells of these contracts, and of no others.
+    /// Keeps only these contracts of a host.
     pub(crate) fn retain(&mut self, node: &str, is_there: impl Fn(u64) -> bool) {
         self.results.retain(|(from, serial), _| from != node || is_there(*serial));
         self.lost_runs.retain(|(from, serial), _| from != node || is_there(*serial));
     }
 
-    /// What became of the packets of a contract; `None` if of none it is known.
+    /// Returns the outcome of a contract's packets; `None` if no outcome is known.
     pub(crate) fn of(&self, node: &str, serial: u64) -> Option<SampledPackets> {
         self.results.get(&(node.to_owned(), serial)).cloned()
     }
 
-    /// The longest delay that was seen of each contract of which packets were timed, by its serial number, whoever sent them.
+    /// Returns the longest delay of each contract with timed packets, by its serial number, over all senders.
     pub(crate) fn worst(&self) -> HashMap<u64, u64> {
         let mut worst = HashMap::new();
         for ((_, serial), followed) in self.results.iter().filter(|(_, followed)| followed.timed > 0) {
@@ -241,7 +249,8 @@ impl Follower {
         }
     }
 
-    /// Notes what became of packets with one number. Of several nobody knows which is which: only how many arrived.
+    /// Counts the outcome of packets with one number. Several of them cannot be distinguished: only the number of
+    /// arrivals is known.
     fn settle(&mut self, to: &str, number: u64, same: &Same) {
         let missing = same.sent.len().saturating_sub(same.arrived.len());
         let told = |departure: &Departure| {
@@ -270,10 +279,10 @@ impl Follower {
         }
     }
 
-    /// Where a packet that is lost was seen last, if that is certain.
+    /// Returns the last observation of a lost packet, if it is certain.
     fn place(&self, number: u64, departure: &Departure) -> Option<String> {
         let mut last = departure.from.to_string();
-        // A node in between may have seen it and not told.
+        // A node in between may have seen the packet without reporting.
         let mut is_certain = !departure.via.is_empty();
         for node in departure.via.iter() {
             let switch = self.receivers.get(node);
@@ -299,7 +308,7 @@ fn time(result: &mut SampledPackets, departure: &Departure, arrival: &Arrival) {
     }
 }
 
-/// How long a packet took, and by how much that may be wrong, in ns.
+/// Returns the delay of a packet and its maximum error, in ns.
 fn delay(departure: &Departure, arrival: &Arrival) -> Option<(u64, u64)> {
     let (there, here) = (&departure.clock, &arrival.clock);
     if there.boot == here.boot {
@@ -307,7 +316,8 @@ fn delay(departure: &Departure, arrival: &Arrival) -> Option<(u64, u64)> {
     }
     let error = there.error_ns?.saturating_add(here.error_ns?);
     let (sent, came) = (departure.at.checked_add(there.ahead_ns)?, arrival.at.checked_add(here.ahead_ns)?);
-    // Before it was sent, by more than the clocks may be wrong: they are wrong by more than they say.
+    // `None` if it arrived before it was sent, by more than the stated errors of the clocks: the true errors are
+    // larger.
     (came.saturating_add(error) >= sent).then(|| (came.saturating_sub(sent), error))
 }
 
@@ -321,7 +331,7 @@ mod tests {
         Clock { boot: boot.to_owned(), ahead_ns, error_ns }
     }
 
-    /// Two hosts that tell every second: the second hears of the first's packets half a second later.
+    /// Two hosts that report every second: the second reports the first's packets half a second later.
     struct Hosts {
         follower: Follower,
         clocks: [Clock; 2],
@@ -470,7 +480,7 @@ mod tests {
         hosts.idle(12);
         let SampledPackets { packets, lost, timed, late, .. } = hosts.found();
         assert_eq!((packets, lost, timed, late), (3, 1, 0, 0));
-        // Without an end nothing is said.
+        // Without an end nothing is counted.
         for _ in 0..70 {
             hosts.sends(&[(2, MS)]);
             hosts.arrive(&[(2, 2 * MS)]);

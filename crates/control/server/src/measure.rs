@@ -1,4 +1,4 @@
-//! What metrics of several kinds have in common.
+//! Common parts of metrics.
 
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 

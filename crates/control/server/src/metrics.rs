@@ -100,7 +100,7 @@ struct KeptLabels {
     what: &'static str,
 }
 
-/// What a request can go beyond.
+/// Limit that a request can exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Limit {
     /// Requests in a second.
@@ -133,7 +133,7 @@ impl Limit {
     }
 }
 
-/// What takes memory at the request of clients.
+/// Kind of data that takes memory at the request of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClientMemory {
     /// Answers to requests with an `Idempotency-Key`.
@@ -210,7 +210,7 @@ impl LinkSums {
     }
 }
 
-/// What class of link this is.
+/// Returns the class of a link.
 fn class(network: &Network, link: LinkId) -> &'static str {
     let link = network.link(link);
     match (network.node(link.from).kind, network.node(link.to).kind) {
@@ -319,12 +319,12 @@ impl Metrics {
         of.register("build", "Of this program", Info::new(version));
     }
 
-    /// By how much the clock is ahead of the calendar that contracts start and end by.
+    /// Sets the lead of the clock over the calendar by which contracts start and end.
     pub(crate) fn clock_is_ahead(&self, by: Time) {
         self.clock_ahead.set(by.as_nanos() as f64 / 1e9);
     }
 
-    /// The same, if the clock is doubted.
+    /// Returns that lead, if the clock is distrusted.
     pub(crate) fn doubted_clock(&self) -> Option<Time> {
         let seconds = self.clock_ahead.get();
         (seconds > 0.0).then(|| Time::from_nanos((seconds * 1e9) as u64))
@@ -356,24 +356,24 @@ impl Metrics {
         self.limited.get_or_create(&LimitLabels { limit: limit.name() }).inc();
     }
 
-    /// The agent of a node has repaired so much.
+    /// Counts the repairs by a node's agent.
     pub(crate) fn repaired(&self, node: &str, count: usize) {
         if count > 0 {
             self.repairs.get_or_create(&NodeLabels { node: node.to_owned() }).inc_by(count as u64);
         }
     }
 
-    /// So much is kept.
+    /// Sets the number of bytes kept.
     pub(crate) fn keeps(&self, what: ClientMemory, bytes: u64) {
         self.kept.get_or_create(&KeptLabels { what: what.name() }).set(signed(bytes));
     }
 
-    /// So many requests wait for the engine.
+    /// Sets the number of requests that wait for the engine.
     pub(crate) fn waits(&self, count: usize) {
         self.waiting.set(signed(count as u64));
     }
 
-    /// As Prometheus reads it. Links are looked at as the engine has last seen them.
+    /// Returns the metrics in the format of Prometheus. Figures of links are those last computed by the engine.
     pub(crate) fn text(&self, network: &Network, view: &View, counted: &ReportedTraffic) -> String {
         // Without reports of agents nothing is known of packets, so there are no figures.
         if let Some(sum) = counted.sum() {

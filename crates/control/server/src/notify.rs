@@ -1,4 +1,4 @@
-//! What systemd is told (sd_notify(3)): that the server is ready, that it lives, that it ends.
+//! Notifications to systemd (sd_notify(3)): the server is ready, is alive, is stopping.
 
 use std::env;
 use std::os::linux::net::SocketAddrExt;
@@ -10,7 +10,7 @@ use std::time::Duration;
 pub struct Notify(Option<(UnixDatagram, SocketAddr)>);
 
 impl Notify {
-    /// As the environment says.
+    /// Uses the socket that the environment names.
     pub fn from_environment() -> Self {
         Self(env::var_os("NOTIFY_SOCKET").and_then(|path| {
             let bytes = path.as_bytes();
@@ -29,7 +29,7 @@ impl Notify {
         }
     }
 
-    /// How often it wants to be told that the server lives: twice as often as it would lose patience.
+    /// Returns the interval of watchdog notifications: half of systemd's timeout.
     pub fn watchdog() -> Option<Duration> {
         let micros: u64 = env::var("WATCHDOG_USEC").ok()?.parse().ok()?;
         let is_mine = env::var("WATCHDOG_PID").map_or(true, |pid| pid == std::process::id().to_string());

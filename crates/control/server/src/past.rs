@@ -15,7 +15,7 @@ use wayleave_units::WallTime;
 
 use crate::log::{Entry, Log};
 
-/// A contract that a commit creates, changes or deletes, with what was asked for before.
+/// A contract that a commit creates, changes or deletes, with its previous order.
 #[derive(Clone, Debug)]
 pub(crate) struct ChangedContract {
     pub(crate) id: Id,
@@ -28,7 +28,7 @@ pub(crate) struct ChangedContract {
 pub(crate) struct UndoRecord {
     /// Among those of all tenants.
     pub(crate) number: u64,
-    /// When, in ns.
+    /// Time in ns.
     pub(crate) at: u64,
     /// The number of the last event before the commit.
     pub(crate) after: u64,
@@ -50,7 +50,7 @@ pub(crate) struct KnownSince {
 /// The time that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// Right after the commit that has told this event, by its number among all.
+    /// Directly after the commit that published this event, by its number among all.
     Event(u64),
     /// This time.
     Time(WallTime),

@@ -14,7 +14,7 @@ pub struct EngineHeartbeat {
 }
 
 impl EngineHeartbeat {
-    /// The loop of the engine has gone on.
+    /// Records progress of the engine's loop.
     pub(crate) fn beat(&self) {
         self.beats.fetch_add(1, Ordering::Relaxed);
     }
@@ -31,7 +31,7 @@ impl EngineHeartbeat {
     }
 }
 
-/// Judges whether an engine hangs, from looks at its progress.
+/// Detects a hanging engine from observations of its progress.
 #[derive(Debug)]
 pub(crate) struct Watch {
     beats: u64,
@@ -47,7 +47,7 @@ impl Watch {
         Self { beats: 0, seen: now, most }
     }
 
-    /// Looks at the progress; how long there was none, if that is too long.
+    /// Observes the progress; returns the time without progress, if it is too long.
     pub(crate) fn look(&mut self, pulse: &EngineHeartbeat, now: u64) -> Option<Duration> {
         let beats = pulse.beats();
         if beats != self.beats {

@@ -11,20 +11,20 @@ use crate::account::Account;
 use crate::fair::{Lines, QueueRefusal};
 use crate::work::Job;
 
-/// What the engine is asked for besides jobs.
+/// Requests to the engine besides jobs.
 pub(crate) enum Message {
-    /// Look at all links whose figures are old, and say when that is done.
+    /// Compute all links whose figures are outdated, and notify when that is done.
     Look(oneshot::Sender<()>),
-    /// Show that the loop goes on.
+    /// Record progress of the loop.
     Beat,
-    /// Say how things stand on disk, for a copy.
+    /// Return the state on disk, for a backup.
     Backup(oneshot::Sender<StartedBackup>),
 }
 
 /// A backup that has begun; none where there are no files.
 pub(crate) type StartedBackup = Result<Option<Backup>, StoreError>;
 
-/// What comes next.
+/// Next work of the engine.
 pub(crate) enum NextJob {
     Message(Message),
     Job(Account, Job),
@@ -43,7 +43,7 @@ struct State {
     has_ended: bool,
 }
 
-/// Jobs on their way to the engine.
+/// Jobs that wait for the engine.
 #[derive(Default)]
 pub(crate) struct Queue {
     state: Mutex<State>,
@@ -68,7 +68,7 @@ impl Queue {
         pushed
     }
 
-    /// A job of which a part was done goes on when its account is served again.
+    /// Queues a partly executed job, which continues when its account is served again.
     pub(crate) fn push_back(&self, account: Account, job: Job) {
         self.lock().writes.push_back(account, job);
     }
@@ -89,7 +89,7 @@ impl Queue {
         self.come.notify_one();
     }
 
-    /// Whether [`Queue::end`] was called.
+    /// Returns `true` if [`Queue::end`] was called.
     pub(crate) fn is_ending(&self) -> bool {
         self.lock().is_ending
     }
@@ -99,7 +99,7 @@ impl Queue {
         self.lock().writes.pop()
     }
 
-    /// What comes next: messages first, then changes, then reads.
+    /// Returns the next work: messages first, then changes, then reads.
     pub(crate) fn next(&self, within: Duration) -> NextJob {
         let until = Instant::now() + within;
         let mut state = self.lock();
@@ -127,14 +127,14 @@ impl Queue {
         self.lock().reads.pop()
     }
 
-    /// What a job took.
+    /// Charges an account for the time of a job.
     pub(crate) fn charge(&self, account: &Account, is_read: bool, time: Duration) {
         let mut state = self.lock();
         let lines = if is_read { &mut state.reads } else { &mut state.writes };
         lines.charge(account, time);
     }
 
-    /// How many jobs wait.
+    /// Returns the number of waiting jobs.
     pub(crate) fn waiting(&self) -> usize {
         let state = self.lock();
         state.writes.count() + state.reads.count()
@@ -145,7 +145,7 @@ impl Queue {
         self.lock().writes.take_heads(|job| job.is_begun)
     }
 
-    /// The engine is gone: who waits is told so, since its job is dropped.
+    /// Closes the queue when the engine has ended: jobs are dropped, which notifies their waiting clients.
     pub(crate) fn close(&self) {
         let mut state = self.lock();
         state.has_ended = true;
@@ -180,7 +180,7 @@ mod tests {
         }
     }
 
-    /// Whose jobs are served, if each takes so long.
+    /// Returns the accounts whose jobs are served, for given times of the jobs.
     fn served(queue: &Queue, count: usize, took: impl Fn(&Account) -> Duration) -> Vec<String> {
         let mut served = Vec::new();
         for _ in 0..count {
@@ -197,7 +197,7 @@ mod tests {
         for _ in 0..500 {
             queue.push(&tenant("noisy"), job()).unwrap();
         }
-        // Somebody comes later, while the flood is served.
+        // Another account's job arrives later, while the flood is served.
         served(&queue, 10, |_| Duration::from_millis(1));
         queue.push(&tenant("quiet"), job()).unwrap();
         let next = served(&queue, 2, |_| Duration::from_millis(1));

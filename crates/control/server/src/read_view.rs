@@ -1,4 +1,4 @@
-//! What is on disk, ready to be read: readers never wait for the engine, and never see what is not on disk.
+//! State on disk, ready to be read: readers never wait for the engine, and never see a change that is not on disk.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
@@ -33,9 +33,9 @@ pub(crate) struct Holder {
     /// SHA-256 of the secret.
     pub(crate) hash: [u8; 32],
     pub(crate) role: Principal,
-    /// When it is good no longer.
+    /// Time at which it expires.
     pub(crate) expires: Option<WallTime>,
-    /// Reason for which nobody can act as it.
+    /// Reason that no client can use it.
     pub(crate) warning: Option<String>,
     pub(crate) bucket: Mutex<Bucket>,
 }
@@ -47,7 +47,7 @@ impl Holder {
         Self { id: "insider".to_owned(), hash: [0; 32], role, expires: None, warning: None, bucket }
     }
 
-    /// Whether it has no token: no hash is like this.
+    /// Returns `true` if it has no token: no hash equals this one.
     pub(crate) fn is_insider(&self) -> bool {
         self.hash == [0; 32]
     }
@@ -60,7 +60,7 @@ pub(crate) struct Bucket {
     pub(crate) at: Option<Instant>,
 }
 
-/// How many contracts a tenant has in each state.
+/// Numbers of a tenant's contracts by state.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) states: [u64; State::ALL.len()],
@@ -95,7 +95,7 @@ impl Counts {
         State::ALL.iter().zip(self.states).map(|(state, count)| (state.name().to_owned(), count)).collect()
     }
 
-    /// By the name of what they promise.
+    /// Returns the numbers by name of the promise.
     pub(crate) fn by_kind(&self) -> BTreeMap<String, u64> {
         Kind::ALL.iter().zip(self.kinds).map(|(kind, count)| (kind.name().to_owned(), count)).collect()
     }
@@ -110,7 +110,7 @@ impl Counts {
     }
 }
 
-/// Whether the engine can do anything.
+/// State of the engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Health {
     /// It reads the ledger.
@@ -119,11 +119,12 @@ pub(crate) enum Health {
     Ready,
     /// Another one writes, at this address if there is one; what it has written can be read.
     Following(Option<String>),
-    /// Nobody can say who writes, and why that is so; what was written before can be read.
+    /// The writer is unknown, for this reason; earlier records can be read.
     Apart(String),
-    /// It decides with something else than the others of its cluster, and may not judge what they write: what differs, and what to do.
+    /// Its configuration differs from that of its cluster, so it may not judge the records of the others: difference
+    /// and remedy.
     Barred(String),
-    /// It cannot write, and says why; it tries again.
+    /// It cannot write, for this reason; it retries.
     Broken(String),
     /// It ends.
     Ending,
@@ -132,9 +133,9 @@ pub(crate) enum Health {
 /// Everything that can be read.
 pub(crate) struct Tables {
     pub(crate) health: Health,
-    /// What the agents of hosts are told of contracts of other kinds than latency, by host and by number.
+    /// Rules of contracts of other kinds than latency for the agents of hosts, by host and by number.
     pub(crate) shares_on: HashMap<String, BTreeMap<u64, Arc<ShareRule>>>,
-    /// By tenant and name in one text ([`key`]), which is found with fewer looks at memory than two.
+    /// By tenant and name in one text ([`key`]), which needs fewer memory accesses than two texts.
     contracts: BTreeMap<Box<str>, Arc<ContractObject>>,
     pub(crate) vms: BTreeMap<Id, VmObject>,
     pub(crate) vms_on: HashMap<NodeId, BTreeSet<Id>>,
@@ -153,16 +154,16 @@ pub(crate) struct Tables {
     pub(crate) undo: Log,
     /// Undo records are kept from here on.
     pub(crate) undo_since: KnownSince,
-    /// How many records are on disk, without histories, tokens and answers.
+    /// Number of records on disk, without histories, tokens and answers.
     pub(crate) records: u64,
     pub(crate) sequence: u64,
     pub(crate) revision: u64,
     pub(crate) generation: u64,
-    /// How often something changed that agents have to know: where VMs are, and what is down.
+    /// Number of changes that agents have to know: of the hosts of VMs, and of elements that are down.
     pub(crate) around: u64,
 }
 
-/// A change of what can be read.
+/// A change of the readers' state.
 pub(crate) enum Edit {
     Contract(Arc<Id>, Option<Arc<ContractObject>>),
     Vm(Id, Option<VmObject>),
@@ -171,7 +172,7 @@ pub(crate) enum Edit {
     Token(String, Option<(Object, Arc<Holder>)>),
     Node(NodeId, NodeState),
     Down(BTreeMap<ElementName, String>),
-    /// How many records are on disk.
+    /// Number of records on disk.
     Records(u64),
     Link(LinkId, LinkFigures),
     Entry(LogTopic, Arc<Entry>),
@@ -187,7 +188,7 @@ pub(crate) enum Edit {
     Wake(NodeId),
 }
 
-/// What can be read, and notifiers for changes of it.
+/// State for readers, and notifiers for its changes.
 pub(crate) struct View {
     tables: RwLock<Tables>,
     /// The number of the last event.
@@ -243,7 +244,7 @@ impl Tables {
         tenant: Option<&'a str>,
         after: Option<&Id>,
     ) -> impl Iterator<Item = (&'a Id, &'a Arc<ContractObject>)> {
-        // Zero stands before every sign of a name, so the order is that of names.
+        // Zero sorts before every character of a name, so the order is that of names.
         let first = tenant.map_or_else(String::new, |tenant| format!("{tenant}\0"));
         let start = match after.map(key).filter(|after| *after >= first) {
             Some(after) => Bound::Excluded(after),
@@ -289,7 +290,7 @@ impl Tables {
         self.put_rule(old.and_then(|old| old.rule().cloned()), rule);
     }
 
-    /// What the members of a contract are told, in place of what they were told before.
+    /// Replaces the rule that the members of a contract receive.
     fn put_rule(&mut self, before: Option<Arc<ShareRule>>, now: Option<Arc<ShareRule>>) {
         if let Some(rule) = before {
             for member in &rule.members {
@@ -377,7 +378,7 @@ impl Tables {
     }
 }
 
-/// Where a contract stands among all.
+/// Returns the sort key of a contract among all.
 fn key(id: &Id) -> String {
     [&*id.tenant, &*id.name].join("\0")
 }
@@ -437,7 +438,7 @@ impl View {
         self.wake(&woken);
     }
 
-    /// Makes these changes visible, which say nothing of a later commit.
+    /// Makes these changes visible; they do not depend on a later commit.
     pub(crate) fn edit(&self, edits: Vec<Edit>) {
         let (sequence, revision) = {
             let tables = self.read();
@@ -453,7 +454,8 @@ impl View {
         (tables.generation, tables.health) = (generation, health);
     }
 
-    /// Replaces everything: the controller was loaded. Watchers that knew an earlier event go on if they missed none.
+    /// Replaces the whole state after the controller was loaded. Watchers that know an earlier event continue if they
+    /// missed none.
     pub(crate) fn replace(&self, edits: Vec<Edit>, (sequence, revision, generation): (u64, u64, u64), health: Health) {
         let mut tables = Tables { sequence, revision, generation, health, ..Tables::empty() };
         edits.into_iter().for_each(|edit| tables.put(edit));
@@ -475,7 +477,7 @@ impl View {
         }
     }
 
-    /// What tells the agent of a node that it may have something to do.
+    /// Returns the notifier for the agent of a node about possible operations.
     pub(crate) fn notifier(&self, node: NodeId) -> Arc<Notify> {
         self.agents().entry(node).or_default().clone()
     }

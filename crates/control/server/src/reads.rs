@@ -1,8 +1,9 @@
-//! Threads for what is read without the engine and takes long: pages of lists, documents, bodies that are parsed.
+//! Threads for long reads without the engine: pages of lists, documents, bodies that are parsed.
 //!
-//! The threads that serve connections do nothing that takes longer than a fraction of a millisecond. Everything else waits here, in a line for
-//! each account ([`Lines`]), and is charged the time that it takes. One thread fewer than there are processors serves all accounts, so that the
-//! engine finds a processor; another one serves operators alone, so that they never wait for a reader of somebody else.
+//! The threads that serve connections do nothing that takes longer than a fraction of a millisecond. All other reads
+//! wait here, in a queue for each account ([`Lines`]), and are charged the time that they take. One thread fewer than
+//! there are processors serves all accounts, so that the engine finds a processor. Another one serves operators
+//! alone, so that they never wait for another account's reader.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -84,7 +85,7 @@ impl Reads {
         Ok(reads)
     }
 
-    /// Does this when it is the turn of the account. It is left out if nobody waits for it any more.
+    /// Executes this in the turn of the account. It is skipped if the client no longer waits.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         account: &Account,

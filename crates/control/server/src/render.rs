@@ -25,7 +25,7 @@ use wayleave_schemes::admitted::AdmittedSet as _;
 use crate::access::{sees, tenant_of};
 use crate::certificate_name::unmatched;
 
-/// What was asked, with the keys of a file.
+/// Returns the order, with the keys of a file.
 pub(crate) fn spec(network: &Network, order: &Order) -> ContractSpec {
     let spec = ContractSpec {
         name: Some(order.name().to_owned()),
@@ -87,7 +87,7 @@ fn latency_spec(network: &Network, order: &Order, terms: &LatencyContract, spec:
     }
 }
 
-/// A route that a contract has, and what is promised there.
+/// A route of a contract, and its promised bound.
 #[derive(Clone, Debug)]
 pub(crate) struct Bounded {
     pub(crate) route: wayleave_topology::Route,
@@ -104,7 +104,7 @@ pub(crate) fn routes(controller: &Controller, grant: &AdmittedContract) -> Box<[
     routes.map(|(_, route)| Bounded { bound: bound(&route), route }).collect()
 }
 
-/// A contract with these routes and what has become of it.
+/// Returns a contract with these routes and its state.
 pub(crate) fn contract(
     network: &Network,
     grant: &AdmittedContract,
@@ -115,7 +115,7 @@ pub(crate) fn contract(
         |one: &Bounded| Route { hops: Hop::named(network, &one.route), bound_ns: one.bound.map(Time::as_nanos) };
     let (reason, message) = reason(network, grant, has_agents);
     let (configured, confirmed) = grant.versions();
-    // Without agents nobody has confirmed anything.
+    // Without agents there is no confirmation.
     let effective = confirmed.filter(|_| has_agents);
     let measured = grant.violation().map(|late| LatePackets {
         packets: late.packets,
@@ -157,12 +157,12 @@ pub(crate) fn contract(
     contract::Contract { id: grant.id.to_string(), spec, status }
 }
 
-/// A contract with what has become of it, as it is now.
+/// Returns a contract with its present state.
 pub(crate) fn of(controller: &Controller, grant: &AdmittedContract) -> contract::Contract {
     contract(controller.network(), grant, &routes(controller, grant), controller.has_agents())
 }
 
-/// What the agents of its members are told of a contract of another kind than latency.
+/// Returns the rule of a contract of another kind than latency for the agents of its members.
 pub(crate) fn shared_rule(controller: &Controller, grant: &AdmittedContract) -> ShareRule {
     let network = &**controller.network();
     let contract = &grant.order.contract;
@@ -254,7 +254,7 @@ fn pending(waits_for: usize, starts: Option<wayleave_units::WallTime>) -> (Optio
     (Some("NOT_STARTED").filter(|_| starts.is_some()), starts)
 }
 
-/// Why a contract is not kept.
+/// Returns the reason that a contract is not kept.
 fn degraded_text(
     network: &Network,
     grant: &AdmittedContract,
@@ -291,7 +291,7 @@ fn degraded_text(
     (Some(trouble.code()), Some(message))
 }
 
-/// Why a contract is in its state: a stable code, and a message.
+/// Returns the reason for a contract's state: a stable code, and a message.
 fn reason(network: &Network, grant: &AdmittedContract, has_agents: bool) -> (Option<&'static str>, Option<String>) {
     match grant.state {
         controller::State::Degraded => {
@@ -318,7 +318,7 @@ pub(crate) fn quota(quota: &wayleave_contracts::Quota) -> tenant::Quota {
     }
 }
 
-/// A tenant with what it has.
+/// Returns a tenant with its usage.
 pub(crate) fn tenant(name: &str, state: &controller::TenantState) -> tenant::Tenant {
     let usage = tenant::Usage {
         rate: state.usage.rate().to_string(),
@@ -354,7 +354,7 @@ pub(crate) fn token(token: &controller::Token) -> tenant::Token {
     tenant::Token { id: token.id.clone(), spec, revision: token.revision, warning: token_warning(token) }
 }
 
-/// Reason for which nobody can act as a token; `None` if somebody can.
+/// Returns the reason that no client can use a token; `None` if one can.
 pub(crate) fn token_warning(token: &controller::Token) -> Option<String> {
     let name = token.certificate.as_deref()?;
     let why = unmatched(name)?;
@@ -364,7 +364,7 @@ pub(crate) fn token_warning(token: &controller::Token) -> Option<String> {
 /// A decision.
 pub(crate) fn decision(network: &Network, record: &DecisionRecord, role: &controller::Principal) -> Decision {
     let is_tenant = tenant_of(role).is_some();
-    // What links carry is others' business.
+    // The load of links is hidden from tenants.
     let message = match &record.decided {
         Decided::Refused(refusal) => {
             let clause = if is_tenant { sentences::refusal_of_to_tenant } else { sentences::refusal_of };
@@ -418,7 +418,7 @@ pub(crate) fn event(event: &controller::Event) -> Event {
     }
 }
 
-/// A policy of services, with what it needs.
+/// Returns a policy of services, with its needs.
 pub(crate) fn policy(network: &Network, state: &PolicyState) -> Policy {
     Policy {
         name: state.policy.name().to_owned(),

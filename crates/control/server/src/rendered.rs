@@ -1,7 +1,7 @@
-//! What is on disk, as readers get it.
+//! Objects on disk, in the form for readers.
 //!
-//! Most contracts are never read between two changes, and their documents are longer than what they are drawn from: so contracts are drawn
-//! when somebody reads them, by the thread that answers.
+//! Most contracts are never read between two changes, and their documents are longer than their source. So a contract
+//! is rendered when it is read, by the thread that answers.
 
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ impl ContractObject {
         self.grant.state
     }
 
-    /// What it promises.
+    /// Returns the kind of its promise.
     pub(crate) fn kind(&self) -> Kind {
         self.grant.order.kind().into()
     }
@@ -86,7 +86,7 @@ impl ContractObject {
         self.grant.order.priority.get()
     }
 
-    /// The number of one about latency, by which hosts tell what they have seen of it.
+    /// Returns the serial number of a latency contract, by which hosts report their observations.
     pub(crate) fn serial(&self) -> Option<u64> {
         self.grant.terms().map(|_| self.grant.serial)
     }
@@ -96,7 +96,7 @@ impl ContractObject {
         Some((self.grant.bound()?.as_nanos(), self.grant.terms()?.deadline.as_nanos()))
     }
 
-    /// Returns `true` if its promise is no guarantee: it was seen in measurements, or agents enforce a part of it only.
+    /// Returns `true` if its promise is no guarantee: it is based on measurements, or agents enforce a part only.
     pub(crate) fn is_best_estimate(&self) -> bool {
         self.grant.is_measured() || !matches!(self.kind(), Kind::Latency | Kind::BestEffort)
     }
@@ -106,12 +106,12 @@ impl ContractObject {
         self.has_agents
     }
 
-    /// What agents of its members are told of one of another kind than latency.
+    /// Returns the rule for the agents of the members, for a contract of another kind than latency.
     pub(crate) fn rule(&self) -> Option<&Arc<ShareRule>> {
         self.rule.as_ref()
     }
 
-    /// Whose agent is told something of it.
+    /// Returns the node whose agent receives operations for the contract.
     pub(crate) fn sender(&self) -> Option<NodeId> {
         self.grant.sender()
     }

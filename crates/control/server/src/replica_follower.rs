@@ -1,4 +1,4 @@
-//! What a controller does while another one leads, and how a controller is made of records.
+//! A controller while another one leads, and the loading of a controller from records.
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,10 +19,11 @@ use crate::read_view::{Edit, Health, View};
 use crate::view_update::Stage;
 use crate::work::{Executor, Job, Performed, perform};
 
-/// After it has read that it answers for so many times as long, at least.
+/// Factor for the time between reads: after reading, a follower answers for at least this multiple of the reading
+/// time.
 const FOLLOW_PART: u32 = 5;
 
-/// What records make.
+/// State loaded from records.
 pub(crate) struct Loaded {
     pub(crate) controller: Controller,
     pub(crate) stage: Stage,
@@ -68,7 +69,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// Takes over what another controller has written, and what readers will see of it.
+    /// Takes over the changes of another controller; returns the edits for readers.
     fn apply(&mut self, changes: &[wayleave_store::Change]) -> Result<Vec<Edit>, String> {
         let changes = changes.iter().map(read_change).collect::<Result<Vec<Change>, String>>()?;
         self.controller.follow(self.now(), &changes).map_err(|error| error.to_string())?;
@@ -105,18 +106,18 @@ fn unknown_kind(kind: &str) -> String {
     format!("the ledger has a {kind} record, which this version does not know")
 }
 
-/// What a controller knows while another one leads.
+/// State of a controller while another one leads.
 pub(crate) struct FollowerState<'a> {
     reader: Reader,
     view: &'a Arc<View>,
     metrics: &'a Metrics,
     /// State from which reads are answered.
     reading: Option<Reading>,
-    /// `true` if all records have to be read again, because changes alone do not tell the state.
+    /// `true` if all records have to be read again, because changes alone do not determine the state.
     is_behind: bool,
     /// Earliest time at which all records are read again.
     next: Option<Instant>,
-    /// Who leads, as far as anything is known of that.
+    /// The present leader, as far as it is known.
     leader: Option<Option<String>>,
 }
 
@@ -130,7 +131,7 @@ impl<'a> FollowerState<'a> {
         &self.reader
     }
 
-    /// Whether reads are answered.
+    /// Returns `true` if reads are answered.
     pub(crate) fn is_reading(&self) -> bool {
         self.reading.is_some()
     }
@@ -140,7 +141,7 @@ impl<'a> FollowerState<'a> {
         self.reading.as_ref().is_some_and(|reading| !reading.stage.stale.is_empty())
     }
 
-    /// Looks at some links whose figures are old.
+    /// Computes some links whose figures are outdated.
     pub(crate) fn poll(&mut self, most: usize) {
         let Some(Reading { controller, stage, .. }) = &mut self.reading else { return };
         let looked = stage.stale.look(controller.ledger(), most);
@@ -148,7 +149,8 @@ impl<'a> FollowerState<'a> {
         self.view.edit(edits);
     }
 
-    /// Shows what another controller has written: its changes, or all `records` where changes alone do not say what is there.
+    /// Shows the records of another controller: its changes, or all `records` where changes alone do not determine
+    /// the state.
     pub(crate) fn follow(
         &mut self,
         leader: Option<String>,
@@ -216,7 +218,8 @@ impl<'a> FollowerState<'a> {
         }
     }
 
-    /// What is read is answered by what is known; for all else the leader has to be asked. How long that took, if it took the time of an account.
+    /// Answers reads from the known state; all other requests have to go to the leader. Returns the duration, if it
+    /// is charged to an account.
     pub(crate) fn answer(&mut self, job: Job) -> Option<Duration> {
         let Some(Reading { controller, began, .. }) = &mut self.reading else {
             let _ = job.reply.send(unavailable());

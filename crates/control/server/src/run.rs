@@ -17,7 +17,7 @@ use crate::{Limits, Options, Server};
 /// Time that a server which is ended during its start waits for its engine.
 const END_OF_START: Duration = Duration::from_secs(2);
 
-/// How log lines look.
+/// Format of log lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogFormat {
     /// For people.
@@ -27,10 +27,11 @@ pub enum LogFormat {
     Json,
 }
 
-/// Sends what is logged to the standard error, each record as one line in which text from outside cannot act on a terminal. Nobody waits for it to be read; [`crate::flush_log`] does, at the end of a process.
+/// Writes log records to the standard error, each as one line in which text from outside cannot control a terminal. A
+/// thread that logs does not wait for the reader; [`crate::flush_log`] does, at the end of a process.
 ///
 /// # Errors
-/// If the level is none, or somebody has done so already.
+/// If the level is unknown, or a log is installed already.
 pub fn log(format: LogFormat, level: &str) -> Result<(), String> {
     let level: LevelFilter =
         level.parse().map_err(|_| "off, error, warn, info, debug or trace is expected".to_owned())?;
@@ -45,10 +46,10 @@ pub fn log(format: LogFormat, level: &str) -> Result<(), String> {
     set.map_err(|error| error.to_string())
 }
 
-/// Serves until SIGTERM or SIGINT; `ready` is told the address once it can be asked.
+/// Serves until SIGTERM or SIGINT; `ready` receives the address once the server answers requests.
 ///
 /// # Errors
-/// Whatever keeps it from beginning, or from ending well.
+/// The reason that it cannot start, or does not end cleanly.
 pub fn run(
     options: Options,
     listen: SocketAddr,
@@ -90,7 +91,7 @@ pub fn run(
                     Err(error) => tracing::error!(error, "the certificates cannot be used: those of before stay"),
                 },
                 _ = beat.tick() => {
-                    // While the engine goes on it lives, however much there is to do.
+                    // The server is alive while the engine makes progress, independently of the load.
                     let beats = server.beats();
                     if beats != last {
                         notify.tell("WATCHDOG=1");
@@ -105,7 +106,8 @@ pub fn run(
     })
 }
 
-/// Ends a server that has not begun: nothing was acknowledged by it. The question to etcd that is being asked is waited for, a while.
+/// Ends a server that has not started: it has acknowledged nothing. The pending request to etcd is waited for, with a
+/// timeout.
 async fn end_start(
     start: impl Future<Output = Result<Server, String>>,
     ending: Option<Arc<AtomicBool>>,
@@ -121,7 +123,7 @@ async fn end_start(
 /// Every connection needs a file: the soft limit is raised as far as the system allows and the limits need.
 fn raise_file_limit(limits: &Limits) {
     use rustix::process::{Resource, getrlimit, setrlimit};
-    // Beside connections: the ledger, its log, its seal, and what the system opens.
+    // Files besides connections: the ledger, its log, its seal, and files of the system.
     let needed = (limits.connections + limits.connections_waiting + 256) as u64;
     let mut files = getrlimit(Resource::Nofile);
     let Some(now) = files.current.filter(|&now| now < needed) else { return };

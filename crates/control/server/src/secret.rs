@@ -8,7 +8,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-/// What every secret begins with, so that tools that look for leaked secrets can find it.
+/// Prefix of every secret, by which tools can find leaked secrets.
 const PREFIX: &str = "wl_";
 
 /// A secret. It is not printed by accident.
@@ -38,10 +38,10 @@ impl Secret {
         hex(&hash(&self.0))
     }
 
-    /// From a file that holds it alone; `None` if there is no such file.
+    /// Reads a file that holds only the secret; `None` if there is no such file.
     ///
     /// # Errors
-    /// If it cannot be read, others may read it, or what is in it is no secret of 256 bits.
+    /// If it cannot be read, others may read it, or its content is no secret of 256 bits.
     pub fn read(path: &Path) -> io::Result<Option<Self>> {
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
@@ -73,7 +73,7 @@ impl Secret {
     }
 }
 
-/// What of a secret is kept.
+/// Returns the hash of a secret, which is stored in its place.
 pub(crate) fn hash(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()
 }

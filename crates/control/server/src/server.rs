@@ -32,28 +32,29 @@ use crate::secret::{Secret, token_name};
 use crate::state::Shared;
 use crate::tiers::Layers;
 
-/// Connections at the address for what watches over the server.
+/// Maximum number of connections at the address for monitoring.
 const WATCHING: usize = 64;
 /// Questions (what-if, dry runs) of all accounts that are asked at once, and one of operators besides: each has a controller of its own.
 const QUESTIONS: usize = 1;
 
-/// How a server is set up.
+/// Configuration of a server.
 pub struct Options {
-    /// What it decides with.
+    /// Configuration of the controller.
     pub setup: Setup,
-    /// What the topology is called.
+    /// Name of the topology.
     pub name: String,
     /// The document that describes it.
     pub document: String,
-    /// What the scheme is called.
+    /// Name of the scheme.
     pub scheme: String,
-    /// Where its records are.
+    /// Storage of its records.
     pub disk: Box<dyn Disk>,
     /// The file with the secret of an operator: read if it is there; else one is made if there is no operator.
     pub operator_file: PathBuf,
-    /// Whether the secret in that file is an operator's, also if there are other operators: somebody has named the file.
+    /// `true` if the secret in that file is an operator's, also if there are other operators: the file was named
+    /// explicitly.
     pub operator_file_counts: bool,
-    /// What is accepted at most.
+    /// Maximum values for requests and connections.
     pub limits: Limits,
     /// The files of TLS, if it is spoken.
     pub tls: Option<TlsFiles>,
@@ -74,19 +75,19 @@ pub struct Server {
 }
 
 impl Server {
-    /// Reads the ledger, and serves on this listener. The log says what it does; nothing is printed.
+    /// Reads the ledger, and serves on this listener. Messages go to the log; nothing is printed.
     ///
     /// # Errors
-    /// A message that says why it cannot begin.
+    /// The reason that it cannot start.
     pub async fn start(options: Options, listener: TcpListener) -> Result<Self, String> {
         Self::start_with(options, listener, None).await
     }
 
-    /// The same, with a second address at which only `/healthz`, `/readyz`, `/metrics` and `/v1/status` are, and which has connections of
-    /// its own.
+    /// Starts with a second address that serves only `/healthz`, `/readyz`, `/metrics` and `/v1/status`, and has
+    /// connections of its own.
     ///
     /// # Errors
-    /// A message that says why it cannot begin.
+    /// The reason that it cannot start.
     pub async fn start_with(
         options: Options,
         listener: TcpListener,
@@ -131,32 +132,35 @@ impl Server {
         Ok(Self { address, tls: certificates, end, jobs, pulse, shared: cluster, engine: Some(engine), serving })
     }
 
-    /// Where it listens.
+    /// Returns the address on which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Reads the certificates again. Connections that are open go on with theirs; what their clients have shown is judged by the new ones.
+    /// Reads the certificates again. Open connections keep theirs; their clients' certificates are verified with the
+    /// new files.
     ///
     /// # Errors
-    /// Why they cannot be used; then those of before stay in use.
+    /// The reason that the files cannot be used; the previous content stays in use.
     pub fn reload(&self) -> Result<(), String> {
         self.tls.as_ref().map_or(Ok(()), Tls::reload)
     }
 
-    /// How often the engine's loop has gone on; it goes on soon after this, whatever it has to do.
+    /// Returns the number of iterations of the engine's loop; the loop makes another one soon after this call,
+    /// independently of its load.
     pub(crate) fn beats(&self) -> u64 {
         self.jobs.send(Message::Beat);
         self.pulse.beats()
     }
 
-    /// Accepts nothing more, finishes what was taken, puts the ledger in order, and ends.
+    /// Stops accepting connections, completes accepted requests, compacts the ledger, and ends.
     ///
     /// # Errors
-    /// If a part of it has failed.
+    /// If one of these steps has failed.
     pub async fn end(mut self) -> Result<(), String> {
         let _ = self.end.send(true);
-        // Requests in hand are answered by what is known; one that leads has still to write what they change, and may ask etcd for that.
+        // Open requests are answered from the known state; a leader has still to write their changes, and may need
+        // etcd for that.
         if let Some((ending, _)) = self.shared.as_ref().filter(|(_, lease)| !lease.is_good(boottime())) {
             ending.store(true, Ordering::Relaxed);
         }
@@ -250,7 +254,7 @@ fn readers() -> usize {
     std::thread::available_parallelism().map_or(1, |all| all.get() - 1).max(1)
 }
 
-/// Sees to it that somebody can use the controller.
+/// Makes sure that the controller has an operator.
 fn operator(file: PathBuf, counts: bool) -> First {
     Box::new(move |controller, now| {
         let in_file = |error: std::io::Error| format!("{}: {error}", file.display());

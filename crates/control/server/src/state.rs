@@ -1,4 +1,4 @@
-//! What all requests share.
+//! Shared state of all requests.
 
 use std::sync::Arc;
 
@@ -37,20 +37,20 @@ use crate::work::{Executor, Job, Repeat, Step, Work};
 /// Bodies up to this size are parsed by the thread that has received them, which takes less than a millisecond.
 const SHORT_BYTES: usize = 32 << 10;
 
-/// So many contracts or links are read from the view before it is let go of: a fraction of a millisecond.
+/// Number of contracts or links read from the view before its lock is released: a fraction of a millisecond.
 pub(crate) const AT_A_TIME: usize = 2_000;
 
 pub(crate) struct Shared {
     pub(crate) setup: Setup,
-    /// What the topology is called.
+    /// Name of the topology.
     pub(crate) name: String,
     /// Its document.
     pub(crate) document: String,
-    /// Where the ledger is.
+    /// Location of the ledger.
     pub(crate) ledger: String,
     /// Of the leader, where several controllers share a ledger.
     pub(crate) lease: Option<Lease>,
-    /// What is counted of it there.
+    /// Metrics of the cluster.
     pub(crate) cluster: Option<Arc<ClusterMetrics>>,
     pub(crate) scheme: String,
     pub(crate) view: Arc<View>,
@@ -63,9 +63,9 @@ pub(crate) struct Shared {
     pub(crate) open_bytes: Arc<OpenBytes>,
     /// Checks that are on.
     pub(crate) checks: Arc<Checks>,
-    /// What hosts have counted.
+    /// Counters of hosts.
     pub(crate) counted: Arc<ReportedTraffic>,
-    /// With this agents sign what they tell one another; another one after each start.
+    /// Key with which agents sign their messages to each other; a new one after each start.
     pub(crate) agents_secret: Secret,
     pub(crate) limits: Limits,
     /// The threads that serve connections and carry requests out.
@@ -83,7 +83,7 @@ pub(crate) struct Shared {
     pub(crate) watchers: Arc<Open<Account>>,
     /// Agents that wait for messages, by node.
     pub(crate) waiting_agents: Arc<Open<String>>,
-    /// Whether the server ends.
+    /// `true` once the server is ending.
     pub(crate) ending: watch::Receiver<bool>,
     pub(crate) openapi: Bytes,
 }
@@ -103,7 +103,7 @@ impl Shared {
         self.submit_steps(call, repeat, Box::new(|executor| Step::Done(work(executor)))).await
     }
 
-    /// Has the engine look at something and change nothing, when no change waits.
+    /// Executes a read in the engine, when no change waits.
     pub(crate) async fn read_view(
         &self,
         call: &AuthorizedRequest,
@@ -113,12 +113,12 @@ impl Shared {
         self.wait_for(&account, None, None, Box::new(|executor| Step::Done(work(executor))), true).await
     }
 
-    /// The same as [`Shared::submit`] for what is done in steps.
+    /// Submits a job that is executed in steps, like [`Shared::submit`].
     pub(crate) async fn submit_steps(&self, call: &AuthorizedRequest, repeat: Option<Repeat>, work: Work) -> Outcome {
         self.wait_for(&Account::of(call.role()), call.note(), repeat, work, false).await
     }
 
-    /// What makes a request one that may be repeated, if it says so.
+    /// Returns the key that makes a request repeatable, if it has one.
     pub(crate) fn repeat(&self, call: &AuthorizedRequest) -> Result<Option<Repeat>, Box<Problem>> {
         call.repeat(self.limits.answer_bytes)
     }
@@ -137,8 +137,8 @@ impl Shared {
         Ok(answer.await.unwrap_or_else(|_| unavailable()))
     }
 
-    /// Asks a controller that is made for this one question, and thrown away. The engine copies what it needs in a job of its own, which is
-    /// charged to whoever asks.
+    /// Asks a controller that is made for this one question, and then discarded. The engine copies its state in a
+    /// separate job, which is charged to the client.
     pub(crate) async fn try_out(
         self: &Arc<Self>,
         call: &AuthorizedRequest,
@@ -149,14 +149,14 @@ impl Shared {
         let ask = move || {
             let (give, copied) = oneshot::channel();
             let copy = move |executor: &mut Executor<'_>| {
-                // Who does not wait any more does not need it.
+                // A client that no longer waits does not need the copy.
                 let _ = give.send(executor.controller.copy());
                 Ok(HttpReply::nothing())
             };
             let work: Work = Box::new(|executor| Step::Done(copy(executor)));
             // A thread of its own may wait for the engine.
             let done = handle.block_on(shared.wait_for(&of, None, None, work, true))?;
-            // Without a copy the answer says why there is none.
+            // Without a copy the answer has the reason.
             let Ok(copied) = copied.blocking_recv() else { return Ok(done) };
             trial::try_copy(&shared.setup, copied, question)
         };
@@ -217,8 +217,8 @@ impl Shared {
         problem(Code::RateLimited, detail)
     }
 
-    /// Shows each contract of a tenant, or of all. The view is let go of now and then, so that the engine need not wait for the end:
-    /// contracts that come or go meanwhile may be among them or not.
+    /// Shows each contract of a tenant, or of all. The lock of the view is released at intervals, so that the engine
+    /// need not wait for the end: contracts that are created or deleted in this time may be included or not.
     pub(crate) fn each_contract(&self, only: Option<&str>, mut show: impl FnMut(&Arc<ContractObject>)) {
         self.each_contract_after(only, None, |contract| {
             show(contract);
@@ -226,7 +226,7 @@ impl Shared {
         });
     }
 
-    /// The same from behind one on, while `show` says so.
+    /// Shows each contract after the given one, while `show` returns `true`.
     pub(crate) fn each_contract_after(
         &self,
         only: Option<&str>,
@@ -248,8 +248,8 @@ impl Shared {
         }
     }
 
-    /// Whether this can be answered. A controller that follows another one answers reads of what people look at; agents and changes need the one that leads.
-    /// Only operators and readers of everything are told why it cannot be answered: the reason has paths and addresses.
+    /// Returns an error if this request cannot be answered. A follower answers reads for people; agents and changes
+    /// need the leader. Only operators and readers of everything get the reason: it has paths and addresses.
     pub(crate) fn check_health(&self, is_reading: bool, who: &Principal) -> Result<(), Box<Problem>> {
         match &self.view.read().health {
             Health::Ready if self.is_current() => Ok(()),
@@ -265,7 +265,8 @@ impl Shared {
         }
     }
 
-    /// A controller that follows may not know a token yet, or no more: the one that leads says whether it is good.
+    /// Replaces an error about a token in a follower, which may not know a new or deleted token yet: the leader
+    /// decides if it is valid.
     pub(crate) fn as_known<T>(&self, known: Result<T, Box<Problem>>) -> Result<T, Box<Problem>> {
         known.map_err(|known| match &self.view.read().health {
             _ if known.code != Code::Unauthorized => known,
@@ -275,7 +276,7 @@ impl Shared {
         })
     }
 
-    /// Whether nobody else can have written what this controller does not know.
+    /// Returns `true` if no other controller can have written records that this controller does not know.
     pub(crate) fn is_current(&self) -> bool {
         self.lease.as_ref().is_none_or(|lease| lease.is_good(boottime()))
     }
@@ -290,7 +291,7 @@ impl Shared {
         }
     }
 
-    /// What this controller is in a cluster; `None` for one by itself.
+    /// Returns the role of this controller in a cluster; `None` for a standalone one.
     pub(crate) fn cluster_standing(&self) -> Option<ClusterStanding> {
         let now = boottime();
         let (is_current, left) = (self.lease.as_ref()?.is_good(now), self.lease.as_ref()?.left(now));
@@ -313,7 +314,7 @@ impl Shared {
     }
 }
 
-/// What everybody is told by a controller that decides with something else than its cluster.
+/// Message to all clients of a controller whose configuration differs from its cluster's.
 pub(crate) const BARRED: &str = "this controller decides with something else than its cluster, and its log says what";
 
 /// Message of a leader whose lease was not renewed in time.

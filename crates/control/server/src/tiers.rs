@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 
-/// Up to so many switches each is shown by itself.
+/// Maximum number of switches that are shown individually.
 const FEW_SWITCHES: usize = 48;
 
-/// Where every node belongs.
+/// Group of every node.
 #[derive(Debug)]
 pub(crate) struct Layers {
     /// The distance to the nearest host in links, by node: 0 for hosts.
@@ -20,36 +20,36 @@ pub(crate) struct Layers {
     pod: Vec<Option<u32>>,
     /// The pods.
     pods: Vec<Pod>,
-    /// How many switches there are.
+    /// Number of switches.
     switches: usize,
 }
 
 /// Switches below the highest tier that reach one another without it.
 #[derive(Debug)]
 struct Pod {
-    /// What its switches' names have in common, or that of the first one.
+    /// Common part of its switches' names, or the name of the first one.
     name: String,
     /// Its first switch, by whose name it is asked for.
     first: NodeId,
 }
 
-/// What of a network is looked at.
+/// Part of a network that is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     Network,
     Pod(u32),
-    /// A switch, with what is next to it.
+    /// A switch, with its neighbours.
     Switch(NodeId),
 }
 
 /// Nodes that are shown as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum NodeBlock {
-    /// Those of a tier outside of the part that is looked at.
+    /// Nodes of a tier outside of the shown part.
     Outside(u32),
-    /// Those of a tier in a pod, or in no pod.
+    /// Nodes of a tier in a pod, or in no pod.
     Tier(Option<u32>, u32),
-    /// The hosts next to a switch.
+    /// The hosts attached to a switch.
     Rack(NodeId),
     Node(NodeId),
 }
@@ -111,7 +111,7 @@ impl Layers {
         (self.pods, self.pod) = (pods.iter().enumerate().map(shape).collect(), pod);
     }
 
-    /// The part that somebody asks for: `pod:` or `switch:` and the name of a switch.
+    /// Returns the requested part: `pod:` or `switch:` and the name of a switch.
     pub(crate) fn part(&self, network: &Network, group: &str) -> Option<Part> {
         let (kind, name) = group.split_once(':')?;
         let switch = network.find_node(name).filter(|&node| network.node(node).kind == NodeKind::Switch)?;
@@ -122,7 +122,7 @@ impl Layers {
         }
     }
 
-    /// What to ask for to look into a block; nothing for a host.
+    /// Returns the part that shows the inside of a block; `None` for a host.
     pub(crate) fn group(&self, network: &Network, block: NodeBlock) -> Option<String> {
         match block {
             NodeBlock::Tier(Some(pod), _) => Some(self.pod_group(network, pod)),
@@ -137,7 +137,7 @@ impl Layers {
         format!("pod:{}", network.node(self.pods[pod as usize].first).name)
     }
 
-    /// What a part belongs to, from the network down: name and group.
+    /// Returns the parts that contain a part, from the network down: name and group.
     pub(crate) fn within(&self, network: &Network, part: Part, of: &str) -> Vec<(String, Option<String>)> {
         let whole = (of.to_owned(), None);
         let pod = |pod: u32| (self.pods[pod as usize].name.clone(), Some(self.pod_group(network, pod)));
@@ -158,7 +158,7 @@ impl Layers {
         }
     }
 
-    /// Whether the network is shown by pods.
+    /// Returns `true` if the network is shown by pods.
     fn has_pods_in_view(&self) -> bool {
         self.switches > FEW_SWITCHES && !self.pods.is_empty()
     }
@@ -170,7 +170,7 @@ impl Layers {
         match part {
             Part::Network if self.switches <= FEW_SWITCHES => by_rack,
             Part::Network if !self.pods.is_empty() => NodeBlock::Tier(pod, tier),
-            // Without pods racks are what is counted: switches next to hosts are shown each, others by tier.
+            // Without pods the groups are racks: switches with attached hosts are shown individually, others by tier.
             Part::Network if tier <= 1 => by_rack,
             Part::Network => NodeBlock::Tier(None, tier),
             Part::Pod(of) if pod == Some(of) => by_rack,
@@ -195,7 +195,7 @@ impl Layers {
         links
     }
 
-    /// Whether a block is not of the part that is looked at.
+    /// Returns `true` if a block is outside of the shown part.
     pub(crate) fn is_outside(&self, part: Part, block: NodeBlock) -> bool {
         match (part, block) {
             (_, NodeBlock::Outside(_)) => true,
@@ -204,12 +204,12 @@ impl Layers {
         }
     }
 
-    /// What a block is called.
+    /// Returns the name of a block.
     pub(crate) fn block_name(&self, network: &Network, block: NodeBlock) -> String {
         match block {
             NodeBlock::Node(node) => network.node(node).name.clone(),
             NodeBlock::Rack(switch) => format!("hosts of {}", network.node(switch).name),
-            // The row says of which tier it is.
+            // The row names the tier.
             NodeBlock::Tier(Some(pod), _) => self.pods[pod as usize].name.clone(),
             NodeBlock::Tier(None, tier) => format!("{} switches", tier_name(tier, self.top)),
             NodeBlock::Outside(tier) => format!("{} outside", tier_name(tier, self.top)),
@@ -226,7 +226,7 @@ impl Layers {
     }
 }
 
-/// What the field calls a tier.
+/// Returns the usual term for a tier.
 pub(crate) fn tier_name(tier: u32, top: u32) -> &'static str {
     match (tier, top) {
         (0, _) => "hosts",
@@ -246,7 +246,8 @@ fn neighbours(network: &Network, node: NodeId) -> impl Iterator<Item = NodeId> {
     from.chain(network.links_into(node).iter().map(|&link| network.link(link).from))
 }
 
-/// The distance of every node to the nearest host. A switch that reaches none is put next to hosts.
+/// Returns the distance of every node to the nearest host. A switch without a path to a host gets the tier of
+/// switches with attached hosts.
 fn tiers(network: &Network) -> Vec<u32> {
     let mut tier: Vec<Option<u32>> = vec![None; network.nodes().len()];
     let mut open: VecDeque<NodeId> = network.hosts().collect();
@@ -263,7 +264,7 @@ fn tiers(network: &Network) -> Vec<u32> {
     tier.into_iter().map(|tier| tier.unwrap_or(1)).collect()
 }
 
-/// The first switch next to a host; a switch, or a host without one, itself.
+/// Returns the first switch to which a host is attached; for a switch, or a host without one, the node itself.
 fn rack(network: &Network, tier: &[u32], node: NodeId) -> NodeId {
     if tier[node.index()] > 0 {
         return node;
@@ -271,8 +272,8 @@ fn rack(network: &Network, tier: &[u32], node: NodeId) -> NodeId {
     neighbours(network, node).filter(|near| tier[near.index()] > 0).min().unwrap_or(node)
 }
 
-/// What the names of switches have in common at their beginning, without what separates it from the rest; with a number if that is nothing, or
-/// not theirs alone.
+/// Returns the common prefix of the names of switches, without the separator before the rest. A number is added if
+/// the prefix is empty, or other switches share it.
 fn name(network: &Network, at: usize, switches: &[NodeId]) -> String {
     let names: Vec<&str> = switches.iter().map(|&switch| network.node(switch).name.as_str()).collect();
     let first = names.first().copied().unwrap_or_default();
@@ -285,7 +286,7 @@ fn name(network: &Network, at: usize, switches: &[NodeId]) -> String {
     if common.is_empty() || is_shared { format!("group {}", at + 1) } else { common.to_owned() }
 }
 
-/// How many nodes are in each block of a part, with one of them.
+/// Returns the nodes in each block of a part.
 pub(crate) fn count(
     network: &Network,
     layers: &Layers,

@@ -1,4 +1,5 @@
-//! What hosts have counted of contracts, and what they say is wrong. It is told every second and goes with the process: it is on no disk.
+//! Counters of contracts and problems that hosts report. They are reported every second and lost when the process
+//! ends: they are not on disk.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,7 +12,7 @@ use wayleave_units::Time;
 use crate::agent_text::HostCounters;
 use crate::loss_tracking::{Follower, LostRun};
 
-/// What nodes have told last.
+/// Last reports of nodes.
 #[derive(Debug, Default)]
 pub(crate) struct ReportedTraffic(Mutex<Told>);
 
@@ -20,13 +21,13 @@ pub(crate) struct ReportedTraffic(Mutex<Told>);
 struct Told {
     /// Its last report of contracts.
     traffic: BTreeMap<String, HostReport>,
-    /// Of all packets, by what became of them.
+    /// Counters of all packets, by outcome.
     packets: BTreeMap<String, HostCounters>,
-    /// What became of packets on their way.
+    /// Outcome of packets in transit.
     follower: Follower,
-    /// What is wrong there.
+    /// Problems of nodes.
     troubles: BTreeMap<String, Vec<String>>,
-    /// Where the agents of hosts hear one another.
+    /// Addresses at which the agents of hosts listen for each other.
     hears_at: BTreeMap<String, String>,
 }
 
@@ -97,22 +98,22 @@ impl ReportedTraffic {
         told.traffic.insert(node.to_owned(), HostReport { at: now, contracts });
     }
 
-    /// A host has told which packets it has noted. `is_host` says whether there is a host of a name.
+    /// Processes the samples of a host. `is_host` returns `true` if a host of this name exists.
     pub(crate) fn put_samples(&self, now: Time, node: &str, samples: &Samples, is_host: impl Fn(&str) -> bool) {
         self.lock().follower.on_samples(now, node, samples, is_host);
     }
 
-    /// What became of the packets of all contracts on their way, as far as they were followed.
+    /// Returns the outcome of the sampled packets of all contracts.
     pub(crate) fn followed(&self) -> SampledPackets {
         self.lock().follower.sum()
     }
 
-    /// A host has told what became of all packets.
+    /// Stores a host's counters of all packets by outcome.
     pub(crate) fn put_packets(&self, node: &str, packets: BTreeMap<String, u64>) {
         self.lock().packets.insert(node.to_owned(), HostCounters::of(packets));
     }
 
-    /// What became of all packets, by host and by what became of them.
+    /// Returns the counters of all packets, by host and outcome.
     pub(crate) fn packets(&self) -> Vec<(String, String, u64)> {
         let told = self.lock();
         let of = |(node, packets): (&String, &HostCounters)| {
@@ -128,7 +129,7 @@ impl ReportedTraffic {
         left_out.map(|(node, packets)| (node.clone(), packets.left_out as u64)).collect()
     }
 
-    /// A node has told what is wrong there, all of it.
+    /// Stores all problems of a node.
     pub(crate) fn set_problems(&self, node: &str, troubles: Vec<String>) {
         let all = &mut self.lock().troubles;
         if troubles.is_empty() {
@@ -138,12 +139,12 @@ impl ReportedTraffic {
         };
     }
 
-    /// A node has told where it hears other agents.
+    /// Stores the address at which a node listens for other agents.
     pub(crate) fn set_peer_address(&self, node: &str, address: String) {
         self.lock().hears_at.insert(node.to_owned(), address);
     }
 
-    /// Where a node hears other agents, if it has said so.
+    /// Returns the address at which a node listens for other agents, if it was reported.
     pub(crate) fn peer_address(&self, node: &str) -> Option<String> {
         self.lock().hears_at.get(node).cloned()
     }
@@ -153,12 +154,12 @@ impl ReportedTraffic {
         self.lock().follower.worst()
     }
 
-    /// What a node has said is wrong there.
+    /// Returns the reported problems of a node.
     pub(crate) fn problems_of(&self, node: &str) -> Vec<String> {
         self.lock().troubles.get(node).cloned().unwrap_or_default()
     }
 
-    /// What is wrong anywhere: each sentence begins with its node.
+    /// Returns all problems: each sentence begins with its node.
     pub(crate) fn problems(&self) -> Vec<String> {
         let all = &self.lock().troubles;
         all.iter().flat_map(|(node, troubles)| troubles.iter().map(move |what| format!("{node}: {what}"))).collect()
@@ -243,7 +244,8 @@ mod tests {
         assert_eq!(counted.followed(), SampledPackets::default(), "it goes with the contract");
     }
 
-    /// 3,000 B in two seconds are 12 kbit/s. A hose of which one member reports nothing has the figures of the other, and says so.
+    /// 3,000 B in two seconds are 12 kbit/s. A hose of which one member reports nothing has the figures of the other,
+    /// and names the silent one.
     #[test]
     fn counters_of_members_are_added_and_those_of_silent_hosts_are_unknown() {
         let (counted, start) = (ReportedTraffic::default(), Instant::now());

@@ -27,7 +27,7 @@ pub(crate) fn try_records<'a>(
     }
 }
 
-/// Nobody confirms what is only tried.
+/// Returns a setup without confirmations: a hypothetical change is confirmed by no agent.
 fn for_questions(setup: &Setup) -> Setup {
     Setup { enforced_by: EnforcedBy::Nobody, ..setup.clone() }
 }

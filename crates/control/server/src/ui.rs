@@ -1,6 +1,7 @@
-//! The dashboard at `/ui/`: files that `make ui` makes of the folder `ui` at the root and that are part of the program.
+//! The dashboard at `/ui/`: files that `make ui` builds from the folder `ui` at the root and that are part of the
+//! program.
 //!
-//! The page asks the routes of the REST interface with the token that somebody gives it; nothing here knows anything of contracts.
+//! The page uses the REST interface with the token that its user enters; this module is independent of contracts.
 
 use axum::body::Body;
 use axum::response::Response;
@@ -19,7 +20,7 @@ const INDEX: &str = "index.html";
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Where the dashboard is.
+/// Path of the dashboard.
 pub(crate) const ROOT: &str = "/ui/";
 
 /// The file behind `/ui/`; the page for nothing.
@@ -29,7 +30,7 @@ pub(crate) fn file(path: &str) -> Option<Response> {
     let mut response = Response::new(Body::from(*content));
     let headers = response.headers_mut();
     put(headers, CONTENT_TYPE, media(name));
-    // What has a hash in its name never changes; the page says which of them count.
+    // Files with a hash in their names never change; the page names the current ones.
     let is_page = *name == INDEX;
     put(headers, CACHE_CONTROL, if is_page { "no-store" } else { "public, max-age=31536000, immutable" });
     put(headers, CONTENT_SECURITY_POLICY, POLICY);

@@ -1,4 +1,4 @@
-//! From what a controller has changed to what readers will see, once it is on disk.
+//! Edits of the readers' view after a commit, derived from a controller's changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ use crate::read_view::{Bucket, Edit, Holder, VmObject};
 use crate::render;
 use crate::rendered::{ContractObject, Object, json};
 
-/// Keeps track of what changes touch.
+/// Tracks the objects that changes affect.
 pub(crate) struct Stage {
     /// Contracts by serial number, as readers will see them with the next commit.
     known: BTreeMap<u64, Arc<ContractObject>>,
@@ -28,9 +28,9 @@ impl Stage {
         Self { known: BTreeMap::new(), records: BTreeSet::new(), stale: OutdatedLinks::all(controller.network()) }
     }
 
-    /// What readers will see of a controller that was loaded from these records. What it has changed since is in its output.
+    /// Returns the edits for a controller that was loaded from these records. Its later changes are in its output.
     ///
-    /// Contracts are what there is most of, and each can be looked at without the others: several threads do.
+    /// Contracts are the most numerous objects and independent of each other: several threads render them.
     pub(crate) fn begin(&mut self, controller: &Controller, records: Vec<Record>) -> Vec<Edit> {
         let (mut edits, mut tenants) = (Vec::with_capacity(records.len() * 3), BTreeSet::new());
         let mut serials = Vec::with_capacity(records.len());
@@ -59,7 +59,7 @@ impl Stage {
         edits
     }
 
-    /// What readers will see of these changes.
+    /// Returns the edits for these changes.
     pub(crate) fn edits(&mut self, controller: &Controller, output: &Output) -> Vec<Edit> {
         let mut edits = Vec::with_capacity(output.changes.len() * 2);
         let mut tenants = BTreeSet::new();
@@ -71,7 +71,8 @@ impl Stage {
         edits
     }
 
-    /// Contracts that an output creates, changes or ends, before readers see it. Rules, routes and states are not looked at.
+    /// Returns the contracts that an output creates, changes or ends, before readers see it. Rules, routes and states
+    /// are not examined.
     pub(crate) fn changed_contracts(&self, controller: &Controller, output: &Output) -> Vec<ChangedContract> {
         let mut orders: BTreeMap<&Id, (Option<&Order>, Option<&Order>)> = BTreeMap::new();
         for change in output.changes.iter().filter(|change| change.kind == Kind::Contract) {
@@ -124,7 +125,7 @@ impl Stage {
                     json: json(&render::policy(controller.network(), state)),
                 });
                 edits.push(Edit::Policy(key.clone(), object));
-                // What is held may be other on any link that any policy needs.
+                // The reservations of any link that a policy needs may have changed.
                 self.stale = OutdatedLinks::all(controller.network());
             }
             Kind::Vm => {

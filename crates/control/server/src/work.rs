@@ -1,4 +1,4 @@
-//! What the engine is given to do: jobs, in steps if they are long.
+//! Work of the engine: jobs, in steps if they are long.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::answer::{HttpReply, Outcome, problem};
 use crate::audit::Note;
 use crate::metrics::{Limit, Metrics};
 
-/// What a job uses: the controller, at the time of the job.
+/// Context of a job: the controller, at the time of the job.
 pub(crate) struct Executor<'a> {
     pub(crate) controller: &'a mut Controller,
     pub(crate) now: Timestamps,
@@ -32,10 +32,10 @@ impl Executor<'_> {
     }
 }
 
-/// What is to be done, as far as it is done at once.
+/// Work of one step.
 pub(crate) type Work = Box<dyn FnOnce(&mut Executor<'_>) -> Step + Send>;
 
-/// How far a job has come.
+/// Progress of a job.
 pub(crate) enum Step {
     /// To its end.
     Done(Outcome),
@@ -47,7 +47,7 @@ pub(crate) enum Step {
 pub(crate) struct Repeat {
     pub(crate) key: String,
     pub(crate) fingerprint: String,
-    /// Who pays for the answer that is kept, and how many bytes its answers may take.
+    /// Account that is charged for the stored answer, and the maximum bytes of its answers.
     pub(crate) account: Arc<str>,
     pub(crate) most: u64,
 }
@@ -56,16 +56,16 @@ pub(crate) struct Repeat {
 pub(crate) struct Job {
     pub(crate) work: Work,
     pub(crate) repeat: Option<Repeat>,
-    /// What is written down of it if it is done.
+    /// Audit note of the job, written if it is executed.
     pub(crate) note: Option<Box<Note>>,
     pub(crate) reply: oneshot::Sender<HttpReply>,
-    /// Whether it changes nothing, so that changes go before it.
+    /// `true` if it changes nothing, so that changes have precedence.
     pub(crate) is_read: bool,
-    /// Whether a part of it was done.
+    /// `true` if it is partly executed.
     pub(crate) is_begun: bool,
 }
 
-/// What one step of a job came to.
+/// Result of one step of a job.
 pub(crate) enum Performed {
     Done(HttpReply),
     /// It was done before.

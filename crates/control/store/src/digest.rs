@@ -15,7 +15,7 @@ pub(crate) fn sum(kind: &str, key: &str, body: &str, scratch: &mut Vec<u8>) -> u
     xxh3_128(scratch)
 }
 
-/// How many records there are and the sum of their checksums mod 2^128: a missing, old or foreign record changes it.
+/// Number of records and the sum of their checksums mod 2^128: a missing, old or foreign record changes the digest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Digest {
     pub(crate) records: u64,
@@ -75,7 +75,7 @@ impl Mark {
     }
 }
 
-/// The first bytes and what follows; zeros where there are too few.
+/// Returns the first bytes and the rest; missing bytes are zeros.
 fn first<const N: usize>(bytes: &[u8]) -> ([u8; N], &[u8]) {
     bytes.split_first_chunk().map_or(([0; N], &[]), |(first, rest)| (*first, rest))
 }
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn the_sum_of_a_record_is_fixed_for_ever() {
-        // Ledgers on disk depend on it. Computed by `xxhsum -H2` of the same 39 bytes.
+        // Ledgers on disk depend on this value. Computed by `xxhsum -H2` of these 39 bytes.
         let sum = sum("contract", "default:a", "{}", &mut Vec::new());
         let mut framed = Vec::new();
         framed.extend_from_slice(b"\x08\0\0\0\0\0\0\0contract\x09\0\0\0\0\0\0\0default:a{}");

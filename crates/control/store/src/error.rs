@@ -1,4 +1,4 @@
-//! Why a store does not open or does not commit: what was found, what was expected, and what to do.
+//! Errors of opening and committing: the fault, the expected state, and a remedy.
 
 use std::fmt;
 use std::io;
@@ -8,7 +8,7 @@ mod holder;
 
 pub use holder::Holder;
 
-/// Why a store does not open or does not commit.
+/// Reason that a store does not open or does not commit.
 ///
 /// Paths are those of the database (`path`) and of its seal (`seal`).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,12 +17,12 @@ pub enum StoreError {
     Locked {
         /// The locked file.
         path: PathBuf,
-        /// The process that has it, where the system says so.
+        /// The process that has the ledger open, where the system reports it.
         holder: Option<Holder>,
     },
     /// There is none, and none was to be created.
     Missing {
-        /// Where it was looked for.
+        /// Expected path.
         path: PathBuf,
     },
     /// The directory that should hold it does not exist.
@@ -34,7 +34,7 @@ pub enum StoreError {
     Permission {
         /// The file or directory.
         path: PathBuf,
-        /// What was tried.
+        /// Failed action.
         doing: &'static str,
     },
     /// Other users may read or write it.
@@ -58,16 +58,16 @@ pub enum StoreError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What was tried.
+        /// Failed action.
         doing: &'static str,
-        /// What the system said.
+        /// Message of the system.
         message: String,
     },
     /// The file is something else.
     NotALedger {
         /// The file.
         path: PathBuf,
-        /// What it is.
+        /// Kind of the file found.
         found: String,
     },
     /// A later version of Wayleave wrote it.
@@ -83,7 +83,7 @@ pub enum StoreError {
     Structure {
         /// The database.
         path: PathBuf,
-        /// What was found, mostly in the words of SQLite.
+        /// Description of the damage, mostly from SQLite.
         found: String,
     },
     /// The row that holds the state of the ledger is missing or damaged.
@@ -104,7 +104,7 @@ pub enum StoreError {
     Count {
         /// The database.
         path: PathBuf,
-        /// Records that are there.
+        /// Number of records present.
         found: u64,
         /// Records that should be there.
         expected: u64,
@@ -150,13 +150,13 @@ pub enum StoreError {
         /// The seal.
         seal: PathBuf,
     },
-    /// The seal cannot be read, or says two things.
+    /// The seal cannot be read, or is contradictory.
     SealDamaged {
         /// The database.
         path: PathBuf,
         /// The seal.
         seal: PathBuf,
-        /// What is wrong with it.
+        /// Description of the damage.
         found: String,
     },
     /// The log beside the database is of another one: without it, the ledger is whole.
@@ -172,12 +172,12 @@ pub enum StoreError {
     SealMissing {
         /// The database.
         path: PathBuf,
-        /// Where the seal should be.
+        /// Expected path of the seal.
         seal: PathBuf,
     },
     /// There is a seal without its database.
     DatabaseMissing {
-        /// Where the database should be.
+        /// Expected path of the database.
         path: PathBuf,
         /// The last commit that was acknowledged.
         sealed: u64,
@@ -189,15 +189,15 @@ pub enum StoreError {
     },
     /// A ledger that is not on this machine, in its own words.
     Elsewhere {
-        /// Where it is.
+        /// Location of the store.
         place: String,
-        /// What is wrong.
+        /// Description of the error.
         message: String,
     },
 }
 
 impl StoreError {
-    /// The error for what the system said.
+    /// Returns the error for an error of the system.
     pub(crate) fn io(path: &Path, doing: &'static str, error: &io::Error) -> Self {
         let path = path.to_owned();
         match error.kind() {
@@ -208,7 +208,7 @@ impl StoreError {
         }
     }
 
-    /// Whether the ledger itself is in doubt, rather than the way to it.
+    /// Returns `true` if the ledger itself may be damaged, rather than the access to it.
     pub fn is_damage(&self) -> bool {
         use StoreError::*;
         match self {

@@ -25,7 +25,7 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// Where a record is, if it is there.
+    /// Returns the location of a record, if it exists.
     pub(crate) fn get(&self, kind: &str, key: &str) -> Option<Location> {
         self.kinds.get(kind)?.get(key).copied()
     }

@@ -1,9 +1,11 @@
-//! Records on disk. What `commit` acknowledged is there after a crash; what cannot be trusted is refused, never served.
+//! Records on disk. A commit that `commit` acknowledged survives a crash; untrusted data is refused, never served.
 //!
-//! A record is a kind, a key and a text. This crate knows nothing of networks: the controller decides what a record means.
+//! A record is a kind, a key and a text. This crate is independent of networks: the controller determines the meaning
+//! of a record.
 //!
-//! - [`SqliteStore`] keeps them in one SQLite database and a small second file, the seal (`docs/operate/ledger.md` says why two).
-//! - [`MemoryStore`] keeps them in memory and fails when it is told to: for seeded simulations of the controller.
+//! - [`SqliteStore`] keeps them in one SQLite database and a small second file, the seal (`docs/operate/ledger.md`
+//!   explains the two files).
+//! - [`MemoryStore`] keeps them in memory and fails on request: for seeded simulations of the controller.
 //! - [`verify`] checks everything without changing anything; [`reseal`] accepts a database without its seal.
 //!
 //! ```
@@ -30,17 +32,17 @@ pub use error::{Holder, StoreError};
 pub use memory::{Failure, MemoryStore};
 pub use sqlite::{Backup, IfAbsent, Inspection, Options, SqliteStore, inspect, reseal, seal_path, verify};
 
-/// What sort of thing a record is, for example `contract`.
+/// Kind of a record, for example `contract`.
 pub type Kind = Cow<'static, str>;
 
 /// One thing that must survive: found again by its kind and key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Record {
-    /// What sort of thing it is.
+    /// Kind of the record.
     pub kind: Kind,
     /// Its name, unique among its kind.
     pub key: String,
-    /// What it says, as JSON. The store does not read it. Shared, since those who read it keep it too.
+    /// Content, as JSON. The store does not parse it. Shared, since readers keep it too.
     pub body: Arc<str>,
 }
 
@@ -72,7 +74,7 @@ impl Change {
     }
 }
 
-/// Where records are kept.
+/// Storage of records.
 pub trait Store: Send {
     /// Makes these changes, in this order, all or none. They are on disk when this returns the number of the commit,
     /// which is one more than that of the commit before. Without changes nothing is written and the number stays.
@@ -83,7 +85,8 @@ pub trait Store: Send {
     /// there then; the changes of the failed commit may be there, all of them, or not at all.
     fn commit(&mut self, changes: &[Change]) -> Result<u64, StoreError>;
 
-    /// The state as it is now, to be written elsewhere while commits go on; `None` where there are no files.
+    /// Begins a copy of the present state, which is written elsewhere while commits continue; `None` where there are
+    /// no files.
     ///
     /// # Errors
     ///
@@ -92,11 +95,11 @@ pub trait Store: Send {
         Ok(None)
     }
 
-    /// Housekeeping while no request waits. A store that is never idle does it in a commit once in a while.
+    /// Housekeeping while no request waits. A store that is never idle does it occasionally in a commit.
     ///
     /// # Errors
     ///
-    /// As for [`Store::commit`]; nothing that was acknowledged is lost.
+    /// As for [`Store::commit`]; no acknowledged commit is lost.
     fn idle(&mut self) -> Result<(), StoreError> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! A store in memory that fails when it is told to, for simulations.
+//! A store in memory that fails on request, for simulations.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use crate::{Change, Kind, Record, Store, StoreError};
 
-/// What happens to the next commit.
+/// Fault of the next commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// It fails and leaves nothing behind.
     Before,
-    /// It is on disk, and fails all the same: the answer was lost.
+    /// The commit is on disk, but returns an error: the answer was lost.
     After,
 }
 
-/// Records in memory, with the promises of the store on disk, also in what it does not promise.
+/// Records in memory, with the guarantees of the store on disk, and without any further ones.
 ///
 /// A crash of the process is a [`Failure`] followed by [`MemoryStore::reopen`].
 #[derive(Clone, Debug, Default)]
@@ -32,7 +32,7 @@ impl MemoryStore {
         Self::default()
     }
 
-    /// The next commit fails in this way.
+    /// Makes the next commit fail with this fault.
     pub fn fail_next(&mut self, failure: Failure) {
         self.failure = Some(failure);
     }

@@ -1,8 +1,8 @@
 //! The seal: a second file that remembers the last commit.
 //!
-//! A flipped bit in SQLite's write-ahead log ends its recovery early, without an error: acknowledged commits would be gone
-//! and nobody would know. The seal holds the number and the digest of the last commit, so that this is noticed. It has two
-//! slots of one disk sector each, written in turn: a write that is torn leaves the other.
+//! A flipped bit in SQLite's write-ahead log ends its recovery early, without an error: acknowledged commits would be
+//! lost unnoticed. The seal holds the number and the digest of the last commit, so that the loss is detected. It has
+//! two slots of one disk sector each, written in turn: a write that is torn leaves the other.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -17,10 +17,10 @@ use crate::{Holder, StoreError};
 /// One sector: what a disk writes as a whole.
 const SLOT: usize = 512;
 const MAGIC: &[u8; 16] = b"wayleave seal 1\n";
-/// Where the checksum of a slot begins; between the mark and it are zeros.
+/// Offset of the checksum in a slot; between the mark and the checksum are zeros.
 const SUM: usize = SLOT - 16;
 
-/// What one slot says.
+/// Content of one slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Slot {
     /// Never written: zeros, or behind the end of the file.
@@ -53,7 +53,7 @@ impl Slot {
     }
 }
 
-/// What both slots say together.
+/// Content of both slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sealed {
     slots: [Slot; 2],
@@ -67,7 +67,7 @@ impl Sealed {
         Self { slots: [Slot::read(part(0)), Slot::read(part(SLOT))], longer: bytes.len() > 2 * SLOT }
     }
 
-    /// Whether nothing was ever written to it: the ledger was being created.
+    /// Returns `true` if no slot was ever written: the ledger was being created.
     pub(crate) fn is_blank(&self) -> bool {
         self.slots == [Slot::Blank; 2] && !self.longer
     }
@@ -86,7 +86,7 @@ impl Sealed {
         self.newest().map(|(_, mark)| mark)
     }
 
-    /// Whether a database in this state holds everything that was acknowledged.
+    /// Checks that a database in this state holds every acknowledged commit.
     pub(crate) fn judge(&self, database: Mark, path: &Path, seal: &Path) -> Result<(), StoreError> {
         let (path, seal) = (path.to_owned(), seal.to_owned());
         let damaged =
@@ -157,7 +157,7 @@ impl Seal {
         }
     }
 
-    /// Creates an empty one, or opens what is there, and locks it.
+    /// Creates an empty seal, or opens the existing one, and locks it.
     pub(crate) fn create(path: &Path) -> Result<(Self, Sealed), StoreError> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path);
         Self::lock(file.map_err(|error| StoreError::io(path, "creating", &error))?, path)
@@ -260,7 +260,7 @@ mod tests {
             // A torn write of 5: the database has it.
             ([w(4), Damaged], mark(5), "served"),
             ([w(4), Blank], mark(5), "served"),
-            // 5 was written, rotted, and is gone from the database too.
+            // 5 was written, rotted, and is lost from the database too.
             ([w(4), Damaged], mark(4), "damaged"),
             ([w(4), Blank], mark(4), "damaged"),
             ([Damaged, Damaged], mark(4), "damaged"),

@@ -64,7 +64,7 @@ impl ArrivalCurve {
         Self { pieces: vec![TokenBucket { rate: from_rate(rate), burst: positive_part(from_amount(burst.into())) }] }
     }
 
-    /// What a line lets through: `max_frame + rate * t`, since a frame that has arrived counts at once.
+    /// Returns the arrival curve of a line: `max_frame + rate * t`, since a frame that has arrived counts at once.
     pub fn line(rate: Rate, max_frame: Bytes) -> Self {
         Self::token_bucket(rate, max_frame)
     }
@@ -146,7 +146,7 @@ impl ArrivalCurve {
         self.pieces.last().map_or_else(Rational::zero, |piece| piece.rate.clone())
     }
 
-    /// Whether it lets nothing through, ever.
+    /// Returns `true` if it never lets anything through.
     pub fn is_zero(&self) -> bool {
         self.pieces.iter().any(|piece| piece.rate.is_zero() && piece.burst.is_zero())
     }
@@ -157,7 +157,8 @@ impl ArrivalCurve {
         &self.pieces
     }
 
-    /// `(0, burst)` and the points at which the slope changes. The curve goes on with [`Self::long_term_rate`].
+    /// Returns `(0, burst)` and the points at which the slope changes. The curve continues with
+    /// [`Self::long_term_rate`].
     ///
     /// ```
     /// # use wayleave_calculus::{ArrivalCurve, Point, TokenBucket, rational::whole};
@@ -178,10 +179,11 @@ impl ArrivalCurve {
         knees
     }
 
-    /// What leaves a place that delays every packet by at most `delay`: alpha(t + delay).
+    /// Returns the curve of the traffic that leaves a place that delays every packet by at most `delay`: alpha(t +
+    /// delay).
     ///
-    /// With a queue's delay budget for `delay` it makes a flow's curve at the next queue independent of
-    /// whatever else is admitted at this one.
+    /// With a queue's delay budget for `delay`, a flow's curve at the next queue does not depend on other flows
+    /// admitted at this one.
     ///
     /// ```
     /// # use wayleave_calculus::ArrivalCurve;
@@ -202,7 +204,7 @@ impl ArrivalCurve {
         Self::from_lines(self.pieces.iter().map(later).collect())
     }
 
-    /// What of it keeps to a token bucket as well.
+    /// Returns the minimum of the curve and a token bucket.
     #[must_use]
     pub(crate) fn within(&self, bucket: &TokenBucket) -> Self {
         let mut lines = self.lines();

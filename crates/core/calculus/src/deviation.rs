@@ -1,8 +1,8 @@
 //! Delay and backlog: the horizontal and the vertical deviation between an arrival and a service curve.
 //!
-//! Source: Le Boudec and Thiran, theorems 1.4.1 (backlog) and 1.4.2 (delay). For a concave alpha and a convex
-//! beta both are the supremum of a concave, piecewise linear function, which is reached at one of its knees
-//! (or is infinite), so that trying the knees is exact.
+//! Source: Le Boudec and Thiran, theorems 1.4.1 (backlog) and 1.4.2 (delay). For a concave alpha and a convex beta
+//! both are the supremum of a concave, piecewise linear function. The supremum is reached at one of the knees (or is
+//! infinite), so that trying the knees is exact.
 //!
 //! Corner cases, which a controller meets every day:
 //!
@@ -14,7 +14,7 @@
 //! | long-term rate equal to the service's | | bounded | bounded |
 //! | long-term rate above the service's | | unbounded | unbounded |
 //!
-//! So an EMPTY queue has delay 0, not its latency: nobody waits in it.
+//! So an EMPTY queue has delay 0, not its latency: no packet waits in it.
 
 use num_traits::Zero;
 

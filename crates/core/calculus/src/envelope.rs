@@ -56,7 +56,7 @@ pub(crate) fn sum(left: &[Line], right: &[Line]) -> Vec<Line> {
     total
 }
 
-/// When two lines meet. The slope of `earlier` must be above that of `later`.
+/// Returns the time at which two lines meet. The slope of `earlier` must be above that of `later`.
 pub(crate) fn crossing(earlier: &Line, later: &Line) -> Rational {
     (&later.offset - &earlier.offset) / (&earlier.slope - &later.slope)
 }

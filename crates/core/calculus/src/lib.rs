@@ -1,19 +1,18 @@
-//! Exact deterministic network calculus: what a queue promises, computed without a rounding error.
+//! Exact deterministic network calculus: bounds of queues, computed without a rounding error.
 //!
-//! An [`ArrivalCurve`] bounds the traffic that may arrive in any interval, a [`ServiceCurve`] bounds
-//! from below what a queue serves. Their [`horizontal_deviation`] bounds the delay, their
-//! [`vertical_deviation`] the backlog, [`deconvolution`] the traffic that leaves, and
-//! [`residual_service`] what is left for lower priorities.
+//! An [`ArrivalCurve`] bounds the traffic that may arrive in any interval, a [`ServiceCurve`] bounds from below the
+//! service of a queue. Their [`horizontal_deviation`] bounds the delay, their [`vertical_deviation`] the backlog,
+//! [`deconvolution`] the traffic that leaves, and [`residual_service`] the service left for lower priorities.
 //!
-//! Everything follows J.-Y. Le Boudec and P. Thiran, "Network Calculus" (Springer LNCS 2050), for the
-//! family of curves that access control needs: concave arrivals, convex services, both piecewise
-//! linear with finitely many pieces. On that family every operation is closed and exact.
+//! Everything follows J.-Y. Le Boudec and P. Thiran, "Network Calculus" (Springer LNCS 2050), for the family of
+//! curves that access control needs: concave arrivals, convex services, both piecewise linear with finitely many
+//! pieces. On that family every operation is closed and exact.
 //!
-//! **Units** are the same in the whole crate: time in ns, rates in bit/s, data in nanobits (bit/s
-//! times ns). Numbers are [`Rational`]s; [`rational`] converts them from and to the workspace's
-//! integer types and rounds in the direction that the function's name says. Nothing else rounds, except text.
+//! **Units** are equal in the whole crate: time in ns, rates in bit/s, data in nanobits (bit/s times ns). Numbers are
+//! [`Rational`]s; [`rational`] converts them from and to the workspace's integer types and rounds in the direction
+//! that the function's name indicates. Nothing else rounds, except text.
 //!
-//! | module | what |
+//! | module | content |
 //! |---|---|
 //! | [`rational`] | the number type and its conversions |
 //! | `arrival`, `service` | the two curves: constructors, evaluation, knees |
@@ -24,8 +23,8 @@
 //! | [`sizing`] | bandwidth and peak load for completion times: queueing models and one bound |
 //! | `envelope` | the one algorithm behind all of them: the lower envelope of lines |
 //!
-//! The admission check's hot path has an integer kernel of its own elsewhere; this crate is what that
-//! kernel is checked against, and what explains a bound term by term.
+//! The admission check's hot path has an integer kernel of its own elsewhere; this crate is the reference for tests
+//! of that kernel, and explains a bound term by term.
 //!
 //! ```
 //! use wayleave_calculus::{ArrivalCurve, horizontal_deviation, rational, strict_priority_residuals};
@@ -82,7 +81,7 @@ impl Point {
     }
 }
 
-/// Why a list of pieces is no curve.
+/// Reason that a list of pieces is no curve.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum CurveError {
     /// The minimum of no token buckets would let everything through at once.

@@ -1,13 +1,13 @@
-//! Min-plus operations: sum, minimum, convolution, deconvolution, and what a strict priority leaves over.
+//! Min-plus operations: sum, minimum, convolution, deconvolution, and the residual service of strict priorities.
 //!
 //! Source: Le Boudec and Thiran, section 3.1 (convolution, theorem 3.1.6, and deconvolution), sections 1.3.2
 //! (priority nodes) and 6.2.1 (blind multiplexing).
 //!
-//! Convolution and deconvolution go through conjugates. The gap of a curve at a slope r is the largest
-//! distance between it and a line of that slope through the origin: sup alpha(t) - r t for an arrival curve,
-//! sup r t - beta(t) for a service curve. Min-plus operations ADD gaps, and a concave or convex curve is the
-//! envelope of the lines that its gaps describe, at the slopes that it has. (This is the textbook's "put the
-//! segments end to end, sorted by slope", without the book-keeping of segments.)
+//! Convolution and deconvolution go through conjugates. The gap of a curve at a slope r is the largest distance
+//! between it and a line of that slope through the origin: sup alpha(t) - r t for an arrival curve, sup r t - beta(t)
+//! for a service curve. Min-plus operations ADD gaps, and a concave or convex curve is the envelope of the lines that
+//! its gaps describe, at the slopes that it has. (This is the textbook's "put the segments end to end, sorted by
+//! slope", without the book-keeping of segments.)
 
 use core::iter::Sum;
 use core::ops::Add;
@@ -21,7 +21,7 @@ use crate::{ArrivalCurve, Rational, ServiceCurve};
 impl Add for &ArrivalCurve {
     type Output = ArrivalCurve;
 
-    /// What the two flows send together.
+    /// Returns the curve of the two flows together.
     ///
     /// ```
     /// # use wayleave_calculus::ArrivalCurve;
@@ -108,7 +108,7 @@ impl ServiceCurve {
     }
 }
 
-/// What leaves a queue that gets `service` if what enters keeps to `arrival`: the min-plus deconvolution
+/// Returns the output curve of a queue with `service` whose input has the curve `arrival`: the min-plus deconvolution
 /// sup over u >= 0 of alpha(t + u) - beta(u). `None` if it is unbounded: the long-term rate is above the service's.
 ///
 /// The burst of the result is the backlog bound, [`vertical_deviation`](crate::vertical_deviation).
@@ -135,12 +135,12 @@ pub fn deconvolution(arrival: &ArrivalCurve, service: &ServiceCurve) -> Option<A
     Some(ArrivalCurve::from_lines(lines.collect()))
 }
 
-/// What `service` leaves to everybody else while `arrival` is served first: [beta - alpha]+.
+/// Returns the part of `service` that is left for all other traffic while `arrival` is served first: [beta - alpha]+.
 ///
-/// It holds for a lower strict priority, and for any order of service whatever (blind multiplexing), if
-/// `service` is a strict service curve, as that of a link is. A convex curve minus a concave one is convex
-/// and starts at or below zero, so that its positive part never falls and needs no further closure.
-/// Where `arrival` takes all of the rate in the long run, nothing is left: [`ServiceCurve::zero`].
+/// It holds for a lower strict priority, and for any order of service (blind multiplexing), if `service` is a strict
+/// service curve, as that of a link is. A convex curve minus a concave one is convex and starts at or below zero, so
+/// that its positive part never falls and needs no further closure. Where `arrival` takes all of the rate in the long
+/// run, nothing is left: [`ServiceCurve::zero`].
 ///
 /// ```
 /// use wayleave_calculus::{ArrivalCurve, ServiceCurve, residual_service};
@@ -153,16 +153,16 @@ pub fn deconvolution(arrival: &ArrivalCurve, service: &ServiceCurve) -> Option<A
 /// assert!(residual_service(&link, &everything).is_zero());
 /// ```
 pub fn residual_service(service: &ServiceCurve, arrival: &ArrivalCurve) -> ServiceCurve {
-    // While beta is at rest the difference is not positive, whatever its pieces would be without their zero.
+    // While beta is zero the difference is not positive, for any pieces of beta without their zero.
     ServiceCurve::from_negated(envelope::sum(&service.negated(), &arrival.lines()))
 }
 
-/// The service of every priority of a link with strict, non-preemptive priorities, highest first:
-/// beta_p(t) = [R t - sum over j < p of alpha_j(t) - blocking]+ for each of `arrivals`.
+/// Returns the service of every priority of a link with strict, non-preemptive priorities, highest first: beta_p(t) =
+/// [R t - sum over j < p of alpha_j(t) - blocking]+ for each of `arrivals`.
 ///
 /// `blocking` is the largest frame of any lower priority that may be on the wire already; with the link's largest
-/// frame it does not depend on what is admitted below. Nothing is added for packetisation. A trailing
-/// [`ArrivalCurve::zero`] asks for what best effort gets. A blocking below zero counts as none.
+/// frame it does not depend on the traffic admitted below. Nothing is added for packetisation. A trailing
+/// [`ArrivalCurve::zero`] gives the service of best effort. A blocking below zero counts as none.
 ///
 /// ```
 /// use wayleave_calculus::{ArrivalCurve, strict_priority_residuals};

@@ -1,8 +1,8 @@
 //! The number type of the calculus, and its conversions from and to the integer types of `units`.
 //!
-//! Time is in ns, a rate in bit/s, data in nanobits, so every conversion into a [`Rational`] is exact.
-//! The way back rounds, in the direction that the name says: a bound rounds towards safety, that is
-//! delay, backlog and burst up, capacity down.
+//! Time is in ns, a rate in bit/s, data in nanobits, so every conversion into a [`Rational`] is exact. The reverse
+//! conversion rounds in the direction that the name indicates. A bound rounds towards safety: delay, backlog and
+//! burst up, capacity down.
 //!
 //! ```
 //! use wayleave_calculus::rational;
@@ -58,7 +58,7 @@ pub fn time_rounded_down(nanos: &Rational) -> Option<Time> {
     nanos.floor().to_integer().to_u64().map(Time::from_nanos)
 }
 
-/// The first whole bit/s not below it: for what is asked for. `None` below zero or past the range of a [`Rate`].
+/// Returns the first whole bit/s not below it: for demands. `None` below zero or past the range of a [`Rate`].
 pub fn rate_rounded_up(rate: &Rational) -> Option<Rate> {
     rate.ceil().to_integer().to_u64().map(Rate::from_bits_per_second)
 }

@@ -36,7 +36,7 @@ pub struct ServiceCurve {
 pub struct RateLatency {
     /// In bit/s, not negative.
     pub rate: Rational,
-    /// What could have been served during the latency, in nanobits, not negative.
+    /// Amount that could have been served during the latency, in nanobits, not negative.
     pub debt: Rational,
 }
 
@@ -122,7 +122,7 @@ impl ServiceCurve {
         self.pieces.iter().map(|piece| (amount + &piece.debt) / &piece.rate).min()
     }
 
-    /// How long it may serve nothing, in ns; `None` for no service.
+    /// Returns the maximum time without service, in ns; `None` for no service.
     pub fn latency(&self) -> Option<Rational> {
         self.time_to_serve(&Rational::zero())
     }
@@ -132,12 +132,13 @@ impl ServiceCurve {
         self.pieces.last().map_or_else(Rational::zero, |piece| piece.rate.clone())
     }
 
-    /// Whether it serves nothing, ever.
+    /// Returns `true` if it never serves anything.
     pub fn is_zero(&self) -> bool {
         self.pieces.is_empty()
     }
 
-    /// Whether one rate and one latency describe it. No service has no rate and is none.
+    /// Returns `true` if one rate and one latency describe it. The zero service has no rate, so the result is
+    /// `false`.
     pub fn is_rate_latency(&self) -> bool {
         self.pieces.len() == 1
     }
@@ -148,8 +149,8 @@ impl ServiceCurve {
         &self.pieces
     }
 
-    /// `(latency, 0)` and the points at which the slope changes further; empty for no service. The curve goes on
-    /// with [`Self::ultimate_rate`].
+    /// Returns `(latency, 0)` and the points at which the slope changes further; empty for no service. The curve
+    /// continues with [`Self::ultimate_rate`].
     ///
     /// ```
     /// # use wayleave_calculus::{Point, RateLatency, ServiceCurve, rational::whole};
@@ -169,9 +170,9 @@ impl ServiceCurve {
         start.into_iter().chain(later).collect()
     }
 
-    /// What is left when `amount` of it is taken away once, [beta - amount]+: a blocking packet of lower priority,
-    /// or one packet of its own for packetisation (Le Boudec and Thiran, section 1.7). An amount below zero counts
-    /// as none, which errs to the safe side.
+    /// Returns the service after `amount` is taken away once, [beta - amount]+: a blocking packet of lower priority,
+    /// or one packet of its own for packetisation (Le Boudec and Thiran, section 1.7). An amount below zero counts as
+    /// none, which is safe.
     ///
     /// ```
     /// # use wayleave_calculus::ServiceCurve;
@@ -191,8 +192,8 @@ impl ServiceCurve {
         Self::from_negated(self.pieces.iter().map(more).collect())
     }
 
-    /// The rate-latency function of its first positive slope: never above it, and what Chameleon's published
-    /// controller takes for it (`ResidualMode.MIN_LATENCY`). No service stays no service.
+    /// Returns the rate-latency function of its first positive slope: never above the curve, and the choice of
+    /// Chameleon's published controller (`ResidualMode.MIN_LATENCY`). Zero service stays zero service.
     ///
     /// ```
     /// # use wayleave_calculus::{RateLatency, ServiceCurve, rational::whole};

@@ -8,7 +8,7 @@ use wayleave_units::{Rate, Time};
 use crate::ContractError;
 use crate::error::{check_host, check_members, check_name};
 
-/// A minimum rate for whoever has something to send.
+/// A minimum rate for members that have traffic to send.
 ///
 /// ```
 /// use wayleave_contracts::{BandwidthContract, Between};
@@ -26,16 +26,17 @@ use crate::error::{check_host, check_members, check_name};
 pub struct BandwidthContract {
     /// Unique in its list.
     pub name: String,
-    /// Whose it is.
+    /// Tenant of the contract.
     pub tenant: Option<String>,
     /// Between whom.
     pub between: Endpoints,
     /// On the wire: of the pair, or of every member of the hose, to and from all others together.
     pub min: Rate,
-    /// It gets no more than this, even of what nobody else wants: of a pair, or of every member of the hose, to and from all others together.
+    /// Maximum rate, even if capacity is unused: of a pair, or of every member of the hose, to and from all others
+    /// together.
     pub max: Option<Rate>,
-    /// Its part of what is left above all minima, relative to others: of a pair, or of every member of a hose. If not given, as large as the minimum in
-    /// Mbit/s ([`Self::weight_in_thousandths`]).
+    /// Weight for the capacity above all minima, relative to others: of a pair, or of every member of a hose. If
+    /// absent, as large as the minimum in Mbit/s ([`Self::weight_in_thousandths`]).
     pub weight: Option<NonZeroU32>,
     /// The minimum is there so soon after there is something to send.
     pub within: Option<Time>,
@@ -46,7 +47,7 @@ pub struct BandwidthContract {
 pub enum Endpoints {
     /// From one host to another.
     Pair(NodeId, NodeId),
-    /// Among these hosts, in whatever pattern: every one of them may send and receive at the minimum.
+    /// Among these hosts, in any pattern: each of them may send and receive at the minimum.
     Hose(Vec<NodeId>),
 }
 
@@ -89,16 +90,17 @@ impl BandwidthContract {
         self.weight.map_or_else(of_minimum, |weight| u64::from(weight.get()) * 1_000)
     }
 
-    /// Least maximum of a minimum with a time. What is lost while senders come and go is made up for above the minimum; where nothing is
-    /// above it, lags add up (`minima_are_kept_within_maxima_while_senders_come_and_go` in `wayleave-adversary` measures both).
+    /// Returns the smallest permitted maximum of a minimum with a time. Rate that is lost while senders come and go
+    /// is made up for above the minimum; where there is nothing above the minimum, lags add up
+    /// (`minima_are_kept_within_maxima_while_senders_come_and_go` in `wayleave-adversary` measures both).
     fn least_max_within(&self) -> Rate {
         Rate::from_bits_per_second(self.min.bits_per_second().saturating_mul(2))
     }
 
-    /// Checks everything that can be said without knowing what else is admitted.
+    /// Checks everything that does not depend on other contracts.
     ///
     /// # Errors
-    /// The first thing that is wrong; [`ContractError::field`] says where.
+    /// The first error; [`ContractError::field`] is its place.
     pub fn validate(&self, network: &Network) -> Result<(), ContractError> {
         check_name(&self.name)?;
         match &self.between {

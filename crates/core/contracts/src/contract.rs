@@ -6,14 +6,14 @@ use crate::bandwidth::{BandwidthContract, Endpoints};
 use crate::objective::{BestEffortContract, ObjectiveContract};
 use crate::{ContractError, LatencyContract};
 
-/// What a contract promises.
+/// Kind of a contract's promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ContractKind {
     /// A bound of the delay of every packet.
     Latency,
     /// A minimum rate.
     Bandwidth,
-    /// A share of every link for flows that want the same.
+    /// A share of every link for flows with one objective.
     Objective,
     /// Nothing.
     BestEffort,
@@ -44,7 +44,7 @@ impl ContractKind {
     }
 }
 
-/// A contract, whatever it promises.
+/// A contract of any kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Contract {
     /// About delays.
@@ -58,7 +58,7 @@ pub enum Contract {
 }
 
 impl Contract {
-    /// What it promises.
+    /// Returns the kind of its promise.
     pub const fn kind(&self) -> ContractKind {
         match self {
             Self::Latency(_) => ContractKind::Latency,
@@ -78,7 +78,7 @@ impl Contract {
         }
     }
 
-    /// Whose it is.
+    /// Returns its tenant.
     pub fn tenant(&self) -> Option<&str> {
         match self {
             Self::Latency(contract) => contract.tenant.as_deref(),
@@ -88,7 +88,7 @@ impl Contract {
         }
     }
 
-    /// The same, to be given.
+    /// Returns its tenant for changes.
     pub(crate) const fn tenant_mut(&mut self) -> &mut Option<String> {
         match self {
             Self::Latency(contract) => &mut contract.tenant,
@@ -129,7 +129,7 @@ impl Contract {
         self
     }
 
-    /// The field of a file in which each of its hosts stands.
+    /// Returns the field of a file for each of its hosts.
     pub(crate) const fn member_fields(&self) -> fn(usize) -> &'static str {
         match self {
             Self::Latency(_) | Self::Bandwidth(BandwidthContract { between: Endpoints::Pair(..), .. }) => {
@@ -148,10 +148,10 @@ impl Contract {
         }
     }
 
-    /// Checks everything that can be said without knowing what else is admitted.
+    /// Checks everything that does not depend on other contracts.
     ///
     /// # Errors
-    /// The first thing that is wrong; [`ContractError::field`] says where.
+    /// The first error; [`ContractError::field`] is its place.
     pub fn validate(&self, network: &Network) -> Result<(), ContractError> {
         match self {
             Self::Latency(contract) => contract.validate(network),

@@ -1,11 +1,11 @@
-//! What has to be reserved for a contract: its token bucket in wire bytes.
+//! Reserved demand of a contract: its token bucket in wire bytes.
 
 use wayleave_packet_format::{Demand, wire_bytes};
 use wayleave_units::{Bytes, Rate};
 
 use crate::{Accounting, LatencyContract};
 
-/// What a frame occupies on the wire beyond its own bytes.
+/// Overhead of a frame on the wire beyond its own bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WireOverhead {
     /// Preamble, delimiter and gap (20 B), FCS (4 B) and 4 B for each tag of the longest stack.
@@ -23,9 +23,10 @@ impl WireOverhead {
     const ETHERNET_HEADER: u64 = 14;
     const TAG: u64 = 4;
 
-    /// Wire bytes of a frame (header and payload, without FCS) with the longest stack of tags, as the shaper charges them. Tags are
-    /// pushed by the host before its interface pads a frame to Ethernet's smallest, 64 B with FCS; a switch that pops one
-    /// pads it again. So a padded frame is 84 B on every wire, and no frame grows on its way.
+    /// Returns the wire bytes of a frame (header and payload, without FCS) with the longest stack of tags, as the
+    /// shaper charges them. Tags are pushed by the host before its interface pads a frame to Ethernet's smallest, 64
+    /// B with FCS; a switch that pops one pads the frame again. So a padded frame is 84 B on every wire, and no frame
+    /// grows on its route.
     ///
     /// ```
     /// use wayleave_contracts::WireOverhead;

@@ -1,4 +1,4 @@
-//! What can be wrong with a contract of any kind.
+//! Errors of a contract of any kind.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -27,7 +27,7 @@ pub enum ContractError {
     FewMembers {
         /// `hose` or `members`.
         field: &'static str,
-        /// How many there are.
+        /// Number of members.
         members: usize,
     },
     /// A host is a member twice.

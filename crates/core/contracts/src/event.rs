@@ -1,4 +1,4 @@
-//! What happens to contracts over time.
+//! Events of contracts over time.
 
 use wayleave_units::Time;
 
@@ -7,13 +7,13 @@ use crate::Contract;
 /// Something that happens to a contract at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When, from the start of the replay; events are in order of time.
+    /// Time from the start of the replay; events are in order of time.
     pub at: Time,
-    /// What.
+    /// Action of the event.
     pub action: Action,
 }
 
-/// What happens.
+/// Action on contracts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// A contract is asked for.

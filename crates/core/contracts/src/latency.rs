@@ -12,7 +12,7 @@ use crate::limits::{MAX_DEADLINE, MAX_PROTECTION};
 pub struct LatencyContract {
     /// Unique in its list.
     pub name: String,
-    /// Whose it is.
+    /// Tenant of the contract.
     pub tenant: Option<String>,
     /// The sending host.
     pub from: NodeId,
@@ -24,20 +24,21 @@ pub struct LatencyContract {
     pub burst: Bytes,
     /// No packet takes longer, from the shaper's release to the last bit at the receiver.
     pub deadline: Time,
-    /// What rate, burst and frame sizes count.
+    /// Bytes counted by rate, burst and frame sizes.
     pub accounting: Accounting,
     /// The largest frame that the flow sends, counted as its burst is; the link's MTU or the burst where none is given.
     pub max_frame: Option<Bytes>,
     /// The only route that will do, if the tenant has pinned one.
     pub route: Option<Route>,
-    /// Over how many physically disjoint routes every packet is sent at once, up to [`MAX_PROTECTION`]; 1 is a single
-    /// route. The promise then holds through any `protection - 1` failures of what the routes do not share.
+    /// Number of physically disjoint routes over which every packet is sent at once, up to [`MAX_PROTECTION`]; 1 is a
+    /// single route. The promise then holds through any `protection - 1` failures of elements that the routes do not
+    /// share.
     pub protection: u8,
-    /// What becomes of packets beyond the token bucket.
+    /// Treatment of packets beyond the token bucket.
     pub excess: Excess,
 }
 
-/// What becomes of packets that a contract's token bucket has no tokens for. None of it is part of the promise.
+/// Treatment of packets for which a contract's token bucket has no tokens. These packets are not part of the promise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Excess {
     /// They wait in a bounded queue for tokens; what does not fit there is dropped.
@@ -45,8 +46,8 @@ pub enum Excess {
     Wait,
     /// They are dropped.
     Drop,
-    /// Their flow goes into the class below (guaranteed, if its tenant has bandwidth there; else best effort), until it has been idle
-    /// for as long as packets of that class may be on their way: so no packet passes an earlier one.
+    /// Their flow is sent in the class below (guaranteed, if its tenant has bandwidth there; else best effort). It
+    /// returns after an idle time of the longest transit of that class, so that no packet overtakes an earlier one.
     Demote,
 }
 
@@ -54,7 +55,7 @@ impl Excess {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Wait, Self::Drop, Self::Demote];
 
-    /// As it stands in files.
+    /// Returns the name in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Wait => "wait",
@@ -69,7 +70,7 @@ impl Excess {
     }
 }
 
-/// What a contract's bytes are.
+/// Meaning of a contract's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accounting {
     /// Everything on the wire: frame, preamble, gap, FCS and tags, as the shaper charges it.
@@ -82,10 +83,10 @@ pub enum Accounting {
 }
 
 impl LatencyContract {
-    /// Checks everything that can be said without knowing what else is admitted.
+    /// Checks everything that does not depend on other contracts.
     ///
     /// # Errors
-    /// The first thing that is wrong; [`ContractError::field`] says where.
+    /// The first error; [`ContractError::field`] is its place.
     pub fn validate(&self, network: &Network) -> Result<(), ContractError> {
         check_name(&self.name)?;
         check_host("from", self.from, network)?;

@@ -1,22 +1,24 @@
-//! Contracts: what a tenant asks of the network.
+//! Contracts: requests of a tenant to the network.
 //!
 //! A [`Contract`] is of one of four kinds:
 //!
-//! | kind | what it promises |
+//! | kind | promise |
 //! |---|---|
 //! | [`LatencyContract`] | a deadline that every packet of a token bucket between two hosts meets |
 //! | [`BandwidthContract`] | a minimum rate between two hosts, or for each member of a hose |
-//! | [`ObjectiveContract`] | a weight on every link for flows with the same objective |
+//! | [`ObjectiveContract`] | a weight on every link for flows with one objective |
 //! | [`BestEffortContract`] | nothing: traffic with a name |
 //!
-//! It knows nothing of what is admitted already: [`Contract::validate`] refuses only what no network of this shape could mean (a rate of
-//! zero, a burst below one frame, a route that does not join its ends). An [`Order`] is a contract as a controller gets it: with ends that
-//! may be VMs, a priority, times and a [`Match`].
+//! A contract does not depend on other admitted contracts: [`Contract::validate`] refuses only requests that no
+//! network of this shape could satisfy (a rate of zero, a burst below one frame, a route that does not join its
+//! ends). An [`Order`] is a contract as a controller receives it: with ends that may be VMs, a priority, times and a
+//! [`Match`].
 //!
-//! Rates and bursts count wire bytes, exactly as the shaper charges them, unless the contract says [`Accounting::Frame`];
-//! [`LatencyContract::demand`] turns either into what has to be reserved.
+//! Rates and bursts count wire bytes, exactly as the shaper charges them, unless the contract selects
+//! [`Accounting::Frame`]; [`LatencyContract::demand`] turns either into the reserved demand.
 //!
-//! A [`Policy`] is a bandwidth contract of services: a tree of them with minima, maxima and weights at machines, racks or the fabric.
+//! A [`Policy`] is a bandwidth contract of services: a tree of them with minima, maxima and weights at machines,
+//! racks or the fabric.
 
 mod bandwidth;
 mod contract;

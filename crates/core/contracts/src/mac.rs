@@ -1,4 +1,4 @@
-//! Which addresses an interface of a VM can have.
+//! Addresses permitted for an interface of a VM.
 
 use std::fmt;
 

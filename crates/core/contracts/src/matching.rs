@@ -1,4 +1,4 @@
-//! Which packets between its ends a contract is for.
+//! Selection of the packets between its ends that a contract covers.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -35,7 +35,7 @@ impl Protocol {
         self.0
     }
 
-    /// Whether its packets begin with a source and a destination port.
+    /// Returns `true` if its packets begin with a source and a destination port.
     pub const fn has_ports(self) -> bool {
         matches!(self, Self::TCP | Self::UDP | Self::SCTP)
     }
@@ -66,7 +66,7 @@ impl FromStr for Protocol {
 #[error("a protocol is tcp, udp, icmp, icmpv6, sctp or a number from 0 to 255")]
 pub struct UnknownProtocol;
 
-/// Which packets a contract is for: those that agree with everything that is given.
+/// Packets that a contract covers: those that match all given fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Match {
     /// The protocol above IP.
@@ -81,10 +81,10 @@ pub struct Match {
     pub destination_port: Option<NonZeroU16>,
 }
 
-/// What is wrong with a match.
+/// Error of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MatchError {
-    /// It says nothing.
+    /// No field is given.
     Empty,
     /// A port, and no protocol that has ports.
     Port {
@@ -131,10 +131,10 @@ impl fmt::Display for MatchError {
 impl std::error::Error for MatchError {}
 
 impl Match {
-    /// Checks that there can be packets of this kind, and that it says something.
+    /// Checks that packets of this kind exist, and that a field is given.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first error.
     pub fn validate(self) -> Result<(), MatchError> {
         if self == Self::default() {
             return Err(MatchError::Empty);

@@ -68,7 +68,7 @@ impl Category {
         }
     }
 
-    /// Of a contract that a [`Mix`] has drawn: its name says which row of Table 1 it is.
+    /// Returns the row of Table 1 for a contract that a [`Mix`] has drawn: its name determines the row.
     pub fn of(contract: &LatencyContract) -> Option<Self> {
         let (row, _) = contract.name.rsplit_once('-')?;
         Self::ALL

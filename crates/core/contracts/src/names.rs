@@ -1,6 +1,6 @@
-//! What tenants, contracts and VMs may be called where a controller knows them by name.
+//! Permitted names of tenants, contracts and VMs where a controller identifies them by name.
 //!
-//! Names stand in addresses (`tenant:name`), in logs and on command lines, so they are short and plain. The commands
+//! Names appear in addresses (`tenant:name`), in logs and on command lines, so they are short and plain. The commands
 //! that only plan take any name.
 
 use std::fmt;
@@ -10,16 +10,16 @@ pub const MAX_NAME: usize = 100;
 /// The longest name of a tenant.
 pub const MAX_TENANT: usize = 63;
 
-/// What a name is for.
+/// Kind of a named object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Named {
     /// A contract: letters, digits, `.`, `_`, `-`.
     Contract,
-    /// A VM: the same.
+    /// A VM: as for contracts.
     Vm,
-    /// A service of a policy: the same.
+    /// A service of a policy: as for contracts.
     Service,
-    /// A policy: the same.
+    /// A policy: as for contracts.
     Policy,
     /// A tenant: lower-case letters, digits, `-`.
     Tenant,
@@ -49,10 +49,10 @@ impl Named {
     }
 }
 
-/// A name that cannot stand in an address.
+/// A name that cannot be used in an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameError {
-    /// What it should have been the name of.
+    /// Kind of the object to be named.
     pub of: Named,
     /// The name.
     pub name: String,
@@ -67,7 +67,7 @@ impl fmt::Display for NameError {
             Named::Policy => ("a policy", MAX_NAME, "[A-Za-z0-9._-]"),
             Named::Tenant => ("a tenant", MAX_TENANT, "[a-z0-9-]"),
         };
-        // The name itself is not repeated: it may be long, and messages stand beside its place.
+        // The name itself is not repeated: it may be long, and messages show its place.
         if matches!(self.name.as_str(), "." | "..") {
             return write!(f, "this is no name of {what}: `.` and `..` have a meaning in addresses");
         }

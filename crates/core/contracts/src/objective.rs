@@ -29,11 +29,11 @@ use crate::policy::Objective;
 pub struct ObjectiveContract {
     /// Unique in its list.
     pub name: String,
-    /// Whose it is.
+    /// Tenant of the contract.
     pub tenant: Option<String>,
-    /// What its flows want.
+    /// Objective of its flows.
     pub objective: Objective,
-    /// How long each flow may take, where that is the objective.
+    /// Deadline of each flow, if that is the objective.
     pub deadline: Option<Time>,
     /// Its hosts.
     pub members: Vec<NodeId>,
@@ -42,10 +42,10 @@ pub struct ObjectiveContract {
 }
 
 impl ObjectiveContract {
-    /// Checks everything that can be said without knowing what else is admitted.
+    /// Checks everything that does not depend on other contracts.
     ///
     /// # Errors
-    /// The first thing that is wrong; [`ContractError::field`] says where.
+    /// The first error; [`ContractError::field`] is its place.
     pub fn validate(&self, network: &Network) -> Result<(), ContractError> {
         check_name(&self.name)?;
         check_members("members", &self.members, network)?;
@@ -66,22 +66,22 @@ impl ObjectiveContract {
     }
 }
 
-/// Hosts whose traffic has a name and no promise: it has what nobody else wants, and its part of the lowest class.
+/// Hosts whose traffic has a name and no promise: it has unused capacity, and its part of the lowest class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BestEffortContract {
     /// Unique in its list.
     pub name: String,
-    /// Whose it is.
+    /// Tenant of the contract.
     pub tenant: Option<String>,
     /// Its hosts.
     pub members: Vec<NodeId>,
 }
 
 impl BestEffortContract {
-    /// Checks everything that can be said without knowing what else is admitted.
+    /// Checks everything that does not depend on other contracts.
     ///
     /// # Errors
-    /// The first thing that is wrong; [`ContractError::field`] says where.
+    /// The first error; [`ContractError::field`] is its place.
     pub fn validate(&self, network: &Network) -> Result<(), ContractError> {
         check_name(&self.name)?;
         check_members("members", &self.members, network)

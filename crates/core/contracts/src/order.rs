@@ -1,4 +1,4 @@
-//! A contract as a controller gets it: with the names that were written, and how long and for which packets it is.
+//! A contract as a controller receives it: with the written names, its times, and its selection of packets.
 
 use std::fmt;
 
@@ -11,19 +11,19 @@ use crate::{
 
 /// A contract of any kind with everything that only a controller needs.
 ///
-/// A [`Contract`] is what admission decides about: it joins hosts. What a tenant writes may join VMs, and may say when it is wanted, for
-/// which packets, and how much it matters when something fails.
+/// Admission decides about a [`Contract`], which joins hosts. A tenant's request may join VMs, and may give times, a
+/// selection of packets, and a priority for failures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order {
     /// Contract between the hosts on which its members are now.
     pub contract: Contract,
     /// Its members as they were written, VMs or hosts, in the order of [`Contract::hosts`]: the sender first, then the receiver.
     pub members: Vec<String>,
-    /// How long it is kept when not all can be.
+    /// Priority if not all contracts can be kept.
     pub priority: Priority,
-    /// When it starts; at once if not given.
+    /// Start time; at once if absent.
     pub starts: Option<WallTime>,
-    /// When it ends; never if not given.
+    /// End time; never if absent.
     pub ends: Option<WallTime>,
     /// Words to find it by.
     pub labels: Labels,
@@ -31,7 +31,7 @@ pub struct Order {
     pub matching: Option<Match>,
 }
 
-/// How long a contract is kept when not all can be: 0 goes first, 100 last.
+/// Priority of a contract if not all can be kept: contracts of priority 0 are given up first, those of 100 last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Priority(u8);
 
@@ -65,7 +65,7 @@ impl fmt::Display for Priority {
 /// Error of an order beyond those that [`Contract::validate`] finds.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum OrderError {
-    /// The name of the contract or of its tenant cannot stand in an address.
+    /// The name of the contract or of its tenant cannot be used in an address.
     #[error("{0}")]
     Name(NameError),
     /// It ends before it starts.
@@ -131,12 +131,12 @@ impl Order {
         self.contract.name()
     }
 
-    /// Its tenant, if it says one.
+    /// Returns its tenant, if it names one.
     pub fn tenant(&self) -> Option<&str> {
         self.contract.tenant()
     }
 
-    /// Gives it to this tenant, unless it says whose it is.
+    /// Assigns it to this tenant, unless it names one.
     pub fn or_tenant(&mut self, tenant: &str) {
         self.contract.tenant_mut().get_or_insert_with(|| tenant.to_owned());
     }
@@ -169,7 +169,7 @@ impl Order {
         self.members.get(1).map_or("", String::as_str)
     }
 
-    /// Its members with their hosts, each with the field of a file where it stands.
+    /// Returns its members with their hosts, each with its field in a file.
     pub fn placed_members(&self) -> Vec<(&'static str, &str, NodeId)> {
         let fields = self.contract.member_fields();
         let members = self.members.iter().zip(self.contract.hosts()).enumerate();
@@ -183,10 +183,10 @@ impl Order {
         self
     }
 
-    /// Checks what an order has beyond its contract, which has a `validate` of its own.
+    /// Checks the parts of an order beyond its contract, which has a `validate` of its own.
     ///
     /// # Errors
-    /// The first thing that is wrong; [`OrderError::field`] says where.
+    /// The first error; [`OrderError::field`] is its place.
     pub fn validate(&self) -> Result<(), OrderError> {
         check_names(self.contract.name(), self.contract.tenant()).map_err(OrderError::Name)?;
         if let Some((one, other)) = self.on_one_host() {
@@ -207,7 +207,7 @@ impl Order {
     }
 }
 
-/// The names of a contract and of its tenant can stand in an address.
+/// Checks that the names of a contract and of its tenant can be used in an address.
 fn check_names(name: &str, tenant: Option<&str>) -> Result<(), NameError> {
     Named::Contract.check(name)?;
     tenant.map_or(Ok(()), |tenant| Named::Tenant.check(tenant))

@@ -11,7 +11,7 @@ use crate::{Contract, Excess};
 pub enum DataPlane {
     /// The simulator, for a scenario that names contracts.
     Simulator,
-    /// Agents of Linux hosts, told by a controller.
+    /// Agents of Linux hosts, instructed by a controller.
     Agents,
     /// Hosts of a lab without a controller.
     Lab,
@@ -22,7 +22,7 @@ pub enum DataPlane {
 /// A key of a contract that a data plane does not carry out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UnsupportedKey {
-    /// The key as it stands in files, with its value where other values are carried out.
+    /// The key as in files, with its value where other values are supported.
     pub key: &'static str,
     /// Reason, as the second half of a sentence.
     pub why: &'static str,

@@ -3,7 +3,7 @@
 use wayleave_packet_format::Mac;
 use wayleave_units::{Bytes, Rate};
 
-/// A tenant and how much it may have.
+/// A tenant and its quota.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tenant {
     /// See [`Named::Tenant`](crate::Named::Tenant).
@@ -19,7 +19,7 @@ pub struct Quota {
     pub rate: Option<Rate>,
     /// All bursts together.
     pub burst: Option<Bytes>,
-    /// How many.
+    /// Maximum number.
     pub contracts: Option<u64>,
 }
 
@@ -28,15 +28,15 @@ pub struct Quota {
 pub struct Vm {
     /// Unique among the VMs of its tenant.
     pub name: String,
-    /// Whose it is; the tenant `default` if not given.
+    /// Tenant of the VM; the tenant `default` if absent.
     pub tenant: Option<String>,
-    /// Where it runs, or who decides.
+    /// Host, or method of choosing one.
     pub placement: VmPlacement,
     /// The address of its interface; one that follows from its name if not given.
     pub mac: Option<Mac>,
 }
 
-/// Where a VM runs, or how a host is chosen.
+/// Host of a VM, or method of choosing one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VmPlacement {
     /// On the host of this name.

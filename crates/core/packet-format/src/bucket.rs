@@ -4,10 +4,10 @@ use wayleave_units::{Bytes, Rate, Time};
 
 const NANOBITS_PER_BYTE: u64 = 8_000_000_000;
 
-/// A token bucket. A packet passes if there are tokens for all of it; otherwise it is dropped and costs nothing.
+/// A token bucket. A packet passes if there are tokens for all its bytes; otherwise it is dropped and costs nothing.
 ///
-/// Deviation from section 4.2.4: a change of rate or burst does not fill the bucket. It keeps its level, or as much of it as the new
-/// burst allows; so a contract that is changed often cannot send a burst each time.
+/// Deviation from section 4.2.4: a change of rate or burst does not fill the bucket. It keeps its level, limited by
+/// the new burst; so a contract that is changed often cannot send a burst each time.
 ///
 /// ```
 /// use wayleave_units::{Bytes, Rate, Time};
@@ -47,7 +47,7 @@ impl TokenBucket {
         Some(())
     }
 
-    /// Takes tokens for so many bytes, if there are enough.
+    /// Takes tokens for `bytes`, if there are enough.
     pub fn take(&mut self, now: Time, bytes: Bytes) -> bool {
         let now = now.as_nanos();
         if now > self.last {
@@ -72,7 +72,7 @@ impl TokenBucket {
         self.tokens
     }
 
-    /// When it was filled last.
+    /// Returns the time of the last fill.
     pub const fn last(&self) -> Time {
         Time::from_nanos(self.last)
     }
@@ -82,7 +82,7 @@ impl TokenBucket {
         self.burst
     }
 
-    /// How long an empty one takes to be full, in ns rounded up; never, without a rate.
+    /// Returns the time that an empty bucket takes to be full, in ns rounded up; never, without a rate.
     pub const fn fill_ns(&self) -> u64 {
         self.fill_ns
     }

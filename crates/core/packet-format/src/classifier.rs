@@ -1,4 +1,4 @@
-//! Which contract a packet belongs to: the five-tuple matching of Chameleon (CoNEXT 2020), section 4.2.2, with wildcards.
+//! Contract of a packet: the five-tuple matching of Chameleon (CoNEXT 2020), section 4.2.2, with wildcards.
 
 use alloc::vec::Vec;
 use core::net::IpAddr;
@@ -24,7 +24,7 @@ pub struct Selector {
 }
 
 impl Selector {
-    /// How many fields are given.
+    /// Returns the number of given fields.
     pub fn fields(&self) -> usize {
         usize::from(self.destination.is_some())
             + usize::from(self.protocol.is_some())
@@ -34,7 +34,7 @@ impl Selector {
             + usize::from(self.destination_port.is_some())
     }
 
-    /// Whether a packet is one of them.
+    /// Returns `true` if a packet matches.
     pub fn matches(&self, packet: &Packet) -> bool {
         let ip = packet.ip.as_ref();
         let ports = ip.and_then(|ip| ip.ports);
@@ -47,7 +47,7 @@ impl Selector {
     }
 }
 
-/// Whether a packet that has this field, or has none, agrees with what is asked of it.
+/// Returns `true` if a packet with this field, or without one, matches the requested value.
 fn agrees<T: PartialEq>(asked: Option<T>, has: Option<T>) -> bool {
     asked.is_none_or(|asked| has == Some(asked))
 }

@@ -1,4 +1,4 @@
-//! What a flow may put on the wire: what queues reserve for it and shapers let through.
+//! Demand of a flow on the wire: reserved by queues and enforced by shapers.
 
 use wayleave_units::{Bytes, Rate};
 

@@ -1,4 +1,5 @@
-//! A frame taken apart: who sends it to whom, and the five-tuple. The eBPF programs do the same (crates/linux/dataplane/bpf/parse.h).
+//! Parser of frames: source, destination, and the five-tuple. The eBPF programs have an equivalent parser
+//! (crates/linux/dataplane/bpf/parse.h).
 
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -14,17 +15,17 @@ const WITH_PORTS: [u8; 3] = [6, 17, 132];
 const FRAGMENT: u8 = 44;
 const AUTHENTICATION: u8 = 51;
 const EXTENSIONS: [u8; 5] = [0, 43, FRAGMENT, AUTHENTICATION, 60];
-/// More of them in a packet serve nobody.
+/// Maximum number of extension headers; more have no legitimate use.
 const MAX_EXTENSIONS: usize = 8;
 
-/// What counts of a frame.
+/// Parsed fields of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Packet {
     /// The receiver's address.
     pub destination: Mac,
     /// The sender's address.
     pub source: Mac,
-    /// What IP says; `None` of another protocol.
+    /// Fields of IP; `None` for another protocol.
     pub ip: Option<Family>,
 }
 
@@ -37,7 +38,8 @@ pub struct Family {
     pub destination: IpAddr,
     /// The protocol above IP.
     pub protocol: u8,
-    /// Ports, of protocols that have them. No part of a fragmented packet has ports, not even the first one: all go one way.
+    /// Ports, of protocols that have them. No part of a fragmented packet has ports, not even the first one: all
+    /// parts take one route.
     pub ports: Option<Ports>,
 }
 
@@ -50,12 +52,12 @@ pub struct Ports {
     pub destination: u16,
 }
 
-/// Why a frame is not sent on.
+/// Reason that a frame is not forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseError {
     /// It has a VLAN tag, which only the host may give it.
     Tagged,
-    /// It is shorter than its headers say, or its headers are none.
+    /// It is shorter than its headers state, or its headers are invalid.
     Malformed,
 }
 

@@ -1,18 +1,18 @@
-//! What is on the wire between a host and the network, as pure models: no clock, no socket.
+//! Formats on the wire between a host and the network, as pure models: no clock, no socket.
 //!
 //! | | |
 //! |---|---|
 //! | [`Tag`], [`Stack`] | the VLAN tags that steer a packet (Chameleon, CoNEXT 2020, section 3.4) |
-//! | [`Packet`] | a frame taken apart: addresses, five-tuple |
-//! | [`Classifier`], [`Selector`] | which contract a packet belongs to (section 4.2.2) |
-//! | [`Demand`] | what a flow may put on the wire |
+//! | [`Packet`] | a parsed frame: addresses, five-tuple |
+//! | [`Classifier`], [`Selector`] | the contract of a packet (section 4.2.2) |
+//! | [`Demand`] | demand of a flow on the wire |
 //! | [`TokenBucket`] | the shaper's arithmetic (section 4.2.3), in nanobits |
-//! | [`Mac`] | addresses, also those that VMs have by default |
-//! | [`Waiting`] | how long packets wait on their host for tokens |
-//! | [`probe`] | the probes of uFAB and their answers, to the bit |
-//! | [`broker`] | what brokers write to one another: rates of services (Parley, 2014, section 6.2) |
+//! | [`Mac`] | addresses, including defaults of VMs |
+//! | [`Waiting`] | limits of the packets that wait on their host for tokens |
+//! | [`probe`] | the probes of uFAB and their responses, to the bit |
+//! | [`broker`] | messages between brokers: rates of services (Parley, 2014, section 6.2) |
 //!
-//! The data plane's eBPF programs do the same in C; tests of crate `dataplane` hold both against each other, packet by packet.
+//! The data plane's eBPF programs implement these in C; tests of crate `dataplane` compare both, packet by packet.
 #![no_std]
 
 extern crate alloc;

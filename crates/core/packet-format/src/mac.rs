@@ -1,4 +1,4 @@
-//! Addresses of Ethernet, and the ones that VMs have when nobody declares any.
+//! Addresses of Ethernet, and the default addresses of VMs.
 
 use core::fmt;
 use core::str::FromStr;
@@ -26,7 +26,7 @@ impl Mac {
         self.0
     }
 
-    /// Whether it names a group of stations, or all of them.
+    /// Returns `true` if it is the address of a group of stations, or of all.
     pub const fn is_multicast(self) -> bool {
         self.0[0] & 1 != 0
     }

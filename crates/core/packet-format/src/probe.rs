@@ -1,22 +1,24 @@
-//! uFAB's probes and their answers, to the bit (SIGCOMM 2022, appendix G, Fig. 22), behind the source route.
+//! uFAB's probes and their responses, to the bit (SIGCOMM 2022, appendix G, Fig. 22), behind the source route.
 //!
 //! | bits | the text | here |
 //! |---|---|---|
 //! | 4 | type: 1 probe, 2 response, 4 failure response | [`ProbeType`]: beside these 3 for a candidate, 5 for a finish, 6 and 7 for their responses |
-//! | 4 | nHop: switches passed | the same: so many slots are [`Record`]s, the others [`Said`] |
-//! | 24 (caption), 16 (table) | phi of the pair | 16 for phi, and 8 for the number of the change, so that an answer is not taken for another's |
-//! | 64 a hop | W, Phi, tx: 16 each; q: 12; C: 4 | the same in a [`Record`]; on the way there the sender's [`Said`] in the same slot |
+//! | 4 | nHop: switches passed | as in the text: this number of slots are [`Record`]s, the others [`Said`] |
+//! | 24 (caption), 16 (table) | phi of the pair | 16 for phi, and 8 for the number of the change, so that a response is not taken for another's |
+//! | 64 a hop | W, Phi, tx: 16 each; q: 12; C: 4 | as in the text, in a [`Record`]; before that the sender's [`Said`] in this slot |
 //!
-//! The text gives no units. Here: W in bytes that windows carry in 100 us, and q in bytes, as small floating-point numbers (a mantissa of 11 bits with an exponent of 5, and
-//! of 8 with 4), rounded down; Phi in tokens; tx in parts of 2^-15 of C's line, up to twice of it; C as one of eight speeds and the bit of the
-//! period in which a port counts ([`crate::probe::Record::period`]). A sender rounds its own window first ([`rounded`]), so that ports add up exactly what
-//! is taken off again. Five hops are 44 B ("less than 100 bytes", 4.2).
+//! The text gives no units. Here W is in bytes that windows carry in 100 us, and q in bytes. Both are small
+//! floating-point numbers (a mantissa of 11 bits with an exponent of 5, and of 8 with 4), rounded down. Phi is in
+//! tokens; tx is in parts of 2^-15 of C's line, up to twice the line. C is one of eight speeds and the bit of the
+//! period in which a port counts ([`crate::probe::Record::period`]). A sender rounds its own window first
+//! ([`rounded`]), so that ports later subtract exactly the amount that they added. Five hops are 44 B ("less than 100
+//! bytes", 4.2).
 
 use alloc::vec::Vec;
 
 use wayleave_units::{Bytes, Rate};
 
-/// What a packet is.
+/// Type of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeType {
     /// The pair is active (3.6).
@@ -47,7 +49,7 @@ impl ProbeType {
     ];
 }
 
-/// What the sender says to a port that has not been passed.
+/// The sender's values for a port that has not been passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortRequest {
     /// The pair's window at this link.
@@ -58,13 +60,13 @@ pub struct PortRequest {
     pub counted_tokens: u16,
     /// The number of the change, of 11 bits.
     pub change: u16,
-    /// Whether it may have been here.
+    /// `true` if an earlier copy may have reached this port.
     pub is_repeated: bool,
     /// In which period the pair is counted; `None`: it is not.
     pub period: Option<bool>,
 }
 
-/// What a port that was passed wrote.
+/// Values written by a port that was passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     /// W.
@@ -84,7 +86,7 @@ pub struct Record {
 /// A probe or an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProbePacket {
-    /// What it is.
+    /// Type of the packet.
     pub kind: ProbeType,
     /// phi: of the sender, in an answer of the receiver; the largest number is "anything".
     pub tokens: u16,
@@ -96,7 +98,7 @@ pub struct ProbePacket {
     pub said: Vec<PortRequest>,
 }
 
-/// Why bytes are no such packet.
+/// Reason that bytes are no such packet.
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeError {
     /// A header and whole slots are expected.
@@ -105,10 +107,10 @@ pub enum ProbeError {
     /// The types are 1 to 7.
     #[error("type {0} is unknown: 1 to 7 are expected")]
     Type(u8),
-    /// More hops are said to be passed than there are.
+    /// The header states more passed hops than there are.
     #[error("{passed} hops are passed of {there}")]
     Hops {
-        /// As the header says.
+        /// Number in the header.
         passed: usize,
         /// Slots.
         there: usize,
@@ -142,7 +144,7 @@ pub const CHANGE_BITS: u32 = 11;
 /// tx is in this part of the line.
 const TX_SHIFT: u32 = 15;
 
-/// A small floating-point number, rounded down: a mantissa of so many bits, and an exponent above it.
+/// Returns a small floating-point number, rounded down: a mantissa of `mantissa` bits, and an exponent above.
 fn shrink(value: u64, mantissa: u32, exponent: u32) -> u64 {
     let length = 64 - value.leading_zeros();
     let shift = length.saturating_sub(mantissa);
@@ -160,7 +162,7 @@ fn grow(bits: u64, mantissa: u32) -> u64 {
 const W: (u32, u32) = (11, 5);
 const Q: (u32, u32) = (8, 4);
 
-/// The largest window that a packet can say that is not above this one.
+/// Returns the largest encodable window that is not above this one.
 pub fn rounded(window: u64) -> u64 {
     grow(shrink(window, W.0, W.1), W.0)
 }

@@ -21,12 +21,13 @@ const FIXED: u64 = 24;
 /// The shortest frame without its check sequence; shorter ones are padded on the wire.
 const SHORTEST: u64 = 60;
 
-/// Whether a frame of this EtherType has a VLAN tag, for some switch somewhere.
+/// Returns `true` if a frame of this EtherType has a VLAN tag, for any switch.
 pub const fn is_tag_type(ether_type: u16) -> bool {
     matches!(ether_type, TAG_TYPE | SEQUENCE_TYPE | 0x9100 | 0x9200 | 0x9300)
 }
 
-/// What a frame costs: `frame` bytes without check sequence, and so many tags in its stack as it leaves the host.
+/// Returns the wire bytes of a frame: `frame` bytes without check sequence, and `tags` tags in its stack as it leaves
+/// the host.
 ///
 /// ```
 /// use wayleave_units::Bytes;
@@ -38,7 +39,7 @@ pub fn wire_bytes(frame: usize, tags: usize) -> Bytes {
     Bytes::new((frame as u64 + 4 * tags as u64).max(SHORTEST) + FIXED)
 }
 
-/// A link out of a switch, and a queue of it.
+/// An output link of a switch, and one of its queues.
 ///
 /// ```
 /// use wayleave_packet_format::Tag;
@@ -111,17 +112,17 @@ impl Tag {
     }
 }
 
-/// What is pushed into a frame.
+/// Tags to push into a frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Stack {
     /// For each switch, in the order of the route.
     pub tags: Vec<Tag>,
-    /// The packet's number, if copies of it take other routes.
+    /// The packet's number, if copies of the packet take other routes.
     pub number: Option<u16>,
 }
 
 impl Stack {
-    /// How many tags it has, the number's among them.
+    /// Returns the number of tags, including that of the packet's number.
     pub fn depth(&self) -> usize {
         self.tags.len() + usize::from(self.number.is_some())
     }

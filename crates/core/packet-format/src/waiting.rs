@@ -1,16 +1,17 @@
-//! How long packets of a contract wait on their host for tokens, and how many of them may.
+//! Limits of waiting for tokens: the time that packets of a contract wait on their host, and their number.
 
 use wayleave_units::{Bytes, Rate, Time};
 
-/// How long packets of a contract wait for tokens, if nothing else is said: what routers for TCP usually hold.
+/// Default maximum time that packets of a contract wait for tokens: the usual buffer of routers for TCP.
 pub const LONGEST_WAIT: Time = Time::from_millis(100);
-/// What may wait at least, however low the rate: the first window of TCP (RFC 6928) and some more.
+/// Minimum number of frames that may wait, for any rate: the first window of TCP (RFC 6928) and some more.
 const MIN_FRAMES: u64 = 16;
-/// What holds packets back is slower than their contract by this part of the rate. HTB rounds the time of each packet down to a nanosecond; with the
-/// contract's rate it would after some ten thousand packets be ahead of the bucket by one, which then overtakes nobody but is overtaken.
+/// Inverse of the fraction by which the pacing rate is below the contract's rate. HTB rounds the time of each packet
+/// down to a nanosecond. With the contract's rate it would be one packet ahead of the bucket after some ten thousand
+/// packets, and other packets would then overtake that packet.
 const SLOWER: u64 = 10_000;
 
-/// How much of a contract may wait, and how long.
+/// Maximum amount of a contract that may wait, and maximum time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueLimit {
     /// Wire bytes.
@@ -20,8 +21,8 @@ pub struct QueueLimit {
 }
 
 impl QueueLimit {
-    /// Of a contract with this rate whose largest frame takes so much of the wire: what its rate sends in `wait`, but never less than the first
-    /// window of TCP.
+    /// Returns the limits of a contract with this rate whose largest frame takes `largest` bytes on the wire: the
+    /// amount that the rate sends in `wait`, but never less than the first window of TCP.
     pub fn of(rate: Rate, largest: Bytes, wait: Time) -> Self {
         let in_time = u128::from(rate.bits_per_second()) * u128::from(wait.as_nanos()) / 8_000_000_000;
         let limit = u64::try_from(in_time).unwrap_or(u64::MAX).max(MIN_FRAMES * largest.get()).min(u64::from(u32::MAX));

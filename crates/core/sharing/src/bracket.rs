@@ -22,7 +22,8 @@ impl Bracket {
     /// Around the level of water among hundreds of claims or more. `memory` has room for all of them and is overwritten.
     #[inline(always)]
     pub(crate) fn guess(water: Water, among: &impl SiblingClaims, memory: &mut [Claim]) -> Self {
-        // Sorting three times the root of them, and settling whom the bracket leaves in doubt, is little beside one pass.
+        // To sort three times the root of the number of claims, and to settle the claims that the bracket leaves
+        // undecided, costs little beside one pass.
         let stride = among.count().isqrt() / 3;
         let mut size = 0;
         for claim in among.sample(stride).filter(|claim| claim.weight > 0) {
@@ -32,17 +33,17 @@ impl Bracket {
         let sample = &mut memory[..size];
         sample.sort_unstable_by(Claim::order);
         let full = full(water.amount / stride as u64, sample);
-        // Three standard deviations of how many of a sample are below the median of all.
+        // Three standard deviations of the number of claims of a sample that are below the median of all.
         let margin = size.isqrt() * 3 / 2 + 1;
         let low = full.checked_sub(margin).map(|at| sample[at]);
         let high = sample.get(full + margin).copied();
-        // How far a level can be above the sample is not known: room for twice as much.
+        // The distance of a level above the sample is not known: room for twice as much.
         let top = high.or(sample.last().copied());
         Self::new(low, high, top.map_or(0, |claim| claim.cap / claim.weight), among.heaviest())
     }
 
-    /// Whoever is full with `low` is so at the lower end, and whoever is not full before `high` is not so at the upper one. `top` is the
-    /// largest level that matters.
+    /// A claim that is full with `low` is so at the lower end, and one that is not full before `high` is not so at
+    /// the upper one. `top` is the largest level that matters.
     fn new(low: Option<Claim>, high: Option<Claim>, top: u64, heaviest: u64) -> Self {
         let most = u64::MAX / heaviest.max(1);
         let shift = most.ilog2().saturating_sub((top + 1).ilog2() + 1);
@@ -63,7 +64,7 @@ impl Bracket {
         Slope { per_weight: self.high, shift: self.shift }
     }
 
-    /// Where a level is: before the bracket, in it, or after it.
+    /// Position of a level: before the bracket, in it, or after it.
     pub(crate) fn side(&self, level: Water) -> Ordering {
         if self.low().order(level) == Ordering::Greater {
             Ordering::Less
@@ -75,7 +76,7 @@ impl Bracket {
     }
 }
 
-/// How many claims of a sorted sample an amount fills.
+/// Number of claims of a sorted sample that an amount fills.
 fn full(mut amount: u64, sample: &[Claim]) -> usize {
     let mut weight: u64 = sample.iter().map(|claim| claim.weight).sum();
     let mut full = 0;

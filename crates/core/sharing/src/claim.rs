@@ -15,7 +15,7 @@ impl Claim {
         product(self.cap, other.weight).cmp(&product(other.cap, self.weight))
     }
 
-    /// Whether it is full where `amount` stands in vessels of `weight` together.
+    /// Returns `true` if it is full when vessels of `weight` together contain `amount`.
     pub(crate) fn is_full(&self, amount: u64, weight: u64) -> bool {
         product(self.cap, weight) <= product(amount, self.weight)
     }
@@ -25,9 +25,9 @@ pub(crate) fn product(one: u64, other: u64) -> u128 {
     u128::from(one) * u128::from(other)
 }
 
-/// Those who share: the children of one node, with one claim each.
+/// Claims of the children of one node, one for each.
 pub(crate) trait SiblingClaims {
-    /// How many there are.
+    /// Number of claims.
     fn count(&self) -> usize;
     /// The weight of all. It is below 2^64: fewer than 2^32 weights below 2^32, or minima of 2^56 together.
     fn weight(&self) -> u64;
@@ -39,7 +39,7 @@ pub(crate) trait SiblingClaims {
     fn sample(&self, stride: usize) -> impl Iterator<Item = Claim>;
 }
 
-/// What is left for those who are not known to be full, and their weight. One over the other it is a level.
+/// Rest for the claims that are not known to be full, and their weight. One over the other it is a level.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Water {
     pub(crate) amount: u64,

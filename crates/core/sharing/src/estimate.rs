@@ -1,43 +1,45 @@
-//! What a service wants while a limit hides it.
+//! Estimate of a service's demand while a limit hides it.
 //!
-//! Parley's brokers take measured usage for demand (section 3.2.2: "aggregates service-level bandwidth usages across machines in
-//! a rack, uses these values as 'demands'"). A limited service cannot use more than its limit, so its usage says nothing of
-//! what it would like to have, and section 3.2.2 assumes that demands "were computed before". The paper does not say how. Three
-//! readings were considered:
+//! Parley's brokers take measured usage for demand (section 3.2.2: "aggregates service-level bandwidth usages across
+//! machines in a rack, uses these values as 'demands'"). A limited service cannot use more than its limit, so its
+//! usage does not show the rate that it would like to have, and section 3.2.2 assumes that demands "were computed
+//! before". The paper leaves the method open. Three readings were considered:
 //!
-//! - Usage is demand, always. The service would then get all that it "wants" in the next round, lose its limit, burst,
-//!   and get the limit again in the round after that, for ever.
-//! - Who fills a limit wants everything. Its share comes at once, but what it does not use of it is taken from its siblings
-//!   for a whole round, each time.
-//! - Who fills a limit wants a multiple of it. The share grows by that factor every round, and what is wasted is at most
-//!   the factor times what is used.
+//! - Usage is demand, always. The service would then get all that it "wants" in the next round, lose its limit,
+//!   burst, and get the limit again in the round after that, for ever.
+//! - A service that fills a limit wants everything. Its share comes at once, but the part that it does not use is
+//!   taken from its siblings for a whole round, each time.
+//! - A service that fills a limit wants a multiple of the limit. The share grows by that factor every round, and the
+//!   waste is at most the factor times the usage.
 //!
-//! Here it is the third, and [`EstimatorParams::growth`] says which multiple. Machine shapers take twice the limit. Parley's brokers take 255 times,
-//! which in effect is the second reading: a service whose guess of twice the limit is satisfied would lose its limit for a round and take whatever it
-//! can, and a round of brokers is a second, or ten.
+//! Here it is the third, and [`EstimatorParams::growth`] is the multiple. Machine shapers take twice the limit.
+//! Parley's brokers take 255 times, which in effect is the second reading: a service whose guess of twice the limit
+//! is satisfied would lose its limit for a round and take all that it can, and a round of brokers is a second, or
+//! ten.
 //!
-//!
-//! | the interval | what the service wants |
+//! | the interval | estimated demand |
 //! |---|---|
-//! | it had no limit | what it used |
+//! | it had no limit | its usage |
 //! | it used at least `full` of its limit | `growth` times its limit, and at least `least` |
-//! | it used less | halfway from the last estimate, at most its limit, down to what it used, for each `period` that has passed |
+//! | it used less | halfway from the last estimate, at most its limit, down to its usage, for each `period` that has passed |
 //!
-//! Section 3.4 is why nothing is smoothed without a limit: such services must be able to ramp up quickly.
+//! Section 3.4 is the reason for which nothing is smoothed without a limit: such services must be able to ramp up
+//! quickly.
 
 use wayleave_units::{Rate, Time};
 
 use crate::tree::MAX_RATE;
 
-/// How the demand of a limited service is estimated. The paper gives the period alone; the other values are ours.
+/// Estimation of the demand of a limited service. The paper gives the period alone; the other values are ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EstimatorParams {
     /// The broker's interval (Parley, Table 1: 1 s for the rack, 10 s for the fabric).
     pub period: Time,
-    /// A limit counts as filled from this many per cent of it on: shapers and meters are not exact. Section 6.3 speaks of
-    /// allocations within 0.01 % once converged, and of some 15 iterations before that.
+    /// A limit counts as filled from this many per cent on: shapers and meters are not exact. Section 6.3 mentions
+    /// allocations within 0.01 % once converged, and some 15 iterations before that.
     pub full_percent: u8,
-    /// What a service that fills its limit wants, as a multiple of the limit: 2 for machine shapers, 255 for Parley's brokers.
+    /// Demand of a service that fills its limit, as a multiple of the limit: 2 for machine shapers, 255 for Parley's
+    /// brokers.
     pub growth: u8,
     /// And at least this much, so that a service with a tiny limit leaves it: the 1 Mbit/s to which demands are tracked in section
     /// 6.2.
@@ -52,7 +54,7 @@ impl EstimatorParams {
     pub const FABRIC: Self = Self { period: Time::from_millis(10_000), ..Self::RACK };
 }
 
-/// What was seen of a service since the observation before.
+/// Usage and limit of a service since the observation before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Observation {
     /// Its mean rate.
@@ -80,7 +82,7 @@ pub struct DemandEstimator {
     state: State,
 }
 
-/// What is known of a service.
+/// Known state of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// Nothing yet.
@@ -95,7 +97,7 @@ impl DemandEstimator {
         Self { params, state: State::Unseen }
     }
 
-    /// What the service is taken to want: nothing before the first observation.
+    /// Estimated demand of the service: nothing before the first observation.
     pub const fn demand(&self) -> Rate {
         match self.state {
             State::Unseen => Rate::ZERO,
@@ -103,7 +105,8 @@ impl DemandEstimator {
         }
     }
 
-    /// An observation, and what it says of the demand. Observations that come out of order count as if no time had passed.
+    /// Takes an observation and returns the demand after it. Observations that come out of order count as if no time
+    /// had passed.
     pub fn observe(&mut self, now: Time, seen: Observation) -> Rate {
         let last = match self.state {
             State::Unseen => now,
@@ -133,7 +136,7 @@ impl DemandEstimator {
     }
 
     fn decayed(&self, usage: Rate, limit: Rate, periods: u64) -> Rate {
-        // Who does not fill a limit does not want more, whatever was thought before.
+        // A service that does not fill a limit does not want more, at any earlier estimate.
         let above = self.demand().min(limit).saturating_sub(usage).bits_per_second();
         // Rounded down, so that it arrives.
         let left = u32::try_from(periods).ok().and_then(|periods| above.checked_shr(periods)).unwrap_or(0);

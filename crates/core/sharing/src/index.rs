@@ -66,7 +66,7 @@ impl Index {
         Self { blocks, caps, weights }
     }
 
-    /// What all claims ask for together.
+    /// Sum of the caps of all claims.
     pub(crate) fn caps(&self) -> u128 {
         self.caps
     }
@@ -79,12 +79,12 @@ impl Index {
         }
     }
 
-    /// How high `amount` stands: the same as [`crate::level::level`] of all claims.
+    /// The level of `amount`: equal to [`crate::level::level`] of all claims.
     pub(crate) fn level(&self, amount: u64) -> Level {
         if self.caps <= u128::from(amount) {
             return Level::FULL;
         }
-        // Everybody is full up to some place in the order, and nobody after it.
+        // All claims are full up to some place in the order, and none after it.
         let (mut amount, mut weight) = (amount, self.weights);
         for block in &self.blocks {
             let left = u128::from(amount).checked_sub(block.caps).map(|left| left as u64);

@@ -1,19 +1,19 @@
-//! How high the water stands: the level among the children of one node.
+//! The level of the water among the children of one node.
 //!
-//! Each child is a vessel as wide as its weight that holds its cap. Water of a given amount rises to the same level in all
-//! vessels that are not full (Bertsekas and Gallager, "Data Networks", section 6.5.2, for one link). The textbook's loop
-//! fills one vessel a round and is quadratic; Parley's, too (section 6.2). Here each round settles a constant part of the
-//! vessels that are still in doubt, so all rounds together are linear:
+//! Each child is a vessel as wide as its weight that holds its cap. Water of a given amount rises to one level in all
+//! vessels that are not full (Bertsekas and Gallager, "Data Networks", section 6.5.2, for one link). The textbook's
+//! loop fills one vessel per round and is quadratic; Parley's, too (section 6.2). Here each round settles a constant
+//! part of the vessels that are still undecided, so all rounds together are linear:
 //!
-//! - The level that the water would have if no vessel in doubt were full is a lower bound. Whoever is full at that level
-//!   stays full.
-//! - If that settles few of them, the level is near, and most are not full. One vessel among the lowest of a sample is tried: at
-//!   its level those below it are full, or those above it are not. One side is settled either way.
+//! - The level that the water would have if no undecided vessel were full is a lower bound. A vessel that is full at
+//!   that level stays full.
+//! - If that settles few of them, the level is near, and most are not full. One vessel among the lowest of a sample
+//!   is tried: at its level those below it are full, or those above it are not. One side is settled in both cases.
 //! - If that has settled few again, the median is tried, found by a selection in linear time.
 //!
-//! Of many vessels, a sample says between which two levels the level probably is (`bracket`). One pass then settles most of
-//! them: who is full at the lower one, and who is not at the upper one. If the level is not there after all, one end of the bracket
-//! still settles a side.
+//! Of many vessels, a sample gives two levels between which the level probably is (`bracket`). One pass then settles
+//! most of them: those that are full at the lower one, and those that are not at the upper one. If the level is not
+//! there after all, one end of the bracket still settles a side.
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;
@@ -29,12 +29,12 @@ const FEW: usize = 64;
 /// From here on a sample pays. At 1,000 its sorting, and the wider bracket, cost as much as they save.
 const MANY: usize = 2_000;
 
-/// The exact level, an amount over a weight: what those who are not full share, over their weights.
+/// The exact level, an amount over a weight: the amount that the claims that are not full share, over their weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Level {
     /// No weight: all are full.
     weight: u64,
-    /// The amount in whole units for each unit of weight, and what that leaves.
+    /// The amount in whole units for each unit of weight, and the remainder.
     quotient: u64,
     remainder: u64,
     /// `remainder / weight` in units of 2^-64, rounded up.
@@ -42,7 +42,7 @@ pub(crate) struct Level {
 }
 
 impl Level {
-    /// Everybody gets the cap.
+    /// Every claim gets its cap.
     pub(crate) const FULL: Self = Self { weight: 0, quotient: 0, remainder: 0, fraction: 0 };
 
     pub(crate) fn new(amount: u64, weight: u64) -> Self {
@@ -55,7 +55,7 @@ impl Level {
         Self { weight, quotient, remainder, fraction }
     }
 
-    /// What a claim gets: its cap or, rounded down, the level times its weight.
+    /// Share of a claim: its cap or, rounded down, the level times its weight.
     pub(crate) fn share(&self, claim: Claim) -> u64 {
         if self.weight == 0 {
             return claim.cap;
@@ -76,8 +76,8 @@ impl Level {
     }
 }
 
-/// Who is not full of all who want more than `amount` together, and what they have: their level. It takes time linear in the number of
-/// claims. `memory` is overwritten.
+/// Finds the claims that are not full, of claims that want more than `amount` together, and returns the rest for
+/// them: their level. It takes time linear in the number of claims. `memory` is overwritten.
 #[inline(always)]
 pub(crate) fn level(amount: u64, among: &impl SiblingClaims, memory: &mut Vec<Claim>) -> Water {
     let (water, heaviest) = (Water { amount, weight: among.weight() }, among.heaviest());
@@ -91,7 +91,7 @@ pub(crate) fn level(amount: u64, among: &impl SiblingClaims, memory: &mut Vec<Cl
         let bracket = Bracket::guess(water, among, memory);
         let (low, high) = (bracket.low(), bracket.high());
         let (full, doubt) = divide(among, memory, |claim| (low.fills(claim), high.fills(claim)));
-        // Those who are full below the level hold no more than there is.
+        // Claims that are full below the level hold no more than there is.
         let found = water.without(full).map(|left| left.settled(doubt, heaviest));
         match found.map_or(Ordering::Less, |found| bracket.side(found)) {
             Ordering::Less => divide(among, memory, |claim| (false, low.fills(claim))),
@@ -102,7 +102,7 @@ pub(crate) fn level(amount: u64, among: &impl SiblingClaims, memory: &mut Vec<Cl
     water.without(full).unwrap_or(water).settled(doubt, heaviest)
 }
 
-/// Sums over those who are full, and the others as far as they may be full.
+/// Sums over the claims that are full, and the others as far as they may be full.
 #[inline(always)]
 fn divide<'a>(
     among: &impl SiblingClaims,
@@ -120,13 +120,13 @@ fn divide<'a>(
 }
 
 impl Water {
-    /// Without those who are full, if they hold no more than there is.
+    /// Without the claims that are full, if they hold no more than there is.
     fn without(self, full: Sums) -> Option<Self> {
         let amount = u128::from(self.amount).checked_sub(full.caps)? as u64;
         Some(Self { amount, weight: self.weight - full.weights })
     }
 
-    /// Without all who are full of those in doubt.
+    /// Without the undecided claims that turn out to be full.
     fn settled(mut self, mut doubt: &mut [Claim], heaviest: u64) -> Self {
         while !doubt.is_empty() {
             // A quarter is a constant part.
@@ -156,7 +156,7 @@ impl Water {
         self
     }
 
-    /// Takes out those who are full, with what they hold: the others.
+    /// Takes out the claims that are full, with the amounts that they hold; returns the others.
     fn take_out<'a>(&mut self, doubt: &'a mut [Claim], is_full: impl Fn(&Claim) -> bool) -> &'a mut [Claim] {
         let (mut full, mut kept) = (Sums::default(), 0);
         for at in 0..doubt.len() {
@@ -170,12 +170,12 @@ impl Water {
         &mut doubt[..kept]
     }
 
-    /// Without those who are full: they hold no more than there was.
+    /// Without the claims that are full: they hold no more than there was.
     fn lose(&mut self, full: Sums) {
         (self.amount, self.weight) = (self.amount - full.caps as u64, self.weight - full.weights);
     }
 
-    /// Settles those up to a pivot, or the pivot and those beyond it: who is left in doubt.
+    /// Settles the claims up to a pivot, or the pivot and those beyond it; returns those that remain undecided.
     fn settle<'a>(&mut self, doubt: &'a mut [Claim], pivot: Claim) -> &'a mut [Claim] {
         let is_low = |claim: &Claim| claim.order(&pivot) != Ordering::Greater;
         let low = Sums::of(doubt, is_low);
@@ -183,7 +183,7 @@ impl Water {
         if left.is_some_and(|left| pivot.is_full(left, self.weight - low.weights)) {
             return self.take_out(doubt, is_low);
         }
-        // The pivot is not full, nor is who is beyond it: their weight stays in.
+        // The pivot is not full, and the claims beyond it are not either: their weight stays in.
         keep(doubt, |claim| claim.order(&pivot) == Ordering::Less)
     }
 }
@@ -196,7 +196,7 @@ struct Sums {
 }
 
 impl Sums {
-    /// Of those who are meant.
+    /// Sum of the claims that are meant.
     fn of(claims: &[Claim], is_meant: impl Fn(&Claim) -> bool) -> Self {
         let mut sums = Self::default();
         claims.iter().for_each(|claim| sums.add(claim, is_meant(claim)));
@@ -211,7 +211,7 @@ impl Sums {
     }
 }
 
-/// Those who are to stay, moved to the front; what the others were is lost. Without a branch, as above.
+/// Moves the claims that are to stay to the front and returns them; the others are lost. Without a branch, as above.
 fn keep(claims: &mut [Claim], stays: impl Fn(&Claim) -> bool) -> &mut [Claim] {
     let mut kept = 0;
     for at in 0..claims.len() {

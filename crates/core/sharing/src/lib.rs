@@ -1,30 +1,30 @@
 //! Sharing: a rate among a tree of services, by weighted max-min fairness with minima and maxima.
 //!
-//! This is the computation of Parley's brokers (Jeyakumar et al., "Flexible Network Bandwidth and Latency Provisioning in
-//! the Datacenter", 2014, sections 3.1 and 3.2.2). Demand goes up the tree, shares come down:
+//! This is the computation of Parley's brokers (Jeyakumar et al., "Flexible Network Bandwidth and Latency
+//! Provisioning in the Datacenter", 2014, sections 3.1 and 3.2.2). Demand goes up the tree, shares come down:
 //!
-//! 1. A node wants what its children want together, at most its maximum.
-//! 2. A node's share first serves the minimum of each child, as far as the child wants it. What then remains, the excess,
-//!    goes to the children that want more, in proportion to their weights, up to what each of them wants. So a child that
-//!    is not satisfied has `minimum + level * weight`: weights share the excess, not the whole.
+//! 1. A node's demand is that of its children together, at most its maximum.
+//! 2. A node's share first serves the minimum of each child, as far as the child wants it. The rest, the excess, goes
+//!    to the children that want more, in proportion to their weights, up to the demand of each. So a child that is
+//!    not satisfied has `minimum + level * weight`: weights share the excess, not the whole.
 //!
-//! If the minima alone are more than the share (a link has lost capacity), each child gets the same part of its minimum,
-//! up to what it wants of it, and nobody gets more.
+//! If the minima alone are more than the share (a link has lost capacity), each child gets an equal part of its
+//! minimum, up to its demand, and no child gets more.
 //!
-//! Everything is an integer, in bit/s. A share is the exact one ROUNDED DOWN. So never more is handed out than there is.
-//! What the divisions leave, less than 1 bit/s for each child that is not satisfied, goes to nobody, and therefore no
-//! order of the services shows in any share.
+//! Everything is an integer, in bit/s. A share is the exact one ROUNDED DOWN. So never more is handed out than there
+//! is. The remainders of the divisions, less than 1 bit/s for each child that is not satisfied, are not given out,
+//! and therefore no order of the services shows in any share.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
 //! | `tree` | the services and their terms |
-//! | `level` | how high the water stands among the children of one node, in linear time |
+//! | `level` | the level of the water among the children of one node, in linear time |
 //! | `bracket` | two levels around it, from a sample of many children |
 //! | `slope` | a level as a fixed-point number |
 //! | `shares` | the shares of a whole tree at once |
-//! | `live` | the same shares while demands change one by one |
-//! | `index` | what `live` keeps of one node's children |
-//! | `estimate` | what a service wants while a limit hides it |
+//! | `live` | those shares while demands change one by one |
+//! | `index` | the values that `live` keeps of one node's children |
+//! | `estimate` | a service's demand while a limit hides it |
 //!
 //! ```
 //! use wayleave_sharing::{Shares, Terms, Tree};

@@ -18,7 +18,7 @@ use crate::tree::{NodeId, Tree};
 pub struct LiveShares {
     tree: Tree,
     capacity: u64,
-    /// What each node wants, before its maximum.
+    /// Demand of each node, before its maximum.
     wanted: Vec<u128>,
     /// The children of each node.
     below: Vec<Below>,
@@ -32,8 +32,8 @@ struct Below {
 }
 
 impl LiveShares {
-    /// From a tree, the capacity of its contention point and what each leaf wants, in the order of nodes. It sorts the
-    /// children of each node.
+    /// From a tree, the capacity of its contention point and the demand of each leaf, in the order of nodes. It sorts
+    /// the children of each node.
     ///
     /// # Panics
     /// If there are not as many demands as nodes.
@@ -96,7 +96,7 @@ impl LiveShares {
         }
     }
 
-    /// What a node gets, in total.
+    /// Share of a node, in total.
     pub fn share(&self, node: NodeId) -> Rate {
         Rate::from_bits_per_second(self.share_of(node.index()))
     }
@@ -120,14 +120,14 @@ impl LiveShares {
         let parts = Parts::new(demand, self.tree.min[node], self.tree.weight[node]);
         let Below { minima, excess } = &self.below[parent];
         match u128::from(available).checked_sub(minima.caps()) {
-            // What is left of a `u64`.
+            // The rest of a `u64`.
             Some(left) => parts.minimum.cap + excess.level(left as u64).share(parts.excess),
             None => minima.level(available).share(parts.minimum),
         }
     }
 }
 
-/// What a node asks of its parent.
+/// Demand of a node to its parent.
 fn demand(tree: &Tree, node: usize, wanted: u128) -> u64 {
     capped(u64::try_from(wanted).unwrap_or(u64::MAX), tree.max[node])
 }

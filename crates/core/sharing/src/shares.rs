@@ -10,21 +10,21 @@ use crate::level::{Level, level};
 use crate::slope::Slope;
 use crate::tree::{Inner, MAX_RATE, NodeId, Tree};
 
-/// What each node of a [`Tree`] gets, and the memory to compute it: a value that is kept computes again without asking
+/// Share of each node of a [`Tree`], and the memory to compute it: a value that is kept computes again without asking
 /// for memory.
 #[derive(Clone, Debug, Default)]
 pub struct Shares {
     share: Vec<u64>,
-    /// What a node wants: a leaf's demand, or what its children want together; at most its maximum.
+    /// Demand of a node: a leaf's own, or that of its children together; at most its maximum.
     demand: Vec<u64>,
-    /// Whether it wants more than its maximum.
+    /// `true` if it wants more than its maximum.
     hidden: Vec<bool>,
-    /// What the children of each inner node ask for.
+    /// Claims of the children of each inner node.
     sums: Vec<Sums>,
     claims: Vec<Claim>,
 }
 
-/// What the children of a node ask for together.
+/// Claims of the children of a node together.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     /// Everything.
@@ -34,14 +34,14 @@ struct Sums {
 }
 
 impl Shares {
-    /// Computes the shares of a tree from the capacity of its contention point and what each leaf wants. Of `demands`, in
-    /// the order of nodes, only those of leaves count. Linear in the number of nodes.
+    /// Computes the shares of a tree from the capacity of its contention point and the demand of each leaf. Of
+    /// `demands`, in the order of nodes, only those of leaves count. Linear in the number of nodes.
     ///
     /// # Panics
     /// If there are not as many demands as nodes.
     pub fn compute(&mut self, tree: &Tree, capacity: Rate, demands: &[Rate]) {
         assert_eq!(demands.len(), tree.len(), "one demand for each node");
-        // Every node but the root is somebody's child, so whatever is in the memory is overwritten.
+        // Every node but the root is a child, so all of the memory is overwritten.
         self.share.resize(tree.len(), 0);
         self.demand.resize(tree.len(), 0);
         self.hidden.resize(tree.len(), false);
@@ -52,7 +52,7 @@ impl Shares {
         }
     }
 
-    /// What a node gets, in total.
+    /// Share of a node, in total.
     ///
     /// # Panics
     /// If the node is none of the tree that was computed.
@@ -67,12 +67,12 @@ impl Shares {
         (self.hidden[index] || self.share[index] < self.demand[index]).then(|| self.share(node))
     }
 
-    /// What a node wants: its demand or, of an inner node, what its children want together; at most its maximum.
+    /// Demand of a node: its own or, of an inner node, that of its children together; at most its maximum.
     pub fn demand(&self, node: NodeId) -> Rate {
         Rate::from_bits_per_second(self.demand[node.index()])
     }
 
-    /// Bottom-up: what each node wants, and what the children of each ask for.
+    /// Bottom-up: computes the demand of each node, and the claims of the children of each.
     fn gather(&mut self, tree: &Tree, demands: &[Rate]) {
         let Self { demand, hidden, .. } = self;
         self.sums.clear();
@@ -122,7 +122,7 @@ impl Shares {
             let children = Children { tree, inner, demand, weight, heaviest, claim: |parts: Parts| parts.excess };
             let water = level(available - sums.floors, &children, claims);
             if let Some(slope) = Slope::exact(water, heaviest) {
-                // The same as below in fewer steps: the demand without what is missing of it.
+                // As below, in fewer steps: the demand without its missing part.
                 children.hand_out(share, |Parts { minimum, excess }| {
                     minimum.cap + excess.cap - excess.cap.saturating_sub(slope.of(excess.weight))
                 });
@@ -142,7 +142,8 @@ impl Sums {
         self.floors += demand.min(min);
     }
 
-    /// A run of children, as far as they are leaves, with what is kept of each. What the others want is not known yet.
+    /// Adds a run of children, as far as they are leaves, with the values kept of each. The demands of the others are
+    /// not known yet.
     fn add_leaves<'a>(
         &mut self,
         tree: &Tree,
@@ -214,12 +215,12 @@ pub(crate) fn capped(wanted: u64, max: u64) -> u64 {
     wanted.min(max).min(MAX_RATE.bits_per_second())
 }
 
-/// What a child asks of its parent's share: first its minimum, then what it wants above it.
+/// Claims of a child to its parent's share: first its minimum, then its demand above that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Parts {
     /// Served first; if there is too little for all, in proportion to the minima.
     pub(crate) minimum: Claim,
-    /// Served from what then remains, in proportion to the weights.
+    /// Served from the rest, in proportion to the weights.
     pub(crate) excess: Claim,
 }
 

@@ -1,10 +1,11 @@
-//! A level as a fixed-point number, so that one product of 64 bits says what a vessel holds.
+//! A level as a fixed-point number, so that one product of 64 bits gives the contents of a vessel.
 
 use core::cmp::Ordering;
 
 use crate::claim::{Claim, Water};
 
-/// Water per unit of weight: `per_weight / 2^shift`. Whoever makes one sees to it that no product with a weight overflows.
+/// Water per unit of weight: `per_weight / 2 shift`. The caller that makes one ensures that no product with a weight
+/// overflows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slope {
     pub(crate) per_weight: u64,
@@ -12,7 +13,8 @@ pub(crate) struct Slope {
 }
 
 impl Slope {
-    /// A level such that, for weights up to the heaviest, what [`Slope::of`] says is exact. `None`: 64 bits are too few.
+    /// A level such that, for weights up to the heaviest, the result of [`Slope::of`] is exact. `None`: 64 bits are
+    /// too few.
     pub(crate) fn exact(water: Water, heaviest: u64) -> Option<Self> {
         let Water { amount, weight } = water;
         // Rounded up, a slope is too large by less than `2^-shift` for a unit of weight. So for a vessel it is by less than
@@ -29,12 +31,12 @@ impl Slope {
         Some(Self { per_weight, shift })
     }
 
-    /// What a vessel of a weight holds, rounded down.
+    /// Contents of a vessel of a weight, rounded down.
     pub(crate) fn of(self, weight: u64) -> u64 {
         (self.per_weight * weight) >> self.shift
     }
 
-    /// Whether a claim is full.
+    /// Returns `true` if a claim is full.
     pub(crate) fn fills(self, claim: &Claim) -> bool {
         claim.cap <= self.of(claim.weight)
     }

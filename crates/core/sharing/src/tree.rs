@@ -11,7 +11,7 @@ use wayleave_units::Rate;
 /// every product of the computation: a share times a sum of weights is below 2^120.
 pub const MAX_RATE: Rate = Rate::from_bits_per_second(1 << 56);
 
-/// What a service is entitled to in one direction at one contention point (Parley, section 3.1).
+/// Entitlement of a service in one direction at one contention point (Parley, section 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
     /// Guaranteed whenever it is wanted. The default is 0, no guarantee.
@@ -43,7 +43,7 @@ impl NodeId {
     }
 }
 
-/// What is wrong with a node.
+/// Errors in a node.
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreeError {
     /// The parent is no node of this tree.
@@ -68,7 +68,7 @@ pub enum TreeError {
     Full,
 }
 
-/// Services under one contention point: who belongs to whom, and on which terms.
+/// Services under one contention point, with their parents and terms.
 ///
 /// It cannot have a loop, because a parent is always added before its children.
 #[derive(Clone, Debug)]
@@ -77,12 +77,13 @@ pub struct Tree {
     pub(crate) min: Vec<u64>,
     /// [`MAX_RATE`] where there is none.
     pub(crate) max: Vec<u64>,
-    /// What counts of a node's own demand at most: the maximum of a leaf, and nothing of a node that has children.
+    /// Largest part of a node's own demand that counts: the maximum of a leaf, and nothing of a node that has
+    /// children.
     pub(crate) own_max: Vec<u64>,
     pub(crate) weight: Vec<u32>,
     /// The sum of the children's minima.
     minima: Vec<u64>,
-    /// Where a node stands in `inner`; [`LEAF`] if nowhere.
+    /// Index of a node in `inner`; [`LEAF`] if it has none.
     slot: Vec<u32>,
     /// The nodes that have children, parents first: a node is here from its first child on.
     pub(crate) inner: Vec<Inner>,
@@ -95,9 +96,10 @@ const LEAF: u32 = u32::MAX;
 #[derive(Clone, Debug)]
 pub(crate) struct Inner {
     pub(crate) node: u32,
-    /// The children by their numbers. Those that follow one another are one run, which is a slice of what is kept of all nodes.
+    /// The children by their numbers. Those with consecutive numbers are one run, which is a slice of the values kept
+    /// of all nodes.
     runs: Vec<Range<u32>>,
-    /// How many children there are.
+    /// Number of children.
     pub(crate) count: usize,
     /// The sum of the children's weights.
     pub(crate) weight: u64,
@@ -231,7 +233,7 @@ impl Tree {
         Terms { min: Rate::from_bits_per_second(self.min[at]), max, weight }
     }
 
-    /// How many nodes there are, the root included.
+    /// Number of nodes, the root included.
     #[expect(clippy::len_without_is_empty, reason = "a tree is never empty: it has its root")]
     pub fn len(&self) -> usize {
         self.parent.len()
@@ -242,12 +244,12 @@ impl Tree {
         (node != Self::ROOT).then(|| NodeId(self.parent[node.index()]))
     }
 
-    /// Whether nothing is below a node, so that it has a demand of its own.
+    /// Returns `true` if nothing is below a node, so that it has a demand of its own.
     pub fn is_leaf(&self, node: NodeId) -> bool {
         self.slot[node.index()] == LEAF
     }
 
-    /// Where the parent of a node stands in `inner`, if it has one.
+    /// Index of the parent of a node in `inner`, if it has one.
     pub(crate) fn slot_above(&self, inner: &Inner) -> Option<usize> {
         (inner.node > 0).then(|| self.slot[self.parent[inner.node as usize] as usize] as usize)
     }

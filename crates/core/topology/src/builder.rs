@@ -1,4 +1,4 @@
-//! How a network comes to be: nodes and links one by one, checked as they arrive.
+//! Construction of a network: nodes and links are added one by one, and checked as they are added.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -45,7 +45,7 @@ pub struct LinkSpec {
     pub port: PortSpec,
 }
 
-/// What is wrong with a network. Every variant names the offender.
+/// Error of a network. Every variant names the element.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum NetworkError {
     /// Two nodes of one name.
@@ -132,9 +132,9 @@ pub enum NetworkError {
     Parameter {
         /// The parameter's name.
         name: &'static str,
-        /// What was given.
+        /// Given value.
         given: u64,
-        /// What is accepted.
+        /// Accepted values.
         expected: &'static str,
     },
     /// The classes are none, or do not fit the queues.
@@ -177,11 +177,11 @@ pub struct NetworkBuilder {
 }
 
 impl Network {
-    /// The same network with other ports; nodes and links keep their numbers. `change` is told the kind of node that a
-    /// port is at, and the MTU of its link.
+    /// Returns the network with other ports; nodes and links keep their numbers. `change` receives the kind of node
+    /// of a port, and the MTU of its link.
     ///
     /// # Errors
-    /// What is wrong with a port that was changed.
+    /// The error of a changed port.
     pub fn with_ports(&self, change: impl Fn(NodeKind, Bytes, &mut PortSpec)) -> Result<Self, NetworkError> {
         self.rebuilt(|_| {}, change)
     }

@@ -5,7 +5,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use crate::builder::{LinkSpec, NetworkBuilder, NetworkError, PortSpec};
 use crate::network::{Network, NodeId, NodeKind};
 
-/// What every link of a built network has, unless the builder says otherwise.
+/// Default properties of every link of a built network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cabling {
     /// Line rate of every link.
@@ -170,17 +170,17 @@ pub mod build {
         pods(spec, spec.pods.unwrap_or(spec.k), Cores::Apart(spec.cores_per_aggregation.unwrap_or(spec.k / 2)))
     }
 
-    /// How the aggregation switches of a pod meet the cores.
+    /// Connection of a pod's aggregation switches to the cores.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(super) enum Cores {
-        /// Each has so many for itself, and the switches of the same number in other pods.
+        /// Each has this number of cores for itself and the switches of equal number in other pods.
         Apart(u64),
-        /// Each is joined to all of them, of which there are so many.
+        /// Each is joined to all of this number of cores.
         Shared(u64),
     }
 
     impl Cores {
-        /// How many there are, for so many aggregation switches of a pod.
+        /// Returns the number of cores, for `aggs` aggregation switches of a pod.
         fn count(self, aggs: u64) -> u64 {
             match self {
                 Self::Apart(each) => aggs * each,
@@ -188,13 +188,13 @@ pub mod build {
             }
         }
 
-        /// How many each aggregation switch is joined to.
+        /// Returns the number of cores of each aggregation switch.
         fn each(self) -> u64 {
             let (Self::Apart(each) | Self::Shared(each)) = self;
             each
         }
 
-        /// Those of one aggregation switch, counted from 0.
+        /// Returns the cores of one aggregation switch, counted from 0.
         fn of(self, agg: usize, all: &[NodeId]) -> &[NodeId] {
             match self {
                 Self::Apart(each) => all.chunks(each as usize).nth(agg).unwrap_or_default(),
@@ -353,8 +353,9 @@ pub mod testbeds {
         ("scc-oversubscribed", "4 racks of 30 hosts, 1 Gbit/s, one 10 Gbit/s uplink each, 3:1 (SCC, section VI)"),
     ];
 
-    /// What each link of uFAB's testbed takes, with the switch behind it: the base round trip between pods is 24 us (5.1). It is a full frame of 1,538 B on six
-    /// links of 10 Gbit/s, 7.38 us, an acknowledgement of 84 B back, 0.40 us, and twelve times this.
+    /// Delay of each link of uFAB's testbed, with the switch behind: the base round trip between pods is 24 us (5.1).
+    /// That is a full frame of 1,538 B on six links of 10 Gbit/s, 7.38 us, an acknowledgement of 84 B back, 0.40 us,
+    /// and twelve times this delay.
     const UFAB_LINK: Time = Time::from_nanos(1_351);
 
     /// uFAB's testbed, whose links have this rate: 10 Gbit/s in sections 5.2 and 5.3, 100 Gbit/s in 5.4.
@@ -366,11 +367,11 @@ pub mod testbeds {
         build::pods(&FatTree { cabling, ..FatTree::default() }, 2, build::Cores::Shared(2))
     }
 
-    /// The network of this name, or `None` if there is none.
+    /// Returns the network of this name, or `None` if there is none.
     ///
-    /// How the two pods of Chameleon's and uFAB's testbeds meet their two cores stands only in drawings. In Chameleon's, aggregation switch i of
-    /// each pod is joined to core i here; in uFAB's all are joined to both cores, since 32 Gbit/s of guarantees leave a pod (5.2), and two uplinks of
-    /// 10 Gbit/s could not carry them.
+    /// The connections of the two pods of Chameleon's and uFAB's testbeds to their two cores are only in drawings. In
+    /// Chameleon's, aggregation switch i of each pod is joined to core i here. In uFAB's all are joined to both
+    /// cores, since 32 Gbit/s of guarantees leave a pod (5.2), and two uplinks of 10 Gbit/s could not carry them.
     ///
     /// # Errors
     /// Never for the names in [`ALL`]; the type is that of the builders.

@@ -1,10 +1,9 @@
-//! The network that contracts live on: nodes, directed links, their queues, routes, and builders; beside them [`devices`],
-//! switches as they were measured.
+//! The network of contracts: nodes, directed links, their queues, routes, and builders; beside them [`devices`], the
+//! measured switches.
 //!
-//! A [`Network`] is immutable once built. Every cable is two directed [`Link`]s; a link's queues are
-//! those of the port that it leaves, so "queue 0 of `s1->s2`" is the highest priority of s1's port
-//! towards s2 (the queue-level topology of Chameleon, section 3.3). Identifiers are dense indices, so
-//! whoever keeps state per node, link or queue uses plain vectors.
+//! A [`Network`] is immutable once built. Every cable is two directed [`Link`]s; a link's queues are those of its
+//! output port, so "queue 0 of `s1->s2`" is the highest priority of s1's port towards s2 (the queue-level topology of
+//! Chameleon, section 3.3). Identifiers are dense indices, so state per node, link or queue is kept in plain vectors.
 //!
 //! ```
 //! use wayleave_topology::builders::{FatTree, build};

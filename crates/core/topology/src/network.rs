@@ -1,4 +1,4 @@
-//! The network itself: dense tables of nodes and directed links, and who is next to whom.
+//! The network itself: dense tables of nodes and directed links, and their adjacency.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -34,7 +34,7 @@ impl LinkId {
     }
 }
 
-/// What a node does.
+/// Kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {
     /// Sends and receives; never forwards.
@@ -50,8 +50,8 @@ pub struct Node {
     pub name: String,
     /// Host or switch.
     pub kind: NodeKind,
-    /// The constant part of what every packet waits in this node (forwarding, or a host's tagger): counted once,
-    /// end to end, and part of no queue's bound.
+    /// The constant part of every packet's delay in this node (forwarding, or a host's tagger): counted once, end to
+    /// end, and part of no queue's bound.
     pub processing: Time,
     /// The variable part of a port's overhead, phi in Chameleon 3.2.2: it delays the service of every queue here.
     pub jitter: Time,
@@ -86,7 +86,7 @@ pub struct Port {
 /// One hardware queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PortQueue {
-    /// What it can hold.
+    /// Buffer capacity.
     pub buffer: Bytes,
     /// The delay budget that the operator has fixed for it; where none is given the scheme's allocation decides.
     pub budget: Option<Time>,
@@ -106,7 +106,7 @@ pub struct Network {
     pub(crate) link_names: HashMap<String, LinkId>,
     /// Interface names of ports, by the link that leaves the port.
     pub(crate) interfaces: BTreeMap<LinkId, String>,
-    /// How the queues of all ports are divided, if they are.
+    /// Division of the queues of all ports, if they are divided.
     pub(crate) classes: Option<Classes>,
 }
 
@@ -181,7 +181,7 @@ impl Network {
         self.out.all(node)
     }
 
-    /// The links from a node to switches (hosts forward nothing, so a search need not look at the others).
+    /// Returns the links from a node to switches (hosts forward nothing, so a search can ignore the others).
     pub fn links_to_switches(&self, node: NodeId) -> &[LinkId] {
         self.out.switches(node)
     }

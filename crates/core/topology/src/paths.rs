@@ -1,4 +1,4 @@
-//! Distances in hops and the links on shortest paths: what rerouting and reports look at.
+//! Distances in hops and the links on shortest paths: for rerouting and reports.
 
 use std::collections::VecDeque;
 
@@ -44,9 +44,9 @@ impl HopDistances {
         Some(self.hops[node.index()]).filter(|&hops| hops != Self::UNREACHABLE)
     }
 
-    /// Every link on any of the equal-length shortest paths from `source`, each once, nearest first.
+    /// Returns every link on any of the equal-length shortest paths from `source`, each once, nearest first.
     ///
-    /// The paper finds them with Yen's algorithm (Chameleon, section 4.1.3); the union of their links is the same.
+    /// The paper finds them with Yen's algorithm (Chameleon, section 4.1.3); the union of their links is equal.
     pub fn shortest_path_links(&self, network: &Network, source: NodeId) -> Vec<LinkId> {
         let mut links = Vec::new();
         let mut layer = vec![source];

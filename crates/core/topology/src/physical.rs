@@ -1,4 +1,4 @@
-//! What fails as a whole: a cable with both its directions, a switch with all its cables.
+//! Elements that fail as a whole: a cable with both its directions, a switch with all its cables.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ impl Network {
         self.reverse(link).map_or(link, |reverse| reverse.min(link))
     }
 
-    /// What a person calls an element: the link in the direction that it is given in, or the switch.
+    /// Returns the human-readable name of an element: the link in the direction in which it is given, or the switch.
     pub fn element_name(&self, element: Element) -> &str {
         match element {
             Element::Cable(link) => &self.link(link).name,
@@ -33,7 +33,7 @@ impl Network {
         }
     }
 
-    /// Whether a route breaks when an element fails.
+    /// Returns `true` if a route breaks when an element fails.
     pub fn uses(&self, route: &Route, element: Element) -> bool {
         match element {
             Element::Cable(link) => route.hops.iter().any(|hop| self.cable(hop.link) == self.cable(link)),
@@ -58,9 +58,9 @@ impl Network {
     }
 }
 
-/// Per link the other direction of its cable. Those that were laid as a cable follow one another; what is left, single
-/// directions between the same nodes, is paired in order. That is the careful way: two directions that are taken for one cable
-/// fail together.
+/// Returns, per link, the other direction of its cable. Directions that were added as a cable follow one another;
+/// remaining single directions between two nodes are paired in order. That is the cautious choice: two directions
+/// that are taken for one cable fail together.
 pub(crate) fn pair(links: &[Link]) -> Vec<Option<LinkId>> {
     let mut reverse = vec![None; links.len()];
     let mut at = 0;

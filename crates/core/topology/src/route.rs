@@ -18,7 +18,7 @@ pub struct Route {
     pub hops: Vec<Hop>,
 }
 
-/// Why hops are no route.
+/// Reason that hops are no route.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum RouteError {
     /// There is no hop at all.
@@ -27,7 +27,7 @@ pub enum RouteError {
     /// Hop `hop` does not begin where the one before it ended (or at the source).
     #[error("hop {} is {link}, but the route is at {expected} there", .hop + 1)]
     Broken {
-        /// Which hop.
+        /// Index of the hop.
         hop: usize,
         /// The node where it should begin.
         expected: String,
@@ -37,7 +37,7 @@ pub enum RouteError {
     /// The last hop does not end at the destination.
     #[error("the route ends at {ends_at}, not at {expected}")]
     WrongEnd {
-        /// Where it ends.
+        /// Node at which it ends.
         ends_at: String,
         /// The destination.
         expected: String,
@@ -55,7 +55,7 @@ pub enum RouteError {
         link: String,
         /// The queue that was asked for.
         queue: u8,
-        /// How many there are.
+        /// Number of queues.
         queues: usize,
     },
 }
@@ -98,7 +98,7 @@ impl Route {
     }
 }
 
-/// Who reserved a route, as a dense index (indices of released flows are used again).
+/// Owner of a reserved route, as a dense index (indices of released flows are reused).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u32);
 
@@ -109,7 +109,8 @@ impl FlowId {
     }
 }
 
-/// Who reserved a share of links below the latency queues, as a dense index (indices of released shares are used again).
+/// Owner of a reserved share of links below the latency queues, as a dense index (indices of released shares are
+/// reused).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ShareId(pub u32);
 

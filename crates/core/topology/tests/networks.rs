@@ -1,4 +1,4 @@
-//! Shapes of built networks, and what a builder refuses.
+//! Shapes of built networks, and refusals of a builder.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
 use wayleave_topology::builders::{Cabling, Chain, FatTree, LeafSpine, build, testbeds};

@@ -52,7 +52,7 @@ impl Amount {
 
 impl Mul<Time> for Rate {
     type Output = Amount;
-    /// What flows at this rate in that time, exactly.
+    /// Amount that flows at this rate in that time, exactly.
     fn mul(self, time: Time) -> Amount {
         Amount::from_nanobits(i128::from(self.0) * i128::from(time.0))
     }

@@ -7,11 +7,11 @@ use crate::{Bytes, Rate, Time};
 /// More digits than this are noise to a reader.
 const DIGITS: u32 = 4;
 
-/// A bound, or what is asked: rounded up, so that what exceeds a limit is still seen to.
+/// A bound, or a request: rounded up, so that an excess over a limit remains visible.
 pub trait Human {
     /// With four digits, rounded up.
     fn up(self) -> String;
-    /// With four digits, rounded down: for what is left.
+    /// With four digits, rounded down: for amounts that are left.
     fn down(self) -> String;
 }
 

@@ -1,11 +1,11 @@
 //! Time, rate and size: integer newtypes with exact parsing and printing.
 //!
-//! Everything that Wayleave promises is computed in integers: [`Time`] in nanoseconds, [`Rate`] in
-//! bit/s, [`Bytes`] in bytes, and their product, [`Amount`], in nanobits (bit/s times ns), so that a
-//! burst plus a rate times a delay is exact and taking it back restores every bit.
+//! Everything that Wayleave promises is computed in integers: [`Time`] in nanoseconds, [`Rate`] in bit/s, [`Bytes`]
+//! in bytes, and their product, [`Amount`], in nanobits (bit/s times ns), so that a burst plus a rate times a delay
+//! is exact and taking it back restores every bit.
 //!
-//! Text carries explicit suffixes (`10Gbit`, `500us`, `97kB`, `64KiB`). What means two things to two
-//! people is refused with a hint: `mbps` is bytes to Linux `tc` and bits to everybody else.
+//! Text carries explicit suffixes (`10Gbit`, `500us`, `97kB`, `64KiB`). A suffix with two meanings is refused with a
+//! hint: `mbps` is bytes to Linux `tc` and bits to all others.
 //!
 //! ```
 //! use wayleave_units::{Bytes, Rate, Time};

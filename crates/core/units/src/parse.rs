@@ -1,10 +1,10 @@
-//! Exact decimal text with a unit, both ways.
+//! Exact decimal text with a unit, in both directions.
 
 use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt;
 
-/// One suffix of a quantity and what it is worth.
+/// One suffix of a quantity, with its value.
 pub(crate) struct Unit {
     name: &'static str,
     meaning: Meaning,
@@ -33,10 +33,10 @@ impl Unit {
     }
 }
 
-/// Why a text is not a quantity.
+/// Reason for which a text is not a quantity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseUnitError {
-    /// What is wrong.
+    /// The mistake.
     pub kind: ParseUnitErrorKind,
     /// The text as it was given (shortened).
     pub text: String,
@@ -44,7 +44,7 @@ pub struct ParseUnitError {
     pub expected: &'static str,
 }
 
-/// What is wrong with a quantity's text.
+/// Mistakes in a quantity's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParseUnitErrorKind {
     /// There is no number at its start.

@@ -1,7 +1,8 @@
-//! Text from outside: which characters deceive a reader or a terminal, and how they are shown.
+//! Text from outside: the characters that deceive a reader or a terminal, and their display.
 //!
-//! Control characters move the cursor, set titles and colours, and begin lines (ECMA-48). Bidirectional controls show a text in another
-//! order than it has (Unicode UAX #9, sections 2.1 to 2.6). Invisible characters make two names look alike (Unicode UTS #39, section 3).
+//! Control characters move the cursor, set titles and colours, and begin lines (ECMA-48). Bidirectional controls show
+//! a text in another order than it has (Unicode UAX #9, sections 2.1 to 2.6). Invisible characters make two names
+//! look alike (Unicode UTS #39, section 3).
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -33,7 +34,8 @@ pub fn is_plain(text: &str) -> bool {
     !text.contains(is_deceptive)
 }
 
-/// Returns a text with its deceptive characters as JSON escapes them: `\u001b`. In a JSON string the value stays the same.
+/// Returns a text with its deceptive characters as JSON escapes them: `\u001b`. In a JSON string the value does not
+/// change.
 ///
 /// ```
 /// use wayleave_units::escaped;
@@ -45,7 +47,7 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     escaped_but(text, &[])
 }
 
-/// Returns the same, but leaves some characters as they are.
+/// Returns a text as `escaped` does, but leaves some characters as they are.
 pub fn escaped_but<'a>(text: &'a str, kept: &[char]) -> Cow<'a, str> {
     let is_escaped = |character: char| is_deceptive(character) && !kept.contains(&character);
     if !text.contains(is_escaped) {

@@ -1,7 +1,7 @@
-//! A point of calendar time: nanoseconds since 1970 in UTC, with RFC 3339 text both ways.
+//! A point of calendar time: nanoseconds since 1970 in UTC, with RFC 3339 text in both directions.
 //!
-//! Durations and simulated time are [`Time`](crate::Time). This type is for what people agree on in advance: when a
-//! contract starts and ends.
+//! Durations and simulated time are [`Time`](crate::Time). This type is for times that people agree on in advance:
+//! the start and the end of a contract.
 
 use alloc::string::String;
 use core::fmt;
@@ -46,21 +46,21 @@ impl fmt::Display for WallTime {
     }
 }
 
-/// Why a text is no [`WallTime`].
+/// Reason for which a text is no [`WallTime`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseWallTimeError {
-    /// What is wrong.
+    /// The mistake.
     pub kind: ParseWallTimeErrorKind,
     /// The text as it was given (shortened).
     pub text: String,
 }
 
-/// What is wrong with a date and time.
+/// Mistakes in a date and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseWallTimeErrorKind {
     /// It is not written as RFC 3339 has it.
     Form,
-    /// It does not say in which time zone it is.
+    /// It does not name its time zone.
     NoZone,
     /// There is no such day or time of day.
     NoSuchTime,
@@ -100,7 +100,8 @@ impl FromStr for WallTime {
     }
 }
 
-/// Holds a text to the form of RFC 3339 alone, which is stricter than what jiff reads, so that each mistake has its name.
+/// Holds a text to the form of RFC 3339 alone, which is stricter than the forms that jiff reads, so that each mistake
+/// has its name.
 fn read(text: &[u8]) -> Result<WallTime, ParseWallTimeErrorKind> {
     use ParseWallTimeErrorKind as Kind;
     let (head, rest) = text.split_at_checked(19).ok_or(Kind::Form)?;
@@ -123,7 +124,7 @@ fn digits(text: &[u8]) -> Option<u64> {
     text.iter().try_fold(0, |sum, byte| byte.is_ascii_digit().then(|| sum * 10 + u64::from(byte - b'0')))
 }
 
-/// The nanoseconds after the point, if there is one, and what follows.
+/// The nanoseconds after the point, if there is one, and the rest.
 fn fraction(text: &[u8]) -> Result<(u64, &[u8]), ParseWallTimeErrorKind> {
     let Some(rest) = text.strip_prefix(b".") else { return Ok((0, text)) };
     let length = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();

@@ -1,9 +1,10 @@
 //! Names of JSON members as the REST interface has them: camelCase, where plans and results of simulations have snake_case.
 
-/// Returns a JSON text with the names of members in camelCase: `budget_ns` becomes `budgetNs`. Values, their order and their digits stay as they are.
+/// Returns a JSON text with the names of members in camelCase: `budget_ns` becomes `budgetNs`. Values, their order
+/// and their digits stay as they are.
 ///
-/// The member `scheme` is copied: some of its settings are named after services, and names that people have chosen are not changed. The text is what
-/// serde has written; of other texts the result is not specified.
+/// The member `scheme` is copied: some of its settings are named after services, and user-defined names are not
+/// changed. The text must be output of serde; for other texts the result is not specified.
 ///
 /// ```
 /// use wayleave_explain::camel_case;

@@ -1,4 +1,4 @@
-//! What a scheme promises, as the independent calculator wants it (`wayleave-recheck`).
+//! Promises of a scheme in the form of the independent calculator (`wayleave-recheck`).
 
 use wayleave_ledger::{HoseCharge as Charge, Jitter, Ledger, QueueBounds, Residual, Shaping, Share, Spread};
 use wayleave_recheck::{
@@ -22,7 +22,7 @@ pub fn claim<'a>(context: &Context<'a>) -> Option<Claim<'a>> {
     let claimed = |bounds: QueueBounds| ClaimedQueue {
         link: bounds.link,
         queue: bounds.queue,
-        // Without a bound nothing can be claimed; the calculator will say so.
+        // Without a bound no figure can be claimed; the calculator reports this.
         delay: bounds.delay.unwrap_or(Time::ZERO),
         backlog: bounds.backlog.unwrap_or(Bytes::ZERO),
     };
@@ -56,14 +56,14 @@ pub fn claim<'a>(context: &Context<'a>) -> Option<Claim<'a>> {
     })
 }
 
-/// What classes below the latency queues were promised; nothing where a scheme holds no shares.
+/// Returns the promises to classes below the latency queues; none if a scheme holds no shares.
 pub fn claimed_shares(context: &Context<'_>) -> Vec<PromisedShare> {
     let Some(ledger) = context.scheme.queues().map(Placement::ledger) else { return Vec::new() };
     let promised = ledger.shares().filter(|&(id, _)| context.names.is_promised_share(id));
     promised.filter_map(|(id, share)| promised_share(context, id, share)).collect()
 }
 
-/// What one of them was promised.
+/// Returns the promise of one share.
 pub fn promised_share(context: &Context<'_>, id: ShareId, share: &Share) -> Option<PromisedShare> {
     let network = context.network;
     let promised = || {
@@ -101,7 +101,7 @@ pub fn promised_share(context: &Context<'_>, id: ShareId, share: &Share) -> Opti
     promised()
 }
 
-/// What times of minima rest on; `None` where a scheme holds no shares.
+/// Returns the figures that times of minima depend on; `None` if a scheme holds no shares.
 pub fn share_times(context: &Context<'_>) -> Option<ShareTimes> {
     let token_period = context.scheme.token_period()?;
     let ledger = context.scheme.queues().map(Placement::ledger)?;

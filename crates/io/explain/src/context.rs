@@ -1,4 +1,4 @@
-//! What a decision is about, as its caller keeps it.
+//! Subject of a decision, as its caller keeps it.
 
 use wayleave_ledger::{Ledger, Model, QueueReport};
 use wayleave_scheme_api::{Decision, DisjointRoute, Handover};
@@ -7,44 +7,45 @@ use wayleave_schemes::placement::Placement;
 use wayleave_schemes::registry::Scheme;
 use wayleave_topology::{FlowId, Hop, LinkId, Network, Route, ShareId};
 
-/// Who knows which contract an admitted flow belongs to.
+/// Mapping from admitted flows and shares to the names of their contracts.
 pub trait Names {
     /// The name of the contract; empty if there is no such flow.
     fn name_of(&self, flow: FlowId) -> &str;
 
-    /// The contract that a share belongs to; nothing where nobody admits shares.
+    /// Returns the name of the contract of a share; empty if no shares are admitted.
     fn name_of_share(&self, share: ShareId) -> &str {
         let _ = share;
         ""
     }
 
-    /// Returns `true` if a share is promised now. A contract that something has cut off keeps its place, and is promised nothing meanwhile.
+    /// Returns `true` if a share is promised now. A contract that is cut off keeps its place, but nothing is promised
+    /// to it until it is restored.
     fn is_promised_share(&self, share: ShareId) -> bool {
         let _ = share;
         true
     }
 }
 
-/// A network with what is admitted on it.
+/// A network with its admitted contracts.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The network.
     pub network: &'a Network,
-    /// How bytes and frames are counted.
+    /// Accounting of bytes and frames.
     pub model: &'a Model,
-    /// The scheme, with what it has admitted.
+    /// The scheme with its admitted contracts.
     pub scheme: &'a Scheme,
-    /// Whose its flows are.
+    /// Names of the contracts.
     pub names: &'a dyn Names,
 }
 
 impl Context<'_> {
-    /// What is reserved queue by queue, in schemes that do so.
+    /// Returns the reservations by queue; `None` in schemes without queues.
     pub fn ledger(&self) -> Option<&Ledger> {
         self.scheme.queues().map(Placement::ledger)
     }
 
-    /// What is reserved on a link; nothing in schemes without queues.
+    /// Returns the reservations on a link; none in schemes without queues.
     pub(crate) fn reports(&self, link: LinkId) -> Vec<QueueReport> {
         self.ledger().map_or_else(Vec::new, |ledger| ledger.report(link))
     }
@@ -54,7 +55,7 @@ impl Context<'_> {
         self.reports(hop.link).into_iter().nth(usize::from(hop.queue))
     }
 
-    /// How many flows a queue holds.
+    /// Returns the number of flows in a queue.
     pub(crate) fn flows_in(&self, link: LinkId, queue: u8) -> u32 {
         self.report(Hop { link, queue }).map_or(0, |report| report.flows)
     }

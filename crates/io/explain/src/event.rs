@@ -10,7 +10,7 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// As it stands in documents.
+    /// Returns the name in documents.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Add => "add",

@@ -1,4 +1,4 @@
-//! Everything that there is to say about one decision.
+//! Complete explanation of one decision.
 
 use serde::Serialize;
 use wayleave_contracts::{Accounting, LatencyContract};
@@ -19,47 +19,47 @@ use crate::schemes::GrantedShares;
 use crate::sentences;
 use crate::shapes::{self, BindingShape, HopShape, QueueShape};
 
-/// As many paths as are looked at for a refusal.
+/// Maximum number of paths that are inspected for a refusal.
 const MAX_PATHS: usize = 16;
 
 /// A decision with all that explains it.
 pub struct Explained<'a> {
-    /// What was asked.
+    /// The requested contract.
     pub contract: &'a LatencyContract,
     /// The same in wire bytes.
     pub request: &'a Request,
-    /// What became of it; for a contract that is admitted already, see [`Context::standing`].
+    /// Decision on it; for a contract that is admitted already, see [`Context::standing`].
     pub decision: &'a Result<Decision, Refusal>,
-    /// When it, and what was moved for it, may start. `None`: at once, or when a controller says so.
+    /// Start times of the contract and of the moves for it. `None`: at once, or at a controller's command.
     pub starts: Option<&'a StartTimes>,
-    /// What became of the contracts before it, where they are known.
+    /// Decisions on the contracts before it, if known.
     pub before: Option<EarlierDecisions>,
     /// For a refusal, what [`look_around`] found.
     pub refused: Option<&'a Refused>,
 }
 
-/// How many contracts were decided before.
+/// Numbers of earlier decisions.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct EarlierDecisions {
-    /// Those that were admitted.
+    /// Number of admitted contracts.
     pub admitted: u64,
-    /// Those that were refused.
+    /// Number of refused contracts.
     pub refused: u64,
 }
 
-/// What is looked up for a refusal.
+/// Details of a refusal.
 #[derive(Clone, Debug)]
 pub struct Refused {
-    /// What each queue of the link that blocks it would break, highest priority first.
+    /// Promise that the contract would break in each queue of the blocking link, highest priority first.
     pub at_binding: Vec<Option<Binding>>,
-    /// Where queues are reserved: the paths, each with what its queues offer.
+    /// If the scheme reserves queues: the paths, each with the capacity of its queues.
     pub survey: Option<ShortestPathSurvey>,
-    /// In the contract's own way of counting.
+    /// Nearest request that fits, in the contract's own accounting.
     pub nearest: NearestRequest,
 }
 
-/// Looks for the paths, and for the nearest request that fits. The scheme has to be as it was when it refused, and is
-/// left so.
+/// Searches the paths, and the nearest request that fits. The scheme must be in the state in which it refused, and is
+/// left in that state.
 pub fn inspect_links(
     scheme: &mut Scheme,
     model: &Model,
@@ -74,12 +74,13 @@ pub fn inspect_links(
     Refused { at_binding, survey, nearest: in_terms_of(contract, model, nearest) }
 }
 
-/// The nearest request that fits, in the contract's own way of counting: what [`look_around`] finds that says nothing of others.
+/// Returns the nearest request that fits, in the contract's own accounting: the part of the result of [`look_around`]
+/// that reveals nothing about other contracts.
 pub fn nearest(scheme: &mut Scheme, model: &Model, contract: &LatencyContract, request: &Request) -> NearestRequest {
     in_terms_of(contract, model, suggest::nearest(scheme, request))
 }
 
-/// Enters every queue of the binding link in turn, on the way on which the refusal was found.
+/// Enters every queue of the binding link in turn, on the route for which the refusal was found.
 fn at_binding(scheme: &Scheme, query: &Query, refusal: &Refusal) -> Vec<Option<Binding>> {
     let Refusal::Blocked { route, binding, .. } = refusal else { return Vec::new() };
     let Some(placement) = scheme.queues() else { return Vec::new() };
@@ -92,7 +93,7 @@ fn at_binding(scheme: &Scheme, query: &Query, refusal: &Refusal) -> Vec<Option<B
     (0u8..).zip(placement.ledger().budgets(binding.link())).map(enter).collect()
 }
 
-/// A contract in frame bytes is told frame bytes: as much as grows to no more than what fits on the wire.
+/// Converts a result to frame bytes for a contract in frame bytes, rounded down so that it fits on the wire.
 fn in_terms_of(contract: &LatencyContract, model: &Model, wire: NearestRequest) -> NearestRequest {
     let Accounting::Frame { min_frame } = contract.accounting else { return wire };
     let (frame, on_the_wire) = (min_frame.get(), model.overhead.on_the_wire(min_frame).get());
@@ -112,7 +113,7 @@ fn in_terms_of(contract: &LatencyContract, model: &Model, wire: NearestRequest) 
 #[derive(Serialize)]
 pub struct ExplanationShape<'a> {
     request: RequestShape<'a>,
-    /// Whose promise would break.
+    /// The promise that would break.
     #[serde(skip_serializing_if = "Option::is_none")]
     breaks: Option<BreaksShape<'a>>,
     #[serde(flatten)]
@@ -126,7 +127,7 @@ pub struct ExplanationShape<'a> {
 }
 
 impl<'a> ExplanationShape<'a> {
-    /// Of a decision, by what its scheme has admitted at present.
+    /// Returns the explanation of a decision, from the contracts that its scheme has admitted at present.
     pub fn of(context: &Context<'a>, explained: &Explained<'a>) -> Self {
         let Explained { contract, decision, starts, refused, .. } = *explained;
         let decided = DecidedFlow { contract, decision, starts, event: None, keeps_old_terms: false };
@@ -169,7 +170,7 @@ struct BreaksShape<'a> {
     whose: &'static str,
     entered_queue: u8,
     flows: u32,
-    /// What the request would break in each queue of the link, entered on the same way.
+    /// Promises that the request would break in each queue of the link, entered on the same route.
     in_every_queue: Vec<EntryShape<'a>>,
 }
 
@@ -273,7 +274,7 @@ impl NearestShape {
         Self::of_nearest(&refused.nearest)
     }
 
-    /// Of what was found.
+    /// Returns the JSON document of a nearest request.
     pub fn of_nearest(nearest: &NearestRequest) -> Self {
         Self {
             burst_bytes: nearest.burst.map(|burst| burst.get()),

@@ -1,14 +1,16 @@
-//! Decisions in sentences, tables and JSON: why a contract was admitted, term by term, or why not, and what would fit.
+//! Decisions in sentences, tables and JSON: the terms of an admission, or the reason for a refusal, and requests that
+//! would fit.
 //!
-//! The command line and the controller's server answer the same questions, so both use this crate. [`sentences`] has the
-//! sentences, [`shapes`] and [`RequestShape`] the JSON documents, [`Explained`] everything that there is to say about
-//! one decision: as JSON with [`ExplanationShape`], for people with [`text::write`].
+//! The command line and the controller's server answer the same questions, so both use this crate. [`sentences`]
+//! contains the sentences, [`shapes`] and [`RequestShape`] the JSON documents. [`Explained`] is the complete
+//! explanation of one decision: as JSON with [`ExplanationShape`], for people with [`text::write`].
 //!
-//! Contracts of other kinds than latency have sentences and documents of their own ([`DecidedShare`], [`ExplainedShare`]).
+//! Contracts of other kinds than latency have sentences and documents of their own ([`DecidedShare`],
+//! [`ExplainedShare`]).
 //!
 //! Documents have the names of plans (`rate_bps`); [`camel_case`] gives them those of the REST interface (`rateBps`).
 //!
-//! What a decision is about comes as a [`Context`]: the network, the model, the scheme, and whose its flows are.
+//! The subject of a decision is a [`Context`]: the network, the model, the scheme, and the names of its contracts.
 
 mod camel;
 mod claim;

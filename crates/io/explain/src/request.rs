@@ -1,4 +1,4 @@
-//! A request and what became of it, as JSON.
+//! A request and its decision, as JSON.
 
 use serde::Serialize;
 use wayleave_contracts::LatencyContract;
@@ -17,20 +17,20 @@ use crate::waits::longest_wait;
 /// A latency contract that was decided.
 #[derive(Clone, Copy)]
 pub struct DecidedFlow<'a> {
-    /// What was asked.
+    /// The requested contract.
     pub contract: &'a LatencyContract,
-    /// What became of it.
+    /// Decision on it.
     pub decision: &'a Result<Decision, Refusal>,
-    /// When it, and what was moved for it, may start. `None`: at once, or when a controller says so.
+    /// Start times of the contract and of the moves for it. `None`: at once, or at a controller's command.
     pub starts: Option<&'a StartTimes>,
     /// The event, and when it happened.
     pub event: Option<(EventKind, Time)>,
-    /// Whether older terms of the contract still hold if these do not fit.
+    /// `true` if the contract keeps its older terms when these do not fit.
     pub keeps_old_terms: bool,
 }
 
 impl DecidedFlow<'_> {
-    /// What else is to be said after the reason for a refusal.
+    /// Returns the text that follows the reason for a refusal.
     pub fn afterwards(&self) -> &'static str {
         if self.keeps_old_terms { "; the contract keeps its present terms" } else { "" }
     }
@@ -41,7 +41,7 @@ struct MoveShape<'a> {
     name: &'a str,
     from: Vec<HopShape<'a>>,
     to: Vec<HopShape<'a>>,
-    /// When it may change over, counted from the decision.
+    /// Earliest time of the move, counted from the decision.
     after_ns: u64,
 }
 
@@ -53,7 +53,7 @@ struct Reserved {
     max_frame_bytes: Option<u64>,
 }
 
-/// A request and what became of it.
+/// A request and its decision.
 #[derive(Serialize)]
 pub struct RequestShape<'a> {
     name: &'a str,
@@ -67,7 +67,7 @@ pub struct RequestShape<'a> {
     rate_bps: u64,
     burst_bytes: u64,
     deadline_ns: u64,
-    /// Where several disjoint routes are asked for, how many.
+    /// Number of disjoint routes, if several are requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     protection: Option<u8>,
     decision: &'static str,
@@ -83,7 +83,7 @@ pub struct RequestShape<'a> {
     /// The further routes of a protected contract.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     copies: Vec<CopyShape<'a>>,
-    /// What the routes of a protected contract have in common: links and switches whose failure is not survived.
+    /// Elements shared by the routes of a protected contract: links and switches whose failure is not survived.
     #[serde(skip_serializing_if = "Option::is_none")]
     shared: Option<Vec<&'a str>>,
     moved: Vec<MoveShape<'a>>,
@@ -97,7 +97,7 @@ pub struct RequestShape<'a> {
     /// For a refusal: the route on which the binding promise would break, or which takes too long.
     #[serde(skip_serializing_if = "Option::is_none")]
     tried: Option<Vec<HopShape<'a>>>,
-    /// For a refusal of protection: how many disjoint routes there are, and what parts the hosts.
+    /// For a refusal of protection: the number of disjoint routes, and the elements that separate the hosts.
     #[serde(skip_serializing_if = "Option::is_none")]
     disjoint: Option<DisjointShape<'a>>,
     /// For a refusal of protection: which of the disjoint routes has no room, from 1.
@@ -113,7 +113,7 @@ struct CopyShape<'a> {
     terms: Vec<TermShape<'a>>,
 }
 
-/// How many disjoint routes there are, whatever is admitted.
+/// Number of disjoint routes, regardless of the admitted contracts.
 #[derive(Serialize)]
 struct DisjointShape<'a> {
     most: u8,
@@ -187,7 +187,7 @@ impl<'a> RequestShape<'a> {
         shape
     }
 
-    /// The further routes, and what all of them share.
+    /// Adds the further routes, and the elements that all of them share.
     fn protect(&mut self, context: &Context<'a>, decision: &Decision) {
         if decision.copies.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! What schemes say of themselves, as JSON: their settings, and what those without queues have given away.
+//! Descriptions of schemes as JSON: their settings, and the granted shares of schemes without queues.
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use wayleave_scheme_api::{Kind, Parameter, Value};
@@ -7,7 +7,8 @@ use wayleave_units::Time;
 
 use crate::context::Context;
 
-/// A value as it stands in JSON: quantities are whole numbers of ns, bytes and bit/s, which the ends of their keys say.
+/// A value in its JSON form: quantities are whole numbers of ns, bytes and bit/s; the suffix of the key gives the
+/// unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueShape(pub Value);
 
@@ -46,7 +47,7 @@ impl Serialize for ValueShape {
     }
 }
 
-/// What a key ends with, by its value.
+/// Returns the suffix of a key, by its value.
 fn unit_of(value: &Value) -> &'static str {
     match value {
         Value::Time(_) => "_ns",
@@ -57,7 +58,7 @@ fn unit_of(value: &Value) -> &'static str {
     }
 }
 
-/// What a key ends with, by its kind: an absent value has one as well.
+/// Returns the suffix of a key, by its kind, so that an absent value has one as well.
 fn unit(kind: &Kind) -> &'static str {
     match kind {
         Kind::Time { .. } => "_ns",
@@ -69,13 +70,13 @@ fn unit(kind: &Kind) -> &'static str {
     }
 }
 
-/// A scheme with its settings. What means something only with a flag stands in an object under the flag's name, which is
-/// null without it.
+/// A scheme with its settings. Settings that depend on a flag are in an object under the flag's name, which is null
+/// without the flag.
 #[derive(Clone, Debug)]
 pub struct SettingsShape {
     /// The scheme.
     pub name: &'static str,
-    /// What counts.
+    /// Settings in effect.
     pub settings: Vec<(&'static Parameter, Value)>,
 }
 
@@ -125,13 +126,13 @@ impl Serialize for Group<'_> {
     }
 }
 
-/// What a scheme without queues had to give away, and what is left of it, under the name that it goes by; nothing of
-/// other schemes.
+/// Resources of a scheme without queues, in total and remaining, under the scheme's name for them; `None` for other
+/// schemes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GrantedShares(Option<(&'static str, Value)>);
 
 impl GrantedShares {
-    /// What is left now.
+    /// Returns the remaining resources at present.
     pub fn of(context: &Context<'_>) -> Self {
         Self(context.scheme.granted_shares())
     }

@@ -1,4 +1,4 @@
-//! Sentences: why a request was refused, and what can be said against it whatever else is admitted.
+//! Sentences: the reason for a refusal, and findings that hold regardless of the admitted contracts.
 
 use wayleave_contracts::{Contract, LatencyContract};
 use wayleave_scheme_api::{Binding, Refusal};
@@ -35,7 +35,7 @@ pub fn queue(network: &Network, link: LinkId, queue: u8) -> String {
     format!("queue {queue} of {}", network.link(link).name)
 }
 
-/// Why a request was refused, in one clause.
+/// Returns the reason for a refusal in one clause.
 pub fn refusal(network: &Network, contract: &LatencyContract, refusal: &Refusal) -> String {
     let (from, to) = (name(network, contract.from), name(network, contract.to));
     match refusal {
@@ -148,10 +148,10 @@ pub fn class_refusal(network: &Network, refusal: &Refusal) -> String {
     }
 }
 
-/// Reason of such a refusal in one clause that does not tell what others have reserved.
+/// Returns the reason for a refusal of a share in one clause that reveals no reservations of others.
 pub fn class_refusal_to_tenant(network: &Network, refusal: &Refusal) -> String {
     match refusal {
-        // What would fit is what others have left.
+        // The rate that would fit reveals the reservations of others.
         Refusal::ClassRate { .. } => "the network cannot promise so much between these hosts now".to_owned(),
         Refusal::ClassDelay { .. } => "the network cannot promise any time between these hosts now".to_owned(),
         Refusal::LinkDown { .. } => "something that it needs is down, and there is no other way".to_owned(),
@@ -159,10 +159,11 @@ pub fn class_refusal_to_tenant(network: &Network, refusal: &Refusal) -> String {
     }
 }
 
-/// The same for somebody who may know nothing of what others have reserved: no link, no load, no bound of a queue.
+/// Returns the reason for a refusal without information about others' reservations: no link, no load, no bound of a
+/// queue.
 pub fn refusal_to_tenant(network: &Network, contract: &LatencyContract, refused: &Refusal) -> String {
     match refused {
-        // These follow from the network and from what was asked, whoever else is there.
+        // These follow from the network and the request alone.
         Refusal::Disconnected
         | Refusal::TooManySwitches { .. }
         | Refusal::FrameTooLarge { .. }
@@ -183,7 +184,7 @@ pub fn refusal_to_tenant(network: &Network, contract: &LatencyContract, refused:
     }
 }
 
-/// What blocks one of several disjoint routes.
+/// Returns the reason for which one of several disjoint routes is blocked.
 fn copy_refusal(network: &Network, contract: &LatencyContract, refused: &Refusal) -> String {
     match refused {
         Refusal::Deadline { fastest, deadline } => {
@@ -209,7 +210,8 @@ pub fn elements(network: &Network, elements: &[Element]) -> String {
     }
 }
 
-/// What a contract with these routes survives: `survives any single failure between s1 and s4`, and what it does not.
+/// Returns the failures that a contract with these routes survives: `survives any single failure between s1 and s4`,
+/// and those that it does not survive.
 pub fn survived(network: &Network, contract: &LatencyContract, routes: &[Route]) -> String {
     let shared = wayleave_schemes::protection::shared(network, routes);
     let failures = match routes.len() {
@@ -245,7 +247,7 @@ pub fn survived(network: &Network, contract: &LatencyContract, routes: &[Route])
     text
 }
 
-/// Whether a link joins a host and a switch.
+/// Returns `true` if a link connects a host and a switch.
 fn touches(network: &Network, host: NodeId, switch: NodeId) -> bool {
     network.links_from(host).iter().any(|&link| network.link(link).to == switch)
         || network.links_into(host).iter().any(|&link| network.link(link).from == switch)
@@ -262,7 +264,7 @@ fn no_such_queue(network: &Network, link: LinkId, queue: u8, queues: u8) -> Stri
     }
 }
 
-/// Which promise would break at a queue, by how much.
+/// Describes the promise that would break at a queue, and by which amount.
 pub fn blocked(network: &Network, route: &Route, binding: &Binding) -> String {
     let what = promise(network, binding);
     let entered = entered(route, binding);
@@ -286,7 +288,7 @@ pub fn promise(network: &Network, binding: &Binding) -> String {
     }
 }
 
-/// What a queue lacks: `could delay packets by 132us, longer than its budget of 100us`.
+/// Describes the shortfall of a queue: `could delay packets by 132us, longer than its budget of 100us`.
 pub fn shortfall(binding: &Binding) -> String {
     match binding {
         Binding::Down { .. } => "is down".to_owned(),
@@ -306,7 +308,8 @@ pub fn shortfall(binding: &Binding) -> String {
     }
 }
 
-/// What can be said against a refused contract whatever else is admitted: the field that it is about, and the sentence.
+/// Returns a finding against a refused contract that holds regardless of the admitted contracts: its field and the
+/// sentence.
 pub fn finding(network: &Network, contract: &LatencyContract, refused: &Refusal) -> Option<(&'static str, String)> {
     let field = match refused {
         Refusal::Disconnected | Refusal::TooManySwitches { .. } => "to",

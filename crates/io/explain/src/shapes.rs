@@ -8,7 +8,7 @@ use wayleave_topology::{Network, Route, ShortBuffer};
 use crate::curves::{self, Bucket, Number, Piece};
 use wayleave_schemes::admitted::Term;
 
-/// A switch port whose buffer may be too small for what waits there of minima.
+/// A switch port whose buffer may be too small for the queued traffic of minima.
 #[derive(Serialize)]
 pub struct ShortBufferShape<'a> {
     link: &'a str,
@@ -79,7 +79,7 @@ enum LimitShape {
     Buffer { backlog_bytes: u64, buffer_bytes: u64 },
 }
 
-/// A promise that would break, with what was asked and what is left.
+/// Returns a promise that would break, with the requested and the remaining amount.
 pub fn binding<'a>(network: &'a Network, binding: &Binding) -> BindingShape<'a> {
     let limit = match *binding {
         Binding::Down { .. } => LimitShape::Down,
@@ -96,10 +96,10 @@ pub fn binding<'a>(network: &'a Network, binding: &Binding) -> BindingShape<'a> 
     BindingShape { link: &network.link(binding.link()).name, queue: binding.queue(), limit }
 }
 
-/// What enters a queue from one input.
+/// Arrivals at a queue from one input.
 #[derive(Serialize)]
 pub struct InputShape<'a> {
-    /// `None` for what starts at the node itself.
+    /// Input link; `None` for traffic that starts at the node itself.
     link: Option<&'a str>,
     flows: u32,
     rate_bps: u64,
@@ -108,7 +108,7 @@ pub struct InputShape<'a> {
     arrival: Vec<Bucket>,
 }
 
-/// One queue: what it has promised, what enters it, and what it can keep.
+/// One queue: its promises, its arrivals, and its bounds.
 #[derive(Serialize)]
 pub struct QueueShape<'a> {
     link: &'a str,
@@ -119,7 +119,7 @@ pub struct QueueShape<'a> {
     inputs: Vec<InputShape<'a>>,
     arrival: Vec<Bucket>,
     service: Vec<Piece>,
-    /// Jitter of the node in any order: part of the delay, and of what arrives.
+    /// Jitter of the node in any order: part of the delay and of the arrivals.
     #[serde(skip_serializing_if = "Option::is_none")]
     jitter_ns: Option<u64>,
     /// Rounded up; `None` is without bound.

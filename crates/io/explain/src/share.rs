@@ -14,9 +14,9 @@ use crate::shapes::HopShape;
 /// A contract of another kind than latency that was decided.
 #[derive(Clone, Copy)]
 pub struct DecidedShare<'a> {
-    /// What was asked.
+    /// The requested contract.
     pub contract: &'a Contract,
-    /// What became of it; nothing is reserved for best effort.
+    /// Decision on it; nothing is reserved for best effort.
     pub decision: &'a Result<Option<ShareDecision>, Refusal>,
     /// Earliest start, counted from the decision; `None` if packets in flight are not waited for.
     pub start: Option<Time>,
@@ -25,7 +25,7 @@ pub struct DecidedShare<'a> {
 }
 
 impl DecidedShare<'_> {
-    /// Who it is for: `h1 -> h9`, `h1, h5, h9`, or `h1, h2, h3 and 5 more`.
+    /// Returns the end points: `h1 -> h9`, `h1, h5, h9`, or `h1, h2, h3 and 5 more`.
     pub fn ends(&self, network: &Network) -> String {
         const SHOWN: usize = 4;
         let name = |node: &NodeId| network.node(*node).name.clone();
@@ -45,7 +45,7 @@ impl DecidedShare<'_> {
         }
     }
 
-    /// What it is promised, or why it was refused, in one clause.
+    /// Returns the promise, or the reason for the refusal, in one clause.
     pub fn sentence(&self, network: &Network) -> String {
         match self.decision {
             Ok(decision) => promise(network, self.contract, decision.as_ref()),
@@ -54,7 +54,7 @@ impl DecidedShare<'_> {
     }
 }
 
-/// What an admitted contract is promised, and how much is known of it.
+/// Returns the promise to an admitted contract, and its certainty.
 fn promise(network: &Network, contract: &Contract, decision: Option<&ShareDecision>) -> String {
     let Some(decision) = decision else { return "nothing is promised: it has what nobody else wants".to_owned() };
     let word = Certainty::OF_TIMES.name();
@@ -84,14 +84,14 @@ fn promise(network: &Network, contract: &Contract, decision: Option<&ShareDecisi
     }
 }
 
-/// What a bandwidth contract says of what it may have above its minimum.
+/// Returns the terms of a bandwidth contract above its minimum.
 fn above(contract: &BandwidthContract) -> String {
     let max = contract.max.map(|max| format!(", no more than {max}"));
     let weight = contract.weight.map(|weight| format!(", a weight of {weight} in what is left"));
     max.into_iter().chain(weight).collect()
 }
 
-/// A contract of another kind than latency and what became of it, as JSON.
+/// A contract of another kind than latency and its decision, as JSON.
 #[derive(Serialize)]
 pub struct ShareShape<'a> {
     name: &'a str,
@@ -126,7 +126,7 @@ pub struct ShareShape<'a> {
     /// The certainty of that time: `measured`.
     #[serde(skip_serializing_if = "Option::is_none")]
     there_within_certainty: Option<&'static str>,
-    /// So long after the decision it may start: what left its links earlier is gone then.
+    /// Earliest start, counted from the decision, when traffic that used its links before has left.
     #[serde(skip_serializing_if = "Option::is_none")]
     activate_after_ns: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,7 +139,7 @@ pub struct ShareShape<'a> {
     at_ns: Option<u64>,
 }
 
-/// Where a share does not fit.
+/// Link on which a share does not fit.
 #[derive(Serialize)]
 struct ShareBinding<'a> {
     link: &'a str,

@@ -1,5 +1,5 @@
-//! Everything that there is to say about a contract of another kind than latency: what it is promised and under which assumption, the links
-//! where least is left, or the link that keeps it out, with who holds what there, and what would fit.
+//! Complete explanation of a contract of another kind than latency: its promise and the assumption, the links with
+//! the least room or the blocking link, with the holders of shares there, and the nearest request that would fit.
 
 use std::cmp::Reverse;
 use std::io::{self, Write};
@@ -21,21 +21,21 @@ use crate::shapes::{self, ShortBufferShape};
 use crate::share::{DecidedShare, ShareShape};
 use crate::table::{Layout, plain_table, write_table, write_wrapped};
 
-/// How many links, and holders of a link, are shown: those where least is left come first.
+/// Maximum number of links, and of holders of a link, that are shown: those with the least room come first.
 const SHOWN: usize = 8;
 
-/// A contract of another kind than latency, with what is to be said about its decision.
+/// A contract of another kind than latency, with the explanation of its decision.
 #[derive(Clone, Copy)]
 pub struct ExplainedShare<'a> {
-    /// The contract and what became of it.
+    /// The contract and its decision.
     pub decided: DecidedShare<'a>,
-    /// What it holds, if it was admitted and anything is promised.
+    /// Its share, if it was admitted and has a promise.
     pub share: Option<&'a Share>,
     /// For a refusal: the nearest that would fit.
     pub nearest: Option<NearestShare>,
 }
 
-/// What would fit in place of what was refused.
+/// Requests that would fit in place of a refused one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct NearestShare {
     /// With this minimum, if any would fit.
@@ -59,7 +59,7 @@ fn nanos<S: serde::Serializer>(time: &Option<Time>, serializer: S) -> Result<S::
 }
 
 impl NearestShare {
-    /// Of a refused contract, by what is admitted now.
+    /// Returns the requests that would fit in place of a refused contract, given the admitted contracts.
     pub fn of(scheme: &Scheme, contract: &Contract, refusal: &Refusal) -> Self {
         let without = || {
             let request = share_request(contract).filter(|request| request.within.is_some());
@@ -89,7 +89,7 @@ impl NearestShare {
     }
 }
 
-/// What a promise rests on; docs/theory/admission.md, section 14.
+/// Returns the assumption of a promise; docs/theory/admission.md, section 14.
 pub fn assumption(contract: &Contract, certainty: Option<Certainty>) -> Option<&'static str> {
     match (contract, certainty?) {
         (Contract::Bandwidth(bandwidth), certainty) => Some(match (&bandwidth.between, certainty) {
@@ -116,12 +116,12 @@ pub fn assumption(contract: &Contract, certainty: Option<Certainty>) -> Option<&
 #[derive(Serialize)]
 pub struct SharedExplanation<'a> {
     contract: ShareShape<'a>,
-    /// What is promised or why not, as a sentence.
+    /// Promise or reason for the refusal, as a sentence.
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     assumption: Option<&'static str>,
     links: Vec<SharedLinkShape<'a>>,
-    /// Buffers on its way that may be too small for what waits there of minima.
+    /// Buffers on its paths that may be too small for the queued traffic of minima.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     short_buffers: Vec<ShortBufferShape<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -171,7 +171,7 @@ impl<'a> SharedExplanation<'a> {
     }
 }
 
-/// Buffers on the way of a minimum that may be too small, those that lack most first.
+/// Returns buffers on the paths of a minimum that may be too small, the largest shortfall first.
 fn short_buffers(context: &Context<'_>, explained: &ExplainedShare<'_>) -> Vec<ShortBuffer> {
     let Some((ledger, share)) = context.ledger().zip(explained.share) else { return Vec::new() };
     if share.class() != Class::Guaranteed || explained.decided.decision.is_err() {

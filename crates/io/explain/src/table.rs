@@ -4,10 +4,10 @@ use std::io::{self, Write};
 
 use comfy_table::{Cell, ColumnConstraint, ContentArrangement, Table, Width, presets};
 
-/// How wide a table is where nothing says otherwise.
+/// Default width of a table.
 pub const USUAL_WIDTH: u16 = 100;
 
-/// How tables are laid out.
+/// Layout of tables.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     /// In columns; `None` is the width of the terminal (feature `terminal`).
@@ -85,14 +85,14 @@ pub fn styled(cell: Cell, _style: Style) -> Cell {
     cell
 }
 
-/// The last column has at least so much.
+/// Minimum width of the last column.
 const LAST: u16 = 24;
 
-/// A column that is broken into lines has at least so much: most words fit.
+/// Minimum width of a wrapped column: most words fit.
 const NARROWEST: u16 = 12;
 
-/// Where what stands before the last column leaves no place for it, all columns are broken into lines: those that are narrower than an equal part of
-/// what is left keep their width.
+/// Wraps all columns if those before the last leave no room for it. Columns that are narrower than an equal part of
+/// the remaining width keep their width.
 pub fn fit(table: &mut Table) {
     let widths = table.column_max_content_widths();
     let (Some(width), Some((&last, others))) = (table.width(), widths.split_last()) else { return };

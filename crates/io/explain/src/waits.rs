@@ -1,4 +1,4 @@
-//! What is before a bound: how long a packet waits on its host that exceeds its contract.
+//! Wait before a bound: the time for which a packet that exceeds its contract waits on its host.
 
 use wayleave_contracts::{Demand, LONGEST_WAIT, QueueLimit, wire_bytes};
 use wayleave_scheme_api::Decision;

@@ -1,4 +1,4 @@
-//! What is said about decisions: of a contract that stands, of a refusal, of a link that is down.
+//! Tests of explanations: of an admitted contract, of a refusal, of a link that is down.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
@@ -61,7 +61,7 @@ impl Desk {
         Mix::new(&self.network, 8, 1)
     }
 
-    /// The first contract that is refused, with what is looked up for it.
+    /// Returns the first refused contract, with the details of its refusal.
     fn refused(&mut self) -> (LatencyContract, Result<Decision, Refusal>, Refused) {
         let blocked = |contract: &LatencyContract, desk: &mut Self| {
             let decision = desk.admit(contract);

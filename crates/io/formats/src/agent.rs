@@ -1,4 +1,5 @@
-//! What an agent is told: where the controller is, which nodes it drives, which interfaces are theirs. `kind: Agent`.
+//! Configuration of an agent: the controller's address, the nodes that it drives, and their interfaces. `kind:
+//! Agent`.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -40,7 +41,7 @@ pub(crate) const AGENT_NODE: Shape = Shape {
 pub(crate) const AGENT_BRIDGE: Shape = Shape { what: "a bridge of Open vSwitch", keys: &["bridge", "run"] };
 pub(crate) const ENDPOINT: Shape = Shape { what: "an endpoint", keys: &["vm", "host", "interface", "vlan"] };
 
-/// What becomes of packets that belong to no contract.
+/// Treatment of packets that belong to no contract.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnmatchedPackets {
     /// They go into the lowest queues.
@@ -50,7 +51,7 @@ pub enum UnmatchedPackets {
     Drop,
 }
 
-/// What becomes of packets for which their contract has no tokens now.
+/// Treatment of packets whose contract has no tokens at present.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExcessPackets {
     /// They wait for tokens, as long as not too many do.
@@ -60,7 +61,7 @@ pub enum ExcessPackets {
     Drop,
 }
 
-/// How an agent shows the controller who it is.
+/// Credential of an agent for the controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgentCredential {
     /// By the token in this file.
@@ -81,21 +82,21 @@ pub struct AgentFile {
     pub server: String,
     /// Certificates to trust in place of those of the web.
     pub ca: Option<PathBuf>,
-    /// Of nodes that say nothing of their own.
+    /// Credential of nodes without one of their own.
     pub credential: Option<AgentCredential>,
-    /// The folder for what has to outlive the agent, but not the machine.
+    /// Folder for state that outlives the agent, but not the machine.
     pub state: PathBuf,
-    /// The folder of a bpf file system for what enforces.
+    /// Folder in a bpf file system for the pinned objects that enforce contracts.
     pub pins: PathBuf,
-    /// Whether delays are measured: only useful where sender and receiver share a kernel.
+    /// `true` if delays are measured: only useful if sender and receiver share a kernel.
     pub measures: bool,
-    /// What becomes of packets that belong to no contract.
+    /// Treatment of packets that belong to no contract.
     pub unmatched: UnmatchedPackets,
-    /// What becomes of packets for which their contract has no tokens now.
+    /// Treatment of packets whose contract has no tokens at present.
     pub excess: ExcessPackets,
-    /// How many packets a second each node notes and tells of at most, if that was said; none with 0.
+    /// Maximum number of packets a second that each node records and reports, if given; none with 0.
     pub follow: Option<u32>,
-    /// What it drives.
+    /// Nodes that it drives.
     pub nodes: Vec<AgentNode>,
 }
 
@@ -104,11 +105,11 @@ pub struct AgentFile {
 pub struct AgentNode {
     /// Its name in the topology.
     pub node: String,
-    /// How its agent shows who it is, if not as those of all nodes of the file.
+    /// Credential of its agent, if it differs from that of all nodes of the file.
     pub credential: Option<AgentCredential>,
     /// Its network namespace, if it is not that of the agent.
     pub netns: Option<String>,
-    /// Where it hears agents of other hosts, if that was said.
+    /// Address on which it receives from agents of other hosts, if given.
     pub listen: Option<SocketAddr>,
     /// The bridge of Open vSwitch that forwards for it, if it is a switch and the kernel does not.
     pub ovs: Option<AgentBridge>,
@@ -127,7 +128,7 @@ pub struct AgentBridge {
     pub run: PathBuf,
 }
 
-/// Where an endpoint is attached.
+/// Attachment of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentEndpoint {
     /// The host's end of its interface.
@@ -247,7 +248,7 @@ fn excess(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> ExcessPackets
     treatment(fields, "excess", words, problems)
 }
 
-/// What a word of two stands for; the default if none is given.
+/// Returns the meaning of a key with two possible words; the default if none is given.
 fn treatment<T: Copy + Default>(
     fields: &Fields<'_, '_>,
     key: &'static str,

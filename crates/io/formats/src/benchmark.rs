@@ -1,4 +1,4 @@
-//! Benchmark tables as CSV: a header, then one combination of the six dimensions a row, with what was measured of it.
+//! Benchmark tables as CSV: a header, then in each row one combination of the six dimensions with its measurements.
 //!
 //! A person can fill one by measuring a switch; `wayleave characterize-switch` writes one for a simulated switch.
 
@@ -19,9 +19,9 @@ use crate::source::Source;
 const COLUMNS: [&str; 9] =
     ["entries", "match", "action", "used", "priorities", "packet", "throughput", "delay", "buffer"];
 
-/// Reads a benchmark table: CSV with the columns `entries,match,action,used,priorities,packet` (the six dimensions, in words and
-/// numbers of the slides) and `throughput,delay,buffer` (a rate, a time, and a number of packets), in any order. Lines that begin
-/// with `#` are skipped.
+/// Reads a benchmark table: CSV with the columns `entries,match,action,used,priorities,packet` (the six dimensions,
+/// in words and numbers of the slides) and `throughput,delay,buffer` (a rate, a time, and a number of packets), in
+/// any order. Lines that begin with `#` are skipped.
 ///
 /// ```
 /// use wayleave_topology::devices::{Scenario, Table};
@@ -34,8 +34,8 @@ const COLUMNS: [&str; 9] =
 /// ```
 ///
 /// # Errors
-/// Everything that is wrong with the file, in order of place: an unknown column or word, a value that is none, a combination
-/// that stands there twice. That a combination is missing is no error here.
+/// All problems of the file, in order of position: an unknown column or word, a malformed value, a duplicate
+/// combination. A missing combination is no error here.
 pub fn read_benchmark(source: &Source) -> Result<Table, InputErrors> {
     let mut problems = Problems::new(source);
     let table = read(source, &mut problems);
@@ -58,9 +58,9 @@ pub fn write_benchmark(table: &Table) -> String {
     text
 }
 
-/// A scenario of a device on one line: `proof-of-concept`, `whole`, or values of the dimensions, such as
-/// `entries=1+17,match=five-tuple,action=output,used=last,priorities=decreasing,packet=306B`. A dimension that is left out has
-/// all its values.
+/// Parses a scenario of a device on one line: `proof-of-concept`, `whole`, or values of the dimensions, such as
+/// `entries=1+17,match=five-tuple,action=output,used=last,priorities=decreasing,packet=306B`. A dimension that is
+/// left out has all its values.
 ///
 /// ```
 /// use wayleave_formats::parse_device_scenario;
@@ -71,7 +71,7 @@ pub fn write_benchmark(table: &Table) -> String {
 /// ```
 ///
 /// # Errors
-/// What is no dimension, or no value of it, with what is expected.
+/// An unknown dimension or value, with the expected ones.
 pub fn parse_device_scenario(text: &str) -> Result<Scenario, String> {
     text.parse()
 }
@@ -116,7 +116,7 @@ fn header_hint() -> String {
     format!("the header is {}", COLUMNS.join(","))
 }
 
-/// Which column each cell of a row is.
+/// Returns the column of each cell of a row.
 fn columns(header: &[Text<'_>], problems: &mut Problems<'_>) -> Option<Vec<usize>> {
     let whole = header.first()?.span.to(header.last()?.span);
     let mark = problems.mark();

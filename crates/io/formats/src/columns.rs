@@ -63,7 +63,7 @@ impl Word<'_> {
     }
 }
 
-/// A line that has to be there; `what` says what it is when it is not.
+/// Returns the next line, which is required; `what` names it in the error if it is missing.
 pub(crate) fn expect_line<'t>(
     lines: &mut impl Iterator<Item = Line<'t>>,
     text: &str,

@@ -1,4 +1,4 @@
-//! What all documents share: `apiVersion`, `kind`, `metadata` and `spec`.
+//! Common parts of all documents: `apiVersion`, `kind`, `metadata` and `spec`.
 
 use crate::fields::{Fields, Shape};
 use crate::location::Span;
@@ -18,17 +18,17 @@ pub(crate) const METADATA: Shape = Shape { what: "metadata", keys: &["name"] };
 pub enum Kind {
     /// Nodes and links, or a builder.
     Topology,
-    /// What tenants ask for.
+    /// Requests of tenants.
     Contracts,
     /// Contracts that come, change and go.
     Events,
-    /// What is simulated.
+    /// A simulation.
     Scenario,
     /// Tenants with their quotas, and VMs.
     Tenants,
-    /// What an agent drives.
+    /// Nodes that an agent drives.
     Agent,
-    /// Who shares the bandwidth of a contention point.
+    /// Sharing of a contention point's bandwidth.
     Policy,
 }
 
@@ -37,7 +37,7 @@ impl Kind {
     pub const ALL: [Self; 7] =
         [Self::Topology, Self::Contracts, Self::Events, Self::Scenario, Self::Tenants, Self::Agent, Self::Policy];
 
-    /// As it stands after `kind:`.
+    /// Returns the word after `kind:`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Topology => "Topology",
@@ -50,7 +50,7 @@ impl Kind {
         }
     }
 
-    /// What a file of this kind begins with, as a hint.
+    /// Returns the beginning of a file of this kind, as a hint.
     fn beginning(self) -> String {
         let csv = if self == Self::Contracts { "; CSV is read from files that end in .csv" } else { "" };
         format!("it begins with `apiVersion: {API_VERSION}` and `kind: {}`{csv}", self.name())
@@ -132,7 +132,7 @@ pub(crate) fn read_bare<'a>(text: &'a str, problems: &mut Problems<'_>) -> Optio
     Some(root)
 }
 
-/// What kind of document a text says that it is, if it can be read so far and says so.
+/// Returns the kind of document that a text states, if it can be parsed to that point.
 ///
 /// ```
 /// use wayleave_formats::{Kind, Source, kind_of};
@@ -145,7 +145,7 @@ pub fn kind_of(source: &Source) -> Option<Kind> {
     Kind::ALL.into_iter().find(|known| kind.text() == Some(known.name()))
 }
 
-/// The name of a document: what its metadata says, otherwise the name of its file without the last suffix.
+/// Returns the name of a document: that of its metadata, otherwise the name of its file without the last suffix.
 ///
 /// ```
 /// use wayleave_formats::{Source, name_of};
@@ -194,7 +194,7 @@ fn check_version(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) {
     }
 }
 
-/// A document of another kind has other keys: what was found wrong with them so far says nothing.
+/// Checks the kind. A document of another kind has other keys, so their problems so far are dropped.
 fn check_kind(fields: &Fields<'_, '_>, expected: Kind, problems: &mut Problems<'_>) -> Option<()> {
     let node = fields.get("kind")?;
     let given = node.expect_text(problems)?;

@@ -47,7 +47,7 @@ pub fn read_events(source: &Source, network: &Network) -> Result<EventList, Inpu
     problems.finish(list)
 }
 
-/// The events of a file, in order of time, and where each stands.
+/// The events of a file, in order of time, with their positions.
 #[derive(Clone, Debug)]
 pub struct EventList {
     name: String,
@@ -68,7 +68,7 @@ impl EventList {
         &self.name
     }
 
-    /// What it was read from.
+    /// Returns the source from which it was read.
     pub fn source(&self) -> &Source {
         &self.source
     }
@@ -78,7 +78,7 @@ impl EventList {
         &self.events
     }
 
-    /// Whether any contract is about something else than latency.
+    /// Returns `true` if any contract is of another kind than latency.
     pub fn has_other_kinds(&self) -> bool {
         self.events.iter().any(|event| match &event.action {
             Action::Add(contract) | Action::Change(contract) => contract.as_latency().is_none(),
@@ -86,8 +86,8 @@ impl EventList {
         })
     }
 
-    /// Where a field of the event with this index stands: `at`, or a key of its contract; if the event does not have
-    /// the field, where the name of its contract stands.
+    /// Returns the position of a field of the event with this index: `at`, or a key of its contract. If the event
+    /// does not have the field, returns the position of its contract's name.
     ///
     /// # Panics
     /// If there is no event with this index.
@@ -123,14 +123,14 @@ fn read_document(source: &Source, problems: &mut Problems<'_>, collector: &mut C
     Some(document.name)
 }
 
-/// Whether a contract is there, and since which place in the file.
+/// Presence of a contract, with the position in the file since which it applies.
 #[derive(Clone, Copy)]
 enum Presence {
     Present(Span, Option<ContractKind>),
     Released(Span),
 }
 
-/// What an event does, by its key.
+/// Action of an event, by its key.
 #[derive(Clone, Copy)]
 enum Verb {
     Add,
@@ -154,10 +154,10 @@ struct Collector<'n> {
     network: &'n Network,
     events: Vec<Event>,
     spans: Vec<EventSpans>,
-    /// The latest time so far, and where it stands.
+    /// The latest time so far, and its position.
     last: Option<(Time, Span)>,
     names: HashMap<String, Presence>,
-    /// How many were looked at, right or wrong.
+    /// Number of inspected events, right or wrong.
     seen: usize,
 }
 
@@ -166,7 +166,7 @@ struct Draft {
     action: Option<Action>,
     verb: Verb,
     name: Option<(String, Span)>,
-    /// What its contract is about; a release is about any.
+    /// Kind of its contract; a release applies to any kind.
     kind: Option<ContractKind>,
     spans: FieldSpans,
 }
@@ -250,7 +250,7 @@ impl Collector<'_> {
         Some(Draft { action, verb, name, kind: terms.kind(), spans: terms.spans() })
     }
 
-    /// Follows who is there; reports what cannot happen.
+    /// Tracks the present contracts, and reports impossible events.
     fn follow(
         &mut self,
         (verb, kind): (Verb, Option<ContractKind>),

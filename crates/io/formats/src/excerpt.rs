@@ -9,7 +9,7 @@ use crate::messages::is_invisible;
 
 /// Lines up to this length (in bytes) are shown whole.
 const WHOLE: usize = 140;
-/// How many characters of a longer line are shown before, at, and after the place.
+/// Maximum number of characters of a longer line that are shown before, at, and after the position.
 const PART: usize = 60;
 
 /// A line of text with carets below it.

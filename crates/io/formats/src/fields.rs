@@ -1,4 +1,4 @@
-//! Reading a mapping: which keys it may have, which it must have, and what their values are.
+//! Reader of a mapping: its permitted keys, its required keys, and their values.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -22,7 +22,7 @@ pub(crate) const MAX_KEYS: usize = 32;
 
 /// The values of a mapping by key.
 pub(crate) struct Fields<'n, 'a> {
-    /// Where the mapping is.
+    /// Position of the mapping.
     pub(crate) at: Span,
     shape: &'static Shape,
     slots: [Option<&'n Entry<'a>>; MAX_KEYS],
@@ -123,12 +123,12 @@ impl<'n, 'a> Fields<'n, 'a> {
         });
     }
 
-    /// Where a key stands, or the mapping if it does not.
+    /// Returns the position of a key, or of the mapping if the key is absent.
     pub(crate) fn key_span(&self, key: &str) -> Span {
         self.entry(key).map_or(self.at, |entry| entry.key.span)
     }
 
-    /// Where a key's value stands, or the mapping if it has none.
+    /// Returns the position of a key's value, or of the mapping if there is none.
     pub(crate) fn value_span(&self, key: &str) -> Span {
         self.get(key).map_or(self.at, |node| node.span)
     }

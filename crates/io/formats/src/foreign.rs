@@ -1,9 +1,10 @@
-//! Files of other tools that describe a network and are not read: each is refused by name, with what to export instead.
+//! Files of other tools that describe a network and are not read: each is refused by name, with the format to export
+//! instead.
 //!
-//! They are recognised by: GNS3's project file (`"type": "topology"`, its `topology` with `computes`; GNS3 2.2), netlab's
-//! topology (links such as `r1-r2`; netlab.tools, "Links between Network Devices"), LibreQoS's `network.json` and
-//! `ShapedDevices.csv` (its documentation, "Configure"), SNDlib's XML, and the Inet, Orbis and Rocketfuel files that ns-3's
-//! module `topology-read` reads.
+//! They are recognised by: GNS3's project file (`"type": "topology"`, its `topology` with `computes`; GNS3 2.2),
+//! netlab's topology (links such as `r1-r2`; netlab.tools, "Links between Network Devices"), LibreQoS's
+//! `network.json` and `ShapedDevices.csv` (its documentation, "Configure"), SNDlib's XML, and the Inet, Orbis and
+//! Rocketfuel files that ns-3's module `topology-read` reads.
 
 use crate::messages::one_of;
 use crate::problem::Message;
@@ -81,7 +82,7 @@ impl Foreign {
         (!entries.is_empty() && entries.iter().all(|entry| is_site(&entry.value))).then_some(Self::LibreQosNetwork)
     }
 
-    /// The message: its format, and what to do instead.
+    /// Returns the message: its format, and a remedy.
     pub(crate) fn refusal(self) -> Message {
         let written =
             "write its nodes and links as node-link JSON (docs/reference/files.md, \"NetworkX node-link JSON\")";

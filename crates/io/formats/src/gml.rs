@@ -11,12 +11,12 @@ use crate::messages::quoted;
 use crate::problem::{Message, ProblemKind, Problems};
 use crate::tree::{Entry, Node, Value};
 
-/// How deep lists may be nested: a graph needs three levels.
+/// Maximum nesting depth of lists: a graph needs three levels.
 const MAX_DEPTH: usize = 64;
-/// How many values a file may have, as for YAML.
+/// Maximum number of values in a file, as for YAML.
 const MAX_VALUES: usize = 10_000_000;
 
-/// Whether a text looks like GML: its first key is that of a graph, or one that tools write before it.
+/// Returns `true` if a text resembles GML: its first key is that of a graph, or one that tools write before it.
 pub(crate) fn is_likely(text: &str) -> bool {
     let mut scanner = Scanner { text, at: 0 };
     let Some(Token::Word(key)) = scanner.next().map(|(token, _)| token) else { return false };
@@ -108,7 +108,7 @@ type Fault = (ProblemKind, Span, Message);
 /// The keys and values of a file.
 fn parse(text: &str) -> Result<Vec<Entry<'_>>, Fault> {
     let mut scanner = Scanner { text, at: 0 };
-    // Lists that are open: the key that each is the value of, where it begins, and what was there before it.
+    // Open lists: the key whose value each is, its start, and the entries before it.
     let mut open: Vec<(Node<'_>, Span, Vec<Entry<'_>>)> = Vec::new();
     let mut entries: Vec<Entry<'_>> = Vec::new();
     let mut values = 0;
@@ -179,7 +179,7 @@ enum Token<'t> {
     Close,
     /// A key, a number, or a word as a value.
     Word(&'t str),
-    /// What stands between quotation marks.
+    /// Text between quotation marks.
     Text(&'t str),
     /// A quotation mark without a second one.
     Unclosed,
@@ -219,7 +219,7 @@ impl<'t> Scanner<'t> {
     }
 }
 
-/// A text with its character references replaced; those that nobody knows stay.
+/// Returns a text with its character references replaced; unknown ones are kept.
 fn decoded(text: &str) -> Cow<'_, str> {
     if !text.contains('&') {
         return Cow::Borrowed(text);

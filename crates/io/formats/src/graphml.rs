@@ -1,7 +1,7 @@
 //! GraphML (Brandes et al., 2001), as Topology Zoo, NetworkX and yEd write it.
 //!
-//! Attributes of nodes and edges are `<data>` elements that refer to a `<key>`; what a key is called, and what it is where
-//! there is no data, stands at the key.
+//! Attributes of nodes and edges are `<data>` elements that refer to a `<key>`. The key contains the name and the
+//! default value.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -95,7 +95,7 @@ fn required(node: Node<'_, '_>, name: &str, problems: &mut Problems<'_>) -> Opti
 /// The declared attributes.
 struct Keys<'d, 'i> {
     by_id: HashMap<&'d str, &'d str>,
-    /// Keys with what they are where there is no data: for what, its name, the value.
+    /// Keys with default values: the element type, the name, the value.
     defaults: Vec<(&'d str, &'d str, Node<'d, 'i>)>,
 }
 
@@ -113,7 +113,7 @@ impl<'d, 'i> Keys<'d, 'i> {
         keys
     }
 
-    /// The data of an element, and the defaults of what it has none of.
+    /// Returns the data of an element, with defaults for absent data.
     fn attributes(&self, of: Node<'d, 'i>, what: &str) -> Vec<Attribute<'static>> {
         let mut attributes = Vec::new();
         for data in of.children().filter(|node| is(node, "data")) {

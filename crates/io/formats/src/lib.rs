@@ -1,9 +1,9 @@
-//! Reading and writing topologies, contracts, events, scenarios, benchmark tables and output-port networks: all parsing of
-//! files that people write lives here.
+//! Reading and writing of topologies, contracts, events, scenarios, benchmark tables and output-port networks. All
+//! parsing of files that people write is in this crate.
 //!
-//! Files are shaped as people know them (`apiVersion`, `kind`, `metadata`, `spec`), in YAML or JSON; contracts also in
-//! CSV. What is wrong comes back as [`InputErrors`]: up to [`MAX_PROBLEMS`] problems, each with file, line and column,
-//! what was expected, the nearest known word, and the source line with a caret.
+//! Files have a well-known shape (`apiVersion`, `kind`, `metadata`, `spec`), in YAML or JSON; contracts also in CSV.
+//! Errors are returned as [`InputErrors`]: up to [`MAX_PROBLEMS`] problems. Each has a file, line and column, the
+//! expected form, the nearest known word, and the source line with a caret.
 //!
 //! ```
 //! use wayleave_formats::{Source, parse_builder, read_contracts};
@@ -28,9 +28,9 @@
 //!
 //! Examples of every kind are in `schemas/examples/`.
 //!
-//! How it works: `tree` turns text into values that know their places, `fields` reads a mapping against its known
-//! keys, and one module per kind says what the values mean. The JSON Schemas in `schemas/` describe the same shapes;
-//! a test holds them to the keys that are read here.
+//! Implementation: `tree` parses text into values with positions, `fields` reads a mapping against its known keys,
+//! and one module per kind interprets the values. The JSON Schemas in `schemas/` describe the same shapes; a test
+//! compares them with the keys that are read here.
 
 mod agent;
 mod benchmark;

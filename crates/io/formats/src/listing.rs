@@ -45,8 +45,8 @@ pub fn document(contracts: impl IntoIterator<Item = String>) -> String {
 
 /// Reads a list with `items`, or a single contract with `id` and `status`. Returns `None` if the text is neither.
 ///
-/// The server writes `id` and `status`: the identity is compared with tenant and name, the status says which contracts are released and is ignored
-/// otherwise. Every other key is one of a contract, or an error.
+/// The server writes `id` and `status`. The identity is compared with tenant and name. The status marks released
+/// contracts and is otherwise ignored. Every other key is one of a contract, or an error.
 pub fn read_listing(source: &Source) -> Option<Result<Listing, InputErrors>> {
     let text = source.text();
     if !text.trim_start().starts_with('{') {
@@ -121,7 +121,7 @@ fn name_of(item: &Map<String, Value>) -> String {
     item.get("name").map_or_else(|| "\"items\"".to_owned(), Value::to_string)
 }
 
-/// Returns an error at the first place where a text stands in the source.
+/// Returns an error at the first occurrence of a text in the source.
 pub fn located(source: &Source, text: &str, message: &str) -> Problem {
     let before = source.text().find(text).map_or("", |at| &source.text()[..at]);
     let line = before.matches('\n').count() + 1;

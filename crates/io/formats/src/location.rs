@@ -1,4 +1,4 @@
-//! Where something stands in a text: byte spans for machines, lines and columns for people.
+//! Positions in a text: byte spans for machines, lines and columns for people.
 
 use std::ops::Range;
 
@@ -39,7 +39,7 @@ impl Span {
         Self::new(self.start()..other.end().max(self.end()))
     }
 
-    /// A part of it, in bytes from its start.
+    /// Returns a part of the span, in bytes from its start.
     pub(crate) fn part(self, range: Range<usize>) -> Self {
         Self::new(self.start() + range.start..(self.start() + range.end).min(self.end()))
     }

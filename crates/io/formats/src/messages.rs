@@ -1,16 +1,16 @@
 //! Texts in messages: quoted safely, shortened, and the nearest known word.
 
-/// How much of a name or value a message shows.
+/// Maximum length of a name or value in a message.
 const SHOWN: usize = 40;
 /// The longest message; names that other crates put into theirs are not shortened.
 const LONGEST_MESSAGE: usize = 600;
 
-/// `"text"`, shortened, with whatever a terminal would act upon escaped.
+/// Returns `"text"`, shortened, with all terminal control characters escaped.
 pub(crate) fn quoted(text: &str) -> String {
     format!("\"{}\"", shortened(text))
 }
 
-/// The first characters, and how many there are in all if they are more.
+/// Returns the first characters and, if there are more, the total number.
 pub(crate) fn shortened(text: &str) -> String {
     let mut shown = String::new();
     text.chars().take(SHOWN).for_each(|c| push_visible(&mut shown, c));
@@ -34,7 +34,7 @@ pub(crate) fn is_invisible(c: char) -> bool {
     wayleave_units::is_deceptive(c)
 }
 
-/// How many names a search for the nearest one looks at: it must not take longer than reading the file.
+/// Maximum number of names that a search for the nearest one inspects: it must not take longer than reading the file.
 pub(crate) const MAX_NAMES: usize = 100_000;
 
 /// The candidate that was probably meant; of several that are as near, the first in the alphabet.

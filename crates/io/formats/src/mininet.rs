@@ -14,7 +14,7 @@ use crate::nodelink::load;
 use crate::problem::{ProblemKind, Problems};
 use crate::tree::{Entry, Node, Value};
 
-/// The lists and mappings of nodes, with what they contain.
+/// Lists and mappings of nodes, with the kind of their nodes.
 const NODES: [(&str, NodeKind); 2] = [("hosts", NodeKind::Host), ("switches", NodeKind::Switch)];
 
 /// Returns `true` if a mapping is a topology of MiniEdit.
@@ -41,7 +41,7 @@ fn first_item<'n, 'a>(root: &'n Node<'a>, key: &str) -> Option<&'n Node<'a>> {
 pub(crate) fn read_miniedit<'t>(text: &'t str, _: &ImportOptions, problems: &mut Problems<'_>) -> Option<Graph<'t>> {
     let root = load(text, problems)?;
     let mut graph = Graph { at: root.span, ..Graph::default() };
-    // What MiniEdit starts, and who controls it.
+    // Keys that are no part of the network are accepted too: settings of MiniEdit, and controllers.
     let used = ["hosts", "switches", "links", "version", "application", "controllers"];
     unused(&mut graph.unused, "the file", &root, &used);
     for (key, kind) in NODES {

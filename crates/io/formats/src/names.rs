@@ -1,4 +1,4 @@
-//! What to say about a node or a link that does not exist.
+//! Errors about a node or a link that does not exist.
 
 use wayleave_topology::{Network, NodeKind};
 

@@ -21,7 +21,7 @@ use crate::tree::{Entry, Fault, Loader, Node, Value};
 const EDGES: [&str; 4] = ["edges", "links", "links_bidirectional", "cables"];
 const ENDS: [[&str; 2]; 3] = [["source", "target"], ["from", "to"], ["a", "b"]];
 
-/// Whether a mapping lists nodes and edges.
+/// Returns `true` if a mapping lists nodes and edges.
 pub(crate) fn is_likely(root: &Node<'_>) -> bool {
     root.field("apiVersion").is_none() && edges_of(root).is_some() && node_lists(root).next().is_some()
 }

@@ -79,7 +79,7 @@ fn neighbour(path: &Path) -> Option<String> {
     nearest(path.file_name()?.to_str()?, names.iter().map(String::as_str)).map(str::to_owned)
 }
 
-/// Says where the text stops being text, and what the file seems to be instead.
+/// Returns an error with the position of the first non-text byte, and the likely format of the file.
 fn no_text(name: &str, bytes: &[u8], valid: usize) -> InputErrors {
     let line = 1 + bytes[..valid].iter().filter(|&&byte| byte == b'\n').count();
     let byte = bytes.get(valid).copied().unwrap_or_default();

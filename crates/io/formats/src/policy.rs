@@ -42,17 +42,17 @@ pub(crate) const BANDWIDTH: Shape = Shape { what: "a direction", keys: &["min", 
 pub(crate) const CHANGE: Shape =
     Shape { what: "a change", keys: &["at", "min", "max", "weight", "transmit", "receive"] };
 
-/// A policy, and where its parts stand.
+/// A policy, with the positions of its parts.
 #[derive(Clone, Debug)]
 pub struct PolicyFile {
-    /// What was read.
+    /// The policy.
     pub policy: Policy,
     source: Source,
     spec: Span,
 }
 
 impl PolicyFile {
-    /// What it was read from.
+    /// Returns the source from which it was read.
     pub fn source(&self) -> &Source {
         &self.source
     }
@@ -91,7 +91,7 @@ pub fn read_policy(source: &Source, network: &Network) -> Result<PolicyFile, Inp
     problems.finish(file)
 }
 
-/// A service, and where each of its fields stands.
+/// A service, with the positions of its fields.
 struct Placed {
     service: Service,
     at: Span,
@@ -104,7 +104,7 @@ fn read_document(source: &Source, network: &Network, problems: &mut Problems<'_>
     Some(PolicyFile { policy, source: source.clone(), spec: document.spec.span })
 }
 
-/// Reads the `spec` of a policy; its level need not be said where `usual` is given.
+/// Reads the `spec` of a policy; its level is optional if `usual` is given.
 pub(crate) fn read_policy_spec(
     name: &str,
     node: &Node<'_>,
@@ -125,7 +125,7 @@ pub(crate) fn read_policy_spec(
         placed.extend(service(node, network, problems));
         problems.explain_since(mark, || format!("service {}", index + 1));
     }
-    // What does not follow from a field that could not be read is not said.
+    // Consequences of a field that could not be read are not reported.
     if problems.mark() > mark {
         return None;
     }
@@ -146,7 +146,7 @@ fn report(error: &PolicyError, placed: &[Placed], spec: &Fields<'_, '_>, problem
         return;
     };
     let Placed { service, at, fields } = &placed[index];
-    // A fault of a field that is absent stands at the service itself.
+    // A fault of an absent field is reported at the service itself.
     let span = fields.iter().find(|(key, _)| *key == field).map_or(*at, |(_, span)| *span);
     let mark = problems.mark();
     problems.report(ProblemKind::Impossible, span, || error.fault.to_string());
@@ -241,7 +241,7 @@ fn change(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Change> {
     Some(Change { at: at?, bandwidth })
 }
 
-/// `min`, `max` and `weight` for both directions, and what `transmit` and `receive` say instead.
+/// Reads `min`, `max` and `weight` for both directions, and their replacements in `transmit` and `receive`.
 fn directions(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> PerDirection<Bandwidth> {
     let both = bandwidth(fields, problems);
     let mut own = |key| {

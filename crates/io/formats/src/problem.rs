@@ -1,4 +1,4 @@
-//! What is wrong with a file, in words and with its place; collected, so that one run shows many.
+//! Problems of a file, as text with positions; they are collected, so that one run shows many.
 
 use std::fmt;
 
@@ -7,17 +7,17 @@ use crate::location::{Location, Span};
 use crate::messages::printable;
 use crate::source::Source;
 
-/// How many problems of a file are kept; the others are counted.
+/// Maximum number of problems of a file that are kept; the others are counted.
 pub const MAX_PROBLEMS: usize = 20;
 
-/// What sort of thing is wrong. Stable: scripts may match on it.
+/// Type of a problem. Stable: scripts may match on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProblemKind {
     /// The file is not there or cannot be read.
     Unreadable,
     /// Its bytes are no UTF-8 text.
     NotText,
-    /// Longer, deeper or more numerous than what is accepted.
+    /// Longer, deeper or more numerous than accepted.
     TooLarge,
     /// Nothing is in it.
     Empty,
@@ -27,11 +27,11 @@ pub enum ProblemKind {
     WrongKind,
     /// A list where text is expected, text where a number is expected, and so on.
     WrongType,
-    /// A key that nobody reads.
+    /// An unknown key.
     UnknownKey,
     /// A key that is needed.
     MissingKey,
-    /// A key that stands twice in one mapping.
+    /// A duplicate key in one mapping.
     DuplicateKey,
     /// A name that is taken.
     DuplicateName,
@@ -45,7 +45,7 @@ pub enum ProblemKind {
     BadOrder,
     /// The text says something else than the request that it came with.
     Contradiction,
-    /// Found later, by whoever used the contracts: see `ContractList::finding`.
+    /// Found later, by a user of the contracts: see `ContractList::finding`.
     Finding,
 }
 
@@ -87,27 +87,27 @@ impl Problem {
         Self { context: Some(printable(context)), ..self }
     }
 
-    /// What sort of thing is wrong.
+    /// Returns the type of the problem.
     pub fn kind(&self) -> ProblemKind {
         self.kind
     }
 
-    /// What is wrong and what was expected, in one sentence.
+    /// Returns the problem and the expected form, in one sentence.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// What to do about it, where the message does not say so.
+    /// Returns a remedy, if the message does not contain one.
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }
 
-    /// What it is part of, such as `contract "ptp-1"`.
+    /// Returns the enclosing object, such as `contract "ptp-1"`.
     pub fn context(&self) -> Option<&str> {
         self.context.as_deref()
     }
 
-    /// Where it is; `None` if it is the file as a whole.
+    /// Returns the position; `None` if the problem concerns the file as a whole.
     pub fn location(&self) -> Option<&Location> {
         self.location.as_ref()
     }
@@ -183,7 +183,7 @@ impl InputErrors {
         &self.problems
     }
 
-    /// How many more there are.
+    /// Returns the number of further problems.
     pub fn more(&self) -> usize {
         self.more
     }
@@ -213,8 +213,9 @@ impl From<Problem> for InputErrors {
 
 /// Collects problems while a source is read.
 ///
-/// Messages come as closures: beyond the limit they are never composed, and so cost nothing in a file with a million
-/// wrong lines. Whatever scans the text (a line number) or a list of names (the nearest) belongs inside them.
+/// Messages are closures: beyond the limit they are never composed, and so cost nothing in a file with a million
+/// wrong lines. All scans of the text (for a line number) or of a list of names (for the nearest one) belong inside
+/// them.
 pub(crate) struct Problems<'s> {
     source: &'s Source,
     found: Vec<Problem>,
@@ -251,7 +252,7 @@ impl<'s> Problems<'s> {
         self.report(kind, span, message);
     }
 
-    /// Whether further problems are only counted, so that looking for helpful words is in vain.
+    /// Returns `true` if further problems are only counted, so that a search for hints is useless.
     pub(crate) fn are_full(&self) -> bool {
         self.found.len() == MAX_PROBLEMS
     }

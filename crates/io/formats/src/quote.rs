@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// The text as it can stand anywhere in YAML: plain where that is safe, otherwise in quotation marks.
+/// Returns the text as a YAML scalar: plain if that is safe, otherwise quoted.
 pub(crate) fn scalar(text: &str) -> Cow<'_, str> {
     if is_plain(text) { Cow::Borrowed(text) } else { Cow::Owned(quoted(text)) }
 }

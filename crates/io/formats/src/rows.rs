@@ -1,6 +1,6 @@
 //! The rows of a CSV text.
 //!
-//! `csv-core` says how many bytes of the text each field took, so a problem in row 800,000 has its column.
+//! `csv-core` returns the number of bytes of each field, so a problem in row 800,000 has its column.
 
 use std::borrow::Cow;
 
@@ -50,7 +50,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The cell that was read from the bytes since `start`, with what ends it and, in a row's first cell, the line
+    /// Returns the cell read from the bytes since `start`, with its terminator and, in a row's first cell, the line
     /// ends before it.
     fn cell(&mut self, start: usize, written: usize, first: bool) -> Text<'a> {
         let consumed = &self.text[start..self.at];

@@ -58,7 +58,7 @@ fn read(text: &str, problems: &mut Problems<'_>) -> Option<FlowSizes> {
             None => right = false,
         }
     }
-    // A last share of 100, perhaps rounded, says that all are in percent; anything else is left for the check.
+    // A last share of 100, perhaps rounded, means that all are in percent; any other value is left for the check.
     if points.last().is_some_and(|&(_, share)| (100.0 * (1.0 - ROUNDED)..=100.0).contains(&share)) {
         points.iter_mut().for_each(|(_, share)| *share /= 100.0);
     }

@@ -1,10 +1,10 @@
-//! Networks in SNDlib's native form (Orlowski et al., 2010; sndlib.zib.de, "Format description: network"):
-//! `NODES ( Berlin ( 13.4 52.5 ) )` and `LINKS ( L1 ( Berlin Ulm ) 155.0 0 0 0 ( 622.0 10.0 ) )`.
+//! Networks in SNDlib's native form (Orlowski et al., 2010; sndlib.zib.de, "Format description: network"): `NODES (
+//! Berlin ( 13.4 52.5 ) )` and `LINKS ( L1 ( Berlin Ulm ) 155.0 0 0 0 ( 622.0 10.0 ) )`.
 //!
-//! A line of `LINKS` has the capacity that is installed already, its cost, a routing cost, a setup cost, and the capacities
-//! that can be installed. The installed capacity is the rate; most instances have none there (0), since choosing capacities is
-//! their problem. The format states no unit. Whether links have a direction is in another file (the model): they are cables
-//! here.
+//! A line of `LINKS` has the capacity that is installed already, its cost, a routing cost, a setup cost, and the
+//! capacities that can be installed. The installed capacity is the rate. Most instances have none there (0), since
+//! the choice of capacities is their problem. The format states no unit. The direction of links is defined in another
+//! file (the model): they are cables here.
 
 use std::borrow::Cow;
 
@@ -80,7 +80,7 @@ impl<'t> Tokens<'t> {
         self.all.get(self.next).map(|token| token.text)
     }
 
-    /// The next word, or an error that says what is expected.
+    /// Returns the next word, or an error with the expected one.
     fn word(&mut self, what: &str, problems: &mut Problems<'_>) -> Option<Token<'t>> {
         match self.take() {
             Some(token) if token.text != "(" && token.text != ")" => Some(token),

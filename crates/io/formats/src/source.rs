@@ -31,7 +31,7 @@ impl Source {
         Self { name: Arc::from(name), text, bytes: None }
     }
 
-    /// What messages call it.
+    /// Returns the name in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -56,7 +56,7 @@ impl Source {
         Path::new(&*self.name).file_stem().and_then(|stem| stem.to_str()).unwrap_or(&self.name)
     }
 
-    /// Whether the name ends in `.ending`.
+    /// Returns `true` if the name ends in `.ending`.
     pub(crate) fn ends_in(&self, ending: &str) -> bool {
         Path::new(&*self.name).extension().is_some_and(|given| given.eq_ignore_ascii_case(ending))
     }

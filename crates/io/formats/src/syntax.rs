@@ -7,7 +7,7 @@ use crate::location::{Location, Span, boundary};
 use crate::messages::is_invisible;
 use crate::problem::Message;
 
-/// Where a syntax error is, and what to say about it.
+/// Returns the position of a syntax error, and its message.
 pub(crate) fn explain(text: &str, error: &ScanError) -> (Span, Message) {
     let at = boundary(text, error.marker().byte_offset().unwrap_or(text.len()));
     let too_deep = *error.kind() == ErrorKind::RecursionLimitExceeded;
@@ -68,7 +68,8 @@ fn describe(text: &str, kind: &ErrorKind) -> Message {
     }
 }
 
-/// What was opened and never closed swallows the rest of the file: often the file was cut off.
+/// Returns the message about an unclosed bracket or quotation, which swallows the rest of the file: often the file
+/// was cut off.
 fn unclosed(text: &str, open: char) -> Message {
     let end = text.trim_end().len();
     let last_line = Location::new(text, Span::new(end..end)).line;
@@ -81,7 +82,7 @@ fn unclosed(text: &str, open: char) -> Message {
     (message, format!("{close}, or look whether the file was cut off")).into()
 }
 
-/// What is wrong, and a hint or none, for errors that need no values.
+/// Returns the message and the hint, which may be empty, for errors without values.
 fn advice(kind: &ErrorKind) -> Option<(&'static str, &'static str)> {
     Some(match kind {
         ErrorKind::RecursionLimitExceeded => ("lists and mappings are nested too deeply here", ""),
@@ -133,7 +134,7 @@ fn advice(kind: &ErrorKind) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// What a JSON parser says, if the text is meant to be JSON and is none.
+/// Returns the error of a JSON parser, if the text is meant to be JSON and is malformed.
 fn as_json(text: &str) -> Option<(Span, Message)> {
     let inside = text.trim_start().strip_prefix(['{', '['])?.trim_start();
     if !inside.starts_with(['"', '{', '[', '}', ']']) {

@@ -18,7 +18,7 @@ pub(crate) const TENANT: Shape = Shape { what: "a tenant", keys: &["name", "quot
 pub(crate) const QUOTA: Shape = Shape { what: "a quota", keys: &["rate", "burst", "contracts"] };
 pub(crate) const VM: Shape = Shape { what: "a VM", keys: &["name", "tenant", "host", "placement", "mac"] };
 
-/// The tenants and VMs of a file, in its order, and where each stands.
+/// The tenants and VMs of a file, in its order, with their positions.
 #[derive(Clone, Debug)]
 pub struct TenantList {
     name: String,
@@ -33,7 +33,7 @@ impl TenantList {
         &self.name
     }
 
-    /// What it was read from.
+    /// Returns the source from which it was read.
     pub fn source(&self) -> &Source {
         &self.source
     }
@@ -43,12 +43,12 @@ impl TenantList {
         self.tenants.iter().map(|(tenant, _)| tenant)
     }
 
-    /// The VMs. Whether their hosts and tenants exist is for the controller to say.
+    /// Returns the VMs. The controller checks that their hosts and tenants exist.
     pub fn vms(&self) -> impl ExactSizeIterator<Item = &Vm> {
         self.vms.iter().map(|(vm, _)| vm)
     }
 
-    /// Where the name of the tenant with this index stands.
+    /// Returns the position of the name of the tenant with this index.
     ///
     /// # Panics
     /// If there is no tenant with this index.
@@ -56,7 +56,7 @@ impl TenantList {
         Location::new(self.source.text(), self.tenants[index].1)
     }
 
-    /// Where the name of the VM with this index stands.
+    /// Returns the position of the name of the VM with this index.
     ///
     /// # Panics
     /// If there is no VM with this index.

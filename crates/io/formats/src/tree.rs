@@ -1,9 +1,9 @@
-//! YAML and JSON as a tree in which every value knows where it stands.
+//! YAML and JSON as a tree of values with positions.
 //!
-//! The parser (`granit-parser`) gives events with byte spans and reads JSON as the YAML that it is. Here they become
-//! [`Node`]s, with everything bounded: depth, the number of values, and what aliases can multiply (a "billion laughs"
-//! file ends in an error, not in swap). A long list need not become a tree at all: the loader hands its items over one
-//! by one, so a million contracts take the memory of the contracts.
+//! The parser (`granit-parser`) gives events with byte spans and reads JSON as YAML. Here they become [`Node`]s with
+//! limits on depth, on the number of values, and on the copies that aliases make (a "billion laughs" file ends in an
+//! error, not in swap). A long list need not become a tree: the loader passes its items one by one, so a million
+//! contracts take the memory of the contracts.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,11 +14,11 @@ use crate::location::Span;
 use crate::problem::{Message, ProblemKind};
 use crate::syntax;
 
-/// How deep lists and mappings may be nested; nothing that is read here needs more than six levels.
+/// Maximum nesting depth of lists and mappings; no document needs more than six levels.
 const MAX_DEPTH: usize = 64;
-/// How many values a tree may have, so that `[a,a,a,...]` does not take thirty times its length in memory.
+/// Maximum number of values of a tree, so that `[a,a,a,...]` does not take thirty times its length in memory.
 const MAX_VALUES: usize = 10_000_000;
-/// How many values all anchors and aliases together may copy.
+/// Maximum number of values that all anchors and aliases together may copy.
 const MAX_COPIED: usize = 1_000_000;
 
 /// A value and its place.
@@ -33,7 +33,7 @@ pub(crate) struct Node<'a> {
 pub(crate) enum Value<'a> {
     /// Nothing, `~` or `null`.
     Null,
-    /// Text or a number: whoever reads it decides.
+    /// Text or a number: the reader decides.
     Scalar(Cow<'a, str>),
     /// A list.
     Sequence(Vec<Node<'a>>),
@@ -50,7 +50,7 @@ pub(crate) struct Entry<'a> {
     pub(crate) value: Node<'a>,
 }
 
-/// What ends the reading: a syntax error or a bound.
+/// Reason for the end of parsing: a syntax error or a limit.
 pub(crate) struct Fault {
     pub(crate) kind: ProblemKind,
     pub(crate) span: Span,
@@ -76,7 +76,7 @@ pub(crate) struct Loader<'a, 'f> {
     copied: usize,
 }
 
-/// How far the way to the list that is handed over has been followed.
+/// Number of steps followed on the path to the list whose items are passed on.
 type OnPath = Option<usize>;
 
 impl<'a, 'f> Loader<'a, 'f> {
@@ -217,7 +217,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// What people call such a value.
+    /// Returns the common term for such a value.
     pub(crate) fn description(&self) -> &'static str {
         match self.value {
             Value::Null => "nothing",

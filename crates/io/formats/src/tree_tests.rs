@@ -10,7 +10,7 @@ use serde_norway::Value as Other;
 
 use crate::tree::{Loader, Node, Value};
 
-/// Everything that the format's users write, and some of what they copy from elsewhere.
+/// All constructs that the format's users write, and some that they copy from elsewhere.
 const DOCUMENTS: [&str; 30] = [
     "a: 1\nb: text\nc: 1.5e3\nd: true\ne: null\nf: ~\ng:\n",
     "- a\n- - b\n  - c\n-\n  - d\n- e: 1\n  f: 2\n-\n  g: 3\n",

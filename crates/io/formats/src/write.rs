@@ -1,4 +1,4 @@
-//! Networks and contracts as YAML that reads back as the same.
+//! Networks and contracts as YAML that reads back unchanged.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -15,9 +15,10 @@ use crate::document::{API_VERSION, Kind};
 use crate::quote::scalar;
 use crate::topology::written_classes;
 
-/// A topology document with every node and link, in order: what it reads back as has the same indices.
+/// Returns a topology document with every node and link, in order: reading it back gives equal indices.
 ///
-/// What most links have stands in `defaults`; two links in a row that are one cable are written as one `between`.
+/// The most common values of links are in `defaults`; two consecutive links that are one cable are written as one
+/// `between`.
 ///
 /// ```
 /// use wayleave_formats::{Source, parse_builder, read_topology, write_topology};
@@ -159,7 +160,7 @@ fn order_line(order: &Order, network: &Network) -> String {
     line
 }
 
-/// The inside of a match; addresses have colons and so stand in quotation marks.
+/// Returns the inside of a match; addresses have colons and are therefore quoted.
 fn match_line(matching: &Match) -> String {
     let address = |key: &str, address: Option<IpAddr>| address.map(|address| format!("{key}: \"{address}\""));
     let port = |key: &str, port: Option<NonZeroU16>| port.map(|port| format!("{key}: {port}"));
@@ -222,7 +223,7 @@ fn push(text: &mut String, arguments: std::fmt::Arguments<'_>) {
     let _ = text.write_fmt(arguments);
 }
 
-/// What most links and ports have.
+/// Most common properties of links and ports.
 struct Usual<'n> {
     rate: Rate,
     delay: Time,
@@ -232,7 +233,7 @@ struct Usual<'n> {
 }
 
 impl<'n> Usual<'n> {
-    /// The most frequent value of each; for a network without links, values that nobody will look at.
+    /// Returns the most frequent value of each; for a network without links, unused values.
     fn of(network: &'n Network) -> Self {
         let links = || network.links().map(|(_, link)| link);
         let queues = |kind| {
@@ -280,7 +281,7 @@ fn most_frequent<T: Copy + Eq + Hash>(items: impl Iterator<Item = T>) -> Option<
     counts.into_iter().max_by_key(|&(_, rank)| rank).map(|(item, _)| item)
 }
 
-/// A count with one buffer size and leading budgets where that says it all, otherwise the list.
+/// Returns a count with one buffer size and leading budgets if this is complete, otherwise the list.
 fn port(queues: &[PortQueue], [key, buffer_key, budgets_key]: [&str; 3]) -> String {
     let buffer = queues.first().map_or(Bytes::ZERO, |queue| queue.buffer);
     let budgets: Vec<String> = queues.iter().map_while(|queue| queue.budget).map(|budget| budget.to_string()).collect();
@@ -328,7 +329,7 @@ impl Iterator for Cables<'_> {
     }
 }
 
-/// Whether `between` can say both: between two switches both ports are one description.
+/// Returns `true` if `between` can express both links: between two switches both ports are one description.
 fn is_cable(network: &Network, link: LinkId, back: LinkId) -> bool {
     let (there, here) = (network.link(link), network.link(back));
     let line = |link: &Link| (link.rate, link.propagation, link.mtu);

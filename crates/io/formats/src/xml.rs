@@ -6,7 +6,7 @@ use crate::graph::Unused;
 use crate::location::{Span, boundary};
 use crate::problem::{Message, ProblemKind, Problems};
 
-/// How many elements, texts and comments a file may have, as for YAML.
+/// Maximum number of elements, texts and comments in a file, as for YAML.
 const MAX_NODES: u32 = 10_000_000;
 
 /// The tree of a text; what is wrong with it is reported.

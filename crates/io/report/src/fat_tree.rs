@@ -1,5 +1,5 @@
-//! Where a fat tree is drawn: four tiers from the cores down to the hosts, pods side by side, and for each cable two
-//! lanes, on which packets keep to the right.
+//! Layout of a fat tree: four tiers from the cores down to the hosts, pods side by side. Each cable has two lanes, on
+//! which packets keep to the right.
 
 use super::findings::{Link, Node, NodeTier};
 use super::svg::{Area, Point};
@@ -12,7 +12,7 @@ const LANE_OFFSET: f64 = LANE / 2.0 + 0.75;
 const CABLE_PITCH: f64 = 2.0 * (LANE + 1.5);
 const POD_GAP: f64 = 12.0;
 const NODE_HEIGHT: f64 = 20.0;
-/// How far lanes reach under their nodes, so that slanted ones end there, too.
+/// Length of lanes under their nodes, so that slanted ones end there, too.
 const REACH: f64 = 6.0;
 /// The least space between two nodes of a tier.
 const NODE_GAP: f64 = 5.0;
@@ -26,7 +26,7 @@ pub struct Layout {
     pub lanes: Vec<(Point, Point)>,
     /// Pod by pod.
     pub pods: Vec<Area>,
-    /// The height of all of it.
+    /// Height of the drawing.
     pub height: f64,
 }
 
@@ -41,7 +41,7 @@ impl NodeTier {
         }
     }
 
-    /// As wide as a node of it is where there is room.
+    /// Returns the width of a node of this tier if there is room.
     const fn width(self) -> f64 {
         match self {
             Self::Core => 78.0,
@@ -78,14 +78,14 @@ impl Layout {
     }
 }
 
-/// How the width is divided among the pods.
+/// Division of the width among the pods.
 struct Columns {
     width: f64,
     pods: usize,
 }
 
 impl Columns {
-    /// Where the column of a pod, or that of the cores, begins, and how wide it is.
+    /// Returns the left edge and the width of the column of a pod, or of the cores.
     fn of(&self, pod: Option<usize>) -> (f64, f64) {
         let Some(pod) = pod else { return (0.0, self.width) };
         let width = (self.width - POD_GAP * (self.pods - 1) as f64) / self.pods as f64;
@@ -127,7 +127,8 @@ fn lane(areas: &[Area], links: &[Link], link: &Link) -> (Point, Point) {
     (shift(from, -1.0), shift(to, 1.0))
 }
 
-/// Where the cable from a node to another is plugged in: side by side in the order of what is at their other ends.
+/// Returns the position of the cable from a node to another: side by side in the order of the nodes at the other
+/// ends.
 fn socket(areas: &[Area], links: &[Link], node: usize, other: usize) -> f64 {
     let is_above = |end: usize| areas[end].at.y < areas[node].at.y;
     let ends = links.iter().filter(|link| link.from == node).map(|link| link.to);
@@ -178,7 +179,8 @@ mod tests {
             let ((from, to), (_, back_to)) = (layout.lanes[index], layout.lanes[back]);
             let distance = (from.x - back_to.x).hypot(from.y - back_to.y);
             assert!((distance - 2.0 * LANE_OFFSET).abs() < 1e-9, "{}", link.name);
-            // The other lane is on the left: the cross product of travel and the way to it is negative.
+            // The other lane is on the left: the cross product of the travel direction and the vector to the other
+            // lane is negative.
             let cross = (to.x - from.x) * (back_to.y - from.y) - (to.y - from.y) * (back_to.x - from.x);
             assert!(cross < 0.0, "{}", link.name);
         }

@@ -1,4 +1,4 @@
-//! What the demo found out, as plain data: no ledger, no network, nothing that has to be looked up elsewhere.
+//! Results of the demo as plain data, independent of ledger and network.
 
 use std::time::Duration;
 
@@ -9,19 +9,19 @@ use super::scale::Share;
 /// Everything that is shown.
 #[derive(Clone, Debug)]
 pub struct Findings {
-    /// What was done.
+    /// Inputs of the demo.
     pub setting: Setting,
     /// The nodes of the network.
     pub nodes: Vec<Node>,
     /// Its directed links.
     pub links: Vec<Link>,
-    /// Who was offered the list; the first is the one that all is about, the last the one that it is compared with.
+    /// Admission controls that decided the list. The first is the main one; the last is the one it is compared with.
     pub contenders: Vec<Contender>,
-    /// What became of the first requests, and of those that were somebody's first refusal.
+    /// Decisions on the first requests, and on those that were a contender's first refusal.
     pub decisions: Vec<DecisionRow>,
     /// One bound, term by term.
     pub proof: Option<Proof>,
-    /// What the first contender has promised, packet by packet.
+    /// Packet-level check of the first contender's promises.
     pub verified: VerifiedSet,
 }
 
@@ -36,7 +36,7 @@ pub struct VerifiedSet {
     pub packets: usize,
     /// The shares of their bounds that packets took, with the share of packets that took no more; rising.
     pub shares: Vec<(f64, f64)>,
-    /// What does not hold.
+    /// Violations.
     pub violations: Vec<String>,
 }
 
@@ -45,9 +45,9 @@ pub struct VerifiedSet {
 pub struct VerifiedContract {
     /// Its name.
     pub name: String,
-    /// What it was promised.
+    /// Promised bound.
     pub bound: Time,
-    /// What the calculus says for the present set, if it says anything.
+    /// Bound that the calculus gives for the present set, if any.
     pub today: Option<Time>,
     /// The longest that a packet took.
     pub worst: Time,
@@ -56,13 +56,13 @@ pub struct VerifiedContract {
 }
 
 impl VerifiedContract {
-    /// How much of its bound the slowest packet took.
+    /// Returns the delay of the slowest packet as a share of the bound.
     pub fn share(&self) -> Share {
         Share::of(self.worst.as_nanos() as f64, self.bound.as_nanos() as f64)
     }
 }
 
-/// What was done.
+/// Inputs of the demo.
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// Of this program.
@@ -75,9 +75,9 @@ pub struct Setting {
     pub scenario: u8,
     /// Of the requests.
     pub seed: u64,
-    /// How many were offered.
+    /// Number of offered requests.
     pub requests: usize,
-    /// What the model counts, and with which parameters, as name and value.
+    /// Parameters of the model, as name and value.
     pub parameters: Vec<(&'static str, String)>,
 }
 
@@ -99,7 +99,7 @@ pub enum NodeTier {
 pub struct Node {
     /// In the network.
     pub name: String,
-    /// Where it stands.
+    /// Tier of the node.
     pub tier: NodeTier,
     /// From 0; cores belong to none.
     pub pod: Option<usize>,
@@ -137,7 +137,7 @@ pub struct Link {
     pub rate: Rate,
 }
 
-/// Somebody who decided the list.
+/// An admission control that decided the list.
 #[derive(Clone, Debug)]
 pub struct Contender {
     /// Short.
@@ -146,29 +146,29 @@ pub struct Contender {
     pub about: &'static str,
     /// The options of `wayleave plan` that make it.
     pub options: String,
-    /// How many were admitted before the first refusal.
+    /// Number of requests admitted before the first refusal.
     pub before_refusal: usize,
-    /// How many were admitted of the whole list.
+    /// Number of requests admitted from the whole list.
     pub admitted: usize,
     /// The first refusal, if there was one.
     pub first_refusal: Option<FirstRefusal>,
-    /// How many requests were refused, by stable code, most frequent first.
+    /// Number of refused requests by stable code, most frequent first.
     pub reasons: Vec<(&'static str, usize)>,
     /// Mean time of an admission.
     pub time_to_admit: Option<Duration>,
     /// Mean time of a refusal, with its reason.
     pub time_to_refuse: Option<Duration>,
-    /// How often an admitted flow was moved.
+    /// Number of moves of admitted flows.
     pub moves: usize,
     /// In the order of the network's links.
     pub links: Vec<LinkUse>,
     /// The queues by place and priority.
     pub levels: Vec<Level>,
-    /// What the second calculator says.
+    /// Results of the second calculator.
     pub recheck: Recheck,
 }
 
-/// What is asked for.
+/// A request.
 #[derive(Clone, Debug)]
 pub struct RequestRow {
     /// Its place in the list, from 1.
@@ -187,23 +187,23 @@ pub struct RequestRow {
     pub deadline: Time,
 }
 
-/// A refusal, and why.
+/// A refusal and its reason.
 #[derive(Clone, Debug)]
 pub struct FirstRefusal {
-    /// What was asked for.
+    /// The refused request.
     pub ask: RequestRow,
-    /// What stood in the way: the end of a sentence that says what was asked.
+    /// Reason: the end of a sentence that describes the request.
     pub why: String,
 }
 
-/// What is reserved on a link.
+/// Reservations on a link.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkUse {
     /// The sum of the flows' rates.
     pub reserved: Rate,
-    /// How many flows.
+    /// Number of flows.
     pub flows: usize,
-    /// How much of its delay budget the fullest queue uses.
+    /// Used share of the delay budget of the fullest queue.
     pub fullest: Share,
 }
 
@@ -219,26 +219,26 @@ pub enum PortKind {
 /// All queues of one place and priority.
 #[derive(Clone, Debug)]
 pub struct Level {
-    /// Where.
+    /// Kind of port.
     pub place: PortKind,
     /// The priority, 0 highest.
     pub queue: usize,
-    /// What the contender makes of it.
+    /// Use of the level by the contender.
     pub role: LevelRole,
 }
 
-/// What a contender makes of a level of queues.
+/// Use of a level of queues by a contender.
 #[derive(Clone, Debug)]
 pub enum LevelRole {
     /// Contracts go there.
     Contracts {
         /// The delay that every flow through such a queue counts with.
         budget: Time,
-        /// How much of it the fullest of them uses.
+        /// Largest used share of the budget of a queue.
         used_most: Share,
-        /// How much of it they use, in the mean over all links.
+        /// Mean used share of the budget over all links.
         used_mean: Share,
-        /// How many flows pass at least one of them.
+        /// Number of flows that pass at least one of the queues.
         flows: usize,
     },
     /// Traffic without a contract.
@@ -247,7 +247,7 @@ pub enum LevelRole {
     Unused,
 }
 
-/// What became of a request.
+/// The decisions on a request.
 #[derive(Clone, Debug)]
 pub struct DecisionRow {
     /// The request.
@@ -256,7 +256,7 @@ pub struct DecisionRow {
     pub answers: Vec<ContenderDecision>,
 }
 
-/// What a contender decided.
+/// Decision of a contender.
 #[derive(Clone, Debug)]
 pub enum ContenderDecision {
     /// It was admitted.
@@ -265,28 +265,28 @@ pub enum ContenderDecision {
         bound: Time,
         /// The queue of each hop.
         queues: Vec<u8>,
-        /// How many flows were moved for it.
+        /// Number of flows that were moved for it.
         moved: usize,
     },
     /// It was refused, with this stable code.
     Refused(&'static str),
 }
 
-/// What the second calculator says.
+/// Results of the second calculator.
 #[derive(Clone, Debug, Default)]
 pub struct Recheck {
     /// End-to-end bounds that were derived again.
     pub flows: usize,
     /// Queues whose delay and backlog bounds were derived again.
     pub queues: usize,
-    /// What does not hold.
+    /// Violations.
     pub violations: Vec<String>,
 }
 
 /// A bound, term by term.
 #[derive(Clone, Debug)]
 pub struct Proof {
-    /// Whose.
+    /// The request.
     pub ask: RequestRow,
     /// Queue by queue.
     pub hops: Vec<ProofHop>,
@@ -303,11 +303,11 @@ pub struct ProofHop {
     pub link: String,
     /// Its queue.
     pub queue: u8,
-    /// What the bound counts.
+    /// Budget that the bound counts.
     pub budget: Time,
     /// The longest delay that today's flows can cause, however they behave.
     pub worst_now: Time,
-    /// How many flows are in it.
+    /// Number of flows in it.
     pub flows: usize,
 }
 
@@ -343,7 +343,7 @@ impl Recheck {
 }
 
 impl Contender {
-    /// How many were refused.
+    /// Returns the number of refused requests.
     pub fn refused(&self) -> usize {
         self.reasons.iter().map(|(_, count)| count).sum()
     }
@@ -356,7 +356,7 @@ impl Findings {
         Share::of(reserved, self.links[link].rate.bits_per_second() as f64)
     }
 
-    /// The reserved share of the links of a kind, in the mean.
+    /// Returns the mean reserved share of the links of a kind.
     pub fn tier_share(&self, contender: &Contender, tier: LinkTier) -> Share {
         let of_tier = (0..self.links.len()).filter(|&link| self.links[link].tier == tier);
         Share::mean(of_tier.map(|link| self.share(contender, link)))
@@ -368,7 +368,7 @@ impl Findings {
         Share::max(of_tier.map(|link| self.share(contender, link)))
     }
 
-    /// The reserved share of all links, in the mean.
+    /// Returns the mean reserved share of all links.
     pub fn mean_share(&self, contender: &Contender) -> Share {
         Share::mean((0..self.links.len()).map(|link| self.share(contender, link)))
     }
@@ -378,12 +378,12 @@ impl Findings {
         Share::max((0..self.links.len()).map(|link| self.share(contender, link)))
     }
 
-    /// What the second calculator derived, of all contenders.
+    /// Returns the number of bounds that the second calculator derived, of all contenders.
     pub fn rechecked(&self) -> usize {
         self.contenders.iter().map(|contender| contender.recheck.bounds()).sum()
     }
 
-    /// What the second calculator says does not hold.
+    /// Returns the violations that the second calculator found, of all contenders.
     pub fn unproven(&self) -> impl Iterator<Item = &str> {
         self.contenders.iter().flat_map(|contender| contender.recheck.violations.iter().map(String::as_str))
     }

@@ -1,7 +1,8 @@
-//! Reports of Wayleave: numbers as text, text for the terminal, plots, tables and pages, each a pure function of plain data.
+//! Reports of Wayleave: numbers as text, text for the terminal, plots, tables and pages, each a pure function of
+//! plain data.
 //!
-//! Nothing here asks a ledger or a clock. Every figure is rounded once, by [`numbers`], so the terminal and the page agree;
-//! plots are SVG, written through [`markup`] and [`svg`].
+//! Nothing here accesses a ledger or a clock. Every figure is rounded once, by [`numbers`], so the terminal and the
+//! page agree. Plots are SVG, written through [`markup`] and [`svg`].
 //!
 //! | module | content |
 //! |---|---|

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// An element with its attributes and what it contains.
+/// An element with its attributes and children.
 #[derive(Clone, Debug)]
 pub struct Element {
     name: &'static str,
@@ -54,7 +54,8 @@ impl Element {
         self
     }
 
-    /// Only elements inside: each goes on a line of its own, which changes nothing that is seen.
+    /// Returns `true` if all children are elements. Each is then written on a separate line, which is not visible in
+    /// the result.
     fn is_block(&self) -> bool {
         !self.children.is_empty() && self.children.iter().all(|child| matches!(child, Child::Element(_)))
     }
@@ -87,8 +88,8 @@ impl fmt::Display for Element {
     }
 }
 
-/// Text as it may stand between tags and in quoted attributes. `>` stays: scripts have to read the same in HTML, which
-/// does not unescape them. Characters that XML forbids are replaced.
+/// Escapes text for use between tags and in quoted attributes. `>` stays: scripts must be equal in HTML, which does
+/// not unescape them. Characters that XML forbids are replaced.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

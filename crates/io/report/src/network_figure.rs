@@ -1,4 +1,4 @@
-//! Where the reservations lie: the fat tree, once for the first contender and once for the last.
+//! Figure of the reservations: the fat tree, once for the first contender and once for the last.
 
 use super::fat_tree::{LANE, Layout};
 use super::findings::{Contender, Findings, Link, LinkTier, Node, NodeTier};
@@ -10,7 +10,7 @@ use super::svg::{self, Anchor, Area, FigureBackground, Point};
 const TREE_WIDTH: f64 = 540.0;
 /// For the tiers' means beside the tree.
 const MARGIN: f64 = 78.0;
-/// What is reserved is seen, however little it is.
+/// Minimum width of a reserved rate, so that it is visible.
 const THINNEST: f64 = 0.75;
 const GAP: f64 = 24.0;
 const HEAD: f64 = 56.0;
@@ -107,8 +107,8 @@ fn node_box(node: &Node, area: &Area) -> [Element; 2] {
     [svg::rect(*area, "node").with("rx", 4), svg::text(middle, Anchor::Middle, "label", name)]
 }
 
-/// Beside the tree: the reserved share of the lanes between two tiers. The means up and down are the same, since what
-/// goes up comes down; the busiest lane is that of either.
+/// Returns, for the margin of the tree, the reserved share of the lanes between two tiers. The means up and down are
+/// equal, since all traffic that goes up comes down; the busiest lane is that of either direction.
 fn tier_figures(findings: &Findings, contender: &Contender) -> Vec<Element> {
     let rows = [
         (NodeTier::Core, LinkTier::AggregationToCore, LinkTier::CoreToAggregation),
@@ -129,7 +129,7 @@ fn tier_figures(findings: &Findings, contender: &Contender) -> Vec<Element> {
     rows.into_iter().flat_map(row).collect()
 }
 
-/// What the lanes mean.
+/// Returns the explanation of the lanes.
 fn legend() -> Vec<Element> {
     let at = |x, y| Point { x, y };
     let mut parts = vec![svg::text(at(0.0, 4.0), Anchor::Start, "quiet", "Reserved, of the line rate:")];

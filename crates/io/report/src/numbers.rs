@@ -37,7 +37,7 @@ pub fn ordinal(number: usize) -> String {
     format!("{}{suffix}", count(number))
 }
 
-/// `41.3 %`; what is not all of it never reads as all of it.
+/// Returns `41.3 %`. A share below 100 % is never rounded to 100 %.
 pub fn percent(share: Share) -> String {
     let percent = share.get() * 100.0;
     format!("{:.1} %", if percent < 100.0 { percent.min(99.9) } else { percent })
@@ -75,12 +75,12 @@ pub fn rate(rate: Rate) -> String {
     format!("{} {unit}", three_digits(bits as f64 / worth))
 }
 
-/// `112.345 Mbit/s`, rounded down: of what is left.
+/// Returns `112.345 Mbit/s`, rounded down: for a remaining rate.
 pub fn rate_left(rate: Rate) -> String {
     kilobits(rate.bits_per_second() / 1_000)
 }
 
-/// `112.346 Mbit/s`, rounded up: of what would be needed.
+/// Returns `112.346 Mbit/s`, rounded up: for a required rate.
 pub fn rate_needed(rate: Rate) -> String {
     kilobits(rate.bits_per_second().div_ceil(1_000))
 }
@@ -129,7 +129,7 @@ pub fn terms(ask: &RequestRow) -> String {
     format!("{} to {}, {rate}, bursts of {burst}, deadline {deadline}", ask.from, ask.to)
 }
 
-/// Who was refused first, what it asked for, and what stood in the way.
+/// Describes the first refusal: the request and the reason.
 pub fn first_refusal(contender: &Contender) -> String {
     let Some(refusal) = &contender.first_refusal else {
         return format!("none of {} was refused.", counted(contender.admitted, "request"));
@@ -162,7 +162,7 @@ pub fn verified(verified: &VerifiedSet) -> String {
     }
 }
 
-/// How the promises were put to the test.
+/// Describes the packet-level check of the promises.
 pub fn about_verification(findings: &Findings) -> String {
     let name = findings.contenders.first().map_or("", |contender| contender.name);
     format!(
@@ -172,7 +172,7 @@ pub fn about_verification(findings: &Findings) -> String {
     )
 }
 
-/// How close packets come to their bounds.
+/// Describes the distance of packet delays from their bounds.
 pub fn closeness(verified: &VerifiedSet) -> String {
     let share = Share::mean(verified.contracts.iter().map(|contract| contract.share()));
     format!(
@@ -182,7 +182,7 @@ pub fn closeness(verified: &VerifiedSet) -> String {
     )
 }
 
-/// What was rechecked for one contender.
+/// Describes the recheck of one contender.
 pub fn recheck(recheck: &Recheck) -> String {
     let (flows, queues) = (count(recheck.flows), count(recheck.queues));
     let outcome = match recheck.violations.len() {
@@ -206,7 +206,7 @@ fn small(number: usize) -> String {
     WORDS.get(number).map_or_else(|| count(number), |word| (*word).to_owned())
 }
 
-/// What is shown, for somebody who has never heard of it.
+/// Returns an introduction for readers who do not know the demo.
 pub fn introduction(findings: &Findings) -> String {
     let hosts = findings.nodes.iter().filter(|node| node.tier == NodeTier::Host).count();
     let switches = count(findings.nodes.len() - hosts);
@@ -220,7 +220,7 @@ pub fn introduction(findings: &Findings) -> String {
     )
 }
 
-/// What the terms of a bound are.
+/// Explains the terms of a bound.
 pub fn about_proof(proof: &Proof) -> String {
     let margin = Time::from_nanos(proof.ask.deadline.as_nanos().saturating_sub(proof.bound.as_nanos()));
     format!(
@@ -240,7 +240,7 @@ pub fn sentence(text: &str) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// What to try next: why, and the command.
+/// Returns the suggested next commands, each with its purpose.
 pub fn next_steps(findings: &Findings) -> Vec<(&'static str, String)> {
     let setting = &findings.setting;
     let on = format!("-t {}", setting.topology);

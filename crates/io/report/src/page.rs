@@ -155,7 +155,7 @@ fn rechecks(findings: &Findings) -> Vec<Element> {
     parts
 }
 
-/// What does not hold, if anything.
+/// Returns the list of violations, if there are any.
 fn broken<'a>(violations: impl Iterator<Item = &'a str>) -> Option<Element> {
     let items: Vec<Element> = violations.map(|violation| new("li").text(violation)).collect();
     (!items.is_empty()).then(|| new("ul").children(items))

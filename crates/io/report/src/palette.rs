@@ -23,9 +23,9 @@ const fn colour(light: &'static str, dark: &'static str) -> Colour {
 pub const PAPER: Colour = colour("#ffffff", "#13171c");
 /// Text.
 pub const INK: Colour = colour("#1b2733", "#e6ebf0");
-/// Text that stands back.
+/// Text of less importance.
 pub const QUIET: Colour = colour("#55636f", "#9fb0bf");
-/// What a link could carry: the pipe around the reserved rate.
+/// Capacity of a link: the pipe around the reserved rate.
 pub const PIPE: Colour = colour("#e2e7eb", "#272f38");
 /// Outlines and rules.
 pub const RULE: Colour = colour("#c3ccd4", "#3a4550");
@@ -43,7 +43,7 @@ pub const STEPS: [Colour; 5] = [
     colour("#06305c", "#d8ebfb"),
 ];
 
-/// Lines that are told apart; each has its own dashes and marks too, for those who see no colours.
+/// Distinct colours of lines; each line also has its own dashes and marks for readers who see no colours.
 pub const LINES: [Colour; 8] = [
     colour("#0b5cad", "#7ab8f5"),
     colour("#b34700", "#f2a65a"),
@@ -120,7 +120,7 @@ pub fn stylesheet() -> String {
         let _ = writeln!(css, "svg {selector} {{ {property}: {}; }}", colour.light);
         let _ = writeln!(dark, "svg {selector} {{ {property}: {}; }}", colour.dark);
     }
-    // Paper is light, whatever the screen is.
+    // Paper is light, regardless of the screen.
     let _ = writeln!(css, "@media screen and (prefers-color-scheme: dark) {{\n{dark}}}");
     css
 }

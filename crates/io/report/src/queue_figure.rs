@@ -1,4 +1,4 @@
-//! How full the queues are: for each contender and priority the share of the delay budget that is used, and the flows.
+//! Figure of the queues: for each contender and priority the used share of the delay budget, and the number of flows.
 
 use super::findings::{Contender, Findings, Level, LevelRole, PortKind};
 use super::markup::Element;
@@ -11,8 +11,8 @@ const GAP: f64 = 32.0;
 const HEAD: f64 = 74.0;
 const ROW: f64 = 27.0;
 const BAR: f64 = 13.0;
-/// Where the columns are: the budget's right end, the two columns of bars with their widths, and the right end of each
-/// bar's number.
+/// Columns: the budget's right end, the two columns of bars with their widths, and the right end of each bar's
+/// number.
 const BUDGET: f64 = 152.0;
 const USED: (f64, f64) = (168.0, 68.0);
 const USED_END: f64 = 292.0;
@@ -38,7 +38,7 @@ pub fn draw(findings: &Findings) -> Element {
     figure.children(panels).child(svg::moved(at(0.0, height - 14.0), legend()))
 }
 
-/// What the bars mean.
+/// Returns the explanation of the bars.
 fn legend() -> Vec<Element> {
     let at = |x| Point { x, y: 0.0 };
     let swatch = |x, step: usize| {

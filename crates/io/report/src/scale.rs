@@ -2,7 +2,7 @@
 
 use super::palette::STEPS;
 
-/// A share of a whole; 0 to 1, and what is beyond counts as the end.
+/// A share of a whole, from 0 to 1; values beyond an end count as the end.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Share(f64);
 

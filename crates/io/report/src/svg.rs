@@ -23,7 +23,7 @@ pub struct Area {
     pub height: f64,
 }
 
-/// Which side of its place a text is on.
+/// Alignment of a text at its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     /// It begins there.
@@ -34,7 +34,7 @@ pub enum Anchor {
     End,
 }
 
-/// Where a figure will stand.
+/// Place of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FigureBackground {
     /// In a page, which brings the colours.
@@ -52,7 +52,7 @@ impl FigureBackground {
         }
     }
 
-    /// The space above it, and a title where nothing else says what it is.
+    /// Returns the height of the space above the figure, and a title if the figure is in a file.
     pub fn title(self, title: &str) -> (f64, Option<Element>) {
         match self {
             Self::Page => (0.0, None),
@@ -141,7 +141,7 @@ pub fn number(value: f64) -> String {
 }
 
 impl Area {
-    /// Whether two rectangles share any point.
+    /// Returns `true` if two rectangles share any point.
     #[cfg(test)]
     pub fn overlaps(&self, other: &Area) -> bool {
         self.at.x < other.at.x + other.width

@@ -4,7 +4,7 @@ use super::findings::{ContenderDecision, DecisionRow, Findings, LinkTier, Proof,
 use super::markup::Element;
 use super::numbers;
 
-/// How the cells of a column are set.
+/// Alignment of the cells of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
     /// To the left.
@@ -24,8 +24,8 @@ fn cell(name: &'static str, column: Column, text: impl Into<String>) -> Element 
     if column == Number { cell.class("number") } else { cell }
 }
 
-/// A table of rows of text; the first cell of a row heads it. Groups of columns, where there are any, have a row of
-/// heads above: each with how many columns it spans.
+/// Returns a table of rows of text; the first cell of a row heads it. If there are groups of columns, they have a row
+/// of heads above, each with the number of columns that it spans.
 pub fn table(
     caption: &str,
     groups: &[(&str, usize)],
@@ -185,7 +185,7 @@ pub fn proof(proof: &Proof) -> Element {
     boxed("One bound, term by term", table(&caption, &[], &heads, rows).class("sum"))
 }
 
-/// What became of the first requests.
+/// Returns the table of decisions on the first requests.
 pub fn decisions(findings: &Findings) -> Element {
     let mut heads = vec![
         ("request", Text),
@@ -222,7 +222,7 @@ fn answer(answer: &ContenderDecision) -> String {
     }
 }
 
-/// Every link: what is reserved, by whom. The script makes its columns sortable.
+/// Returns the table of all links with their reservations by contender. The script makes its columns sortable.
 pub fn links(findings: &Findings) -> Element {
     const OF_LINK: [(&str, Column); 3] = [("link", Text), ("kind", Text), ("line rate, Mbit/s", Number)];
     const OF_CONTENDER: [(&str, Column); 3] =

@@ -8,12 +8,12 @@ use super::{numbers, tables};
 
 /// The widest line.
 const WIDTH: usize = 100;
-/// How many of the contracts that came closest to their bounds are shown.
+/// Number of contracts shown that came closest to their bounds.
 const CLOSEST: usize = 5;
 /// The length of a bar.
 const BAR: usize = 12;
 
-/// Whether colours are written.
+/// Use of colours in the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {
     /// Text only.
@@ -22,7 +22,7 @@ pub enum Paint {
     Ansi,
 }
 
-/// What is painted.
+/// Kind of painted text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
     Heading,
@@ -210,7 +210,7 @@ fn recheck(text: &mut Text, findings: &Findings) {
     verdict(text, &numbers::rechecked(findings), findings.unproven());
 }
 
-/// A sentence, and what it says does not hold.
+/// Writes a sentence, and the violations that contradict it.
 fn verdict<'a>(text: &mut Text, sentence: &str, violations: impl Iterator<Item = &'a str>) {
     let shown: Vec<&str> = violations.take(5).collect();
     let style = if shown.is_empty() { Style::Good } else { Style::Bad };
@@ -262,7 +262,7 @@ fn wrapped(text: &str, first: &str, rest: &str) -> Vec<String> {
     lines
 }
 
-/// How many columns a text takes: every character that is written here takes one.
+/// Returns the number of columns of a text: every character written here takes one.
 fn columns(text: &str) -> usize {
     text.chars().count()
 }

@@ -1,4 +1,5 @@
-//! How close packets come to their bounds: the distribution over all packets, and every contract's slowest packet.
+//! Figure of packet delays relative to their bounds: the distribution over all packets, and every contract's slowest
+//! packet.
 
 use super::findings::VerifiedSet;
 use super::markup::Element;
@@ -34,7 +35,7 @@ fn description(verified: &VerifiedSet) -> String {
     )
 }
 
-/// Where a share of the width and of the height is.
+/// Returns the position of a share of the width and of the height.
 fn at(x: f64, y: f64) -> Point {
     Point { x: LEFT + x * (PANEL - LEFT - RIGHT), y: TOP + (1.0 - y) * HEIGHT }
 }

@@ -49,8 +49,8 @@ impl<'a> Routes<'a> {
         self.environment.network()
     }
 
-    /// Up to [`MAX_ROUTES`] shortest ones to this host; none if nothing leads there. Different pairs of hosts prefer different ones, and
-    /// the same pair always has the same.
+    /// Returns up to [`MAX_ROUTES`] shortest routes to host `to`, or none if it cannot be reached. Different pairs of
+    /// hosts prefer different routes; a given pair always gets the same routes.
     pub fn to(&self, to: NodeId) -> Vec<Vec<LinkId>> {
         let mut found = Vec::new();
         if self.hops[to.index()].is_some_and(|hops| hops > 0) {

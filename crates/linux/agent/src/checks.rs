@@ -1,8 +1,9 @@
-//! Checks on a node: its interfaces are watched for probes, and the sender's host sends them.
+//! Checks on a node: watches its interfaces for probes. The sender's host sends the probes.
 //!
-//! A probe enters its host by the sender's interface, as what the sender sends does, so it meets the rules of the host, waits for tokens,
-//! gets tags and stands in queues. It is seen by the kernel's packet sockets: where it enters a node before any program, and where it leaves one behind all queues. What nobody
-//! watches costs nothing; while a check is on, the kernel looks at a few words of each frame.
+//! A probe enters its host by the sender's interface, like the sender's own packets. So it meets the rules of the
+//! host, waits for tokens, gets tags and is queued. The kernel's packet sockets see it where it enters a node, before
+//! any program, and where it leaves a node, behind all queues. There is no cost while no check is on; during a check
+//! the kernel inspects a few words of each frame.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -16,13 +17,13 @@ use crate::interfaces::NodeInterface;
 use crate::node::Node;
 use crate::probe::Template;
 
-/// From one probe to the next, and how often it is looked for probes.
+/// Interval between probes, and between polls for probes that were seen.
 const EVERY: Duration = Duration::from_millis(20);
-/// A check that nobody ends is over then.
+/// Maximum duration of a check that is not ended explicitly.
 const LONGEST: Duration = Duration::from_secs(60);
-/// Checks at once; what is beyond is told as a trouble.
+/// Maximum number of concurrent checks; each further one is reported as a trouble.
 const MAX: usize = 8;
-/// Frames that are read in one go, so that the node's other work goes on.
+/// Maximum number of frames read in one batch, so that the node's other work is not delayed.
 const BATCH: usize = 500;
 
 /// The checks that are on.
@@ -42,7 +43,7 @@ struct Watch {
     seen: BTreeMap<(u32, bool), (String, BTreeSet<u32>)>,
     sending: Option<Sending>,
     sent: u32,
-    /// What had been counted before.
+    /// Counters before the check.
     counted: BTreeMap<String, u64>,
     until: Instant,
 }
@@ -68,7 +69,7 @@ impl Checks {
         }
     }
 
-    /// When there is something to do next.
+    /// Returns the time of the next work, or `None` if no check is on.
     pub fn due(&self) -> Option<Instant> {
         (!self.watches.is_empty()).then(|| Instant::now() + EVERY)
     }
@@ -83,7 +84,7 @@ impl Checks {
         }
     }
 
-    /// What is known of them; `None` if none is on.
+    /// Returns the reports of all checks; `None` if none is on.
     pub fn reports(&self, node: &mut impl Node) -> Option<Vec<CheckReport>> {
         if self.watches.is_empty() {
             return None;

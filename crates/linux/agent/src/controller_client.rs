@@ -1,4 +1,4 @@
-//! What an agent says to its controller, over HTTP.
+//! HTTP client of an agent for requests to its controller.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -12,25 +12,26 @@ use wayleave_protocol::check::Tasks;
 use wayleave_protocol::network::Topology;
 use wayleave_protocol::problem::{Code, Problem};
 
-/// How long an answer may take that is not waited for.
+/// Timeout of an answer that is not long-polled.
 const ANSWER: Duration = Duration::from_secs(10);
-/// How long the controller may wait until there is something to do.
+/// Maximum time for which the controller may hold a request until there is something to do.
 const WAIT: Duration = Duration::from_secs(20);
 /// The same where the next controller is asked then: one that is paused accepts questions, and another one leads after some seconds.
 const ANSWER_OF_SEVERAL: Duration = Duration::from_secs(3);
 const WAIT_OF_SEVERAL: Duration = Duration::from_secs(5);
 /// The largest answer that is read.
 const LARGEST: u64 = 1 << 30;
-/// How often a session is tried to begin for a node that is taken down: the second knows the number of the one before.
+/// Maximum number of attempts to begin a session for a node that is taken down: the second attempt knows the number
+/// of the previous session.
 const LEAVING: usize = 3;
 const HINT: &str = "the agent's configuration says where the server is";
 
-/// What was answered.
+/// Answer of the controller.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ControllerReply<T> {
     /// This.
     Done(T),
-    /// The session is over; the last one, if the controller says.
+    /// The session is over; carries the number of the latest one if the controller names it.
     Stale(Option<u64>),
 }
 
@@ -54,7 +55,7 @@ impl ControllerClient {
         Ok(Self { address, connections, path: format!("/v1/agents/{}", encode(node)) })
     }
 
-    /// What makes connections, with the certificates as they are now.
+    /// Returns the HTTP client, with the current certificates.
     fn agent(&self) -> ureq::Agent {
         let mut known = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
         let (stamp, agent) = &mut *known;
@@ -82,10 +83,10 @@ impl ControllerClient {
         self.send("session", &SessionSpec { after, installed })
     }
 
-    /// What there is to do; waits a while until there is something.
+    /// Returns the pending operations; long-polls until there are any.
     ///
     /// # Errors
-    /// If that is not known.
+    /// If the controller's answer is not known.
     pub fn messages(&self, epoch: u64) -> Result<ControllerReply<Messages>, Error> {
         let wait = if self.address.count() > 1 { WAIT_OF_SEVERAL } else { WAIT };
         let path = format!("{}/messages?epoch={epoch}&wait={}", self.path, wait.as_secs());
@@ -96,34 +97,34 @@ impl ControllerClient {
         self.read(&asked, agent.run(request))
     }
 
-    /// Says what is done.
+    /// Confirms operations that are done.
     ///
     /// # Errors
-    /// If it is not known whether that was heard.
+    /// If it is not known whether the controller received this.
     pub fn confirm(&self, epoch: u64, done: Vec<(u64, u64)>) -> Result<ControllerReply<()>, Error> {
         self.send("confirmations", &Confirmations { epoch, done })
     }
 
-    /// Says what was measured; answered is which checks are on, if any.
+    /// Reports measurements; returns the checks that are on, if any.
     ///
     /// # Errors
-    /// If it is not known whether that was heard.
+    /// If it is not known whether the controller received this.
     pub fn report(&self, reports: &Reports) -> Result<ControllerReply<Option<Tasks>>, Error> {
         self.send("reports", reports)
     }
 
-    /// Says which links have no carrier.
+    /// Reports the links without carrier.
     ///
     /// # Errors
-    /// If it is not known whether that was heard.
+    /// If it is not known whether the controller received this.
     pub fn see(&self, epoch: u64, without_carrier: Vec<String>) -> Result<ControllerReply<()>, Error> {
         self.send("reports", &Reports { epoch, without_carrier: Some(without_carrier), ..Reports::default() })
     }
 
-    /// Says that nothing is installed on the node any more, in a session that begins for that and is over then.
+    /// Reports that nothing is installed on the node any more, in a session that begins and ends with this report.
     ///
     /// # Errors
-    /// If it is not known whether that was heard.
+    /// If it is not known whether the controller received this.
     pub fn leave(&self) -> Result<(), Error> {
         let mut after = 0;
         // The controller answers a number that is out of date with the one that counts.
@@ -151,10 +152,10 @@ impl ControllerClient {
         }
     }
 
-    /// Where VMs are and what is down, with a tag of it; `None` if the tag is still this.
+    /// Returns the locations of VMs and the failed elements, with an entity tag; `None` if `tag` is still current.
     ///
     /// # Errors
-    /// If it cannot be had.
+    /// If it cannot be fetched.
     pub fn neighbours(&self, tag: Option<&str>) -> Result<Option<(String, Neighbours)>, Error> {
         self.tagged("neighbours", tag)
     }
@@ -167,7 +168,7 @@ impl ControllerClient {
         self.tagged("shares", tag)
     }
 
-    /// What stands at a path below that of the node, with a tag of it; `None` if the tag is still this.
+    /// Fetches a resource below the node's path, with its entity tag; `None` if `tag` is still current.
     fn tagged<T: DeserializeOwned>(&self, what: &str, tag: Option<&str>) -> Result<Option<(String, T)>, Error> {
         let asked = self.address.pinned();
         let request = asked.request("GET", &format!("{}/{what}", self.path));
@@ -198,7 +199,7 @@ impl ControllerClient {
         self.read(&asked, self.agent().run(request.map_err(|error| asked.no_address(&error))?))
     }
 
-    /// What was answered by the controller that was asked.
+    /// Reads the answer of the controller at `asked`.
     fn read<T: DeserializeOwned>(
         &self,
         asked: &Address,

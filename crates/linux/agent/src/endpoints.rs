@@ -1,7 +1,8 @@
-//! Which interface belongs to which endpoint: what the configuration says, and what was said since.
+//! Mapping of interfaces to endpoints: from the configuration, and from later declarations.
 //!
-//! Endpoints come and go with VMs. `wayleave agent endpoint add` puts a file into a folder of the node, `remove` takes it out; the agent
-//! looks there twice a second. So nothing is lost when no agent runs, and the program that starts VMs needs no connection to it.
+//! Endpoints come and go with VMs. `wayleave agent endpoint add` puts a file into a folder of the node, `remove`
+//! takes it out; the agent polls the folder twice a second. So nothing is lost when no agent runs, and the program
+//! that starts VMs needs no connection to it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 use wayleave_contracts::Named;
 use wayleave_protocol::DEFAULT_TENANT;
 
-/// Where an endpoint is attached to its host.
+/// Attachment of an endpoint to its host.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Attachment {
     /// The host's end of its interface.
@@ -27,7 +28,7 @@ impl Attachment {
         Self { interface: interface.into(), vlan: None }
     }
 
-    /// As it stands in a file; `None` if no interface stands there.
+    /// Parses the text of an endpoint's file; `None` if it names no interface.
     fn parse(text: &str) -> Option<Self> {
         let mut words = text.split_whitespace();
         let interface = words.next()?.to_owned();
@@ -35,7 +36,7 @@ impl Attachment {
     }
 }
 
-/// As it stands in a file: the interface, and behind it the VLAN.
+/// Formats the text of an endpoint's file: the interface, followed by the VLAN.
 impl fmt::Display for Attachment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.interface)?;
@@ -52,7 +53,7 @@ pub struct Declared {
 }
 
 impl Declared {
-    /// Those of the configuration, and those in a folder.
+    /// Creates the mapping from the endpoints of the configuration and those in a folder.
     pub fn new(fixed: BTreeMap<String, Attachment>, folder: PathBuf) -> Self {
         Self { fixed, folder }
     }
@@ -93,7 +94,8 @@ pub fn name(text: &str, host: &str) -> Result<String, String> {
     Ok(format!("{tenant}:{name}"))
 }
 
-/// Says that this interface is an endpoint's. Whether an agent runs or not: it counts from when one looks.
+/// Declares that an interface belongs to an endpoint. No agent needs to run; the declaration takes effect when an
+/// agent next polls the folder.
 ///
 /// # Errors
 /// If it cannot be written.
@@ -108,7 +110,8 @@ fn write(folder: &Path, endpoint: &str, text: &str) -> io::Result<()> {
     fs::rename(beside, folder.join(endpoint))
 }
 
-/// Says that an endpoint has no interface any more; also one of the configuration, until it is added again.
+/// Declares that an endpoint has no interface any more. This also applies to an endpoint of the configuration, until
+/// it is added again.
 ///
 /// # Errors
 /// If it cannot be written.

@@ -27,7 +27,7 @@ pub struct Environment {
     down: HashSet<LinkId>,
 }
 
-/// What the name of a host's own interface begins with, where that of a VM has its tenant.
+/// Prefix in the name of a host's own interface, in place of the tenant in the name of a VM.
 pub const OWN: &str = "host";
 
 /// The name of a host's own interface.
@@ -42,7 +42,8 @@ impl Environment {
         Self::of(network, &empty)
     }
 
-    /// As the controller has told. What the network does not know is left out: it will be told again with the network that has it.
+    /// Creates the environment from the controller's answer. Names that the network does not know are left out: the
+    /// controller sends them again with the network that has them.
     pub fn of(network: Arc<Network>, told: &Neighbours) -> Self {
         let own_location = |host: NodeId| {
             let name = own(&network.node(host).name);
@@ -71,12 +72,12 @@ impl Environment {
         &self.network
     }
 
-    /// The same, to be kept.
+    /// Returns a shared reference to the network.
     pub fn shared_network(&self) -> Arc<Network> {
         self.network.clone()
     }
 
-    /// Whether a link can be used.
+    /// Returns `true` if a link can be used.
     pub fn is_up(&self, link: LinkId) -> bool {
         !self.down.contains(&link)
     }

@@ -1,4 +1,4 @@
-//! What a host does: rules, interfaces that come and go, best effort, and what arrived.
+//! Driver of a host: rules, interfaces that come and go, best effort, and counters of received packets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -46,14 +46,14 @@ pub struct HostDriver<P> {
     rules: BTreeMap<u64, Installed>,
     ways: BTreeMap<Mac, Vec<HostPath>>,
     strangers: SpoofReports,
-    /// Whether `ways` has to be computed again.
+    /// `true` if `ways` has to be recomputed.
     is_moved: bool,
     /// Contracts of other kinds than latency.
     shares: HostShares,
     told: BTreeMap<u64, (u64, u64)>,
-    /// How often it was told which packets were noted.
+    /// Number of reports of noted packets so far.
     tellings: u64,
-    /// What is wrong now, so that it is logged once.
+    /// Current troubles, so that each is logged once.
     troubles: BTreeSet<String>,
     /// Contracts that cannot be carried out, with the reason.
     problems: BTreeMap<u64, String>,
@@ -69,10 +69,11 @@ struct Installed {
 }
 
 impl<P: HostDataplane> HostDriver<P> {
-    /// Over a plane, which may have rules already. Rules whose text is not remembered are removed: the controller tells them again.
+    /// Creates the driver over a plane, which may have rules already. Rules whose text is not remembered are removed:
+    /// the controller sends them again.
     ///
     /// # Errors
-    /// If what is installed cannot be found out.
+    /// If the installed rules cannot be determined.
     pub fn open(
         mut plane: P,
         host: NodeId,
@@ -129,7 +130,7 @@ impl<P: HostDataplane> HostDriver<P> {
         Ok(driver)
     }
 
-    /// By this agents tell one another what contracts send.
+    /// Sets the exchange by which agents exchange the use of contracts.
     #[must_use]
     pub fn telling_by(mut self, exchange: Arc<Exchange>) -> Self {
         self.shares.set_exchange(exchange);
@@ -141,12 +142,12 @@ impl<P: HostDataplane> HostDriver<P> {
         &self.plane
     }
 
-    /// The same, to be changed from outside.
+    /// Returns a mutable reference to the plane.
     pub fn plane_mut(&mut self) -> &mut P {
         &mut self.plane
     }
 
-    /// The driver is gone; what is installed stays.
+    /// Consumes the driver; everything installed stays.
     pub fn into_plane(self) -> P {
         self.plane
     }
@@ -276,8 +277,9 @@ impl<P: HostDataplane> HostDriver<P> {
         self.is_moved = !is_done;
     }
 
-    /// Who gets a copy of what an endpoint asks all, by interface: the VMs of its tenant, and hosts' own interfaces; and everybody, if it is a
-    /// host's own. Those on this host first, then those with fewest tags.
+    /// Returns the receivers of an endpoint's broadcasts, by interface: the VMs of its tenant and the hosts' own
+    /// interfaces, or all endpoints if the sender is a host's own interface. Receivers on this host come first, then
+    /// those with the fewest tags.
     fn groups(&self) -> BTreeMap<u32, Vec<Mac>> {
         let all: Vec<(&str, Location)> = self.environment.locations().collect();
         let depth = |location: &Location| match self.ways.get(&location.mac).and_then(|ways| ways.first()) {
@@ -298,7 +300,7 @@ impl<P: HostDataplane> HostDriver<P> {
         self.here.endpoints.iter().map(group).collect()
     }
 
-    /// Where packets go that no contract covers, by address.
+    /// Returns the routes of packets that no contract covers, by address.
     fn best_effort(&self) -> BTreeMap<Mac, Vec<HostPath>> {
         let (network, environment) = (self.environment.network(), &*self.environment);
         let routes = Routes::from(environment, self.host);
@@ -473,7 +475,7 @@ impl<P: HostDataplane> Driver for HostDriver<P> {
     fn installed(&mut self, _now: Time) -> Result<Vec<(u64, u64)>, DriverError> {
         let mut installed = self.plane.installed().map_err(DriverError::Later)?;
         installed.retain(|&(rule, _)| contract_of(rule).is_none());
-        // What somebody else has removed is not there, whatever is remembered.
+        // A rule that another program has removed is not installed, even if it is remembered.
         self.rules.retain(|serial, rule| installed.contains(&(*serial, rule.version)));
         Ok(installed)
     }

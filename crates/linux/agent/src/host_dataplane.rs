@@ -1,4 +1,4 @@
-//! What a host driver needs of a data plane. The Linux one is behind it, and fakes of tests.
+//! Interface of a host driver to its data plane. The Linux data plane implements it, and so do fakes of tests.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use wayleave_topology::LinkId;
 
 use crate::endpoints::Attachment;
 
-/// What was repaired of a data plane.
+/// Repairs of a data plane.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repairs {
-    /// What was wrong, one sentence each.
+    /// Faults found, one sentence each.
     pub done: Vec<String>,
     /// Contracts whose rules have to be installed again; `None`: all.
     pub lost: Option<Vec<u64>>,
@@ -23,11 +23,11 @@ pub struct Repairs {
 pub struct NotedPackets {
     /// In order.
     pub samples: Vec<Sample>,
-    /// They were chosen by so many bits of their numbers.
+    /// Number of bits of their numbers by which they were chosen.
     pub level: u32,
     /// Some that were chosen may be missing.
     pub is_incomplete: bool,
-    /// So many a second are told of at most.
+    /// Maximum number reported per second.
     pub most: u32,
 }
 
@@ -48,17 +48,18 @@ pub trait HostDataplane {
     /// Why that is not known.
     fn endpoints(&mut self) -> Result<Vec<(u32, Mac)>, String>;
 
-    /// From now on what this interface sends is checked, shaped and tagged, and what is for its address is handed to it. `attached` says which
-    /// interface, and which tag the frames have there.
+    /// From now on packets that this interface sends are checked, shaped and tagged, and packets for its address are
+    /// delivered to it. `attached` names the interface, and the tag that frames have there.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason of the failure.
     fn add_endpoint(&mut self, attached: &Attachment, index: u32, mac: Mac) -> Result<(), String>;
 
-    /// From now on these get a copy of what the endpoint with this interface asks all: those on this host first, then those with fewest tags.
+    /// From now on these members get a copy of each broadcast of the endpoint with this interface: those on this host
+    /// first, then those with the fewest tags.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason of the failure.
     fn set_group(&mut self, index: u32, members: &[Mac]) -> Result<(), String>;
 
     /// Packets of endpoints that are not as they should be, since the plane was made.
@@ -91,33 +92,33 @@ pub trait HostDataplane {
     /// Why it may still be sent.
     fn remove(&mut self, serial: u64) -> Result<(), String>;
 
-    /// Where packets to this address go that no contract covers; nowhere without a way.
+    /// Sets the routes of packets to this address that no contract covers; without a route they are dropped.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason of the failure.
     fn set_best_effort(&mut self, mac: Mac, ways: &[HostPath]) -> Result<(), String>;
 
-    /// Compares what enforces with what was installed, and makes it so again.
+    /// Compares the programs and maps in the kernel with the installed rules, and restores them.
     ///
     /// # Errors
-    /// Why that is not known, or not possible.
+    /// The reason why that is not known, or not possible.
     fn repair(&mut self) -> Result<Repairs, String>;
 
-    /// What is wrong now and not for the agent to mend, one sentence each.
+    /// Returns the current faults that the agent cannot repair, one sentence each.
     fn problems(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// What was counted of every contract that is sent here.
+    /// Returns the counters of every contract that is sent here.
     ///
     /// # Errors
-    /// Why that is not known.
+    /// The reason why they are not known.
     fn traffic(&mut self) -> Result<Vec<Traffic>, String>;
 
-    /// What was counted of all packets, by what became of them.
+    /// Returns the counters of all packets, by outcome.
     ///
     /// # Errors
-    /// Why that is not known.
+    /// The reason why they are not known.
     fn packets(&mut self) -> Result<BTreeMap<String, u64>, String>;
 
     /// Packets that were sent or have arrived and were noted for it, since the last time; `None` if none ever are.
@@ -128,9 +129,9 @@ pub trait HostDataplane {
         Ok(None)
     }
 
-    /// Delays of what arrived here, since the plane was made.
+    /// Returns the delays of packets that arrived here since the plane was made.
     ///
     /// # Errors
-    /// Why that is not known.
+    /// The reason why they are not known.
     fn measured(&mut self) -> Result<Vec<Measured>, String>;
 }

@@ -1,4 +1,4 @@
-//! The interfaces of a node at which frames are seen, and what is behind them.
+//! The interfaces of a node at which frames are seen, each with the link or endpoint behind it.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,15 @@ use wayleave_topology::{LinkId, Network, NodeId};
 
 use crate::endpoints::Attachment;
 
-/// An interface of a node, and what is behind it.
+/// An interface of a node, with the link or endpoint behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeInterface {
     /// Its name.
     pub interface: String,
     /// The link that leaves the node by it, or the endpoint behind it.
     pub leads_to: String,
-    /// Who reads the outermost tag of a frame that enters the node there, and of one that leaves it; nobody where no tags should be.
+    /// Nodes that read the outermost tag of a frame that enters the node there, and of one that leaves it; `None`
+    /// where no tags are expected.
     pub readers: [Option<NodeId>; 2],
 }
 

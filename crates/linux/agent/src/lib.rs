@@ -1,28 +1,30 @@
-//! Agents: what the controller decides, carried out on hosts and switches.
+//! Agents: they carry out the controller's decisions on hosts and switches.
 //!
-//! Chameleon (CoNEXT 2020), section 3.5: agents on the hosts tag and shape what VMs send, as the controller tells them. The conversation
-//! with the controller is [`machine::Agent`], without a socket or a clock; here are the clock, the socket and the node.
+//! Chameleon (CoNEXT 2020), section 3.5: agents on the hosts tag and shape what VMs send, as the controller instructs
+//! them. The conversation with the controller is [`machine::Agent`], without a socket or a clock; here are the clock,
+//! the socket and the node.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | [`machine`] | the agent as a pure state machine, what every driver has to do, and the suite that checks it |
+//! | [`machine`] | the agent as a pure state machine, the requirements on every driver, and the suite that checks them |
 //! | [`run`] | the agents of a process: their threads, locks and ends |
 //! | [`controller_client`] | requests to the controller over HTTP |
 //! | [`worker`] | the loop of a node |
-//! | [`environment`] | the network, what is down, where VMs are |
+//! | [`environment`] | the network, failed elements, locations of VMs |
 //! | [`resolve`] | from the names of a rule to interfaces, addresses and tags |
 //! | [`best_effort`] | routes of packets that no contract covers |
-//! | [`host`], [`switch`] | what drives a node, over [`plane`] and `dataplane::switch` |
+//! | [`host`], [`switch`] | drivers of a node, over [`plane`] and `dataplane::switch` |
 //! | [`linux`] | the data plane of a Linux host |
 //! | [`endpoints`] | interfaces that come and go |
-//! | [`down`] | taking everything away |
-//! | [`interfaces`], [`probe`] | interfaces and what is behind them; the frames that probes are |
-//! | [`checks`] | probes of a check: sent as if an endpoint had sent them, and seen at interfaces |
-//! | [`samples`] | which packets the controller is told of, so that it knows which were lost or late |
-//! | [`shares`] | contracts of other kinds than latency: what their pairs may send, and what agents tell one another of it |
-//! | [`rule_store`] | what has to be known after a restart |
+//! | [`down`] | removal of everything installed |
+//! | [`interfaces`], [`probe`] | interfaces and the links or endpoints behind them; the frames of probes |
+//! | [`checks`] | probes of a check: sent as if by an endpoint, and seen at interfaces |
+//! | [`samples`] | sampled packets that are reported to the controller, so that it knows which were lost or late |
+//! | [`shares`] | contracts of other kinds than latency: the rates of their pairs, and the messages between agents about them |
+//! | [`rule_store`] | state that must survive a restart |
 //!
-//! What is installed is in the kernel, and stays there when the agent ends, is killed, or does not reach the controller.
+//! Everything installed is in the kernel, and stays there when the agent ends, is killed, or does not reach the
+//! controller.
 
 pub mod best_effort;
 pub mod checks;

@@ -23,7 +23,7 @@ use crate::samples::{FOLLOW, SamplingRule};
 struct Uplink {
     link: LinkId,
     mtu: u64,
-    /// Whether it hands packets on as they came. Not every interface can be told to.
+    /// `true` if the interface hands packets on unmerged. Not every interface can be configured to do so.
     is_plain: bool,
 }
 
@@ -36,11 +36,11 @@ pub struct LinuxHost {
     folder: PathBuf,
     uplinks: BTreeMap<String, Uplink>,
     endpoints: BTreeMap<u32, String>,
-    /// How packets are chosen that are noted; `None` before the first are.
+    /// Sampling of the packets that are noted; `None` before the first are.
     choice: Option<SamplingRule>,
-    /// So many packets a second are told of at most.
+    /// Maximum number of packets reported per second.
     follow: u32,
-    /// Who else sees packets of its interfaces.
+    /// Other programs that see packets of the host's interfaces.
     beside: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ impl LinuxHost {
         Self { host, network, node, folder, uplinks, endpoints, choice: None, follow: FOLLOW, beside }
     }
 
-    /// So many packets a second are told of at most; with 0 none are noted.
+    /// Sets the maximum number of packets reported per second; with 0 none are noted.
     #[must_use]
     pub fn following(self, follow: u32) -> Self {
         Self { follow, ..self }
@@ -62,12 +62,12 @@ impl LinuxHost {
         &self.host
     }
 
-    /// The same, to be changed.
+    /// Returns a mutable reference to the maps and programs.
     pub fn host_mut(&mut self) -> &mut Host {
         &mut self.host
     }
 
-    /// The maps, for who takes them away.
+    /// Returns the maps, so that the caller can remove them.
     pub fn into_host(self) -> Host {
         self.host
     }
@@ -135,7 +135,8 @@ impl LinuxHost {
         Ok(done)
     }
 
-    /// Takes away what stands before the host's programs or chooses among its queues, and notes who else sees its packets.
+    /// Removes filters that run before the host's programs or choose among its queues, and notes which other programs
+    /// see its packets.
     fn remove_filters(
         &mut self,
         there: &Attached,
@@ -208,7 +209,8 @@ impl HostDataplane for LinuxHost {
                 needed + u64::from(VLAN_ROOM)
             ));
         }
-        // What the network brings is handed on as it came: merged frames would have the tags of one of them.
+        // Packets from the network are handed on unmerged: a merged frame would have the tags of only one of its
+        // packets.
         if let Err(error) = plain_packets(&Namespace::current(), interface) {
             tracing::warn!(interface, "offloads cannot be turned off: {error}");
         }
@@ -318,7 +320,7 @@ impl HostDataplane for LinuxHost {
         if let Some(level) = level {
             self.host.sample(Some(level)).map_err(|error| error.to_string())?;
         }
-        // Where packets are merged they are others when they arrive.
+        // A merged packet differs from the packets that were sent.
         noted.is_incomplete |= !self.uplinks.values().all(|uplink| uplink.is_plain);
         Ok(Some(noted))
     }

@@ -1,4 +1,4 @@
-//! What a worker does with a node besides carrying out operations.
+//! Operations of a worker on a node besides carrying out the controller's operations.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,10 +21,10 @@ pub trait Node: Driver {
     /// Interfaces may have come or gone.
     fn refresh(&mut self);
 
-    /// Compares what enforces with what was installed, makes it so again, and says what was wrong.
+    /// Compares the data plane with the installed rules, repairs it, and returns the faults found.
     fn repair(&mut self) -> Vec<String>;
 
-    /// Whether the kernel tells of everything that somebody can change here.
+    /// Returns `true` if the kernel notifies the agent of every change that other programs can make here.
     fn is_watched(&self) -> bool {
         true
     }
@@ -32,7 +32,8 @@ pub trait Node: Driver {
     /// VMs moved, or something failed or was repaired.
     fn set_environment(&mut self, environment: Arc<Environment>);
 
-    /// What was counted of every contract that it sends; `None` if nothing is counted here, or that is not known.
+    /// Returns the counters of every contract that the node sends; `None` if nothing is counted here, or if they are
+    /// not known.
     fn traffic(&mut self) -> Option<Vec<Traffic>> {
         None
     }
@@ -48,12 +49,13 @@ pub trait Node: Driver {
         None
     }
 
-    /// What is wrong now, one sentence each. What somebody sends as it should not counts as wrong for a while.
+    /// Returns the current troubles, one sentence each. A packet that violates the rules counts as a trouble for some
+    /// time.
     fn problems(&mut self, _now: Time) -> Vec<String> {
         Vec::new()
     }
 
-    /// What was counted of all packets, by what became of them; `None` if nothing is counted here, or that is not known.
+    /// Returns the counters of all packets, by outcome; `None` if nothing is counted here, or if they are not known.
     fn packets(&mut self) -> Option<BTreeMap<String, u64>> {
         None
     }
@@ -63,15 +65,16 @@ pub trait Node: Driver {
         None
     }
 
-    /// The controller has said which contracts of other kinds than latency there are; time counts from any moment.
+    /// Sets the contracts of other kinds than latency that the controller has sent. The origin of `_now` is
+    /// arbitrary.
     fn set_shares(&mut self, _now: Time, _shares: Shares) {}
 
-    /// Where other agents reach this one; `None` if they do not.
+    /// Returns the address at which other agents reach this one; `None` if they do not.
     fn peer_address(&self) -> Option<String> {
         None
     }
 
-    /// The agent of another node has said this.
+    /// Handles a message from the agent of another node.
     fn on_peer_message(&mut self, _now: Time, _from: NodeId, _said: &PeerMessage) {}
 
     /// An interval of the division among these contracts is over; whether there is another one.
@@ -79,27 +82,28 @@ pub trait Node: Driver {
         false
     }
 
-    /// What the rack broker is told of tenants; `None` if nothing is divided here.
+    /// Returns the report on tenants for the rack broker; `None` if nothing is divided here.
     fn moved(&mut self, _now: Time) -> Option<ReportLine> {
         None
     }
 
-    /// The rack broker says what tenants may have.
+    /// Sets the limits of tenants that the rack broker has sent.
     fn limit(&mut self, _now: Time, _limits: LimitsLine) {}
 
-    /// The interfaces at which probes of a check are looked for, by their index.
+    /// Returns the interfaces at which probes of a check are watched for, by index.
     fn places(&mut self) -> BTreeMap<u32, NodeInterface> {
         BTreeMap::new()
     }
 
-    /// The interface into which probes of a check are put, so that they are what its endpoint sends; and what they are.
+    /// Returns the interface into which probes of a check are put, so that they count as packets of its endpoint, and
+    /// the template of the probes.
     ///
     /// # Errors
-    /// If an end is not there, as a sentence.
+    /// If an end does not exist here, as a sentence.
     fn outlet(&mut self, _mark: [u8; 8], _probes: &Probes) -> Result<(String, Template), String> {
         Err("this node is a switch, and sends nothing".to_owned())
     }
 
-    /// What arrived since the last time.
+    /// Returns the measurements of packets that arrived since the last call.
     fn reports(&mut self) -> Vec<Measured>;
 }

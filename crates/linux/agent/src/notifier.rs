@@ -1,4 +1,4 @@
-//! The two threads of a node that send requests to the controller, and what they keep of its answers.
+//! The two threads of a node that send requests to the controller, and their copy of its answers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::environment::Environment;
 use crate::options::ReadTopology;
 use crate::worker::{ControllerNotice, Event};
 
-/// How often it is asked where VMs are.
+/// Poll interval for the locations of VMs.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Before something that failed is tried again; doubled every time after.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -52,7 +52,7 @@ pub(crate) struct Notifier {
     trouble: Option<Error>,
 }
 
-/// What the controller has told, on disk too: an agent that starts without a controller goes by it.
+/// Answers of the controller, also stored on disk: an agent that starts without a controller uses them.
 #[derive(Debug)]
 pub(crate) struct KnownRules {
     folder: PathBuf,
@@ -63,7 +63,7 @@ pub(crate) struct KnownRules {
 }
 
 impl KnownRules {
-    /// What was told before, if anything.
+    /// Reads the stored answers, and the environment that follows from them, if there is one.
     pub(crate) fn read(folder: &Path, read: ReadTopology) -> (Self, Option<Arc<Environment>>) {
         let mut known = Self { folder: folder.to_owned(), read, document: String::new(), network: None, generation: 0 };
         let topology = fs::read_to_string(known.topology_file()).ok();
@@ -95,18 +95,18 @@ impl KnownRules {
     }
 }
 
-/// Whether something only says that the agent is there: the next one says so, too.
+/// Returns `true` if a notice is only a heartbeat: the next one supersedes it.
 fn is_heartbeat(notice: &ControllerNotice) -> bool {
     matches!(notice, ControllerNotice::Report(reports) if reports.measured.is_empty() && reports.repairs.is_empty() && !reports_packets(reports))
 }
 
-/// Whether a report tells of packets, which no other report does again.
+/// Returns `true` if a report covers packets, which no later report repeats.
 fn reports_packets(reports: &Reports) -> bool {
     reports.samples.as_ref().is_some_and(|samples| !samples.sent.is_empty() || !samples.arrived.is_empty())
 }
 
 impl Notifier {
-    /// Of a node; `known` is what was told before.
+    /// Creates the notifier of a node; `known` holds the stored answers.
     pub(crate) fn new(
         talk: ControllerClient,
         events: Sender<Event>,
@@ -149,7 +149,8 @@ impl Notifier {
         }
     }
 
-    /// Where VMs are, what is down, and which contracts share the links here, if that has changed.
+    /// Fetches the locations of VMs, the failed elements, and the contracts that share the links here, if these have
+    /// changed.
     fn poll(&mut self) -> Result<(), Error> {
         self.poll_state()?;
         if let Some((tag, shares)) = self.talk.shares(self.shares_tag.as_deref())? {
@@ -179,12 +180,13 @@ impl Notifier {
         let environment = Arc::new(Environment::of(network, &neighbours));
         let event = if is_other { Event::OtherNetwork(environment) } else { Event::Environment(environment) };
         self.tag = Some(tag);
-        // That the receiver is gone shows at the inbox, too.
+        // If the receiver no longer exists, the inbox shows that, too.
         let _ = self.events.send(event);
         Ok(())
     }
 
-    /// Tells everything that waits. Of several requests for a session only the last counts: it says what is installed now.
+    /// Sends all queued notices. Of several requests for a session only the last counts: it names what is installed
+    /// now.
     fn notify(&mut self, first: ControllerNotice) -> Result<(), Error> {
         let mut all = vec![first];
         while let Ok(more) = self.inbox.try_recv() {
@@ -221,7 +223,7 @@ impl Notifier {
             ControllerNotice::Request(request) => request,
         };
         if matches!(request.ask, AgentRequest::Begin { .. }) {
-            // Whoever begins has perhaps not heard of contracts yet: they are told again.
+            // A new session may not know the contracts yet: they are fetched once more.
             self.shares_tag = None;
         }
         let answer = match request.ask {

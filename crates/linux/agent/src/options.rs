@@ -1,4 +1,4 @@
-//! What an agent is told, ready to be used: tokens are read, folders are chosen.
+//! Options of an agent, ready to be used: tokens are read, folders are chosen.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -12,19 +12,19 @@ use wayleave_topology::Network;
 use crate::endpoints::Attachment;
 use crate::samples::FOLLOW;
 
-/// How the controller's document of the network is read. The program gives it: the reader of files knows all schemes, and an agent
-/// needs none of them.
+/// Parser of the controller's document of the network. The program supplies it: the reader of files knows all
+/// schemes, and an agent needs none of them.
 pub type ReadTopology = fn(&str) -> Result<Network, String>;
 
 /// The folder that all agents of a kernel share to measure delays; no node's folder is called so.
 const DELAYS: &str = "+delays";
 
-/// What the agents of a process are told.
+/// Options of the agents of a process.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How host data planes work.
+    /// Settings of host data planes.
     pub settings: Settings,
-    /// What it drives.
+    /// Nodes that the process drives.
     pub nodes: Vec<NodeOptions>,
 }
 
@@ -33,7 +33,7 @@ pub struct Options {
 pub struct NodeOptions {
     /// Its name in the topology.
     pub name: String,
-    /// Where the controller is, with the token of this node's agent.
+    /// Address of the controller, with the token of this node's agent.
     pub address: Address,
     /// Its network namespace, if it is not that of the process.
     pub netns: Option<String>,
@@ -43,17 +43,19 @@ pub struct NodeOptions {
     pub interfaces: BTreeMap<String, String>,
     /// Interfaces by the names of endpoints.
     pub endpoints: BTreeMap<String, Attachment>,
-    /// Where it hears agents of other hosts; a free port of the address by which it reaches the controller if not given.
+    /// Address at which it receives messages from agents of other hosts. Default: a free port of the address by which
+    /// it reaches the controller.
     pub listen: Option<SocketAddr>,
-    /// So many packets a second it notes and tells of at most, so that lost and late ones are found; none with 0.
+    /// Maximum number of packets per second that it notes and reports, so that lost and late ones are found; none
+    /// with 0.
     pub follow: u32,
-    /// The folder for what has to outlive the agent.
+    /// Folder for state that must survive a restart of the agent.
     pub state: PathBuf,
-    /// The folder of a bpf file system for what enforces.
+    /// Folder of a bpf file system in which programs and maps are pinned.
     pub pins: PathBuf,
 }
 
-/// Where agents of a kernel with this folder for pins measure delays together.
+/// Returns the location through which agents of one kernel with this folder for pins share delay measurements.
 pub fn delays(pins: &Path) -> PathBuf {
     pins.join(DELAYS)
 }
@@ -80,12 +82,12 @@ impl NodeOptions {
         }
     }
 
-    /// Where the rack broker of the machine connects.
+    /// Returns the socket to which the rack broker of the machine connects.
     pub fn broker_socket(&self) -> PathBuf {
         self.state.join("broker.sock")
     }
 
-    /// Where endpoints are declared that come and go.
+    /// Returns the folder in which endpoints that come and go are declared.
     pub fn endpoints_folder(&self) -> PathBuf {
         self.state.join("endpoints")
     }

@@ -5,9 +5,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wayleave_contracts::{Match, Protocol};
 use wayleave_packet_format::Mac;
 
-/// What a probe carries behind its headers: the number of its check, its own, and zeros.
+/// Length of a probe's payload: the number of its check, its own number, and zeros.
 const PAYLOAD: usize = 48;
-/// The port that probes go to if nothing else is said: that of echo (RFC 862), which nobody answers on the addresses below.
+/// Default destination port of probes: that of echo (RFC 862), which is not answered on the addresses below.
 const PORT: u16 = 7;
 /// Addresses for documentation (RFC 5737, RFC 3849): no VM has them, so what arrives ends in the VM's kernel without an answer.
 const V4: [Ipv4Addr; 2] = [Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::new(192, 0, 2, 2)];
@@ -15,7 +15,7 @@ const V6: [Ipv6Addr; 2] =
     [Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 2)];
 const TTL: u8 = 64;
 
-/// What the probes of a check have in common.
+/// Common properties of the probes of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     /// The number of the check.
@@ -24,7 +24,7 @@ pub struct Template {
     pub macs: [Mac; 2],
     /// The VLAN whose tag the sender's frames have on its interface.
     pub vlan: Option<u16>,
-    /// What they look like.
+    /// Header fields of the probes.
     pub matching: Match,
 }
 
@@ -41,7 +41,7 @@ impl Template {
             // An acknowledgement of nothing.
             Protocol::TCP => [&from, &to, &[0; 8][..], &[0x50, 0x10], &[0; 6]].concat(),
             Protocol::SCTP => [&from, &to, &[0; 8][..]].concat(),
-            // Answers to echoes that nobody asked for.
+            // Echo replies without a request.
             Protocol::ICMP => vec![0; 8],
             Protocol::ICMPV6 => [&[129_u8][..], &[0; 7]].concat(),
             _ => Vec::new(),

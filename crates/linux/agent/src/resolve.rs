@@ -1,4 +1,4 @@
-//! From the names of a rule to what a data plane needs: interfaces, addresses, tags.
+//! Resolution of the names of a rule into the interfaces, addresses and tags that a data plane needs.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use crate::environment::Environment;
 use crate::machine::DriverError;
 
-/// What the names of a host stand for.
+/// Resolution of the names on a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResolvedHost {
     /// Interfaces of VMs and of the host itself, by name.
@@ -24,11 +24,11 @@ pub struct ResolvedHost {
     pub uplinks: BTreeMap<LinkId, u32>,
 }
 
-/// Whether a rule can be read in this network; which interfaces are there does not matter.
+/// Checks that a rule can be resolved in this network, independently of the interfaces that exist.
 ///
 /// # Errors
-/// If the rule is of another network or another version of the protocol. A rule of a newer network can be read once the node has that
-/// network.
+/// If the rule is of another network or another version of the protocol. A rule of a newer network can be read once
+/// the node has that network.
 pub fn check(rule: &Rule, network: &Network) -> Result<(), DriverError> {
     tenant(rule)?;
     matching(rule)?;
@@ -57,7 +57,7 @@ fn routes(rule: &Rule, network: &Network) -> Result<Vec<Route>, DriverError> {
     rule.routes.iter().map(route).collect()
 }
 
-/// The host to which the packets of a rule go, and the nodes on their way there if they all take one way.
+/// Returns the host to which the packets of a rule go, and the nodes on their route if all take one route.
 pub fn receiver(rule: &Rule, network: &Network) -> Option<(String, Vec<String>)> {
     let routes = routes(rule, network).ok()?;
     let name = |link: LinkId| network.node(network.link(link).to).name.clone();
@@ -144,8 +144,8 @@ fn tag(network: &Network, hop: Hop) -> Result<Tag, DriverError> {
         .map_err(|error| DriverError::Never(format!("{}: {error}", network.link(hop.link).name)))
 }
 
-/// A way of best effort over these links: the host's own class below all contracts, and the lowest queue of every switch. `None` if its
-/// interface is not there, or tags cannot say it.
+/// Returns a best-effort route over these links: the host's own class below all contracts, and the lowest queue of
+/// every switch. `None` if its interface does not exist, or if tags cannot express it.
 pub fn best_effort(network: &Network, links: &[LinkId], here: &ResolvedHost) -> Option<HostPath> {
     let hop = |&link: &LinkId| Hop { link, queue: queue_of(network, link, Class::BestEffort) };
     let hops: Vec<Hop> = links.iter().map(hop).collect();

@@ -1,4 +1,4 @@
-//! Whether this process may do what an agent has to.
+//! Check that this process has the rights that an agent needs.
 
 /// Capabilities by their numbers (linux/capability.h): what for.
 const NEEDED: [(u32, &str, &str); 3] = [

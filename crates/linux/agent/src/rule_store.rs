@@ -1,8 +1,9 @@
 //! The rules of a host on disk, so that an agent that starts again knows what it has installed.
 //!
-//! The data plane knows serial and version of every rule, but not the names that were resolved; those are needed when an interface goes
-//! and comes back. A rule is written before it is installed, and an older one forgotten afterwards: whatever the data plane says is
-//! installed, its text is here. If it is not (somebody has deleted it), the driver removes the rule, and the controller tells it again.
+//! The data plane knows serial and version of every rule, but not the names that were resolved; those are needed when
+//! an interface is removed and added again. A rule is written before it is installed, and the older one is deleted
+//! afterwards. So the text of each installed rule is here. If it has been deleted, the driver removes the rule, and
+//! the controller sends it again.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,7 +28,7 @@ impl RuleStore {
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// All rules, by serial and version. What cannot be read is as if it were not there.
+    /// Reads all rules, by serial and version. A file that cannot be read is ignored.
     ///
     /// # Errors
     /// If the folder cannot be read.

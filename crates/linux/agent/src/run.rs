@@ -30,7 +30,7 @@ use crate::worker::{Cables, ControllerNotice, Event, Worker};
 
 /// Before a data plane that cannot be opened is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
-/// How long a silent watch of interfaces lasts.
+/// Duration of a watch of interfaces without any event.
 const WATCH: Duration = Duration::from_secs(60);
 
 /// Agents that run.
@@ -47,10 +47,10 @@ pub(crate) struct OwnedNode {
 }
 
 impl Agents {
-    /// Begins to drive nodes. Whether the controller can be asked shows later, and is no reason to stop.
+    /// Begins to drive nodes. An unreachable controller is not an error here.
     ///
     /// # Errors
-    /// If rights are missing, a namespace is not there, or another process drives one of the nodes.
+    /// If rights are missing, a namespace does not exist, or another process drives one of the nodes.
     pub fn start(options: Options, read_topology: ReadTopology) -> Result<Self, String> {
         let Options { settings, nodes } = options;
         let owned: Vec<OwnedNode> = own(nodes, &settings)?;
@@ -69,7 +69,7 @@ impl Agents {
         }
     }
 
-    /// Whether all loops run.
+    /// Returns `true` if all loops run.
     pub fn are_alive(&self) -> bool {
         self.nodes.iter().all(|(_, node)| !node.is_finished())
     }
@@ -116,7 +116,7 @@ fn begin(owned: OwnedNode, read_topology: ReadTopology) -> Result<(Sender<Event>
     let (poller, requests) = sync_channel(1);
     let (known, before) = KnownRules::read(&owned.options.state, read_topology);
     if let Some(environment) = before {
-        // The first that is heard, so that a node without a controller goes on with what it knew.
+        // This is the first event, so that a node without a controller continues with its stored state.
         let _ = events.send(Event::OtherNetwork(environment));
     }
     let spawn = |what: &str, work: Box<dyn FnOnce() + Send>| {
@@ -142,7 +142,7 @@ fn begin(owned: OwnedNode, read_topology: ReadTopology) -> Result<(Sender<Event>
     Ok((events, node))
 }
 
-/// Opens a socket for what agents tell one another, and hands on what comes.
+/// Opens the socket for messages between agents, and forwards those received.
 fn receive_reports(exchange: &Exchange, listen: Option<SocketAddr>, controller: &str, told: &Sender<Event>) {
     let mut is_told = false;
     let opened = loop {
@@ -161,7 +161,7 @@ fn receive_reports(exchange: &Exchange, listen: Option<SocketAddr>, controller: 
     peers::listen(&heard, exchange, |from, said, unread| told.send(Event::Said(from, said, unread)).is_ok());
 }
 
-/// Opens the socket of the rack broker, and hands on what it says.
+/// Opens the socket of the rack broker, and forwards its limits.
 fn limits(socket: &Path, connection: &Arc<broker::Connection>, told: &Sender<Event>) {
     match broker::open(socket) {
         Ok(listener) => {
@@ -174,7 +174,7 @@ fn limits(socket: &Path, connection: &Arc<broker::Connection>, told: &Sender<Eve
     }
 }
 
-/// Says whenever something happens to an interface. Without it carriers are looked at twice a second.
+/// Sends an event whenever an interface changes. Without this, carriers are polled twice a second.
 fn watch(namespace: &Namespace, told: &Sender<Event>) {
     let watch = namespace.enter().map_err(|error| error.to_string());
     let watch = watch.and_then(|()| LinkWatch::open().map_err(|error| error.to_string()));
@@ -223,7 +223,7 @@ fn drive(
     }
 }
 
-/// The first network that is heard of; `None` if it is over before.
+/// Waits for the first network; `None` if the agent ends before.
 fn first(heard: &Receiver<Event>) -> Option<Arc<Environment>> {
     loop {
         match heard.recv() {
@@ -234,7 +234,7 @@ fn first(heard: &Receiver<Event>) -> Option<Arc<Environment>> {
     }
 }
 
-/// Waits; what was heard meanwhile, or `None` if it is over.
+/// Waits before a retry; returns the environment received during the wait, if any, or `None` if the agent ends.
 fn pause(heard: &Receiver<Event>) -> Option<Option<Arc<Environment>>> {
     match heard.recv_timeout(AGAIN) {
         Ok(Event::OtherNetwork(environment) | Event::Environment(environment)) => Some(Some(environment)),
@@ -284,7 +284,7 @@ fn serve(
     }
 }
 
-/// What a switch is besides what drives it.
+/// Parts of a switch besides its driver.
 struct OpenSwitch<'a> {
     options: &'a NodeOptions,
     environment: &'a Environment,
@@ -300,7 +300,8 @@ impl OpenSwitch<'_> {
     }
 }
 
-/// The interfaces that have a carrier. Behind a bridge that does not answer there is nobody who forwards: none has, as if the switch had no power.
+/// Returns a function that lists the interfaces with a carrier. A bridge that does not answer forwards nothing: no
+/// interface then counts as having a carrier, as if the switch had no power.
 fn carriers(ovs: Option<OvsBridge>) -> Box<dyn FnMut() -> Option<BTreeSet<String>> + Send> {
     Box::new(move || match &ovs {
         Some(bridge) if !bridge.answers() => Some(BTreeSet::new()),
@@ -321,7 +322,7 @@ fn open_host(
         None => host.release_hold(),
     };
     if let Err(error) = held {
-        // What exceeds a contract is dropped then, as it is on kernels without what that needs.
+        // Packets that exceed a contract are then dropped, as on kernels that cannot delay them.
         tracing::warn!("{error}; packets that exceed their contract are dropped instead of waiting");
     }
     let plane = LinuxHost::new(host, environment.shared_network(), node, options.state.join("uplinks"));
@@ -336,7 +337,7 @@ fn rules(state: &Path) -> PathBuf {
     state.join("rules")
 }
 
-/// The network and the places of VMs as the agent of a node has last heard of them; `None` if it never has.
+/// Returns the network and the locations of VMs that the agent of a node last received; `None` if it never has.
 pub fn remembered(options: &NodeOptions, read_topology: ReadTopology) -> Option<Arc<Environment>> {
     KnownRules::read(&options.state, read_topology).1
 }
@@ -347,7 +348,7 @@ pub fn ports(network: &Network, node: NodeId) -> Vec<LinkId> {
     network.links_from(node).iter().chain(network.links_into(node).iter().filter(is_one_way)).copied().collect()
 }
 
-/// Interfaces by links, where they stand by names.
+/// Resolves interfaces by link from interfaces by port name.
 ///
 /// # Errors
 /// If a link is none of the node's ports, as a sentence.

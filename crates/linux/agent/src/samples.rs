@@ -1,4 +1,5 @@
-//! Which packets a host tells the controller of: some of those that it sends and of those that arrive.
+//! Sampling of the packets that a host reports to the controller: some of those that it sends and of those that
+//! arrive.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +10,18 @@ use wayleave_units::Time;
 
 use crate::host_dataplane::NotedPackets;
 
-/// So many packets a second a node tells of at most, if nothing else is said: the controller of a thousand of them hears of fifty thousand, and remembers each for ten
-/// seconds.
+/// Default maximum number of packets that a node reports per second: the controller of a thousand nodes receives
+/// fifty thousand, and remembers each for ten seconds.
 pub const FOLLOW: u32 = 50;
-/// With less than one of so many of that for a while, twice as many are chosen. Less than half, or it would go to and fro.
+/// Divisor of the maximum: below `maximum / FEW` for `WHILE` seconds, twice as many packets are chosen. The threshold
+/// is below half of the maximum, or the level would oscillate.
 const FEW: u32 = 5;
-/// For so many seconds: traffic that pauses shall not fill the place for what is noted when it goes on.
+/// Number of seconds before the sampling rate rises: traffic that pauses must not fill the buffer when it resumes.
 const WHILE: u32 = 10;
 /// The last bits of a packet's number that may choose.
 const MAX_BITS: u32 = 31;
 
-/// By how many bits packets are chosen.
+/// Number of bits by which packets are chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Level {
     bits: u32,
@@ -28,7 +30,7 @@ pub struct Level {
 }
 
 impl Level {
-    /// What to choose by after a second in which so many were chosen, where so many are told of at most.
+    /// Returns the level after a second in which `count` packets were chosen, where at most `most` are reported.
     #[must_use]
     pub fn after(self, count: usize, most: u32) -> Self {
         let Self { bits, few } = self;
@@ -41,36 +43,37 @@ impl Level {
         }
     }
 
-    /// How many bits.
+    /// Returns the number of bits.
     pub fn bits(self) -> u32 {
         self.bits
     }
 }
 
-/// How a node chooses the packets that it notes.
+/// State of a node's packet sampling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SamplingRule {
     level: Level,
     /// By the most bits by which any of those were chosen that are read next.
     bits: u32,
-    /// How many could not be noted.
+    /// Number of packets that could not be noted.
     missed: u64,
-    /// So many packets a second are told of at most.
+    /// Maximum number of packets reported per second.
     most: u32,
 }
 
 impl SamplingRule {
-    /// From now on, by no bits; so many could not be noted before. `most` are told of in a second.
+    /// Begins with 0 bits; `missed` packets could not be noted before. At most `most` are reported per second.
     pub fn since(missed: u64, most: u32) -> Self {
         Self { missed, most, ..Self::default() }
     }
 
-    /// These were noted in the last second, and so many could not be so far. Also how many bits choose from now on, if that changes.
+    /// Processes the samples of the last second; `missed` is the total that could not be noted so far. Also returns
+    /// the new number of bits, if it changes.
     pub fn next(&mut self, samples: Vec<Sample>, missed: u64) -> (NotedPackets, Option<u32>) {
         let is_incomplete = std::mem::replace(&mut self.missed, missed) != missed;
         let (before, after) = (self.level, self.level.after(samples.len(), self.most));
         self.level = after;
-        // What came between the reading and the change was chosen as before.
+        // Packets between the reading and the change were chosen by the previous level.
         let level = std::mem::replace(&mut self.bits, before.bits().max(after.bits())).max(before.bits());
         (
             NotedPackets { samples, level, is_incomplete, most: self.most },
@@ -79,7 +82,8 @@ impl SamplingRule {
     }
 }
 
-/// What is told. `receiver` names the host to which the packets of a contract go, and the nodes on their way; of what it does not know nothing is told.
+/// Returns the report. `receiver` returns the host to which the packets of a contract go, and the nodes on their
+/// route; contracts that it does not know are left out.
 pub fn sample_report(
     number: u64,
     noted: NotedPackets,

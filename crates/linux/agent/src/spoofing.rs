@@ -1,7 +1,8 @@
-//! Endpoints whose packets are not as they were declared: named in the log when that begins, and in the status for a while.
+//! Endpoints whose packets do not match their declaration. They are named in the log when that begins, and in the
+//! status for some time.
 //!
-//! An endpoint has one line for each reason, however many addresses its packets have: a tenant that changes them shall neither fill the log, nor
-//! the status of its host with the lines that others need.
+//! An endpoint has one line for each reason, however many addresses its packets use: a tenant that changes addresses
+//! must not fill the log, or crowd out other lines in the status of its host.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +10,12 @@ use wayleave_dataplane::host::{SpoofKind, SpoofReport};
 use wayleave_packet_format::Mac;
 use wayleave_units::Time;
 
-/// How long after its last packet somebody counts as wrong.
+/// Time after its last wrong packet for which an endpoint is reported.
 const REMEMBERED: Time = Time::from_millis(60_000);
 /// Maximum number of endpoints that are named at once.
 const NAMED: usize = 8;
 
-/// What was seen of strange packets.
+/// Record of packets that do not match the declarations.
 #[derive(Debug, Default)]
 pub(crate) struct SpoofReports {
     /// Of each kind, without its count: the packets until now, and when there were more the last time.
@@ -43,7 +44,8 @@ impl SpoofReports {
         Self { seen: seen.iter().map(|one| (kind(one), (one.packets, None))).collect(), wrong: BTreeMap::new() }
     }
 
-    /// Who is wrong now, as far as it is known; `names` and `own` are the names and addresses of endpoints by interface.
+    /// Returns a sentence for each endpoint that currently sends wrong packets; `names` and `own` are the names and
+    /// addresses of endpoints by interface.
     pub(crate) fn sentences(
         &mut self,
         now: Time,

@@ -1,4 +1,4 @@
-//! What a switch does: it is configured once, and never touched again.
+//! Driver of a switch: it is configured once, and never changed afterwards.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,16 +35,16 @@ pub struct Switch<S> {
     /// Holds the version that it was set up with, and the interfaces that it had then.
     file: PathBuf,
     set_ups: usize,
-    /// How packets are chosen that it notes; `None` before the first are.
+    /// Sampling of the packets that it notes; `None` before the first are.
     choice: Option<SamplingRule>,
-    /// So many a second are told of at most.
+    /// Maximum number of packets reported per second.
     follow: u32,
-    /// How often it was told which.
+    /// Number of reports of noted packets so far.
     tellings: u64,
 }
 
 impl<S: SwitchDriver> Switch<S> {
-    /// Over a switch that may be set up already, as the file says.
+    /// Creates the driver over a switch. The file records whether the switch is set up already.
     pub fn open(
         driver: S,
         environment: &Environment,
@@ -67,28 +67,28 @@ impl<S: SwitchDriver> Switch<S> {
         }
     }
 
-    /// So many packets a second are told of at most; with 0 none are noted.
+    /// Sets the maximum number of packets reported per second; with 0 none are noted.
     #[must_use]
     pub fn following(self, follow: u32) -> Self {
         Self { follow, ..self }
     }
 
-    /// What it drives.
+    /// Returns the driver of the switch.
     pub fn driver(&self) -> &S {
         &self.driver
     }
 
-    /// The same, to be changed from outside.
+    /// Returns a mutable reference to the driver of the switch.
     pub fn driver_mut(&mut self) -> &mut S {
         &mut self.driver
     }
 
-    /// How often it was really configured, by this agent.
+    /// Returns the number of times that this agent has really configured the switch.
     pub fn set_ups(&self) -> usize {
         self.set_ups
     }
 
-    /// What the switch is to be, with the interfaces that are there now.
+    /// Returns the plan of the switch, with the interfaces that exist now.
     fn plan(&mut self) -> Result<SwitchPlan, DriverError> {
         let mut named = BTreeMap::new();
         let mut missing = Vec::new();
@@ -113,7 +113,7 @@ impl<S: SwitchDriver> Switch<S> {
         }
     }
 
-    /// As whom it is set up: other interfaces make another switch.
+    /// Returns the identity of the setup: with other interfaces it is another switch.
     fn fingerprint(plan: &SwitchPlan) -> String {
         plan.ports.iter().map(|port| format!(" {}:{}", port.interface, port.ifindex)).collect()
     }

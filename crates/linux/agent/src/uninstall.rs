@@ -13,11 +13,12 @@ use crate::endpoints::Declared;
 use crate::options::{NodeOptions, Options};
 use crate::run::{OwnedNode, own};
 
-/// Detaches all programs of these nodes, removes their queues, maps and remembered rules. Agents that run have to be ended before.
-/// Interfaces that are gone are no error. The controller of a node is told, if the node has one; that it cannot be told is only logged.
+/// Detaches all programs of these nodes, and removes their queues, maps and remembered rules. Running agents have to
+/// be ended first. A missing interface is no error. If a node has a controller, it is notified; a failure to do so is
+/// only logged.
 ///
 /// # Errors
-/// If rights are missing, an agent runs, or something cannot be removed; the other nodes are done all the same.
+/// If rights are missing, an agent runs, or something cannot be removed; the other nodes are still taken down.
 pub fn uninstall(options: Options) -> Result<(), String> {
     let Options { settings, nodes } = options;
     let shared = settings.measure.clone();
@@ -39,7 +40,7 @@ pub fn uninstall(options: Options) -> Result<(), String> {
     if troubles.is_empty() { Ok(()) } else { Err(troubles.join("\n")) }
 }
 
-/// Tells the controller that nothing is installed on a node any more.
+/// Notifies the controller that nothing is installed on a node any more.
 fn notify_controller(name: &str, address: &Address) {
     if address.url.is_empty() {
         return;
@@ -80,7 +81,7 @@ fn uninstall_node(owned: &OwnedNode) -> Result<(), String> {
     if let Some(bridge) = &options.ovs
         && let Err(error) = bridge.clear()
     {
-        // A bridge that is gone has no rules.
+        // A bridge that no longer exists has no rules.
         tracing::warn!("rules of bridge {} were not removed: {error}", bridge.name);
     }
     remove(&options.pins)?;

@@ -1,12 +1,12 @@
-//! Doubts about an endpoint that somebody declares: whether its interface and its VM are there.
+//! Checks of an endpoint when it is declared: existence of its interface and of its VM.
 
 use wayleave_dataplane::net::Namespace;
 
 use crate::controller_client::ControllerClient;
 use crate::options::NodeOptions;
 
-/// Reasons for which nothing may be sent or received by an endpoint although it is declared: its interface is not there, or the controller has no such
-/// VM on this host. What cannot be found out is named, too.
+/// Returns the reasons for which a declared endpoint may be unable to send or receive: its interface does not exist,
+/// or the controller has no such VM on this host. A check that is not possible is reported, too.
 pub fn warnings(node: &NodeOptions, endpoint: &str, interface: &str) -> Vec<String> {
     interface_warning(node, interface).into_iter().chain(vm_warning(node, endpoint)).collect()
 }

@@ -29,34 +29,34 @@ use crate::shares::broker;
 use crate::shares::message::PeerMessage;
 use crate::shares::peers::UnreadMessage;
 
-/// How often interfaces are looked for.
+/// Poll interval for interfaces.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
-/// How often measured delays are reported.
+/// Interval at which measured delays are reported.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
-/// How often the controller is told of checks while some are on.
+/// Interval of reports to the controller while checks are on.
 const CHECK_REPORT_EVERY: Duration = Duration::from_millis(200);
-/// How often what enforces is compared with what was installed, if the kernel says nothing; and how long after it has said that something
-/// was changed.
+/// Interval at which the programs and maps are compared with the installed rules without a notification of the
+/// kernel; also the delay after such a notification.
 const REPAIR_INTERVAL: Duration = Duration::from_secs(5);
-/// The same where the kernel cannot say it.
+/// Comparison interval where the kernel sends no notifications.
 const REPAIR_UNWATCHED: Duration = Duration::from_secs(1);
 const REPAIR_AFTER: Duration = Duration::from_millis(500);
-/// How often the links of a host are divided among contracts.
+/// Interval at which the links of a host are divided among contracts.
 const DIVIDE_EVERY: Duration = Duration::from_nanos(INTERVAL.as_nanos());
-/// How long a carrier that is back has to stay.
+/// Time for which a carrier must be up again before it counts.
 const STEADY_AFTER: Duration = Duration::from_secs(1);
 
-/// How often the controller is asked and things are tried again: nothing waits longer than a second.
+/// Intervals of requests to the controller and of retries: at most a second.
 pub const PACE: PollInterval = PollInterval {
     poll_every: Time::from_millis(100),
     retry_first: Time::from_millis(250),
     retry_most: Time::from_millis(1_000),
 };
 
-/// What a worker is told.
+/// Event for a worker.
 #[derive(Debug)]
 pub enum Event {
-    /// What there is to do, or that it is not known.
+    /// Pending operations, or `None` if they are not known.
     Messages(u64, Option<ControllerReply<Messages>>),
     /// Something else was answered.
     Answered(u64, AgentReply),
@@ -68,30 +68,30 @@ pub enum Event {
     Interfaces,
     /// The controller knows that these links have no carrier.
     Seen(CarrierState),
-    /// Which contracts of other kinds than latency there are here.
+    /// The contracts of other kinds than latency on this node.
     Shares(Box<Shares>),
     /// The checks that are on.
     Checks(Vec<CheckTask>),
-    /// The agent of another node has said this.
+    /// A message from the agent of another node.
     Said(NodeId, PeerMessage, UnreadMessage),
-    /// The rack broker of this machine has said this.
+    /// Limits from the rack broker of this machine.
     Limits(LimitsLine, broker::UnreadLimits),
     /// Stop; what is installed stays.
     End,
 }
 
-/// What the notifier is to send to the controller.
+/// Request of the notifier to the controller.
 #[derive(Debug)]
 pub enum ControllerNotice {
     /// This.
     Request(Request),
-    /// That the agent is there, and what it has measured, counted and repaired in this session.
+    /// Heartbeat, with the measurements, counters and repairs of this session.
     Report(Box<Reports>),
-    /// Which cables have no carrier.
+    /// Cables without a carrier.
     See(CarrierState),
 }
 
-/// The links of a node that have no carrier, as told in a session.
+/// Links of a node without a carrier, as reported in a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CarrierState {
     /// The session.
@@ -123,22 +123,22 @@ pub struct Worker<N> {
     cables: Cables,
     /// Links that have no carrier, or have not had it for long, with when that is over.
     dark: BTreeMap<String, Option<Instant>>,
-    /// What the controller knows of them.
+    /// State of the cables that the controller knows.
     seen: Option<CarrierState>,
     see_at: Instant,
     poller: SyncSender<(u64, u64)>,
     notifier: Sender<ControllerNotice>,
     began: Instant,
-    /// Whether the poller waits for an answer.
+    /// `true` while the poller waits for an answer.
     is_asking: bool,
     look_at: Instant,
     report_at: Instant,
     repair_at: Instant,
-    /// When the links of a host are divided next; `None` if there is nothing to divide.
+    /// Time of the next division of a host's links; `None` if there is nothing to divide.
     divide_at: Option<Instant>,
-    /// What was repaired since the last report.
+    /// Repairs since the last report.
     repairs: Vec<String>,
-    /// Probes that are sent and looked for, on this network.
+    /// Probes that are sent and watched for on this network.
     checks: Checks,
     network: Arc<Network>,
     check_report_at: Instant,
@@ -182,14 +182,14 @@ impl<N: Node> Worker<N> {
         }
     }
 
-    /// Tells this rack broker what tenants move.
+    /// Sets the rack broker that receives reports of the tenants' traffic.
     #[must_use]
     pub fn telling(mut self, broker: Arc<broker::Connection>) -> Self {
         self.broker = Some(broker);
         self
     }
 
-    /// Until it is told to end, or that the network is another one; what is installed stays.
+    /// Runs until it is asked to end or the network is replaced; everything installed stays.
     pub fn run(mut self, events: &Receiver<Event>) -> Option<Arc<Environment>> {
         loop {
             self.work();
@@ -222,7 +222,7 @@ impl<N: Node> Worker<N> {
                 tracing::warn!("{what}: repaired");
                 self.repairs.push(what);
             }
-            // What the repair itself has changed is heard of, too, and looked at once more.
+            // The kernel also notifies about the repair itself, which causes one more comparison.
             let is_watched = self.agent.driver_mut().is_watched();
             self.repair_at = Instant::now() + if is_watched { REPAIR_INTERVAL } else { REPAIR_UNWATCHED };
         }
@@ -271,7 +271,7 @@ impl<N: Node> Worker<N> {
         }
     }
 
-    /// Goes on with checks, and tells of them more often than of all else.
+    /// Runs the checks, and reports them more often than everything else.
     fn check(&mut self, now: Instant) {
         self.checks.work(&self.network);
         let Some(epoch) = self.agent.epoch().filter(|_| now >= self.check_report_at) else { return };
@@ -282,7 +282,7 @@ impl<N: Node> Worker<N> {
         }
     }
 
-    /// A carrier that is gone is gone at once; one that is back has to stay for a while.
+    /// A lost carrier counts at once; a carrier that is back has to stay for `STEADY_AFTER`.
     fn check_links(&mut self, now: Instant) {
         let Some(dark) = self.cables.without_carrier() else { return };
         for link in &dark {
@@ -304,7 +304,7 @@ impl<N: Node> Worker<N> {
         });
     }
 
-    /// Tells what is seen of the cables until the controller knows it.
+    /// Reports the state of the cables until the controller knows it.
     fn see(&mut self, now: Instant) {
         let Some(epoch) = self.agent.epoch() else { return };
         let sight = CarrierState { epoch, without_carrier: self.dark.keys().cloned().collect() };

@@ -1,5 +1,6 @@
-//! A script for brokers: what everybody wants, phase by phase, and whose broker is killed and begins again. The world runs it, and
-//! tests run it with real processes; what services may have at the end of each phase has to be the same.
+//! A script for brokers: the demands of all machines, phase by phase, and the brokers that are killed and restarted.
+//! The world runs it, and tests run it with real processes; both must reach identical limits of services at the end
+//! of each phase.
 
 use std::sync::Arc;
 
@@ -26,15 +27,16 @@ pub enum ScriptAction {
 /// A part of a script: what changes at its beginning.
 #[derive(Clone, Debug)]
 pub struct Phase {
-    /// What it is about.
+    /// Title of the phase.
     pub name: &'static str,
-    /// Machine, service, and what it wants to send from now on. Machines are numbered in the order of the network's hosts.
+    /// Machine, service, and its transmit demand from now on. Machines are numbered in the order of the network's
+    /// hosts.
     pub wants: Vec<(usize, &'static str, Rate)>,
-    /// What is done.
+    /// Actions at the beginning of the phase.
     pub deeds: Vec<ScriptAction>,
 }
 
-/// What limits each service at each machine on what it sends, by machine and class.
+/// Transmit limits of each service at each machine, by machine and class.
 pub type Limits = Vec<Vec<Option<Rate>>>;
 
 /// Runs a script in virtual time, on clocks that do not drift. Each phase lasts until no limit has changed for `calm`, and at most

@@ -1,4 +1,4 @@
-//! What all brokers of a network have to agree on.
+//! The setup on which all brokers of a network have to agree.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -24,11 +24,11 @@ pub struct Setup {
     /// The brokers that the scheme asks for, in the order of their numbers.
     seats: Vec<BrokerSpec>,
     numbers: HashMap<NodeId, BrokerId>,
-    /// Which policies these are: brokers of different epochs do not heed one another.
+    /// Version of the policies: brokers of different epochs ignore each other.
     pub epoch: u32,
 }
 
-/// Why there is no such setup.
+/// Reason for which a setup is invalid.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SetupError {
     /// Two policies are for the same level: which one holds?
@@ -51,7 +51,7 @@ pub enum SetupError {
         scheme: &'static str,
         /// The parameter.
         key: &'static str,
-        /// What was given.
+        /// Invalid value.
         value: Value,
     },
     /// Parameters of the scheme do not fit together.
@@ -141,7 +141,7 @@ impl Setup {
         &self.scheme
     }
 
-    /// How often machines and brokers speak to each other.
+    /// Returns the intervals at which machines and brokers communicate.
     pub fn times(&self) -> BrokerTimes {
         self.scheme.broker_times()
     }
@@ -183,7 +183,7 @@ impl Setup {
         self.scheme.broker(&BrokerSetup { around, all, seat: *seat, epoch, serial })
     }
 
-    /// How many of the policies' scheduled changes are past at a time: when it grows, there are other terms.
+    /// Returns the number of the policies' scheduled changes before `now`: when it grows, the terms have changed.
     pub fn changes(&self, now: WallTime) -> usize {
         let times = self.policies().iter().flat_map(Policy::change_times);
         times.filter(|&at| at <= now).count()

@@ -1,4 +1,4 @@
-//! The clock by which programs time packets, and how it can be compared with that of another machine.
+//! The clock by which programs time packets, and its comparison with that of another machine.
 
 use std::io;
 
@@ -13,19 +13,20 @@ const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 /// The kernel's clock that counts from its start (CLOCK_MONOTONIC).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clock {
-    /// Of this start of this kernel: whoever reads the same has the same clock.
+    /// Identifier of this boot of the kernel: equal identifiers mean one clock.
     pub boot: String,
-    /// How much the time of day is ahead of it.
+    /// Offset of the time of day from this clock.
     pub ahead: Time,
-    /// By how much the time of day may be wrong at most, as what keeps it right has told the kernel; `None` where nothing keeps it right.
+    /// Maximum error of the time of day, as set in the kernel by the program that synchronizes it; `None` where none
+    /// does.
     pub error: Option<Time>,
 }
 
 impl Clock {
-    /// As it is now.
+    /// Reads the clock.
     ///
     /// # Errors
-    /// If the kernel does not tell.
+    /// If the kernel does not return it.
     pub fn now() -> io::Result<Self> {
         let boot = std::fs::read_to_string(BOOT)?.trim().to_owned();
         let of = |clock: ClockId| {

@@ -1,8 +1,8 @@
-//! What can go wrong with programs and their maps.
+//! Errors of programs and their maps.
 
 use std::path::{Path, PathBuf};
 
-/// Why something was not done.
+/// Reason for a failed operation.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// The kernel refuses for lack of rights.
@@ -11,7 +11,7 @@ pub enum Error {
                  namespaces need CAP_SYS_ADMIN as well"
     )]
     NotPermitted {
-        /// What was tried.
+        /// Failed operation.
         doing: String,
     },
     /// Another process owns these pins.
@@ -23,14 +23,15 @@ pub enum Error {
     /// It did not work.
     #[error("{doing}: {why}")]
     Failed {
-        /// What was tried.
+        /// Failed operation.
         doing: String,
-        /// What the system said.
+        /// Error message of the system.
         why: String,
     },
 }
 
-/// How what the verifier says begins in an error of the loader, and how many lines of it are shown: it ends with statistics.
+/// Prefix of the verifier's output in an error of the loader, and the number of its lines that are shown: it ends
+/// with statistics.
 const VERDICT: &str = "Verifier output:";
 const VERDICT_LINES: usize = 3;
 
@@ -46,7 +47,8 @@ impl Error {
             }
             below = error.source();
         }
-        // Where the verifier refuses a program the kernel says the same as where a right is missing, but the verifier says why.
+        // The kernel's error for a program that the verifier refuses equals that for a missing right, but the
+        // verifier's output gives the reason.
         if let Some((_, verdict)) = why.split_once(VERDICT) {
             let verdict: Vec<&str> = verdict.trim().lines().take(VERDICT_LINES).collect();
             return Self::Failed { doing, why: format!("this kernel's verifier refuses it: {}", verdict.join("; ")) };

@@ -21,7 +21,8 @@ pub fn pcap_record(at_ns: u64, frame: &[u8]) -> Vec<u8> {
     numbers.into_iter().flat_map(u32::to_le_bytes).chain(frame.iter().copied()).collect()
 }
 
-/// What a frame is: how it goes on, then what it carries. `reader` is the node that reads the outermost tag next; none where no tags should be.
+/// Describes a frame: its route, then its contents. `reader` is the node that reads the outermost tag next; `None`
+/// where no tags are expected.
 pub fn describe(network: &Network, reader: Option<NodeId>, frame: &[u8]) -> String {
     let (tags, number, rest) = taken_apart(frame);
     let mut text = String::new();
@@ -69,7 +70,7 @@ fn taken_apart(frame: &[u8]) -> (Vec<Tag>, Option<u16>, Vec<u8>) {
     (tags, number, [head, frame.get(at..).unwrap_or_default()].concat())
 }
 
-/// What a frame without tags carries.
+/// Describes the contents of a frame without tags.
 fn carried(frame: &[u8], bytes: usize) -> String {
     let Ok(packet) = Packet::parse(frame) else { return format!("not understood, {bytes} B") };
     let Some(ip) = packet.ip else {

@@ -1,5 +1,6 @@
-//! The bytes of the maps' keys and values: bpf/maps.h and bpf/switch.c in Rust. Numbers are in the order of the machine, which is
-//! little-endian (the programs refuse to be compiled for another one), unless they are said to be in the order of the wire.
+//! The bytes of the maps' keys and values: bpf/maps.h and bpf/switch.c in Rust. Numbers are in the order of the
+//! machine, which is little-endian (the programs refuse to be compiled for another one), unless their comment names
+//! the order of the wire.
 
 use std::net::IpAddr;
 
@@ -16,7 +17,7 @@ pub(crate) const MAX_SAME: usize = 4;
 pub(crate) const SETTINGS: usize = 40;
 pub(crate) const ENDPOINT: usize = 44;
 pub(crate) const TARGET: usize = 8;
-/// Those who get a copy of what an endpoint asks all.
+/// Maximum number of receivers of an endpoint's broadcast.
 pub(crate) const MAX_MEMBERS: usize = 64;
 pub(crate) const GROUP: usize = 16 + MAC * MAX_MEMBERS;
 pub(crate) const STRANGER: usize = 28;
@@ -144,7 +145,7 @@ pub(crate) fn mac(mac: Mac) -> [u8; MAC] {
 /// `MASK_SOURCE` of maps.h.
 const NAMES_SOURCE: u8 = 8;
 
-/// Which fields a selector gives: `MASK_...` of maps.h.
+/// Returns the mask of a selector's fields: `MASK_...` of maps.h.
 fn mask_of(selector: &Selector) -> u8 {
     u8::from(selector.protocol.is_some())
         | u8::from(selector.source_port.is_some()) << 1
@@ -212,7 +213,7 @@ pub(crate) fn contracts(contracts: &[(u64, u32)]) -> [u8; CONTRACTS] {
     contracts.iter().fold(Writer::new(), |writer, &(serial, slot)| writer.u64(serial).u32(slot).u32(0)).done()
 }
 
-/// What a `struct contracts` says.
+/// Decodes a `struct contracts`.
 pub(crate) fn contracts_of(bytes: &[u8; CONTRACTS]) -> Vec<(u64, u32)> {
     let all = (0..MAX_SAME).map(|at| (u64_at(bytes, 16 * at), u32_at(bytes, 16 * at + 8)));
     all.take_while(|&(serial, _)| serial != 0).collect()
@@ -236,11 +237,11 @@ pub(crate) struct RuleHead<'a> {
     pub(crate) max_frame: u32,
     /// Bytes of tags that each packet gets.
     pub(crate) overhead: u32,
-    /// Where packets wait for their tokens; 0: they do not.
+    /// Interface at which packets wait for their tokens; 0 if they do not wait.
     pub(crate) holder: u32,
     /// Wire bytes that may wait.
     pub(crate) limit: u32,
-    /// What has not moved for so long does not wait any more.
+    /// Time without progress after which the queue counts as empty.
     pub(crate) stale: Time,
 }
 
@@ -276,7 +277,7 @@ pub(crate) fn tag(ifindex: u32, tag: Tag) -> [u8; TAG] {
     Writer::new().u32(ifindex).put(&tag.tci().to_ne_bytes()).done()
 }
 
-/// What a `struct tag` of switch.c says.
+/// Decodes a `struct tag` of switch.c.
 pub(crate) fn tag_of(bytes: &[u8; TAG]) -> (u32, u16) {
     (u32_at(bytes, 0), u16::from_ne_bytes([bytes[4], bytes[5]]))
 }

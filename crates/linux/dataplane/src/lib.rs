@@ -1,18 +1,19 @@
-//! The Linux data plane: eBPF programs that classify, charge, tag and forward packets, and what loads and feeds them.
+//! The Linux data plane: eBPF programs that classify, charge, tag and forward packets, and the code that loads and
+//! configures them.
 //!
 //! | | |
 //! |---|---|
 //! | [`host`] | rules, buckets, endpoints and best-effort routes of a host |
-//! | [`switch`] | what a switch is told, from the topology, and what drives it |
+//! | [`switch`] | the plan of a switch, from the topology, and its driver |
 //! | [`net`] | network namespaces, links, the queues of ports |
-//! | [`frames`] | frames for people, and files of them |
+//! | [`frames`] | readable descriptions of frames, and files of frames |
 //! | [`programs`] | the programs themselves: loaded, pinned, found again; the forwarding table of switches |
-//! | [`class`] | in which class of a port's queueing discipline a queue is |
-//! | [`doctor`] | what a machine has and lacks for all of this |
-//! | [`test_run`], [`sandbox`], [`measure`] | programs run on given frames in a place apart, for tests; what they cost, and how exact they are |
+//! | [`class`] | the class of a port's queueing discipline for each queue |
+//! | [`doctor`] | check of a machine for all features that this needs |
+//! | [`test_run`], [`sandbox`], [`measure`] | programs run on given frames in isolation, for tests; their cost and exactness |
 //!
-//! The programs are C (`bpf/*.c`), compiled by `make bpf` and shipped (`bpf/objects`): users need no compiler. What they do is
-//! specified by the models in `wire` and by `schemes::duplicates`; tests hold them against each other, packet by packet.
+//! The programs are C (`bpf/*.c`), compiled by `make bpf` and shipped (`bpf/objects`): users need no compiler. The
+//! models in `wire` and `schemes::duplicates` specify them; tests compare both, packet by packet.
 //!
 //! Follows Chameleon (CoNEXT 2020), sections 3.4, 4.2 and 5.3; docs/operate/dataplane.md lists the deviations.
 

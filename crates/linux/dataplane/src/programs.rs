@@ -1,7 +1,8 @@
 //! The programs: loaded, pinned so that they outlive their loader, and found again.
 //!
-//! Pins lie in a folder that carries the version of the sources (`v-...`), so an agent never takes maps of another layout for its
-//! own. The folder is made under another name and renamed when everything is in it: what is there is complete.
+//! Pins lie in a folder that carries the version of the sources (`v-...`), so an agent never takes maps of another
+//! layout for its own. The folder is made under another name and renamed when everything is in it: an existing folder
+//! is complete.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -29,11 +30,11 @@ pub(crate) static UFAB: &[u8] = aya::include_bytes_aligned!("../bpf/objects/ufab
 /// A hash of the sources that the objects were compiled of.
 const SOURCES: &str = include_str!("../bpf/objects/sources.sha256");
 
-/// The names of all programs; whatever else is pinned is a map.
+/// Names of all programs; every other pin is a map.
 pub(crate) const PROGRAMS: [&str; 10] =
     ["endpoint", "uplink", "held", "port", "leave", "enter", "serve", "ufab", "again", "nothing"];
 
-/// How often a program is loaded again when the kernel was disturbed.
+/// Maximum number of retries of loading a program after a disturbance in the kernel.
 const MORE_ATTEMPTS: usize = 9;
 
 /// The folder of this version's pins.
@@ -44,18 +45,18 @@ pub fn version() -> String {
 /// Pins of one object: `folder/v-.../<map or program>`.
 pub(crate) struct Pins {
     folder: PathBuf,
-    /// What is pinned, held open: it can be pinned again when somebody has removed the files.
+    /// Pinned objects, held open: they can be pinned again if the files are removed.
     held: BTreeMap<String, Held>,
 }
 
-/// What a pin is of.
+/// Kind of a pinned object.
 enum Held {
     Map(MapData),
     Program(SchedClassifier),
 }
 
 impl Pins {
-    /// Finds what is pinned in a folder of a bpf file system, or loads an object and pins all of it.
+    /// Opens the pins in a folder of a bpf file system, or loads an object and pins all its maps and programs.
     pub(crate) fn open(folder: &Path, object: &[u8], prepare: impl FnOnce(&mut Loader)) -> Result<Self, Error> {
         let (pins, unfinished) = (folder.join(version()), folder.join("unfinished"));
         if pins.is_dir() {
@@ -81,7 +82,7 @@ impl Pins {
         Ok(pins)
     }
 
-    /// Pins again what is not pinned any more, and says how much that was.
+    /// Restores missing pins; returns their number.
     pub(crate) fn mend(&mut self) -> Result<usize, Error> {
         let mut count = 0;
         for (name, held) in &mut self.held {
@@ -100,7 +101,7 @@ impl Pins {
         Ok(count)
     }
 
-    /// What somebody else has pinned.
+    /// Opens the pins of another process.
     pub(crate) fn of(folder: &Path) -> Self {
         Self { folder: folder.join(version()), held: BTreeMap::new() }
     }
@@ -130,7 +131,7 @@ pub(crate) fn id(program: &SchedClassifier) -> Result<u32, Error> {
     Ok(program.info().map_err(|error| Error::failed("reading a program", error))?.id())
 }
 
-/// What makes maps, and makes programs ready to be loaded.
+/// Loader that makes maps and prepares programs.
 type Loader = EbpfLoader<'static>;
 
 /// One for the whole process: to make a loader is to read the types of the whole kernel, which takes 50 ms, and these programs need none
@@ -191,7 +192,7 @@ pub(crate) fn remove(folder: &Path) -> Result<(), Error> {
     }
 }
 
-/// Whether there was anything to remove.
+/// Returns `None` if the element does not exist.
 pub(crate) fn is_there<T>(result: Result<T, MapError>) -> Result<Option<T>, MapError> {
     match result {
         Ok(value) => Ok(Some(value)),
@@ -201,16 +202,16 @@ pub(crate) fn is_there<T>(result: Result<T, MapError>) -> Result<Option<T>, MapE
     }
 }
 
-/// Where a switch sends packets that carry a tag.
+/// Output of a switch for packets with a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Port {
     /// The outgoing interface.
     pub ifindex: u32,
-    /// What `skb->priority` becomes: [`crate::class::priority`].
+    /// New value of `skb->priority`: [`crate::class::priority`].
     pub priority: u32,
 }
 
-/// What happened to packets at a switch's port.
+/// Counters of packets at a switch's port, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SwitchCounts {
     /// Sent on by their tag.
@@ -248,8 +249,9 @@ impl SwitchProgram {
         Ok(Self { pins, folder: folder.to_owned(), tags, counters, watch, seen })
     }
 
-    /// Where the program of a hook is pinned: attach it there at every port (`tc filter add ... bpf da object-pinned ...`). At the ingress it forwards; at the
-    /// egress it only chooses the queue, for ports to which something else forwards.
+    /// Returns the path at which the program of a hook is pinned. Attach it there at every port (`tc filter add ...
+    /// bpf da object-pinned ...`). At the ingress it forwards; at the egress it only chooses the queue, for ports
+    /// with another forwarder.
     pub fn pinned(&self, hook: Hook) -> PathBuf {
         self.pins.path(Self::name(hook))
     }
@@ -269,7 +271,7 @@ impl SwitchProgram {
         }
     }
 
-    /// Pins again what somebody has removed, and says how much that was.
+    /// Restores missing pins; returns their number.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -314,7 +316,7 @@ impl SwitchProgram {
         entries.collect()
     }
 
-    /// What happened, by the interface at which packets came.
+    /// Returns the counters, by the interface at which packets arrived.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -327,7 +329,7 @@ impl SwitchProgram {
         entries.collect()
     }
 
-    /// From now on some of the packets that come by are noted, chosen by so many bits of their numbers; or none are.
+    /// Sets the number of bits by which forwarded packets are chosen to be noted; with `None` none are.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -338,7 +340,7 @@ impl SwitchProgram {
         self.watch.set(0, value, 0).map_err(failed)
     }
 
-    /// By how many bits packets are chosen that are noted; `None` if none are.
+    /// Returns the number of bits by which packets are chosen to be noted; `None` if none are.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -347,7 +349,8 @@ impl SwitchProgram {
         Ok(layout::u32_at(&watch, 0).checked_sub(1))
     }
 
-    /// What was noted since the last time, and how many packets could not be since the pins were made.
+    /// Returns the samples since the last call, and the number of packets that could not be noted since the pins were
+    /// made.
     ///
     /// # Errors
     /// If the kernel refuses.

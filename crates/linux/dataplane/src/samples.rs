@@ -1,4 +1,4 @@
-//! Packets that were noted where they were sent, where they arrived, and at switches on their way: bpf/samples.h.
+//! Packets that were noted where they were sent, where they arrived, and at switches on their route: bpf/samples.h.
 
 use aya::maps::{MapData, RingBuf};
 use wayleave_units::Time;
@@ -10,22 +10,23 @@ use crate::layout::{SAMPLE, u64_at};
 pub struct Sample {
     /// Its number: the same everywhere.
     pub number: u64,
-    /// When, by the kernel's clock that counts from its start (CLOCK_MONOTONIC). A contract's delay counts from where it was sent.
+    /// Time by the kernel's clock that counts from its start (CLOCK_MONOTONIC). A contract's delay counts from the
+    /// sending host.
     pub at: Time,
-    /// What it was sent for; `None` where it arrived or came by.
+    /// Contract of the packet at its sender; `None` where it arrived or was forwarded.
     pub sent: Option<Sent>,
 }
 
-/// What a packet was sent for.
+/// Contract for which a packet was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
     /// The contract.
     pub serial: u64,
-    /// It may take so long.
+    /// Delay bound.
     pub bound: Time,
 }
 
-/// What was noted since the last time, in order.
+/// Returns the samples since the last call, in order.
 pub(crate) fn read(ring: &mut RingBuf<MapData>) -> Vec<Sample> {
     let mut all = Vec::new();
     while let Some(item) = ring.next() {
@@ -37,7 +38,7 @@ pub(crate) fn read(ring: &mut RingBuf<MapData>) -> Vec<Sample> {
     all
 }
 
-/// How programs are told by how many bits packets are chosen.
+/// Encodes the number of bits by which packets are chosen for the programs.
 pub(crate) fn setting(level: Option<u32>) -> u32 {
     level.map_or(0, |level| 1 + level.min(31))
 }

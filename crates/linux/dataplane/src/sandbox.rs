@@ -1,5 +1,5 @@
-//! A place apart for tests and measurements: a network namespace and a bpf file system that only one thread sees, and that are gone
-//! when it ends.
+//! Isolation for tests and measurements: a network namespace and a bpf file system that only one thread sees, and
+//! that are deleted when it ends.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -34,7 +34,7 @@ impl Apart {
         Ok(apart)
     }
 
-    /// Where pins can be made.
+    /// Returns the folder in which pins can be made.
     pub fn pins(&self) -> &Path {
         &self.pins
     }
@@ -54,10 +54,10 @@ impl Apart {
         Ok(())
     }
 
-    /// Runs `ip` here.
+    /// Runs `ip` in this namespace.
     ///
     /// # Errors
-    /// With what it says.
+    /// The output of `ip`, if it fails.
     pub fn ip(&self, arguments: &[&str]) -> Result<(), Error> {
         let doing = || format!("ip {}", arguments.join(" "));
         let output = Command::new("ip").args(arguments).output().map_err(|error| Error::failed(doing(), error))?;

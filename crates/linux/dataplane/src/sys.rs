@@ -1,4 +1,5 @@
-//! System calls that no library offers: running a program on a given frame, waiting for packets that are under way, and asking how right the clock is.
+//! System calls that no library offers: running a program on a given frame, waiting for packets in transit, and
+//! reading the error of the clock.
 #![allow(
     unsafe_code,
     reason = "bpf(2) and adjtimex(2) take pointers, and libc has no safe face for any of these calls"
@@ -36,7 +37,7 @@ struct Attributes {
     padding: u32,
 }
 
-/// What came of a run.
+/// Result of a run.
 pub(crate) struct TestRunResult {
     pub(crate) returned: u32,
     /// Mean of the repetitions.
@@ -91,7 +92,8 @@ pub(crate) fn wait_for_programs() -> io::Result<()> {
     }
 }
 
-/// By how much the time of day may be wrong at most, in us, as whatever keeps it right has told the kernel; `None` where nothing does.
+/// Returns the maximum error of the time of day in us, as set in the kernel by the program that synchronizes it;
+/// `None` where none does.
 pub(crate) fn clock_error_us() -> io::Result<Option<u64>> {
     // SAFETY: all of its fields are numbers, and any of them may be 0.
     let mut asked: libc::timex = unsafe { std::mem::zeroed() };

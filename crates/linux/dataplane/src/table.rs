@@ -1,4 +1,4 @@
-//! A hash map of the kernel, and what it has to hold: what somebody else has changed in it can be told and undone.
+//! A hash map of the kernel with its intended contents: changes by other programs can be reported and undone.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use aya::maps::{HashMap, MapData, MapError};
 use crate::error::Error;
 use crate::programs::{Pins, is_there};
 
-/// A hash map of the kernel that only this process writes, but for what its programs count in it.
+/// A hash map of the kernel that only this process writes, except for counters of its programs.
 pub(crate) struct Table<K: Pod, V: Pod> {
     map: HashMap<MapData, K, V>,
     wanted: BTreeMap<K, V>,
 }
 
 impl<K: Pod + Ord, V: Pod> Table<K, V> {
-    /// A pinned map, with what it holds now.
+    /// Opens a pinned map, with its current contents.
     pub(crate) fn open(pins: &Pins, name: &str) -> Result<Self, Error> {
         let map = pins.hash(name)?;
         let wanted = map.iter().collect::<Result<_, _>>();
@@ -23,7 +23,7 @@ impl<K: Pod + Ord, V: Pod> Table<K, V> {
         Ok(Self { map, wanted })
     }
 
-    /// What was written for a key.
+    /// Returns the value that was written for a key.
     pub(crate) fn get(&self, key: &K) -> Option<&V> {
         self.wanted.get(key)
     }
@@ -46,7 +46,7 @@ impl<K: Pod + Ord, V: Pod> Table<K, V> {
         Ok(())
     }
 
-    /// What is not as it was written: entries to be written again, and keys that nobody wrote.
+    /// Returns the differences to the written contents: entries to restore, and keys that this process did not write.
     pub(crate) fn differences(&self, is_same: impl Fn(&V, &V) -> bool) -> Result<Differences<K, V>, MapError> {
         let mut there = self.map.iter().collect::<Result<BTreeMap<K, V>, _>>()?;
         let mut missing = Vec::new();
@@ -67,14 +67,14 @@ impl<K: Pod + Ord, V: Pod> Table<K, V> {
     }
 }
 
-/// How a map differs from what was written into it.
+/// Differences between a map and the contents that were written into it.
 pub(crate) struct Differences<K, V> {
     missing: Vec<(K, V)>,
     foreign: Vec<K>,
 }
 
 impl<K, V> Differences<K, V> {
-    /// How many entries are others.
+    /// Returns the number of differences.
     pub(crate) const fn count(&self) -> usize {
         self.missing.len() + self.foreign.len()
     }

@@ -1,4 +1,4 @@
-//! Programs run on frames that somebody gives them (`BPF_PROG_TEST_RUN`): for tests and measurements, never for traffic.
+//! Programs run on given frames (`BPF_PROG_TEST_RUN`): for tests and measurements, never for traffic.
 
 use std::os::fd::AsFd;
 
@@ -7,7 +7,7 @@ use aya::programs::SchedClassifier;
 use crate::error::Error;
 use crate::sys;
 
-/// Verdict of a classifier: the packet goes on to the machine's own stack (`TC_ACT_OK`).
+/// Verdict of a classifier: the packet continues to the machine's own stack (`TC_ACT_OK`).
 pub const TO_STACK: u32 = 0;
 /// Verdict of a classifier: the packet is dropped (`TC_ACT_SHOT`).
 pub const DROPPED: u32 = 2;
@@ -32,22 +32,22 @@ pub struct Input<'a> {
     pub ifindex: u32,
     /// The packet, from its destination address on; at least 14 bytes.
     pub frame: &'a [u8],
-    /// What one segment of a super-frame carries; 0 for a frame that is none.
+    /// Payload of one segment of a super-frame; 0 for an ordinary frame.
     pub gso_size: u32,
 }
 
-/// What a program made of it.
+/// Result of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
     /// [`TO_STACK`], [`DROPPED`] or [`REDIRECTED`].
     pub verdict: u32,
     /// The packet.
     pub frame: Vec<u8>,
-    /// The interface by which it leaves; programs tell when their clock is set.
+    /// Interface by which it leaves; programs report it when their clock is set.
     pub out: u32,
     /// Its class.
     pub priority: u32,
-    /// How long the program took, in ns.
+    /// Run time of the program, in ns.
     pub nanos: u32,
 }
 

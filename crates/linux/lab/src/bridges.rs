@@ -20,7 +20,7 @@ const BRIDGE: &str = "br0";
 /// Runs a program before all ordinary ones (chrt(1)). The userspace datapath forwards in the daemon: at ordinary priority packets took 26 to 52 ms on
 /// a busy machine where the bound was 15 ms, and 3.6 ms like this (issue 45).
 const REAL_TIME: [&str; 3] = ["chrt", "-f", "10"];
-/// How long a daemon may take to begin.
+/// Timeout of a daemon's start.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The bridge of a switch.

@@ -1,4 +1,4 @@
-//! Making what the plan says.
+//! Construction of a lab from its plan.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,16 +17,17 @@ use crate::plan::{LabPlan, ServicePlan};
 use crate::state::Folder;
 use crate::stop::Stop;
 
-/// How many namespaces are configured at once.
+/// Number of namespaces that are configured concurrently.
 const WORKERS: usize = 4;
 
-/// What one namespace needs once its interfaces are there.
+/// Configuration of one namespace once its interfaces exist.
 struct Inside<'a> {
     namespace: &'a str,
     interfaces: Vec<&'a str>,
     ip: Vec<String>,
     tc: Vec<String>,
-    /// Whether packets have whole checksums when they leave: the kernel leaves them open on virtual links, and Open vSwitch would hand that on.
+    /// `true` if packets must leave with complete checksums: the kernel leaves them open on virtual links, and Open
+    /// vSwitch would forward them so.
     sums: bool,
 }
 

@@ -1,11 +1,12 @@
-//! What passes through a node or an endpoint of a lab: frames with the stack of tags read as the links and queues that are still ahead.
+//! Capture at a node or an endpoint of a lab: frames, whose stacks of tags are decoded as the links and queues that
+//! are still ahead.
 
 use wayleave_dataplane::frames::describe;
 use wayleave_topology::{Network, NodeId};
 
 use crate::plan::LabPlan;
 
-/// Where a frame was seen.
+/// Interface at which a frame was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapturePoint {
     /// The node or endpoint, and its interface.
@@ -40,7 +41,7 @@ impl CapturePoint {
         &self.interface
     }
 
-    /// What a frame that was seen here is: how it goes on, then what it carries.
+    /// Describes a frame that was seen here: its route, then its contents.
     pub fn describe(&self, network: &Network, frame: &[u8]) -> String {
         describe(network, self.reader, frame)
     }
@@ -79,7 +80,7 @@ mod tests {
         assert_eq!(place.describe(&network, &frame), "[s1->h2 q3] 10.0.0.1 port 7 > 10.0.0.2 port 9 UDP, 64 B");
         let numbered = Stack { tags: vec![tag], number: Some(8) }.push(&udp());
         assert!(place.describe(&network, &numbered).starts_with("[s1->h2 q3][copy 8] 10.0.0.1"));
-        // Behind the switch there is nobody who reads tags: one that is there is wrong.
+        // Behind the switch no node reads tags: a tag there is wrong.
         let behind = &plan.node("s1").unwrap().ports.ports.iter().find(|port| port.link == Some(last)).unwrap();
         let place = CapturePoint::of(&plan, &network, behind.ifindex, true).unwrap();
         assert!(place.describe(&network, &frame).starts_with("[port "), "{}", place.describe(&network, &frame));

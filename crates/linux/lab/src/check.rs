@@ -1,5 +1,5 @@
-//! A probe through a lab: packets from one endpoint to another, seen at every interface on their way, so that the place where they are lost
-//! has a name.
+//! A probe through a lab: packets from one endpoint to another, watched at every interface on their route, so that
+//! the place where they are lost is known.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -14,24 +14,24 @@ use crate::error::LabError;
 use crate::plan::EndpointPlan;
 use crate::up::Lab;
 
-/// What every probe carries, before its number.
+/// First bytes of every probe; its number follows.
 const MARK: &[u8; 16] = b"wayleave-probe-1";
 /// From one probe to the next.
 const EVERY: Duration = Duration::from_millis(20);
-/// How long nothing may be seen before the probes count as gone, and how long all of it may take at most.
+/// Time without an observation after which the probes count as lost, and maximum duration of the check.
 const QUIET: Duration = Duration::from_millis(700);
 const TIMEOUT: Duration = Duration::from_secs(20);
 /// Bytes that a probe carries.
 const PAYLOAD: usize = 64;
 
-/// What is to be checked.
+/// A check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
     /// The endpoint that sends.
     pub from: String,
     /// The endpoint that receives.
     pub to: String,
-    /// How many packets.
+    /// Number of packets.
     pub count: u32,
     /// The receiver's port, and the sender's; so a contract can be chosen by its match.
     pub ports: (Option<u16>, u16),
@@ -42,26 +42,26 @@ pub struct Probe {
 pub struct Observation {
     /// The node or endpoint, and its interface.
     pub place: String,
-    /// Whether they left by it.
+    /// `true` if they left by it.
     pub is_outgoing: bool,
-    /// How many.
+    /// Number of probes.
     pub probes: usize,
     /// From when the first was seen for the first time anywhere, in nanoseconds: the mean over all that were seen here.
     pub after_ns: u64,
-    /// What the first of them was, with its tags.
+    /// Description of the first one, with its tags.
     pub frame: String,
 }
 
-/// What became of probes.
+/// Result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// How many were sent.
+    /// Number of probes sent.
     pub sent: usize,
-    /// How many the receiver got.
+    /// Number of probes that the receiver got.
     pub received: usize,
-    /// Where they were seen, in the order of their way.
+    /// Places where they were seen, in the order of their route.
     pub observations: Vec<Observation>,
-    /// What the hosts of both ends counted meanwhile: the host, what became of packets, how many.
+    /// Counters of the hosts at both ends during the check: host, outcome of packets, number.
     pub counted: Vec<(String, &'static str, u64)>,
 }
 
@@ -156,7 +156,7 @@ fn bound(endpoint: &EndpointPlan, port: u16) -> Result<UdpSocket, LabError> {
     socket.map_err(|error| LabError::io(format!("port {port} of {} cannot be used", endpoint.id), error))
 }
 
-/// What hosts have counted, by host and reason; nothing where nobody counts.
+/// Returns the counters of hosts, by host and reason; empty if the hosts count nothing.
 fn counters(lab: &Lab, hosts: &BTreeSet<&str>) -> BTreeMap<(String, &'static str), u64> {
     let mut all = BTreeMap::new();
     for node in lab.plan().nodes.iter().filter(|node| node.kind == NodeKind::Host && hosts.contains(&*node.ports.name))
@@ -173,12 +173,12 @@ fn number_in(bytes: &[u8]) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// Where probes were seen until now.
+/// Observations of probes so far.
 #[derive(Debug, Default)]
 struct Seen {
-    /// By interface and direction: when each probe was seen, and what the first was.
+    /// By interface and direction: the time at which each probe was seen, and the first probe.
     places: BTreeMap<(u32, bool), (Known, BTreeMap<u32, u64>)>,
-    /// When each was seen for the first time.
+    /// Time at which each probe was first seen.
     first: BTreeMap<u32, u64>,
 }
 

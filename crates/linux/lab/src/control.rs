@@ -1,7 +1,8 @@
-//! The programs that make a lab a network of Wayleave: a controller, an agent for each host, and one for all switches.
+//! The programs that make a lab a network of Wayleave: a controller, an agent for each host, and one for all
+//! switches.
 //!
-//! They are `wayleave serve` and `wayleave agent`, as on real machines. They run outside of the lab's namespaces and talk over the loopback
-//! interface; agents enter the namespaces of their nodes for what they do there.
+//! They are `wayleave serve` and `wayleave agent`, as on real machines. They run outside of the lab's namespaces and
+//! communicate over the loopback interface; agents enter the namespaces of their nodes to configure them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,16 +20,16 @@ use crate::plan::{HOST_TENANT, NodePlan};
 use crate::processes::{Process, Program, is_alive, last_lines};
 use crate::up::Lab;
 
-/// How long the controller may take until it serves.
+/// Timeout of the controller's start.
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// What it says then, before its address.
+/// Prefix of its output when it serves, before its address.
 const SERVES: &str = "wayleave serves on ";
-/// How long agents are watched: one that cannot work as it was told ends at once.
+/// Time for which agents are watched: one that cannot work with its configuration ends at once.
 const SETTLING: Duration = Duration::from_millis(300);
 /// The controller, among the programs of the lab.
 const CONTROLLER: &str = "controller";
 
-/// How the programs of a lab are reached.
+/// Access to the programs of a lab.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabPrograms {
     /// The address of the controller, such as `http://127.0.0.1:39127`.
@@ -45,17 +46,17 @@ impl Lab {
         self.folder().join("operator.token")
     }
 
-    /// Where the lab's controller is; `None` if it has none.
+    /// Returns the address of the lab's controller; `None` if it has none.
     pub fn server(&self) -> Option<String> {
         let said = fs::read_to_string(self.log(CONTROLLER)).ok()?;
         address(said.rsplit_once(SERVES).map_or("", |(before, _)| &said[before.len()..]))
     }
 
-    /// Starts a controller for the lab's topology, and waits until it serves. `wayleave` is the command's file; `options` are more options
-    /// of `wayleave serve`.
+    /// Starts a controller for the lab's topology, and waits until it serves. `wayleave` is the command's file;
+    /// `options` are more options of `wayleave serve`.
     ///
     /// # Errors
-    /// If it does not come up; its log says why.
+    /// If it does not start; its log has the reason.
     pub fn start_controller(&self, wayleave: &Path, options: &[String]) -> Result<LabPrograms, LabError> {
         let path = |path: PathBuf| path.to_string_lossy().into_owned();
         let token_file = self.token_file();
@@ -107,7 +108,7 @@ impl Lab {
         Ok(agents)
     }
 
-    /// Tells the controller of the lab's VMs, and of tenants that it does not know yet.
+    /// Registers the lab's VMs with the controller, and tenants that it does not know yet.
     ///
     /// # Errors
     /// If the controller refuses.
@@ -160,7 +161,7 @@ impl Lab {
         fs::write(file, text).map_err(|error| LabError::io(format!("{} cannot be written", file.display()), error))
     }
 
-    /// A program that ended too early, with the last that it said: its log goes with the lab.
+    /// Returns the error for a program that ended too early, with its last output: its log is deleted with the lab.
     fn ended(&self, program: &str) -> LabError {
         LabError::Ended { program: program.to_owned(), said: last_lines(&self.log(program)) }
     }
@@ -172,7 +173,7 @@ impl Lab {
         self.start(&wayleave_program(name, wayleave, arguments))
     }
 
-    /// What an agent is told that drives these nodes: a document of the kind Agent.
+    /// Returns the configuration of an agent that drives these nodes: a document of the kind Agent.
     pub fn agent(&self, server: &str, nodes: &[&NodePlan]) -> Value {
         json!({
             "apiVersion": "wayleave/v1",
@@ -231,7 +232,7 @@ fn wayleave_program(name: &str, file: &Path, arguments: Vec<String>) -> Program 
     Program { name: name.to_owned(), file: file.to_owned(), arguments, environment: Vec::new() }
 }
 
-/// The address in what a controller said.
+/// Extracts the address from a controller's output.
 fn address(said: &str) -> Option<String> {
     // A line that is not whole yet has no end.
     let lines = said.split_inclusive('\n').filter(|line| line.ends_with('\n'));

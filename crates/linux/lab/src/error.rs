@@ -1,4 +1,4 @@
-//! Why a lab could not be made, found or taken away.
+//! Reasons for which a lab could not be made, found or removed.
 
 use std::fmt;
 use std::io;
@@ -8,7 +8,7 @@ use wayleave_dataplane::net::NetError;
 use wayleave_dataplane::switch::{LinuxSwitchError, OvsError, PlanError};
 use wayleave_units::Bytes;
 
-/// Why a lab could not be made, found or taken away.
+/// Reason for which a lab could not be made, found or removed.
 #[derive(Debug)]
 pub enum LabError {
     /// No name of a lab.
@@ -17,14 +17,14 @@ pub enum LabError {
     Exists {
         /// Its name.
         name: String,
-        /// Whether it was set up to its end.
+        /// `true` if it was completely set up.
         is_whole: bool,
     },
     /// There is no lab of this name.
     Unknown {
         /// The name.
         name: String,
-        /// Those that are there.
+        /// Existing labs.
         known: Vec<String>,
     },
     /// Another process is setting it up or taking it away.
@@ -42,16 +42,16 @@ pub enum LabError {
     Endpoint {
         /// Its name.
         endpoint: String,
-        /// What is wrong with it.
+        /// Fault of the name.
         why: &'static str,
     },
     /// More endpoints than a lab can have.
     TooLarge {
-        /// What there are too many of.
+        /// Kind of the elements of which there are too many.
         what: &'static str,
-        /// How many.
+        /// Number of elements.
         given: usize,
-        /// How many there may be.
+        /// Maximum number.
         most: usize,
     },
     /// A link whose MTU the machine cannot set.
@@ -79,29 +79,29 @@ pub enum LabError {
     Program(wayleave_dataplane::Error),
     /// A file or a call of the kernel.
     Io {
-        /// What was tried.
+        /// Failed operation.
         what: String,
-        /// What the kernel said.
+        /// Error of the kernel.
         error: io::Error,
     },
-    /// What describes the lab cannot be read.
+    /// The description of the lab cannot be read.
     State {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// Fault of the description.
         why: String,
     },
-    /// The controller, or what it knows, does not fit a run.
+    /// The controller, or its state, does not fit a run.
     Controller(String),
-    /// The controller did not take what it was told.
+    /// The controller refused a request.
     Refused(String),
-    /// Somebody has asked to stop (Ctrl-C).
+    /// The user has asked to stop (Ctrl-C).
     Stopped,
     /// A program of the lab ended before it was ready.
     Ended {
         /// Its name.
         program: String,
-        /// The last that it said.
+        /// Its last output.
         said: String,
     },
 }

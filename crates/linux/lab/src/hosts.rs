@@ -15,14 +15,14 @@ use crate::up::Lab;
 /// Contracts of a host at most.
 const CONTRACTS: u32 = 1024;
 
-/// The program of every host of a lab. Packets of no contract go best effort, by a shortest way.
+/// The program of every host of a lab. Packets of no contract go best effort, by a shortest route.
 pub struct Hosts(Vec<(NodeId, Host)>);
 
 impl Hosts {
     /// Starts all of them, without any contract.
     ///
     /// # Errors
-    /// If the kernel refuses a program, or somebody else has one in use.
+    /// If the kernel refuses a program, or another process has one in use.
     pub fn start(lab: &Lab) -> Result<Self, LabError> {
         let plan = lab.plan();
         let settings = Settings { contracts: CONTRACTS, ..Settings::default() };
@@ -60,7 +60,7 @@ impl Hosts {
         Ok(host.install(serial, 1, rule)?)
     }
 
-    /// What the programs of a host have counted.
+    /// Returns the counters of a host's programs.
     ///
     /// # Errors
     /// If there is no such host, or its counters cannot be read.
@@ -94,7 +94,7 @@ pub fn host_path(lab: &Lab, route: &[Hop]) -> Option<HostPath> {
     Some(HostPath { uplink, queue: first.queue, tags, mtu })
 }
 
-/// A shortest way in the queues for best effort.
+/// Returns a shortest route in the queues for best effort.
 pub(crate) fn best_effort(lab: &Lab, from: NodeId, to: NodeId) -> Option<HostPath> {
     let network = lab.network();
     let mut route = shortest(lab, from, to)?;
@@ -106,7 +106,7 @@ pub(crate) fn best_effort(lab: &Lab, from: NodeId, to: NodeId) -> Option<HostPat
     host_path(lab, &route)
 }
 
-/// A shortest way in the highest queues, by switches alone.
+/// Returns a shortest route in the highest queues, by switches alone.
 pub fn shortest(lab: &Lab, from: NodeId, to: NodeId) -> Option<Vec<Hop>> {
     let network = lab.network();
     let mut came: HashMap<NodeId, LinkId> = HashMap::new();

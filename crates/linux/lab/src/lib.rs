@@ -1,10 +1,13 @@
-//! A whole network on one machine: every host, switch and endpoint is a network namespace, every cable a virtual link.
+//! A whole network on one machine: every host, switch and endpoint is a network namespace, every cable a virtual
+//! link.
 //!
-//! - [`LabPlan`] says what there will be: names, indices, addresses. It is pure, and the same at every start.
-//! - [`scaled`] slows a network down to rates at which one machine keeps the time of every frame, with budgets that fit.
-//! - [`Labs`] makes it ([`Labs::up`]), takes it away again ([`Labs::down`]) and looks at it ([`Labs::status`]).
-//! - [`run`] lets contracts send all that they may, moves them meanwhile, and says what became of every packet.
-//! - [`traffic`] sends real packets from endpoint to endpoint and measures them; [`Sentinel`] tells what the machine did to them.
+//! - [`LabPlan`] is the plan: names, indices, addresses. It is pure, and the same at every start.
+//! - [`scaled`] slows a network down to rates at which one machine keeps the time of every frame, with budgets that
+//!   fit.
+//! - [`Labs`] makes a lab ([`Labs::up`]), removes it ([`Labs::down`]) and inspects it ([`Labs::status`]).
+//! - [`run`] lets contracts send their maximum, moves them during the run, and reports the outcome of every packet.
+//! - [`traffic`] sends real packets from endpoint to endpoint and measures them; [`Sentinel`] detects stalls of the
+//!   machine.
 
 mod bridges;
 mod build;

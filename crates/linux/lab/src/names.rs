@@ -7,7 +7,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::error::LabError;
 
-/// What means nothing to any file system.
+/// Characters without a meaning in any file system.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'~');
 
 /// The longest name of a lab.
@@ -37,7 +37,7 @@ impl LabName {
         &self.0
     }
 
-    /// What the names of its namespaces begin with, and no others.
+    /// Returns the prefix of its namespaces' names, which no other lab has.
     pub fn prefix(&self) -> String {
         format!("wl-{}-", self.0)
     }

@@ -1,4 +1,4 @@
-//! What a lab consists of: names, indices and addresses, from the topology. Pure, and the same at every start.
+//! The plan of a lab: names, indices and addresses, from the topology. Pure, and the same at every start.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::Ipv4Addr;
@@ -12,7 +12,7 @@ use crate::error::LabError;
 use crate::interfaces::Interfaces;
 use crate::names::{LabName, Namespaces, file_name};
 
-/// What the name of a bare host's endpoint begins with.
+/// Prefix in the name of a bare host's endpoint.
 pub const HOST_TENANT: &str = "host";
 /// Indices of interfaces begin here: every namespace has its own loopback interface at 1.
 const FIRST_INDEX: u32 = 16;
@@ -43,7 +43,7 @@ pub struct NodePlan {
     pub namespace: String,
     /// Its ports, with the topology's names: without such a name `p1` ... at a switch, `up1` ... at a host.
     pub ports: SwitchPlan,
-    /// Whether Open vSwitch forwards for it, and not the kernel.
+    /// `true` if Open vSwitch forwards for it, and not the kernel.
     pub is_ovs: bool,
 }
 
@@ -56,22 +56,22 @@ pub struct EndpointPlan {
     pub host: NodeId,
     /// Its address.
     pub address: Ipv4Addr,
-    /// What it has: `eth0`.
+    /// Interface of the endpoint: `eth0`.
     pub inside: VethEnd,
-    /// What its host has of it: `e1` ...
+    /// Interface of the host towards the endpoint: `e1` ...
     pub outside: VethEnd,
     /// The address of its interface.
     pub mac: [u8; 6],
 }
 
-/// A service that all ports of a switch share, in front of it.
+/// A service that all ports of a switch share, in front of the switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServicePlan {
     /// The name of its namespace.
     pub namespace: String,
-    /// What it does.
+    /// Rate and buffer of the service.
     pub service: Service,
-    /// For each port of the switch: the end of its cable, and what leads on to the switch.
+    /// Ports of the switch: the end of each cable, and the interface towards the switch.
     pub ports: Vec<ServedPort>,
 }
 
@@ -80,16 +80,16 @@ pub struct ServicePlan {
 pub struct ServedPort {
     /// The interface of the switch.
     pub port: u32,
-    /// Where its cable ends.
+    /// Interface at which its cable ends.
     pub front: VethEnd,
-    /// What leads on to the switch.
+    /// Interface towards the switch.
     pub back: VethEnd,
 }
 
 /// Everything that a lab consists of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabPlan {
-    /// What it is called.
+    /// Name of the lab.
     pub name: LabName,
     /// By index of the topology.
     pub nodes: Vec<NodePlan>,
@@ -161,7 +161,7 @@ impl LabPlan {
             let host = network.node(host).name.clone();
             EndpointSpec { id: format!("{HOST_TENANT}:{host}"), host }
         });
-        // Nothing tells an endpoint of a smaller MTU on its way.
+        // An endpoint gets no notification of a smaller MTU on its route.
         let mtu = plan.cables.iter().flatten().map(|end| end.mtu - VLAN_ROOM).min().unwrap_or(1500);
         for spec in hosts.chain(endpoints.iter().cloned()) {
             let id = spec.id.clone();
@@ -222,7 +222,7 @@ impl LabPlan {
         Ok(())
     }
 
-    /// The same, with Open vSwitch in place of the kernel for these switches.
+    /// Replaces the kernel by Open vSwitch for these switches.
     ///
     /// # Errors
     /// If one is no switch of the topology.
@@ -235,7 +235,7 @@ impl LabPlan {
         Ok(self)
     }
 
-    /// The same, with a service that all ports share in front of these switches.
+    /// Adds a service that all ports share in front of these switches.
     ///
     /// # Errors
     /// If one is no switch of the topology.

@@ -1,7 +1,7 @@
-//! The programs of a lab: controller, agents, whatever else it starts.
+//! The programs of a lab: controller, agents, and all others that it starts.
 //!
-//! Each carries the lab's folder in its environment, and so do its children. So they are found without files of process numbers, which a
-//! crash leaves unwritten, and which name other processes later.
+//! Each carries the lab's folder in its environment, and so do its children. So they are found without files of
+//! process numbers, which a crash leaves unwritten, and which name other processes later.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::process::CommandExt;
@@ -20,15 +20,15 @@ use crate::state::Folder;
 const LAB: &str = "WAYLEAVE_LAB_FOLDER";
 /// The variable with the name of the program in the lab.
 const PROGRAM: &str = "WAYLEAVE_LAB_PROGRAM";
-/// How much of a program's log an error shows.
+/// Number of lines of a program's log that an error shows.
 const LAST_LINES: usize = 5;
-/// How long programs may take to end before they are killed.
+/// Time for which programs may take to end before they are killed.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A program to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// What the lab calls it, such as `controller` or `agent-h1`; its log is named like it.
+    /// Name in the lab, such as `controller` or `agent-h1`; its log is named like it.
     pub name: String,
     /// The file.
     pub file: PathBuf,
@@ -41,13 +41,13 @@ pub struct Program {
 /// A program that runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// What the lab calls it.
+    /// Name in the lab.
     pub name: String,
     /// Its number.
     pub pid: i32,
 }
 
-/// Starts a program that outlives this one. What it says goes to its log.
+/// Starts a program that outlives this one. Its output goes to its log.
 pub(crate) fn start(folder: &Folder, program: &Program) -> Result<Process, LabError> {
     let log = folder.log(&program.name);
     let open = || -> std::io::Result<(File, File)> {
@@ -95,14 +95,14 @@ pub(crate) fn running(folder: &Folder) -> Vec<Process> {
     processes
 }
 
-/// The last that a program has said.
+/// Returns the last output of a program.
 pub(crate) fn last_lines(log: &Path) -> String {
     let said = fs::read_to_string(log).unwrap_or_default();
     let lines: Vec<&str> = said.lines().collect();
     lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
 }
 
-/// Whether a process runs; one that has ended and is not waited for yet does not.
+/// Returns `true` if a process runs; one that has ended and is not yet waited for does not.
 pub(crate) fn is_alive(pid: i32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
@@ -116,7 +116,7 @@ pub(crate) fn stop(folder: &Folder) -> usize {
     let first = others();
     let send = |processes: &[Process], signal| {
         for process in processes {
-            // One that has ended meanwhile is what was wanted.
+            // A process that has already ended is no error.
             let _ = kill(Pid::from_raw(process.pid), signal);
         }
     };

@@ -1,11 +1,12 @@
 //! A network at the rates of a lab.
 //!
-//! One machine cannot keep the time of a frame at 10 Gbit/s (1.2 us), it can at 10 Mbit/s (1.25 ms). So rates are divided until the slowest
-//! link has the rate of the lab, and what is measured in frames stays as it was: a budget that the topology fixes is multiplied as rates
-//! are divided. Where none is fixed, a budget is a number of frames, [`FRAMES`].
+//! One machine cannot keep the time of a frame at 10 Gbit/s (1.2 us), but it can at 10 Mbit/s (1.25 ms). So rates are
+//! divided until the slowest link has the rate of the lab, and quantities that are measured in frames stay: a budget
+//! that the topology fixes is multiplied as rates are divided. Where none is fixed, a budget is a number of frames,
+//! [`FRAMES`].
 //!
-//! A virtual link has no propagation delay; what a machine adds instead is attributed to the nodes: a constant part for its work, and a part that
-//! varies with its timers.
+//! A virtual link has no propagation delay; the delays that a machine adds instead are attributed to the nodes: a
+//! constant part for its work, and a part that varies with its timers.
 
 use wayleave_topology::{Classes, Link, MAX_BUDGET};
 use wayleave_topology::{LinkSpec, Network, NetworkBuilder, NetworkError, Node, NodeKind, PortQueue, PortSpec};
@@ -18,12 +19,12 @@ pub const FRAMES: [u64; 8] = [4, 8, 16, 32, 64, 128, 256, 512];
 pub const HOST_FRAMES: u64 = 8;
 /// Layer 2 around the largest packet: header (14 B), what is on the wire around a frame (24 B), six tags.
 const AROUND: u64 = 14 + 24 + 6 * 4;
-/// The constant part of what a node adds: a path of five idle switches takes 17 to 19 us (measured).
+/// Constant part of a node's delay: a path of five idle switches takes 17 to 19 us (measured).
 const PROCESSING: Time = Time::from_micros(20);
 /// The variable part: timers of a virtual machine fire late by more than 300 us a few times a second (measured).
 const JITTER: Time = Time::from_micros(500);
 
-/// Why a network has no form at these rates.
+/// Reason for which a network cannot be scaled to these rates.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum ScaleError {
     /// A rate of zero.
@@ -32,7 +33,7 @@ pub enum ScaleError {
     /// The network has no link.
     #[error("the topology has no links: there is nothing to send over")]
     NoLinks,
-    /// What comes out is no network.
+    /// The result is not a valid network.
     #[error("{0}")]
     Network(NetworkError),
 }
@@ -88,7 +89,7 @@ pub fn not_carried_out(network: &Network) -> Vec<String> {
     given.map(|(key, _, why)| format!("{key} is not carried out: {why}")).collect()
 }
 
-/// What rates are multiplied by, and times divided.
+/// Factor by which rates are multiplied, and times divided.
 struct Ratio {
     lab: u64,
     slowest: u64,
@@ -120,7 +121,7 @@ impl Ratio {
     }
 }
 
-/// How long the largest frame takes, rounded up.
+/// Returns the transmission time of the largest frame, rounded up.
 fn frame_time(mtu: Bytes, rate: Rate) -> Time {
     let nanobits = u128::from((mtu.get() + AROUND) * 8) * 1_000_000_000;
     let time = nanobits.div_ceil(u128::from(rate.bits_per_second()));

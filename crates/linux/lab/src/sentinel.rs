@@ -1,8 +1,9 @@
-//! Stalls: times in which a processor did nothing that was asked of it.
+//! Stalls: times in which a processor ran no thread that was ready.
 //!
-//! A virtual machine does not always run: measured here, a processor stood still for more than 300 us two to six times a second, for up
-//! to 9.5 ms. Whatever waits for it then is late, and no network can help. So one thread on each processor sleeps for a moment, over and
-//! over, before all ordinary threads; where it wakes up late, the processor stood still.
+//! A virtual machine does not always run: measured here, a processor stalled for more than 300 us two to six times a
+//! second, for up to 9.5 ms. All threads that wait for it are then late, and no network can help. So one thread on
+//! each processor sleeps for a moment, over and over, with priority over all ordinary threads; where it wakes up
+//! late, the processor stalled.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -15,21 +16,21 @@ use nix::unistd::Pid;
 use crate::clock::{hurry, stamp};
 use crate::error::LabError;
 
-/// How long a sentinel sleeps.
+/// Sleep time of a sentinel.
 const NAP: Duration = Duration::from_micros(200);
-/// How late it has to be for a stall: ordinary interrupts are shorter.
+/// Minimum delay that counts as a stall: ordinary interrupts are shorter.
 const THRESHOLD: Duration = Duration::from_micros(300);
 /// Above senders and receivers.
 const PRIORITY: u8 = 50;
 
-/// A time in which a processor stood still.
+/// A time in which a processor stalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stall {
-    /// Which processor.
+    /// Number of the processor.
     pub core: usize,
-    /// When it began at the earliest, in nanoseconds of the calendar's clock.
+    /// Earliest possible beginning, in nanoseconds of the calendar's clock.
     pub from: u64,
-    /// When it was over.
+    /// End of the stall.
     pub to: u64,
 }
 
@@ -38,12 +39,13 @@ pub struct Stall {
 pub struct Stalls {
     /// In order of their ends on each processor.
     pub all: Vec<Stall>,
-    /// Whether all sentinels went before ordinary threads. If not, a busy machine looks like one that was stopped.
+    /// `true` if all sentinels had priority over ordinary threads. Otherwise a busy machine cannot be distinguished
+    /// from a stalled one.
     pub is_strict: bool,
 }
 
 impl Stalls {
-    /// How long processors stood still in a span, in nanoseconds; two at once count twice.
+    /// Returns the time for which processors stalled in a span, in nanoseconds; two at once count twice.
     pub fn within(&self, from: u64, to: u64) -> u64 {
         self.all.iter().map(|stall| stall.to.min(to).saturating_sub(stall.from.max(from))).sum()
     }
@@ -65,7 +67,7 @@ impl Sentinel {
     /// Begins to watch every processor that this process may use.
     ///
     /// # Errors
-    /// If the kernel does not say which these are.
+    /// If the kernel does not list them.
     pub fn start() -> Result<Self, LabError> {
         Self::start_with(true)
     }
@@ -93,7 +95,7 @@ impl Sentinel {
         Ok(Self { end, threads })
     }
 
-    /// Ends, and says what was seen.
+    /// Ends the sentinels, and returns the stalls.
     pub fn stop(self) -> Stalls {
         self.end.store(true, Relaxed);
         let mut stalls = Stalls { all: Vec::new(), is_strict: true };

@@ -1,5 +1,5 @@
-//! What a lab remembers of itself: a folder with a file that is written before anything is made, so that whatever a crash leaves can be
-//! found and taken away.
+//! State of a lab on disk: a folder with a file that is written before anything is made, so that the remains after a
+//! crash can be found and removed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
@@ -18,10 +18,10 @@ use crate::error::LabError;
 use crate::names::LabName;
 use crate::plan::EndpointSpec;
 
-/// How long a killed `up` may keep its tools: they end after the lines that they have.
+/// Time for which the tools of a killed `up` may continue: they end after the lines that they have.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// How far a lab is.
+/// Progress of a lab's construction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Stage {
@@ -38,7 +38,7 @@ pub enum Stage {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct State {
     pub(crate) stage: Stage,
-    /// What the topology was called.
+    /// Name of the topology.
     pub(crate) topology: String,
     pub(crate) endpoints: Vec<EndpointSpec>,
     /// Switches that Open vSwitch forwards for.
@@ -92,7 +92,7 @@ impl Folder {
         self.0.exists()
     }
 
-    /// Where eBPF programs and maps are pinned.
+    /// Returns the folder in which eBPF programs and maps are pinned.
     pub(crate) fn pins(&self) -> PathBuf {
         self.0.join("bpf")
     }
@@ -137,7 +137,7 @@ impl Folder {
         if state == before { Ok(()) } else { self.write(&state) }
     }
 
-    /// Takes the lock of the lab. Who holds it, makes or removes the lab.
+    /// Takes the lock of the lab. Its holder makes or removes the lab.
     pub(crate) fn lock(&self, name: &LabName) -> Result<Lock, LabError> {
         let path = self.0.join("lock");
         let open = || {
@@ -173,7 +173,7 @@ fn is_at(file: &File, path: &Path) -> bool {
 pub(crate) struct Lock(Flock<File>);
 
 impl Lock {
-    /// Whether programs that are started from now on hold it too.
+    /// Sets whether programs that are started from now on also hold the lock.
     pub(crate) fn share(&self, with_children: bool) -> Result<(), LabError> {
         let flag = if with_children { FdFlag::empty() } else { FdFlag::FD_CLOEXEC };
         fcntl(self.0.as_fd(), FcntlArg::F_SETFD(flag))
@@ -182,7 +182,7 @@ impl Lock {
     }
 }
 
-/// Whether something is mounted at a path.
+/// Returns `true` if a file system is mounted at a path.
 pub(crate) fn is_mounted(path: &Path) -> io::Result<bool> {
     let mounts = fs::read_to_string("/proc/self/mountinfo")?;
     let path = path.to_string_lossy();

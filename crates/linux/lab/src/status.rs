@@ -1,4 +1,4 @@
-//! How a lab is.
+//! State of a lab.
 
 use std::path::PathBuf;
 
@@ -12,24 +12,24 @@ use crate::processes::{Process, is_alive, running};
 use crate::state::Stage;
 use crate::up::Labs;
 
-/// How a lab is.
+/// State of a lab.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// How far it was made.
+    /// Progress of its construction.
     pub stage: Stage,
-    /// What its topology is called.
+    /// Name of its topology.
     pub topology: String,
     /// Namespaces that should be there.
     pub namespaces: usize,
-    /// Those that are gone.
+    /// Namespaces that no longer exist.
     pub missing: Vec<String>,
     /// Programs that run.
     pub programs: Vec<Process>,
     /// Programs that were started, and have ended.
     pub ended: Vec<String>,
-    /// Where its logs are.
+    /// Folder of its logs.
     pub folder: PathBuf,
-    /// Whether somebody makes it now.
+    /// `true` if another process is making it now.
     pub is_being_made: bool,
     /// The link whose cable a run has cut, and not joined again.
     pub cut: Option<String>,
@@ -39,20 +39,20 @@ pub struct Status {
     pub endpoints: Vec<(String, String)>,
 }
 
-/// What a node has sent.
+/// Counters of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeStatus {
     /// Its name.
     pub name: String,
-    /// Whether it is a switch.
+    /// `true` if it is a switch.
     pub is_switch: bool,
     /// Per port: the name of its interface, and its queues.
     pub ports: Vec<(String, Vec<QueueCounters>)>,
 }
 
 impl Labs {
-    /// How a lab is, also one that is half made.
+    /// Returns the state of a lab, even of one that is half made.
     ///
     /// # Errors
     /// If there is none of this name, or its counters cannot be read.

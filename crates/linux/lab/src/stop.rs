@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use crate::error::LabError;
 
-/// How long somebody who asks to stop waits at most until it is noticed.
+/// Maximum time until a request to stop is noticed.
 const NOTICED: Duration = Duration::from_millis(20);
 
-/// Whether somebody has asked to stop. Copies are the same question.
+/// Flag that is set once the user asks to stop. Copies share the flag.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
@@ -25,18 +25,20 @@ impl Stop {
         self.0.store(true, Relaxed);
     }
 
-    /// Whether somebody has asked.
+    /// Returns `true` if the user has asked to stop.
     pub fn is_asked(&self) -> bool {
         self.0.load(Relaxed)
     }
 
+    /// Checks the flag.
+    ///
     /// # Errors
-    /// If somebody has asked.
+    /// If the user has asked to stop.
     pub fn check(&self) -> Result<(), LabError> {
         if self.is_asked() { Err(LabError::Stopped) } else { Ok(()) }
     }
 
-    /// Sleeps until then, or until somebody asks to stop; whether it is not the latter.
+    /// Sleeps until `then` or until the user asks to stop; returns `false` in the latter case.
     pub fn sleep_until(&self, then: Instant) -> bool {
         while !self.is_asked() {
             let left = then.saturating_duration_since(Instant::now());

@@ -21,7 +21,7 @@ use crate::processes::{Process, Program, start, stop};
 use crate::state::{Folder, Stage, State, is_mounted};
 use crate::stop::Stop;
 
-/// Where labs are kept: a folder that a restart of the machine empties, as it does with namespaces.
+/// Folder in which labs are kept: a restart of the machine empties it, as it removes namespaces.
 const BASE: &str = "/run/wayleave/lab";
 
 /// All labs of a machine.
@@ -31,12 +31,12 @@ pub struct Labs {
     stop: Stop,
 }
 
-/// What a lab is to be.
+/// Options of a lab.
 #[derive(Clone, Debug)]
 pub struct UpOptions<'a> {
-    /// What it is called.
+    /// Name of the lab.
     pub name: LabName,
-    /// What its topology is called.
+    /// Name of its topology.
     pub topology: &'a str,
     /// The network, at the rates of the lab ([`crate::scaled`]).
     pub network: &'a Network,
@@ -44,7 +44,7 @@ pub struct UpOptions<'a> {
     pub endpoints: &'a [EndpointSpec],
     /// Switches that Open vSwitch forwards for, and not the kernel.
     pub ovs: BTreeSet<String>,
-    /// Switches whose ports share a service, and what it does.
+    /// Switches whose ports share a service, with its parameters.
     pub services: BTreeMap<String, Service>,
 }
 
@@ -57,7 +57,7 @@ pub struct Lab {
     stop: Stop,
 }
 
-/// What `down` took away.
+/// Elements that `down` removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Removed {
     /// Namespaces, with all that was in them.
@@ -78,7 +78,7 @@ impl Labs {
         Self { base: base.into(), stop: Stop::default() }
     }
 
-    /// The same; what is made or run ends early when somebody asks.
+    /// Sets the stop flag: operations and runs end early once it is set.
     #[must_use]
     pub fn stopping(self, stop: Stop) -> Self {
         Self { stop, ..self }
@@ -107,7 +107,7 @@ impl Labs {
         folder.create(name)?;
         let made = self.make(&folder, &plan, options);
         if made.is_err() {
-            // The first error says more than what may go wrong here.
+            // The first error explains more than a failure of this cleanup.
             let _ = self.down(name);
             // Tools that Ctrl-C has ended are no trouble of their own.
             self.stop.check()?;
@@ -174,16 +174,16 @@ impl Labs {
         Ok(folder)
     }
 
-    /// Takes a lab away with everything that belongs to it, however far it was made.
+    /// Removes a lab with everything that belongs to it, from any stage of its construction.
     ///
     /// # Errors
-    /// If there is none, somebody is making it, or the kernel keeps something.
+    /// If there is none, another process is making it, or the kernel keeps an element.
     pub fn down(&self, name: &LabName) -> Result<Removed, LabError> {
         if !geteuid().is_root() {
             return Err(LabError::NotRoot);
         }
         let folder = self.find(name)?;
-        // Somebody else may have taken it away meanwhile.
+        // Another process may have removed it in between.
         let lock = folder.lock(name).or_else(|error| self.find(name).and(Err(error)))?;
         let programs = stop(&folder);
         let planned = folder.read().map(|state| state.namespaces).unwrap_or_default();
@@ -199,7 +199,7 @@ impl Labs {
 }
 
 impl Lab {
-    /// What it consists of.
+    /// Returns the plan of the lab.
     pub const fn plan(&self) -> &LabPlan {
         &self.plan
     }
@@ -214,7 +214,7 @@ impl Lab {
         self.folder.topology()
     }
 
-    /// The lab's folder, for whatever should go when it goes: ledgers, tokens, sockets.
+    /// Returns the lab's folder, for files that are to be removed with it: ledgers, tokens, sockets.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -224,8 +224,8 @@ impl Lab {
         self.folder.pins()
     }
 
-    /// The switches that Open vSwitch forwards for without real-time priority, because the machine does not allow it: there delays depend on
-    /// what else runs.
+    /// Returns the switches that Open vSwitch forwards for without real-time priority, because the machine does not
+    /// allow it: there delays depend on other programs.
     pub fn without_priority(&self) -> Vec<String> {
         bridges::without_priority(&self.plan, &self.folder)
     }
@@ -235,7 +235,7 @@ impl Lab {
         switch.is_ovs.then(|| bridges::bridge(&self.folder, switch))
     }
 
-    /// The file with what a program of the lab has said.
+    /// Returns the file with the output of a program of the lab.
     pub fn log(&self, program: &str) -> PathBuf {
         self.folder.log(program)
     }
@@ -249,7 +249,7 @@ impl Lab {
         start(&self.folder, program)
     }
 
-    /// Who may ask what is done with the lab to stop.
+    /// Returns the flag by which operations on the lab are stopped.
     pub const fn stop(&self) -> &Stop {
         &self.stop
     }

@@ -4,14 +4,15 @@ use std::io::{self, Read, Write};
 
 use crate::{Action, Changes, Command, ErrorMessage, Features, FlowEntry, FlowMod, Frames, Message, Port};
 
-/// How much is read at once.
+/// Number of bytes that are read at once.
 const CHUNK: usize = 16 * 1024;
-/// What a switch may send before an answer is complete: no list of ports or rules is as long, and what never ends is an error.
+/// Maximum number of messages before an answer is complete: no list of ports or rules is as long, and an endless
+/// answer is an error.
 const MAX_MESSAGES: usize = 100_000;
 /// `OFPET_FLOW_MOD_FAILED` with `OFPFMFC_TABLE_FULL` (section 7.4.4).
 const TABLE_FULL: (u16, u16) = (5, 1);
 
-/// Why a switch could not be asked.
+/// Reason for which a request to a switch failed.
 #[derive(thiserror::Error, Debug)]
 pub enum ClientError {
     /// The stream.
@@ -20,7 +21,7 @@ pub enum ClientError {
     /// The switch has ended the connection.
     #[error("the switch has closed the connection")]
     Closed,
-    /// What came is no OpenFlow 1.3.
+    /// The bytes are not OpenFlow 1.3.
     #[error("{0}; OpenFlow 1.3 has to be on (`ovs-vsctl set bridge NAME protocols=OpenFlow13`)")]
     Decode(#[from] crate::DecodeError),
     /// A message would be too long.
@@ -29,17 +30,17 @@ pub enum ClientError {
     /// There is no room for a rule.
     #[error("TABLE: the flow table is full at rule {at} of {of}: rules of others have to go, or its limit has to grow")]
     TableFull {
-        /// Which one of those that were to be added, from 1 on.
+        /// Number of the failed one among the rules to be added, from 1 on.
         at: usize,
-        /// How many these were.
+        /// Number of rules to be added.
         of: usize,
     },
     /// The switch refused something else.
     #[error("the switch refused {what}: error {} with code {} (OpenFlow 1.3.5, section 7.4.4)", .error.kind, .error.code)]
     Refused {
-        /// What it was asked for.
+        /// Request.
         what: String,
-        /// What it said.
+        /// Answer of the switch.
         error: ErrorMessage,
     },
     /// More messages than an answer has.
@@ -56,10 +57,10 @@ pub struct Client<S> {
 }
 
 impl<S: Read + Write> Client<S> {
-    /// Greets a switch, and asks who it is. How long to wait for it is up to the stream.
+    /// Greets a switch, and requests its features. The stream determines the timeout.
     ///
     /// # Errors
-    /// If it does not answer, or speaks another version.
+    /// If it does not answer, or uses another version.
     pub fn greet(stream: S) -> Result<(Self, Features), ClientError> {
         let mut client = Self { stream, frames: Frames::default(), number: 0 };
         client.send(&Message::Hello)?;
@@ -226,7 +227,7 @@ mod tests {
     use super::*;
     use crate::Match;
 
-    /// A switch that has said all that it will say; what it hears is kept.
+    /// A switch whose answers are prepared; the requests to it are kept.
     struct Said {
         bytes: io::Cursor<Vec<u8>>,
         heard: Vec<u8>,
@@ -255,7 +256,7 @@ mod tests {
         Message::FeaturesReply(Features { datapath: 9, buffers: 0, tables: 254, auxiliary: 0, capabilities: 0 })
     }
 
-    /// A client that has greeted, which takes numbers 1 and 2, and will hear this.
+    /// Returns a client that has greeted, which takes numbers 1 and 2, and will receive these messages.
     fn client(said: &[(u32, Message)]) -> Client<Said> {
         let begin = [(7, Message::Hello), (2, features())];
         let bytes = begin.iter().chain(said).flat_map(|(number, message)| message.encode(*number).unwrap()).collect();

@@ -1,4 +1,4 @@
-//! Rules: what they match, what they do, and how tables are changed and read.
+//! Rules: their matches and actions, and the messages that change and read tables.
 
 use crate::read::{Reader, pad, put_u16, put_u32, put_u64, set_length, zeros};
 use crate::{ALL_TABLES, ANY, DecodeError, TooLong};
@@ -21,7 +21,7 @@ pub struct Oxm {
     pub body: Vec<u8>,
 }
 
-/// What a rule matches; `None` is anything.
+/// Match of a rule; `None` matches anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Match {
     /// The port at which a packet comes.
@@ -38,7 +38,7 @@ pub struct Match {
     pub others: Vec<Oxm>,
 }
 
-/// What a rule does with a packet.
+/// Action of a rule on a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Sends it out of a port.
@@ -53,22 +53,22 @@ pub enum Action {
     SetVlan(u16),
     /// Sets the priority in its first tag.
     SetPcp(u8),
-    /// Another one: its number, and what follows its length (4 bytes more or less than a multiple of 8).
+    /// Another action: its number, and the bytes after its length (4 bytes more or less than a multiple of 8).
     Other(u16, Vec<u8>),
 }
 
-/// What is done when a rule matches.
+/// Instruction of a rule that matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Instruction {
-    /// Goes on in a later table.
+    /// Continues in a later table.
     Goto(u8),
     /// Does these at once, in order.
     Apply(Vec<Action>),
-    /// Another one: its number, and what follows its length.
+    /// Another instruction: its number, and the bytes after its length.
     Other(u16, Vec<u8>),
 }
 
-/// How a table changes.
+/// Kind of a change to a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Command {
     /// A new rule, in place of one with the same match and priority.
@@ -93,23 +93,23 @@ pub struct FlowMod {
     pub cookie_mask: u64,
     /// The table; [`ALL_TABLES`] to delete.
     pub table: u8,
-    /// What to do.
+    /// Kind of the change.
     pub command: Command,
-    /// Removed after so many seconds without a packet; 0 is never.
+    /// Seconds without a packet after which it is removed; 0 is never.
     pub idle_s: u16,
-    /// Removed after so many seconds; 0 is never.
+    /// Seconds after which it is removed; 0 is never.
     pub hard_s: u16,
     /// The highest that matches is used.
     pub priority: u16,
     /// Flags (`OFPFF_*`).
     pub flags: u16,
-    /// What it matches.
+    /// Match of the rule.
     pub fields: Match,
-    /// What is done.
+    /// Instructions of the rule.
     pub instructions: Vec<Instruction>,
 }
 
-/// A rule as a switch tells it.
+/// A rule as reported by a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowEntry {
     /// The table.
@@ -120,15 +120,15 @@ pub struct FlowEntry {
     pub flags: u16,
     /// Seconds until it is removed without a packet, and at all; 0 is never.
     pub timeouts_s: (u16, u16),
-    /// How long it is there, in seconds and nanoseconds.
+    /// Age of the rule, in seconds and nanoseconds.
     pub age: (u32, u32),
     /// The controller's number.
     pub cookie: u64,
     /// Packets and bytes that it matched.
     pub counts: (u64, u64),
-    /// What it matches.
+    /// Match of the rule.
     pub fields: Match,
-    /// What is done.
+    /// Instructions of the rule.
     pub instructions: Vec<Instruction>,
 }
 

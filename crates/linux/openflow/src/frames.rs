@@ -2,7 +2,8 @@
 
 use crate::{DecodeError, HEADER, VERSION};
 
-/// Bytes of a stream that are no whole message yet. A message has at most 65,535 bytes, so it never holds more than that and what came last.
+/// Bytes of a stream that are not yet a whole message. A message has at most 65,535 bytes, so it never holds more
+/// than that and the latest chunk.
 #[derive(Clone, Debug, Default)]
 pub struct Frames {
     bytes: Vec<u8>,
@@ -10,7 +11,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// What has come.
+    /// Appends received bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.drain(..self.start);
         self.start = 0;

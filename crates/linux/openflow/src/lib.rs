@@ -1,6 +1,7 @@
-//! OpenFlow 1.3 as bytes (OpenFlow Switch Specification 1.3.5, section 7): the messages that a controller and a switch need for tables,
-//! queues and the state of ports: [`Message::encode`], [`Message::decode`], and [`Frames`] to cut a stream. A [`Client`] asks a switch over any
-//! stream, and [`Changes`] says what has to change in its rules. No sockets.
+//! OpenFlow 1.3 as bytes (OpenFlow Switch Specification 1.3.5, section 7): the messages that a controller and a
+//! switch need for tables, queues and the state of ports: [`Message::encode`], [`Message::decode`], and [`Frames`] to
+//! cut a stream. A [`Client`] sends requests to a switch over any stream, and [`Changes`] computes the necessary
+//! changes of its rules. No sockets.
 //!
 //! ```
 //! use wayleave_openflow::{Action, FlowMod, Instruction, Match, Message};
@@ -15,8 +16,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What this crate does not know (other actions, instructions, fields, messages) is kept as bytes, so that rules of others can be read and are never
-//! confused with own ones.
+//! Other actions, instructions, fields and messages are kept as bytes, so that rules of others can be read and are
+//! never confused with own ones.
 
 mod client;
 mod flow;
@@ -45,23 +46,23 @@ pub const LOCAL: u32 = 0xffff_fffe;
 /// Bytes that are no message.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum DecodeError {
-    /// Another protocol, or another version of it.
+    /// Another protocol, or another version of OpenFlow.
     #[error("version {0} in a header: OpenFlow 1.3 has {VERSION}")]
     Version(u8),
     /// A length that cannot be.
     #[error("a {what} of {length} bytes, where {expected} are expected")]
     Length {
-        /// Of what.
+        /// Kind of the element.
         what: &'static str,
-        /// What is said, or there.
+        /// Declared or actual length.
         length: usize,
-        /// What would be right.
+        /// Expected length.
         expected: &'static str,
     },
     /// A value that the specification does not have.
     #[error("{value} is no {what}")]
     Value {
-        /// Of what.
+        /// Kind of the element.
         what: &'static str,
         /// The value.
         value: u32,

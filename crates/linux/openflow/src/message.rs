@@ -1,4 +1,4 @@
-//! Messages: a header, and what follows it.
+//! Messages: a header and a body.
 
 use crate::flow::{Action, FlowEntry, FlowMod, Match};
 use crate::read::{Reader, put_u16, put_u32, put_u64, set_length, zeros};
@@ -18,15 +18,15 @@ const NAME: usize = 16;
 pub enum Message {
     /// The first of each side; what it lists of versions is not read.
     Hello,
-    /// What was asked for could not be done.
+    /// A request failed.
     Error(ErrorMessage),
     /// Are you there?
     EchoRequest(Vec<u8>),
     /// The same bytes back.
     EchoReply(Vec<u8>),
-    /// Who are you?
+    /// Request of a switch's features.
     FeaturesRequest,
-    /// Who a switch is.
+    /// Identity and features of a switch.
     FeaturesReply(Features),
     /// A port has come, gone or changed.
     PortStatus(PortReason, Port),
@@ -34,7 +34,7 @@ pub enum Message {
     PacketOut(u32, Vec<Action>, Vec<u8>),
     /// A table changes.
     FlowMod(FlowMod),
-    /// Which rules there are: in a table or in [`ALL_TABLES`], with these bits of the cookie.
+    /// Request of the rules in a table or in [`ALL_TABLES`], with these bits of the cookie.
     FlowsRequest {
         /// The table.
         table: u8,
@@ -45,43 +45,43 @@ pub enum Message {
     },
     /// Rules; `true` if more follow.
     FlowsReply(Vec<FlowEntry>, bool),
-    /// Which ports there are.
+    /// Request of the ports.
     PortsRequest,
     /// Ports; `true` if more follow.
     PortsReply(Vec<Port>, bool),
-    /// What queues have sent: of a port or of [`ANY`], one or [`ANY`].
+    /// Request of counters of queues: of a port or of [`ANY`], one or [`ANY`].
     QueuesRequest(u32, u32),
-    /// What queues have sent; `true` if more follow.
+    /// Counters of queues; `true` if more follow.
     QueuesReply(Vec<QueueCounts>, bool),
     /// Answer when everything before is done.
     BarrierRequest,
     /// Everything before is done.
     BarrierReply,
-    /// Any other: its type, and what follows the header.
+    /// Any other message: its type, and the bytes after the header.
     Other(u8, Vec<u8>),
 }
 
-/// Why something could not be done.
+/// Reason for which a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorMessage {
     /// `OFPET_*`.
     pub kind: u16,
-    /// What it means with that type.
+    /// Meaning within that type.
     pub code: u16,
-    /// What was asked for, from its header on, or a part of it.
+    /// Bytes of the failed request, from its header on, possibly truncated.
     pub data: Vec<u8>,
 }
 
-/// Who a switch is.
+/// Identity and features of a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Features {
     /// Its number.
     pub datapath: u64,
     /// Packets that it can hold for a controller.
     pub buffers: u32,
-    /// How many tables it has.
+    /// Number of its tables.
     pub tables: u8,
-    /// Which connection this is; 0 is the main one.
+    /// Number of the connection; 0 is the main one.
     pub auxiliary: u8,
     /// `OFPC_*`.
     pub capabilities: u32,
@@ -100,24 +100,24 @@ pub struct Port {
     pub config: u32,
     /// `OFPPS_*`.
     pub state: u32,
-    /// Features that it has now, says, can have, and hears of its peer.
+    /// Features that are current, advertised, supported, and advertised by the peer.
     pub features: [u32; 4],
     /// Its speed now, and at most, in kbit/s.
     pub speeds_kbit: [u32; 2],
 }
 
-/// What has happened to a port.
+/// Kind of a port's change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortReason {
     /// It has come.
     Added,
-    /// It has gone.
+    /// It was removed.
     Deleted,
     /// It has changed.
     Modified,
 }
 
-/// What a queue has sent.
+/// Counters of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueCounts {
     /// The port.
@@ -130,12 +130,13 @@ pub struct QueueCounts {
     pub packets: u64,
     /// Packets that found no room.
     pub errors: u64,
-    /// How long it is there, in seconds and nanoseconds.
+    /// Age of the queue, in seconds and nanoseconds.
     pub age: (u32, u32),
 }
 
 impl Port {
-    /// Whether packets can leave by it: it is not set down (`OFPPC_PORT_DOWN`), and there is a link (`OFPPS_LINK_DOWN`).
+    /// Returns `true` if packets can leave by it: it is not set down (`OFPPC_PORT_DOWN`), and there is a link
+    /// (`OFPPS_LINK_DOWN`).
     pub const fn is_up(&self) -> bool {
         self.config & 1 == 0 && self.state & 1 == 0
     }
@@ -161,7 +162,7 @@ impl Port {
         body.take(2)?;
         let name = body.take(NAME)?;
         let end = name.iter().position(|&byte| byte == 0).unwrap_or(NAME);
-        // What is no text takes more bytes as text: no more is kept than can be written.
+        // Invalid bytes take more space as text: the name is cut to the length that can be encoded.
         let mut name = String::from_utf8_lossy(&name[..end]).into_owned();
         name.truncate(name.floor_char_boundary(NAME - 1));
         let (config, state) = (body.u32()?, body.u32()?);
@@ -192,10 +193,10 @@ impl Message {
         }
     }
 
-    /// Its bytes, with this number (`xid`).
+    /// Encodes the message with this number (`xid`).
     ///
     /// # Errors
-    /// If it is longer than 65,535 bytes, or a part of it longer than its length says.
+    /// If it is longer than 65,535 bytes, or a part is longer than its length field allows.
     pub fn encode(&self, number: u32) -> Result<Vec<u8>, TooLong> {
         let mut bytes = vec![VERSION, self.kind(), 0, 0];
         put_u32(&mut bytes, number);
@@ -284,7 +285,7 @@ impl Message {
     pub fn decode(bytes: &[u8]) -> Result<(u32, Self), DecodeError> {
         let mut body = Reader::new(bytes, "message");
         let (version, kind, length, number) = (body.u8()?, body.u8()?, body.u16()?, body.u32()?);
-        // A greeting of a newer version begins the same way (section 6.3.1).
+        // A greeting of a newer version has this format, too (section 6.3.1).
         if version != VERSION && !(kind == 0 && version > VERSION) {
             return Err(DecodeError::Version(version));
         }

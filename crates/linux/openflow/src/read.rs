@@ -2,7 +2,7 @@
 
 use crate::{DecodeError, TooLong};
 
-/// Bytes that are still to be read; every step says what it wanted.
+/// Bytes that are still to be read; every step names the element that it expects.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'b> {
     bytes: &'b [u8],
@@ -90,7 +90,7 @@ pub(crate) fn pad(bytes: &mut Vec<u8>, start: usize) {
     zeros(bytes, length.next_multiple_of(8) - length);
 }
 
-/// Writes the length of what begins at `start` into the two bytes at `at`.
+/// Writes the length of the element that begins at `start` into the two bytes at `at`.
 pub(crate) fn set_length(bytes: &mut [u8], start: usize, at: usize) -> Result<(), TooLong> {
     let length = bytes.len() - start;
     let length = u16::try_from(length).map_err(|_| TooLong(length))?;

@@ -1,8 +1,8 @@
-//! What has to change so that a switch has some rules and no others.
+//! Changes that give a switch exactly a set of rules.
 
 use crate::{Command, FlowEntry, FlowMod};
 
-/// The changes that make rules those that are wanted, and what was not as wanted.
+/// Changes that lead to the wanted rules: additions and removals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// Wanted rules that are not there, or do something else. An addition takes the place of a rule with the same match and priority (section 6.4).
@@ -35,7 +35,7 @@ impl Changes {
         Self { additions: missing.cloned().collect(), removals: unwanted.map(delete).collect() }
     }
 
-    /// Whether everything is as wanted.
+    /// Returns `true` if all rules are as wanted.
     pub fn is_empty(&self) -> bool {
         self.additions.is_empty() && self.removals.is_empty()
     }
@@ -74,7 +74,7 @@ mod tests {
     fn what_is_as_wanted_is_left_alone_and_everything_else_becomes_so() {
         let wanted = [rule(1, 10), rule(2, 20), rule(3, 30)];
         assert_eq!(Changes::between(&wanted, &wanted.clone().map(|rule| entry(&rule))), Changes::default());
-        // The first is there, the second does something else, the third is gone, a fourth is somebody's.
+        // The first exists, the second has another action, the third is missing, and a fourth is foreign.
         let there = [entry(&rule(1, 10)), entry(&rule(2, 21)), entry(&rule(4, 40))];
         let Changes { additions, removals } = Changes::between(&wanted, &there);
         assert_eq!((removals.len(), removals[0].command), (1, Command::DeleteStrict));

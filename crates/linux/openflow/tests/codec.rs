@@ -1,4 +1,4 @@
-//! Bytes against those of another implementation, round trips, and bytes that nobody meant.
+//! Bytes compared with those of another implementation, round trips, and random bytes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
@@ -185,7 +185,8 @@ proptest! {
         prop_assert_eq!(Message::decode(&bytes).unwrap(), (number, message));
     }
 
-    /// A message with some bytes changed, or cut off, is another message or an error: never a panic, and what is read can be written.
+    /// A message with some bytes changed, or cut off, is another message or an error: never a panic, and a decoded
+    /// message can be encoded.
     #[test]
     fn changed_bytes_are_a_message_or_an_error(
         message in any_message(),
@@ -216,7 +217,7 @@ proptest! {
         let _ = Message::decode(&bytes);
     }
 
-    /// However a stream is cut, the same messages come out of it.
+    /// However a stream is cut, the decoded messages are equal.
     #[test]
     fn a_stream_is_cut_into_its_messages(messages in prop::collection::vec(any_message(), 1..6), step in 1_usize..50) {
         let stream: Vec<u8> = messages.iter().flat_map(|message| message.encode(3).unwrap()).collect();

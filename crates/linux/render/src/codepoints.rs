@@ -13,16 +13,16 @@ const LAST: u8 = 63;
 /// Left to the protocols of the network itself: CS6 and CS7 (RFC 4594, section 3.2; RFC 2474, section 4.2.2.2).
 pub(crate) const CONTROL: [u8; 2] = [48, 56];
 
-/// A route that was admitted, with what it is called.
+/// An admitted route with its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueCodepoints {
     /// The contract, with the number of the route if it is a further one.
     pub name: String,
-    /// Where it goes.
+    /// The route.
     pub route: Route,
 }
 
-/// Which codepoint each route has, and which queue it means where.
+/// Codepoints of routes, and the queue of each codepoint at each switch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Codepoints {
     /// As the routes were given.
@@ -44,11 +44,11 @@ pub struct Codepoints {
 pub struct CodepointError {
     /// The route.
     pub name: String,
-    /// The first switch of its way.
+    /// First switch of its route.
     pub switch: String,
-    /// How many routes have one.
+    /// Number of routes that have a codepoint.
     pub before: usize,
-    /// How many codepoints routes can have.
+    /// Maximum number of codepoints for routes.
     pub most: usize,
 }
 
@@ -101,7 +101,7 @@ impl Codepoints {
         &self.classes
     }
 
-    /// How many different codepoints the routes have.
+    /// Returns the number of different codepoints of the routes.
     pub fn count(&self) -> usize {
         self.routes.iter().collect::<std::collections::BTreeSet<_>>().len()
     }

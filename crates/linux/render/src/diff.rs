@@ -1,4 +1,4 @@
-//! What a configuration would change: against one that was rendered before, or against a device's own.
+//! Changes by a configuration: against one that was rendered before, or against a device's own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -19,11 +19,11 @@ pub enum Change {
     Removed(String),
     /// A value becomes another one.
     Changed {
-        /// Which.
+        /// Key of the value.
         key: String,
-        /// What it is.
+        /// Old value.
         from: String,
-        /// What it becomes.
+        /// New value.
         to: String,
     },
 }
@@ -38,11 +38,11 @@ impl fmt::Display for Change {
     }
 }
 
-/// What `new` changes of `old`. For SONiC, `old` may be the whole `config_db.json` of a device: entries of others stay, so they are not
-/// differences, and a table that both write to is compared key by key.
+/// Returns the changes from `old` to `new`. For SONiC, `old` may be the whole `config_db.json` of a device: entries
+/// of others stay, so they are not differences, and a table that both write to is compared key by key.
 ///
 /// # Errors
-/// If one of both is no JSON object where it has to be.
+/// If either text is not a JSON object where it has to be.
 pub fn changes(target: Target, old: &str, new: &str) -> Result<Vec<Change>, String> {
     match target {
         Target::Tc => Ok(lines(old, new)),
@@ -114,8 +114,8 @@ impl fmt::Display for PortDifference {
 /// The MTU of a port that names none, as the importer of containerlab's files has it.
 const DEFAULT_MTU: &str = "9100";
 
-/// Compares the table `PORT` of a device with the ports of the topology; a configuration without the table has no differences. Nothing of it is ever
-/// written.
+/// Compares the table `PORT` of a device with the ports of the topology; a configuration without the table has no
+/// differences. The table is never written.
 ///
 /// # Errors
 /// If `old` is no JSON object.
@@ -158,7 +158,7 @@ fn lines(old: &str, new: &str) -> Vec<Change> {
 }
 
 fn values(old: &BTreeMap<Key, String>, new: &BTreeMap<Key, String>) -> Vec<Change> {
-    // What stood in an entry that is ours, or in one that this configuration writes, and is not written any more.
+    // Values of our entries, or of entries that this configuration writes, that are no longer written.
     let entries: BTreeSet<_> = new.keys().map(|key| (&key.table, &key.entry)).collect();
     let tables: BTreeSet<_> = new.keys().map(|key| &key.table).collect();
     let is_ours = |key: &Key, value: &String| {
@@ -211,7 +211,7 @@ struct Flat {
 /// `qos_config.j2` write them.
 const RANGED: [&str; 4] = ["QUEUE", "BUFFER_QUEUE", "BUFFER_PG", "PORT_QOS_MAP"];
 
-/// The entries, each of one port and queue, for which an entry stands.
+/// Expands an entry into entries of one port and queue each.
 fn expanded(table: &str, entry: &str) -> Vec<String> {
     if !RANGED.contains(&table) {
         return vec![entry.to_owned()];
@@ -237,7 +237,7 @@ fn flat(text: &str) -> Result<Flat, String> {
     let Value::Object(tables) = value else { return Err("is no object of tables, as config_db.json is".to_owned()) };
     let (mut flat, mut ranges) = (BTreeMap::new(), Vec::new());
     for (table, entries) in tables {
-        // Tables and entries of others may be whatever they like.
+        // Tables and entries of others may have any form.
         let Value::Object(entries) = entries else { continue };
         for (entry, fields) in entries {
             let Value::Object(fields) = fields else { continue };
@@ -250,7 +250,7 @@ fn flat(text: &str) -> Result<Flat, String> {
                 let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                 for entry in &single {
                     let key = Key { table: table.clone(), entry: entry.clone(), field: field.clone() };
-                    // An entry of one port and queue counts before a range with the same.
+                    // An entry of one port and queue takes precedence over a range that includes it.
                     match is_range {
                         true => _ = flat.entry(key).or_insert_with(|| value.clone()),
                         false => _ = flat.insert(key, value.clone()),

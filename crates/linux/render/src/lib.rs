@@ -1,8 +1,9 @@
-//! Configurations of switches that are configured once, from what a plan has admitted: a script for `tc`, or tables of SONiC's `config_db.json`.
+//! Configurations of switches that are configured once, from the contracts that a plan has admitted: a script for
+//! `tc`, or tables of SONiC's `config_db.json`.
 //!
-//! These switches have no agent and take no tags off. They choose a queue by the codepoint of a packet (DSCP, RFC 2474), and a contract may use
-//! another queue at every switch: [`Codepoints`] finds numbers that mean the right queue everywhere. Everything here is pure: a network and routes
-//! go in, texts come out.
+//! These switches have no agent and remove no tags. They choose a queue by the codepoint of a packet (DSCP, RFC
+//! 2474), and a contract may use another queue at every switch: [`Codepoints`] finds numbers that mean the right
+//! queue everywhere. Everything here is pure: the input is a network with routes, and the output is texts.
 
 mod codepoints;
 mod diff;

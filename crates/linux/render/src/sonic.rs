@@ -11,14 +11,14 @@ use wayleave_topology::{Class, Network};
 use crate::codepoints::CONTROL;
 use crate::{ControlQueue, RenderError, Settings, Switch};
 
-/// What all names begin with, so that a comparison knows which entries are ours.
+/// Prefix of all names, by which a comparison recognizes our entries.
 pub(crate) const PREFIX: &str = "wayleave";
 /// The codepoints that there are.
 const CODEPOINTS: u8 = 64;
 /// Traffic classes and queues of a port (sonic-tc-queue-map, sonic-queue): 0 to 7 for unicast on most devices.
 const QUEUES: usize = 8;
-/// Frames that the queue of routing protocols holds. They send a few at once, and a neighbour that hears nothing for some seconds is given up (RFC 4271,
-/// section 4.4; RFC 2328, section C.3), so this is ample; a choice.
+/// Size of the queue of routing protocols, in frames. They send a few at once, and a neighbour that is silent for
+/// some seconds counts as failed (RFC 4271, section 4.4; RFC 2328, section C.3), so this is ample; a choice.
 const CONTROL_FRAMES: u64 = 16;
 /// Ethernet's header and check sequence, and a tag.
 const AROUND: u64 = 22;
@@ -130,7 +130,8 @@ pub(crate) fn tables(network: &Network, switch: &Switch, settings: &Settings) ->
         json!({ "type": "egress", "mode": "static", "size": reserved.to_string() }),
     );
     for size in sizes.into_iter().collect::<BTreeSet<u64>>() {
-        // All of the pool is reserved, so nothing is left to share; a threshold of 0 would mean that a queue may take all of it, so the threshold is what the queue has anyway.
+        // The whole pool is reserved, so nothing is left to share. A threshold of 0 would let a queue take the whole
+        // pool, so the threshold is the size of the queue.
         let profile =
             json!({ "pool": format!("{PREFIX}-pool"), "size": size.to_string(), "static_th": size.to_string() });
         set("BUFFER_PROFILE", &format!("{PREFIX}-{size}"), profile);

@@ -8,7 +8,7 @@ use wayleave_units::Bytes;
 
 use crate::codepoints::Codepoints;
 
-/// What a switch is configured with.
+/// Format of a switch's configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A script of `tc`, for a Linux machine that forwards.
@@ -20,18 +20,18 @@ pub enum Target {
 /// Names of interfaces, by the link that leaves them. A port without a name is called after its place, as [`Target::interface`] does.
 pub type Interfaces = BTreeMap<LinkId, String>;
 
-/// What a network is rendered with, beside its queues and the codepoints.
+/// Settings of a rendering, besides the queues of the network and the codepoints.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Names of interfaces.
     pub interfaces: Interfaces,
     /// Queue of routing protocols on SONiC's switches.
     pub control: ControlQueue,
-    /// Queues of classes that share mark packets (ECN) from so many bytes on; `None`: never.
+    /// Queue length from which queues of sharing classes mark packets (ECN), in bytes; `None` is never.
     pub marks_from: Option<Bytes>,
 }
 
-/// The queue of what the network itself sends: codepoints CS6 and CS7 (RFC 4594, section 3.2).
+/// Queue of the network's own control traffic: codepoints CS6 and CS7 (RFC 4594, section 3.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ControlQueue {
     /// One of its own, below those of contracts about latency.
@@ -41,7 +41,7 @@ pub enum ControlQueue {
     BestEffort,
 }
 
-/// Why a switch cannot be configured so.
+/// Reason for which a switch cannot be configured.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum RenderError {
     /// Its ports.
@@ -54,7 +54,7 @@ pub enum RenderError {
         switch: String,
         /// The port.
         interface: String,
-        /// Why.
+        /// Reason.
         why: String,
     },
     /// A port has no queue left for routing protocols.
@@ -75,7 +75,7 @@ pub enum RenderError {
     Missing {
         /// The link that leaves the port.
         link: String,
-        /// How many it has.
+        /// Number of queues that it has.
         has: usize,
         /// The codepoint.
         dscp: u8,
@@ -85,7 +85,8 @@ pub enum RenderError {
 }
 
 impl Target {
-    /// What a port is called without another name: `eth1` for the first one, or `Ethernet0`, `Ethernet4` (SONiC numbers lanes, and most ports have four).
+    /// Returns the default name of a port: `eth1` for the first one, or `Ethernet0`, `Ethernet4` (SONiC numbers
+    /// lanes, and most ports have four).
     pub fn interface(self, place: usize) -> String {
         match self {
             Self::Tc => format!("eth{}", place + 1),
@@ -93,7 +94,7 @@ impl Target {
         }
     }
 
-    /// How files of it end.
+    /// Returns the extension of its files.
     pub const fn extension(self) -> &'static str {
         match self {
             Self::Tc => "sh",
@@ -101,7 +102,7 @@ impl Target {
         }
     }
 
-    /// What the plan assumes of the device and this configuration cannot make true, one sentence each.
+    /// Returns the assumptions of the plan about the device that this configuration cannot ensure, one sentence each.
     pub fn assumptions(self, control: ControlQueue) -> Vec<&'static str> {
         let mut all = vec![
             "Packets take the routes of the plan: the codepoint chooses queues, not the way. Pin the routes (contracts.csv has them).",
@@ -134,7 +135,7 @@ impl Target {
         all
     }
 
-    /// How far somebody has checked that the device understands it.
+    /// Returns how far the configuration has been tested with devices.
     pub const fn checked(self) -> &'static str {
         match self {
             Self::Tc => "Wayleave's tests run such scripts in a namespace and send packets through it.",
@@ -145,10 +146,10 @@ impl Target {
     }
 }
 
-/// One switch with what its packets mean.
+/// One switch with the queues of its packets.
 pub(crate) struct Switch {
     pub(crate) plan: SwitchPlan,
-    /// Which queue a codepoint means here, 0 the highest. What is not listed uses the lowest queue.
+    /// Queue of each codepoint here, 0 the highest. A codepoint without an entry uses the lowest queue.
     pub(crate) queues: BTreeMap<u8, u8>,
 }
 

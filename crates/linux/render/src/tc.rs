@@ -27,7 +27,7 @@ pub(crate) fn script(switch: &Switch) -> Result<String, RenderError> {
     for port in &switch.plan.ports {
         let Some(egress) = &port.egress else { continue };
         let interface = &port.interface;
-        // No tags here, whatever is behind the link.
+        // Packets have no tags here, independent of the link's other end.
         let egress = PortQdisc { overhead: PortQdisc::overhead(false), ..egress.clone() };
         let lines = egress.rebuild(interface).map_err(|why| RenderError::Queues {
             switch: switch.plan.name.clone(),
@@ -39,7 +39,7 @@ pub(crate) fn script(switch: &Switch) -> Result<String, RenderError> {
             let _ = writeln!(text, "tc {line}");
         }
         let lowest = egress.queues.len().saturating_sub(1);
-        // What has no filter is in the lowest queue.
+        // Packets without a filter use the lowest queue.
         for (dscp, queue) in switch.queues.iter().filter(|&(_, &queue)| usize::from(queue) < lowest) {
             let (major, minor) = (class::MAJOR, queue + 1);
             // The upper six bits of the field; the lower two are ECN (RFC 3168).

@@ -95,7 +95,7 @@ fn sonics_last_queue_is_the_highest_and_the_strict_one() {
     let text = text_of(&network, Target::Sonic, &eight(), "leaf2");
     let tables: serde_json::Value = serde_json::from_str(&text).unwrap();
     let class = |dscp: &str| tables["DSCP_TO_TC_MAP"]["wayleave"][dscp].as_str().unwrap().to_owned();
-    // robot in queue 0, camera in queue 3 of 8; best effort, and what nobody has given out, in the lowest.
+    // robot in queue 0, camera in queue 3 of 8; best effort and unassigned codepoints in the lowest.
     assert_eq!([class("3"), class("4"), class("0"), class("63")], ["7", "4", "0", "0"]);
     for port in ["Ethernet0", "Ethernet4", "Ethernet8"] {
         let scheduler =
@@ -117,7 +117,7 @@ fn routing_protocols_have_a_queue_of_their_own_below_those_of_contracts() {
     let text = text_of(&network, Target::Sonic, &Settings::default(), "leaf2");
     let tables: serde_json::Value = serde_json::from_str(&text).unwrap();
     let class = |dscp: &str| tables["DSCP_TO_TC_MAP"]["wayleave"][dscp].as_str().unwrap().to_owned();
-    // robot in queue 0, camera in queue 3; CS6 and CS7; best effort, and what nobody has given out.
+    // robot in queue 0, camera in queue 3; CS6 and CS7; best effort and unassigned codepoints.
     assert_eq!(["3", "4", "48", "56", "0", "63"].map(class), ["7", "4", "3", "3", "0", "0"]);
     let queue = |number: usize| tables["QUEUE"][format!("Ethernet0|{number}")]["scheduler"].clone();
     let expected = ["best-effort", "objective", "guaranteed", "strict", "strict", "strict", "strict", "strict"];
@@ -230,7 +230,7 @@ fn a_contract_without_a_codepoint_is_refused_by_name() {
 }
 
 proptest! {
-    /// Whatever the routes: at every switch of its way a route's codepoint is its queue there.
+    /// For random routes: at every switch of a route its codepoint maps to its queue there.
     #[test]
     fn a_codepoint_means_the_queue_of_its_route_at_every_switch(queues in prop::collection::vec(prop::array::uniform3(0_u8..5), 1..60), ends in any::<u8>()) {
         let network = two_racks();
@@ -254,7 +254,7 @@ proptest! {
     }
 }
 
-/// Catches: an entry of a device that stands for several ports or queues and is taken for one of somebody else.
+/// Catches: an entry of a device that covers several ports or queues and is taken for a foreign one.
 #[test]
 fn an_entry_for_several_ports_and_queues_is_compared_with_each() {
     let text = text_of(&two_racks(), Target::Sonic, &eight(), "leaf1");

@@ -23,7 +23,7 @@ pub(crate) const ARROWS: &[(&str, Allowed)] = &[
     // Group sim.
     // The mechanisms of a host below its transports; roles are all that it knows of schemes.
     ("stack", Only(&["units", "scheme-api"])),
-    // Policies say how hosts share; schemes say their names and parameters.
+    // Policies define the sharing of hosts; schemes define their names and parameters.
     ("scenarios", Only(&["units", "topology", "contracts", "calculus", "scheme-api", "schemes"])),
     // Drives the schemes; never the ledger: the simulator is checked from outside.
     ("sim", Only(&["units", "topology", "sharing", "contracts", "scheme-api", "schemes", "scenarios", "stack"])),
@@ -261,7 +261,7 @@ pub(crate) fn manifests() -> Vec<Manifest> {
     files().unwrap().iter().filter_map(|file| read(&file.path, &file.text)).collect()
 }
 
-/// Arrows between crates that a lock does not have: whoever builds with `--locked` is refused.
+/// Returns dependencies between crates that a lock file lacks: a build with `--locked` is refused then.
 fn lock_faults(lock: &str, manifests: &[Manifest]) -> Vec<String> {
     let lock: toml::Table = lock.parse().unwrap_or_else(|error| panic!("the lock is no TOML: {error}"));
     let packages = lock.get("package").and_then(toml::Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -296,7 +296,8 @@ fn the_lock_of_the_python_package_knows_the_crates() {
 
 #[test]
 fn the_table_has_no_cycle() {
-    // Every line mentions only crates that stand above it in some order: take away what depends on nothing left.
+    // Every line mentions only crates above it in some order: crates without remaining dependencies are removed
+    // repeatedly.
     let mut left: Vec<_> = ARROWS
         .iter()
         .filter_map(|(name, allowed)| match allowed {

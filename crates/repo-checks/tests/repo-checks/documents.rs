@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::repository::{File, files, root};
 
-/// A line of a Markdown file, with what it stands in.
+/// A line of a Markdown file, with its context.
 struct Line<'a> {
     number: usize,
     text: &'a str,
@@ -31,7 +31,7 @@ fn lines(text: &str) -> Vec<Line<'_>> {
     lines
 }
 
-/// The targets of links and images in a line, without what stands in code.
+/// Returns the targets of links and images in a line, outside of code.
 fn targets(line: &str) -> Vec<String> {
     // Every other part between backticks is code.
     let prose: String = line.split('`').step_by(2).collect::<Vec<_>>().join("`");
@@ -123,14 +123,14 @@ fn join(directory: &str, target: &str) -> Option<String> {
 /// Commands that have commands of their own.
 const NESTED: [&str; 2] = ["topology", "bench"];
 
-/// Options that every command has without saying so.
+/// Options that every command has without a declaration.
 const GIVEN: [&str; 2] = ["help", "version"];
 
 /// The source of the command line.
 struct CommandLine {
-    /// What declares the commands.
+    /// Sources that declare the commands.
     commands: String,
-    /// All of it.
+    /// All sources.
     everything: String,
 }
 
@@ -151,7 +151,7 @@ fn command_faults(files: &[File], line: &CommandLine) -> Vec<String> {
 }
 
 impl CommandLine {
-    /// The commands and options of `command` that are not declared; values are nobody's concern here.
+    /// Returns the commands and options of `command` that are not declared; values are not checked here.
     fn unknown(&self, command: &str) -> Vec<String> {
         let command = command.split(" #").next().unwrap_or_default();
         let mut words = command.split_whitespace();
@@ -188,7 +188,7 @@ fn has_word(text: &str, word: &str) -> bool {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|found| found == word)
 }
 
-/// Where example files stand; the tests of the formats and `.ci/run` read them with the real readers.
+/// Folders of example files; the tests of the formats and `.ci/run` read them with the real readers.
 const EXAMPLES: [&str; 2] = ["schemas/examples/", "docs/examples/"];
 
 /// Documents of ours in `yaml` and `csv` blocks that are no example file, word for word.
@@ -214,7 +214,7 @@ fn content<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     lines.filter(|line| !line.starts_with("# yaml-language-server")).collect()
 }
 
-/// What is missing from a changelog.
+/// Returns the missing parts of a changelog.
 fn changelog_faults(text: &str) -> Vec<String> {
     let heading = |line: &str| line.starts_with("## ");
     match text.lines().find(|line| heading(line)) {

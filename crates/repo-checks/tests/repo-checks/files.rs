@@ -1,4 +1,5 @@
-//! No source file outgrows its reader, no file names a directory of somebody's machine, and none has conflicts of a merge in it.
+//! No source file is too long to read, no file names a directory of a developer's machine, and none contains merge
+//! conflicts.
 
 use crate::repository::{File, files, root};
 
@@ -36,7 +37,7 @@ fn is_source(path: &str) -> bool {
     path.starts_with("crates/") && path.split('/').any(|folder| folder == "src")
 }
 
-/// Where directories of developers begin. Written in two parts, or this file would not pass its own test.
+/// Prefixes of developers' directories. Written in two parts, or this file would not pass its own test.
 const MACHINES: [&str; 4] =
     [concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/"), concat!("/Us", "ers/")];
 
@@ -56,12 +57,12 @@ fn machine_faults(files: &[File]) -> Vec<String> {
     faults
 }
 
-/// Whether a `/` behind this character is in the middle of a path, as in `crates/home/` or `$DIR/root/`.
+/// Returns `true` if a `/` behind this character is in the middle of a path, as in `crates/home/` or `$DIR/root/`.
 fn continues_a_path(before: char) -> bool {
     before.is_alphanumeric() || "_-.~$})>*".contains(before)
 }
 
-/// What Git writes around both sides of a conflict. A line of equals signs may be a heading.
+/// Markers that Git writes around both sides of a conflict. A line of equals signs may be a heading.
 const CONFLICT: [&str; 2] = ["<<<<<<< ", ">>>>>>> "];
 
 /// Lines that Git wrote where a merge had a conflict. `make` reads them without complaint.

@@ -1,7 +1,8 @@
-//! The agent's state machine has no clock, no socket, no thread and no file: everything comes to it as an argument.
+//! The agent's state machine has no clock, no socket, no thread and no file: it receives all input as arguments.
 //!
-//! Crates are held apart by their manifests (`arrows.rs`). This one is a module among others, so its sources are read: whatever they
-//! name of the standard library, of this workspace or of their own crate has to be in the lists below.
+//! Crates are separated by their manifests (`arrows.rs`). This one is a module among others, so its sources are read:
+//! every name that they use from the standard library, from this workspace or from their own crate has to be in the
+//! lists below.
 
 use crate::repository::{File, files};
 

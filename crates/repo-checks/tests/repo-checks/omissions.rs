@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use wayleave_repo_checks::{in_time, unless};
 
-/// Threads that waited for so long, whatever the measurement took.
+/// Returns the number of measurements made if threads waited for `waited`, regardless of the actual duration.
 fn measure(waited: Duration, wrong: &[bool]) -> usize {
     let mut runs = wrong.iter();
     let measure = || unless(!*runs.next().unwrap(), || "late".to_owned()).into_iter().collect();

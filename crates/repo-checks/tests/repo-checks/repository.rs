@@ -7,7 +7,7 @@ use std::{fs, io};
 pub(crate) struct File {
     /// From the root, with `/` between its parts.
     pub(crate) path: String,
-    /// What is in it.
+    /// Contents of the file.
     pub(crate) text: String,
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn files() -> io::Result<Vec<File>> {
                 kind if kind.is_dir() && is_ours(&path, &name) => directories.push(path),
                 // In a worktree of git, `.git` is a file with the path of the repository.
                 kind if kind.is_file() && name != ".git" => {
-                    // What is no text is no concern of these checks.
+                    // Files that are no text are not checked.
                     if let Ok(text) = fs::read_to_string(entry.path()) {
                         files.push(File { path, text });
                     }
@@ -43,7 +43,7 @@ pub(crate) fn files() -> io::Result<Vec<File>> {
     Ok(files)
 }
 
-/// Whether a directory is part of the repository: `.gitignore` names `target` and `out`, tools hide theirs.
+/// Returns `true` if a directory is part of the repository: `.gitignore` names `target` and `out`, tools hide theirs.
 fn is_ours(path: &str, name: &str) -> bool {
     name == ".ci" || !(name.starts_with('.') || name == "target" || name == "node_modules" || path == "out")
 }

@@ -2,10 +2,10 @@
 
 use crate::repository::{File, files};
 
-/// What begins a unit test, or what only unit tests use.
+/// Markers of a unit test, or of code that only unit tests use.
 const MARKS: [&str; 4] = ["#[test]", "::test]", "cfg(test)", "proptest!"];
 
-/// Sources with unit tests in crates whose `Cargo.toml` says that their library has none.
+/// Returns sources with unit tests in crates whose `Cargo.toml` declares that their library has none.
 fn faults(files: &[File]) -> Result<Vec<String>, String> {
     let mut faults = Vec::new();
     for File { path, text } in files {

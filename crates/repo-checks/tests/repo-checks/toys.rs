@@ -1,15 +1,15 @@
-//! What a scheme costs: the toys of the crate `schemes` stand in a folder and on one line each, whatever they play; and the programs of
-//! brokers know no scheme at all.
+//! Cost of a scheme: each toy of the crate `schemes` has a folder and one line elsewhere, for any kind of scheme; and
+//! the programs of brokers know no scheme at all.
 
 use crate::repository::{File, files};
 
 const SCHEMES: &str = "crates/admission/schemes/src/";
 
-/// What runs the brokers of any scheme.
+/// Sources that run the brokers of any scheme.
 const BROKERS: [&str; 3] =
     ["crates/linux/broker/src/", "crates/cli/src/commands/broker.rs", "crates/cli/src/broker_args.rs"];
 
-/// A text as names are compared, in any way to write them.
+/// Returns a text in a normal form in which names are compared, for any spelling.
 fn plain(text: &str) -> String {
     text.chars().filter(|letter| !matches!(letter, '-' | '_' | ' ')).collect::<String>().to_lowercase()
 }
@@ -17,7 +17,7 @@ fn plain(text: &str) -> String {
 /// The page that shows the files of a scheme with a toy as its example.
 const PAGE: &str = "docs/develop/extending.md";
 
-/// Returns the lines outside of a folder, and of the page, on which a scheme is named, in any way to write its name.
+/// Returns the lines outside of a folder, and of the page, on which a scheme is named, in any spelling.
 fn mentions<'a>(files: &'a [File], folder: &str) -> Vec<(&'a str, usize)> {
     let name: String = folder.split('_').collect();
     let inside = |path: &str| path.starts_with(SCHEMES) && path.contains(&format!("/{folder}/"));

@@ -1,19 +1,19 @@
-//! Results of runs that outlive the program: a figure that was interrupted goes on with the runs that are missing.
+//! Results of runs that outlive the program: an interrupted figure resumes with the missing runs.
 //!
-//! What a run found out is written as words, and read back bit for bit, also where it is infinite or not a number: a figure that was
-//! resumed is the same to the byte. Where the words are kept is not known here ([`Checkpoints`]).
+//! The result of a run is written as words, and read back bit for bit, also where it is infinite or not a number. A
+//! resumed figure is therefore identical to the byte. The storage of the words is not known here ([`Checkpoints`]).
 
 use std::fmt::Write;
 use std::str::SplitWhitespace;
 
 use crate::failed::Failed;
 
-/// Where results of runs are kept.
+/// Storage of the results of runs.
 pub trait Checkpoints: Sync {
-    /// The result of the run with these inputs, if it is there.
+    /// Returns the result of the run with these inputs, if it is stored.
     ///
     /// # Errors
-    /// If what is there is damaged, belongs to another run, or was measured by another program.
+    /// If the stored result is damaged, belongs to another run, or was measured by another program.
     fn load(&self, inputs: &str) -> Result<Option<String>, Failed>;
 
     /// Keeps the result of the run with these inputs, at once.
@@ -23,7 +23,7 @@ pub trait Checkpoints: Sync {
     fn save(&self, inputs: &str, result: &str) -> Result<(), Failed>;
 }
 
-/// A result that can be kept: values one after another, each a word.
+/// A result that can be stored: a sequence of values, each a word.
 pub(crate) trait Stored: Sized {
     /// Appends it.
     fn write(&self, words: &mut String);
@@ -46,7 +46,8 @@ pub(crate) fn parse<R: Stored>(text: &str) -> Option<R> {
     words.next().is_none().then_some(result)
 }
 
-/// Values whose text is parsed to the same value: Rust prints as many digits of a fraction as tell it from its neighbours.
+/// Values whose text is parsed to an equal value: Rust prints enough digits of a fraction to distinguish it from its
+/// neighbours.
 macro_rules! stored_as_text {
     ($($type:ty),+) => {$(
         impl Stored for $type {

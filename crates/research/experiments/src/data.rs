@@ -1,4 +1,4 @@
-//! What a figure consists of. Everything here is plain data; who prints or draws it is somebody else.
+//! Parts of a figure. They are plain data; printing and drawing are elsewhere.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,24 +9,24 @@ use crate::stats::Summary;
 /// A figure or table of a paper, measured again.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Figure {
-    /// What the paper's text says, beside what was measured.
+    /// Statements of the paper's text, compared with the measurements.
     pub statements: Vec<Statement>,
-    /// What is drawn.
+    /// Diagrams.
     pub panels: Vec<Panel>,
-    /// What is told in words and numbers.
+    /// Tables with text and numbers.
     pub tables: Vec<Table>,
-    /// How it was measured.
+    /// Settings of the measurement.
     pub settings: Vec<Setting>,
     /// The seed of each run, in the order of the values of every point.
     pub seeds: Vec<u64>,
-    /// What a reader should know before believing it: readings, deviations.
+    /// Remarks that a reader needs to judge it: readings, deviations.
     pub notes: Vec<String>,
 }
 
 /// One name with its value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setting {
-    /// Of what.
+    /// Name of the setting.
     pub name: String,
     /// As people write it, with its unit.
     pub value: String,
@@ -43,15 +43,15 @@ pub struct Panel {
     pub x: Axis,
     /// Upwards.
     pub y: Axis,
-    /// How points are joined.
+    /// Connection of points.
     pub form: Form,
-    /// What stands for a point's values.
+    /// Statistic that represents a point's values.
     pub centre: Centre,
-    /// Whether the values are times on a clock: those differ from run to run, and with the number of threads.
+    /// `true` if the values are times on a clock: those differ between runs, and with the number of threads.
     pub is_timing: bool,
     /// Ranges of `y` that the text names.
     pub bands: Vec<Band>,
-    /// What is drawn over one another.
+    /// Series that are drawn over each other.
     pub series: Vec<Series>,
 }
 
@@ -72,11 +72,11 @@ impl Panel {
 /// One axis.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Axis {
-    /// What it is.
+    /// Name of the quantity.
     pub name: String,
     /// `us`, `%`, `flows`; empty for categories.
     pub unit: String,
-    /// How values become places.
+    /// Mapping of values to positions.
     pub scale: Scale,
 }
 
@@ -97,7 +97,7 @@ impl Axis {
     }
 }
 
-/// How values become places on an axis.
+/// Mapping of values to positions on an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
@@ -109,15 +109,15 @@ pub enum Scale {
     Categories,
 }
 
-/// How the points of a series are joined.
+/// Connection of the points of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
-    /// Not at all; series stand side by side at each place.
+    /// Not connected; series are side by side at each place.
     Apart,
-    /// The same, with whiskers from the 10 % to the 90 % percentile.
+    /// Side by side, with whiskers from the 10 % to the 90 % percentile.
     Deciles,
-    /// Not at all; each stands where it is.
+    /// Not connected; each point is drawn at its position.
     Scattered,
     /// By straight lines.
     Joined,
@@ -125,7 +125,7 @@ pub enum Form {
     Steps,
 }
 
-/// What stands for the values of a point.
+/// Statistic that represents the values of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Centre {
@@ -144,11 +144,11 @@ pub struct Band {
     /// Its upper end.
     #[serde(deserialize_with = "numbers::one")]
     pub high: f64,
-    /// What the text says, in a few words.
+    /// The text's statement, in a few words.
     pub label: String,
 }
 
-/// One system, or one way to read the paper.
+/// One system, or one reading of the paper.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Series {
     /// In the legend.
@@ -157,10 +157,10 @@ pub struct Series {
     pub points: Vec<Point>,
 }
 
-/// What was measured at one place.
+/// Measurements at one place.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Point {
-    /// Where.
+    /// Place on the axis.
     pub x: AxisValue,
     /// One value for each seed; the mean, where a run has many.
     #[serde(deserialize_with = "numbers::many")]

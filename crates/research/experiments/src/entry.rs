@@ -14,9 +14,9 @@ pub struct Paper {
     pub slug: &'static str,
     /// Its name and place.
     pub name: &'static str,
-    /// Who, what, where.
+    /// Authors, title and venue.
     pub citation: &'static str,
-    /// What a reader has to know about all of its figures, in Markdown: systems, settings, readings. Without measured numbers.
+    /// Remarks about all of its figures, in Markdown: systems, settings, readings. Without measured numbers.
     #[serde(skip)]
     pub about: &'static str,
 }
@@ -78,11 +78,11 @@ pub const ONE_FABRIC: Paper = Paper {
 pub struct Entry {
     /// As it is called on the command line.
     pub id: &'static str,
-    /// Where it stands.
+    /// Its paper.
     pub paper: &'static Paper,
-    /// What the paper calls it.
+    /// Its name in the paper.
     pub place: &'static str,
-    /// What it shows.
+    /// Subject of the figure.
     pub title: &'static str,
     /// Figures of the same runs share them: what the runs are called.
     pub runs: &'static str,

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// Why a figure could not be measured.
+/// Reason why a figure could not be measured.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum Failed {
-    /// Somebody stopped it.
+    /// The measurement was stopped.
     #[error("stopped before the end")]
     Stopped,
     /// Something that should work did not.
@@ -17,7 +17,7 @@ pub enum Failed {
 }
 
 impl Failed {
-    /// Whatever it was, as text.
+    /// Returns any error, as text.
     pub fn broken(error: impl fmt::Display) -> Self {
         Self::Broken(error.to_string())
     }

@@ -1,5 +1,6 @@
-//! Runs on several threads. Each job is the work of one thread and shares nothing with the others, and results are kept
-//! in the order of the jobs; so what comes out does not depend on how many threads there are. (Times on a clock do.)
+//! Runs on several threads. Each job is the work of one thread and shares nothing with the others, and results are
+//! kept in the order of the jobs. The results therefore do not depend on the number of threads, except for times on a
+//! clock.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -14,7 +15,7 @@ use crate::checkpoint::{self, Checkpoints, Stored};
 use crate::failed::Failed;
 use crate::shared::Shared;
 
-/// How much is measured.
+/// Size of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
     /// As many runs, and networks as large, as in the paper.
@@ -23,7 +24,7 @@ pub enum Effort {
     Quick,
 }
 
-/// The seeds of so many runs: 1, 2, 3 and so on, for every figure.
+/// Returns the seeds of `runs` runs: 1, 2, 3 and so on, for every figure.
 pub fn seeds(runs: usize) -> Vec<u64> {
     (1..).take(runs).collect()
 }
@@ -33,16 +34,16 @@ type AfterJob<'a> = Box<dyn Fn(usize, usize) -> bool + Sync + 'a>;
 
 /// Measurement of figures: effort, seeds, threads and shared results.
 pub struct Run<'a> {
-    /// How much is measured.
+    /// Size of the measurement.
     pub effort: Effort,
     runs: Option<NonZeroUsize>,
     threads: NonZeroUsize,
     after_job: Option<AfterJob<'a>>,
     checkpoints: Option<Box<dyn Checkpoints>>,
     servers: Option<u64>,
-    /// What runs with these inputs found, for figures that share them.
+    /// Results of runs by their inputs, for figures that share them.
     found: Mutex<BTreeMap<String, String>>,
-    /// What figures share otherwise, by type.
+    /// Other values that figures share, by type.
     shared: Shared,
 }
 
@@ -61,13 +62,13 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// With so many runs of everything, whatever the figures want.
+    /// Sets the number of runs of each case, instead of the figures' numbers.
     #[must_use]
     pub fn with_runs(self, runs: Option<NonZeroUsize>) -> Self {
         Self { runs, ..self }
     }
 
-    /// On so many threads.
+    /// Sets the number of threads.
     #[must_use]
     pub fn with_threads(self, threads: NonZeroUsize) -> Self {
         Self { threads, ..self }
@@ -79,24 +80,25 @@ impl<'a> Run<'a> {
         Self { after_job: Some(Box::new(after_job)), ..self }
     }
 
-    /// With somebody who keeps results of runs; those that are there already are not measured again.
+    /// Sets a store for results of runs; stored results are not measured again.
     #[must_use]
     pub fn with_checkpoints(self, checkpoints: Box<dyn Checkpoints>) -> Self {
         Self { checkpoints: Some(checkpoints), ..self }
     }
 
-    /// On a network of so many servers, for figures that can be measured on networks of several sizes ([`crate::Entry::has_network_of`]).
+    /// Sets the number of servers of the network, for figures that can be measured on networks of several sizes
+    /// ([`crate::Entry::has_network_of`]).
     #[must_use]
     pub fn with_servers(self, servers: Option<u64>) -> Self {
         Self { servers, ..self }
     }
 
-    /// Of how many servers the network is to be, if somebody said it.
+    /// Returns the number of servers of the network, if it was set.
     pub(crate) const fn servers(&self) -> Option<u64> {
         self.servers
     }
 
-    /// Returns the store of what figures share.
+    /// Returns the store of the values that figures share.
     pub(crate) const fn shared(&self) -> &Shared {
         &self.shared
     }
@@ -110,7 +112,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// One of two, by how much is measured.
+    /// Returns one of two values, by the effort.
     pub fn choose<T>(&self, full: T, quick: T) -> T {
         match self.effort {
             Effort::Full => full,
@@ -118,16 +120,17 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The seeds of a figure that wants so many runs.
+    /// Returns the seeds of a figure, given its full and its quick number of runs.
     pub fn seeds(&self, full: usize, quick: usize) -> Vec<u64> {
         seeds(self.runs.map_or_else(|| self.choose(full, quick), NonZeroUsize::get))
     }
 
-    /// Runs every case with every seed; for each case, what its seeds found. Results that were kept before are taken as they are. `figure` names the figure
-    /// and says what its runs depend on beside case and seed: together they tell a run from all others.
+    /// Runs every case with every seed. Returns the results of each case, one for each seed. Stored results are
+    /// reused. `figure` names the figure and everything its runs depend on except case and seed: together they
+    /// identify a run.
     ///
     /// # Errors
-    /// As [`Self::map`]; or that results cannot be kept, or that what was kept is not of this run.
+    /// As [`Self::map`]. Also returns an error if results cannot be stored, or a stored result is not of this run.
     pub(crate) fn gather<C: Debug + Sync, R: Stored + Send>(
         &self,
         figure: &str,
@@ -143,9 +146,9 @@ impl<'a> Run<'a> {
         Ok(cases.iter().map(|_| found.by_ref().take(seeds.len()).collect()).collect())
     }
 
-    /// What was found by the run with these inputs, for another figure or before; or what it finds out now, which is kept.
+    /// Returns the result of the run with these inputs: a known or stored one, or else a new one, which is stored.
     fn once<R: Stored>(&self, inputs: &str, work: impl FnOnce() -> Result<R, Failed>) -> Result<R, Failed> {
-        // Whoever panicked while holding it has put in whole results or none.
+        // A thread that panicked while it held the lock has inserted a whole result or none.
         let found = || self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let known = found().get(inputs).cloned();
         let checkpoints = self.checkpoints.as_deref();
@@ -166,10 +169,10 @@ impl<'a> Run<'a> {
         Ok(result)
     }
 
-    /// Does all jobs, and returns what each found out, in their order.
+    /// Runs all jobs, and returns their results in order.
     ///
     /// # Errors
-    /// The first error of a job; or that somebody stopped the run.
+    /// Returns the first error of a job, or `Failed::Stopped` if the run was stopped.
     pub fn map<J: Sync, R: Send>(
         &self,
         jobs: &[J],
@@ -191,7 +194,7 @@ impl<'a> Run<'a> {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|error| Failed::Broken(format!("threads cannot be started: {error}")))?;
         let results: Vec<Result<R, Failed>> = pool.install(|| jobs.par_iter().with_max_len(1).map(go).collect());
-        // An error says more than that others were not begun because of it.
+        // A job's own error is more useful than the error of the jobs that did not start then.
         let broken = results.iter().find_map(|result| match result {
             Err(failed) if *failed != Failed::Stopped => Some(failed.clone()),
             _ => None,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 type Value = Arc<dyn Any + Send + Sync>;
 
-/// A store of shared values. A module of figures defines a type of its own for what its figures share.
+/// A store of shared values. A module of figures defines a type for the data that its figures share.
 #[derive(Default)]
 pub(crate) struct Shared {
     values: Mutex<HashMap<TypeId, Value>>,

@@ -7,7 +7,7 @@ use crate::numbers;
 /// Of some values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// How many samples there are.
+    /// Number of samples.
     pub samples: usize,
     /// Their mean.
     #[serde(deserialize_with = "numbers::one")]
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_ratio_of_means_has_the_interval_of_the_ratio() {
-        // In proportion there is no doubt about the ratio, however much the runs differ.
+        // With proportional runs the ratio is certain, even if the runs differ widely.
         assert_eq!(ratio_of_means(&[2.0, 8.0, 20.0], &[1.0, 4.0, 10.0]), [2.0; 3]);
         let runs = ratio_of_means(&[1.0, 3.0], &[1.0, 1.0]);
         assert_eq!((mean(&runs), runs), (2.0, vec![1.0, 3.0]));

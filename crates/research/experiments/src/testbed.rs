@@ -1,4 +1,5 @@
-//! Real packets. A figure that needs them asks somebody for a network of namespaces who has the programs that run in it.
+//! Interface for real packets. A figure that needs them requests a network of namespaces from a provider, which has
+//! the programs that run in it.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use wayleave_topology::Network;
 use crate::failed::Failed;
 use crate::run::Run;
 
-/// Who sets up networks.
+/// A provider of networks.
 pub trait Laboratory: Send + Sync {
     /// Sets up a network, which is at the rates of a lab already, with a controller and agents that are ready. `options` are
     /// those of the controller's command line.
@@ -25,7 +26,7 @@ pub trait Testbed {
     /// The lab.
     fn lab(&self) -> &Lab;
 
-    /// Who asks the lab's controller.
+    /// Returns the client of the lab's controller.
     fn operator(&mut self) -> &mut dyn Operator;
 
     /// Offers a contract to the controller; whether it was admitted.

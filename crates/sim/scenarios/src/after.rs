@@ -13,23 +13,23 @@
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DependentFlows {
-    /// The other traffic; it stands above this one.
+    /// Name of the other traffic; it must come earlier in the list.
     pub traffic: String,
-    /// To whom.
+    /// Receivers of the next flows.
     pub to: Onward,
 }
 
-/// To whom the receiver of a flow sends next.
+/// Receivers to which the receiver of a flow sends next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Onward {
     /// Back to the sender.
     Sender,
-    /// To so many of the receivers, all different, drawn each time; at least 1.
+    /// This number of the receivers, all different, drawn each time; at least 1.
     Drawn(u32),
 }
 
 impl Onward {
-    /// How many flows follow one.
+    /// Returns the number of flows that follow one.
     pub fn flows(self) -> u32 {
         match self {
             Self::Sender => 1,

@@ -1,4 +1,4 @@
-//! The same sharing with something changed: for questions of what would be, and for faults on purpose.
+//! Modified copies of a sharing: for hypothetical queries, and for fault injection.
 
 use wayleave_contracts::{Bandwidth, Policy};
 use wayleave_scheme_api::{ParamValues, Value};
@@ -9,7 +9,7 @@ use crate::Sharing;
 use crate::sharing::HostSchemeConfig;
 
 impl Sharing {
-    /// All minima of machines become so many per cent of what they are. Whether there are any, and the policy is one that can be.
+    /// Scales all minima of machines to `percent` per cent. Returns `true` if there are any, and the policy is valid.
     pub fn scale_minima(&mut self, network: &Network, percent: u64) -> bool {
         self.change_terms(network, |terms| {
             let Some(min) = &mut terms.min else { return false };
@@ -20,12 +20,12 @@ impl Sharing {
         })
     }
 
-    /// Machines have no maxima any more. Whether there were any.
+    /// Removes all maxima of machines. Returns `true` if there were any.
     pub fn lift_maxima(&mut self, network: &Network) -> bool {
         self.change_terms(network, |terms| terms.max.take().is_some())
     }
 
-    /// The terms of all services at machines become others. Whether any did, and the policy is one that can be.
+    /// Changes the terms of all services at machines. Returns `true` if any changed, and the policy is valid.
     fn change_terms(&mut self, network: &Network, change: impl Fn(&mut Bandwidth) -> bool) -> bool {
         let mut services = self.machine.services().to_vec();
         let terms =
@@ -36,7 +36,7 @@ impl Sharing {
         is_any && changed.map(|changed| self.machine = changed).is_ok()
     }
 
-    /// A parameter of one of the schemes becomes another of its words. Whether that changes anything.
+    /// Sets a parameter of one of the schemes to another of its words. Returns `true` if that changes anything.
     pub fn set_word(&mut self, scheme: &str, key: &str, word: &'static str) -> bool {
         let schemes = std::iter::once(&mut self.scheme).chain(self.also.iter_mut().map(|also| &mut also.scheme));
         schemes.filter(|found| found.name() == scheme).fold(false, |is_any, found| set_word(found, key, word) | is_any)

@@ -7,7 +7,7 @@ use std::fmt;
 
 use wayleave_units::Time;
 
-/// How long flows have, from when they arrive.
+/// Deadline of flows, counted from their arrival.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deadline {
     /// All alike.
@@ -58,7 +58,7 @@ impl Deadline {
         }
     }
 
-    /// Whether a number has to be drawn for each flow.
+    /// Returns `true` if a number has to be drawn for each flow.
     pub fn is_drawn(&self) -> bool {
         !matches!(self, Self::Fixed(_))
     }
@@ -85,7 +85,7 @@ impl Deadline {
     }
 }
 
-/// What is wrong with deadlines.
+/// Error of deadlines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeadlineError {
     /// Some flow would have no time at all.

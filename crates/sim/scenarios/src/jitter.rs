@@ -1,37 +1,38 @@
-//! What the jitter of nodes, the variable part of their own delay, does to packets.
+//! Effect of node jitter, the variable part of a node's own delay, on packets.
 
-/// How much of a node's jitter each packet takes before it enters a queue. A switch that shares one service adds all of it.
+/// Part of a node's jitter that each packet takes before it enters a queue. A switch that shares one service adds the
+/// whole jitter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Jitter {
-    /// All of it, behind the line that it came over.
+    /// The whole jitter, behind the input line of the packet.
     #[default]
     Whole,
     /// A time of its own.
     Each {
-        /// Which.
+        /// Distribution of the hold times.
         draw: JitterDistribution,
-        /// What becomes of the order.
+        /// Order of the packets.
         order: Order,
     },
 }
 
-/// How long a packet is held up.
+/// Distribution of the hold times of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JitterDistribution {
     /// Uniform between nothing and the jitter.
     Uniform,
-    /// The worst for the packets of one traffic: they take all of it, and what came to the node before enters as late, what
-    /// comes meanwhile just before them, and what comes afterwards at once.
+    /// The worst case for the packets of one traffic. They take the whole jitter. Packets that came to the node
+    /// before enter equally late, those that come during that time just before them, and later ones at once.
     Against {
         /// The place of the traffic in its scenario.
         traffic: usize,
     },
 }
 
-/// Whether packets may pass one another.
+/// Permission of packets to overtake one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Those of one queue may not: each enters after those that came before it.
+    /// Packets of one queue may not: each enters after those that came before.
     Kept,
     /// All may.
     Free,

@@ -1,8 +1,11 @@
-//! Scenarios: what is simulated, as plain values without behaviour.
+//! Scenarios: the input of a simulation, as plain values without behaviour.
 //!
-//! A [`Scenario`] is a network, how its ports and hosts work, who sends what to whom, and what fails when. It is what a
-//! scenario file means once it is read (`formats`), what the simulator runs (`sim`), and what tests build by hand.
-//! Nothing of it draws a random number or knows how a packet moves; [`Scenario::validate`] says what no run could mean.
+//! A [`Scenario`] is a network, the operation of its ports and hosts, its traffic, and its failures. It is the
+//! content of a scenario file once it is read (`formats`), the input of the simulator (`sim`), and the value that
+//! tests build by hand.
+//!
+//! Nothing here draws a random number or knows how a packet moves; [`Scenario::validate`] reports values without a
+//! meaning for a run.
 
 mod after;
 mod altered;
@@ -63,9 +66,9 @@ use wayleave_units::{Rate, Time};
 pub struct Scenario {
     /// For reports.
     pub name: String,
-    /// Where it happens.
+    /// The network.
     pub network: Arc<Network>,
-    /// How long it is simulated.
+    /// Simulated time.
     pub duration: Time,
     /// Nothing that is sent before is counted in the statistics.
     pub warmup: Time,
@@ -73,29 +76,29 @@ pub struct Scenario {
     pub switches: PortBehaviour,
     /// The ports of hosts.
     pub hosts: PortBehaviour,
-    /// Per link, what contracts of latency have reserved of it in the queues that go before all weights, as the controller tells its port; empty
-    /// where there are none.
+    /// Per link, the rate that latency contracts have reserved in the queues above all weights, as the controller
+    /// sends it to the port; empty if there are none.
     pub reserved: Vec<Rate>,
     /// Switches whose ports share one service (Loko); all others are output-queued.
     pub shared_services: Vec<SharedService>,
-    /// How much of the jitter of a node each packet takes.
+    /// Part of a node's jitter that each packet takes.
     pub jitter: Jitter,
-    /// How packets are spread over paths of equal length.
+    /// Spreading of packets over paths of equal length.
     pub routing: Routing,
-    /// How reliable flows are carried, where their traffic does not say otherwise.
+    /// Transport of reliable flows, unless their traffic defines its own.
     pub transport: Transport,
-    /// How hosts share what they send and receive among services; without it nothing limits what transports and sources
-    /// send.
+    /// Sharing of hosts' sending and receiving rates among services; without it nothing limits transports and
+    /// sources.
     pub sharing: Option<Sharing>,
     /// Virtual machines, which traffic may be between instead of hosts.
     pub vms: Vec<Vm>,
-    /// Who sends what.
+    /// Traffic of the scenario.
     pub traffic: Vec<Traffic>,
-    /// What fails and is repaired, in order of time.
+    /// Failures and repairs, in order of time.
     pub outages: Vec<Outage>,
-    /// What is recorded beyond the usual statistics.
+    /// Records beyond the usual statistics.
     pub record: Record,
-    /// Whether steady traffic is skipped instead of simulated packet by packet.
+    /// Fast-forward: steady traffic is skipped instead of simulated packet by packet.
     pub fast_forward: Option<FastForward>,
 }
 
@@ -133,16 +136,17 @@ impl Scenario {
         vm.map_or_else(|| self.network.node(endpoint.host).name.as_str(), |vm| vm.name.as_str())
     }
 
-    /// What the hosts' schemes want of the switches' queues of this number: that of a scheme whose traffic is in the queue, otherwise the
-    /// first one that wants anything.
+    /// Returns the role that the hosts' schemes need at the switches' queues of this number: that of the scheme whose
+    /// traffic is in the queue, otherwise the first one that needs any.
     pub fn core_of_queue(&self, queue: u8) -> Option<Ecn> {
         let sharing = self.sharing.as_ref()?;
         let core = |scheme: usize| sharing.schemes().nth(scheme).and_then(HostSchemeConfig::core);
         self.schemes_in(queue).into_iter().find_map(core).or_else(|| sharing.schemes().find_map(HostSchemeConfig::core))
     }
 
-    /// What one of the hosts' schemes has of each link: the line; or, where weighted queues are below strict ones and the scheme divides capacities that it is
-    /// told, what the weights of its traffic's queues give it of what is not reserved above them.
+    /// Returns the rate of each link for one of the hosts' schemes: the line. If weighted queues are below strict
+    /// ones and the scheme divides configured capacities, it is the share of its traffic's queues, by weights, of the
+    /// unreserved rate.
     pub fn left_for(&self, scheme: usize) -> Vec<Rate> {
         let kind = self.sharing.as_ref().and_then(|sharing| sharing.schemes().nth(scheme));
         if !kind.is_some_and(HostSchemeConfig::divides_capacity) {
@@ -192,8 +196,8 @@ impl Scenario {
         Rate::from_bits_per_second(self.network.link(link).rate.bits_per_second().saturating_sub(reserved))
     }
 
-    /// The queue of what names none: the lowest that any port has, so that it does not stand before contracts. Ports
-    /// that serve all packets as one queue have queue 0 only.
+    /// Returns the queue of traffic that names none: the lowest of any port, so that it does not precede contracts.
+    /// Ports that serve all packets as one queue have queue 0 only.
     pub fn lowest_queue(&self) -> u8 {
         let count = |(id, link): (LinkId, &Link)| {
             let ports = match self.network.node(link.from).kind {
@@ -213,43 +217,43 @@ impl Scenario {
 /// Something that fails, or works again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outage {
-    /// When.
+    /// Time of the event.
     pub at: Time,
-    /// What.
+    /// Element that fails or is repaired.
     pub what: Element,
-    /// Which of both.
+    /// Failure or repair.
     pub change: Change,
 }
 
-/// What can fail.
+/// Element that can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Element {
-    /// One directed link: what is on it, and what waits for it, is lost.
+    /// One directed link: packets on it, and packets that wait for it, are lost.
     Link(LinkId),
     /// A switch with all its links.
     Switch(NodeId),
 }
 
-/// What happens to it.
+/// Event of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// It fails; paths avoid it at once.
     Fails,
-    /// It fails, and nobody is told: what comes to it is lost, and paths go on over it until something else changes them.
-    /// When it works again, nobody is told either.
+    /// It fails silently: arriving packets are lost, and paths continue to use it until something else changes them.
+    /// Its repair is silent as well.
     FailsSilently,
     /// It works again.
     Works,
 }
 
-/// What is recorded.
+/// Configuration of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
-    /// Throughput of every traffic and what every port holds, over intervals of this length.
+    /// Throughput of every traffic and level of every port, over intervals of this length.
     pub series: Option<Time>,
-    /// How many packet events a trace keeps at most: the last ones.
+    /// Maximum number of packet events in a trace: the last ones.
     pub trace: Option<u64>,
-    /// Whether it is measured how promises are kept: what windows have in flight on every link, and how far guarantees to receive lag behind.
+    /// Measure promises: the bytes of windows in flight on every link, and the lag of guarantees to receive.
     pub promises: bool,
     /// With [`Self::promises`]: from when on it is counted what pairs carry along which path, with which weights.
     pub carried_from: Time,

@@ -1,22 +1,22 @@
-//! How much memory a run takes, estimated before it starts, so that a scenario that does not fit can be refused.
+//! Memory of a run, estimated before it starts, so that a scenario that does not fit can be refused.
 //!
 //! The estimate is the sum of
 //!
 //! | what | bytes |
 //! |---|---|
-//! | links, with port, queues and counters | 1,024 a link, 256 a queue |
-//! | histograms of waits and lengths | 5,120 a link for every queue number that traffic uses |
+//! | links, with port, queues and counters | 1,024 per link, 256 per queue |
+//! | histograms of waits and lengths | 5,120 per link for every queue number that traffic uses |
 //! | packet sources and flows (below) | 1,024 each |
-//! | packets in flight | 64 each: 64 a flow, the burst of a token bucket, otherwise 16 a source |
-//! | listed flows | 48 each, and 64 for what became of it |
-//! | jobs | 96 an operation, and a flow for each pair that exchanges messages |
-//! | series, if recorded | 24,576 a link and a traffic: 1,024 intervals of 24 |
-//! | round trips over time, with series | 524,288 a traffic of flows: 1,024 intervals of 512 |
-//! | trace, if recorded | 32 an event |
+//! | packets in flight | 64 each: 64 per flow, the burst of a token bucket, otherwise 16 per source |
+//! | listed flows | 48 each, and 64 for their results |
+//! | jobs | 96 per operation, and a flow for each pair that exchanges messages |
+//! | series, if recorded | 24,576 per link and per traffic: 1,024 intervals of 24 |
+//! | round trips over time, with series | 524,288 per traffic of flows: 1,024 intervals of 512 |
+//! | trace, if recorded | 32 per event |
 //!
-//! Flows are those that are there together: one a pair (`outstanding` with RPC); with arrivals at random 16 a sending
-//! host, which is far above what a load below 1 leaves unfinished on average. What an overload piles up in a
-//! buffer without limit comes in addition, and nobody can know it before.
+//! Flows are those that exist at the same time: one per pair (`outstanding` with RPC). With arrivals at random 16 per
+//! sending host, which is far above the number that a load below 1 leaves unfinished on average. The backlog of an
+//! overload in a buffer without limit comes in addition, and cannot be known before.
 
 use std::collections::{HashMap, HashSet};
 
@@ -33,7 +33,7 @@ const PACKET: u64 = 64;
 const PACKETS_PER_FLOW: u64 = 64;
 const PACKETS_PER_SOURCE: u64 = 16;
 const LISTED: u64 = 48 + 64;
-/// With its dependencies, and how far it is.
+/// With its dependencies, and its progress.
 const OPERATION: u64 = 96;
 const SERIES: u64 = 1024 * 24;
 /// A histogram with three octaves, sixteen counts of 8 B each, and 128 B around them.
@@ -88,7 +88,7 @@ impl Scenario {
         flows.fold(0, u64::saturating_add)
     }
 
-    /// How many queues of a port with all eight are used by traffic.
+    /// Returns the number of queues of a port with all eight that traffic uses.
     fn queue_numbers(&self) -> u64 {
         let mut numbers = HashSet::new();
         let lowest = self.lowest_queue();
@@ -158,7 +158,7 @@ fn flows_together(reliable: &Reliable, ends: &FlowEndpoints<Endpoint>) -> u64 {
     }
 }
 
-/// How many ordered pairs of two hosts there are; of random ones, that of the draws.
+/// Returns the number of ordered pairs of two hosts; for random ones, that of the draws.
 fn pairs(ends: &FlowEndpoints<Endpoint>) -> u64 {
     match ends {
         FlowEndpoints::Pairs(pairs) => pairs.len() as u64,

@@ -1,20 +1,21 @@
-//! How ports work: order of service, buffers, marking, telemetry; and switches that serve all ports by one processor.
+//! Operation of ports: order of service, buffers, marking, telemetry; and switches that serve all ports by one
+//! processor.
 
 pub use wayleave_schemes::switch::red::Params as Red;
 pub use wayleave_schemes::switches::Ecn;
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
-/// How the ports of one kind of node work. How many queues a port has, the topology says.
+/// Operation of the ports of one kind of node. The topology defines the number of queues of a port.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PortBehaviour {
-    /// Which packet is next.
+    /// Order of service.
     pub discipline: Discipline,
-    /// What can be held.
+    /// Buffers.
     pub buffering: Buffering,
     /// Congestion marks, by queue.
     pub ecn: PortEcn,
-    /// Whether ports write their state into packets that ask for it (in-band network telemetry).
+    /// Write the state of ports into packets that request it (in-band network telemetry).
     pub telemetry: bool,
 }
 
@@ -24,7 +25,7 @@ impl Default for PortBehaviour {
     }
 }
 
-/// Which packet a port sends next.
+/// Order in which a port sends packets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Discipline {
     /// One queue for all, first come first served.
@@ -36,9 +37,9 @@ pub enum Discipline {
         /// One per queue, each at least 1.
         weights: Vec<u32>,
     },
-    /// Some queues by strict priority, and below them deficit round robin of the others over whatever those leave.
+    /// Some queues by strict priority, and below them deficit round robin of the others over the remaining rate.
     StrictOverWeighted {
-        /// How many queues go first, from queue 0 on.
+        /// Number of strict queues, from queue 0 on.
         strict: u8,
         /// One per queue below them, each at least 1.
         weights: Vec<u32>,
@@ -49,23 +50,23 @@ pub enum Discipline {
 }
 
 impl Discipline {
-    /// Whether all packets of a port are in one queue, whatever they ask for.
+    /// Returns `true` if all packets of a port are in one queue, independent of the queue they ask for.
     pub fn has_one_queue(&self) -> bool {
         matches!(self, Self::Fifo | Self::SmallestRemainingFirst)
     }
 }
 
-/// What a port can hold.
+/// Buffers of a port.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Buffering {
-    /// Each queue what the topology says.
+    /// Each queue has the buffer of the topology.
     AsBuilt,
     /// Each queue this much.
     EachQueue(Bytes),
     /// No limit.
     Unlimited,
-    /// All ports of a switch share one buffer: a queue may hold up to `alpha` times what is left of it (dynamic
-    /// threshold; Choudhury and Hahne, 1998).
+    /// All ports of a switch share one buffer: a queue may hold up to `alpha` times the free part (dynamic threshold;
+    /// Choudhury and Hahne, 1998).
     Shared {
         /// Of the switch.
         total: Bytes,
@@ -84,7 +85,7 @@ pub enum PortEcn {
 }
 
 impl PortEcn {
-    /// When this queue marks; never beyond the end of a list.
+    /// Returns the marking of this queue; `None` beyond the end of a list.
     pub fn of(&self, queue: usize) -> Option<&Ecn> {
         match self {
             Self::Same(ecn) => ecn.as_ref(),
@@ -120,6 +121,6 @@ pub struct SharedService {
     pub rate: Rate,
     /// T: what every packet waits in addition.
     pub processing: Time,
-    /// What is held before service.
+    /// Size of the buffer before the service.
     pub buffer: Bytes,
 }

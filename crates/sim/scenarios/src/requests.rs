@@ -6,12 +6,13 @@ use crate::FlowSizes;
 
 /// A closed loop: requests are answered, and the next one leaves after a pause of exponential length.
 ///
-/// A request is `chain` steps one after the other. Each step sends `fan_out` requests at once, and ends when the last of
-/// their answers is there. What is counted, with one time from the first byte to the last, is the whole.
+/// A request is `chain` steps one after the other. Each step sends `fan_out` requests at once, and ends when the last
+/// of their answers has arrived. The whole request is counted, with one time from the first byte to the last.
 ///
 /// ```
 /// use wayleave_scenarios::{FlowSizes, Rpc, Server};
 /// use wayleave_units::Bytes;
+///
 /// // Partition and aggregate: a query to eight workers, then a query to eight others.
 /// let answer = FlowSizes::Fixed(Bytes::new(20_000));
 /// let query = Rpc { server: Server::Drawn, chain: 2, fan_out: 8, ..Rpc::new(answer) };
@@ -19,13 +20,13 @@ use crate::FlowSizes;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rpc {
-    /// How many are under way at once: of every pair, or of every client where servers are drawn. At least 1.
+    /// Number of concurrent requests: of every pair, or of every client if servers are drawn. At least 1.
     pub outstanding: u32,
     /// From the server back to the client.
     pub answer: FlowSizes,
     /// Mean of the pause.
     pub think: Time,
-    /// Who answers.
+    /// Server of the requests.
     pub server: Server,
     /// Steps, at least 1.
     pub chain: u32,
@@ -33,7 +34,7 @@ pub struct Rpc {
     pub fan_out: u32,
 }
 
-/// Who answers a request.
+/// Server of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Server {
     /// Always the receiver of the pair; one step with one request.

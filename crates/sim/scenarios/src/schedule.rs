@@ -1,14 +1,15 @@
-//! When a traffic is active: periods at fixed times.
+//! Activity of a traffic: periods at fixed times.
 
 use std::fmt;
 
 use wayleave_units::Time;
 
-/// When a traffic is active. It is not before the first entry.
+/// Activity of a traffic. It is inactive before the first entry.
 ///
 /// ```
 /// use wayleave_scenarios::{Period, Schedule};
 /// use wayleave_units::Time;
+///
 /// let ms = Time::from_millis;
 /// // On from 2 to 6 ms, from 10 to 14 ms and so on.
 /// let periodic = Schedule::periodic(ms(2), ms(4), ms(4));
@@ -28,14 +29,14 @@ pub struct Schedule {
     pub periods: Vec<Period>,
 }
 
-/// On for a while, and off.
+/// A period of being on, then off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Period {
-    /// When it is on for the first time, from the start of the run.
+    /// Start of the first on-time, from the start of the run.
     pub from: Time,
-    /// How long it is on; above zero.
+    /// Duration of the on-time; above zero.
     pub on: Time,
-    /// How long it is off before it is on again; zero never ends. If absent it is on once.
+    /// Duration of the off-time before it is on again; zero never ends. If absent it is on once.
     pub off: Option<Time>,
 }
 
@@ -67,23 +68,23 @@ impl Schedule {
     }
 }
 
-/// What is wrong with a schedule. Entries are counted from 0.
+/// Error of a schedule. Entries are counted from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScheduleError {
     /// It has no entries.
     Empty,
     /// An entry is on for no time.
     NeverOn {
-        /// Which.
+        /// Index of the entry.
         index: usize,
     },
     /// An entry does not begin after the one above it.
     Order {
-        /// Which.
+        /// Index of the entry.
         index: usize,
-        /// When the one above begins.
+        /// Start of the entry above.
         before: Time,
-        /// When it begins.
+        /// Start of this entry.
         from: Time,
     },
     /// The traffic is a list of flows, each with its own time.

@@ -1,9 +1,9 @@
-//! How hosts share what they send and receive among services: limiters at the edge, and who sets them.
+//! Sharing of hosts' sending and receiving rates among services: limiters at the edge, and the schemes that set them.
 //!
-//! [`Sharing`] is a scheme, and the policies of up to three levels; services of two levels with one name are one service. A
-//! [`Traffic`](crate::Traffic) names the service that sends it, and the one that receives it if that is another. What
-//! names none, or is at a host where the service is not, is best effort: a class of its own without a minimum, without a
-//! maximum and with weight 1.
+//! [`Sharing`] is a scheme, and the policies of up to three levels; services of two levels with one name are one
+//! service. A [`Traffic`](crate::Traffic) names the service that sends it, and the one that receives it if that is
+//! another. Traffic that names none, or at a host without the service, is best effort: a class of its own without a
+//! minimum, without a maximum and with weight 1.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -24,7 +24,6 @@
 //! };
 //! let services = vec![service("a", 80, None), service("b", 81, Some(Rate::from_gbit(1)))];
 //! let machine = Policy::new(&network, "machines", PolicyLevel::Machine, Vec::new(), None, services).unwrap();
-//!
 //! let mut scenario = Scenario::new("capped", network, Time::from_millis(10));
 //! scenario.sharing = Some(Sharing::new(HostSchemeConfig::StaticLimits(StaticLimits::default()), machine));
 //! let ends = Ends::Pairs(vec![(hosts[0], hosts[1])]);
@@ -52,66 +51,66 @@ use wayleave_units::{Bytes, Time};
 /// The most services of all policies together: a message has 16 bits for their numbers.
 const MAX_SERVICES: usize = u16::MAX as usize;
 
-/// How hosts share.
+/// Sharing among services by hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sharing {
-    /// Who sets the limiters, and how.
+    /// Scheme that sets the limiters, with its parameters.
     pub scheme: HostSchemeConfig,
     /// Other schemes for some services: several live in one host, each with the classes that are named here. All other
     /// services, and best effort, are `scheme`'s.
     pub also: Vec<SchemeOf>,
     /// The services of machines.
     pub machine: Policy,
-    /// What the racks' uplinks carry of the services of the same names (Parley).
+    /// Policy of the racks' uplinks for the services of the same names (Parley).
     pub rack: Option<Policy>,
-    /// What the fabric carries of the services of the same names (Parley).
+    /// Policy of the fabric for the services of the same names (Parley).
     pub fabric: Option<Policy>,
-    /// A pair of which nothing was sent for so long is forgotten, with its limiter.
+    /// Idle time after which a pair is forgotten, with its limiter.
     pub idle: Time,
-    /// What may wait for tokens of the packets of one pair that nobody acknowledges; more is dropped. Reliable flows
+    /// Maximum amount of unacknowledged packets of one pair that may wait for tokens; more is dropped. Reliable flows
     /// are held back instead.
     pub packet_queue: Bytes,
     /// The queue of every port for messages of machines and brokers (0 is the highest). The lowest of all ports
     /// ([`Scenario::lowest_queue`](crate::Scenario::lowest_queue)) if absent.
     pub queue: Option<u8>,
-    /// What happens to messages between machines of which a broker writes or reads one.
+    /// Faults of messages between machines that a broker writes or reads.
     pub faults: MessageFaults,
-    /// What changes on the way, in order of time.
+    /// Changes during the run, in order of time.
     pub events: Vec<SharingEvent>,
 }
 
 /// A scheme for some services only.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemeOf {
-    /// Who sets their limiters, and how.
+    /// Scheme that sets their limiters, with its parameters.
     pub scheme: HostSchemeConfig,
-    /// Which services; each at most once in all.
+    /// Names of the services; each at most once in all.
     pub services: Vec<String>,
 }
 
 /// Faults of messages, at random by the seed of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MessageFaults {
-    /// Which part of them is lost.
+    /// Share of them that is lost.
     pub loss: f64,
-    /// Which part of them is sent twice.
+    /// Share of them that is sent twice.
     pub duplicate: f64,
     /// They are held back for a time up to this, all times alike; so they overtake one another.
     pub delay: Time,
-    /// Which part of probes is lost, beside what full queues drop.
+    /// Share of probes that is lost, in addition to drops of full queues.
     pub probe_loss: f64,
 }
 
 /// Something changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SharingEvent {
-    /// When.
+    /// Time of the change.
     pub at: Time,
-    /// What.
+    /// The change.
     pub what: SharingChange,
 }
 
-/// What can change.
+/// Kind of a change.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SharingChange {
     /// A broker dies; it forgets everything.
@@ -156,13 +155,13 @@ impl Sharing {
         std::iter::once(&self.scheme).chain(self.also.iter().map(|also| &also.scheme))
     }
 
-    /// Which of [`Self::schemes`] a service belongs to.
+    /// Returns the index in [`Self::schemes`] of a service's scheme.
     pub fn scheme_of(&self, service: &str) -> usize {
         let named = |also: &SchemeOf| also.services.iter().any(|name| name == service);
         self.also.iter().position(named).map_or(0, |at| at + 1)
     }
 
-    /// Whether a scheme has brokers for racks and for the fabric.
+    /// Returns `true` if a scheme has brokers for racks and for the fabric.
     pub fn has_brokers(&self) -> bool {
         self.schemes().any(HostSchemeConfig::has_brokers)
     }
@@ -172,7 +171,7 @@ impl Sharing {
         [Some(&self.machine), self.rack.as_ref(), self.fabric.as_ref()].into_iter().flatten()
     }
 
-    /// Whether a policy has this service.
+    /// Returns `true` if a policy has this service.
     pub fn knows(&self, service: &str) -> bool {
         self.policies().any(|policy| policy.services().iter().any(|known| known.name == service))
     }
@@ -182,14 +181,14 @@ impl Sharing {
         self.machine.nodes().is_empty() || self.machine.nodes().contains(&host)
     }
 
-    /// Returns `true` if a service is at a host: as the lowest level says that knows it.
+    /// Returns `true` if a service is at a host, according to the lowest level that defines it.
     pub fn is_at(&self, service: &str, host: NodeId) -> bool {
         let mut found = self.policies().filter_map(|policy| {
             let place = policy.services().iter().position(|known| known.name == service)?;
             if policy.level() == PolicyLevel::Machine && !self.applies_to(host) {
                 return Some(false);
             }
-            // Where the service says nothing, it is where the one is that it is a part of.
+            // A service without endpoints is at those of the service that contains it.
             let line = std::iter::successors(Some(place), |&service| policy.parent(service));
             let mut lists = line.map(|service| &policy.services()[service].endpoints);
             Some(lists.find(|endpoints| !endpoints.is_empty()).is_none_or(|endpoints| endpoints.contains(&host)))
@@ -299,7 +298,7 @@ impl Sharing {
             }
             before = event.at;
             match &event.what {
-                // Which brokers a scheme from outside has, its driver knows.
+                // The driver knows the brokers of a custom scheme.
                 SharingChange::Stops(_) | SharingChange::Starts(_)
                     if !self.has_brokers() && !matches!(self.scheme, HostSchemeConfig::Custom(_)) =>
                 {
@@ -340,7 +339,7 @@ impl Sharing {
     }
 }
 
-/// Whether the parameters of a scheme are in range, and where it names hosts, hosts.
+/// Checks that the parameters of a scheme are in range, and that nodes that it names as hosts are hosts.
 fn check_scheme(scheme: &HostSchemeConfig, network: &Network) -> Result<(), SharingError> {
     scheme.check().map_err(|(parameter, value)| match (parameter.kind.is_zero(&value), &value) {
         (true, _) => SharingError::Zero { key: parameter.key },
@@ -358,15 +357,15 @@ fn check_scheme(scheme: &HostSchemeConfig, network: &Network) -> Result<(), Shar
     Ok(())
 }
 
-/// What is wrong with how hosts share.
+/// Error of the sharing by hosts.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum SharingError {
     /// A policy of another level.
     #[error("a policy of level {} stands where one of level {key} is expected", .found.name())]
     Level {
-        /// Where it stands.
+        /// Key of the policy.
         key: &'static str,
-        /// What it is for.
+        /// Level of the policy.
         found: PolicyLevel,
     },
     /// Minima that the network cannot keep.
@@ -374,13 +373,13 @@ pub enum SharingError {
     Capacity {
         /// Of which level.
         key: &'static str,
-        /// Where, and how much is there.
+        /// Reason: the location, and its capacity.
         why: String,
     },
     /// More services than messages have numbers for.
     #[error("the policies name {services} services, and {MAX_SERVICES} can be told apart")]
     TooMany {
-        /// So many.
+        /// Number of services.
         services: usize,
     },
     /// A service of a machine that is part of another one.
@@ -389,7 +388,7 @@ pub enum SharingError {
                  service of its own"
     )]
     Nested {
-        /// Which.
+        /// Name of the service.
         service: String,
         /// The scheme, which knows no parts.
         scheme: &'static str,
@@ -397,9 +396,9 @@ pub enum SharingError {
     /// Terms of a service that its scheme does not know, or needs.
     #[error("service {service}: {why}")]
     Terms {
-        /// Which.
+        /// Name of the service.
         service: String,
-        /// What the scheme says.
+        /// Message of the scheme.
         why: String,
     },
     /// A share or an objective in a policy of racks or of the fabric.
@@ -414,7 +413,7 @@ pub enum SharingError {
         /// The scheme.
         scheme: &'static str,
     },
-    /// A policy that nobody would enforce.
+    /// A policy without a broker that enforces it.
     #[error(
         "scheme {scheme} has no brokers for it, so nobody would enforce a policy of level {key}: leave it out, or take scheme {}",
         broker_schemes()
@@ -444,13 +443,13 @@ pub enum SharingError {
     Together {
         /// The scheme.
         scheme: &'static str,
-        /// Why not.
+        /// Reason.
         why: String,
     },
     /// A further scheme without services.
     #[error("a further scheme needs the services that are its own")]
     NoService {
-        /// Which of the list.
+        /// Index in the list.
         index: usize,
     },
     /// A further scheme with brokers, whose machines would have to belong to it alone.
@@ -458,7 +457,7 @@ pub enum SharingError {
         "scheme {scheme} has brokers, which count all that a machine sends: it has to be the scheme of all other services"
     )]
     FurtherBrokers {
-        /// Which of the list.
+        /// Index in the list.
         index: usize,
         /// The scheme.
         scheme: &'static str,
@@ -466,7 +465,7 @@ pub enum SharingError {
     /// A further scheme for a service that machines do not have.
     #[error("machines have no service {name}")]
     UnknownService {
-        /// Which of the list.
+        /// Index in the list.
         index: usize,
         /// The service.
         name: String,
@@ -474,7 +473,7 @@ pub enum SharingError {
     /// A service with two schemes.
     #[error("service {name} has a scheme already: name each service once")]
     TwoSchemes {
-        /// Which of the list names it again.
+        /// Index of the entry that repeats it.
         index: usize,
         /// The service.
         name: String,
@@ -484,7 +483,7 @@ pub enum SharingError {
     SplitParent {
         /// The service.
         name: String,
-        /// What it is part of.
+        /// Service that contains it.
         parent: String,
     },
     /// A scheme from outside that the driver was not given.
@@ -492,7 +491,7 @@ pub enum SharingError {
     UnknownScheme {
         /// Its name.
         name: String,
-        /// Those that it was given.
+        /// Names of the given ones.
         known: Vec<String>,
     },
     /// A part that is not between nothing and the whole.
@@ -514,9 +513,9 @@ pub enum SharingError {
     /// An event that cannot be.
     #[error("{what}")]
     Event {
-        /// Which of the list.
+        /// Index in the list.
         index: usize,
-        /// Why not.
+        /// Reason.
         what: String,
     },
 }

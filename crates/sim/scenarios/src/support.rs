@@ -13,8 +13,9 @@ use crate::{
 };
 
 impl Scenario {
-    /// Returns a sentence for each key that is given and not carried out, beside those of [`Sharing::not_carried_out`]: each begins with the key. Only
-    /// the first `written` traffics are looked at: contracts add others.
+    /// Returns a sentence for each key that is given and not carried out, beside those of
+    /// [`Sharing::not_carried_out`]: each begins with the key. Only the first `written` traffics are checked:
+    /// contracts add others.
     pub fn not_carried_out(&self, written: usize) -> Vec<String> {
         let mut all = BTreeSet::new();
         transport("transport", &self.transport, &mut all);

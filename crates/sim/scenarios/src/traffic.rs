@@ -1,4 +1,4 @@
-//! Who sends what to whom: pairs of hosts, and packets or reliable flows between them.
+//! Traffic: pairs of hosts, and packets or reliable flows between them.
 
 use wayleave_topology::{NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
@@ -12,26 +12,26 @@ pub struct Traffic {
     pub name: String,
     /// Between whom.
     pub ends: FlowEndpoints<Endpoint>,
-    /// What.
+    /// Packets, flows or a job.
     pub workload: Workload,
-    /// The service that it is charged to where it is sent, and where it is received as well if `to_service` says nothing
-    /// else; best effort if absent. Answers go the other way round.
+    /// Service that it is charged to at its sender, and at its receiver as well unless `to_service` names another;
+    /// best effort if absent. Answers are charged the other way round.
     pub service: Option<String>,
     /// The service that it is charged to where it is received.
     pub to_service: Option<String>,
-    /// The queue of every port on the way (0 is the highest); ports with fewer use their last. The lowest of all ports
+    /// Queue of every port on the path (0 is the highest); ports with fewer use their last. The lowest of all ports
     /// ([`Scenario::lowest_queue`](crate::Scenario::lowest_queue)) if absent.
     pub queue: Option<u8>,
     /// From when.
     pub start: Time,
     /// Until when; the end of the run if absent. Flows that have begun are finished.
     pub stop: Option<Time>,
-    /// When it is active; always if absent. Its clock stands still while it is not: sources of packets go on where they
+    /// Activity; always active if absent. Its clock stops while it is inactive: sources of packets resume where they
     /// stopped, no flow begins, and flows without end pause. Flows that have begun are finished.
     pub active: Option<Schedule>,
     /// The only route, with its queues, if it is fixed; one pair of hosts then.
     pub route: Option<Route>,
-    /// Where copies of every packet go beside the fixed route; packets that nobody acknowledges only.
+    /// Further routes for copies of every packet, beside the fixed route; only for packets that are not acknowledged.
     pub copies: Option<Copies>,
 }
 
@@ -40,9 +40,9 @@ pub struct Traffic {
 pub struct Copies {
     /// Each with its queues.
     pub routes: Vec<Route>,
-    /// How many numbers of packets the receiver remembers.
+    /// Number of packet numbers that the receiver remembers.
     pub window: u16,
-    /// After so long without a packet it forgets them.
+    /// Time without a packet after which it forgets them.
     pub reset: Time,
 }
 
@@ -69,12 +69,13 @@ impl Traffic {
         Self::new(name, FlowEndpoints::Pairs(job.pairs()), Workload::Job(job))
     }
 
-    /// Packets that nobody acknowledges, in the lowest queue, from the start to the end.
+    /// Creates traffic of packets that are not acknowledged, in the lowest queue, from the start to the end.
     pub fn packets(name: &str, ends: impl Into<FlowEndpoints<Endpoint>>, kind: PacketKind, frame: Bytes) -> Self {
         Self::new(name, ends, Workload::Packets { kind, frame })
     }
 
-    /// Reliable flows without deadline, carried as the scenario says, in the lowest queue, from the start to the end.
+    /// Creates traffic of reliable flows without deadline, with the scenario's transport, in the lowest queue, from
+    /// the start to the end.
     pub fn flows(name: &str, ends: impl Into<FlowEndpoints<Endpoint>>, arrivals: Arrivals, sizes: FlowSizes) -> Self {
         Self::new(name, ends, Workload::Flows(Reliable::new(arrivals, Some(sizes))))
     }
@@ -85,9 +86,9 @@ impl Traffic {
 pub enum FlowEndpoints<E = NodeId> {
     /// These ordered pairs.
     Pairs(Vec<(E, E)>),
-    /// A random permutation without fixed points: everybody sends to one and receives from one.
+    /// A random permutation without fixed points: every endpoint sends to one and receives from one.
     Permutation(Vec<E>),
-    /// Everybody of the first to everybody of the second at another host.
+    /// Every endpoint of the first list to every endpoint of the second at another host.
     AllToAll(Vec<E>, Vec<E>),
     /// For each flow, or once for each packet source, a random pair of one of the first and one of the second at another
     /// host.
@@ -108,12 +109,12 @@ impl From<FlowEndpoints<NodeId>> for FlowEndpoints<Endpoint> {
     }
 }
 
-/// What is sent between the ends.
+/// Workload between the ends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Workload {
-    /// Single packets that nobody acknowledges; every pair is one flow.
+    /// Single packets that are not acknowledged; every pair is one flow.
     Packets {
-        /// When.
+        /// Timing of the packets.
         kind: PacketKind,
         /// On the wire of the first link.
         frame: Bytes,
@@ -124,14 +125,14 @@ pub enum Workload {
     Listed {
         /// In order of their start.
         flows: Vec<FlowSpec>,
-        /// How they are carried, if not as the scenario says.
+        /// Transport, if not the scenario's.
         transport: Option<Transport>,
     },
     /// Messages that depend on one another; the ends are [`Job::pairs`].
     Job(Job),
 }
 
-/// When packets are sent that nobody acknowledges.
+/// Timing of packets that are not acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketKind {
     /// The whole burst at once, then at the rate: the most that a token bucket lets through.
@@ -140,7 +141,7 @@ pub enum PacketKind {
         rate: Rate,
         /// On the wire.
         burst: Bytes,
-        /// When each pair begins.
+        /// Start of each pair.
         phase: Phase,
     },
     /// One packet every `frame / rate`, pairs starting at random within the first interval.
@@ -148,8 +149,8 @@ pub enum PacketKind {
         /// On the wire.
         rate: Rate,
     },
-    /// The packets of a constant rate, each delayed by a time that is uniform between nothing and the jitter, but never
-    /// before the one in front of it.
+    /// Packets of a constant rate, each delayed by a time that is uniform between zero and the jitter, but never
+    /// before the previous one.
     Jittered {
         /// On the wire.
         rate: Rate,
@@ -176,7 +177,7 @@ pub struct OnOff {
     pub off: Time,
 }
 
-/// When the pairs of a token bucket begin.
+/// Starts of the pairs of a token bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// All at the start: bursts leave together.
@@ -190,25 +191,26 @@ pub enum Phase {
 /// Reliable flows between the ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reliable {
-    /// When they begin.
+    /// Starts of the flows.
     pub arrivals: Arrivals,
-    /// How long they are; `None` never ends with [`Arrivals::Once`], is as long as the flow before with [`Arrivals::After`], and is nothing else.
+    /// Sizes of the flows. `None` never ends with [`Arrivals::Once`], is the size of the flow before with
+    /// [`Arrivals::After`], and is invalid otherwise.
     pub sizes: Option<FlowSizes>,
     /// Each has to be complete this long after it arrived: late ones are counted. A request has one deadline with its
     /// answer.
     pub deadline: Option<Deadline>,
-    /// When their data is there; all at once if absent. Not with [`Arrivals::Rpc`].
+    /// Supply of their data; all at once if absent. Not with [`Arrivals::Rpc`].
     pub offer: Option<SendSchedule>,
-    /// How they are carried, if not as the scenario says.
+    /// Transport, if not the scenario's.
     pub transport: Option<Transport>,
 }
 
-/// What the application of a flow writes, in payload. A segment is sent when all its bytes are written.
+/// Data that the application of a flow writes, in payload. A segment is sent when all its bytes are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendSchedule {
     /// Byte by byte, from the beginning of the flow on.
     Rate(Rate),
-    /// So much at the beginning of the flow, and again and again.
+    /// This amount at the beginning of the flow, and then periodically.
     Writes {
         /// Each time.
         bytes: Bytes,
@@ -218,13 +220,13 @@ pub enum SendSchedule {
 }
 
 impl Reliable {
-    /// Without deadline, all data there at once, carried as the scenario says.
+    /// Creates flows without deadline, with all data available at once and the scenario's transport.
     pub fn new(arrivals: Arrivals, sizes: Option<FlowSizes>) -> Self {
         Self { arrivals, sizes, deadline: None, offer: None, transport: None }
     }
 }
 
-/// When reliable flows begin.
+/// Starts of reliable flows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arrivals {
     /// One per pair at the start.
@@ -241,15 +243,15 @@ pub enum Arrivals {
     Uniform {
         /// Mean of the gaps of one pair.
         mean: Time,
-        /// How many flows of a pair go on at once: as many as it has connections (Parley, 6.3: 24). Others wait behind them,
-        /// and their time counts from when they arrived. Each flow begins with an initial window: a connection that was
-        /// idle for longer than a time-out does so as well (RFC 5681, 4.1). `None`: as many as come.
+        /// Number of concurrent flows of a pair: its connections (Parley, 6.3: 24). Others wait behind them, and
+        /// their time counts from their arrival. Each flow begins with an initial window; so does a connection that
+        /// was idle for longer than a time-out (RFC 5681, 4.1). `None`: no limit.
         connections: Option<u32>,
     },
     /// Every pair for itself, again and again after this long, from a random time within it on. Where pairs are drawn, every sender for itself, each time to
     /// one of the receivers at another host.
     Periodic(Time),
-    /// When flows of another traffic are complete.
+    /// After flows of another traffic are complete.
     After(DependentFlows),
     /// Closed loops of requests, whose sizes are those of the flows, and their answers.
     Rpc(Rpc),
@@ -258,14 +260,14 @@ pub enum Arrivals {
 /// One flow of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowSpec {
-    /// When it begins.
+    /// Start of the flow.
     pub start: Time,
-    /// Who sends.
+    /// Sender.
     pub from: NodeId,
-    /// Who receives.
+    /// Receiver.
     pub to: NodeId,
     /// Payload.
     pub size: Bytes,
-    /// The queue of every port on the way, if not the traffic's.
+    /// Queue of every port on the path, if not the traffic's.
     pub queue: Option<u8>,
 }

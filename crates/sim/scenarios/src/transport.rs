@@ -3,7 +3,7 @@
 use wayleave_schemes::transports::Congestion;
 use wayleave_units::{Bytes, Time};
 
-/// How reliable flows are carried.
+/// Transport of reliable flows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transport {
     /// Congestion control.
@@ -18,12 +18,11 @@ pub struct Transport {
     pub first_timeout: Time,
     /// The longest window in full packets (what the receiver can buffer).
     pub max_window: u32,
-    /// Whether segments are spread over the round trip.
+    /// Spreading of segments over the round trip.
     pub pacing: Pacing,
 }
 
-/// Whether segments leave as fast as the window lets them. Congestion control that has a rate of its own keeps to it in
-/// any case.
+/// Pacing of segments within the window. Congestion control with a rate of its own applies the rate in any case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pacing {
     /// They do.

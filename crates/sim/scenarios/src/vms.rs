@@ -10,24 +10,25 @@ use wayleave_topology::NodeId;
 pub struct Vm {
     /// Unique in its scenario, also among nodes.
     pub name: String,
-    /// Where it is.
+    /// Host at which it runs.
     pub host: NodeId,
-    /// What its traffic is charged to where that names no service: its tenant's.
+    /// Service that its traffic is charged to if the traffic names none: its tenant's.
     pub service: Option<String>,
 }
 
-/// Who sends or receives: a host itself, or one of its virtual machines.
+/// Sender or receiver: a host itself, or one of its virtual machines.
 ///
 /// ```
 /// use wayleave_scenarios::{Endpoint, Vm};
 /// use wayleave_topology::NodeId;
+///
 /// let vms = [Vm { name: "db".to_owned(), host: NodeId(7), service: None }];
 /// assert_eq!(Endpoint::of_vm(&vms, 0), Some(Endpoint { host: NodeId(7), number: 1 }));
 /// assert_eq!(Endpoint::from(NodeId(7)), Endpoint { host: NodeId(7), number: 0 });
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Endpoint {
-    /// Whose link it uses.
+    /// Host whose link it uses.
     pub host: NodeId,
     /// 0 is the host itself; a virtual machine has its place in [`Scenario::vms`](crate::Scenario::vms), counted from 1.
     pub number: u32,
@@ -52,7 +53,7 @@ impl From<NodeId> for Endpoint {
     }
 }
 
-/// What is wrong with a virtual machine.
+/// Error of a virtual machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VmError {
     /// It has no name.

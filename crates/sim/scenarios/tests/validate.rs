@@ -30,7 +30,7 @@ fn hosts(scenario: &Scenario) -> Vec<NodeId> {
     scenario.network.hosts().collect()
 }
 
-/// A good scenario: everybody sends 1 MB to everybody.
+/// Returns a valid scenario: every host sends 1 MB to every other.
 fn good() -> Scenario {
     let mut scenario = star();
     let ends = FlowEndpoints::AllToAll(hosts(&scenario), hosts(&scenario));
@@ -38,7 +38,7 @@ fn good() -> Scenario {
     scenario
 }
 
-/// Changes a good scenario and asserts what is said about it, and where.
+/// Changes a valid scenario and asserts the error message and its path.
 #[track_caller]
 fn assert_refused(path: &str, message: &str, change: impl FnOnce(&mut Scenario)) {
     let mut scenario = good();
@@ -53,7 +53,7 @@ fn assert_ends_refused(path: &str, message: &str, ends: impl FnOnce(&Scenario) -
     assert_refused(path, message, |scenario| scenario.traffic[0].ends = ends(scenario).into());
 }
 
-/// The same for what is sent.
+/// Changes the workload of a valid scenario and asserts the error message and its path.
 #[track_caller]
 fn assert_workload_refused(path: &str, message: &str, change: impl FnOnce(&mut Workload)) {
     assert_refused(path, message, |scenario| change(&mut scenario.traffic[0].workload));
@@ -264,7 +264,7 @@ fn a_host_that_no_path_leads_to_is_refused() {
     assert_eq!(packets(FlowEndpoints::AllToAll(vec![h1], vec![h3])), Ok(()));
     assert_eq!(packets(FlowEndpoints::Random(vec![h1, h2], vec![h3])), Err("no path leads from h2 to h3".to_owned()));
     assert_eq!(packets(FlowEndpoints::Permutation(vec![h1, h3])), Err("no path leads from h3 to h1".to_owned()));
-    // A flow whose acknowledgements find no way back would send nothing, or for ever the same.
+    // A flow whose acknowledgements find no reverse path would send nothing, or retransmit for ever.
     let flows =
         |ends: FlowEndpoints| checked(Traffic::flows("a", ends, Arrivals::Once, FlowSizes::Fixed(Bytes::new(1))));
     let no_way_back = Err("no path leads from h3 back to h1, and acknowledgements take one".to_owned());
@@ -275,7 +275,7 @@ fn a_host_that_no_path_leads_to_is_refused() {
 
 #[test]
 fn a_path_that_does_not_pass_the_first_switch_is_found() {
-    // Two islands: the second one is joined, whatever the first switch reaches.
+    // Two islands: the second one is joined, independent of the nodes that the first switch reaches.
     let mut builder = NetworkBuilder::default();
     let mut ends = Vec::new();
     for island in 0..2 {

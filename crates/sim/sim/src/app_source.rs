@@ -15,17 +15,17 @@ use crate::clock::{self, Instant, PS_PER_SECOND};
 use crate::schedule::Schedule;
 use crate::transport::{NEVER, Sender};
 
-/// What an application hands to the sender of one flow, and when.
+/// Data that an application hands to the sender of one flow over time.
 #[derive(Clone, Debug)]
 pub(crate) struct Supply {
     /// Everything at once if absent, as long as it is on.
     offer: Option<SendSchedule>,
     schedule: Option<Arc<Schedule>>,
-    /// When the flow began.
+    /// Start of the flow.
     began: Instant,
-    /// For how long the traffic had been active then.
+    /// Time for which the traffic had been active then.
     active: Instant,
-    /// Whether a flow that has everything may send.
+    /// `true` if a flow that has all its data may send.
     is_on: bool,
 }
 
@@ -35,7 +35,7 @@ impl Supply {
         Self { offer, schedule, began, active, is_on: true }
     }
 
-    /// How much was written until now, payload.
+    /// Returns the payload written until now.
     fn written(&self, offer: SendSchedule, now: Instant) -> u64 {
         let active = self.schedule.as_ref().map_or(now, |schedule| schedule.active(now)) - self.active;
         match offer {
@@ -43,14 +43,14 @@ impl Supply {
             SendSchedule::Writes { bytes, every } => {
                 let every = clock::from_time(every).max(1);
                 let is_on = self.schedule.as_ref().is_none_or(|schedule| schedule.is_on(now));
-                // What is due at the end of a period is written at the start of the next.
+                // A write due at the end of a period happens at the start of the next.
                 let writes = if is_on { active / every + 1 } else { active.div_ceil(every) };
                 writes.saturating_mul(bytes.get())
             }
         }
     }
 
-    /// When so much, more than nothing, has been written; [`NEVER`] if it never is.
+    /// Returns the time at which `bytes`, more than zero, have been written; [`NEVER`] if they never are.
     fn written_at(&self, offer: SendSchedule, bytes: u64) -> Instant {
         match offer {
             SendSchedule::Rate(rate) => {
@@ -67,7 +67,7 @@ impl Supply {
         }
     }
 
-    /// How many segments of a sender there are now.
+    /// Returns the number of segments that a sender has now.
     pub(crate) fn available(&self, sender: &Sender, now: Instant) -> u32 {
         match self.offer {
             None if self.is_on => u32::MAX,
@@ -76,7 +76,7 @@ impl Supply {
         }
     }
 
-    /// When the sender has to be given more, or be stopped: not before now.
+    /// Returns the time at which the sender has to be given more data, or be stopped: not before now.
     pub(crate) fn next_poll(&self, sender: &Sender, now: Instant) -> Instant {
         match (self.offer, &self.schedule) {
             _ if sender.is_done() => NEVER,
@@ -89,14 +89,14 @@ impl Supply {
         }
     }
 
-    /// The application is switched on or off, if it has everything at once. Whether it is on, if that is news.
+    /// Switches the application on or off, if it has all its data at once. Returns its new state if it has changed.
     pub(crate) fn switch(&mut self, now: Instant) -> Option<bool> {
         let (None, Some(schedule)) = (self.offer, &self.schedule) else { return None };
         let was_on = std::mem::replace(&mut self.is_on, schedule.is_on(now));
         (was_on != self.is_on).then_some(self.is_on)
     }
 
-    /// How long after the beginning of the flow all of so many bytes were written.
+    /// Returns the time from the start of the flow until `bytes` were written.
     pub(crate) fn lasts(&self, bytes: u64) -> Instant {
         self.offer.map_or(0, |offer| self.written_at(offer, bytes).saturating_sub(self.began))
     }

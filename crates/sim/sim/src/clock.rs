@@ -23,20 +23,20 @@ pub(crate) const fn to_time(instant: Instant) -> Time {
     Time::from_nanos(instant / PS_PER_NS)
 }
 
-/// How long bytes take at a rate, rounded up to whole ps.
+/// Returns the transmission time of bytes at a rate, rounded up to whole ps.
 pub(crate) fn transmission(bytes: u64, rate: Rate) -> Instant {
     let bits = u128::from(bytes) * 8;
     let time = (bits * u128::from(PS_PER_SECOND)).div_ceil(u128::from(rate.bits_per_second().max(1)));
     u64::try_from(time).unwrap_or(u64::MAX)
 }
 
-/// How many whole bytes leave in a time, at a rate.
+/// Returns the number of whole bytes that leave in a time, at a rate.
 pub(crate) fn transmitted(time: Instant, rate: Rate) -> u64 {
     let bits = u128::from(time) * u128::from(rate.bits_per_second()) / u128::from(PS_PER_SECOND);
     u64::try_from(bits / 8).unwrap_or(u64::MAX)
 }
 
-/// How long bytes take on one line: a multiplication where the rate allows it.
+/// Transmission times of bytes on one line: a multiplication if the rate allows it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum LineSpeed {
     /// This many ps for each byte, exactly: every rate that divides 8 Tbit/s, such as 10 and 100 Gbit/s.

@@ -1,4 +1,4 @@
-//! Connections of pairs: so many flows at once, and those that wait for one of them.
+//! Connections of pairs: a limited number of flows at once, and flows that wait for a connection.
 
 use std::collections::VecDeque;
 
@@ -52,7 +52,7 @@ impl Connections {
         next
     }
 
-    /// Those that wait.
+    /// Returns the flows that wait.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = ArrivedFlow> {
         self.pairs.iter().flat_map(|pair| pair.waiting.iter().copied())
     }

@@ -24,14 +24,14 @@ pub(crate) struct Copies {
 /// One flow's copies.
 #[derive(Debug)]
 struct CopySet {
-    /// The ways beside the source's own.
+    /// Routes in addition to the source's own.
     ways: Vec<CopyWay>,
-    /// Where the flow itself is counted.
+    /// Index of the flow's own statistics.
     whole: u32,
     filter: Filter,
 }
 
-/// Where one copy goes.
+/// Route of one copy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CopyWay {
     pub(crate) first: Step,
@@ -41,7 +41,8 @@ pub(crate) struct CopyWay {
 }
 
 impl Copies {
-    /// A flow that is sent over these ways as well as its own, whose copy is counted at `own`; the number of the set.
+    /// Adds a flow that is sent over these routes in addition to its own, whose copy is counted at `own`. Returns the
+    /// number of the set.
     pub(crate) fn add(&mut self, whole: u32, own: u32, ways: Vec<CopyWay>, filter: Filter) -> u32 {
         let number = self.sets.len() as u32;
         for flow in ways.iter().map(|way| way.flow).chain([own]) {
@@ -54,18 +55,18 @@ impl Copies {
         number
     }
 
-    /// Whether no flow has copies.
+    /// Returns `true` if no flow has copies.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.sets.is_empty()
     }
 
-    /// Where the flow of a set is counted.
+    /// Returns the index of statistics of a set's flow.
     pub(crate) fn whole(&self, set: u32) -> u32 {
         self.sets[set as usize].whole
     }
 
-    /// The ways of a set beside its source's own.
+    /// Returns the routes of a set in addition to its source's own.
     pub(crate) fn paths(&self, set: u32) -> &[CopyWay] {
         &self.sets[set as usize].ways
     }

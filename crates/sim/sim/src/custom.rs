@@ -1,4 +1,4 @@
-//! Schemes that are not in this repository: whoever runs a scenario gives them.
+//! Custom schemes that are not in this repository: the caller of a scenario run provides them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,13 +23,13 @@ pub trait CustomScheme: Send + Sync {
         None
     }
 
-    /// What spreads the packets of a pair over its paths, if its flows do not choose for themselves.
+    /// Returns the path scheme for the packets of a pair, if its flows do not choose for themselves.
     fn path(&self, _from: NodeId, _pair: &PairSpec) -> Option<Box<dyn Path + Send>> {
         None
     }
 
-    /// What a queue of the port that sends on this link does beside queueing, 0 the highest; `None` leaves the queue as the
-    /// scenario says. Asked once for each queue, before the run.
+    /// Returns the functions beside queueing of a queue of the port that sends on this link, 0 the highest; `None`
+    /// leaves the queue as configured in the scenario. Called once for each queue, before the run.
     fn switch(&self, _link: LinkId, _queue: u8) -> Option<Box<dyn Switch + Send>> {
         None
     }
@@ -45,27 +45,27 @@ pub trait CustomScheme: Send + Sync {
     }
 }
 
-/// Where a host of a scheme stands.
+/// Location of a host of a scheme.
 #[derive(Clone, Copy, Debug)]
 pub struct HostPlace<'a> {
     /// The network.
     pub network: &'a Network,
     /// The machine.
     pub node: NodeId,
-    /// What its links carry, at most the policy's peak.
+    /// Rate of its links for sending, at most the policy's peak.
     pub transmit: Rate,
-    /// The same, of what it receives.
+    /// Rate of its links for receiving, at most the policy's peak.
     pub receive: Rate,
     /// The number of the scheme's first broker.
     pub first_broker: BrokerId,
 }
 
-/// Makes the switch role of a queue of the port that sends on this link, 0 the highest; `None` leaves the queue as the
-/// scenario says. It is asked once for each queue, before the run.
+/// Makes the switch role of a queue of the port that sends on this link, 0 the highest; `None` leaves the queue as
+/// configured in the scenario. It is called once for each queue, before the run.
 pub type SwitchFactory<'a> = dyn Fn(LinkId, u8) -> Option<Box<dyn Switch + Send>> + Sync + 'a;
 
-/// What a run is given beside its scenario. Roles from outside are called through a pointer, which is slower than what is
-/// compiled in.
+/// Custom parts of a run beside its scenario. Custom roles are called through a pointer, which is slower than
+/// compiled-in schemes.
 ///
 /// ```
 /// use wayleave_scheme_api::{Mark, QueueState, Switch};
@@ -88,7 +88,7 @@ pub type SwitchFactory<'a> = dyn Fn(LinkId, u8) -> Option<Box<dyn Switch + Send>
 pub struct Custom<'a> {
     /// Schemes of hosts, by the names that the scenario uses.
     pub schemes: BTreeMap<String, Arc<dyn CustomScheme>>,
-    /// What queues of ports do beside queueing; it goes before the switch roles of schemes.
+    /// Functions of port queues beside queueing; they take precedence over the switch roles of schemes.
     pub switch: Option<&'a SwitchFactory<'a>>,
 }
 

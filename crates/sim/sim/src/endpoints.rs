@@ -6,7 +6,7 @@ use wayleave_topology::NodeId;
 
 use crate::random;
 
-/// Who sends to whom.
+/// Pairs of senders and receivers.
 #[derive(Clone, Debug)]
 pub(crate) enum Pairs {
     /// These.
@@ -65,7 +65,7 @@ impl Pairs {
         }
     }
 
-    /// The hosts of everybody who can send.
+    /// Returns the hosts of all possible senders.
     pub(crate) fn senders(&self) -> Vec<NodeId> {
         let mut senders: Vec<NodeId> = match self {
             Self::Fixed(pairs) => pairs.iter().map(|pair| pair.0.host).collect(),
@@ -77,7 +77,7 @@ impl Pairs {
     }
 }
 
-/// One random cycle through all hosts (Sattolo's algorithm): nobody sends to himself.
+/// Returns one random cycle through all hosts (Sattolo's algorithm): no host sends to itself.
 fn derangement(hosts: &[Endpoint], rng: &mut impl Rng) -> Vec<(Endpoint, Endpoint)> {
     let mut to = hosts.to_vec();
     for last in (1..to.len()).rev() {

@@ -1,12 +1,14 @@
-//! The event queue: who acts next.
+//! The event queue, in order of time.
 //!
-//! Every actor (a link with packets on it, a port that will be free, a source, a timer) stands in the queue at most a
-//! few times, so the queue stays as small as the network is, however many packets there are. Keys are one word: time
-//! above, actor below. So ties are broken by the actor's number, and a run is the same on every machine.
+//! Every actor (a link with packets on it, a port that will be free, a source, a timer) has at most a few entries, so
+//! the queue's size depends on the network and not on the number of packets. Keys are one word: time above, actor
+//! below. So ties are broken by the actor's number, and a run is identical on every machine.
 //!
-//! In a small network the near future is a wheel: to put an event and to find the next one takes no branch that depends on times, which a processor could only
-//! guess. The first event is apart, so that it is known before the one before it has been dealt with. In a large network there is a calendar, a bucket
-//! of which is what the network can look ahead to ([`EventQueue::batch`]). What is further ahead is in a heap. The order is the same.
+//! In a small network the near future is a wheel: insertion and the search for the next event have no branch that
+//! depends on times, which a processor could only guess. The first event is stored separately, so that it is known
+//! while the previous one is still being handled. In a large network there is a calendar; one of its buckets is the
+//! range that the network can look ahead to ([`EventQueue::batch`]). Later events are in a heap. Both have an
+//! identical order.
 
 mod calendar;
 mod heap;
@@ -20,12 +22,13 @@ use key::{ACTOR_BITS, NONE, actor_of, key};
 pub(crate) use key::{Actor, HORIZON, MAX_ACTORS};
 use wheel::Wheel;
 
-/// Events can be put so long before the present: what stood still begins again a little earlier. In ps: 1 ms.
+/// Maximum time before the present at which events can be put: a suspended group resumes a little earlier. In ps: 1
+/// ms.
 pub(crate) const REACH: Instant = 1_000_000_000;
 
 const _: () = assert!(REACH < HORIZON / 2, "keys count from at most `HORIZON` before the present");
 
-/// Up to when events are taken, as [`EventQueue::limit`] says it.
+/// Time up to which events are taken, from [`EventQueue::limit`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit(u64);
 
@@ -37,7 +40,7 @@ pub(crate) struct EventQueue {
     /// In a small network: the first event, which is in neither of the others; or [`NONE`].
     next: u64,
     near: Near,
-    /// What has no place among those.
+    /// Later events.
     far: Heap,
 }
 
@@ -100,7 +103,7 @@ impl EventQueue {
         }
     }
 
-    /// What [`Self::take_before`] wants to know of a time: valid until [`Self::is_due_before`] has set the clock.
+    /// Returns a time in the form for [`Self::take_before`]: valid until [`Self::is_due_before`] has set the clock.
     #[inline]
     pub(crate) fn limit(&self, until: Instant) -> Limit {
         Limit(until.saturating_sub(self.base).min(HORIZON) << ACTOR_BITS)
@@ -112,7 +115,8 @@ impl EventQueue {
         if after < HORIZON { Limit(key(after, actor)) } else { self.limit(at) }
     }
 
-    /// Takes the first event, if it is before a time. If there is none, [`Self::is_due_before`] says whether that is for good.
+    /// Takes the first event, if it is before a time. If there is none, [`Self::is_due_before`] decides if that is
+    /// final.
     #[inline(always)]
     pub(crate) fn take_before(&mut self, limit: Limit) -> Option<(Instant, Actor)> {
         let key = match &mut self.near {
@@ -136,7 +140,7 @@ impl EventQueue {
         Some((self.base + (key >> ACTOR_BITS), actor_of(key)))
     }
 
-    /// Whether an event is before a time; the clock is set then, so that it can be taken.
+    /// Returns `true` if an event is before a time; the clock is set then, so that the event can be taken.
     #[cold]
     pub(crate) fn is_due_before(&mut self, until: Instant) -> bool {
         let Some(first) = self.first_at().filter(|&first| first < until) else { return false };
@@ -146,7 +150,8 @@ impl EventQueue {
         true
     }
 
-    /// So many events were taken until now: steps of the wheel become shorter or longer, if it is time and that is better.
+    /// Adapts the step length of the wheel, if this is due and better. `taken` is the number of events taken until
+    /// now.
     pub(crate) fn adapt(&mut self, taken: u64) {
         if let Near::Wheel(wheel) = &mut self.near
             && let Some(width) = wheel.better_width(taken)
@@ -170,7 +175,7 @@ impl EventQueue {
         at >= self.base
     }
 
-    /// Takes all events, in no order: what stands still for a while puts its own again later.
+    /// Takes all events, in no order: suspended groups put theirs again later.
     pub(crate) fn take_all(&mut self) -> Vec<(Instant, Actor)> {
         let keys = self.take_all_keys();
         keys.into_iter().map(|key| (self.base + (key >> ACTOR_BITS), actor_of(key))).collect()
@@ -186,7 +191,7 @@ impl EventQueue {
         keys
     }
 
-    /// When the first event is; it stays.
+    /// Returns the time of the first event without taking it.
     #[inline]
     pub(crate) fn first_at(&mut self) -> Option<Instant> {
         let key = match &mut self.near {
@@ -220,7 +225,7 @@ impl EventQueue {
         }
     }
 
-    /// Whether it is made for a large network.
+    /// Returns `true` if it is made for a large network.
     pub(crate) fn is_large(&self) -> bool {
         matches!(self.near, Near::Calendar(_))
     }
@@ -248,7 +253,7 @@ impl EventQueue {
         }
     }
 
-    /// Whether the next event is the first of a new batch.
+    /// Returns `true` if the next event is the first of a new batch.
     #[inline]
     pub(crate) fn is_batch_over(&self) -> bool {
         self.calendar().is_some_and(|calendar| calendar.batch().is_empty())

@@ -1,4 +1,4 @@
-//! Tasks: the flows of a traffic that follow one flow of another, and what became of them.
+//! Tasks: the flows of a traffic that follow one flow of another, and their results.
 
 use rand::Rng;
 use wayleave_scenarios::{DependentFlows, Endpoint, FlowEndpoints, Onward};
@@ -19,13 +19,13 @@ pub(crate) struct Chains {
 /// One task.
 #[derive(Clone, Copy, Debug)]
 struct Task {
-    /// When the first flow of its chain began.
+    /// Start of the first flow of its chain.
     origin: Instant,
     /// Flows that are not complete.
     missing: u32,
     /// Payload of those that are.
     bytes: u64,
-    /// How long the longest of them would have taken alone.
+    /// Time that the longest of them would have taken alone.
     longest: Instant,
     /// Port of the sender, which all of them leave by.
     sender: PortLoad,
@@ -49,7 +49,8 @@ impl Chains {
         Self { to: after.to, receivers, tasks: Vec::new(), vacant: Vec::new() }
     }
 
-    /// A flow from the first to the second endpoint is complete: the task that begins, and to whom its flows go.
+    /// Handles a complete flow from the first to the second endpoint. Returns the task that begins, and the receivers
+    /// of its flows.
     pub(crate) fn begin(
         &mut self,
         (sender, receiver): (Endpoint, Endpoint),
@@ -79,7 +80,7 @@ impl Chains {
         (place, to)
     }
 
-    /// When the first flow of the chain of a task began.
+    /// Returns the start of the first flow in the chain of a task.
     pub(crate) fn origin(&self, task: u32) -> Instant {
         self.tasks[task as usize].origin
     }

@@ -1,7 +1,8 @@
-//! Lower bounds of what messages that share ports need when nothing else is in the network.
+//! Lower bounds of the time that messages need that share ports when nothing else is in the network.
 //!
-//! A port sends one packet at a time. The bound is that of one machine (Carlier, The one-machine sequencing problem, EJOR 1982, section 2): the
-//! earliest time at which a message can reach the port, then all messages, then the least that follows one of them.
+//! A port sends one packet at a time. The bound is that of one machine (Carlier, The one-machine sequencing problem,
+//! EJOR 1982, section 2): the earliest time at which a message can reach the port, then all messages, then the
+//! minimum time after one of them.
 
 use std::collections::HashMap;
 
@@ -12,7 +13,7 @@ use crate::clock::Instant;
 pub(crate) struct PortUse {
     /// Number of the link behind the port.
     pub(crate) port: u32,
-    /// Time from the message's beginning until a packet of it can be at the port.
+    /// Time from the message's beginning until one of its packets can be at the port.
     pub(crate) before: Instant,
     /// Time that the port needs for all packets of the message.
     pub(crate) busy: Instant,

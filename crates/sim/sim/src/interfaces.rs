@@ -36,15 +36,15 @@ struct Interface {
     link: u32,
     /// Per queue of its port, those that can send.
     ready: Vec<Ready>,
-    /// How many those are.
+    /// Number of those.
     count: usize,
     /// First come, first served: the next segment may come to the port then, when the one before has left it.
     turn_at: Instant,
-    /// First come, first served: whether an event stands at the next turn.
+    /// First come, first served: `true` if an event is scheduled for the next turn.
     is_scheduled: bool,
 }
 
-/// Who wants to send in one queue.
+/// Senders that wait in one queue.
 #[derive(Debug)]
 enum Ready {
     /// Flows in turn, and tunnels by their weights.
@@ -53,28 +53,28 @@ enum Ready {
     Fair(Box<FairQueues<Item>>),
 }
 
-/// Who wants to send where classes have no weights.
+/// Senders that wait if classes have no weights.
 #[derive(Debug, Default)]
 struct Turns {
     flows: VecDeque<FlowSlot>,
     tunnels: WeightedTurns<(PairSlot, u32)>,
-    /// Whether the last turn was a tunnel's: where there are both, they take turns.
+    /// `true` if the last turn was a tunnel's: flows and tunnels alternate.
     was_tunnel: bool,
 }
 
-/// What waits for an interface.
+/// Item that waits for an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Item {
     /// A flow, for one segment.
     Flow(FlowSlot),
-    /// A pair, for one packet of its tunnel of so many bytes.
+    /// A pair, for one packet of its tunnel with this number of bytes.
     Tunnel(PairSlot, u32),
     /// A packet, with its first step and its bytes on the wire.
     Packet(PacketId, Step, u32),
 }
 
 impl Interfaces {
-    /// Those of the hosts of a scenario; there are so many links.
+    /// Creates the interfaces of a scenario's hosts; `links` is the number of links.
     pub(crate) fn new(scenario: &Scenario, links: usize) -> Self {
         let network = &scenario.network;
         let mut of_link = vec![NO_INTERFACE; links];
@@ -95,30 +95,30 @@ impl Interfaces {
         self.of_link[link as usize]
     }
 
-    /// Whether this is the number of an interface.
+    /// Returns `true` if this is the number of an interface.
     #[inline]
     pub(crate) fn is_interface(&self, number: u32) -> bool {
         number != NO_INTERFACE
     }
 
-    /// How many queues an interface has.
+    /// Returns the number of queues of an interface.
     pub(crate) fn classes(&self, number: u32) -> usize {
         self.all[number as usize].classes()
     }
 
-    /// Whether there is an interface, and somebody wants to send there.
+    /// Returns `true` if there is an interface, and an item waits there.
     #[inline]
     pub(crate) fn is_wanted(&self, number: u32) -> bool {
         self.all.get(number as usize).is_some_and(|interface| !interface.is_idle())
     }
 
-    /// Whether packets wait for their turn like flows: classes have weights.
+    /// Returns `true` if packets wait for their turn like flows: classes have weights.
     #[inline]
     pub(crate) fn is_fair(&self, number: u32) -> bool {
         self.all.get(number as usize).is_some_and(Interface::is_fair)
     }
 
-    /// Whether somebody may send at once: nobody else wants to, and nothing of a flow is in the port.
+    /// Returns `true` if a new item may be sent at once: none waits, and no segment of a flow is in the port.
     #[inline]
     pub(crate) fn has_turn(&self, number: u32, fabric: &NetworkState, now: Instant) -> bool {
         let interface = &self.all[number as usize];
@@ -136,7 +136,7 @@ impl Interfaces {
         interface.turn_at = fabric.free_at(interface.link);
     }
 
-    /// First come, first served: the event of a turn has come. Whether it is one.
+    /// First come, first served: handles the event of a turn. Returns `true` if the turn begins.
     #[inline]
     pub(crate) fn begins_turn(&mut self, number: u32, now: Instant) -> bool {
         let interface = &mut self.all[number as usize];
@@ -144,7 +144,7 @@ impl Interfaces {
         interface.turn_at <= now
     }
 
-    /// The interface that sends on a link, if one does, stood still for so long.
+    /// Adds suspended time to the interface that sends on a link, if one does.
     pub(crate) fn delay(&mut self, link: u32, by: Instant) {
         if let Some(interface) = self.all.get_mut(self.of_link[link as usize] as usize) {
             interface.turn_at += by;
@@ -187,7 +187,8 @@ impl Interfaces {
         self.all[number as usize].push(queue, slot, class);
     }
 
-    /// A pair waits for its turn with a packet of its tunnel, of so many bytes. `class`: its own; `weight`: of the pair.
+    /// Queues a pair for its turn with a packet of its tunnel, of `bytes` bytes. `class`: its own; `weight`: of the
+    /// pair.
     pub(crate) fn push_tunnel(
         &mut self,
         number: u32,
@@ -199,19 +200,20 @@ impl Interfaces {
         self.all[number as usize].push_tunnel(queue, (slot, bytes), class, weight);
     }
 
-    /// A packet waits for the turn of its class, unless that holds more than `most` bytes then. Whether it does.
+    /// Queues a packet for the turn of its class, unless the class would then hold more than `most` bytes. Returns
+    /// `true` if it was queued.
     pub(crate) fn push_packet(&mut self, number: u32, class: u32, item: Item, most: u64) -> bool {
         self.all[number as usize].push_packet(class, item, most)
     }
 
-    /// What is next in a queue: of flows without weights the one that has least left, if that counts.
+    /// Takes the next item of a queue: of flows without weights the one with the least remaining, if `by_remaining`.
     pub(crate) fn pop(&mut self, number: u32, queue: usize, by_remaining: bool, flows: &Flows) -> Option<Item> {
         let rank = by_remaining.then_some(|slot: FlowSlot| flows[slot].sender.remaining());
         self.all[number as usize].pop(queue, rank, |slot| flows[slot].next_bytes())
     }
 
-    /// A class gets a weight at the interface of a link: from now on all classes take turns by their weights. `class_of`
-    /// names the class of what waits already.
+    /// Sets the weight of a class at the interface of a link: from now on all classes take turns by their weights.
+    /// `class_of` returns the class of an item that waits already.
     pub(crate) fn weigh(
         &mut self,
         link: u32,
@@ -232,18 +234,18 @@ impl Interface {
         Self { link, ready, count: 0, turn_at: 0, is_scheduled: false }
     }
 
-    /// Nobody can send.
+    /// Returns `true` if no item waits.
     #[inline]
     fn is_idle(&self) -> bool {
         self.count == 0
     }
 
-    /// How many queues it has.
+    /// Returns its number of queues.
     fn classes(&self) -> usize {
         self.ready.len()
     }
 
-    /// Whether packets wait for their turn like flows: classes have weights.
+    /// Returns `true` if packets wait for their turn like flows: classes have weights.
     #[inline]
     fn is_fair(&self) -> bool {
         matches!(self.ready[0], Ready::Fair(_))
@@ -268,7 +270,8 @@ impl Interface {
         self.count += 1;
     }
 
-    /// A packet waits for the turn of its class, unless that holds more than `most` bytes then. Whether it does.
+    /// Queues a packet for the turn of its class, unless the class would then hold more than `most` bytes. Returns
+    /// `true` if it was queued.
     fn push_packet(&mut self, class: u32, item: Item, most: u64) -> bool {
         let Item::Packet(_, first, bytes) = item else { return false };
         let queue = usize::from(first.queue()).min(self.ready.len() - 1);
@@ -285,8 +288,8 @@ impl Interface {
         true
     }
 
-    /// What is next in a queue; of flows without weights, with a rank, the one whose rank is least. `bytes` says what a
-    /// flow would send.
+    /// Takes the next item of a queue; of flows without weights, with a rank, the one whose rank is least. `bytes`
+    /// returns the bytes that a flow would send.
     fn pop(
         &mut self,
         queue: usize,
@@ -304,8 +307,8 @@ impl Interface {
         Some(item)
     }
 
-    /// A class gets a weight: from now on all classes take turns by their weights. `class_of` says whose a flow is that
-    /// waits already.
+    /// Sets the weight of a class: from now on all classes take turns by their weights. `class_of` returns the class
+    /// of an item that waits already.
     fn weigh(&mut self, class: u32, weight: u32, largest: u32, class_of: impl Fn(Item) -> u32) {
         for ready in &mut self.ready {
             if let Ready::Turns(turns) = ready {
@@ -323,7 +326,7 @@ impl Interface {
 }
 
 impl Turns {
-    /// Whose turn it is: of flows with a rank, that of the one whose rank is least.
+    /// Takes the next item: of flows with a rank, the one whose rank is least.
     fn pop(&mut self, rank: Option<impl Fn(FlowSlot) -> u64>) -> Option<Item> {
         self.was_tunnel = !self.tunnels.is_empty() && (self.flows.is_empty() || !self.was_tunnel);
         if self.was_tunnel {

@@ -32,7 +32,7 @@ enum State {
     Running { first: Instant, began: Instant },
 }
 
-/// What a job does next.
+/// Next step of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JobStep {
     /// An iteration begins.
@@ -63,7 +63,7 @@ impl JobRun {
         self.state = State::Between { first: now };
     }
 
-    /// What happens next at a time, until nothing does. No iteration begins from `stop` on.
+    /// Returns the next step at a time, until there is none. No iteration begins from `stop` on.
     pub(crate) fn next(&mut self, now: Instant, stop: Instant) -> Option<JobStep> {
         let (first, began) = match self.state {
             State::Idle => return None,
@@ -129,7 +129,7 @@ impl JobRun {
         self.graph.payload()
     }
 
-    /// When the iteration began that is not over.
+    /// Returns the start of the iteration that is not over.
     pub(crate) fn open_since(&self) -> Option<Instant> {
         match self.state {
             State::Running { began, .. } => Some(began),

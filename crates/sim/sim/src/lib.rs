@@ -1,9 +1,9 @@
 //! A packet-level simulator: every scheme runs here as it runs in the network.
 //!
-//! [`run`] takes a [`Scenario`] (a network, how its ports work, who sends what) and a seed, and moves every packet over
-//! every link: transports with retransmission, paths, queues, marks, buffers, failures. What comes back, an
-//! [`Outcome`], has distributions in bounded memory for every flow and every queue. The same scenario and seed give the
-//! same outcome, bit for bit, on every machine.
+//! [`run`] takes a [`Scenario`] (a network, the operation of its ports, the traffic) and a seed, and moves every
+//! packet over every link: transports with retransmission, paths, queues, marks, buffers, failures. The result, an
+//! [`Outcome`], has distributions in bounded memory for every flow and every queue. The same scenario and seed give
+//! the same outcome, bit for bit, on every machine.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -25,10 +25,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! How it works: `engine` takes one event after the other and hands it to the part that it concerns. `fabric` moves packets
-//! over `link`s and through `port`s, and keeps the `events`; `flows`, `interfaces` and `transport` are the hosts, `hosts` limits
-//! them where services share; `processes` begin things, with `sources`, `rpc`, `flow_chain` and `jobs`, `schedule` and `app_source` switch them on and
-//! off and hand them data; `run_stats` counts; `parallel` runs parts of a network in several threads; `fast_forward` lets parts of the network whose state repeats itself stand still and credits them
+//! Structure: `engine` takes one event after the other and dispatches it to its part. `fabric` moves packets over
+//! `link`s and through `port`s, and keeps the `events`. `flows`, `interfaces` and `transport` are the hosts, and
+//! `hosts` limits them if services share. `processes` start traffic, with `sources`, `rpc`, `flow_chain` and `jobs`;
+//! `schedule` and `app_source` switch it on and off and hand it data. `run_stats` counts. `parallel` runs parts of a
+//! network in several threads. `fast_forward` suspends parts of the network whose state repeats, and credits them
 //! with the time. Times are picoseconds here (`clock`) and nanoseconds for the schemes.
 
 mod app_source;
@@ -81,10 +82,10 @@ pub use wayleave_schemes::brokers::{BrokerLocation, BrokerNetwork, BrokerSetup, 
 use wayleave_scenarios::{Scenario, ScenarioError};
 use wayleave_units::Time;
 
-/// Runs a scenario to its end, or until `go_on` says no; it is told the simulated time now and then.
+/// Runs a scenario to its end, or until `go_on` returns `false`; it is called with the simulated time now and then.
 ///
 /// # Errors
-/// What is wrong with the scenario; nothing was simulated then.
+/// The error of the scenario; nothing was simulated then.
 pub fn run(scenario: &Scenario, seed: u64, go_on: impl FnMut(Time) -> bool) -> Result<Outcome, ScenarioError> {
     run_with(scenario, seed, &Custom::default(), go_on)
 }

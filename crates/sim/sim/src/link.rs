@@ -1,21 +1,21 @@
 //! A link with the first-come-first-served port that it leaves.
 //!
-//! What happens to a packet at such a port is known when it comes: it leaves when those before it have left. So the
-//! departure is computed then, and the packet is put on the link at once, behind the others; the only event of the hop
-//! is its arrival at the other end. Ports with another order of service hold their packets themselves ([`crate::port`])
-//! and put them on the link when they send them.
+//! The departure of a packet at such a port is known at its arrival: it leaves when those before it have left. So the
+//! departure is computed then, and the packet is put on the link at once, behind the others; the only event of the
+//! hop is its arrival at the other end. Ports with another order of service hold their packets themselves
+//! ([`crate::port`]) and put them on the link when they send them.
 
 use wayleave_units::Bytes;
 
 use crate::clock::{Instant, LineSpeed};
 use crate::packet::{Arena, NO_PACKET, Packet, PacketId};
 
-/// What a link leads to.
+/// Destination of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// A host: packets end there.
     Host,
-    /// A switch: packets go on.
+    /// A switch: packets are forwarded.
     Switch,
     /// A switch that processes all packets in one place: the link with this number stands for its service.
     Service(u32),
@@ -34,7 +34,7 @@ impl Target {
     }
 }
 
-/// What is at the beginning of a link.
+/// Port at the beginning of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Port {
     /// First come, first served, with a buffer of its own.
@@ -55,11 +55,11 @@ pub(crate) fn limit(bytes: Option<Bytes>) -> u32 {
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(crate) struct Link {
-    /// When its port has sent what it has.
+    /// Time at which its port has sent all its packets.
     pub(crate) free_at: Instant,
-    /// From the last bit sent to the packet being dealt with at the other end.
+    /// Time from the last bit sent until the packet is handled at the other end.
     pub(crate) latency: Instant,
-    /// Sent, in bytes on the wire; first come, first served, with what has come and not left.
+    /// Sent, in bytes on the wire; first come, first served, also packets that have come and not left.
     sent_bytes: u64,
     /// The first packet that has not arrived.
     head: PacketId,
@@ -68,7 +68,7 @@ pub(crate) struct Link {
     leaving: PacketId,
     /// First come, first served: bytes that have not left, whole packets.
     held: u32,
-    /// What can be held; 0 while the link is down.
+    /// Maximum amount that can be held; 0 while the link is down.
     pub(crate) limit: u32,
     /// Packets that find more than this get a mark.
     pub(crate) mark_above: u32,
@@ -92,18 +92,18 @@ const TARGET_JITTER: u32 = 3 << 30;
 const AWAY: u32 = 1 << 29;
 const PORT_FIFO: u32 = u32::MAX;
 
-/// What arrives after a packet.
+/// Next arrival after a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NextArrival {
     /// Nothing yet.
     None,
-    /// One so many ps later.
+    /// One packet, later by this number of ps.
     After(u32),
-    /// One that says itself when.
+    /// One packet, whose own field has its time.
     Far,
 }
 
-/// How a packet found a first-come-first-served port.
+/// State of a first-come-first-served port as a packet found it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PortState {
     /// Nothing was being sent.
@@ -135,7 +135,7 @@ impl Link {
         }
     }
 
-    /// The same, leading elsewhere.
+    /// Returns this link with another destination.
     pub(crate) fn leading_to(self, target: Target) -> Self {
         Self { target: target.bits(), ..self }
     }
@@ -156,18 +156,18 @@ impl Link {
         if self.port == PORT_FIFO { Port::Fifo } else { Port::Queued(self.port) }
     }
 
-    /// The same, with its end elsewhere.
+    /// Returns this link with its end in another part.
     pub(crate) fn without_receiver(self) -> Self {
         Self { target: self.target | AWAY, ..self }
     }
 
-    /// Whether its end is elsewhere: nothing arrives here.
+    /// Returns `true` if its end is in another part: nothing arrives here.
     #[inline]
     pub(crate) fn leaves_part(&self) -> bool {
         self.target & AWAY != 0
     }
 
-    /// How long a packet is being sent; `slow` is asked where a byte does not take whole ps.
+    /// Returns the transmission time of a packet; `slow` is called if a byte does not take whole ps.
     #[inline]
     pub(crate) fn transmission(&self, bytes: u32, slow: impl FnOnce() -> LineSpeed) -> Instant {
         match self.ps_per_byte {
@@ -176,8 +176,9 @@ impl Link {
         }
     }
 
-    /// How a packet of this size, which takes the port so long, finds it. `largest` is the size of the largest packet that there is: what is
-    /// held exactly matters only where one packet more or less decides, and only there it is looked up.
+    /// Returns the state that a packet of this size finds, whose transmission takes `transmission`. `largest` is the
+    /// size of the largest packet. The exact amount held matters only if one packet more or less decides, and is
+    /// counted only then.
     #[inline(always)]
     pub(crate) fn inspect(
         &mut self,
@@ -231,7 +232,8 @@ impl Link {
         }
     }
 
-    /// Puts a packet behind the others, which takes the port so long. When it arrives; whether it is the only one on the link.
+    /// Puts a packet behind the others; its transmission takes `transmission`. Returns its arrival time, and `true`
+    /// if it is the only one on the link.
     #[inline(always)]
     pub(crate) fn append(
         &mut self,
@@ -283,7 +285,8 @@ impl Link {
         if packet.due == now { Some((self.head, packet)) } else { None }
     }
 
-    /// Takes the first packet. How long after it the next one arrives, if there is one and that is known.
+    /// Removes the first packet. Returns the time from its arrival to the next one, if there is one and the time is
+    /// known.
     #[inline(always)]
     pub(crate) fn remove_first(&mut self, id: PacketId, packet: &Packet) -> NextArrival {
         if self.leaving == id {
@@ -299,13 +302,13 @@ impl Link {
         }
     }
 
-    /// When the first packet arrives.
+    /// Returns the arrival time of the first packet.
     #[cold]
     pub(crate) fn first_due(&self, arena: &Arena) -> Instant {
         arena.get(self.head).due
     }
 
-    /// A link whose end is elsewhere: the packet that was put on it last. Those that have arrived there are gone here.
+    /// Returns the last packet on a link whose end is in another part. Removes the packets that have arrived there.
     pub(crate) fn pass_over(&mut self, now: Instant, arena: &mut Arena) -> PacketId {
         while self.head != NO_PACKET && arena.get(self.head).due <= now {
             let id = self.head;
@@ -336,13 +339,14 @@ impl Link {
         Self { sent_bytes, held: 0, head: NO_PACKET, tail: NO_PACKET, leaving: NO_PACKET, ..self }
     }
 
-    /// What has come to the port, in bytes on the wire: at a first-come-first-served one also what has not left.
+    /// Returns the bytes on the wire that have come to the port: at a first-come-first-served one also those that
+    /// have not left.
     #[inline]
     pub(crate) fn taken(&self) -> u64 {
         self.sent_bytes
     }
 
-    /// What has left, in bytes on the wire.
+    /// Returns the bytes on the wire that have left.
     pub(crate) fn sent(&mut self, now: Instant, arena: &Arena) -> u64 {
         self.count_held(now, arena);
         self.sent_bytes - u64::from(self.held)
@@ -355,13 +359,13 @@ impl Link {
         sent
     }
 
-    /// It stood still for so long, with the packets on it.
+    /// Adds suspended time to the link and the packets on it.
     pub(crate) fn delay(&mut self, by: Instant, arena: &mut Arena) {
         self.free_at += by;
         arena.delay(self.head, by);
     }
 
-    /// So many bytes count as sent.
+    /// Counts bytes as sent.
     pub(crate) fn credit(&mut self, bytes: u64) {
         self.sent_bytes += bytes;
     }
@@ -406,7 +410,7 @@ mod tests {
         assert_eq!(offer(&mut link, 2_400_000), PortState::Idle);
     }
 
-    /// The short cuts of `look` against the rule of the scheme on a list of what is held.
+    /// Compares the short cuts of `look` with the rule of the scheme on a list of held packets.
     #[test]
     fn marks_and_drops_are_those_of_the_scheme_and_of_whole_packets() {
         use wayleave_scheme_api::{Mark, QueueState, Switch};
@@ -418,7 +422,7 @@ mod tests {
         let mut link = Link::new(LineSpeed::new(Rate::from_gbit(10)), 5_000, Target::Host, Port::Fifo, limit);
         link.mark_above = threshold;
         let mut scheme = Threshold(Bytes::new(u64::from(threshold)));
-        // When each packet leaves, and its size.
+        // Departure time and size of each packet.
         let mut held: Vec<(Instant, u32)> = Vec::new();
         let (mut now, mut counts) = (0, [0; 3]);
         for step in 0..20_000 {

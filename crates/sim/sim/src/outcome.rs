@@ -1,4 +1,4 @@
-//! What a run says in the end.
+//! Outcome of a run.
 
 use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::{Bytes, Time};
@@ -8,33 +8,33 @@ use crate::hosts::SharingOutcome;
 use crate::recorder::Recording;
 use crate::stats::{Completions, Histogram, Histograms, Levels, Series};
 
-/// How a run ended.
+/// Ending of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunEnd {
     /// Its time was over.
     Complete,
-    /// Somebody stopped it before.
+    /// It was stopped early by the caller.
     Stopped,
     /// More flows were open at once than the event queue can number.
     TooManyFlows,
 }
 
-/// What a run found out. Nothing that was sent during the warm-up is in it.
+/// Results of a run. Nothing that was sent during the warm-up is included.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Of the scenario.
     pub name: String,
     /// Of its random numbers.
     pub seed: u64,
-    /// How far it came.
+    /// Simulated time.
     pub simulated: Time,
     /// Of that, what is counted.
     pub counted: Time,
-    /// Whether it came to its end.
+    /// Ending of the run.
     pub ending: RunEnd,
     /// Packets put on links.
     pub hops: u64,
-    /// Events that were dealt with.
+    /// Number of handled events.
     pub events: u64,
     /// The most packets that there were at once.
     pub peak_packets: u64,
@@ -50,9 +50,9 @@ pub struct Outcome {
     pub services: Vec<ServiceOutcome>,
     /// By link.
     pub links: Vec<LinkOutcome>,
-    /// How hosts shared, if they did.
+    /// Result of sharing by hosts, if they shared.
     pub sharing: Option<SharingOutcome>,
-    /// What was fast-forwarded, if that was asked for.
+    /// Report on fast-forward, if the scenario asked for it.
     pub forward: Option<ForwardOutcome>,
     /// For the trace, if one was asked for.
     pub recording: Option<Recording>,
@@ -65,7 +65,7 @@ pub struct TrafficOutcome {
     pub name: String,
     /// Flows or requests that began, also during the warm-up.
     pub begun: u64,
-    /// Those that began after it and were completed.
+    /// Completions of flows and requests that began after the warm-up.
     pub completions: Completions,
     /// Of traffic that follows another one, in ps: from the beginning of the first flow of a chain to the end of the task.
     pub chains: Histogram,
@@ -101,9 +101,9 @@ pub struct FlowOutcome {
     pub delivered_bytes: Bytes,
     /// Payload that arrived for the first time (reliable flows).
     pub payload: Bytes,
-    /// Packets that were lost on the way, acknowledgements among them.
+    /// Lost packets, including acknowledgements.
     pub drops: u64,
-    /// Segments that were sent again.
+    /// Retransmitted segments.
     pub again: u64,
     /// Segments that arrived twice, or copies that were removed.
     pub duplicates: u64,
@@ -111,9 +111,9 @@ pub struct FlowOutcome {
     pub timeouts: u64,
     /// Packets that arrived with a congestion mark.
     pub marked: u64,
-    /// Where packets go over several routes: the copies that went over this one of them, from 0. The flow itself, for which the
-    /// first copy of each packet counts, is `None` as any other; what was sent of it and never delivered was lost on
-    /// every route.
+    /// For packets over several routes: index of the route of these copies, from 0. The flow itself, for which the
+    /// first copy of each packet counts, has `None` like any other; its packets that were sent and never delivered
+    /// were lost on every route.
     pub copy: Option<u32>,
 }
 
@@ -124,28 +124,28 @@ pub struct QueueOutcome {
     pub link: LinkId,
     /// 0 is the highest.
     pub queue: u8,
-    /// What was counted there.
+    /// Counters of the queue.
     pub counts: QueueCounts,
 }
 
 /// The buffer before the one service of a switch whose ports share it.
 #[derive(Clone, Debug)]
 pub struct ServiceOutcome {
-    /// Which.
+    /// The switch.
     pub switch: NodeId,
-    /// What was counted there.
+    /// Counters of the buffer.
     pub counts: QueueCounts,
 }
 
-/// What is counted where packets wait.
+/// Counters of a place where packets wait.
 #[derive(Clone, Debug)]
 pub struct QueueCounts {
     /// From coming to being sent, in ps.
     pub wait: Histogram,
     /// Bytes that packets found there.
     pub found: Histogram,
-    /// The most that it held when a packet had to wait, with that packet; zero if none had to. Of a packet that is being
-    /// sent, first-come-first-served ports count what has not left, other ports all of it.
+    /// Maximum amount that it held when a packet had to wait, with that packet; zero if none had to. Of a packet in
+    /// transmission, first-come-first-served ports count the part that has not left, other ports the whole packet.
     pub peak: Bytes,
     /// Packets that found no room.
     pub drops: u64,
@@ -156,16 +156,16 @@ pub struct QueueCounts {
 /// One link.
 #[derive(Clone, Debug)]
 pub struct LinkOutcome {
-    /// Which.
+    /// The link.
     pub link: LinkId,
     /// Put on it.
     pub sent: Bytes,
     /// Share of its rate.
     pub utilisation: f64,
-    /// Packets that were lost on the way into it or on it while it was down and nobody was told. They are drops of their
-    /// flows, and no counter of the port has them.
+    /// Packets that were lost before or on the link during a silent failure. They are drops of their flows, and no
+    /// counter of the port includes them.
     pub lost_silently: u64,
-    /// What its port holds over time, if that was recorded: exact where a packet comes, and no more than that until
-    /// the next one comes. It is not reset by the warm-up.
+    /// Level of its port over time, if recorded: exact when a packet comes, and an upper bound until the next one
+    /// comes. It is not reset by the warm-up.
     pub backlog: Option<Levels>,
 }

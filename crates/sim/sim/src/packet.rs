@@ -17,10 +17,10 @@ pub(crate) type PacketId = u32;
 /// The end of a list.
 pub(crate) const NO_PACKET: PacketId = u32::MAX;
 
-/// What a packet is.
+/// Kind of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A packet that nobody acknowledges.
+    /// A packet that is not acknowledged.
     #[default]
     Datagram,
     /// A segment of a reliable flow.
@@ -29,9 +29,9 @@ pub(crate) enum Kind {
     Ack,
     /// A message of a machine or a broker.
     Message,
-    /// A probe on its way to the other end of its pair.
+    /// A probe on the path to the other end of its pair.
     Probe,
-    /// The same on its way back.
+    /// A probe that returns.
     ProbeAnswer,
     /// The answer of a datagram whose pair has a window.
     PairAnswer,
@@ -80,23 +80,23 @@ impl Flags {
     }
 }
 
-/// A packet on its way.
+/// A packet in flight.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(64))]
 pub(crate) struct Packet {
-    /// When the sender released it; on an acknowledgement: when the packet that it answers was sent.
+    /// Time at which the sender released it; on an acknowledgement: time at which the acknowledged packet was sent.
     pub(crate) sent: Instant,
     /// On a link: when its last bit arrives. In a port: since when it waits.
     pub(crate) due: Instant,
     /// The next of the list that it is in.
     pub(crate) next: PacketId,
-    /// Whose it is.
+    /// Its flow.
     pub(crate) flow: u32,
     /// Bytes on the wire.
     pub(crate) size: u32,
     /// Number within its flow; on an acknowledgement: of the packet that it answers.
     pub(crate) sequence: u32,
-    /// Where its route begins in the table of routes.
+    /// Start of its route in the table of routes.
     pub(crate) route: u32,
     /// The last hop, taken where the route ends.
     pub(crate) last_hop: u32,
@@ -104,13 +104,13 @@ pub(crate) struct Packet {
     pub(crate) next_gap: u32,
     /// Hops behind it.
     pub(crate) hop: u8,
-    /// What it is.
+    /// Kind of the packet.
     pub(crate) kind: Kind,
-    /// More of what it is.
+    /// Flags of the packet.
     pub(crate) flags: Flags,
-    /// Which of its flow's paths it takes.
+    /// Index of its path among its flow's paths.
     pub(crate) path: u8,
-    /// What only this kind of packet carries.
+    /// Fields of this kind of packet.
     pub(crate) extra: KindFields,
 }
 
@@ -118,15 +118,15 @@ pub(crate) struct Packet {
 const _: () = assert!(size_of::<Packet>() == 64);
 
 impl Packet {
-    /// For ports that serve by remaining size: what its flow had left when it was sent. Whatever is no segment, such
-    /// as an acknowledgement, goes first.
+    /// For ports that serve by remaining size: returns the remaining size of its flow when it was sent. Packets that
+    /// are not segments, such as acknowledgements, come first.
     #[inline]
     pub(crate) fn urgency(&self) -> u32 {
         if self.kind == Kind::Data { self.extra.words[0] } else { 0 }
     }
 }
 
-/// What a kind of packet carries for itself.
+/// Fields of one kind of packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct KindFields {
     words: [u32; 4],
@@ -146,7 +146,7 @@ impl KindFields {
         Self { words: [expected, block.start, block.end, telemetry] }
     }
 
-    /// Where stands what the packet carries beside it ([`crate::telemetry`]), or zero.
+    /// Returns the index of the packet's additional data ([`crate::telemetry`]), or zero.
     #[inline]
     pub(crate) fn telemetry(&self) -> u32 {
         self.words[3]
@@ -169,7 +169,7 @@ impl KindFields {
         self.words[0]
     }
 
-    /// What arrived beyond it around the packet that is answered.
+    /// Returns the block around the acknowledged packet that arrived beyond the expected segment.
     #[inline]
     pub(crate) fn block(&self) -> Block {
         Block { start: self.words[1], end: self.words[2] }
@@ -249,7 +249,7 @@ impl Arena {
         &mut self.packets[id as usize]
     }
 
-    /// The packets of a list from this one on, which may be none, stood still for so long.
+    /// Adds suspended time to the packets of a list from `first` on, which may be none.
     pub(crate) fn delay(&mut self, first: PacketId, by: Instant) {
         let mut id = first;
         while id != NO_PACKET {

@@ -24,48 +24,49 @@ struct Queue {
     tail: PacketId,
     bytes: u32,
     limit: u32,
-    /// Sent from it since the run began, in bytes on the wire; telemetry says so, and the warm-up does not reset it.
+    /// Sent from it since the run began, in bytes on the wire, for telemetry; the warm-up does not reset it.
     sent: u64,
 }
 
 const NO_QUEUE: Queue = Queue { head: NO_PACKET, tail: NO_PACKET, bytes: 0, limit: 0, sent: 0 };
 
-/// When a port chooses what it sends next.
+/// Time at which a port chooses the packet that it sends next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SelectionTime {
-    /// When its line is free: an event stands there.
+    /// At the end of a transmission, by a scheduled event.
     AtOnce,
-    /// When somebody asks what it has sent; what comes at the very instant at which the line is free can still be chosen. Packets
-    /// arrive at switches before ports choose.
+    /// On a query of its state. A packet that comes at the very instant at which the line is free can still be
+    /// chosen. Packets arrive at switches before ports choose.
     AfterArrivals,
-    /// The same, but what comes at that instant is too late. Sources send after ports have chosen.
+    /// On a query of its state, but a packet that comes at that instant is too late. Sources send after ports have
+    /// chosen.
     BeforeSources,
 }
 
-/// Who asks what a port has sent.
+/// Origin of a query of a port's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ForwardedQuery {
     /// A packet comes to the port.
     Entering,
     /// A packet arrives at the other end of the link.
     Arriving,
-    /// Somebody who comes when all ports have chosen.
+    /// A query after all ports have chosen.
     Everything,
 }
 
-/// Which queue is next.
+/// Order in which queues are served.
 #[derive(Clone, Debug)]
 pub(crate) enum Order {
     /// The highest that is not empty; also first come first served, with one queue.
     Strict,
     /// Deficit round robin, below some queues by strict priority if there are any.
     Deficit(Box<Deficit>),
-    /// One queue, whose packets are chosen by what their flows have left.
+    /// One queue, whose packets are chosen by the remaining sizes of their flows.
     SmallestRemaining(Box<Remaining>),
 }
 
-/// Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995): the queue whose turn it is, and what each may send. Queues
-/// above go first, by strict priority: what they send costs those below no credit, only time.
+/// Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995): the queue whose turn it is, and the credit of each.
+/// Queues above come first, by strict priority: their packets cost those below no credit, only time.
 #[derive(Clone, Debug)]
 pub(crate) struct Deficit {
     quantum: [u32; MAX_QUEUES],
@@ -78,8 +79,8 @@ pub(crate) struct Deficit {
 }
 
 impl Deficit {
-    /// Below so many strict queues. A weight of 1 is one largest frame, so that every turn sends at least one packet
-    /// (their section 4).
+    /// Creates the state below `strict` strict queues. A weight of 1 is one largest frame, so that every turn sends
+    /// at least one packet (their section 4).
     pub(crate) fn new(strict: u8, weights: &[u32], largest_frame: u32, residual: Rate) -> Self {
         let first = usize::from(strict).min(MAX_QUEUES - 1);
         let mut quantum = [largest_frame; MAX_QUEUES];
@@ -89,7 +90,8 @@ impl Deficit {
         Self { quantum, credit: [0; MAX_QUEUES], turn: 0, strict: (1 << first) - 1, residual }
     }
 
-    /// What the port says of a queue beside what is its own; nothing of one that goes before all weights, or where none does.
+    /// Returns the port's report on a queue's class. Returns `None` for a queue above all weights, or if there are no
+    /// weights.
     fn class(&self, queue: u8, queues: &[Queue]) -> Option<ClassHop> {
         let first = self.strict.trailing_ones() as usize;
         let at = usize::from(queue);
@@ -119,13 +121,13 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// What one queue may hold now.
+    /// Returns the present maximum of one queue.
     fn threshold(&self) -> u64 {
         (self.alpha * self.total.saturating_sub(self.used) as f64) as u64
     }
 }
 
-/// Which switch roles the queues of a port have.
+/// Switch roles of the queues of a port.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Roles {
     /// The place of queue 0's among all; those of the other queues follow.
@@ -154,7 +156,7 @@ impl Roles {
     }
 }
 
-/// A shared buffer, counted from 1, so that a port without one needs no more room to say so.
+/// Identity of a shared buffer, counted from 1, so that `None` needs no more space.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PoolId(NonZeroU32);
 
@@ -171,12 +173,12 @@ impl PoolId {
     }
 }
 
-/// A port with queues. What every packet touches, with the first queue, fills its first cache line.
+/// A port with queues. Its first cache line has the fields that every packet needs, with the first queue.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct QueuedPort {
     order: Order,
-    /// What its queues do beside queueing.
+    /// Functions of its queues beside queueing.
     pub(crate) roles: Roles,
     /// The shared buffer, if it has none of its own.
     pub(crate) pool: Option<PoolId>,
@@ -185,11 +187,11 @@ pub(crate) struct QueuedPort {
     sending_from: u8,
     /// One bit for each queue that is not empty.
     waiting: u8,
-    /// Whether an event stands at the time when the port is free.
+    /// `true` if an event is scheduled for the time when the port is free.
     pub(crate) is_scheduled: bool,
-    /// When it chooses.
+    /// Time at which it chooses.
     pub(crate) choice: SelectionTime,
-    /// Whether it works.
+    /// `true` if it is up.
     pub(crate) is_up: bool,
     count: u8,
     queues: [Queue; MAX_QUEUES],
@@ -227,7 +229,7 @@ impl QueuedPort {
         asked.min(self.count - 1)
     }
 
-    /// Bytes that a queue holds, with the packet of it that is being sent.
+    /// Returns the bytes that a queue holds, including its packet in transmission.
     #[inline]
     pub(crate) fn held(&self, queue: u8, is_sending: bool) -> u32 {
         let sending = if is_sending && self.sending_from == queue { self.sending_bytes } else { 0 };
@@ -239,7 +241,7 @@ impl QueuedPort {
         self.queues.iter().map(|queue| u64::from(queue.bytes)).sum()
     }
 
-    /// Whether another packet finds room in a buffer of the queue's own.
+    /// Returns `true` if another packet fits into a buffer of the queue's own.
     #[inline]
     pub(crate) fn has_room(&self, queue: u8, bytes: u32, held: u32) -> bool {
         self.is_up && u64::from(held) + u64::from(bytes) <= u64::from(self.queues[usize::from(queue)].limit)
@@ -283,7 +285,7 @@ impl QueuedPort {
         self.queues[usize::from(queue)].sent
     }
 
-    /// What it says of a queue's class to packets that ask.
+    /// Returns the state of a queue's class for packets that request telemetry.
     pub(crate) fn class(&self, queue: u8) -> Option<ClassHop> {
         match &self.order {
             Order::Deficit(deficit) => deficit.class(queue, &self.queues[..usize::from(self.count)]),
@@ -345,7 +347,7 @@ impl QueuedPort {
         Some((0, id, packet.due))
     }
 
-    /// It stood still for so long, with the packets in it. Not where the order is by remaining size.
+    /// Adds suspended time to the packets in it. Not if the order is by remaining size.
     pub(crate) fn delay(&self, by: Instant, arena: &mut Arena) {
         self.queues.iter().filter(|queue| queue.bytes > 0).for_each(|queue| arena.delay(queue.head, by));
     }

@@ -61,7 +61,7 @@ impl<'a> PortsBuilder<'a> {
             NodeKind::Host => (Target::Host, Time::ZERO),
             NodeKind::Switch => (Target::Switch, to.processing + self.whole_jitter(link.to)),
         };
-        // What a sending host adds to every packet (its tagger) is the same before its port and behind it.
+        // The processing of a sending host (its tagger) is equal before its port and behind it.
         let from = network.node(link.from);
         if from.kind == NodeKind::Host {
             inside += from.processing + self.whole_jitter(link.from);
@@ -99,20 +99,20 @@ impl<'a> PortsBuilder<'a> {
         Link::new(speed, latency, target, Port::Queued(port), NO_LIMIT)
     }
 
-    /// Whether the ports of a node write telemetry: as the scenario says, and those of switches for what spreads packets over
-    /// paths.
+    /// Returns `true` if the ports of a node write telemetry: by the scenario, or at switches for a path scheme.
     fn is_telling(&self, node: NodeId, behaviour: &PortBehaviour) -> bool {
         let is_switch = self.scenario.network.node(node).kind == NodeKind::Switch;
         behaviour.telemetry || is_switch && self.scenario.routing.reads_telemetry()
     }
 
-    /// What the schemes of hosts want of the ports of a node: of switches only.
+    /// Returns the role that host schemes need at the ports of a node: of switches only.
     fn core_at(&self, node: NodeId, queue: usize) -> Option<Ecn> {
         let is_switch = self.scenario.network.node(node).kind == NodeKind::Switch;
         self.cores.get(queue).filter(|_| is_switch)?.clone()
     }
 
-    /// What the queues of a port do beside queueing: what was given for them, otherwise the marks of the scenario.
+    /// Returns the functions of a port's queues beside queueing: the given ones, otherwise the marking of the
+    /// scenario.
     fn roles(&mut self, id: LinkId, behaviour: &PortBehaviour, custom: Vec<Option<AnySwitch>>) -> Roles {
         let mut roles = Roles { first: self.switches.len() as u32, ..Roles::default() };
         let rate = self.scenario.network.link(id).rate;
@@ -157,9 +157,10 @@ impl<'a> PortsBuilder<'a> {
         (self.ports.len() - 1) as u32
     }
 
-    /// When a port chooses, if its link has some latency; without any it would have to choose before all has come.
+    /// Returns the time at which a port chooses, if its link has some latency; without latency it would have to
+    /// choose before all packets have come.
     fn choice(&self, from: NodeId, behaviour: &PortBehaviour, roles: Roles) -> SelectionTime {
-        // What is in a shared buffer, what a port tells of itself, and the order of a trace are seen by others when the port chooses.
+        // Shared buffers, telemetry and the order of a trace depend on the time at which the port chooses.
         let is_shared = matches!(behaviour.buffering, Buffering::Shared { .. });
         if roles.stamps != 0 || is_shared || self.scenario.record.trace.is_some() {
             return SelectionTime::AtOnce;
@@ -191,7 +192,7 @@ impl<'a> PortsBuilder<'a> {
     }
 }
 
-/// Whether each packet takes a time of its own at a node.
+/// Returns `true` if each packet takes a time of its own at a node.
 pub(crate) fn holds_each(scenario: &Scenario, node: NodeId) -> bool {
     scenario.jitter != Jitter::Whole
         && scenario.network.node(node).jitter > Time::ZERO
@@ -204,7 +205,7 @@ pub(crate) fn largest(network: &Network) -> u32 {
     u32::try_from(mtu + FRAME_OVERHEAD).unwrap_or(u32::MAX)
 }
 
-/// What each queue of a port may hold; one queue for all has what all have.
+/// Returns the limit of each queue of a port; one queue for all has the sum of all limits.
 fn limits(network: &Network, id: LinkId, behaviour: &PortBehaviour) -> Vec<u32> {
     let built = network.queues(id);
     let is_single = behaviour.discipline.has_one_queue();

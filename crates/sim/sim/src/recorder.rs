@@ -1,4 +1,4 @@
-//! What a trace keeps of a run: the last packet events, and who the packets belong to.
+//! Trace of a run: the last packet events, and the flows of the packets.
 
 use wayleave_topology::{Network, NodeId};
 
@@ -17,11 +17,11 @@ pub(crate) struct Recorder {
     flows: Vec<FlowEntry>,
     /// By the number that packets of sources bear.
     sources: Vec<u32>,
-    /// By the place of a reliable flow: the one that is there now.
+    /// By the slot of a reliable flow: its present flow.
     places: Vec<u32>,
 }
 
-/// What a run leaves behind for its trace.
+/// Recorded data of a run for its trace.
 #[derive(Clone, Debug)]
 pub struct Recording {
     ring: Ring,
@@ -50,7 +50,7 @@ impl Recorder {
         self.flows.push(FlowEntry { name, from: ends.0.0, to: ends.1.0, segment_bytes });
     }
 
-    /// Something happens to a packet that has so many tags left.
+    /// Records an event of a packet that has `tags` tags left.
     pub(crate) fn note(&mut self, event: Event, place: (u32, u8), packet: &Packet, tags: u8, at: Instant) {
         let flow = match packet.kind {
             Kind::Datagram => self.sources.get(packet.flow as usize),
@@ -97,7 +97,7 @@ fn flags(packet: &Packet) -> trace::Flags {
     set.fold(kind, |flags, (_, theirs)| flags | theirs)
 }
 
-/// Why a packet found no room.
+/// Reason for a packet that found no room.
 pub(crate) const FULL: Event = Event::Dropped(DropReason::QueueFull);
 
 impl Recording {
@@ -106,7 +106,7 @@ impl Recording {
         &self.ring
     }
 
-    /// What explains them: who made the trace, and the names of nodes, links and flows.
+    /// Returns the header that explains them: the program of the trace, and the names of nodes, links and flows.
     pub fn header(&self, network: &Network, program: &str, seed: u64, input_hash: u64) -> Header {
         let links =
             network.links().map(|(_, link)| LinkEntry { name: link.name.clone(), from: link.from.0, to: link.to.0 });

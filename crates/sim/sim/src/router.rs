@@ -47,7 +47,7 @@ struct PathSet {
     to: NodeId,
     queue: u8,
     is_fixed: bool,
-    /// Where each path begins in the table of routes.
+    /// Start of each path in the table of routes.
     starts: Vec<u32>,
     /// The first and the last step of each path between hosts of which one has several links; otherwise empty.
     ends: Vec<(Step, Step)>,
@@ -109,13 +109,13 @@ impl Router {
         }
     }
 
-    /// How many paths a set has: none if nothing joins its ends now.
+    /// Returns the number of paths of a set: zero if nothing joins its ends now.
     #[inline]
     pub(crate) fn count(&self, set: PathSetId) -> u32 {
         self.sets[set as usize].starts.len() as u32
     }
 
-    /// Where a path begins in the table of routes.
+    /// Returns the start of a path in the table of routes.
     #[inline]
     pub(crate) fn start(&self, set: PathSetId, path: u32) -> Option<u32> {
         let starts = &self.sets[set as usize].starts;
@@ -133,7 +133,7 @@ impl Router {
         self.distances.clear();
     }
 
-    /// Whether a link works.
+    /// Returns `true` if a link is up.
     pub(crate) fn is_up(&self, link: LinkId) -> bool {
         self.is_up[link.index()]
     }
@@ -193,7 +193,7 @@ impl Router {
     }
 }
 
-/// A walk over all shortest ways.
+/// A walk over all shortest paths.
 struct Search<'a> {
     network: &'a Network,
     is_up: &'a [bool],

@@ -1,4 +1,4 @@
-//! Closed loops of requests: what each waits for, and what follows.
+//! Closed loops of requests: their pending answers, and the next steps.
 
 use rand::Rng;
 use wayleave_scenarios::{Endpoint, FlowSizes, Rpc, Server};
@@ -14,17 +14,17 @@ pub(crate) struct Calls {
     pub(crate) think: Instant,
     chain: u32,
     fan_out: u32,
-    /// Those that are drawn from, unless every loop has one server.
+    /// Servers to draw from, unless every loop has one server.
     servers: Option<Vec<Endpoint>>,
     pub(crate) loops: Vec<Loop>,
 }
 
-/// One loop, which has one request with all its steps under way at a time.
+/// One loop, which has one request with all its steps in progress at a time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Loop {
     pub(crate) client: Endpoint,
     server: Endpoint,
-    /// When the request began.
+    /// Start of the request.
     pub(crate) began: Instant,
     pub(crate) deadline: Instant,
     /// Steps that are not over.
@@ -33,24 +33,24 @@ pub(crate) struct Loop {
     missing: u32,
     /// Payload of answers.
     bytes: u64,
-    /// How long the steps before this one would have taken alone.
+    /// Time that the steps before this one would have taken alone.
     ideal: Instant,
-    /// How long the longest of the present step's requests would have taken alone, with its answer.
+    /// Time that the longest of the present step's requests would have taken alone, with its answer.
     longest: Instant,
     /// The same for the shortest, without the time that its answer takes on the client's link.
     shortest: Instant,
-    /// How long the answers of this step take on the client's link.
+    /// Time of this step's answers on the client's link.
     transfer: Instant,
 }
 
-/// What an answer is followed by.
+/// Successor of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AfterReply {
     /// Other answers of its step.
     Answers,
     /// Another step.
     Step,
-    /// The request is complete: the payload of all its answers, and how long it would have taken alone.
+    /// The request is complete: the payload of all its answers, and the time that it would have taken alone.
     End { bytes: u64, ideal: Instant },
 }
 
@@ -92,7 +92,7 @@ impl Calls {
         }
     }
 
-    /// Whether several answers share the client's link.
+    /// Returns `true` if several answers share the client's link.
     pub(crate) fn fans_out(&self) -> bool {
         self.fan_out > 1
     }
@@ -126,8 +126,8 @@ impl Calls {
         drawn
     }
 
-    /// An answer of so much payload is there. Alone it would have taken `ideal` with its request, of which `transfer` on
-    /// the client's link.
+    /// Handles an answer with this payload. Alone it would have taken `ideal` with its request, of which `transfer`
+    /// on the client's link.
     pub(crate) fn answered(&mut self, index: u32, bytes: u64, ideal: Instant, transfer: Instant) -> AfterReply {
         let Some(state) = self.loops.get_mut(index as usize) else { return AfterReply::Answers };
         state.bytes += bytes;
@@ -138,7 +138,7 @@ impl Calls {
         if state.missing > 0 {
             return AfterReply::Answers;
         }
-        // Nobody receives all answers before they have passed the link, and none comes before the shortest way is over.
+        // All answers have to pass the client's link, and none arrives before the time of the shortest path.
         state.ideal += state.longest.max(state.shortest.saturating_add(state.transfer));
         state.steps = state.steps.saturating_sub(1);
         if state.steps > 0 {

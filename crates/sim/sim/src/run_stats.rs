@@ -1,4 +1,4 @@
-//! What is counted of traffic and flows during a run.
+//! Statistics of traffic and flows during a run.
 
 mod credit;
 
@@ -15,7 +15,7 @@ use crate::transport::NEVER;
 
 pub(crate) use credit::{Credit, FlowCounts};
 
-/// What is counted of one flow, or of all flows of a traffic that come and go.
+/// Statistics of one flow, or of all short-lived flows of a traffic.
 #[derive(Clone, Debug, Default)]
 struct FlowRecord {
     /// From release to the last bit at the receiver, in ps.
@@ -31,7 +31,7 @@ struct FlowRecord {
     rare: Box<Rare>,
 }
 
-/// What happens seldom.
+/// Rare counts.
 #[derive(Clone, Debug, Default)]
 struct Rare {
     from: Option<Endpoint>,
@@ -44,7 +44,7 @@ struct Rare {
     copy: Option<u32>,
 }
 
-/// What is counted of one traffic.
+/// Statistics of one traffic.
 #[derive(Clone, Debug, Default)]
 struct TrafficRecord {
     /// Flows, and requests with their answers.
@@ -58,19 +58,19 @@ struct TrafficRecord {
     round_trips: Option<Box<Histograms>>,
 }
 
-/// What is counted.
+/// Statistics of a run.
 #[derive(Debug)]
 pub(crate) struct RunStats {
     /// Packets that were sent before are not counted.
     warmup: Instant,
-    /// Whether senders' round trips are recorded.
+    /// `true` if senders' round trips are recorded.
     has_round_trips: bool,
     flows: Vec<FlowRecord>,
     traffic: Vec<TrafficRecord>,
 }
 
 impl RunStats {
-    /// For so many kinds of traffic; `series` is the interval of their throughput, if it is recorded.
+    /// Creates statistics for `traffic` kinds of traffic; `series` is the interval of their throughput, if recorded.
     pub(crate) fn new(traffic: usize, warmup: Time, series: Option<Time>) -> Self {
         let record = || TrafficRecord {
             throughput: series.map(|interval| Series::new(clock::from_time(interval))),
@@ -98,7 +98,7 @@ impl RunStats {
         numbered.filter(|(_, flow)| flow.traffic == traffic).map(|(number, _)| number).collect()
     }
 
-    /// What is counted there is one of a flow's copies.
+    /// Marks the statistics as those of one of a flow's copies.
     pub(crate) fn is_copy(&mut self, flow: u32, number: u32) {
         self.flows[flow as usize].rare.copy = Some(number);
     }
@@ -138,7 +138,7 @@ impl RunStats {
         }
     }
 
-    /// Looks at what is counted of flows whose packets are about to arrive, so that its memory is there then.
+    /// Prefetches the statistics of flows whose packets are about to arrive.
     #[inline]
     pub(crate) fn prefetch(&self, flows: impl Iterator<Item = u32>) {
         let records = flows.map(|flow| &self.flows[flow as usize]);
@@ -187,7 +187,7 @@ impl RunStats {
         }
     }
 
-    /// A task is over whose chain began so long ago.
+    /// Records a task that is over; `took` is the time since the start of its chain.
     pub(crate) fn chained(&mut self, purpose: &Purpose, took: Instant) {
         if purpose.began >= self.warmup {
             self.traffic[purpose.traffic as usize].chains.record(took);
@@ -207,7 +207,7 @@ impl RunStats {
         self.traffic[traffic as usize].begun += 1;
     }
 
-    /// What began is not complete when the run ends.
+    /// Records a flow or request that is not complete when the run ends.
     pub(crate) fn unfinished(&mut self, purpose: &Purpose, end: Instant) {
         if self.counts(purpose.began) {
             let record = &mut self.traffic[purpose.traffic as usize];
@@ -226,7 +226,7 @@ impl RunStats {
         }
     }
 
-    /// Whether what began at a time is counted.
+    /// Returns `true` if flows that began at a time are counted.
     pub(crate) fn counts(&self, began: Instant) -> bool {
         began >= self.warmup
     }
@@ -235,7 +235,7 @@ impl RunStats {
         clock::to_time(self.warmup)
     }
 
-    /// The warm-up is over; what is on the way since before is not counted later either.
+    /// Ends the warm-up; packets in flight since before are not counted later either.
     pub(crate) fn forget(&mut self) {
         for record in &mut self.flows {
             record.payload = 0;
@@ -244,10 +244,10 @@ impl RunStats {
         }
     }
 
-    /// At the end of a run, what another part has counted. What begins is counted in all parts alike.
+    /// Adds another part's statistics at the end of a run. Starts of flows are counted in all parts alike.
     pub(crate) fn absorb(&mut self, other: Self) {
         for (own, theirs) in self.flows.iter_mut().zip(other.flows) {
-            // Where one flow is counted for itself, all its packets arrive in one part.
+            // If one flow is counted for itself, all its packets arrive in one part.
             if theirs.delay.max() > own.delay.max() {
                 own.slowest = theirs.slowest;
             }
@@ -269,7 +269,7 @@ impl RunStats {
         }
     }
 
-    /// What was counted: by kind of traffic, whose names these are, and by flow.
+    /// Returns the statistics: by kind of traffic, with these names, and by flow.
     pub(crate) fn outcomes(self, names: impl Iterator<Item = String>) -> (Vec<TrafficOutcome>, Vec<FlowOutcome>) {
         let traffic = names.zip(self.traffic).map(|(name, record)| TrafficOutcome {
             name,

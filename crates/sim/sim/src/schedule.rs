@@ -1,7 +1,7 @@
-//! When a traffic is active, and the clock that stands still while it is not.
+//! Activity of a traffic, and the clock that stops while it is inactive.
 //!
-//! What a traffic does is timed by the time that it has been active: a source of packets that is off for a while goes
-//! on where it stopped. [`Schedule::active`] is that clock, [`Schedule::real`] its inverse.
+//! The actions of a traffic are timed by its active time: a source of packets that was off resumes where it stopped.
+//! [`Schedule::active`] is that clock, [`Schedule::real`] its inverse.
 
 use wayleave_scenarios as scenarios;
 
@@ -21,14 +21,14 @@ struct Period {
     on: Instant,
     /// [`NEVER`] if it is on once.
     off: Instant,
-    /// When the next one begins.
+    /// Start of the next period.
     end: Instant,
-    /// For how long the traffic was on before it.
+    /// Time for which the traffic was on before this period.
     before: Instant,
 }
 
 impl Period {
-    /// For how long it is on in its first so many ps.
+    /// Returns the time for which it is on in its first `elapsed` ps.
     fn active(&self, elapsed: Instant) -> Instant {
         let cycle = self.on.saturating_add(self.off);
         elapsed / cycle * self.on + (elapsed % cycle).min(self.on)
@@ -58,17 +58,17 @@ impl Schedule {
         self.periods[..self.periods.partition_point(|period| period.from <= now)].last()
     }
 
-    /// For how long it has been on until now.
+    /// Returns the time for which it has been on until now.
     pub(crate) fn active(&self, now: Instant) -> Instant {
         self.at(now).map_or(0, |period| period.before + period.active(now - period.from))
     }
 
-    /// Whether it is on from now on.
+    /// Returns `true` if it is on from now on.
     pub(crate) fn is_on(&self, now: Instant) -> bool {
         self.at(now).is_some_and(|period| (now - period.from) % period.on.saturating_add(period.off) < period.on)
     }
 
-    /// When it is on after it has been on for so long; [`NEVER`] if it never is.
+    /// Returns the time at which it is on after an active time of `active`; [`NEVER`] if it never is.
     pub(crate) fn real(&self, active: Instant) -> Instant {
         let at = self.periods.partition_point(|period| period.before <= active);
         let Some(period) = at.checked_sub(1).map(|at| &self.periods[at]) else { return NEVER };
@@ -78,17 +78,18 @@ impl Schedule {
         Instant::try_from(real).ok().filter(|&real| real < period.end).unwrap_or(NEVER)
     }
 
-    /// When it has been on for so long: as [`Self::real`], but where that is the end of a period, that end.
+    /// Returns the time at which its active time reaches `active`: as [`Self::real`], but at the end of a period that
+    /// end.
     pub(crate) fn reached(&self, active: Instant) -> Instant {
         active.checked_sub(1).map_or(0, |before| self.real(before).saturating_add(1))
     }
 
-    /// When it is on, now or later.
+    /// Returns the first time at which it is on, from now on.
     pub(crate) fn next_on(&self, now: Instant) -> Instant {
         if self.is_on(now) { now } else { self.real(self.active(now)) }
     }
 
-    /// When it is switched on or off next, after now.
+    /// Returns the time of the next switch on or off after now.
     pub(crate) fn next_switch(&self, now: Instant) -> Instant {
         let Some(period) = self.at(now) else { return self.periods.first().map_or(NEVER, |first| first.from) };
         if period.off == 0 {

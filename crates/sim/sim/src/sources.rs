@@ -1,4 +1,4 @@
-//! Sources of packets that nobody acknowledges.
+//! Sources of packets that are not acknowledged.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::schedule::Schedule;
 /// No frame is smaller on the wire: 64 B and 20 B of preamble and gap (IEEE 802.3).
 const SMALLEST_FRAME: u32 = 84;
 
-/// One pair of hosts, or one route, with what is sent there.
+/// Source of packets of one pair of hosts, or on one route.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub(crate) way: SourceDestination,
@@ -26,11 +26,11 @@ pub(crate) struct Source {
     stop: Instant,
     sequence: u32,
     timing: Timing,
-    /// When it is active, if not always: its times are those of this one's clock.
+    /// Activity, if it is not always active: its times are those of this schedule's clock.
     schedule: Option<Arc<Schedule>>,
 }
 
-/// Where a source sends.
+/// Route of a source.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SourceDestination {
     pub(crate) first: Step,
@@ -56,7 +56,7 @@ impl SourceDestination {
     }
 }
 
-/// When the next packet is due.
+/// Timing of the next packet.
 #[derive(Clone, Debug)]
 enum Timing {
     /// A burst, then ticks.
@@ -116,12 +116,12 @@ impl Ticks {
     }
 }
 
-/// Periods of being on, one after the other. What is earned in one and makes no frame counts in the next, so that the
-/// mean rate is exact.
+/// Successive periods of being on. An amount earned in one that makes no frame counts in the next, so that the mean
+/// rate is exact.
 #[derive(Clone, Copy, Debug)]
 struct Periods {
     means: OnOff,
-    /// When the present one begins and ends.
+    /// Start and end of the present period.
     on: Instant,
     until: Instant,
     /// Time spent being on before it.
@@ -129,7 +129,7 @@ struct Periods {
 }
 
 impl Periods {
-    /// Goes on to the period in which so much time has been spent being on.
+    /// Advances to the period in which the on-time reaches `spent`.
     fn reach(&mut self, spent: Instant, rng: &mut impl Rng) {
         while self.before + (self.until - self.on) <= spent && self.until < FAR {
             self.before += self.until - self.on;
@@ -139,13 +139,13 @@ impl Periods {
         }
     }
 
-    /// When so much time, which lies in the present one, has been spent being on.
+    /// Returns the time at which the on-time reaches `spent`, within the present period.
     fn real(&self, spent: Instant) -> Instant {
         self.on.saturating_add(spent.saturating_sub(self.before))
     }
 }
 
-/// Beyond every run: half of what the clock can count.
+/// A time beyond every run: half of the clock's range.
 const FAR: Instant = Instant::MAX / 2;
 
 /// A packet that leaves now.
@@ -194,17 +194,17 @@ impl Source {
         Self { way, spreading: None, frame, stop, sequence: 0, timing, schedule: None }
     }
 
-    /// The same, but active at times only. Its start counts the time of being active.
+    /// Returns this source with an activity schedule. Its start counts the active time.
     pub(crate) fn switched(self, schedule: Option<Arc<Schedule>>) -> Self {
         Self { schedule, ..self }
     }
 
-    /// The same, but its packets take several paths.
+    /// Returns this source with packets that take several paths.
     pub(crate) fn spread(self, spreading: Option<AnyPath>) -> Self {
         Self { spreading: spreading.map(Box::new), ..self }
     }
 
-    /// When the next packet leaves; `None` if there is none.
+    /// Returns the time at which the next packet leaves; `None` if there is none.
     pub(crate) fn next_at(&self, start: Instant) -> Option<Instant> {
         let at = match &self.timing {
             Timing::Bucket { full_frames: 0, rest: 0, ticks } | Timing::Constant(ticks) => ticks.at(),
@@ -284,7 +284,7 @@ mod tests {
             assert!(plain.len().abs_diff(sent.len()) <= 3 && delays.len() > 9_990, "{ms} ms: {}", delays.len());
             assert!(delays.iter().all(|&delay| delay < ms * 1_000_000_000), "{ms} ms");
             if ms == 4 {
-                // Nobody waits for another one: uniform, with a mean of 2 ms and a deviation of the mean of 0.6 %.
+                // No packet waits for another one: uniform, with a mean of 2 ms and a deviation of the mean of 0.6 %.
                 let mean = delays.iter().sum::<u64>() as f64 / delays.len() as f64;
                 assert!((mean / 2e9 - 1.0).abs() < 0.03, "{mean} ps");
             }

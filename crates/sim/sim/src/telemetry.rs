@@ -1,5 +1,5 @@
-//! What few packets carry, beside the packets, so that they stay within a cache line: telemetry, the headers of probes,
-//! and the numbers that the windows of pairs get back.
+//! Data that only few packets carry, stored separately so that packets stay within a cache line: telemetry, the
+//! headers of probes, and the counts that the windows of pairs get back.
 
 use wayleave_scheme_api::{HopWindow, IntHop, Probe, ProbeAnswer, ProbeAt, ProbeOutcome};
 
@@ -10,11 +10,11 @@ pub(crate) struct TelemetryArena {
     free: Vec<u32>,
 }
 
-/// What one packet carries.
+/// Data of one packet.
 #[derive(Debug, Default)]
 struct Stack {
     hops: Vec<IntHop>,
-    /// What its pair had sent on its path, with it: goes back with its answer.
+    /// Amount that its pair had sent on its path, including the packet: returned with its answer.
     sent: Option<u64>,
     header: Option<Header>,
 }
@@ -23,7 +23,7 @@ struct Stack {
 #[derive(Debug)]
 struct Header {
     probe: Probe,
-    /// What it says to each hop's port; the last also stands for those behind it.
+    /// Its fields for each hop's port; the last also applies to later hops.
     windows: Vec<HopWindow>,
     outcome: Option<ProbeOutcome>,
 }
@@ -61,7 +61,7 @@ impl TelemetryArena {
         }
     }
 
-    /// What was collected.
+    /// Returns the collected records.
     pub(crate) fn get(&self, stack: u32) -> &[IntHop] {
         self.stacks.get(Self::place(stack)).map_or(&[], |stack| stack.hops.as_slice())
     }
@@ -74,7 +74,7 @@ impl TelemetryArena {
         Some(ProbeAt { probe: header.probe, said: window.copied().unwrap_or_default() })
     }
 
-    /// What became of a probe: its answer, or that it could not go on.
+    /// Records the outcome of a probe: its answer, or a failure on its path.
     pub(crate) fn settle(&mut self, stack: u32, outcome: ProbeOutcome) {
         if let Some(header) = self.at(stack).and_then(|stack| stack.header.as_mut()) {
             header.outcome = Some(outcome);
@@ -88,14 +88,14 @@ impl TelemetryArena {
         Some((header.probe, header.outcome.unwrap_or(answered)))
     }
 
-    /// What the packet's answer has to bring back.
+    /// Sets the count that the packet's answer has to bring back.
     pub(crate) fn set_sent(&mut self, stack: u32, sent: u64) {
         if let Some(stack) = self.at(stack) {
             stack.sent = Some(sent);
         }
     }
 
-    /// What an answer brings back.
+    /// Returns the count that an answer brings back.
     pub(crate) fn sent(&self, stack: u32) -> Option<u64> {
         self.stacks.get(Self::place(stack))?.sent
     }

@@ -1,4 +1,4 @@
-//! What the outcome of a run does not show.
+//! Tests of internals that the outcome of a run does not show.
 
 use std::sync::Arc;
 

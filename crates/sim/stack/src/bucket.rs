@@ -58,7 +58,7 @@ impl TokenBucket {
         self.tokens = self.tokens.min(self.depth);
     }
 
-    /// What happens to a packet that finds too few tokens.
+    /// Returns the treatment of a packet that finds too few tokens.
     pub fn excess(&self) -> Excess {
         self.excess
     }
@@ -69,7 +69,7 @@ impl TokenBucket {
         self.at = now;
     }
 
-    /// When there are tokens for so many bytes: now, or later, or [`NEVER`].
+    /// Returns the time at which there are tokens for `bytes` bytes: now, or later, or [`NEVER`].
     pub fn ready_at(&mut self, bytes: u32, now: Instant) -> Instant {
         self.refill(now);
         let lacks = tokens(u64::from(bytes)).min(self.depth).saturating_sub(self.tokens);
@@ -80,7 +80,7 @@ impl TokenBucket {
         }
     }
 
-    /// Takes the tokens of so many bytes, which are there.
+    /// Takes the tokens of `bytes` bytes, which must be available.
     pub fn take(&mut self, bytes: u32, now: Instant) {
         self.refill(now);
         self.tokens = self.tokens.saturating_sub(tokens(u64::from(bytes)));
@@ -102,7 +102,7 @@ mod tests {
         Bucket { rate, burst: Bytes::new(burst), excess: Excess::Waits }
     }
 
-    /// 7 bit/s: a byte takes 8/7 s, and nothing of it is lost over a thousand of them. Two bytes are there at first.
+    /// 7 bit/s: a byte takes 8/7 s, and nothing is lost over a thousand bytes. Two bytes are available at first.
     #[test]
     fn a_rate_that_divides_nothing_is_kept_to_the_picosecond() {
         let mut tokens = TokenBucket::new(bucket(Rate::from_bits_per_second(7), 2), 1, 0);
@@ -118,7 +118,7 @@ mod tests {
     fn a_new_bucket_is_full_and_one_that_is_replaced_keeps_its_tokens() {
         let mut tokens = TokenBucket::new(bucket(Rate::from_gbit(8), 3_000), 1_000, 0);
         tokens.take(2_500, 0);
-        // 500 B are left: 500 more take 500 ns at 8 Gbit/s, and 1 us at half of it.
+        // 500 B are left: 500 more take 500 ns at 8 Gbit/s, and 1 us at half that rate.
         assert_eq!(tokens.ready_at(1_000, 0), 500_000);
         tokens.replace(bucket(Rate::from_gbit(4), 3_000), 1_000, 0);
         assert_eq!(tokens.ready_at(1_000, 0), 1_000_000);

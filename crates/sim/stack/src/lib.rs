@@ -1,4 +1,5 @@
-//! The stack of a host below its transports: what a scheme's [`Host`](wayleave_scheme_api::Host) role sets, carried out.
+//! The stack of a host below its transports: it carries out the settings of a scheme's
+//! [`Host`](wayleave_scheme_api::Host) role.
 //!
 //! ```text
 //!    transports ............ the driver's
@@ -16,10 +17,10 @@
 //!    NIC ................... the driver's
 //! ```
 //!
-//! [`HostStack`] holds all of it for one host and one scheme, but for the fair queues, which classes of several schemes
-//! share. It is a state machine: time is an argument, in picoseconds ([`Instant`]), and nothing here has a clock, a socket
-//! or a timer. A driver (the simulator; an agent) keeps flows and packets, calls it, and does what it returns. Layers that
-//! a scheme does not have are `None`.
+//! [`HostStack`] holds all of them for one host and one scheme, except for the fair queues, which classes of several
+//! schemes share. It is a state machine: time is an argument, in picoseconds ([`Instant`]), and nothing here has a
+//! clock, a socket or a timer. A driver (the simulator; an agent) keeps flows and packets, calls it, and carries out
+//! the returned steps. Layers that a scheme does not have are `None`.
 //!
 //! ```
 //! use wayleave_scheme_api::{Bucket, ClassId, Departure, Excess, LocalFlow};
@@ -28,6 +29,7 @@
 //!
 //! /// Packets only.
 //! struct NoFlows;
+//!
 //! impl Flows<(), &'static str> for NoFlows {
 //!     fn next_bytes(&self, _: ()) -> Option<u32> { None }
 //!     fn choose(&mut self, _: Waiting<(), &'static str>, _: Departure) -> u32 { 0 }

@@ -1,15 +1,15 @@
-//! Which of a pair's candidate paths are in use, and what for.
+//! Candidate paths of a pair that are in use, with their purposes.
 
 use wayleave_scheme_api::{PathIndex, PathUse};
 
 use crate::clock::Instant;
 
-/// The candidate paths of one pair. Until the host role says otherwise all of them share its packets
+/// The candidate paths of one pair. Until the host role chooses, all of them share its packets
 /// ([`PairSpec::paths`](wayleave_scheme_api::PairSpec::paths)).
 #[derive(Clone, Debug)]
 pub struct Paths {
     count: u32,
-    /// Those that the host role has taken into use, in the order of their indices; `None`: it has never said.
+    /// Paths that the host role has taken into use, in the order of their indices; `None`: it has never chosen.
     in_use: Option<Vec<InUse>>,
 }
 
@@ -23,24 +23,24 @@ struct InUse {
 /// A path that shares a pair's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedPath {
-    /// Which.
+    /// The path.
     pub path: PathIndex,
     /// No packet takes it before.
     pub from: Instant,
 }
 
 impl Paths {
-    /// So many candidates, all in use.
+    /// Creates `count` candidates, all in use.
     pub fn new(count: u32) -> Self {
         Self { count, in_use: None }
     }
 
-    /// How many candidates there are.
+    /// Returns the number of candidates.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// Whether the host role has chosen.
+    /// Returns `true` if the host role has chosen.
     pub fn is_chosen(&self) -> bool {
         self.in_use.is_some()
     }
@@ -74,7 +74,7 @@ impl Paths {
         *self = Self::new(count);
     }
 
-    /// How many paths share the pair's packets.
+    /// Returns the number of paths that share the pair's packets.
     pub fn shared(&self) -> u32 {
         match &self.in_use {
             None => self.count,

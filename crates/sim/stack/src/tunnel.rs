@@ -1,7 +1,7 @@
-//! The packets of a tunnel: what its transports have sent and its pair's limiter has not let go.
+//! The packets of a tunnel: sent by its transports, and not yet released by its pair's limiter.
 //!
-//! The [`Tunnel`] role decides; this keeps the packets, and counts that none is lost without a word: what came in is what
-//! went out, what is held, and what was dropped.
+//! The [`Tunnel`] role decides. This module keeps the packets, and counts that none is lost silently: the packets in
+//! equal those out, those held, and those dropped.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,7 +12,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use crate::clock::{self, Instant};
 
-/// What a tunnel has carried, in wire bytes.
+/// Traffic of a tunnel, in wire bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TunnelCounts {
     /// Offered by transports, without what was held back.
@@ -38,7 +38,7 @@ pub struct TunnelState<K, T: ?Sized = dyn Tunnel + Send> {
     arrivals: u64,
     queue: TunnelQueue,
     counts: TunnelCounts,
-    /// Whether the next decision slot begins with the next packet.
+    /// `true` if the next decision slot begins with the next packet.
     rests: bool,
 }
 
@@ -48,7 +48,7 @@ struct Held<K> {
     packet: TunnelPacket,
 }
 
-/// Which packet of a tunnel is next.
+/// Next packet of a tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextPacket {
     /// The tunnel is empty.
@@ -73,17 +73,17 @@ impl<K: Copy, T: Tunnel + ?Sized> TunnelState<K, T> {
         }
     }
 
-    /// What it has carried.
+    /// Returns its traffic.
     pub fn counts(&self) -> TunnelCounts {
         TunnelCounts { queued: self.queue.bytes, ..self.counts }
     }
 
-    /// Whether it holds no packet.
+    /// Returns `true` if it holds no packet.
     pub fn is_empty(&self) -> bool {
         self.packets.is_empty()
     }
 
-    /// Whether it holds a packet of a flow.
+    /// Returns `true` if it holds a packet of a flow.
     pub fn holds(&self, flow: LocalFlow) -> bool {
         self.of_flow.get(flow.index()).is_some_and(|numbers| !numbers.is_empty())
     }
@@ -103,8 +103,8 @@ impl<K: Copy, T: Tunnel + ?Sized> TunnelState<K, T> {
         self.role.on_close(clock::to_time(now), flow);
     }
 
-    /// What becomes of a packet that its transport offers; [`Self::put`] or [`Self::drop`] follow for the packet that left
-    /// the transport, which may be smaller, and nothing where it is held back.
+    /// Returns the decision on a packet that its transport offers. [`Self::put`] or [`Self::drop`] follow for the
+    /// packet that left the transport, which may be smaller; nothing follows if it is held back.
     pub fn ask(&mut self, now: Instant, packet: TunnelPacket) -> Entry {
         self.role.on_arrival(clock::to_time(now), packet, self.queue)
     }
@@ -116,7 +116,7 @@ impl<K: Copy, T: Tunnel + ?Sized> TunnelState<K, T> {
         self.counts.dropped += bytes;
     }
 
-    /// A packet waits for its turn. Whether a decision slot begins with it ([`Slot::next`]).
+    /// Queues a packet. Returns `true` if a decision slot begins with it ([`Slot::next`]).
     pub fn put(&mut self, now: Instant, packet: TunnelPacket, what: K) -> bool {
         let bytes = Bytes::new(u64::from(packet.bytes));
         let number = self.arrivals;
@@ -134,7 +134,8 @@ impl<K: Copy, T: Tunnel + ?Sized> TunnelState<K, T> {
         std::mem::take(&mut self.rests)
     }
 
-    /// Which packet is next. A role that names a flow without a packet here gets the first that came.
+    /// Returns the next packet. A role that names a flow without a packet here gets the first packet in order of
+    /// arrival.
     pub fn next(&mut self, now: Instant) -> NextPacket {
         let Some((&first, _)) = self.packets.first_key_value() else { return NextPacket::None };
         match self.role.next(clock::to_time(now)) {
@@ -177,7 +178,7 @@ impl<K: Copy, T: Tunnel + ?Sized> TunnelState<K, T> {
         Some(what)
     }
 
-    /// An acknowledgement on its way to a transport: how much of it the transport is told was marked.
+    /// Processes an acknowledgement for a transport. Returns the bytes that are reported as marked to the transport.
     pub fn acknowledge(&mut self, now: Instant, flow: LocalFlow, ack: TunnelAck) -> u64 {
         self.role.on_ack(clock::to_time(now), flow, ack, self.queue).min(ack.newly)
     }
@@ -206,7 +207,7 @@ mod tests {
 
     use super::*;
 
-    /// Does as it is told.
+    /// A role with scripted decisions.
     #[derive(Default)]
     struct Scripted {
         entry: Option<Entry>,

@@ -1,8 +1,9 @@
 //! Turns by weight at one line.
 //!
-//! Self-clocked fair queueing (Golestani, INFOCOM 1994): who stands in line with a packet gets a tag, the virtual time plus
-//! the packet's length by the weight; the least tag goes first, and is the virtual time then. Weights may be as far apart as they like. Here everybody
-//! stands in line with one packet at a time, so that nobody's tag before is later than the virtual time.
+//! Self-clocked fair queueing (Golestani, INFOCOM 1994): a member that is queued with a packet gets a tag, the
+//! virtual time plus the packet's length by the weight. The least tag is first, and is the virtual time then. Weights
+//! may differ by any factor. Here every member is queued with one packet at a time, so that no earlier tag of a
+//! member is later than the virtual time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,38 +11,38 @@ use std::collections::BinaryHeap;
 /// A byte of weight 1, in virtual time.
 pub(crate) const BYTE: u128 = 1 << 40;
 
-/// Who stands in line at a line that they share by weight.
+/// Members that are queued at a line that they share by weight.
 #[derive(Debug)]
 pub struct WeightedTurns<K> {
     /// Tag, and the order of those with the same one.
     line: BinaryHeap<Reverse<(u128, u64, K)>>,
     /// Virtual time.
     now: u128,
-    /// How many have come.
+    /// Number of arrivals.
     came: u64,
 }
 
 impl<K: Copy + Ord> WeightedTurns<K> {
-    /// Nobody.
+    /// Creates an empty queue.
     pub fn new() -> Self {
         Self { line: BinaryHeap::new(), now: 0, came: 0 }
     }
 
-    /// Somebody stands in line with a packet of so many bytes.
+    /// Queues a member with a packet of `bytes` bytes.
     pub fn push(&mut self, who: K, bytes: u32, weight: u32) {
         let tag = self.now + u128::from(bytes) * BYTE / u128::from(weight.max(1));
         self.came += 1;
         self.line.push(Reverse((tag, self.came, who)));
     }
 
-    /// Whose turn it is.
+    /// Takes the member whose turn it is.
     pub fn pop(&mut self) -> Option<K> {
         let Reverse((tag, _, who)) = self.line.pop()?;
         self.now = tag;
         Some(who)
     }
 
-    /// Whether nobody stands in line.
+    /// Returns `true` if no member is queued.
     pub fn is_empty(&self) -> bool {
         self.line.is_empty()
     }
@@ -57,7 +58,7 @@ impl<K: Copy + Ord> Default for WeightedTurns<K> {
 mod tests {
     use super::*;
 
-    /// Bytes that everybody sent after so many packets, when all always have one.
+    /// Returns the bytes that each member sent after `packets` packets, when all are always backlogged.
     fn sent(everybody: &[(u32, u32)], packets: u32) -> Vec<u64> {
         let mut turns = WeightedTurns::new();
         for (who, &(bytes, weight)) in everybody.iter().enumerate() {
@@ -73,7 +74,7 @@ mod tests {
         sent
     }
 
-    /// Nobody is a packet ahead of or behind another by weight, also with weights that are far apart.
+    /// No member is a packet ahead of or behind another by weight, also with weights that are far apart.
     #[test]
     fn bytes_are_as_weights_within_a_packet_each() {
         let everybody = [(1_538, 3), (84, 1), (700, 1_000_000), (1_538, 250_000)];
@@ -89,7 +90,7 @@ mod tests {
         }
     }
 
-    /// Who comes after a pause has no credit for it.
+    /// A member gets no credit for a pause.
     #[test]
     fn a_pause_saves_nothing() {
         let mut turns = WeightedTurns::new();

@@ -1,25 +1,27 @@
 //! Weighted fair queues of classes in front of a network interface
 //! ([`Weighted::Class`](wayleave_scheme_api::Weighted::Class)).
 //!
-//! WF2Q+ (Bennett and Zhang, "Hierarchical packet fair queueing algorithms", SIGCOMM 1996): of the classes whose next item has started by virtual time,
-//! the one whose item ends first has its turn. No class is more than a frame behind its part of the line, whatever its weight and however many others there are.
-//! That matters to a class whose window lets an item go now and then only: with deficit round robin it waits until others have sent bytes worth their whole
-//! weight, and with start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996) for an item of each class of small weight that started with it.
+//! WF2Q+ (Bennett and Zhang, "Hierarchical packet fair queueing algorithms", SIGCOMM 1996): of the classes whose next
+//! item has started by virtual time, the one whose item ends first has its turn. No class is more than a frame behind
+//! its part of the line, with any weight and any number of others. That matters to a class whose window rarely
+//! releases an item. With deficit round robin it waits until others have sent bytes worth their whole weight. With
+//! start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996) it waits for an item of each class of small weight
+//! that started with it.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use crate::turns::BYTE;
 
-/// Classes with what waits in them.
+/// Classes with their waiting items.
 #[derive(Debug)]
 pub struct FairQueues<I> {
     classes: Vec<Queue<I>>,
     /// The sum of all weights.
     weights: u64,
-    /// Those that hold something whose next item has not started: the least start first.
+    /// Non-empty classes whose next item has not started: the least start first.
     early: BinaryHeap<Reverse<(u128, u32)>>,
-    /// Those that hold something whose next item has started: the one that ends first, the first of those that came with the same end.
+    /// Non-empty classes whose next item has started: the earliest end first, then the order of arrival.
     due: BinaryHeap<Reverse<(u128, u64, u32)>>,
     /// Virtual time, by which a class of weight 1 has sent a byte when it has advanced by [`BYTE`].
     now: u128,
@@ -72,17 +74,17 @@ impl<I> FairQueues<I> {
         self.weights = self.weights - u64::from(before) + u64::from(weight);
     }
 
-    /// How many items wait.
+    /// Returns the number of waiting items.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether none does.
+    /// Returns `true` if no item waits.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// What waits in a class, the first first.
+    /// Returns the items that wait in a class, in order.
     pub fn items(&self, class: u32) -> impl Iterator<Item = &I> {
         self.classes.get(class as usize).into_iter().flat_map(|queue| &queue.items)
     }
@@ -98,7 +100,7 @@ impl<I> FairQueues<I> {
         }
     }
 
-    /// A class stands in line for its next item. After a pause it has saved nothing.
+    /// Queues a class for its next item. A pause gives it no credit.
     fn enqueue(&mut self, class: u32) {
         let queue = &mut self.classes[class as usize];
         if self.last != Some(class) {
@@ -107,7 +109,7 @@ impl<I> FairQueues<I> {
         self.early.push(Reverse((queue.start, class)));
     }
 
-    /// The next item. `bytes` says how large it is on the wire; what has become of size zero costs nothing.
+    /// Takes the next item. `bytes` returns its size on the wire; an item that has become empty costs nothing.
     pub fn pop(&mut self, mut bytes: impl FnMut(&I) -> u32) -> Option<I> {
         if self.due.is_empty()
             && let Some(&Reverse((start, _))) = self.early.peek()
@@ -141,7 +143,8 @@ impl<I> FairQueues<I> {
 mod tests {
     use super::*;
 
-    /// What each class sends of so many bytes, when all have items of their own size without end.
+    /// Returns the bytes that each class sends out of `total` bytes, when all have an endless supply of items of
+    /// their own size.
     fn shares(weights: &[u32], sizes: &[u32], total: u64) -> Vec<u64> {
         let mut queues = FairQueues::new(1_538);
         for (class, &weight) in (0..).zip(weights) {

@@ -1,9 +1,10 @@
-//! How much of a pair may be in flight on one path ([`HostAction::SetWindow`](wayleave_scheme_api::HostAction::SetWindow)).
+//! Maximum amount of a pair in flight on one path
+//! ([`HostAction::SetWindow`](wayleave_scheme_api::HostAction::SetWindow)).
 //!
-//! Every packet carries how much the pair had sent on the path with it; whoever receives it sends that number back. What
-//! comes back says that all before it has left the path too, arrived or lost: packets of one path stay in order. So a
-//! loss takes no room once a later packet is answered. Where nothing later is answered, because the last packets of a
-//! window were lost, the driver calls [`Window::forget`] when its transport times out.
+//! Every packet carries the amount that the pair had sent on the path with it, and its receiver returns that number.
+//! The returned number shows that all earlier packets have left the path too, arrived or lost: packets of one path
+//! stay in order. So a loss uses no room once a later packet is answered. If no later packet is answered, because the
+//! last packets of a window were lost, the driver calls [`Window::forget`] when its transport times out.
 //!
 //! A window holds on average over its rounds: less than a packet more may be in flight in some of them.
 
@@ -22,13 +23,13 @@ pub struct Window {
     reserved: u64,
     /// A window below one packet pauses until then.
     next_at: Instant,
-    /// When something was last sent or answered.
+    /// Time of the last packet or answer.
     active_at: Instant,
     /// The largest packet so far.
     packet: u64,
-    /// The round that goes on ends when more than this is answered.
+    /// The present round ends when more than this is answered.
     round_until: u64,
-    /// What whole packets have left of the windows of earlier rounds.
+    /// Remainder that whole packets have left of the windows of earlier rounds.
     left: u64,
     /// Of that, what this round may use.
     extra: u64,
@@ -41,9 +42,9 @@ pub struct Window {
 struct Floor {
     /// In bit/s; zero: none.
     rate: u64,
-    /// When the next packet is due at the rate.
+    /// Time at which the next packet is due at the rate.
     next_at: Instant,
-    /// How much earlier than now that may be: what was not used is kept for a base round trip.
+    /// Maximum time by which that may be earlier than now: unused rate is kept for a base round trip.
     kept: Instant,
 }
 
@@ -58,7 +59,7 @@ impl Floor {
         }
     }
 
-    /// What a full window means for the next packet.
+    /// Returns the room for the next packet if the window is full.
     fn or(self, full: WindowCheck, now: Instant) -> WindowCheck {
         match full {
             WindowCheck::Open => full,
@@ -70,7 +71,7 @@ impl Floor {
     }
 }
 
-/// Whether a window lets a packet through.
+/// Room of a window for a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowCheck {
     /// It does.
@@ -109,12 +110,13 @@ impl Window {
         self.reserved + self.sent - self.answered
     }
 
-    /// When something was last sent or answered.
+    /// Returns the time of the last packet or answer.
     pub fn active_at(&self) -> Instant {
         self.active_at
     }
 
-    /// Whether a packet may leave now. A window below one packet means one packet every `bytes / window` round trips.
+    /// Returns the room for a packet now. A window below one packet means one packet every `bytes / window` round
+    /// trips.
     pub fn check(&self, bytes: u32, now: Instant) -> WindowCheck {
         let bytes = u64::from(bytes);
         let room = match self.limit {
@@ -137,7 +139,7 @@ impl Window {
         self.floor.count(bytes, now);
     }
 
-    /// What was let go will not be sent.
+    /// Releases a grant that will not be used.
     pub fn release(&mut self, bytes: u32) {
         self.reserved = self.reserved.saturating_sub(u64::from(bytes));
     }
@@ -170,8 +172,8 @@ impl Window {
         is_new
     }
 
-    /// What is left of a window that is no whole number of packets is kept for later rounds, until it is a packet: three and a half
-    /// packets are three in one round and four in the next, and not three in all.
+    /// Keeps the remainder of a window that is not a whole number of packets for later rounds, until it is a packet.
+    /// Three and a half packets are three in one round and four in the next, and not three in all.
     fn begin_round(&mut self) {
         self.round_until = self.sent;
         self.extra = 0;
@@ -272,7 +274,7 @@ mod tests {
         }
     }
 
-    /// 1,500 B at 500 Mbit/s are one packet each base round trip of 24 us, whatever is in flight.
+    /// 1,500 B at 500 Mbit/s are one packet each base round trip of 24 us, at any amount in flight.
     #[test]
     fn a_floor_lets_packets_go_although_the_window_is_full() {
         let mut window = window(1_500);

@@ -1,10 +1,10 @@
 //! Admitted contracts as an output-port network: every queue that holds flows is a server.
 //!
-//! Its service curve is what the ledger's report gives for the queue: the line minus the traffic of the queues above it
-//! and a blocking packet. That traffic has bursts that have grown by budgets, not by delays; since every budget holds,
-//! the curve is valid, and it is what admission promised with. Queues are FIFO, but what priorities leave over is no
-//! strict service curve, so that analyses of arbitrary multiplexing do not apply. Nor is a queue FIFO behind a node whose
-//! jitter keeps no order: such sets are refused.
+//! The service curve of a server comes from the ledger's report for the queue: the line minus the traffic of the
+//! queues above it and a blocking packet. The bursts of that traffic have grown by budgets, not by delays. Since
+//! every budget holds, the curve is valid, and admission used it for its promises. Queues are FIFO, but the service
+//! that priorities leave over is no strict service curve, so analyses of arbitrary multiplexing do not apply. A queue
+//! is not FIFO behind a node whose jitter does not preserve order: such sets are refused.
 
 use std::collections::HashMap;
 
@@ -24,7 +24,8 @@ use crate::error::Error;
 use crate::session::Session;
 
 impl Subject {
-    /// What a session has admitted: every queue that holds flows is a server with what the queues above it leave.
+    /// Returns the contracts that a session has admitted as a network of servers: every queue that holds flows is a
+    /// server with the service that the queues above it leave.
     ///
     /// # Errors
     /// If its scheme keeps no queues, or nothing was admitted.
@@ -97,7 +98,7 @@ fn network(session: &Session, placement: &Placement) -> Result<PortNetwork, Erro
         .map_err(|error| Error::Internal(format!("the admitted contracts are no output-port network: {error}")))
 }
 
-/// What is not in the curves of queues.
+/// Returns the delays that the curves of queues do not include.
 fn extra(placement: &Placement, route: &Route) -> AddedDelays {
     let mut extra = AddedDelays { budgets: Rational::zero(), constants: Rational::zero() };
     for term in placement.terms(route) {

@@ -1,4 +1,4 @@
-//! Bounds for people and for programs. What is shown in whole ns or bytes is rounded up; JSON has exact fractions too.
+//! Prints bounds as text and as JSON. Values shown in whole ns or bytes are rounded up; JSON has exact fractions too.
 
 use std::io::Write;
 

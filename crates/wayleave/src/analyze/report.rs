@@ -7,7 +7,7 @@ use super::subject::Subject;
 use crate::error::Error;
 use crate::progress::{Step, Watch};
 
-/// How many flows are shown, and linear programs solved, unless more are asked for.
+/// Default number of flows that are shown, and for which linear programs are solved.
 const SHOWN: usize = 40;
 
 /// An analysis.
@@ -27,7 +27,7 @@ impl Analysis {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Tfa, Self::Sfa, Self::Pmoo, Self::Lp];
 
-    /// As it stands in JSON and, in capitals, in tables.
+    /// Returns the name in JSON; tables show it in capitals.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Tfa => "tfa",
@@ -38,7 +38,7 @@ impl Analysis {
     }
 }
 
-/// A bound in ns, or why there is none.
+/// A bound in ns, or the reason why there is none.
 pub type Bound = Result<Rational, String>;
 
 /// One path of one flow.
@@ -52,7 +52,7 @@ pub struct Row {
     pub bounds: Vec<Bound>,
     /// For each of them, whose bound it is, if the analysis itself gave nothing better.
     pub instead: Vec<Option<Analysis>>,
-    /// What admission counts with, for admitted contracts.
+    /// Bound that admission uses, for admitted contracts.
     pub budget: Option<Rational>,
 }
 
@@ -62,7 +62,7 @@ impl Row {
         self.bounds.iter().flatten().min()
     }
 
-    /// Whether an analysis, by its place, has given the smallest bound itself.
+    /// Returns `true` if the analysis at index `place` has itself given the smallest bound.
     pub fn is_tightest(&self, place: usize) -> bool {
         self.instead[place].is_none()
             && self.bounds[place].as_ref().ok().is_some_and(|own| Some(own) == self.tightest())
@@ -76,15 +76,15 @@ pub struct Report {
     pub analyses: Vec<Analysis>,
     /// Path by path.
     pub rows: Vec<Row>,
-    /// How many flows are left out.
+    /// Number of flows left out.
     pub more: usize,
-    /// Server by server, by total flow analysis; or why there is no bound.
+    /// Bound of each server by total flow analysis, or the reason why there is none.
     pub servers: Vec<Result<ServerBound, String>>,
-    /// What a reader has to know about some of the bounds.
+    /// Remarks that a reader needs in order to interpret some of the bounds.
     pub notes: Vec<String>,
 }
 
-/// What all rows need.
+/// Input that all rows need.
 struct Analyses<'s> {
     subject: &'s Subject,
     tfa: Tfa,

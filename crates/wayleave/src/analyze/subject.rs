@@ -1,4 +1,4 @@
-//! What is analysed: an output-port network.
+//! The subject of an analysis: an output-port network.
 
 use wayleave_calculus::Rational;
 use wayleave_calculus::network::{Options, PortNetwork};
@@ -7,7 +7,7 @@ use wayleave_formats::{Remark, Source, read_port_network};
 
 use crate::error::Error;
 
-/// What stands between the name of a contract and the number of its route, from the second on.
+/// Separator between the name of a contract and the number of its route, from the second route on.
 pub(super) const ROUTE: &str = " (route ";
 
 /// Delays of an admitted contract beside the analysed ones, in ns.

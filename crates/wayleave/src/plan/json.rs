@@ -28,7 +28,7 @@ impl<W: Write> Document<W> {
     /// If it cannot be written.
     pub fn begin(mut out: W, session: &Session) -> Result<Self, Error> {
         let head = serde_json::to_string(&Head::of(session))?;
-        // The document goes on where the head's own object would end.
+        // The document continues where the head's own object would end.
         write!(out, "{},\n\"requests\":[", head.strip_suffix('}').unwrap_or(&head))?;
         Ok(Self { out, is_first: true, certainties: Certainties::default() })
     }
@@ -87,13 +87,13 @@ impl<W: Write> Sink for Document<W> {
     }
 }
 
-/// Switch ports whose buffers may be too small for what waits there of minima.
+/// Returns switch ports whose buffers may be too small for the queued traffic of minima.
 pub(super) fn short_buffers(session: &Session) -> Vec<shapes::ShortBufferShape<'_>> {
     let short = session.ledger().into_iter().flat_map(wayleave_ledger::Ledger::short_buffers);
     short.map(|short| shapes::short_buffer(&session.network, &short)).collect()
 }
 
-/// What documents begin with.
+/// Head of a document.
 #[derive(Serialize)]
 pub(crate) struct Head<'a> {
     pub(super) wayleave: &'static str,
@@ -113,7 +113,7 @@ impl<'a> Head<'a> {
     }
 }
 
-/// What the model counts.
+/// Delays and overheads that the model counts.
 #[derive(Serialize)]
 pub(crate) struct ModelShape {
     residual: &'static str,
@@ -183,7 +183,7 @@ pub(super) struct ReleaseShape<'a> {
     event: &'static str,
     at_ns: u64,
     decision: &'static str,
-    /// Until then its packets may be in flight, and what it had reserved is not given away.
+    /// Time until which its packets may be in flight; its reservation is not given away before.
     held_until_ns: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! Who is told to send where, and when, while a plan is decided: for the independent calculator.
+//! Log of the senders' routes and times while a plan is decided: input of the independent calculator.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::progress::{Step, Watch};
 use crate::session::Session;
 
-/// Keeps what is told to senders, and hands every decision on to another sink.
+/// Records the instructions to senders, and passes every decision to another sink.
 pub struct ReservationLog<S> {
     sink: S,
     stays: Vec<RouteLifetime>,
@@ -32,7 +32,7 @@ pub struct ReservationLog<S> {
 }
 
 impl<S> ReservationLog<S> {
-    /// With nobody told anything.
+    /// Returns a log without instructions.
     pub fn new(sink: S) -> Self {
         let (of_flow, of_contract, of_sharer) = (HashMap::new(), HashMap::new(), HashMap::new());
         Self { sink, stays: Vec::new(), of_flow, of_contract, shares: Vec::new(), of_sharer }
@@ -72,7 +72,7 @@ impl<S> ReservationLog<S> {
         let Some(mut share) = share.and_then(|share| promised_share(&session.context(), decision.share, share)) else {
             return;
         };
-        // Certainty depends on what comes later; it is checked in the end.
+        // Certainty depends on later contracts; it is checked in the end.
         share.certainty = None;
         let from = now + decided.start.unwrap_or(Time::ZERO);
         self.of_sharer.insert(name.to_owned(), self.shares.len());

@@ -1,7 +1,8 @@
-//! What would be admitted, where, with which bound; what would move; what is refused, and why.
+//! Plan of a list of requests: admitted contracts with routes and bounds, contracts that would move, and refusals
+//! with reasons.
 //!
-//! [`plan`] decides a list and keeps every decision in a [`Plan`]. [`decide`] hands each decision on as it falls, to a
-//! [`Sink`], and keeps none of them: lists of millions need no memory for what was said about them.
+//! [`plan`] decides a list and keeps every decision in a [`Plan`]. [`decide`] passes each decision immediately to a
+//! [`Sink`] and keeps none: lists of millions need no memory for earlier decisions.
 
 mod certainty;
 mod json;
@@ -58,10 +59,10 @@ pub fn decide(
     }
 }
 
-/// Decides contracts one after another, in their order.
+/// Decides contracts sequentially, in their order.
 ///
 /// # Errors
-/// If the scheme cannot be set up on this network. A refusal is no error: it stands in the plan.
+/// If the scheme cannot be set up on this network. A refusal is no error: it is part of the plan.
 pub fn plan<'a>(
     network: &Network,
     asked: impl Into<PlanInput<'a>>,
@@ -99,14 +100,14 @@ pub struct Entry {
     document: Box<RawValue>,
 }
 
-/// What happened to a contract.
+/// An event of a contract.
 #[derive(Clone, Debug)]
 pub enum EntryKind {
     /// It was asked for.
     Decided {
         /// Its terms.
         contract: Box<LatencyContract>,
-        /// Its route, queues and bound; or what stood in its way.
+        /// Its route, queues and bound, or the reason for the refusal.
         decision: Result<Decision, Refusal>,
         /// For a refusal: the reason as a sentence.
         reason: Option<String>,
@@ -117,7 +118,7 @@ pub enum EntryKind {
     DecidedShare {
         /// Its terms.
         contract: Box<Contract>,
-        /// Its share; nothing for best effort; or what stood in its way.
+        /// Its share (none for best effort), or the reason for the refusal.
         decision: Result<Option<ShareDecision>, Refusal>,
         /// For a refusal: the reason as a sentence.
         reason: Option<String>,
@@ -128,9 +129,9 @@ pub enum EntryKind {
     },
     /// It ended.
     Released {
-        /// When.
+        /// Time of the event.
         at: Time,
-        /// When what it had reserved is free; `None` if it had reserved nothing.
+        /// Time when its reservation is freed; `None` if it had reserved nothing.
         held_until: Option<Time>,
     },
 }
@@ -218,7 +219,7 @@ impl Plan {
         self.entries.iter().filter_map(|entry| Some((entry.name.as_str(), entry.decision()?.as_ref().ok()?)))
     }
 
-    /// What was refused, with the reason as a sentence.
+    /// Returns refused contracts, each with the reason as a sentence.
     pub fn refused(&self) -> impl Iterator<Item = (&str, &str)> {
         self.entries.iter().filter_map(|entry| match &entry.kind {
             EntryKind::Decided { reason: Some(reason), .. } | EntryKind::DecidedShare { reason: Some(reason), .. } => {
@@ -233,7 +234,7 @@ impl Plan {
         self.history.promises(&self.session)
     }
 
-    /// Writes every request with what became of it, as `wayleave plan --all` prints it.
+    /// Writes every request with its outcome, as `wayleave plan --all` prints it.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -262,7 +263,7 @@ impl Plan {
         table.write(out, &self.session, &self.outcome.summary)
     }
 
-    /// Everybody who was admitted, for [`crate::verify_kinds`]; `None` if all contracts are about latency.
+    /// Returns all admitted tenants, for [`crate::verify_kinds`]; `None` if all contracts are about latency.
     ///
     /// # Errors
     /// If the network has no classes.

@@ -51,7 +51,7 @@ pub(super) fn contracts(
     Ok(Outcome { summary, findings, is_complete: true })
 }
 
-/// What can be said against a refused contract whatever else is admitted.
+/// Returns the problem of a refused contract that does not depend on other admitted contracts.
 fn finding(session: &Session, contract: &LatencyContract, verdict: &RequestOutcome) -> Option<(&'static str, String)> {
     sentences::finding(&session.network, contract, verdict.decision.as_ref().err()?)
 }
@@ -69,7 +69,7 @@ fn decided(
     sink.decided(session, &Decided::Flow(flow))
 }
 
-/// What an admitted contract holds.
+/// Reservation of an admitted contract.
 #[derive(Clone, Copy)]
 enum AdmittedState {
     Flow(FlowId),
@@ -81,7 +81,7 @@ enum AdmittedState {
 pub(super) struct Replay<'a> {
     session: &'a mut Session,
     hold: ReleaseHold,
-    /// Who is admitted.
+    /// Admitted contracts.
     standing: HashMap<&'a str, AdmittedState>,
     /// Ended reservations that are still held, by the time at which they are freed.
     due: BTreeSet<(Time, EndedReservation)>,
@@ -171,7 +171,7 @@ impl<'a> Replay<'a> {
                 }
             };
             let due = now + self.in_flight(flow);
-            // What is held for its last packets must not be moved.
+            // Reservations that are held for the last packets in flight must not be moved.
             if let Some(placement) = self.session.scheme.queues_mut() {
                 placement.pin(flow, true);
             }
@@ -182,14 +182,15 @@ impl<'a> Replay<'a> {
         Released { name, at: now, held_until }
     }
 
-    /// How long packets of a flow can be in flight, as far as that is waited for.
+    /// Returns the time for which a flow's reservation is held for packets in flight: its bound, or zero unless
+    /// `hold` is `ReleaseHold::Bound`.
     fn in_flight(&self, flow: FlowId) -> Time {
         let held = self.session.scheme.held(flow).filter(|_| self.hold == ReleaseHold::Bound);
         held.map_or(Time::ZERO, |held| held.bound)
     }
 
-    /// Admits a contract, or gives it new terms if it is there; and whether it had terms before. A change of a
-    /// contract that was refused asks for it again.
+    /// Admits a contract, or gives an admitted contract new terms; also returns `true` if it had terms before. A
+    /// change of a refused contract requests it again.
     fn place(&mut self, contract: &'a LatencyContract) -> (RequestOutcome, bool) {
         let flow = |standing: &AdmittedState| if let AdmittedState::Flow(flow) = *standing { Some(flow) } else { None };
         let old = self.standing.get(contract.name.as_str()).and_then(flow);

@@ -1,7 +1,8 @@
-//! A plan that was printed before, to go on from: what it says was decided is put in place again, with every check and without a search.
+//! A saved plan to resume from: its decisions are restored with every check and without a search.
 //!
-//! Nothing that it says of the network, the scheme or the contracts is believed: it has to be what would be decided here, as far as that can be
-//! told without deciding. What it does not say of refused contracts (how they count, the largest frame, a given route) cannot be compared.
+//! The plan's statements about the network, the scheme or the contracts are not trusted: they must equal the
+//! decisions that would be made here, as far as this can be checked without deciding. Properties of refused contracts
+//! that a plan does not contain (counting mode, largest frame, given route) cannot be compared.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -56,7 +57,7 @@ struct Queue<'a> {
     buffer_bytes: u64,
 }
 
-/// What a request says of the contract, and what became of it.
+/// A request of the plan: properties of the contract, and the outcome.
 #[derive(Deserialize)]
 struct Entry<'a> {
     #[serde(borrow)]
@@ -111,14 +112,15 @@ struct Moved<'a> {
     to: Vec<Hopped<'a>>,
 }
 
-/// What helps against every misfit.
+/// Remedy for every misfit.
 const AGAIN: &str = "make the plan again with `wayleave plan -o json`, or leave it out";
 
 impl<'a> SavedPlan<'a> {
-    /// Reads it, and compares what it says of version, scheme, model and network with the session, which has admitted nothing yet.
+    /// Reads a plan, and compares its version, scheme, model and network with the session, which has admitted nothing
+    /// yet.
     ///
     /// # Errors
-    /// If it is no plan of contracts, or one that was not made with this scheme, with these options and on this network.
+    /// If it is no plan of contracts, or was not made with this scheme, with these options and on this network.
     pub fn read(source: &'a Source, session: &Session) -> Result<Self, Error> {
         let wrong = |what: String| Error::Located(format!("{}: {what}", source.name()));
         let Some(ledger) = session.ledger() else {
@@ -145,10 +147,12 @@ impl<'a> SavedPlan<'a> {
         Ok(Self { source, requests: file.requests })
     }
 
-    /// Puts the decisions on the contracts before one of them in place, or on all. The session has admitted nothing before.
+    /// Restores the plan's decisions on the contracts before a given one, or on all. The session has admitted nothing
+    /// before.
     ///
     /// # Errors
-    /// If the plan is for other contracts, or says something that cannot have been decided here. The session is of no use then.
+    /// If the plan is for other contracts, or contains something that cannot have been decided here. The session is
+    /// unusable then.
     pub fn restore(
         &self,
         session: &mut Session,
@@ -208,10 +212,10 @@ impl<'a> SavedPlan<'a> {
         session.decide_as_stated(contract, &stated).map(Some).map_err(|misfit| words(session, contract, &misfit))
     }
 
-    /// Holds what was decided now, with what is before it in place, against what the plan says.
+    /// Compares a decision made now, with the earlier ones restored, with the plan's decision.
     ///
     /// # Errors
-    /// If it says anything else.
+    /// If they differ.
     pub fn confirm(
         &self,
         session: &Session,
@@ -239,10 +243,10 @@ impl<'a> SavedPlan<'a> {
         Err(self.located(request, &what))
     }
 
-    /// The same of a contract of another kind.
+    /// Compares the decision on a contract of another kind with the plan's decision.
     ///
     /// # Errors
-    /// If the plan says anything else.
+    /// If they differ.
     pub fn confirm_share(
         &self,
         session: &Session,
@@ -254,7 +258,7 @@ impl<'a> SavedPlan<'a> {
         request.map_or(Ok(()), |(_, request)| self.same_share(session, request, decided))
     }
 
-    /// A share costs no search, so it is decided again, and has to become what the plan says.
+    /// Decides a share again, since this costs no search, and compares the result with the plan.
     fn same_share(&self, session: &Session, request: &RawValue, decided: &DecidedShare<'_>) -> Result<(), Error> {
         let here = serde_json::to_string(&ShareShape::of(&session.network, decided))?;
         let mut differences = Vec::new();
@@ -279,7 +283,7 @@ fn value(text: &str) -> Result<Value, Error> {
 }
 
 impl File<'_> {
-    /// What its head says otherwise than the session's would.
+    /// Returns the differences between the plan's head and the session's head.
     fn differences(&self, session: &Session) -> Result<Vec<String>, Error> {
         // Through text, since a number that is read may be another than the one that was written, by its last bit.
         let here = value(&serde_json::to_string(&Head::of(session))?)?;
@@ -337,7 +341,7 @@ fn compare_queues(said: &[Queue<'_>], network: &Network, ledger: &Ledger) -> Res
 }
 
 impl Entry<'_> {
-    /// Whether this is what the contract asks for.
+    /// Compares this request with the contract.
     fn compare(&self, session: &Session, contract: &LatencyContract) -> Result<(), String> {
         let name = &contract.name;
         if self.event.is_some() || !matches!(&*self.decision, "admitted" | "refused") {
@@ -399,7 +403,7 @@ fn route(network: &Network, hops: &[Hopped<'_>]) -> Result<Route, String> {
     Ok(Route { hops: hops.iter().map(hop).collect::<Result<_, String>>()? })
 }
 
-/// Why a decision of the plan cannot have been made here.
+/// Returns the reason why a decision of the plan cannot have been made here.
 fn words(session: &Session, contract: &LatencyContract, misfit: &ReplayError) -> String {
     let why = match misfit {
         ReplayError::Routes { stated, asked } => format!("{stated} routes are said, and {asked} were asked for"),

@@ -1,4 +1,4 @@
-//! What is asked for, and who is told what came of it.
+//! Input of a plan, and the sink that receives its decisions.
 
 use wayleave_explain::Decided;
 use wayleave_formats::EventList;
@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::findings::Findings;
 use crate::session::Session;
 
-/// What is asked for.
+/// Input of a plan.
 #[derive(Clone, Copy, Debug)]
 pub enum PlanInput<'a> {
     /// Contracts that all come and stay.
@@ -24,7 +24,7 @@ impl<'a> From<&'a Contracts> for PlanInput<'a> {
     }
 }
 
-/// How long what an ended contract had reserved is kept.
+/// Duration for which the reservation of an ended contract is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReleaseHold {
     /// For its route's bound: its packets may be in flight (design, section 4).
@@ -34,12 +34,12 @@ pub enum ReleaseHold {
     Nothing,
 }
 
-/// Who is told of decisions as they fall.
+/// A receiver of decisions as they are made.
 pub trait Sink {
-    /// A contract was decided; the session holds what is admitted with it.
+    /// Handles a decided contract; the session holds everything admitted up to and including it.
     ///
     /// # Errors
-    /// Whatever keeps the sink from taking it: the deciding ends with that.
+    /// If the sink cannot accept the decision: this error ends the planning.
     fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error>;
 
     /// A contract ended.
@@ -59,14 +59,14 @@ impl<S: Sink> Sink for &mut S {
     }
 }
 
-/// What came of all requests.
+/// Outcome of all requests.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Outcome {
     /// Counts, and times of decisions.
     pub summary: Summary,
-    /// What can be said against requests whatever else is admitted.
+    /// Problems of requests that do not depend on other admitted contracts.
     pub findings: Findings,
-    /// Whether all were decided; not if somebody has cancelled it.
+    /// `true` if all requests were decided; `false` after a cancellation.
     pub is_complete: bool,
 }

@@ -1,4 +1,4 @@
-//! What became of a list of requests, in figures.
+//! Statistics of the outcomes of a list of requests.
 
 use std::collections::BTreeMap;
 
@@ -15,9 +15,9 @@ use crate::session::RequestOutcome;
 pub struct Released<'a> {
     /// Its name.
     pub name: &'a str,
-    /// When it ended.
+    /// Time when it ended.
     pub at: Time,
-    /// When what it had reserved is free; `None` if it had reserved nothing.
+    /// Time when its reservation is freed; `None` if it had reserved nothing.
     pub held_until: Option<Time>,
 }
 
@@ -33,13 +33,13 @@ pub struct Summary {
     pub released: Option<u64>,
     /// Refusals by their code.
     pub by_reason: BTreeMap<&'static str, u64>,
-    /// How often an admitted flow was moved.
+    /// Number of moves of admitted flows.
     pub moved: u64,
     /// ns, per decision.
     durations: Vec<u64>,
 }
 
-/// How long decisions took, ns.
+/// Durations of decisions, in ns.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Times {
@@ -92,7 +92,7 @@ impl Summary {
         self.durations.push(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
     }
 
-    /// How long decisions took; `None` if there was none.
+    /// Returns the durations of decisions; `None` if there was no decision.
     pub fn times(&self) -> Option<Times> {
         let mut sorted = self.durations.clone();
         sorted.sort_unstable();

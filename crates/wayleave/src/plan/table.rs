@@ -20,9 +20,9 @@ use super::summary::{Released, Summary};
 use crate::error::Error;
 use crate::session::Session;
 
-/// How many requests are shown unless all are asked for.
+/// Default number of requests that are shown.
 const SHOWN: usize = 40;
-/// How many refusals are shown however late they come: they are what people look for.
+/// Number of refusals that are shown even at the end of the list: readers search for them.
 const REFUSALS_SHOWN: usize = 20;
 
 /// A table of requests that is being filled.
@@ -50,7 +50,7 @@ struct Row {
 
 enum Detail {
     Text(String),
-    /// Where a flow was placed: it may have been moved since.
+    /// Route at the time of placement: the flow may have been moved since.
     Route(FlowId, Route),
 }
 

@@ -8,7 +8,7 @@ use num_rational::Ratio;
 use num_traits::{CheckedAdd as _, CheckedDiv as _};
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 
-/// The part of what a pair of hosts sends.
+/// Fraction of the traffic of a pair of hosts.
 pub(super) type Part = Ratio<i128>;
 
 /// The switches (or hosts) that a host sends to and receives from, each with the number of parallel links.

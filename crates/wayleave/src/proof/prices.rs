@@ -1,12 +1,12 @@
 //! Dual prices of the largest load that a hose puts on a link: the certificate of the bound.
 //!
-//! Groups of senders and receivers have a capacity, their number of members. A pair of groups brings a value for each unit that it sends:
-//! its part on the link, or 1 if it may use the link. The largest sum is a transportation problem; its dual has prices `u` and `v` with
-//! `u[i] + v[j] >= value[i][j]`, and the sum of prices times capacities equals the largest load. With values of 1 all prices are 0 or 1:
-//! they are a vertex cover (D. Koenig, 1931).
+//! Groups of senders and receivers have a capacity, their number of members. A pair of groups brings a value for each
+//! unit that it sends: its part on the link, or 1 if it may use the link. The largest sum is a transportation
+//! problem. Its dual has prices `u` and `v` with `u[i] + v[j] >= value[i][j]`, and the sum of prices times capacities
+//! equals the largest load. With values of 1 all prices are 0 or 1: they are a vertex cover (D. Koenig, 1931).
 //!
-//! The flow of the greatest value grows along the best augmenting path until no path gains anything. The distances in what is left
-//! of the network are the prices.
+//! The flow of the greatest value grows along the best augmenting path until no path gains anything. The distances in
+//! the residual network are the prices.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Which runs there are: those of a scenario file, or the ones of them that were asked for.
+//! Runs of a scenario file, or a selection of them.
 
 use std::sync::Arc;
 
@@ -68,10 +68,10 @@ impl Batch {
         Self::parse(&Source::read(file)?, file, choice)
     }
 
-    /// The same of a text from memory; `file` is what the commands call it that run its runs again.
+    /// Parses a scenario from memory; `file` is its name in the commands that replay runs.
     ///
     /// # Errors
-    /// If the text or a file that it names is wrong, or a choice leaves no run.
+    /// If the text or a file that it names is malformed, or the selection leaves no run.
     pub fn parse(source: &Source, file: &str, choice: &RunSelection) -> Result<Self, Error> {
         Self::parse_with(source, file, choice, &|name| beside(source, name))
     }
@@ -122,7 +122,7 @@ impl Batch {
         format!("{:016x}", self.hash)
     }
 
-    /// Returns the part of it that a report shows.
+    /// Returns the part of the batch that a report shows.
     pub(crate) fn reported(&self) -> Runs<'_> {
         let mut parameters: Vec<&str> = Vec::new();
         for parameter in self.runs.iter().flat_map(|run| &run.parameters) {
@@ -140,7 +140,7 @@ impl Batch {
         }
     }
 
-    /// Whether there are several runs.
+    /// Returns `true` if there are several runs.
     pub fn is_sweep(&self) -> bool {
         self.runs.len() > 1
     }
@@ -154,12 +154,13 @@ impl Batch {
         }
     }
 
-    /// Lets the last packet events of every run be recorded, so many of each; `None` records none.
+    /// Sets the number of last packet events that are recorded in each run; `None` records none.
     pub fn record(&mut self, events: impl Fn(&Scenario) -> Option<u64>) {
         self.edit_scenarios(|scenario| scenario.record.trace = events(scenario));
     }
 
-    /// Skips steady traffic in every run, whatever the file says; the commands that run them again say so.
+    /// Skips steady traffic in every run, regardless of the file; the commands that replay the runs contain this
+    /// option.
     pub fn fast_forward(&mut self, forward: FastForward) {
         self.edit_scenarios(|scenario| scenario.fast_forward = Some(forward));
         for run in &mut self.runs {
@@ -183,7 +184,7 @@ impl Batch {
         }
     }
 
-    /// Whether a result is that of a run, by this version, and running it again would lead to no other.
+    /// Returns `true` if a result belongs to this run and this version, and a repetition would give the same result.
     pub fn has_result(&self, planned: &Planned, result: &RunResult) -> bool {
         result.wayleave == env!("CARGO_PKG_VERSION")
             && result.input_hash == self.input_hash()
@@ -196,13 +197,13 @@ impl Batch {
 }
 
 impl Planned {
-    /// What tells it from the other runs of its file: `seed 3, traffic.web.load = 0.8`.
+    /// Returns the values that distinguish a run from the others of its file: `seed 3, traffic.web.load = 0.8`.
     pub fn title(&self) -> String {
         let parameters = self.parameters.iter().map(|parameter| format!("{} = {}", parameter.path, parameter.value));
         std::iter::once(format!("seed {}", self.seed)).chain(parameters).collect::<Vec<_>>().join(", ")
     }
 
-    /// The name of its file: the same for the same parameters and seed, whatever other runs there are.
+    /// Returns the name of its file, which depends only on the parameters and the seed, not on other runs.
     pub fn file_name(&self) -> String {
         let mut bytes = Vec::new();
         for text in self.parameters.iter().flat_map(|parameter| [&parameter.path, &parameter.value]) {

@@ -1,4 +1,4 @@
-//! From what the simulator found out to what is kept.
+//! Converts the simulator's outcome into a stored result.
 
 use wayleave_scenarios::{Endpoint, Scenario, Workload};
 use wayleave_sim::stats::{Completions, Histogram, Histograms, LevelBin, Series, Shortfall};
@@ -25,7 +25,7 @@ const MAX_FLOWS: usize = 10_000;
 /// Queues whose waits are kept point by point: the longest ones.
 const QUEUES_WITH_POINTS: usize = 20;
 
-/// What is kept of a run.
+/// Returns the stored result of a run.
 pub(crate) fn run_result(batch: &Batch, planned: &Planned, outcome: &Outcome) -> RunResult {
     let scenario = &*planned.scenario;
     let network = &*scenario.network;
@@ -114,7 +114,7 @@ fn sharing_result(network: &Network, outcome: &Outcome, sharing: &SharingOutcome
         transmit_shortfall: None,
         receive_shortfall: None,
     };
-    // Who wanted something and got nothing is shown as well.
+    // Shares with unserved demand are shown too.
     let owed = |shortfall: &Option<ShortfallResult>| shortfall.as_ref().map_or(0, |shortfall| shortfall.owed_bytes);
     let is_used = |share: &ShareResult| {
         share.sent_bytes + share.received_bytes + share.drops > 0
@@ -184,7 +184,8 @@ fn traffic(scenario: &Scenario, outcome: &Outcome, index: usize) -> TrafficResul
     }
 }
 
-/// The ends of flows of which nothing arrived, as far as flows are told apart. What the copies of a packet did is in the flow itself.
+/// Returns the endpoints of flows of which nothing arrived, as far as flows are distinguished. The outcome of a
+/// packet's copies is part of the flow itself.
 fn without_arrivals(scenario: &Scenario, flows: &[&FlowOutcome]) -> Vec<[String; 2]> {
     let name = |host, number| scenario.name_of(Endpoint { host, number }).to_owned();
     let silent = flows.iter().filter(|flow| flow.delivered == 0 && flow.copy.is_none());
@@ -231,7 +232,7 @@ fn times_result(times: &Histograms, end_ns: u64) -> TimesResult {
 
 fn series_result(series: &Series, end_ns: u64) -> SeriesResult {
     let bins: Vec<_> = series.bins(end_ns.saturating_mul(1_000)).collect();
-    // Of one interval only, which may be cut, nothing else tells the length.
+    // If there is only one interval, which may be cut, its length is known only from the series.
     let interval_ps = bins.first().map_or(series.interval_ps(), |bin| bin.end_ps - bin.start_ps);
     SeriesResult { interval_ps, bytes: bins.iter().map(|bin| bin.amount).collect() }
 }

@@ -1,4 +1,4 @@
-//! What divisions of SCC got of what they wanted, and how well their objectives were served.
+//! Traffic that divisions of SCC got out of their demand, and the degree to which their objectives were met.
 
 use wayleave_contracts::Objective;
 use wayleave_scenarios::Scenario;
@@ -44,7 +44,8 @@ pub(super) fn divisions(
     results
 }
 
-/// What came into the tunnels of a service; `None` if it wanted more than left: they still held packets at the end.
+/// Returns the traffic that entered the tunnels of a service; `None` if the demand exceeded the traffic that left, so
+/// that the tunnels still held packets at the end.
 fn wanted(outcome: &Outcome, sharing: &SharingOutcome, service: &str) -> Option<u64> {
     let own = || sharing.tunnels.iter().filter(|tunnel| tunnel.service.as_deref() == Some(service));
     if own().any(|tunnel| tunnel.counts.queued.get() > 0) {
@@ -55,7 +56,7 @@ fn wanted(outcome: &Outcome, sharing: &SharingOutcome, service: &str) -> Option<
     Some(u64::try_from(bits).unwrap_or(u64::MAX))
 }
 
-/// Divides what all carried together among them: weighted max-min fair by what they wanted.
+/// Divides the total carried traffic among the divisions: weighted max-min fair, with their demands.
 fn owe(results: &mut [DivisionResult]) {
     let mut left: u128 = results.iter().map(|result| u128::from(result.carried_bps)).sum();
     let mut open: Vec<usize> = (0..results.len()).collect();
@@ -81,7 +82,8 @@ fn owe(results: &mut [DivisionResult]) {
     }
 }
 
-/// The mean and 99 % of what the objective is about: of packets for latency, of flows for completion. The 99 % are those of the slowest traffic.
+/// Returns the mean and the 99th percentile of the objective's metric: packets for latency, flows for completion. The
+/// 99th percentile is that of the slowest traffic.
 fn times(objective: Option<Objective>, own: &[&TrafficResult]) -> (Option<f64>, Option<u64>) {
     let of = |traffic: &'_ TrafficResult| -> Option<Distribution> {
         match objective? {

@@ -1,4 +1,4 @@
-//! Whether the machine has the memory that the runs take.
+//! Checks that the machine has enough memory for the runs.
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -10,12 +10,12 @@ use super::batch::Batch;
 use crate::error::Error;
 use crate::progress::{Progress, Step};
 
-/// How many runs may go on at once.
+/// Number of concurrent runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
-    /// So many, or an error if the memory does not suffice for them.
+    /// This number, or an error if the memory does not suffice.
     Given(NonZeroUsize),
-    /// So many at most, and fewer if the memory does not suffice.
+    /// At most this number, and fewer if the memory does not suffice.
     AtMost(NonZeroUsize),
 }
 
@@ -26,7 +26,8 @@ impl Default for Threads {
     }
 }
 
-/// How many of the batch's runs fit into the memory at once; whether they are fewer than wanted is said to `progress`.
+/// Returns the number of the batch's runs that fit into the memory concurrently; reports to `progress` if they are
+/// fewer than wanted.
 pub(super) fn threads(batch: &Batch, wanted: Threads, progress: &mut dyn Progress) -> Result<usize, Error> {
     let mut estimates: Vec<u64> = batch.runs.iter().map(|run| run.scenario.memory_estimate()).collect();
     estimates.sort_unstable_by(|one, other| other.cmp(one));
@@ -62,7 +63,7 @@ pub(super) fn threads(batch: &Batch, wanted: Threads, progress: &mut dyn Progres
 const LESS: &str = "record fewer events (record.trace), no series (record.series), or simulate fewer hosts, pairs or \
                     requests at once";
 
-/// How many of the first so many fit together.
+/// Returns the number of runs that fit together, for a prefix of the list.
 fn fitting(estimates: &[u64], available: u64) -> usize {
     let mut sum: u64 = 0;
     estimates
@@ -74,7 +75,7 @@ fn fitting(estimates: &[u64], available: u64) -> usize {
         .count()
 }
 
-/// What the machine can give, in bytes, and what a container leaves of it; `None` where nothing tells.
+/// Returns the available memory in bytes, limited by a container if there is one; `None` if it is unknown.
 fn available() -> Option<u64> {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
         let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;

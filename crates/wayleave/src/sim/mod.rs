@@ -1,18 +1,18 @@
-//! Scenarios, packet by packet: one run, or every run of a sweep, on several threads, stopped and resumed.
+//! Packet-level scenarios: one run, or every run of a sweep, on several threads, with interruption and resumption.
 //!
-//! A scenario file becomes a [`Batch`] of runs. [`sweep`] runs them; what a run found out becomes a [`RunResult`](result::RunResult),
-//! whose JSON depends on nothing but the input, the seed and the version. With a folder, each result is in a file of its own
-//! as soon as it is there, so that a sweep can be stopped and resumed. Everything that is shown (tables, the report) is a
-//! function of these results.
+//! A scenario file becomes a [`Batch`] of runs. [`sweep`] runs them. The outcome of a run becomes a
+//! [`RunResult`](result::RunResult). Its JSON depends only on the input, the seed and the version. With a folder,
+//! each result is written to its own file immediately, so that a sweep can be stopped and resumed. All output
+//! (tables, the report) is a function of these results.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
 //! | `batch` | runs, the hash of their input, the command that replays each |
-//! | `memory` | what the machine has, against what the runs need |
+//! | `memory` | available memory and the needs of the runs |
 //! | `runner`, `sweep` | threads, cancellation, resuming, traces |
-//! | [`result`], `convert`, `divisions` | what is kept of a run |
-//! | `store` | files that are whole or not there, and the document of all runs |
-//! | `measure`, `summary`, `text` | figures, tables and words for people |
+//! | [`result`], `convert`, `divisions` | stored result of a run |
+//! | `store` | files that are complete or absent, and the document of all runs |
+//! | `measure`, `summary`, `text` | metrics, tables and text output |
 
 mod batch;
 pub(crate) mod convert;

@@ -1,4 +1,4 @@
-//! The page of runs that were really simulated: that it is one file, well formed, and says what the terminal says.
+//! Tests of the page of simulated runs: it is one well-formed file, and agrees with the terminal output.
 
 use roxmltree::{Document, Node, ParsingOptions};
 use wayleave_explain::table::Layout;
@@ -87,7 +87,7 @@ fn the_page_of_a_sweep_has_a_figure_for_each_measure_of_each_traffic() {
     let (batch, results) = simulated("sweep", &format!("{SCENARIO}{SWEEP}"), true);
     let page = page::render(&batch.reported(), &results, "wayleave sim x.yaml");
     assert_whole(&page);
-    // Nothing is lost, so there is nothing to draw of it, and packets have no slowdown.
+    // Nothing is lost, so no losses are drawn, and packets have no slowdown.
     assert_eq!((results.len(), figures(&page)), (12, 4 + 3));
     assert!(page.contains("duration") && page.contains("load = 0.4"));
 }

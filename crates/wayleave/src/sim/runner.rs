@@ -1,5 +1,5 @@
-//! Runs on all cores. Each is the work of one thread, or of several if that was asked for, and shares nothing with the others, so
-//! results do not depend on how many threads there are.
+//! Runs on all cores. Each run uses one thread, or several if requested, and shares nothing with the others. Results
+//! do not depend on the number of threads.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,10 +17,10 @@ use crate::error::Error;
 use crate::progress::{Cancel, Progress, Step, Watch};
 use wayleave_report::sim::result::RunResult;
 
-/// How often progress is looked at.
+/// Interval between two polls of the progress.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How far each run has come: told by the threads that run them, read by the one that shows it.
+/// Simulated time of each run: written by the threads that run them, read by the thread that shows it.
 #[derive(Debug)]
 struct Clocks {
     /// Simulated ns and duration of each run.
@@ -38,7 +38,7 @@ impl Clocks {
         self.runs[run].0.store(simulated_ns, Ordering::Relaxed);
     }
 
-    /// Simulated ns, and how many there will be, of all runs.
+    /// Returns the simulated ns of all runs, and their final total.
     fn sum(&self) -> (u128, u128) {
         self.runs.iter().fold((0, 0), |(done, all), (clock, duration)| {
             (done + u128::from(clock.load(Ordering::Relaxed).min(*duration)), all + u128::from(*duration))
@@ -50,15 +50,15 @@ impl Clocks {
 pub(crate) struct EndedRun {
     /// Its index in the batch.
     pub(crate) index: usize,
-    /// What it found out.
+    /// Result of the run.
     pub(crate) result: RunResult,
     /// Its last packet events, if they were recorded.
     pub(crate) recording: Option<Recording>,
 }
 
-/// Runs those runs of a batch whose indices are given, and hands each to `ended` as soon as it has ended, or why it could not be
-/// simulated, in any order.
-/// When somebody stops them, runs under way end early, and others do not begin. An error of `ended` stops them too.
+/// Runs the runs with the given indices, and passes each result, or the reason why it could not be simulated, to
+/// `ended` immediately, in any order. After a cancellation, current runs end early, and others do not begin. An error
+/// of `ended` stops them too.
 pub(super) fn run_all(
     batch: &Batch,
     indices: &[usize],
@@ -74,13 +74,13 @@ pub(super) fn run_all(
     let pool = ThreadPoolBuilder::new().num_threads(threads.min(indices.len()).max(1)).build();
     let pool = pool.map_err(|error| Error::Internal(format!("threads cannot be started: {error}")))?;
     let (sender, receiver) = mpsc::channel();
-    // This thread looks at progress meanwhile.
+    // This thread polls the progress during the runs.
     pool.in_place_scope_fifo(|scope| {
         for (at, &index) in indices.iter().enumerate() {
             let (sender, clocks, is_stopped) = (sender.clone(), &clocks, &is_stopped);
             scope.spawn_fifo(move |_| {
                 if !is_stopped() {
-                    // Nobody listens any more after a panic in the thread that does, which ends all of this.
+                    // Sending fails only after a panic in the receiving thread, which ends the whole operation.
                     let run = run_one(batch, index, per_run, |now| {
                         clocks.set(at, now.as_nanos());
                         !is_stopped()
@@ -114,7 +114,8 @@ pub(super) fn run_all(
 }
 
 impl Batch {
-    /// Why a run of it would use one thread however many it was given, of the first that would; as long as no trace is written.
+    /// Returns the reason why a run of the batch would use only one thread, for the first such run, as long as no
+    /// trace is written.
     pub fn obstacle(&self) -> Option<String> {
         let of = |planned: &Planned| {
             let mut scenario = Scenario::clone(&planned.scenario);

@@ -11,10 +11,10 @@ use crate::error::Error;
 use crate::progress::{Progress, Step};
 use wayleave_report::sim::result::RunResult;
 
-/// Where the runs of a folder stand.
+/// Subfolder of the runs.
 const RUNS: &str = "runs";
 
-/// Where results go.
+/// Destination of results.
 #[derive(Debug)]
 pub(crate) struct Store {
     /// The folder, if there is one: with `-o json` and no `--out`, nothing is written.
@@ -30,7 +30,7 @@ enum Text {
 }
 
 impl Store {
-    /// For so many runs; makes the folder.
+    /// Returns a store for `runs` runs; creates the folder.
     pub(crate) fn new(folder: Option<&Path>, runs: usize) -> Result<Self, Error> {
         if let Some(folder) = folder {
             let runs = folder.join(RUNS);
@@ -48,7 +48,7 @@ impl Store {
         self.folder.as_ref().map(|folder| folder.join(RUNS).join(planned.file_name()))
     }
 
-    /// The result that is there already, if it is that of this run, to its end, from the same input and version.
+    /// Returns the stored result, if it is a complete result of this run from the same input and version.
     pub(crate) fn resume(&mut self, batch: &Batch, index: usize, progress: &mut dyn Progress) -> Option<RunResult> {
         let planned = &batch.runs[index];
         let path = self.path(planned)?;
@@ -78,7 +78,7 @@ impl Store {
         Ok(())
     }
 
-    /// Writes a file into the folder, if there is one, and says where it is.
+    /// Writes a file into the folder, if there is one, and returns its path.
     pub(crate) fn write(&self, name: &str, text: &str) -> Result<Option<PathBuf>, Error> {
         let Some(path) = self.folder.as_ref().map(|folder| folder.join(name)) else { return Ok(None) };
         write_whole(&path, text.as_bytes())?;
@@ -96,7 +96,7 @@ impl Store {
             partial: is_partial,
         };
         let head = serde_json::to_string(&head)?;
-        // The document goes on where the head's own object would end.
+        // The document continues where the head's own object would end.
         write!(out, "{},\n\"runs\":[", head.strip_suffix('}').unwrap_or(&head))?;
         for (position, text) in self.texts.iter().flatten().enumerate() {
             out.write_all(if position == 0 { b"\n" } else { b",\n" })?;
@@ -138,7 +138,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         fs::rename(&temporary, path)
     })();
     written.map_err(|error| {
-        // The error that led here is what matters; a second one has nowhere to go.
+        // Only the first error is reported; an error of the removal is ignored.
         let _ = fs::remove_file(&temporary);
         unwritable(path, &error)
     })

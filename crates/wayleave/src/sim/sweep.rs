@@ -1,4 +1,4 @@
-//! All runs of a batch: those that are there already, those that are done now, and what is made of them.
+//! All runs of a batch: results that are already stored, results of new runs, and the documents made from them.
 
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -18,7 +18,7 @@ use crate::progress::{Progress, Step, Watch};
 use wayleave_report::sim::result::{MAX_PAIRS, RunEnd, RunResult, TrafficResult};
 use wayleave_report::sim::{page, summary, text};
 
-/// How many packet events a trace keeps if the scenario does not say: 32 MB.
+/// Default number of packet events in a trace: 32 MB.
 pub const TRACE_EVENTS: u64 = 1_000_000;
 
 /// Threads, output files and error handling of a sweep.
@@ -97,12 +97,12 @@ pub struct Sweep {
     store: Store,
 }
 
-/// Runs a batch, and writes results and a report into a folder if there is one. When it is cancelled, runs under way end
-/// early, others do not begin, and what was found until then is kept.
+/// Runs a batch, and writes results and a report into a folder if there is one. After a cancellation, current runs
+/// end early, others do not begin, and the results obtained so far are kept.
 ///
 /// # Errors
-/// If the memory does not suffice, a file cannot be written, or a scenario cannot be run. The runs that are complete by
-/// then are in the folder.
+/// If the memory does not suffice, a file cannot be written, or a scenario cannot be run. The runs that are complete
+/// by then are in the folder.
 ///
 /// ```
 /// use wayleave::{Batch, Choice, Source, SweepOptions, Watch, sweep};
@@ -125,7 +125,7 @@ pub fn sweep(batch: Batch, options: &SweepOptions, watch: &mut Watch<'_>) -> Res
     let (progress, cancel) = watch.parts();
     let mut batch = batch;
     prepare_traces(&mut batch, options)?;
-    // Events that nobody wants are not recorded, and take no memory.
+    // Events that were not requested are not recorded, and take no memory.
     let threads = memory::threads(&batch, options.threads, progress)?;
     let mut sweep = Sweep::prepared(batch, options, progress)?;
     let todo = sweep.missing();
@@ -146,7 +146,7 @@ pub fn sweep(batch: Batch, options: &SweepOptions, watch: &mut Watch<'_>) -> Res
     Ok(sweep)
 }
 
-/// Lets packet events be recorded if somebody wants them, and only then: they cost time and memory.
+/// Records packet events only if they are requested: they cost time and memory.
 fn prepare_traces(batch: &mut Batch, options: &SweepOptions) -> Result<(), Error> {
     let files: Vec<&PathBuf> = options.trace.iter().chain(&options.pcap).collect();
     if !files.is_empty() && batch.is_sweep() {
@@ -260,11 +260,11 @@ impl Sweep {
         (0..self.runs.len()).filter(|&index| self.runs[index].is_none()).collect()
     }
 
-    /// Adds a result, at once on the disk if there is a folder. Its command is that of this batch: whoever did the run may call the file
-    /// something else.
+    /// Adds a result, and writes it to the folder immediately if there is one. Its command is replaced by that of
+    /// this batch: the process that ran it may have used another file name.
     ///
     /// # Errors
-    /// If it is not that of this run, by this version and from the same input; or it cannot be written.
+    /// If the result is not of this run, this version and the same input, or cannot be written.
     pub fn keep(&mut self, index: usize, result: RunResult) -> Result<(), Error> {
         let planned = self.batch.runs.get(index).filter(|planned| self.batch.has_result(planned, &result));
         let Some(planned) = planned else {
@@ -281,7 +281,7 @@ impl Sweep {
         self.add(EndedRun { index, result, recording: None }, &SweepOptions::default())
     }
 
-    /// Writes the report into the folder, if there is one; `command` is what does the same again.
+    /// Writes the report into the folder, if there is one; `command` is the command that repeats the sweep.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -330,17 +330,17 @@ impl Sweep {
         Ok(())
     }
 
-    /// The results that are there, in the order of the batch.
+    /// Returns the available results, in the order of the batch.
     pub fn results(&self) -> Vec<RunResult> {
         self.runs.iter().flatten().cloned().collect()
     }
 
-    /// How many runs came to their end.
+    /// Returns the number of complete runs.
     pub fn complete(&self) -> usize {
         self.runs.iter().flatten().filter(|run| run.is_complete()).count()
     }
 
-    /// Whether some did not.
+    /// Returns `true` if some runs are not complete.
     pub fn is_partial(&self) -> bool {
         self.complete() < self.batch.runs.len()
     }
@@ -360,20 +360,20 @@ impl Sweep {
         missing
     }
 
-    /// Where results and the report are.
+    /// Returns the folder of the results and the report.
     pub fn folder(&self) -> Option<&Path> {
         self.store.folder()
     }
 
-    /// The report: one page of HTML with everything in it. `command` is what does the same again.
+    /// Returns the report: one self-contained HTML page. `command` is the command that repeats the sweep.
     pub fn page(&self, command: &str) -> String {
         page::render(&self.batch.reported(), &self.results(), command)
     }
 
-    /// Writes one document of JSON with all runs that have ended.
+    /// Writes one JSON document with all runs that have ended.
     ///
     /// # Errors
-    /// If it cannot be written, or a file of a run is gone.
+    /// If it cannot be written, or a file of a run is missing.
     pub fn write_json(&self, out: &mut impl Write) -> Result<(), Error> {
         self.store.document(out, &self.batch, self.is_partial())
     }
@@ -398,10 +398,10 @@ impl Sweep {
         (self.hops > 0).then(|| format!("{} packet-hops in {seconds:.1}s, {speed} a second", text::count(self.hops)))
     }
 
-    /// Whether a run ended for another reason than its time or a cancellation.
+    /// Checks that every run ended at its end time or by a cancellation.
     ///
     /// # Errors
-    /// The first reason, with what to do.
+    /// The first other reason, with a remedy.
     pub fn check(&self) -> Result<(), Error> {
         let there = || self.runs.iter().flatten();
         if let Some(run) = there().find(|run| run.ending == RunEnd::TooManyFlows) {

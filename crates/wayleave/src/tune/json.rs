@@ -47,7 +47,7 @@ struct Candidate<'a> {
 struct MethodShape<'a> {
     name: &'a str,
     options: String,
-    /// As it stands in the topology; absent where queues are not divided among classes.
+    /// Queues of the classes, as in the topology; absent if queues are not divided among classes.
     #[serde(skip_serializing_if = "Option::is_none")]
     classes: Option<String>,
     was_refused: bool,

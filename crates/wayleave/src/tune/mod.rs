@@ -25,7 +25,7 @@ pub use tuned::{Ceiling, Tuned};
 /// Longer lists are not drawn: a refusal that comes later is not waited for.
 const MAX_REQUESTS: usize = 2_000_000;
 
-/// Which contracts are to be admitted.
+/// Contracts to be admitted.
 #[derive(Clone, Copy, Debug)]
 pub enum Mix<'a> {
     /// One of the eight scenarios of Chameleon's Table 2, from 1.
@@ -200,8 +200,8 @@ fn draw(network: &Arc<wayleave_topology::Network>, mix: Mix<'_>, model: Model, l
     }
 }
 
-/// What link rates let in of a list at most, with any split of any flow over any routes; `None` where the linear program
-/// would be too large, or without the feature `lp`.
+/// Returns the maximum of a list that link rates permit, with any split of any flow over any routes. `None` if the
+/// linear program would be too large, or without the feature `lp`.
 #[cfg(feature = "lp")]
 fn ceiling(network: &wayleave_topology::Network, sample: &Sample) -> Option<Ceiling> {
     use num_traits::ToPrimitive;

@@ -1,4 +1,4 @@
-//! What a tuning found.
+//! Result of a tuning.
 
 use wayleave_schemes::admission::chameleon::{Params, Routing};
 use wayleave_schemes::costs::Scarcity;
@@ -9,36 +9,36 @@ use wayleave_units::Time;
 use crate::error::Error;
 use crate::schemes::SchemeOptions;
 
-/// What was found.
+/// Result of a tuning.
 #[non_exhaustive]
 pub struct Tuned {
     /// The network.
     pub topology: String,
     /// The scenario, or the files.
     pub mix: String,
-    /// What was to be large.
+    /// Maximised objective.
     pub objective: Objective,
     /// First and count of the seeds that trained, and of those that judged.
     pub seeds: [(u64, u64); 2],
-    /// How many times the list until the first refusal was offered.
+    /// Length of the offered list, as a multiple of the list until the first refusal.
     pub list: usize,
     /// Per judging seed, the requests that the rates of links alone let in before one must be refused.
     pub bounds: Vec<Option<usize>>,
-    /// What link rates let in of the long list of the first judging seed; `None` where that is too large to solve.
+    /// Maximum of the long list of the first judging seed that link rates permit; `None` if it is too large to solve.
     pub ceiling: Option<Ceiling>,
     /// Every candidate, best first.
     pub tried: Vec<Method>,
     /// The judgement.
     pub verdict: MethodScores,
-    /// Whether the contracts are of Table 1's categories.
+    /// `true` if the contracts are of Table 1's categories.
     pub has_categories: bool,
 }
 
-/// What link rates let in of the first judging seed's long list, as a linear program.
+/// Maximum of the first judging seed's long list that link rates permit, as a linear program.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Ceiling {
-    /// How long that list is.
+    /// Length of that list.
     pub offered: usize,
     /// The most flows.
     pub flows: f64,
@@ -47,7 +47,7 @@ pub struct Ceiling {
 }
 
 impl Tuned {
-    /// What is recommended.
+    /// Returns the recommended candidate.
     pub fn recommended(&self) -> Option<&Candidate> {
         self.verdict.summaries.get(self.verdict.choice).map(|chosen| &chosen.candidate)
     }
@@ -82,7 +82,7 @@ impl Tuned {
         }
     }
 
-    /// The scheme for all kinds of contracts. How it searches for routes is not one of its settings.
+    /// Returns the scheme for all kinds of contracts. Its route search is not one of its settings.
     fn fabric(&self, params: &Params, division: &Division) -> Result<SchemeOptions, Error> {
         let mut options = SchemeOptions::named("fabric")?;
         if let Some(switch) = &params.allocation.switch {

@@ -62,7 +62,7 @@ impl ClassContracts {
         self.sharing.push(SharingTenant { contract: contract.clone(), within, route });
     }
 
-    /// Everybody, as they are on the network in the end; `None` if all contracts are about latency.
+    /// Returns all tenants in their final state; `None` if all contracts are about latency.
     ///
     /// # Errors
     /// If the network has no classes.
@@ -84,19 +84,19 @@ fn usage(error: impl ToString) -> Error {
     Error::Usage(error.to_string())
 }
 
-/// What was seen of the promises of the other kinds.
+/// Observations about the promises of the other kinds.
 #[derive(Clone, Debug)]
 pub struct ClassVerification {
     network: Network,
     claim: TenantsClaim,
     report: TenantsReport,
-    /// What was broken on purpose, and whether that changed anything.
+    /// Injected fault, and `true` if it changed anything.
     fault: Option<(ClassFault, bool)>,
     /// Bandwidth contracts that pass a port whose buffer may be too small.
     unknown: BTreeSet<String>,
 }
 
-/// What showed a fault.
+/// Outcome of an injected fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClassFaultOutcome {
     /// A promise was broken.
@@ -107,9 +107,9 @@ pub enum ClassFaultOutcome {
     NoEffect,
 }
 
-/// Lets all tenants send as much as they may, and looks at what was promised to those with minima and objectives; with more effort for longer, and
-/// beginning at more different times. Of minima that pass a port whose buffer may be too small (`short`), nothing is known: where they are late, no promise is
-/// broken, and [`ClassVerification::unknown`] counts them.
+/// Lets all tenants send at their limits, and checks the promises of those with minima and objectives. More effort
+/// means longer runs and more start times. Nothing is known about minima that pass a port whose buffer may be too
+/// small (`short`). If they are late, no promise is broken, and [`ClassVerification::unknown`] counts them.
 ///
 /// # Errors
 /// If the tenants cannot be simulated together.
@@ -156,7 +156,8 @@ fn users(tenants: &Tenants, short: &[ShortBuffer]) -> BTreeSet<String> {
     users.map(|tenant| tenant.contract.name().to_owned()).collect()
 }
 
-/// Times of the longest promise that a run lasts: hoses stay a quarter of it in one pattern, in which a lag beyond the promise shows.
+/// Length of a run, as a multiple of the longest promise. Hoses keep one pattern for a quarter of the run, long
+/// enough to show a lag beyond the promise.
 const PROMISES_OF_A_RUN: u64 = 8;
 
 /// Links of a path, for the work of a run.
@@ -197,7 +198,7 @@ impl ClassVerification {
         usize::try_from(blind).unwrap_or(usize::MAX)
     }
 
-    /// What showed the fault that was put in; `None` if there was none.
+    /// Returns the outcome of the injected fault; `None` if no fault was injected.
     pub fn noticed(&self) -> Option<ClassFaultOutcome> {
         let (_, changes) = self.fault?;
         Some(match (changes, self.report.is_sound()) {
@@ -219,9 +220,10 @@ impl ClassVerification {
         missed.collect::<BTreeSet<_>>().len()
     }
 
-    /// Returns `true` for what breaks no promise. Times of minima count on what is in flight, and nobody is promised that as such; where a buffer may be too
-    /// small, nothing is known of them; and that an objective attains its weight is promised to nobody. With a fault that was put in, everything counts but what
-    /// is in flight.
+    /// Returns `true` for a breach of a condition that is not promised. Times of minima depend on the traffic in
+    /// flight, which is not promised itself. Where a buffer may be too small, nothing is known about them. An
+    /// objective's weight is not promised to be attained. With an injected fault, all breaches count except those
+    /// about traffic in flight.
     fn is_condition(&self, breach: &ClassBreach) -> bool {
         match breach {
             ClassBreach::InFlight { .. } => true,
@@ -274,7 +276,7 @@ impl ClassVerification {
         self.report.reports().map(|report| report.runs).sum()
     }
 
-    /// The number of promises that were looked at, without weights that could not have been missed.
+    /// Returns the number of checked promises, without weights that could not have been missed.
     pub fn promises(&self) -> usize {
         // Attacks on links are about promises that are counted with all tenants.
         let TenantsReport { whole, windows, meeting, .. } = &self.report;
@@ -315,7 +317,7 @@ impl ClassVerification {
         rows
     }
 
-    /// Writes a table of the contracts, and what sums it up.
+    /// Writes a table of the contracts, and a summary.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -435,7 +437,7 @@ impl ClassVerification {
         self.report.links.iter().map(of).collect()
     }
 
-    /// Returns every minimum with the worst that was seen of it, for documents.
+    /// Returns every minimum with its worst observation, for documents.
     fn minimum_shapes(&self) -> Vec<MinimumShape> {
         let of = |(promise, tested): (&MinimumPromise, &TestedMinimum)| MinimumShape {
             contract: promise.service.clone(),
@@ -457,7 +459,8 @@ impl ClassVerification {
         self.report.reports().filter_map(|report| report.largest_of_maximum).max()
     }
 
-    /// Where bandwidth contracts met, and how far one of them was from what is due to it, per mille.
+    /// Returns the node where bandwidth contracts met, and the largest deviation of a contract from its due share,
+    /// per mille.
     fn farthest_from_part(&self) -> Option<(NodeId, u64)> {
         let host = self.claim.meeting.as_ref()?.meeting.as_ref()?.host;
         Some((host, self.report.meeting.as_ref()?.farthest_from_part?))
@@ -522,7 +525,8 @@ pub(super) struct KindsShape {
     smallest_weight_per_mille: Option<u64>,
     largest_of_maximum_per_mille: Option<u64>,
     farthest_from_part_per_mille: Option<u64>,
-    /// Weights of bandwidth contracts that could not have been missed: single frames are more than what they make, or windows had no time to grow to it.
+    /// Number of weights of bandwidth contracts that could not have been missed: single frames exceed their effect,
+    /// or windows had no time to grow to it.
     untested_weights: usize,
     /// Attacks with the worst demands on a link.
     links: Vec<LinkShape>,

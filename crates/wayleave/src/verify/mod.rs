@@ -1,5 +1,5 @@
-//! An admitted set under test: what is said of it is derived again, and then it sends the worst traffic that its contracts
-//! allow, packet by packet. The set is everything that a session has admitted, or what a plan says.
+//! Tests of an admitted set: its bounds are derived again, and then it sends the worst traffic that its contracts
+//! allow, packet by packet. The set is everything that a session has admitted, or the contracts of a saved plan.
 
 mod classes;
 mod output;
@@ -68,30 +68,30 @@ impl VerifyOptions {
     }
 }
 
-/// A verification, and what it is about.
+/// A verification and its subject.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct VerifyReport {
-    /// What packets were to show, with what was broken on purpose.
+    /// Promises that packets were to confirm, including the injected fault.
     pub claim: Claim,
-    /// What was derived again; `None` for a scheme that says nothing of queues.
+    /// Derived values; `None` for a scheme that makes no statements about queues.
     pub derived: Option<Derived>,
-    /// What was seen.
+    /// Observations.
     pub report: Verification,
-    /// How hard was tried.
+    /// Effort of the tests.
     pub effort: Effort,
     /// The number of the promise that the search was for, if a contract was named.
     pub chosen: Option<usize>,
-    /// What was broken on purpose.
+    /// Injected fault.
     pub fault: Option<Fault>,
-    /// Why the fault changes nothing here; nothing was tried then.
+    /// Reason why the fault has no effect here; no test was run then.
     pub no_effect: Option<&'static str>,
-    /// What was seen of minima and objectives, if anybody has any.
+    /// Observations about minima and objectives, if there are any.
     pub kinds: Option<ClassVerification>,
     command: Vec<String>,
 }
 
-/// What was derived again.
+/// Results of the independent derivation.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Derived {
@@ -101,19 +101,18 @@ pub struct Derived {
     pub flows: usize,
     /// Minima and weights of the classes below latency.
     pub shares: usize,
-    /// Switch ports whose buffers may be too small for what waits there of minima.
+    /// Switch ports whose buffers may be too small for the queued traffic of minima.
     pub short_buffers: Vec<ShortBuffer>,
     /// Moves of flows.
     pub moves: usize,
-    /// What is not as it was said.
+    /// Statements that differ from the derivation.
     pub discrepancies: Vec<Discrepancy>,
 }
 
-/// Derives everything that is said again, and replays promises packet by packet with the worst traffic that the contracts
-/// allow.
+/// Derives all statements again, and tests promises packet by packet with the worst traffic that the contracts allow.
 ///
 /// # Errors
-/// If a contract is named that is not among the promises, or the attack does not fit them.
+/// If a named contract is not among the promises, or the attack does not fit them.
 pub fn verify(promises: &Promises, options: &VerifyOptions, watch: &mut Watch<'_>) -> Result<VerifyReport, Error> {
     let (claim, derived, no_effect) = prepared(promises, options.fault, watch)?;
     let chosen = options.flow.as_ref().map(|name| number_of(&claim, name)).transpose()?;
@@ -132,7 +131,7 @@ pub fn verify(promises: &Promises, options: &VerifyOptions, watch: &mut Watch<'_
     Ok(VerifyReport { claim, derived, report, effort, chosen, fault, no_effect, kinds: None, command })
 }
 
-/// Derives what is said, and puts a fault in, before or after.
+/// Derives the statements, and injects a fault before or after.
 fn prepared(
     promises: &Promises,
     fault: Option<Fault>,
@@ -165,7 +164,7 @@ fn prepared(
     Ok((broken.unwrap_or(claim), derived, no_effect.or(excuse)))
 }
 
-/// What was broken, or why nothing was.
+/// Returns the injected fault, or the reason why none was injected.
 fn excuse<T>(broken: Result<Option<T>, FaultNotInjected>) -> Result<(Option<T>, Option<&'static str>), Error> {
     match broken {
         Ok(broken) => Ok((broken, None)),
@@ -186,10 +185,10 @@ fn number_of(claim: &Claim, name: &str) -> Result<usize, Error> {
     Err(Error::Usage(format!("no contract \"{name}\" is admitted{}", hint.unwrap_or_default())))
 }
 
-/// How a fault that was put in on purpose came out.
+/// Outcome of a fault that was injected on purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultOutcome {
-    /// What was derived again is not what was said.
+    /// The derivation differs from the statements.
     ByDerivation,
     /// A packet was late or lost.
     ByPackets,
@@ -212,22 +211,22 @@ impl VerifyReport {
         self.claim.promises.is_empty() && self.kinds.is_none()
     }
 
-    /// Returns `true` if everything that was said is so, and no promise was broken.
+    /// Returns `true` if all statements are correct, and no promise was broken.
     pub fn is_sound(&self) -> bool {
         self.report.is_sound() && self.discrepancies().is_empty()
     }
 
-    /// Switch ports whose buffers may be too small for what waits there of minima.
+    /// Returns switch ports whose buffers may be too small for the queued traffic of minima.
     pub fn short_buffers(&self) -> &[ShortBuffer] {
         self.derived.as_ref().map_or(&[], |derived| &derived.short_buffers)
     }
 
-    /// What is not as it was said.
+    /// Returns the statements that differ from the derivation.
     pub fn discrepancies(&self) -> &[Discrepancy] {
         self.derived.as_ref().map_or(&[], |derived| &derived.discrepancies)
     }
 
-    /// What showed the fault that was put in; `None` if there was none.
+    /// Returns the outcome of the injected fault; `None` if no fault was injected.
     pub fn noticed(&self) -> Option<FaultOutcome> {
         let fault = self.fault?;
         let in_words = fault.layer() == Layer::Statement;

@@ -15,12 +15,12 @@ use super::classes::{ClassVerification, KindsShape};
 use super::{Derived, FaultOutcome, VerifyReport};
 use crate::error::Error;
 
-/// How many contracts are shown unless all are asked for.
+/// Default number of contracts that are shown.
 const SHOWN: usize = 40;
 
 impl VerifyReport {
-    /// Writes a table of the promises, those that came closest to their limits first, and what sums it up; without
-    /// `show_all` only the first 40.
+    /// Writes a table of the promises, those closest to their limits first, and a summary; without `show_all` only
+    /// the first 40.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -46,7 +46,7 @@ impl VerifyReport {
 
     /// The numbers of the promises: the one that was named, then those that came closest to their limits.
     fn order(&self) -> Vec<usize> {
-        // Where nothing was tried, there is nothing to put in order.
+        // Without tests there is nothing to sort.
         let mut order: Vec<usize> = (0..self.report.findings.len()).collect();
         let share = |number| self.report.share(&self.claim, number);
         order.sort_by(|&a, &b| share(b).total_cmp(&share(a)));
@@ -63,13 +63,13 @@ impl VerifyReport {
         self.claim.protected.iter().position(|protected| protected.routes.contains(&number))
     }
 
-    /// How many contracts there are.
+    /// Returns the number of contracts.
     fn contracts(&self) -> usize {
         let further: usize = self.claim.protected.iter().map(|protected| protected.routes.len() - 1).sum();
         self.claim.promises.len() - further
     }
 
-    /// How many cuts were tried of protected contracts, and what they cost others.
+    /// Returns the number of tested cuts of protected contracts, and their cost to other contracts.
     fn cuts(&self) -> Option<String> {
         let tried: Vec<_> = self.report.protected.iter().filter(|finding| finding.cuts > 0).collect();
         let cuts: u64 = tried.iter().map(|finding| finding.cuts).sum();
@@ -110,7 +110,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// What is left of a bound, in percent; below zero if it is exceeded.
+/// Returns the margin to a bound, in percent; below zero if it is exceeded.
 fn margin(bound: Time, delay_ps: u64) -> f64 {
     let bound = bound.as_nanos().max(1) as f64 * 1e3;
     100.0 * (bound - delay_ps as f64) / bound
@@ -250,10 +250,10 @@ struct Shape<'a> {
     /// Of the network and all promises.
     input_hash: String,
     effort: EffortShape,
-    /// What was broken on purpose.
+    /// Injected fault.
     #[serde(skip_serializing_if = "Option::is_none")]
     broken: Option<BrokenShape>,
-    /// What was derived again; absent for a scheme that says nothing of queues.
+    /// Derived values; absent for a scheme that makes no statements about queues.
     #[serde(skip_serializing_if = "Option::is_none")]
     derived: Option<DerivedShape>,
     contracts: Vec<ContractShape<'a>>,
@@ -269,7 +269,7 @@ struct BrokenShape {
     fault: &'static str,
     /// `derivation` or `packets`; `null` if nothing showed it.
     noticed_by: Option<&'static str>,
-    /// Why it changes nothing here.
+    /// Reason why the fault has no effect here.
     #[serde(skip_serializing_if = "Option::is_none")]
     no_effect: Option<&'static str>,
 }
@@ -289,10 +289,10 @@ struct DerivedShape {
     routes: usize,
     /// Minima and weights of classes.
     shares: usize,
-    /// Switch ports whose buffers may be too small for what waits there of minima.
+    /// Number of switch ports whose buffers may be too small for the queued traffic of minima.
     short_buffers: usize,
     moves: usize,
-    /// What is not as it was said.
+    /// Statements that differ from the derivation.
     discrepancies: Vec<String>,
 }
 
@@ -320,15 +320,15 @@ struct EffortShape {
 struct ContractShape<'a> {
     name: &'a str,
     bound_ns: u64,
-    /// What the calculus says for the present set.
+    /// Bound that the calculus gives for the present set.
     today_ns: Option<u64>,
-    /// `None` if no packet of it arrived.
+    /// Worst observed delay; `None` if no packet arrived.
     worst_ps: Option<u64>,
     margin_percent: f64,
     packets: u64,
     drops: u64,
     attack: Option<String>,
-    /// Of a protected contract; on each of its routes the same.
+    /// Results of a protected contract; equal on each of its routes.
     #[serde(skip_serializing_if = "Option::is_none")]
     protected: Option<ProtectedShape>,
 }

@@ -1,5 +1,5 @@
-//! A plan that `wayleave plan -o json` has printed, read back as what it is: something that somebody says. The network, what is
-//! counted on it and, where they are at hand, the contracts come from the user.
+//! A plan printed by `wayleave plan -o json`, read back as untrusted statements. The network, its model and, if
+//! available, the contracts come from the user.
 
 use std::collections::HashMap;
 
@@ -29,18 +29,19 @@ use super::promises::{Promises, counting, terms};
 use crate::error::Error;
 use crate::network::divided;
 
-/// What a plan says.
+/// Statements of a plan.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StatedPlan {
-    /// Of latency contracts, and of what classes below them were promised.
+    /// Promises of latency contracts and of the classes below them.
     pub promises: Promises,
-    /// Who has minima and objectives, if anybody has any.
+    /// Contracts with minima and objectives, if there are any.
     pub kinds: Option<PlannedClasses>,
 }
 
 impl StatedPlan {
-    /// Everybody on the network, with latency contracts as they were derived; nobody if all contracts are about latency.
+    /// Returns all tenants on the network, with latency contracts as derived; none if all contracts are about
+    /// latency.
     ///
     /// # Errors
     /// If the network has no classes.
@@ -79,7 +80,7 @@ pub fn read(file: &PlanFile<'_>) -> Result<StatedPlan, Error> {
 }
 
 impl Plan {
-    /// Whether it is about this network, as far as can be told.
+    /// Checks that the plan is for this network, as far as the plan shows.
     fn fits(&self, network: &Network) -> Result<(), String> {
         if self.queues.is_empty() && !self.requests.is_empty() {
             return Err(format!(
@@ -100,7 +101,8 @@ impl Plan {
         ))
     }
 
-    /// Whether it counts what is counted here. A plan does not decide what traffic there is on a network.
+    /// Checks that the plan counts the same delays and overheads as the model. A plan does not determine the traffic
+    /// on a network.
     fn counts(&self, model: &Model) -> Result<(), String> {
         let ModelAccounting { tags, max_frame, lowest_queue, order, .. } = counting(model);
         let said = &self.model;
@@ -144,7 +146,7 @@ impl Plan {
 #[derive(Default)]
 struct Standing<'p> {
     now: u64,
-    /// Names that have asked, with whether they are admitted.
+    /// Names in requests so far; `true` if currently admitted.
     admitted: HashMap<&'p str, bool>,
 }
 
@@ -271,7 +273,7 @@ impl Reader<'_> {
         self.contracts.as_ref()?.get(name)?.as_latency()
     }
 
-    /// Contracts of which the plan says nothing.
+    /// Returns contracts that the plan does not mention.
     fn unmentioned(&self, plan: &Plan) -> Vec<Discrepancy> {
         let Some(contracts) = &self.contracts else { return Vec::new() };
         let mentioned: std::collections::HashSet<&str> =
@@ -313,7 +315,7 @@ impl Reader<'_> {
                     entry.burst_bytes.ok_or_else(|| missing("burst"))?,
                     name,
                 )?,
-                // The plan does not say; what is reserved covers at least this.
+                // The plan does not contain it; the reservation covers at least this.
                 accounting: Accounting::Wire,
                 deadline: time(entry.deadline_ns.ok_or_else(|| missing("deadline"))?, name)?,
             },
@@ -331,7 +333,7 @@ impl Reader<'_> {
         Ok(admitted)
     }
 
-    /// Holds what a plan says that a contract asks for against the contract, and goes on with the contract.
+    /// Compares the plan's statement of a contract's request with the contract, and continues with the contract.
     fn compare(
         &self,
         contract: &LatencyContract,

@@ -1,4 +1,5 @@
-//! What is promised: everything that an admission control says, or, for a scheme that says nothing of queues, its promises.
+//! Promises to be tested: all statements of an admission control or, for a scheme without statements about queues,
+//! its promises only.
 
 use std::collections::HashSet;
 
@@ -21,20 +22,20 @@ use crate::error::Error;
 use crate::plan::{Released, Sink};
 use crate::session::Session;
 
-/// What [`crate::verify()`] puts to the test.
+/// Promises that [`crate::verify()`] tests.
 #[derive(Clone, Debug)]
 pub enum Promises {
-    /// Of a scheme that reserves queues: all that it says is derived again first.
+    /// Promises of a scheme that reserves queues: all its statements are derived again first.
     Stated(Statement),
     /// Of any other scheme: packets alone decide.
     Claimed(Claim),
 }
 
 impl Promises {
-    /// What packets are to show of them.
+    /// Returns the claim that packets must confirm.
     ///
     /// # Errors
-    /// If what is said contradicts itself, so that it cannot be said who is admitted where.
+    /// If the statements contradict each other, so that the admitted contracts and their routes are not determined.
     pub fn claim(&self) -> Result<Claim, HistoryError> {
         match self {
             Self::Stated(statement) => derive(statement).map(|derivation| derivation.claim),
@@ -43,7 +44,7 @@ impl Promises {
     }
 }
 
-/// What was decided, in its order: with it every move can be checked as it was carried out.
+/// Decisions in their order: with them every move can be checked as it was carried out.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     happenings: Vec<PlanEvent>,
@@ -88,7 +89,7 @@ impl History {
         self.happenings.push(PlanEvent::Shared { name, at, after, share });
     }
 
-    /// Everything that a session has promised, with how it came to be.
+    /// Returns all promises of a session, with their history.
     pub fn promises(&self, session: &Session) -> Promises {
         let mut happenings = self.happenings.clone();
         happenings.extend(PlanEvent::time_passes(self.now, &self.happenings));
@@ -131,14 +132,14 @@ fn happening(session: &Session, decided: &DecidedFlow<'_>) -> Option<PlanEvent> 
     })))
 }
 
-/// Everything that a session promises, as it stands now: how it came to be is left out.
+/// Returns all current promises of a session, without their history.
 pub fn of_session(session: &Session) -> Promises {
     let mut names = HashSet::new();
     let admitted = session.admitted().filter_map(|flows| {
         let &first = flows.first()?;
         let held = session.scheme.held(first)?;
         let routes = flows.iter().filter_map(|&flow| session.scheme.held(flow));
-        // What is still held may have the name of a contract that came later.
+        // A reservation that is still held may have the name of a later contract.
         let name = session.name_of(first);
         let name = if names.insert(name) { name.to_owned() } else { format!("{name} (flow {})", first.0) };
         Some(PlanEvent::Admitted(Box::new(Admitted {
@@ -166,7 +167,7 @@ fn statement(session: &Session, history: Vec<PlanEvent>) -> Option<Statement> {
     })
 }
 
-/// What times of minima rest on in a session.
+/// Returns the terms on which times of minima depend in a session.
 fn minima(session: &Session) -> MinimaTerms {
     let usual = Settings::default();
     MinimaTerms {
@@ -187,7 +188,7 @@ fn stated_queue(report: &QueueReport) -> StatedQueue {
     }
 }
 
-/// What the network model counts.
+/// Returns the delays and overheads that the network model counts.
 pub(super) fn counting(model: &Model) -> ModelAccounting {
     ModelAccounting {
         tags: match model.overhead {
@@ -211,7 +212,7 @@ pub(super) fn counting(model: &Model) -> ModelAccounting {
     }
 }
 
-/// Whether nodes keep the order of packets, as a model has it.
+/// Returns the packet order of nodes in a model.
 fn order(jitter: Jitter) -> Order {
     match jitter {
         Jitter::Ordered => Order::Kept,
@@ -219,7 +220,7 @@ fn order(jitter: Jitter) -> Order {
     }
 }
 
-/// What a contract asks for.
+/// Returns the terms of a contract.
 pub(super) fn terms(contract: &LatencyContract) -> Terms {
     Terms {
         bucket: Bucket { rate: contract.rate, burst: contract.burst },
@@ -231,7 +232,7 @@ pub(super) fn terms(contract: &LatencyContract) -> Terms {
     }
 }
 
-/// Somebody whose contract is not at hand: what is reserved is taken for what was asked.
+/// Returns an admitted flow whose contract is not available: its reservation is used as its request.
 fn admitted_contract(session: &Session, name: String, held: &AdmittedFlow<'_>) -> Option<Admitted> {
     let (first, last) = (held.route.hops.first()?, held.route.hops.last()?);
     let reserved = Bucket { rate: held.demand.rate, burst: held.demand.burst };
@@ -280,7 +281,7 @@ fn claimed(session: &Session) -> Claim {
     let services: Vec<SharedService> = session.scheme.shared_services().into_iter().map(shared).collect();
     let largest = || session.network.links().map(|(_, link)| session.model.largest_frame(link)).collect();
     let background = match session.model.best_effort {
-        // What shares a service has no queue of its own: nothing without a contract is let in.
+        // A service's shares have no queue of their own: traffic without a contract is not admitted.
         BestEffort::LowestQueue if services.is_empty() => Background::Saturating { largest: largest() },
         BestEffort::LowestQueue | BestEffort::Dropped => Background::Dropped,
     };
@@ -306,8 +307,8 @@ fn promise(session: &Session, flow: FlowId, held: &AdmittedFlow<'_>) -> Promise 
     }
 }
 
-/// Returns the time that no packet may exceed from the shaper's release on, from where packets are watched: what was promised, or what is left of the
-/// deadline if a scheme promises more than was asked for.
+/// Returns the time that no packet may exceed, from the shaper's release to the point of observation: the promise, or
+/// the rest of the deadline if a scheme promises more than was requested.
 fn judged(held: &AdmittedFlow<'_>) -> Time {
     let shaped = held.bound.saturating_sub(held.released);
     held.released.min(held.deadline.saturating_sub(shaped))

@@ -1,7 +1,8 @@
-//! Random histories of contracts that come, change, are moved and go: nobody starts anywhere before there is a place for all of its
-//! packets beside everything that can be in flight, as the independent calculator derives it.
+//! Random histories of contracts that are added, changed, moved and removed. No flow starts on a path before there is
+//! room for all of its packets beside all packets that can be in flight, as the independent calculator derives it.
 //!
-//! `WAYLEAVE_CHURNS=10000 cargo test -p wayleave churn::` runs more of them (`make churn-long`); `WAYLEAVE_CHURN=17` runs one.
+//! `WAYLEAVE_CHURNS=10000 cargo test -p wayleave churn::` runs more of them (`make churn-long`); `WAYLEAVE_CHURN=17`
+//! runs one.
 
 use std::collections::HashMap;
 
@@ -27,7 +28,7 @@ fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
-/// What came of a history.
+/// Outcome of a history.
 struct Outcome {
     moved: u64,
     found: Transitions,
@@ -75,7 +76,7 @@ impl<S: Sink> Sink for AsBefore<S> {
     }
 }
 
-/// Contracts that are large enough to be in one another's way.
+/// Returns contracts that are large enough to compete for capacity.
 fn history(dice: &mut ChaCha8Rng, hosts: u64) -> String {
     let mut text = "apiVersion: wayleave/v1\nkind: Events\nspec:\n  events:\n".to_owned();
     let (mut now, mut there, mut count) = (0u64, Vec::new(), 0);
@@ -169,7 +170,7 @@ fn moves_that_do_not_wait_for_one_another_are_seen() {
     assert!(overbooked > 0);
 }
 
-/// What is derived exactly is what was decided: no history has a discrepancy, whether reservations are held or not.
+/// Exact derivation and decision agree: no history has a discrepancy, with reservations held or not.
 #[test]
 fn plans_of_histories_are_as_they_are_derived() {
     let moved: u64 = (1..=40_u64)

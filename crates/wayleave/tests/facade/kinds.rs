@@ -67,7 +67,7 @@ fn the_table_says_how_much_is_known() {
     assert!(text.contains("whichever"), "{text}");
 }
 
-/// What was reserved without asking is found by who derives it again.
+/// A reservation without a request is found by the derivation.
 #[test]
 fn a_share_that_nobody_admitted_is_found() {
     let (mut session, _) = opened("fabric");
@@ -143,7 +143,7 @@ fn contracts_of_every_kind_come_change_and_go() {
     let held = plan["requests"][6]["held_until_ns"].as_u64().unwrap();
     assert!(held > 6_000_000 && held < 7_000_000, "{held}: until its last packets have left");
     let empty = Session::open(&network, &options).unwrap();
-    // What has ended at the end is held until its last packets have left.
+    // Reservations of contracts that ended last are held until their last packets have left.
     for flow in session.scheme().flows() {
         session.scheme_mut().release(flow);
     }
@@ -163,7 +163,7 @@ fn a_contract_of_another_kind_cannot_be_given_by_a_change() {
     assert!(errors.contains("of another kind"), "{errors}");
 }
 
-/// Why each kind is admitted or refused, and that going on from a plan says the same.
+/// Each kind's admission or refusal is explained, and resuming from a plan gives an equal explanation.
 #[test]
 fn every_kind_is_explained_with_and_without_a_plan() {
     let (mut session, contracts) = opened("fabric");
@@ -193,13 +193,13 @@ fn every_kind_is_explained_with_and_without_a_plan() {
         let by_plan = explain_planned(again, &contracts, name, &by_plan, &mut Watch::none()).unwrap();
         assert_eq!(by_plan.text().unwrap().to_lowercase(), text);
     }
-    // What a plan says of a share is not believed.
+    // A plan's statement about a share is not trusted.
     let other = Source::new("plan.json", saved.text().replace("\"proven\"", "\"measured\""));
     let again = Session::open(&network, &options).unwrap();
     let by_plan = SavedPlan::read(&other, &again).unwrap();
     let error = explain_planned(again, &contracts, "bulk", &by_plan, &mut Watch::none()).err().unwrap().to_string();
     assert!(error.contains("certainty"), "{error}");
-    // A refusal: the link, what would be needed there, who holds what, and what would fit.
+    // A refusal: the link, the required capacity, the reservations there, and the request that would fit.
     let (h1, h9) = (network.graph.find_node("h1").unwrap(), network.graph.find_node("h9").unwrap());
     let request = ShareRequest { among: ShareMembers::Pair(h1, h9), min: Rate::from_gbit(4), within: None };
     session.scheme_mut().admit_share(&request).unwrap();

@@ -1,5 +1,5 @@
-//! A plan document is not believed: every leaf of plans of all kinds is changed, and every change is refused or reported, except for
-//! listed fields that promise nothing.
+//! A plan document is not trusted: every leaf of plans of all kinds is changed, and every change is refused or
+//! reported, except for listed fields that promise nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,7 +59,7 @@ const NO_PROMISES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Further fields of a history. It is read without its contracts, so what contracts ask for is what the plan says.
+/// Further fields of a history. It is read without its contracts, so the requests are those stated in the plan.
 const NO_PROMISES_OF_HISTORIES: &[(&str, &str)] = &[
     (
         "releases[].held_until_ns of a share",
@@ -196,7 +196,7 @@ fn pattern(plan: &Value, path: &str) -> String {
     }
 }
 
-/// What a leaf or an array may be changed to.
+/// Returns the replacements of a leaf or an array.
 fn changes(path: &str, value: &Value, words: &BTreeMap<String, BTreeSet<String>>) -> Vec<Value> {
     match value {
         Value::Number(number) => match number.as_u64() {
@@ -226,7 +226,7 @@ fn changes(path: &str, value: &Value, words: &BTreeMap<String, BTreeSet<String>>
     }
 }
 
-/// Changes everything, and returns what nobody noticed.
+/// Changes everything, and returns the changes that were not detected.
 fn unnoticed(plan: &Value, network: &Network, contracts: Option<&Contracts>, exempt: &[&str]) -> (usize, Vec<String>) {
     let mut words: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut leaves = Vec::new();
@@ -262,7 +262,7 @@ fn names(lists: &[&[(&'static str, &'static str)]]) -> Vec<&'static str> {
     lists.iter().flat_map(|list| list.iter().map(|(name, _)| *name)).collect()
 }
 
-/// Lists with rerouting, two routes, other schemes and every kind: what was decided is what is derived.
+/// Lists with rerouting, two routes, other schemes and every kind: decision and derivation agree.
 #[test]
 fn plans_of_lists_are_as_they_are_derived() {
     let network = Network::open("fat-tree:k=4,queues=4").unwrap();
@@ -410,7 +410,8 @@ spec:
     - { at: 4s, release: Q }
 ";
 
-/// New terms that start before packets of the earlier terms are gone, and a minimum that is admitted before those of an ended one are.
+/// New terms that start before packets of the earlier terms have left, and a minimum that is admitted before the
+/// packets of an ended one have left.
 #[test]
 fn early_starts_of_shares_are_noticed() {
     let network = Network::parse(&Source::new("network.yaml", STAR)).unwrap();

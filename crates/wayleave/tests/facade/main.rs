@@ -38,7 +38,7 @@ fn fat_tree(count: usize) -> (Network, Contracts) {
     (network, contracts)
 }
 
-/// What `wayleave plan -o json` prints.
+/// Returns the output of `wayleave plan -o json`.
 fn printed(network: &Network, asked: PlanInput<'_>, options: &PlanOptions) -> Value {
     let mut session = Session::open(network, options).unwrap();
     let mut text = Vec::new();
@@ -48,7 +48,7 @@ fn printed(network: &Network, asked: PlanInput<'_>, options: &PlanOptions) -> Va
     serde_json::from_slice(&text).unwrap()
 }
 
-/// Through text, as what is printed: a number that is read may be another than the one that was written, by its last bit.
+/// Returns the plan after a round trip through text: a parsed number may differ from the written one by its last bit.
 fn serialised(plan: &Plan) -> Value {
     serde_json::from_str(&serde_json::to_string(plan).unwrap()).unwrap()
 }
@@ -102,7 +102,7 @@ spec:
     assert_eq!(timeless(serialised(&plan)), timeless(printed(&network, asked, &options)));
 }
 
-/// What is said, with the contracts and without.
+/// Reads the statements, with or without the contracts.
 fn read(text: &str, network: &Network, contracts: Option<&Contracts>) -> Result<Promises, Error> {
     let (source, model) = (Source::new("plan.json", text), Model::default());
     let plan = PlanFile::new(&source, &network.graph, &model).with_contracts(contracts);
@@ -199,7 +199,7 @@ fn a_fault_breaks_a_promise_and_its_attack_breaks_it_again() {
     assert_eq!(noticed(Fault::DuplicationOff), (FaultOutcome::ByNobody, Some(alone)));
 }
 
-/// A scheme that says nothing of queues is tested by packets, and a fault of what is said of queues changes nothing.
+/// A scheme without statements about queues is tested by packets, and a fault in such statements has no effect.
 #[test]
 fn a_scheme_without_queues_has_nothing_to_derive() {
     let network = Network::open("star:hosts=3").unwrap();
@@ -246,7 +246,7 @@ fn what_is_wrong_with_a_text_has_a_place() {
     assert!(matches!(&error, Error::Usage(message) if message.contains("nobody")), "{error}");
 }
 
-/// A folder that is gone in the end.
+/// A folder that is removed in the end.
 struct Folder(PathBuf);
 
 impl Folder {

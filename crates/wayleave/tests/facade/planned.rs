@@ -1,4 +1,4 @@
-//! What a plan says was decided, put in place again: the same answers as by deciding again, or an error.
+//! Decisions of a plan, restored: the result equals that of deciding again, or is an error.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -150,7 +150,7 @@ fn moves_that_cannot_have_been_made_are_refused() {
 
 #[test]
 fn a_plan_that_promises_more_than_there_is_is_refused() {
-    // All on the way of the first: queue by queue it is checked whether they fit.
+    // All on the path of the first: for each queue it is checked that they fit.
     let network = Network::open("star:hosts=2").unwrap();
     let contract = |name: &str| {
         format!("    - {{ name: {name}, from: h1, to: h2, rate: 400Mbit, burst: 1500B, deadline: 20ms }}\n")

@@ -1,7 +1,9 @@
-//! Random networks with contracts of every kind: what the fabric admits, the independent calculator derives again; also after failures.
+//! Random networks with contracts of every kind: the independent calculator derives the fabric's admissions again,
+//! also after failures.
 //!
-//! Lines, rings, trees and meshes with parallel and one-way links, rates of 1 to 40 Gbit/s, delays of 1 us to 5 ms, buffers of 97 kB to 500 MB, and
-//! hosts with one or two links. `FABRIC_SCENES` sets the number of networks; a failure prints its seed, and `FABRIC_SEED` runs that one alone.
+//! Lines, rings, trees and meshes with parallel and unidirectional links, rates of 1 to 40 Gbit/s, delays of 1 us to
+//! 5 ms, buffers of 97 kB to 500 MB, and hosts with one or two links. `FABRIC_SCENES` sets the number of networks; a
+//! failure prints its seed, and `FABRIC_SEED` runs that one alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use wayleave::Watch;
@@ -20,7 +22,7 @@ use wayleave_topology::{
 };
 use wayleave_units::{Bytes, Rate, Time};
 
-/// Counts of what was looked at.
+/// Counts of inspected objects.
 #[derive(Default, Debug)]
 struct Seen {
     admitted: [usize; 3],
@@ -32,7 +34,7 @@ struct Seen {
     /// Switch ports that minima may pass, and those with too small a buffer.
     buffers: usize,
     short_buffers: usize,
-    /// Largest part of what can be promised that was promised on a link, per mille.
+    /// Largest promised part of a link's promisable capacity, per mille.
     fullest: u64,
 }
 
@@ -51,7 +53,7 @@ pub(crate) fn network(random: &mut ChaCha8Rng) -> Graph {
         mtu: Bytes::new(*[1_500, 1_500, 9_000].choose(random).unwrap()),
         port: port(),
     };
-    // A line, a ring, or a random tree; then more cables, parallel ones too, and some one-way links.
+    // A line, a ring, or a random tree; then more cables, also parallel ones, and some unidirectional links.
     let is_line = random.random_range(0..3) < 2;
     for at in 1..count {
         let other = if is_line { at - 1 } else { random.random_range(0..at) };

@@ -1,5 +1,6 @@
-//! Packets on random networks with contracts of every kind: what admission promised is kept on lines, rings, trees and meshes, with parallel and one-way
-//! links, hosts with several links, and delays like those of wide-area networks.
+//! Packets on random networks with contracts of every kind. Promises of admission are kept on lines, rings, trees and
+//! meshes, with parallel and unidirectional links, hosts with several links, and delays like those of wide-area
+//! networks.
 //!
 //! `FABRIC_PACKETS` sets the number of networks; a failure prints its seed, and `FABRIC_SEED` runs that one alone.
 
@@ -15,7 +16,7 @@ use wayleave_units::{Bytes, Time};
 
 use crate::random_fabrics::{contract, network};
 
-/// Counts of what was looked at.
+/// Counts of inspected objects.
 #[derive(Default, Debug)]
 struct Seen {
     admitted: usize,

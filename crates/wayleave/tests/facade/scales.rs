@@ -43,8 +43,8 @@ const STILL_FITS: &str = "the minima that were promised too much still fit besid
 /// Scales of the short form; `SCALES=all` runs all.
 const SHORT: [u64; 1] = [10_000];
 
-/// A star on which everybody sends to the last host: latency contracts with two fifths of its link, pairs and a hose with minima, weights and
-/// a maximum, an objective, best effort.
+/// A star on which all hosts send to the last one: latency contracts with two fifths of its link, pairs and a hose
+/// with minima, weights and a maximum, an objective, best effort.
 fn tenants(rate: u64, delay: Time) -> Tenants {
     let buffer = Bytes::new(500_000_000);
     let cabling = Cabling {

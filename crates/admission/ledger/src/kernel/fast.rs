@@ -20,8 +20,8 @@ impl KneeTime {
     /// At once.
     pub(crate) const ZERO: Self = Self { num: 0, den: 1 };
 
-    /// When an input of `rate` and `burst` stops being bounded by its line: `(burst - frame) / (line - rate)`.
-    /// `None` if that never happens.
+    /// Time at which an input of `rate` and `burst` stops being bounded by its line: `(burst - frame) / (line -
+    /// rate)`. `None` if that never happens.
     pub(crate) fn of_input(rate: i128, burst: i128, line: i128, frame: i128) -> Option<Self> {
         match (burst > frame, line > rate) {
             (false, _) => Some(Self::ZERO),
@@ -48,7 +48,7 @@ pub(crate) struct Load {
     pub(crate) rate: i128,
     /// Sum of bursts, nanobits.
     pub(crate) burst: i128,
-    /// When the last input has left its line.
+    /// Time at which the last input has left its line.
     pub(crate) knee: KneeTime,
 }
 
@@ -62,18 +62,19 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// What the next lower queue gets.
+    /// Service of the next lower queue.
     pub(crate) fn below(self, load: &Load) -> Self {
         Self { rate: self.rate - load.rate, debt: self.debt + load.burst }
     }
 }
 
-/// What a queue surely tolerates of one more flow: worked out when the ledger changes, so that most checks are one
-/// product over 32 bytes a queue. Everything is rounded so that "surely" is true; the exact kernel decides the rest.
+/// The additional flow that a queue surely tolerates. It is computed when the ledger changes, so that most checks are
+/// one product over 32 bytes per queue. Everything is rounded so that "surely" is true; the exact kernel decides the
+/// rest.
 ///
 /// With `tau` the last knee and `slack = service budget - debt - burst + (service - rate) tau`:
-/// - a flow `(rate, burst)` that enters a HIGHER queue takes rate and adds debt, and the delay stays within the budget
-///   iff `burst + rate (budget + tau) <= slack`;
+/// - a flow `(rate, burst)` that enters a HIGHER queue takes rate and adds debt, and the delay stays within the
+///   budget iff `burst + rate (budget + tau) <= slack`;
 /// - one that enters THIS queue adds to its load and can only move the knee to later, which lowers the delay, so
 ///   `burst + rate tau <= slack` is enough;
 /// - the backlog never exceeds burst and debt together.
@@ -105,17 +106,18 @@ impl Tolerance {
         }
     }
 
-    /// nanobits, at most `i64::MAX`: for what is only to be read.
+    /// nanobits, at most `i64::MAX`: for callers that only read it.
     pub(crate) fn margin(&self) -> i64 {
         self.room
     }
 
-    /// Whether a flow that enters a higher queue surely leaves this one its promises; no says nothing.
+    /// `true` if a flow that enters a higher queue surely leaves this one its promises; `false` leaves the question
+    /// open.
     pub(crate) fn certainly_above(&self, rate: u64, burst: i64) -> bool {
         self.stretch == Self::IDLE || self.admits(rate, burst, self.stretch)
     }
 
-    /// Whether a flow surely fits into this queue; no says nothing.
+    /// `true` if a flow surely fits into this queue; `false` leaves the question open.
     pub(crate) fn certainly_within(&self, rate: u64, burst: i64) -> bool {
         self.admits(rate, burst, self.tau)
     }
@@ -137,13 +139,13 @@ fn whole_ns(knee: KneeTime) -> (u64, u64) {
     ((tau - margin).max(0.0) as u64, (tau + margin).ceil() as u64)
 }
 
-/// The nearest number; by way of 64 bits where that is enough, which takes a tenth of the time.
+/// The nearest number. It is converted from 64 bits where these are enough, which takes a tenth of the time.
 pub(crate) fn float(whole: i128) -> f64 {
     let low = whole as i64;
     if i128::from(low) == whole { low as f64 } else { float_of_many_bits(whole) }
 }
 
-/// Apart, or the compiler takes both ways for one.
+/// A separate function, because the compiler would otherwise merge the two conversions.
 #[cold]
 #[inline(never)]
 fn float_of_many_bits(whole: i128) -> f64 {
@@ -154,7 +156,7 @@ fn saturated(value: i128) -> i64 {
     value.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
 }
 
-/// Whether a queue with this load keeps `budget` (ns) and `buffer` (nanobits) under this service.
+/// Returns `true` if a queue with this load keeps `budget` (ns) and `buffer` (nanobits) under this service.
 pub(crate) fn keeps(load: &Load, service: Service, budget: i128, buffer: i128, comparison: Comparison) -> bool {
     // Short of a stable queue nothing holds.
     load.rate <= service.rate

@@ -1,7 +1,7 @@
 //! The general test, on curves made of integer lines.
 //!
 //! A sum of token buckets, each capped by a line rate, is a concave curve whose pieces have integer rates and offsets
-//! (only the knees between them are fractions), and the residual of a convex curve of integer lines is again one: so
+//! (only the knees between them are fractions). The residual of a convex curve of integer lines is again one, so
 //! strict priority never leaves the integers.
 
 use super::fast::KneeTime;
@@ -17,7 +17,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// What passes in a time that is longer by `spread` ns.
+    /// The traffic that passes in a time that is longer by `spread` ns.
     pub(crate) fn earlier_by(self, spread: i128) -> Self {
         Self { offset: self.offset + self.rate * spread, ..self }
     }
@@ -117,7 +117,7 @@ fn service_knee(before: &Line, after: &Line) -> KneeTime {
     KneeTime { num: after.offset - before.offset, den: after.rate - before.rate }
 }
 
-/// Whether the queue keeps `budget` (ns) and `buffer` (nanobits). An empty queue keeps anything.
+/// Returns `true` if the queue keeps `budget` (ns) and `buffer` (nanobits). An empty queue keeps anything.
 pub(crate) fn keeps(
     arrival: &[(KneeTime, Line)],
     service: &[Line],
@@ -131,7 +131,7 @@ pub(crate) fn keeps(
         && backlog_holds(arrival, service, buffer, comparison)
 }
 
-/// Whether the service can carry the long-term rate.
+/// Returns `true` if the service can carry the long-term rate.
 fn is_stable(last: &Line, service: &[Line]) -> bool {
     service.last().is_some_and(|service| last.rate <= service.rate)
 }

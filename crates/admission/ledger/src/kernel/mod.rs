@@ -17,7 +17,7 @@ use wayleave_units::{Bytes, Rate, Time};
 /// [`wayleave_topology::MAX_BUDGET`] anyhow).
 pub(crate) const AMOUNT_LIMIT: i128 = 1 << 76;
 
-/// Why a flow does not fit into a queue: the first promise that it would break.
+/// Reason for which a flow does not fit into a queue: the first promise that it would break.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denial {
     /// The queue whose promise breaks: the one that the flow would enter, or one below it.
@@ -33,9 +33,9 @@ pub enum Limit {
     Closed,
     /// The long-term rate of the queue would exceed what the queues above leave.
     Rate {
-        /// What the queue would carry.
+        /// Rate that the queue would carry.
         asked: Rate,
-        /// What the queues above leave of the line.
+        /// Rate that the queues above leave of the line.
         left: Rate,
     },
     /// The delay bound would exceed the budget.

@@ -1,5 +1,5 @@
-//! Capacity of links by class: what is reserved and what one more contract could still reserve. Every view of a link takes its figures
-//! from here.
+//! Capacity of links by class: the rate that is reserved and the rate that one more contract could still reserve.
+//! Every view of a link takes its figures from here.
 
 use wayleave_topology::{Class, LinkId};
 use wayleave_units::{Bytes, Rate, Time};
@@ -13,7 +13,8 @@ pub struct Capacity {
     pub reserved: Rate,
     /// Rate that one more contract of the class could get at most; zero on a closed link. Delays and buffers may allow less.
     pub available: Rate,
-    /// Rate that the class could hold beside what other classes hold now, whether the link is closed or not; at least `reserved`.
+    /// Rate that the class could hold beside the present holdings of other classes, on open and closed links alike;
+    /// at least `reserved`.
     pub limit: Rate,
 }
 

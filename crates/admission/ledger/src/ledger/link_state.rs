@@ -1,4 +1,5 @@
-//! For those who drive a ledger through failures and restarts: links that let nothing in, and whether everything is kept.
+//! Links that let nothing in, and the check that everything is kept. For callers that take a ledger through failures
+//! and restarts.
 
 use wayleave_topology::LinkId;
 use wayleave_units::{Amount, Rate};
@@ -7,8 +8,9 @@ use super::Ledger;
 use crate::port::Input;
 
 impl Ledger {
-    /// Lets nothing more into a link, because it is down or is to be emptied. What is reserved there stays; what hoses and objectives
-    /// sent over it goes over the paths that are left, which may be more than these have ([`Ledger::keeps`]).
+    /// Lets nothing more into a link, because it is down or is to be emptied. The reservations there stay. The
+    /// traffic that hoses and objectives sent over it goes over the paths that are left, which may be more than these
+    /// have ([`Ledger::keeps`]).
     pub fn close(&mut self, link: LinkId) {
         self.turn(&[link], true);
     }
@@ -23,7 +25,7 @@ impl Ledger {
         for &link in links {
             let port = &mut self.ports[link.index()];
             port.closed = closed;
-            // What searches remember of this link is true no longer.
+            // Results that searches remember of this link are no longer true.
             port.changes = port.changes.wrapping_add(1);
             port.releases = port.releases.wrapping_add(1);
             self.gates[link.index()] = port.gate();
@@ -42,11 +44,11 @@ impl Ledger {
         self.ports[link.index()].closed
     }
 
-    /// Whether every queue of a link that holds flows keeps its budget and its buffer: for whoever has filled a ledger without
-    /// asking.
+    /// Returns `true` if every queue of a link that holds flows keeps its budget and its buffer. For callers that
+    /// have filled a ledger without asking.
     pub fn keeps(&self, link: LinkId) -> bool {
         let (line, reserved) = (self.network.link(link).rate, self.reserved(link));
-        // Nothing more from nobody, into the highest queue in use: it is checked, and all below it.
+        // A flow of nothing into the highest queue in use: that queue is checked, and all below it.
         let is_kept = match (0u8..).zip(self.queues_of(link)).find(|(_, queue)| queue.flows > 0) {
             Some((queue, _)) => {
                 reserved <= line && self.fits(link, queue, Input::LOCAL, Rate::ZERO, Amount::from_nanobits(0))

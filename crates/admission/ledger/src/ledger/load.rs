@@ -1,4 +1,4 @@
-//! How full links are: what cost functions and searches read.
+//! Load of links: the figures that cost functions and searches read.
 
 use wayleave_topology::LinkId;
 use wayleave_units::Rate;
@@ -12,13 +12,13 @@ impl Ledger {
         Rate::from_bits_per_second(self.ports[link.index()].reserved as u64)
     }
 
-    /// How often anything changed on a link: as long as it is the same, so is all that its queues hold.
+    /// Number of changes on a link. While it stays equal, the contents of all its queues do too.
     #[inline]
     pub fn changes(&self, link: LinkId) -> u32 {
         self.gates[link.index()].changes
     }
 
-    /// How near the contract queues of a link are to the limit of what they promised, highest priority first.
+    /// For each contract queue of a link, its distance from the limit of its promises, highest priority first.
     #[inline]
     pub fn gauges(&self, link: LinkId) -> Gauges<'_> {
         let gate = &self.gates[link.index()];
@@ -31,18 +31,19 @@ impl Ledger {
         (port.reserved as f64 + extra) / port.rate as f64
     }
 
-    /// What latency contracts can still have of a line, whatever the queue; nothing where it is closed.
+    /// Rate that latency contracts can still have of a line, in any queue; nothing where it is closed.
     pub fn spare(&self, link: LinkId) -> Rate {
         Rate::from_bits_per_second(self.gates[link.index()].spare)
     }
 
-    /// Whether the line has `rate` to spare, whatever the queue.
+    /// Returns `true` if the line has `rate` to spare, in any queue.
     #[inline]
     pub fn has_rate(&self, link: LinkId, rate: Rate) -> bool {
         rate.bits_per_second() <= self.gates[link.index()].spare
     }
 
-    /// How often something was taken back on a link: as long as it is the same, what did not fit does not fit.
+    /// Number of times that something was taken back on a link. While it stays equal, a flow that did not fit does
+    /// not fit.
     pub fn releases(&self, link: LinkId) -> u32 {
         self.ports[link.index()].releases
     }

@@ -1,7 +1,7 @@
-//! Reading ahead: in a large network most of what a decision reads is in no cache of the processor.
+//! Reading ahead: in a large network most of the data that a decision reads is in no cache of the processor.
 //!
-//! Read one after the other, each number would be waited for alone. Here they are read in a row, with nothing between
-//! that depends on them, so that all are on their way from memory at the same time; what was read means nothing.
+//! If they were read one by one, each number would be waited for alone. Here they are read in a row, with nothing
+//! between that depends on them, so that all are fetched from memory at the same time. The values read mean nothing.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Shares of links below the latency queues: what is left, what is reserved, and taking it back.
+//! Shares of links below the latency queues: the rates that are left, their reservation and their release.
 
 use std::sync::{Arc, OnceLock};
 
@@ -105,7 +105,7 @@ impl Ledger {
         self.shares.is_some() && self.port(link).timed
     }
 
-    /// What the latency contracts of a link leave the classes below them.
+    /// The service that the latency contracts of a link leave the classes below them.
     pub fn residual(&self, link: LinkId) -> Residual {
         self.residual_with(link, 0, 0)
     }
@@ -122,12 +122,12 @@ impl Ledger {
         }
     }
 
-    /// What has been promised to a class on a link.
+    /// Rate that has been promised to a class on a link.
     pub fn promised_to(&self, link: LinkId, class: Class) -> Rate {
         rate(self.shares.as_ref().map_or(0, |shares| shares.links[link.index()].charges.of(class)))
     }
 
-    /// What can be promised to a class on a link beside everything that is.
+    /// Rate that can be promised to a class on a link beside all present promises.
     pub fn left_for(&self, link: LinkId, class: Class) -> Rate {
         if self.is_closed(link) { Rate::ZERO } else { self.left_once_open(link, class) }
     }
@@ -185,7 +185,8 @@ impl Ledger {
         !link_shares.is_in_time(&self.residual(link), &shares.total(link))
     }
 
-    /// The buffer of a switch port, if it may be too small for what waits there of minima. Hosts queue in their memory.
+    /// The buffer of a switch port, if it may be too small for the backlog of minima there. Hosts queue in their
+    /// memory.
     pub fn short_buffer(&self, link: LinkId) -> Option<ShortBuffer> {
         let shares = self.shares.as_ref()?;
         let link_shares = &shares.links[link.index()];
@@ -203,10 +204,10 @@ impl Ledger {
         self.network.links().filter_map(|(link, _)| self.short_buffer(link))
     }
 
-    /// Why a share does not fit; `None` if it does, or if the ledger holds none.
+    /// Reason for which a share does not fit; `None` if it does, or if the ledger holds none.
     ///
-    /// A pair needs every link of its route. A hose or an objective counts on every link that packets between members may use, with all
-    /// links open and as the network is; closed links have to have as much left as the others.
+    /// A pair needs every link of its route. A hose or an objective counts on every link that packets between members
+    /// may use, with all links open and as the network is; closed links have to have as much left as the others.
     pub fn share_denial(&self, share: &Share) -> Option<ShareDenial> {
         let effect = match self.effect(share) {
             Ok(effect) => effect,
@@ -240,7 +241,7 @@ impl Ledger {
                 let after = before.with(&one);
                 (after, after.charges(shares.charge))
             };
-            // Links of a cut without shares of their own hold the same.
+            // Links of a cut without shares of their own hold equal amounts.
             let mut of_cut = None;
             shares.links_of(*place).find_map(|link| {
                 let is_alone = place.cut().is_none() || shares.links[link.index()].own.is_some();
@@ -285,8 +286,8 @@ impl Ledger {
         (bound > budget).then_some(ShareDenial::Delay { link, bound, budget })
     }
 
-    /// Returns `true` if closed links keep a share from what it is promised: no open path joins two members, or a link of a pair's route
-    /// is closed.
+    /// Returns `true` if closed links keep a share from the rate that it is promised: no open path joins two members,
+    /// or a link of a pair's route is closed.
     pub fn is_parted(&self, share: &Share) -> bool {
         matches!(self.effect(share), Err(ShareDenial::Closed(_)))
     }
@@ -329,7 +330,7 @@ impl Ledger {
         let paths = self.share_paths(share);
         let wait = |link: LinkId| {
             let link_shares = &shares.links[link.index()];
-            // Contracts that come meanwhile may use the whole budget.
+            // Contracts that come during the drain may use the whole budget.
             if self.port(link).timed {
                 return link_shares.budget;
             }
@@ -400,7 +401,7 @@ impl Ledger {
         let Some(shares) = &mut self.shares else { return };
         let (tiers, one) = (shares.tiers.clone(), place.link());
         let of_cut = tiers.iter().flat_map(|tiers| place.cut().into_iter().flat_map(|cut| tiers.links(cut)));
-        // Links of a cut without shares of their own hold the same.
+        // Links of a cut without shares of their own hold equal amounts.
         let mut cut_total = None;
         for link in one.into_iter().chain(of_cut) {
             let find = || {
@@ -418,14 +419,15 @@ impl Ledger {
             link_shares.set(&total, charges);
             let port = &mut self.ports[link.index()];
             (port.shared, port.timed) = (needed, total.timed() > 0);
-            // What searches remember of this link is true no longer.
+            // Results that searches remember of this link are no longer true.
             port.changes = port.changes.wrapping_add(1);
             port.releases = port.releases.wrapping_add(u32::from(is_less));
             self.gates[link.index()] = port.gate();
         }
     }
 
-    /// Returns `true` if the classes of a link keep what they were promised: for whoever has filled a ledger without asking.
+    /// Returns `true` if the classes of a link keep their promises. For callers that have filled a ledger without
+    /// asking.
     pub fn keeps_shares(&self, link: LinkId) -> bool {
         let Some(shares) = &self.shares else { return true };
         let port = self.port(link);
@@ -433,7 +435,7 @@ impl Ledger {
             && (!port.timed || shares.links[link.index()].is_in_time(&self.residual(link), &shares.total(link)))
     }
 
-    /// Equal if every link has been promised the same.
+    /// Equal if the promises of every link are.
     pub(super) fn same_shares(&self, other: &Self) -> bool {
         match (&self.shares, &other.shares) {
             (None, None) => true,

@@ -1,8 +1,9 @@
 //! Paths that pairs of hosts may use: all paths with the fewest links over the links that are open.
 //!
-//! Hosts forward nothing. A host with several links may use each of them, and parallel links are separate. Hosts that are attached alike
-//! (the same switches, over links that take the same time and have the same budget) form one *attachment*: the links between switches that
-//! they may use are the same. Distances of an attachment are computed when it is first asked for, and kept.
+//! Hosts forward nothing. A host with several links may use each of them, and parallel links are separate. Hosts that
+//! are attached alike (to one set of switches, over links that take equal times and have equal budgets) form one
+//! *attachment*: the links between switches that they may use are shared. Distances of an attachment are computed
+//! when it is first asked for, and kept.
 
 mod footprint;
 

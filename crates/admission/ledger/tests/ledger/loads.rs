@@ -1,4 +1,4 @@
-//! Worst loads of hoses and objectives on the links of any network: worked out by hand, by enumeration, and by tiers.
+//! Worst loads of hoses and objectives on the links of any network: computed by hand, by enumeration, and by tiers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -178,7 +178,8 @@ fn round_trips_are_those_of_the_slowest_path_that_may_be_used() {
     assert!(at(&ledger, "h0->s0") > Time::from_millis(40) && at(&ledger, "h1->s0") < Time::from_millis(1));
 }
 
-/// A pair of 5.1 Gbit/s over a fast cable whose way back has 1 Gbit/s: its acknowledgements would take 510 of 570 Mbit/s there.
+/// A pair of 5.1 Gbit/s over a fast cable whose reverse link has 1 Gbit/s: its acknowledgements would take 510 of 570
+/// Mbit/s there.
 #[test]
 fn acknowledgements_count_on_the_way_back() {
     let mut builder = NetworkBuilder::default();
@@ -216,13 +217,15 @@ fn acknowledgements_count_on_the_way_back() {
         matches!(denied, Some(ShareDenial::Rate { link, .. }) if link == forth || link == hops[0].link),
         "{denied:?}"
     );
-    // Hoses have minima both ways: the slow direction is the limit, and their own acknowledgements fit beside them.
+    // Hoses have minima in both directions: the slow direction is the limit, and their own acknowledgements fit
+    // beside them.
     let members = hosts(&network, &[0, 1]);
     assert_eq!(ledger.share_denial(&hose(members.clone(), 510, Spread::OnePath)), None);
     assert!(ledger.share_denial(&hose(members, 511, Spread::OnePath)).is_some());
 }
 
-/// Parts of a pair on the links of its paths with the fewest links, node by node, as floating point: another way than the ledger's.
+/// Parts of a pair on the links of its paths with the fewest links, node by node, as floating point. The ledger uses
+/// another method.
 fn parts(network: &Network, from: NodeId, to: NodeId) -> BTreeMap<LinkId, f64> {
     let distances = HopDistances::to(network, to);
     let (mut parts, mut at) = (BTreeMap::new(), vec![(from, 1.0)]);
@@ -307,7 +310,7 @@ proptest! {
             prop_assert!(charged >= worst - 1e-3 && charged <= worst + 1.001, "{}: {charged} of {worst}", &described.name);
             prop_assert_eq!(every.pairs_on(link), of.get(&link).map_or(0, |of| of.len() as u64));
         }
-        // Tiers, where the network is regular, say the same.
+        // Tiers, where the network is regular, give equal loads.
         for (charge, spread) in [(HoseCharge::Split, Spread::AllPaths), (HoseCharge::Split, Spread::OnePath), (HoseCharge::EveryPath, Spread::OnePath)] {
             compare_with_tiers(&network, charge, &[hose(members.clone(), mbit, spread)], &[])?;
             let link = failed.get(&network.links().map(|(link, _)| link).collect::<Vec<_>>()).to_owned();

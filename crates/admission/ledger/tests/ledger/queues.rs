@@ -16,7 +16,7 @@ fn funnel(inputs: [u64; 3], out: u64, buffer: u64) -> Arc<Network> {
     funnel_with_jitter(inputs, out, buffer, Time::ZERO)
 }
 
-/// The same, where the switch has jitter.
+/// That network, where the switch has jitter.
 fn funnel_with_jitter(inputs: [u64; 3], out: u64, buffer: u64, jitter: Time) -> Arc<Network> {
     let mut builder = NetworkBuilder::default();
     let (name, kind, processing) = ("s".to_owned(), NodeKind::Switch, Time::ZERO);
@@ -70,7 +70,7 @@ fn models() -> impl Strategy<Value = Model> {
     })
 }
 
-/// As many cases as `PROPTEST_CASES` says, or else these.
+/// Number of cases in `PROPTEST_CASES`, or else `usual`.
 fn cases(usual: u32) -> ProptestConfig {
     let config = ProptestConfig::default();
     if std::env::var_os("PROPTEST_CASES").is_some() { config } else { ProptestConfig { cases: usual, ..config } }
@@ -180,7 +180,7 @@ fn a_budget_below_the_jitter_admits_nothing() {
     let ledger = ledger(&network, Model::default(), &[200, 1500, 6000]);
     let port = network.find_link("s->sink").unwrap();
     let denial = |queue| ledger.denial(port, queue, Input::LOCAL, Rate::from_mbit(1), Bytes::new(100).into());
-    // 201 us, two frames, 100 B, and what 1 Mbit/s brings in 201 us: 201 bits.
+    // 201 us, two frames, 100 B, and the traffic that 1 Mbit/s brings in 201 us: 201 bits.
     let bound = Time::from_nanos(201_000 + 24_992 + 800 + 201);
     let limit = Limit::Delay { bound, budget: Time::from_micros(200) };
     assert_eq!(denial(0), Some(Denial { queue: 0, limit }));
@@ -219,7 +219,7 @@ fn a_refusal_names_the_lower_queue_that_would_break() {
 #[test]
 fn an_empty_lower_queue_refuses_nothing() {
     let network = funnel([1000; 3], 1000, 1_000_000);
-    // The second queue's budget is below its latency behind a 12 kB burst, but nobody uses it.
+    // The second queue's budget is below its latency behind a 12 kB burst, but no flow uses it.
     let ledger = ledger(&network, Model::default(), &[200, 30, 6000]);
     let port = network.find_link("s->sink").unwrap();
     assert!(ledger.fits(port, 0, Input::LOCAL, Rate::from_mbit(1), Bytes::new(12_000).into()));
@@ -308,7 +308,8 @@ fn a_budget_that_no_queue_can_have_is_refused() {
 #[test]
 fn line_rates_of_hundreds_of_fast_inputs_do_not_overflow_the_general_check() {
     hundreds_of_fast_inputs(Time::ZERO, Rate::from_gbit(500));
-    // What comes over all lines within so long a jitter would be more than any product holds.
+    // With a jitter of this length, the traffic that comes over all lines within it would be more than any product
+    // holds.
     hundreds_of_fast_inputs(Time::from_millis(5_000), Rate::from_gbit(50));
 }
 
@@ -350,7 +351,7 @@ fn hundreds_of_fast_inputs(jitter: Time, large: Rate) {
     }
 }
 
-/// What was reserved stays when a link is closed, and can be taken back; nothing more is let in until it is opened.
+/// Reservations stay when a link is closed, and can be taken back; nothing more is let in until it is opened.
 #[test]
 fn a_closed_link_lets_nothing_in_and_keeps_what_it_has() {
     let network = funnel([1000, 1000, 1000], 1000, 400_000);
@@ -371,7 +372,7 @@ fn a_closed_link_lets_nothing_in_and_keeps_what_it_has() {
     assert_eq!(asked(&ledger), None);
 }
 
-/// A ledger that is filled from what another one held is the same, in the order of placement too.
+/// A ledger that is filled from the reservations of another one is equal to it, in the order of placement too.
 #[test]
 fn reservations_put_back_keep_their_order() {
     let network = funnel([1000, 1000, 1000], 1000, 400_000);
@@ -393,7 +394,8 @@ fn reservations_put_back_keep_their_order() {
 }
 
 proptest! {
-    /// Gauges are what cost functions see of the same queues: shares of budget and buffer, now and with one flow more.
+    /// Gauges show cost functions the queues of the exact curves: shares of budget and buffer, now and with one flow
+    /// more.
     #[test]
     fn gauges_agree_with_the_exact_curves(
         flows in prop::collection::vec((0usize..3, 0u8..3, 1u64..30_000, 64u64..9_000), 1..12),
@@ -421,7 +423,7 @@ proptest! {
                 prop_assert!(seen.dormant >= seen.now - 1e-9);
             }
         }
-        // The last knee may move with the new flow, which only lowers the delay: a gauge never says less.
+        // The last knee may move with the new flow, which only lowers the delay: a gauge never shows less.
         let (rate, burst) = ((kbit * 1000) as f64, (bytes * 8) as f64 * 1e9);
         let [here, above] = [TrialFlow::Here, TrialFlow::Above].map(|with| ledger.gauges(link).each(with, rate, burst));
         let grown = demand(kbit, bytes);

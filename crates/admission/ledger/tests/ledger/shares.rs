@@ -47,7 +47,7 @@ fn route(network: &Network, from: NodeId, to: NodeId, choice: usize) -> Route {
     Route { hops }
 }
 
-/// What has been promised on the links up from a host, up from its rack, and up from its pod.
+/// Rates that have been promised on the links up from a host, up from its rack, and up from its pod.
 fn upwards(ledger: &Ledger, host: NodeId) -> [u64; 3] {
     let network = ledger.network();
     let mbit = |link| ledger.promised_to(link, Class::Guaranteed).bits_per_second() / 1_000_000;
@@ -67,8 +67,8 @@ fn upwards(ledger: &Ledger, host: NodeId) -> [u64; 3] {
     [mbit(first), mbit(rack), mbit(from_core.next().unwrap())]
 }
 
-/// Three members in three pods, 1 Gbit/s each: 1000 on the host's link, half of it on each of two links of the rack, a quarter on
-/// each of four of the pod. With a fourth member in the first rack, 2 Gbit/s may leave it.
+/// Three members in three pods, 1 Gbit/s each: 1000 on the host's link, half of this on each of two links of the
+/// rack, a quarter on each of four of the pod. With a fourth member in the first rack, 2 Gbit/s may leave the rack.
 #[test]
 fn a_hose_counts_what_may_cross_each_cut() {
     let network = network();
@@ -106,12 +106,13 @@ fn objectives_count_their_weight_on_every_link_between_members() {
     ledger.reserve_share(share).unwrap();
     let objective = |link| ledger.promised_to(link, Class::Objective).bits_per_second() / 1_000_000;
     let loaded = network.links().filter(|&(link, _)| objective(link) > 0).count();
-    // Both hosts' links and two of each rack, both ways: h1 and h3 are in one pod.
+    // Both hosts' links and two of each rack, in both directions: h1 and h3 are in one pod.
     assert_eq!(loaded, 2 * (2 + 2 * 2));
     assert!(network.links().all(|(link, _)| [0, 700].contains(&objective(link))));
 }
 
-/// 85 % of 6 of 10 Gbit/s can be promised: 5.1 Gbit/s; with 1 Gbit/s of it, 1.961 Gbit/s of the line are needed.
+/// 85 % of 6 of 10 Gbit/s can be promised: 5.1 Gbit/s. With 1 Gbit/s of this promised, 1.961 Gbit/s of the line are
+/// needed.
 #[test]
 fn latency_contracts_and_minima_leave_each_other_what_they_have() {
     let network = network();
@@ -168,7 +169,8 @@ fn a_minimum_with_a_time_keeps_latency_contracts_from_its_delay() {
     let without = ledger.denial(down, 4, Input::LOCAL, Rate::from_gbit(5), burst);
     assert!(without.as_ref().is_none_or(|denial| denial.queue < 5), "{without:?}");
     assert!(large(&ledger).is_some());
-    // And the reverse: where latency contracts leave too little, the minimum with a time is refused and says by how much.
+    // And the reverse: where latency contracts leave too little, the minimum with a time is refused, and the denial
+    // gives the excess.
     ledger.reserve(Demand { rate: Rate::from_gbit(5), burst: Bytes::new(60_000), max_frame: None }, hop(4));
     let denied = ledger.share_denial(&timed).unwrap();
     assert!(
@@ -177,7 +179,8 @@ fn a_minimum_with_a_time_keeps_latency_contracts_from_its_delay() {
     );
 }
 
-/// Each pair may have a packet of its minimum on the way that no window holds back: so many pairs fit beside one that has a time.
+/// Each pair may have a packet of its minimum in flight that no window holds back. This limits the number of pairs
+/// that fit beside one that has a time.
 #[test]
 fn every_pair_delays_those_that_have_a_time() {
     let network = network();
@@ -216,8 +219,8 @@ fn a_closed_link_has_nothing_left() {
     assert_eq!(ledger.share_denial(&pair), None);
 }
 
-/// A rack has two links up: 500 of 1000 Mbit/s on each, all of it on one when the other is closed, as on the one that is closed; both
-/// directions alike. With the second closed as well the rack is cut off.
+/// A rack has two links up: 500 of 1000 Mbit/s on each. When one is closed, all 1000 count on the other and on the
+/// closed one; both directions alike. With the second closed as well the rack is cut off.
 #[test]
 fn what_crosses_a_cut_goes_over_its_open_links() {
     let network = network();
@@ -254,7 +257,7 @@ fn what_crosses_a_cut_goes_over_its_open_links() {
     assert!(ledger == before, "every bit is as it was");
 }
 
-/// What was promised over two links can be more than one of them has.
+/// Promises over two links can be more than one of them has.
 #[test]
 fn a_link_that_closes_can_leave_too_little_to_the_others() {
     let network = network();
@@ -405,7 +408,8 @@ proptest! {
         prop_assert_eq!(&ledger, &self::ledger(&network));
     }
 
-    /// Whatever the members of hoses send within their minima, even splitting keeps every link within what was counted there.
+    /// With any traffic of the members of hoses within their minima, even splitting keeps every link within the load
+    /// that was counted there.
     #[test]
     fn even_splitting_stays_within_what_is_counted(
         hoses in proptest::collection::vec((proptest::collection::btree_set(1..17usize, 2..9), 1..1_000u64), 1..5),
@@ -422,7 +426,8 @@ proptest! {
         for (members, mbit) in &hoses {
             let members = hosts(&network, &members.iter().copied().collect::<Vec<_>>());
             ledger.reserve_share(hose(members.clone(), *mbit, Spread::AllPaths)).unwrap();
-            // Pairs in random order take all that is left of sender and receiver: the corners of what a hose allows.
+            // Pairs in random order take the whole rest of sender and receiver: the corners of the traffic that a
+            // hose allows.
             let mut left = vec![(*mbit as f64, *mbit as f64); members.len()];
             for _ in 0..40 {
                 let (a, b) = (next() % members.len(), next() % members.len());

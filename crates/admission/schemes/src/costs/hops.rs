@@ -20,13 +20,13 @@ impl Cost for HopCost {
 /// The number of links, and among equally many a hash of the flow decides: each flow draws small amounts for all links.
 #[derive(Clone, Copy, Debug)]
 pub struct HashedHopCost {
-    /// What tells flows apart.
+    /// Identity of the flow, which seeds its hash.
     pub identity: u64,
 }
 
 impl HashedHopCost {
-    /// What a flow draws for a link has so many bits, and a link costs more than 65,536 of the largest draws: no route has
-    /// so many links.
+    /// Number of bits that a flow draws for a link. A link costs more than 65,536 of the largest draws, and no route
+    /// has that number of links.
     const DRAWN_BITS: u32 = 16;
     /// The least that a link costs.
     pub const LINK: u64 = 1 << (2 * Self::DRAWN_BITS);

@@ -1,10 +1,10 @@
 //! Cost functions: what it costs the network that a flow uses a queue (Chameleon, sections 3.4 and 4.1.4).
 //!
-//! "The cost function must be defined in a way that makes the routing algorithm consume the least amount of resources
-//! for each flow" (section 3.3). The paper leaves the choice open and takes the delay; searches prefer, among the routes
-//! that the ledger admits, the one with the least sum. A cost never decides what is admissible.
+//! Section 3.3 requires that the cost function makes "the routing algorithm consume the least amount of resources for
+//! each flow". The paper leaves the choice open and takes the delay. Searches prefer, among the routes that the
+//! ledger admits, the one with the least sum. A cost never decides admissibility.
 //!
-//! | cost | what it prefers |
+//! | cost | preference |
 //! |---|---|
 //! | [`DelayCost`] | short budgets, since bursts grow with them (section 4.1.4) |
 //! | [`HopCost`] | few links |
@@ -22,9 +22,9 @@ use wayleave_ledger::Ledger;
 use wayleave_topology::LinkId;
 use wayleave_units::Amount;
 
-/// What it costs a flow to use a queue. Any unit; only sums are compared.
+/// Cost of a flow's use of a queue. Any unit; only sums are compared.
 ///
-/// A larger burst must not cost less: searches drop a way that is dearer and arrives with more.
+/// A larger burst must not cost less: searches drop a path that costs more and arrives with a larger burst.
 pub trait Cost {
     /// The cost of a queue for a flow that would be let in, entering with `burst`.
     fn of(&self, ledger: &Ledger, link: LinkId, queue: u8, burst: Amount) -> u64;

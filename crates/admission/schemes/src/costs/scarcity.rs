@@ -1,13 +1,13 @@
-//! The convex cost of scarce resources: what a flow uses up of queues that others will need.
+//! Convex cost of scarce resources: the amount that a flow uses up of queues that others will need.
 //!
-//! Fast queues are few, and most flows do not need them. A flow that takes the fastest route with room, as with the
-//! delay as cost, fills them until a flow with a tight deadline finds none: that is how most fillings end. So using a
-//! resource costs `phi(u') - phi(u)`, where `u` is the share of it that is used up before and `u'` after, and `phi` is
-//! so convex that the last tenth of a queue costs more than all of an empty one. The resources that a flow touches on a
-//! link are the line's rate, the queue that it enters, and every lower queue, which it delays.
+//! Fast queues are few, and most flows do not need them. With the delay as cost, a flow takes the fastest route with
+//! room. Such flows fill the fast queues until a flow with a tight deadline finds none. Most filling experiments end
+//! like this. Therefore the use of a resource costs `phi(u') - phi(u)`, where `u` is its used share before and `u'`
+//! after. `phi` is so convex that the last tenth of a queue costs more than all of an empty one. The resources that a
+//! flow touches on a link are the line's rate, the queue that it enters, and every lower queue, which it delays.
 //!
-//! A queue's `u` mixes its utilisation with the one that it would have if no line bounded its inputs: shaping hides a burst
-//! that comes over one line until a second input appears, and then it is too late to have spread the bursts.
+//! A queue's `u` mixes its utilisation with the one that it would have if no line bounded its inputs. Shaping hides a
+//! burst that arrives over one line until a second input appears, and then it is too late to have spread the bursts.
 //!
 //! Not from a publication. The form follows exponential-cost admission for virtual circuits (Awerbuch, Azar, Plotkin,
 //! "Throughput-competitive on-line routing", FOCS 1993), which prices an edge exponentially in its utilisation.
@@ -15,15 +15,15 @@
 use wayleave_ledger::{Gauge, Gauges, Ledger, TOGETHER, Utilisations};
 use wayleave_topology::{LinkId, MAX_QUEUES};
 
-/// How a resource's price rises with its use.
+/// Parameters of the price of a resource as a function of its use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scarcity {
     /// `phi(u) = exp(steepness u)` up to `u` = 1, and its tangent beyond.
     pub steepness: f64,
     /// The weight of the utilisation without line shaping, from 0 to 1.
     pub dormant: f64,
-    /// From this share of its host link's rate on a flow takes the fastest queues along its way whatever they cost: its
-    /// burst grows so much in slow ones that it would be scarce queues further on that pay for them.
+    /// From this share of its host link's rate on, a flow takes the fastest queues along its path at any cost. In
+    /// slow queues its burst would grow and use up scarce queues further on.
     pub large: f64,
 }
 
@@ -35,30 +35,30 @@ impl Default for Scarcity {
     }
 }
 
-/// `phi` of a resource that nobody uses.
+/// `phi` of an unused resource.
 const EMPTY: f64 = 1.0;
 
-/// What it costs to enter each queue of a link, in grains; further queues are 0.
+/// Cost of entering each queue of a link, in grains; further queues are 0.
 pub type QueueCosts = [u64; MAX_QUEUES];
 
-/// What resources cost, kept until they change.
+/// Prices of resources, cached until they change.
 #[derive(Clone, Debug)]
 pub struct Prices {
     scarcity: Scarcity,
     curve: Curve,
     links: Vec<LinkPrice>,
-    /// `phi` of the utilisation of each queue, as many together as in a gauge, of all links one after another; 1 if it is
-    /// empty or missing.
+    /// `phi` of the utilisation of each queue, for all links in order, grouped as in a gauge; 1 if a queue is empty
+    /// or missing.
     queues: Vec<[f64; TOGETHER]>,
 }
 
-/// What is kept of a link.
+/// Cached values of a link.
 #[derive(Clone, Copy, Debug)]
 struct LinkPrice {
     /// The changes of the link at that time, and one: zero for never.
     seen: u64,
     first: u32,
-    /// The share of its rate that is reserved, `phi` of it, and what a bit/s more adds to the share.
+    /// Reserved share of the link's rate, `phi` of that share, and the increase of the share per bit/s.
     used: f64,
     reserved: f64,
     per_rate: f64,
@@ -80,13 +80,13 @@ impl Prices {
         Self { scarcity, curve: Curve::new(scarcity), links, queues: vec![[EMPTY; TOGETHER]; first as usize] }
     }
 
-    /// What sets them.
+    /// Returns the parameters of the prices.
     pub fn scarcity(&self) -> Scarcity {
         self.scarcity
     }
 
-    /// What tells a quiet link from a busy one: what a flow's rate (bit/s) costs there, whichever queue it takes, and how
-    /// much of all its queues is used up.
+    /// Returns a measure of a link's load: the cost of a flow's rate (bit/s) there in any queue, plus the used share
+    /// of all its queues.
     #[inline]
     pub fn of_link(&mut self, ledger: &Ledger, link: LinkId, rate: f64) -> f64 {
         self.refresh(ledger, link);
@@ -94,7 +94,7 @@ impl Prices {
         self.curve.of_rate(price, rate) + price.pressure
     }
 
-    /// What it costs to enter each of a link's queues with a rate (bit/s) and a burst (nanobits).
+    /// Returns the cost of entering each of a link's queues with a rate (bit/s) and a burst (nanobits).
     pub fn of_queues(&mut self, ledger: &Ledger, link: LinkId, rate: f64, burst: f64) -> QueueCosts {
         self.refresh(ledger, link);
         let pressures = &self.queues[self.links[link.index()].first as usize..];
@@ -184,7 +184,7 @@ impl Curve {
         let more = rate * link.per_rate;
         let small = self.steepness * more;
         if small < 0.02 && link.used + more <= 1.0 {
-            // The first terms of the same, without an exponential.
+            // The first terms of the same function, without an exponential.
             return link.reserved * small * (1.0 + 0.5 * small);
         }
         self.of_much_rate(link, more)
@@ -205,8 +205,8 @@ impl Curve {
         prices
     }
 
-    /// What a flow adds to the price of each queue if it enters that one, and if it enters a higher one: nothing there if
-    /// the queue is empty.
+    /// Returns the amounts that a flow adds to the price of each queue: if it enters that queue, and if it enters a
+    /// higher one. The latter is zero if the queue is empty.
     #[inline]
     fn added<const N: usize>(
         &self,
@@ -236,7 +236,7 @@ impl Curve {
         prices
     }
 
-    /// Both branches are worked out, so that several can be at once.
+    /// Both branches are computed, so that several values can be computed at once.
     #[inline]
     fn phi(&self, used: f64) -> f64 {
         let (below, beyond) = (exp2(self.binary * used), self.top * (1.0 + self.steepness * (used - 1.0)));
@@ -247,13 +247,13 @@ impl Curve {
 /// A cost as a whole number of grains; `phi` of an empty resource is 1.
 fn whole(cost: f64) -> u64 {
     const GRAIN: f64 = 1.0 / 1_048_576.0;
-    // A sum of so many hops stays below 2^64.
+    // A sum over a route's hops stays below 2^64.
     const MAX: f64 = (1u64 << 56) as f64;
     (cost / GRAIN).clamp(0.0, MAX) as i64 as u64
 }
 
-/// `2^x` for `x` from 0 to 1000, to a few parts in 10^8, by the four operations alone: the same on every machine. No
-/// branch, so that several can be worked out at once.
+/// Computes `2^x` for `x` from 0 to 1000, to a few parts in 10^8. It uses only the four operations, so every machine
+/// returns the same value. It has no branch, so that several values can be computed at once.
 #[inline]
 fn exp2(x: f64) -> f64 {
     // From here on numbers are whole, so a sum with it is rounded to the nearest whole number, which its low bits hold.

@@ -1,20 +1,20 @@
-//! Duplicate removal at a receiver: of the copies of a packet that come over disjoint routes, the first one counts.
+//! Duplicate removal at a receiver: of the copies of a packet that arrive over disjoint routes, the first one counts.
 //!
-//! Chameleon (CoNEXT 2020), section 4.2.2, asks for "a duplicate removal strategy" and leaves it open. This is the vector
-//! recovery algorithm of IEEE 802.1CB-2017 (frame replication and elimination for reliability), section 7.4.3.4: a window of
-//! sequence numbers that ends at the highest one seen, with a bit for each that was accepted.
+//! Chameleon (CoNEXT 2020), section 4.2.2, asks for "a duplicate removal strategy" and leaves it open. This is the
+//! vector recovery algorithm of IEEE 802.1CB-2017 (frame replication and elimination for reliability), section
+//! 7.4.3.4: a window of sequence numbers that ends at the highest one seen, with a bit for each that was accepted.
 //!
 //! | standard | here |
 //! |---|---|
 //! | `RecovSeqNum` | the highest number accepted |
-//! | `frerSeqRcvyHistoryLength`, `SequenceHistory` | [`Filter::new`]'s `window`, one bit a number |
+//! | `frerSeqRcvyHistoryLength`, `SequenceHistory` | [`Filter::new`]'s `window`, one bit per number |
 //! | `RecovSeqSpace` | 65,536: numbers are of 16 bits |
-//! | `frerSeqRcvyResetMSec`, `TakeAny` | `reset`: after so long without an accepted packet any number begins again |
+//! | `frerSeqRcvyResetMSec`, `TakeAny` | `reset`: after this time without an accepted packet, any number is accepted |
 //! | `frerCpsSeqRcvyPassedPackets`, `DiscardedPackets`, `OutOfOrderPackets`, `RoguePackets` | [`Counts`] |
 //!
-//! [`window`] says how long the history has to be: a copy that is late by the difference of two routes' delays must not have
-//! left it. Deviations: time is an argument, so the reset is a comparison and not a count of ticks; there is no individual
-//! recovery, and packets without a number are not seen here.
+//! [`window`] computes the length of the history: it must still contain a copy that is late by the difference of two
+//! routes' delays. Deviations: time is an argument, so the reset is a comparison and not a count of ticks; there is
+//! no individual recovery, and packets without a number are not processed here.
 
 #[cfg(test)]
 mod tests;
@@ -26,16 +26,16 @@ pub const MAX_WINDOW: u16 = 1 << 15;
 /// The shortest history (IEEE 802.1CB-2017, section 10.4.1.6).
 pub const MIN_WINDOW: u16 = 2;
 
-/// What becomes of a packet.
+/// Decision on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DuplicateCheck {
     /// It is the first copy: hand it up.
     Accept,
-    /// It was there before, or its number is too far from the present ones to tell.
+    /// A duplicate, or a number too far from the current ones to decide.
     Discard,
 }
 
-/// What was seen so far.
+/// Packet counters of a filter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DuplicateCounts {
     /// Packets that were handed up.
@@ -46,7 +46,7 @@ pub struct DuplicateCounts {
     pub out_of_order: u64,
     /// Packets whose number lay outside of the window.
     pub rogue: u64,
-    /// How often any number was accepted again.
+    /// Number of resets after which any number was accepted.
     pub resets: u64,
 }
 
@@ -71,10 +71,10 @@ pub struct Filter {
     counts: DuplicateCounts,
 }
 
-/// Where a filter stands.
+/// State of a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// The next packet is accepted whatever its number (`TakeAny`).
+    /// The next packet is accepted with any number (`TakeAny`).
     Fresh,
     /// The highest number, and when a packet was accepted last.
     Running { highest: u16, accepted: Time },
@@ -85,12 +85,12 @@ impl Filter {
     /// begins again when nothing was accepted for `reset`.
     pub fn new(window: u16, reset: Time) -> Self {
         let window = window.clamp(MIN_WINDOW, MAX_WINDOW);
-        // A power of two divides the space of numbers, so that a ring goes on where numbers begin again.
+        // A power of two divides the number space, so that the ring wraps where the numbers wrap.
         let bits = usize::from(window).next_power_of_two().max(64);
         Self { history: vec![0; bits / 64], window, reset, state: State::Fresh, counts: DuplicateCounts::default() }
     }
 
-    /// What was seen so far.
+    /// Returns the packet counters.
     pub fn counts(&self) -> DuplicateCounts {
         self.counts
     }
@@ -156,12 +156,14 @@ impl Filter {
     }
 }
 
-/// How long a filter's history has to be: in `skew`, by which one copy can be later than another, a flow sends no more than
-/// `burst + rate skew` bytes in frames of at least `frame`. `None` if that is more than numbers can tell apart.
+/// Returns the necessary length of a filter's history. During `skew`, the maximum delay of one copy behind another, a
+/// flow sends no more than `burst + rate skew` bytes in frames of at least `frame`. Returns `None` if that exceeds
+/// the number space.
 ///
 /// ```
 /// use wayleave_schemes::duplicates::window;
 /// use wayleave_units::{Bytes, Rate, Time};
+///
 /// // 10 frames at once, and one more in 0.672 ms.
 /// let (rate, burst) = (Rate::from_mbit(1), Bytes::new(840));
 /// assert_eq!(window(rate, burst, Time::from_micros(672), Bytes::new(84)), Some(12));

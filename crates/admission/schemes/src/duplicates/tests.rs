@@ -22,7 +22,8 @@ fn after(window: u16, numbers: &[u16]) -> Filter {
 
 #[test]
 fn every_transition_of_a_window_of_four() {
-    // Before, the number that comes, what becomes of it, and what comes out of order or is a rogue.
+    // Numbers accepted before, the arriving number, its verdict, and the counts of packets out of order and of
+    // rogues.
     let cases: [(&[u16], u16, DuplicateCheck, u64, u64); 14] = [
         (&[], 7, Accept, 0, 0),
         (&[7], 7, Discard, 0, 0),
@@ -70,7 +71,7 @@ fn silence_for_longer_than_the_reset_begins_anew() {
     assert_eq!(filter.on_packet(Time::from_micros(101), 5_000), Accept);
     assert_eq!(filter.on_packet(Time::from_micros(101), 9), Discard);
     assert_eq!(filter.counts().resets, 1);
-    // What was accepted before the reset is forgotten.
+    // Numbers accepted before the reset are forgotten.
     assert_eq!(filter.on_packet(Time::from_micros(101), 4_999), Accept);
 }
 

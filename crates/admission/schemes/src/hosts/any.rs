@@ -108,7 +108,7 @@ macro_rules! hosts {
             Custom(Box<dyn CustomHost>),
         }
 
-        /// What machines and brokers write to one another.
+        /// Message between machines and brokers.
         #[derive(Clone, Debug)]
         pub enum AnyMessage {
             $(
@@ -120,7 +120,7 @@ macro_rules! hosts {
             Custom(CustomMessage),
         }
 
-        /// What a machine's timer is for.
+        /// Purpose of a machine's timer.
         #[derive(Clone, Copy, Debug)]
         pub enum AnyTimer {
             $(
@@ -204,7 +204,7 @@ macro_rules! hosts {
             }
         }
 
-        /// What a broker's timer is for.
+        /// Purpose of a broker's timer.
         #[derive(Clone, Copy, Debug)]
         pub enum AnyBrokerTimer {
             $(

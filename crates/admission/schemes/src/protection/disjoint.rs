@@ -10,7 +10,7 @@ use super::Detached;
 pub(super) enum Disjoint {
     /// As many as were asked for, shortest first.
     Paths(Vec<Vec<LinkId>>),
-    /// Fewer: so many, and what parts the hosts.
+    /// Fewer: the maximum number, and the elements that separate the hosts.
     Cut { most: u8, cut: Vec<Element> },
 }
 
@@ -39,7 +39,7 @@ pub(super) fn find(
 #[derive(Clone, Copy, Debug)]
 struct Arc {
     to: u32,
-    /// How many paths may still take it.
+    /// Number of paths that may still take it.
     left: u8,
     cost: i64,
     what: Element,
@@ -94,8 +94,8 @@ impl Flow {
         self.out[to as usize].push(at + 1);
     }
 
-    /// One more path, the cheapest with what earlier ones give back (Bellman and Ford, with a queue: what is given back
-    /// costs less than nothing); whether there is one.
+    /// Adds one more path, the cheapest when earlier ones return capacity. It uses Bellman and Ford with a queue,
+    /// because returned capacity has a negative cost. Returns `true` if there is one.
     fn augment(&mut self) -> bool {
         let mut cost = vec![i64::MAX; self.out.len()];
         let mut came: Vec<u32> = vec![u32::MAX; self.out.len()];
@@ -151,7 +151,7 @@ impl Flow {
         for _ in 0..count {
             let (mut at, mut sum, mut links) = (self.source, 0, Vec::new());
             while at != self.sink {
-                // What is given back on the way back is what was taken.
+                // A reverse arc returns the amount that was taken.
                 let taken = self.out[at as usize].iter().map(|&id| id as usize);
                 let Some(id) = taken.into_iter().find(|id| id % 2 == 0 && self.arcs[id ^ 1].left > 0) else { break };
                 self.arcs[id ^ 1].left -= 1;

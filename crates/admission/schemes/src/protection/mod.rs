@@ -1,8 +1,8 @@
 //! Protection: every packet over several physically disjoint routes at once.
 //!
-//! Chameleon (CoNEXT 2020), section 3.3, last paragraph: to cope with n - 1 independent failures "the routing procedure
-//! can be adapted to find n physically disjoint paths"; section 4.2.2: the tagger duplicates each packet and tags the copies
-//! with the different paths. The paper did not implement it (section 4.1.3).
+//! Chameleon (CoNEXT 2020), section 3.3, last paragraph: to cope with n - 1 independent failures "the routing
+//! procedure can be adapted to find n physically disjoint paths"; section 4.2.2: the tagger duplicates each packet
+//! and tags the copies with the different paths. The paper did not implement it (section 4.1.3).
 //!
 //! | text | here |
 //! |---|---|
@@ -11,17 +11,19 @@
 //! | 3.3 algorithms for disjoint paths are research | `along_disjoint_paths`: n paths of least sum on the physical graph |
 //! | 4.2.2 copies | each has a reservation of its own; a host's only link carries all of them |
 //!
-//! Deviations, and what the paper leaves open:
-//! - A host with one link shares it among all routes, with the switch at its other end; these are left in the network, and
-//!   [`shared`] names them. A host with several links that all lead to one switch shares that switch. Everything else is
-//!   disjoint, also the links of hosts that have several.
-//! - Removing paths one by one can run into a trap: the first path takes what two others would need. Then paths are chosen
-//!   together (successive shortest paths with unit capacities, after Suurballe, "Disjoint paths in a network", 1974, and
-//!   Bhandari, "Survivable networks", 1999), and the best queues are found on each of them. If a link of one of them lets the
-//!   flow in nowhere, it is left out and they are chosen again, `MAX_CHOICES` times. That is still incomplete: paths of least
-//!   sum need not be those that all meet the deadline (to find these is NP-hard), and the order of the copies can matter.
-//! - Flows are moved out of the way as for other requests, but whatever [`crate::admission::chameleon::Moves`] says a refusal
-//!   takes everything back. The copies themselves are not moved later: a route that is disjoint today could be lost.
+//! Deviations, and points that the paper leaves open:
+//! - A host with one link shares it among all routes, with the switch at its other end. These are left in the
+//!   network, and [`shared`] names them. A host with several links that all lead to one switch shares that switch.
+//!   Everything else is disjoint, also the links of hosts that have several.
+//! - Removing paths one by one can run into a trap: the first path takes links that two others would need. Then paths
+//!   are chosen together (successive shortest paths with unit capacities, after Suurballe, "Disjoint paths in a
+//!   network", 1974, and Bhandari, "Survivable networks", 1999), and the best queues are found on each of them. If a
+//!   link of one of them admits the flow nowhere, it is left out and they are chosen again, `MAX_CHOICES` times. That
+//!   is still incomplete: paths of least sum need not be those that all meet the deadline (to find these is NP-hard),
+//!   and the order of the copies can matter.
+//! - Flows are moved to make room as for other requests. A refusal rolls everything back with any setting of
+//!   [`crate::admission::chameleon::Moves`]. The copies themselves are not moved later: a route that is disjoint
+//!   today could be lost.
 
 mod disjoint;
 mod place;
@@ -32,17 +34,18 @@ pub(crate) use place::{Copies, RouteWithMoves, along, along_disjoint_paths, one_
 
 use wayleave_topology::{Element, LinkId, Network, NodeId, Route};
 
-/// How often disjoint paths are chosen again without the links that let the flow in nowhere.
+/// Maximum number of choices of disjoint paths, each without the links that admit the flow nowhere.
 const MAX_CHOICES: usize = 8;
 
-/// What the routes of a protected request have in common, in the order of the first: a failure of these is not survived.
+/// Returns the elements that the routes of a protected request share, in the order of the first: their failure is not
+/// survived.
 pub fn shared(network: &Network, routes: &[Route]) -> Vec<Element> {
     let [first, others @ ..] = routes else { return Vec::new() };
     let is_shared = |element: &Element| others.iter().any(|other| network.uses(other, *element));
     network.elements(first).into_iter().filter(is_shared).collect()
 }
 
-/// What the ends of a request leave to disjointness.
+/// Elements at the ends of a request that are exempt from disjointness.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Detached {
     /// Only links of a host, by their direction.
@@ -54,7 +57,7 @@ pub(crate) struct Detached {
 }
 
 impl Detached {
-    /// The links and switches next to the hosts that all routes have to share.
+    /// Returns the links and switches adjacent to the hosts that all routes have to share.
     pub(crate) fn of(network: &Network, from: NodeId, to: NodeId) -> Self {
         let mut detached = Self::default();
         let ends = [

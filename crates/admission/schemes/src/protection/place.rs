@@ -13,7 +13,7 @@ use crate::placement::{MovedFlow, Placement};
 use crate::reservations::{PathOutcome, best_of_path};
 use crate::routing::{FoundRoute, Query};
 
-/// Where a request or a copy of it fits, and what was moved for it, with the reservations that were left.
+/// Route of a request or of one of its copies, and the flows moved for it, with their old reservations.
 pub(crate) struct RouteWithMoves {
     pub(crate) found: FoundRoute,
     pub(crate) moved: Vec<MovedFlow>,
@@ -52,7 +52,7 @@ impl Copies {
             moved.extend(placed.moved.into_iter().map(Move::from));
             routes.push(DisjointRoute { flow: placed.flow, route: placed.found.route, bound: placed.found.delay });
         }
-        // The promise is that of the longest, so it stands first.
+        // The promise is that of the longest route, so it comes first.
         routes.sort_by_key(|copy| Reverse(copy.bound));
         placement.join(&routes.iter().map(|copy| copy.flow).collect::<Vec<_>>());
         limit_frames(placement, &routes);
@@ -63,8 +63,8 @@ impl Copies {
     }
 }
 
-/// Where routes carry frames of different sizes, larger ones than all of them carry would go over some routes only: they are
-/// not promised, and their host drops them.
+/// Limits frames if routes carry different sizes: frames larger than the smallest limit would use some routes only.
+/// They are not promised, and their host drops them.
 fn limit_frames(placement: &mut Placement, routes: &[DisjointRoute]) {
     let ledger = placement.ledger();
     let narrowest = |copy: &DisjointRoute| copy.route.hops.iter().map(|hop| ledger.network().link(hop.link).mtu).min();
@@ -81,15 +81,15 @@ fn limit_frames(placement: &mut Placement, routes: &[DisjointRoute]) {
     }
 }
 
-/// The most switches of a protected route, if one of so many links passes more. A copy carries one tag more than a switch each: that of its
-/// sequence number.
+/// Returns the maximum number of switches of a protected route, if one with `links` links exceeds it. A copy carries
+/// one tag more than its switches: that of its sequence number.
 fn too_many_tags(placement: &Placement, links: usize) -> Option<u32> {
     let most = placement.ledger().model().max_switches()?.saturating_sub(1);
     (links > most as usize + 1).then_some(most)
 }
 
-/// The paper's way: a route, then another one without what the first uses, and so on. On failure everything is as it
-/// was, and the number of routes that were found, one of too many switches included.
+/// Finds routes as in the paper: a route, then another one without the elements of the first, and so on. On failure
+/// the state is unchanged. The error is the number of routes that were found, one of too many switches included.
 pub(crate) fn one_by_one(
     placement: &mut Placement,
     request: &Request,
@@ -119,10 +119,10 @@ pub(crate) fn one_by_one(
     Ok(copies)
 }
 
-/// All paths are chosen together on the physical graph, then the best queues of each.
+/// Chooses all paths together on the physical graph, then the best queues of each.
 ///
 /// # Errors
-/// That there are not so many, or what stands in the way of the first choice; everything is as it was.
+/// If there are too few paths, or else the obstacle on the first choice; the state is unchanged.
 pub(crate) fn along_disjoint_paths(placement: &mut Placement, request: &Request) -> Result<Copies, Refusal> {
     let network = placement.network().clone();
     let detached = Detached::of(&network, request.from, request.to);
@@ -159,10 +159,10 @@ pub(crate) fn along_disjoint_paths(placement: &mut Placement, request: &Request)
     Err(reason.unwrap_or(Refusal::Disconnected))
 }
 
-/// Reserves routes that somebody has chosen before, one after another, each where it has room.
+/// Reserves routes that were chosen before, in order, each if it has room.
 ///
 /// # Errors
-/// What the first of them that has none would break. Those before it stay reserved.
+/// The promises that the first route without room would break. Earlier routes stay reserved.
 pub(crate) fn along(placement: &mut Placement, request: &Request, routes: &[Route]) -> Result<Copies, Refusal> {
     let query = Query::of(request);
     let mut copies = Copies { placed: Vec::new() };
@@ -190,7 +190,7 @@ fn fill(
     (copies, None)
 }
 
-/// The best queues of a path, or what stands in the way there.
+/// Returns the best queues of a path, or the obstacle there.
 fn on_path(placement: &Placement, query: &Query, path: &[LinkId]) -> Result<FoundRoute, Refusal> {
     if let Some(limit) = too_many_tags(placement, path.len()) {
         return Err(Refusal::TooManySwitches { limit });

@@ -48,7 +48,7 @@ fn plan(cables: &[(&str, &str)]) -> Arc<Network> {
 }
 
 fn chameleon(network: &Arc<Network>) -> Chameleon {
-    // By least delay: these tests say which routes are the fastest.
+    // By least delay: these tests define the fastest routes.
     Chameleon::new(network.clone(), Model::default(), Params::published()).unwrap()
 }
 
@@ -105,7 +105,7 @@ fn two_links_to_one_switch_share_the_switch_alone() {
     assert_eq!(links.len(), 6);
 }
 
-/// Two ways between two hosts; the links of one have this MTU.
+/// Returns a network with two paths between two hosts; the links of one have this MTU.
 fn with_narrow_way(mtu: u64) -> Arc<Network> {
     let wide = plan(&[("ha", "s1"), ("ha", "s2"), ("s1", "hb"), ("s2", "hb")]);
     let mut builder = NetworkBuilder::default();
@@ -167,7 +167,8 @@ fn a_protected_route_leaves_a_tag_for_the_sequence_number() {
     assert_eq!(admit(6, 2), Err(Refusal::Copy { copy: 1, of: 2, refusal }));
 }
 
-/// The shortest way from s to t passes b and c, which the two ways a-b-d and e-c-f need (Suurballe 1974, Fig. 1).
+/// Returns a network whose shortest path from s to t passes b and c, which the two paths a-b-d and e-c-f need
+/// (Suurballe 1974, Fig. 1).
 fn trap() -> Arc<Network> {
     plan(&[
         ("h1", "s"),
@@ -199,7 +200,7 @@ fn a_trap_is_left_by_choosing_paths_together() {
 
 #[test]
 fn routes_that_cross_in_a_switch_are_not_disjoint() {
-    // Two short ways share the switch m and no cable; a longer one gets around it.
+    // Two short paths share the switch m and no cable; a longer one avoids it.
     let network = plan(&[
         ("h1", "s"),
         ("s", "a"),
@@ -217,7 +218,7 @@ fn routes_that_cross_in_a_switch_are_not_disjoint() {
         ("k", "t"),
         ("t", "h2"),
     ]);
-    // One way has six switches.
+    // One path has six switches.
     let mut scheme = with_tags(&network, 7);
     let decision = scheme.admit(&request(&network, "h1", "h2", 2)).unwrap();
     assert_eq!(shared_names(&network, &decision), ["h1->s", "s", "t", "t->h2"]);
@@ -277,7 +278,7 @@ fn a_host_link_with_room_for_one_copy_refuses_the_second() {
 
 #[test]
 fn a_full_link_is_avoided_when_paths_are_chosen_together() {
-    // Two disjoint pairs; of the one that is shorter by a link, b->c lets nobody in.
+    // Two disjoint pairs; in the one that is shorter by a link, b->c admits no flow.
     let network = plan(
         &[("h1", "s"), ("s", "b"), ("b", "c"), ("c", "t"), ("s", "t"), ("b", "d"), ("d", "d2"), ("d2", "t")]
             .into_iter()
@@ -388,7 +389,7 @@ fn whatever_comes_and_goes_routes_stay_disjoint_and_the_ledger_is_exact() {
     assert!(seen.iter().all(|&count| count > 20), "{seen:?}");
 }
 
-/// The same reservations, made one after another in an empty ledger.
+/// Returns a ledger with equal reservations, made in order in an empty ledger.
 fn rebuilt(empty: &Ledger, filled: &Ledger) -> Ledger {
     let mut ledger = empty.clone();
     for (_, flow) in filled.flows() {

@@ -1,7 +1,7 @@
-//! The end of every route, looked at first: which queues of the links into the destination could let the flow in.
+//! The end of every route, inspected first: queues of the links into the destination that could admit the flow.
 //!
-//! A host has one or two links, and all routes end there. A full one is known at once this way, not after every way to
-//! it has been tried; and a fast queue that is full raises the lower bound of the whole search.
+//! A host has one or two links, and all routes end there. A full link is thus detected at once, not after every path
+//! to it has been tried. A fast queue that is full raises the lower bound of the whole search.
 
 use wayleave_ledger::Ledger;
 use wayleave_topology::LinkId;
@@ -12,7 +12,7 @@ use super::exclusions::{Closed, Denial};
 use super::graph::Graph;
 
 impl Denial {
-    /// Whether the queue would let the flow in now.
+    /// Returns `true` if the queue would admit the flow now.
     pub(super) fn is_over(&self, ledger: &Ledger, query: &Query) -> bool {
         let waited = Time::from_nanos(self.waited);
         match self.input {
@@ -68,7 +68,7 @@ impl LastLinks {
         self.links.extend(ledger.network().links_into(query.to).iter().filter(usable).map(last));
     }
 
-    /// The least delay from a switch to the destination, ns; [`u64::MAX`] if there is no way.
+    /// Returns the least delay from a switch to the destination, ns; [`u64::MAX`] if there is no path.
     pub(super) fn delay_from(&self, graph: &Graph, switch: u32) -> u64 {
         let through = |last: &LastLink| graph.between(switch, last.from_switch).saturating_add(last.delay);
         match self.links.as_slice() {

@@ -1,9 +1,10 @@
-//! Whether a flow gets stuck near its own ends, told by looking at a few links.
+//! Early infeasibility check at source and destination, by inspecting a few links.
 //!
-//! Networks fill at the edge first. A search begins at the source, so it finds the links before the destination's own full
-//! only when it has looked at all ways across the network. But whatever way a flow takes, it passes a link of its source
-//! and one behind it, and a link before the destination's and that one. Where none of these few lets it in, having waited
-//! as little as it can, or only queues that are too slow together, there is no route. Yes is certain; no says nothing.
+//! Networks fill at the edge first. A search begins at the source, so it finds that the links before the
+//! destination's own are full only after exploring all paths across the network. But every path of a flow passes a
+//! link of its source and the next link, and a link before the destination's and that one. If none of these few
+//! admits it with its minimum delay so far, or only queues that are too slow together, there is no route. The result
+//! "stuck" is certain; the opposite result gives no information.
 
 use wayleave_ledger::{Input, Ledger};
 use wayleave_topology::{LinkId, NodeId};
@@ -13,17 +14,18 @@ use super::Query;
 use super::exclusions::Denial;
 use super::graph::Graph;
 
-/// After so many steps a search asks; a straight way through a fat tree takes twelve.
+/// Number of steps after which a search runs this check; a direct path through a fat tree takes twelve.
 pub(super) const DOUBTS: u32 = 24;
 
-/// Whether the flow surely has no route. In `denials` is what it was denied then: as long as all of it is, there is none.
-/// The graph has to be prepared for its ends.
+/// Returns `true` if the flow surely has no route. `denials` receives the denials of the check: while all of them
+/// hold, there is no route. The graph has to be prepared for its ends.
 pub(super) fn is_dead_end(on: (&Graph, &Ledger, &Query), denials: &mut Vec<Denial>) -> bool {
     denials.clear();
     let (graph, ledger, query) = on;
     let mut look = EndpointScan { graph, ledger, query, denials };
     let gets_through = look.leaves_source().is_none_or(|away| look.reaches_destination(away));
-    // What no denial is to blame for is left to the search, so that somebody who waits for one need not know of it.
+    // Cases without a denial are left to the search, so that callers that wait for a denial to end need no other
+    // case.
     !gets_through && !denials.is_empty()
 }
 
@@ -34,18 +36,19 @@ struct EndpointScan<'a> {
     denials: &'a mut Vec<Denial>,
 }
 
-/// Behind the source's links and the next ones: the least of what the ways can come to.
+/// Minimum values over all paths, behind the source's links and the next ones.
 struct LeastCosts {
-    /// From end to end, ns; [`u64::MAX`] if there is no way.
+    /// From end to end, ns; [`u64::MAX`] if there is no path.
     total: u64,
-    /// What the flow has waited beyond the least in an empty network: in its own link, and in both, ns.
+    /// Waiting time of the flow beyond the minimum in an empty network: in its own link, and in both, ns.
     late: (u64, u64),
 }
 
 impl EndpointScan<'_> {
-    /// How the flow can leave its source and the switch behind it; `None` if the destination is there already.
+    /// Returns the flow's minimum delays behind its source and the next switch; `None` if the destination is at that
+    /// switch.
     ///
-    /// Exact for these links: whoever comes earlier is let in wherever a later one is.
+    /// Exact for these links: a flow that arrives earlier is admitted wherever a later one is.
     fn leaves_source(&mut self) -> Option<LeastCosts> {
         let (graph, network, query) = (self.graph, self.ledger.network(), self.query);
         let start = graph.start(query.from);
@@ -71,8 +74,8 @@ impl EndpointScan<'_> {
         Some(away)
     }
 
-    /// The budget of the fastest queue of a link that lets the flow in, if it can be in time from there, and how much
-    /// larger that is than the link's least.
+    /// Returns the budget of the fastest queue of a link that admits the flow, if it can be in time from there. Also
+    /// returns its excess over the link's minimum.
     fn entered(&mut self, link: u32, input: Input, waited: u64, arrived: u64) -> Option<(u64, u64)> {
         let Self { graph, ledger, query, .. } = *self;
         let edge = graph.edge(link);
@@ -91,7 +94,8 @@ impl EndpointScan<'_> {
         None
     }
 
-    /// Whether the flow can come to a switch before the destination and from there into it, in time.
+    /// Returns `true` if the flow can reach a switch before the destination and from there enter the destination, in
+    /// time.
     fn reaches_destination(&mut self, away: LeastCosts) -> bool {
         let network = self.ledger.network();
         away.total < u64::MAX
@@ -102,7 +106,8 @@ impl EndpointScan<'_> {
             })
     }
 
-    /// Whether the flow can get through a link and the destination's behind it, having waited as little as it can.
+    /// Returns `true` if the flow can pass a link and the destination's link behind, with its minimum waiting time so
+    /// far.
     fn fits_link(&mut self, link: u32, last: u32, away: &LeastCosts) -> bool {
         let Self { graph, ledger, query, .. } = *self;
         let network = ledger.network();
@@ -155,7 +160,8 @@ mod tests {
     use super::*;
     use crate::admission::chameleon::{Chameleon, Params};
 
-    /// The search that counts broken promises does not ask here: in a dead end it has to find one on every way.
+    /// The search that counts broken promises does not use this check: in a dead end it has to find one on every
+    /// path.
     #[test]
     fn every_way_out_of_a_dead_end_breaks_a_promise_and_most_refusals_are_dead_ends() {
         let networks =

@@ -1,7 +1,7 @@
 //! Queues that are known to deny a flow from anywhere, once it has waited long enough.
 //!
-//! Access is monotone in what a flow has waited, and nearly independent of where it comes from. So when one arrival is
-//! denied and no input could help ([`wayleave_ledger::Ledger::might_fit`]), later arrivals need not be tried at all.
+//! Access is monotone in a flow's waiting time, and nearly independent of its input. So when one arrival is denied
+//! and no input could help ([`wayleave_ledger::Ledger::might_fit`]), later arrivals need not be tried at all.
 
 use wayleave_ledger::{Input, Ledger};
 use wayleave_topology::LinkId;
@@ -28,7 +28,7 @@ pub(super) struct Closed {
     /// Per queue: the last flow that no input could bring in, for as long as nothing is released there.
     refused: Vec<RefusedFlow>,
     search: u32,
-    /// What denied access during the search, for [`super::LeastDelay::would_help`].
+    /// Denials during the search, for [`super::LeastDelay::would_help`].
     pub(super) denials: Vec<Denial>,
 }
 
@@ -70,7 +70,7 @@ impl Closed {
         search == self.search && waited >= since
     }
 
-    /// Whether the ledger lets the flow in; if not, that is remembered for what it says of other arrivals.
+    /// Returns `true` if the ledger admits the flow. A denial is recorded, because it also decides other arrivals.
     pub(super) fn enter(
         &mut self,
         (graph, ledger, query): (&Graph, &Ledger, &Query),
@@ -97,7 +97,7 @@ impl Closed {
         false
     }
 
-    /// Whether the queue is known to be closed, by this search or since an earlier one.
+    /// Returns `true` if the queue is known to be closed, by this search or since an earlier one.
     fn is_known(
         &mut self,
         (graph, ledger, query): (&Graph, &Ledger, &Query),
@@ -116,7 +116,7 @@ impl Closed {
         was_refused
     }
 
-    /// Whether a flow that was no larger was refused here, and nothing was released since.
+    /// Returns `true` if a flow that was no larger was refused here, and nothing was released since.
     fn was_refused(&self, (ledger, query): (&Ledger, &Query), queue: usize, link: u32, waited: u64) -> bool {
         let refused = &self.refused[queue];
         query.rate >= refused.rate
@@ -129,7 +129,7 @@ impl Closed {
         self.refused[queue] = RefusedFlow { releases: ledger.releases(LinkId(link)), rate: query.rate, burst };
     }
 
-    /// Whether any input could let the flow in; if not, the queue is closed.
+    /// Returns `true` if any input could admit the flow; if not, the queue is closed.
     pub(super) fn might_enter(
         &mut self,
         (graph, ledger, query): (&Graph, &Ledger, &Query),

@@ -1,4 +1,4 @@
-//! What a search needs of the network and never changes: budgets, constants, lower bounds.
+//! Constant data of the network for a search: budgets, constants, lower bounds.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -126,7 +126,7 @@ impl Graph {
         &self.levels[edge.levels as usize..][..edge.count as usize]
     }
 
-    /// What the source adds before its first queue, ns.
+    /// Returns the delay that the source adds before its first queue, ns.
     pub(super) fn start(&self, source: NodeId) -> u64 {
         self.processing[source.index()]
     }
@@ -136,27 +136,27 @@ impl Graph {
         self.max_switches
     }
 
-    /// Whether constants are large enough beside the budgets for a way with less waiting to take longer.
+    /// Returns `true` if constants are so large beside the budgets that a path with less waiting can take longer.
     pub fn is_irregular(&self) -> bool {
         self.is_irregular
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     pub(super) fn node_count(&self) -> usize {
         self.switches.len()
     }
 
-    /// How many links there are.
+    /// Returns the number of links.
     pub(super) fn link_count(&self) -> usize {
         self.edges.len()
     }
 
-    /// How many queues there are.
+    /// Returns the number of queues.
     pub(super) fn queue_count(&self) -> usize {
         self.queue_count
     }
 
-    /// How many switches there are.
+    /// Returns the number of switches.
     pub(super) fn switch_count(&self) -> usize {
         self.bounds.len()
     }
@@ -206,13 +206,15 @@ impl Graph {
         }
     }
 
-    /// What a flow from `host` has waited at least when it reaches a link's queues, ns. Prepared hosts only.
+    /// Returns the minimum waiting time of a flow from `host` when it reaches a link's queues, ns. Prepared hosts
+    /// only.
     pub(super) fn least_wait(&self, network: &Network, host: NodeId, link: u32) -> u64 {
         let wait = self.wait_at(network, host, self.edge(link).from_switch);
         if wait == Self::FAR { 0 } else { wait }
     }
 
-    /// What a flow from `host` has waited at least when it reaches a switch, ns; [`u64::MAX`] if it cannot.
+    /// Returns the minimum waiting time of a flow from `host` when it reaches a switch, ns; [`u64::MAX`] if it
+    /// cannot.
     pub(super) fn wait_at(&self, network: &Network, host: NodeId, switch: u32) -> u64 {
         let through = |uplink: &LinkId| {
             let first = self.edge(uplink.0);
@@ -280,7 +282,8 @@ impl Graph {
         self.nodes[number as usize]
     }
 
-    /// The least delay from one switch to another, ns; [`u64::MAX`] if there is no way. Prepared targets only.
+    /// Returns the least delay from one switch to another, ns; [`u64::MAX`] if there is no path. Prepared targets
+    /// only.
     pub(super) fn between(&self, from: u32, to: u32) -> u64 {
         let bounds = self.bounds.get(to as usize).and_then(Option::as_ref);
         bounds.and_then(|bounds| bounds.get(from as usize)).copied().unwrap_or(Self::FAR)
@@ -313,7 +316,7 @@ impl Graph {
     }
 }
 
-/// Whether the constants of a way can outweigh the smallest budget.
+/// Returns `true` if the constants of a path can outweigh the smallest budget.
 fn is_irregular(edges: &[Edge], levels: &[Level]) -> bool {
     const LONGEST_WAY: u64 = 16;
     let constant = edges.iter().map(|edge| edge.constant).max().unwrap_or(0);
@@ -322,7 +325,7 @@ fn is_irregular(edges: &[Edge], levels: &[Level]) -> bool {
 }
 
 impl LowerBounds<'_> {
-    /// The least delay from a host's first queue on, ns; [`u64::MAX`] if there is no way.
+    /// Returns the least delay from a host's first queue on, ns; [`u64::MAX`] if there is no path.
     pub(super) fn of_host(&self, host: NodeId) -> u64 {
         let through = |&link: &LinkId| {
             let rest = self.at(self.graph.edge(link.0).head_switch);
@@ -331,7 +334,7 @@ impl LowerBounds<'_> {
         self.network.links_to_switches(host).iter().filter_map(through).min().unwrap_or(u64::MAX)
     }
 
-    /// The least delay from a switch to the host, ns; [`u64::MAX`] if there is no way.
+    /// Returns the least delay from a switch to the host, ns; [`u64::MAX`] if there is no path.
     pub(super) fn at(&self, switch: u32) -> u64 {
         let through = |&link: &LinkId| {
             let edge = self.graph.edge(link.0);

@@ -1,11 +1,11 @@
 //! LARAC: delay-constrained least cost by Lagrange relaxation.
 //!
 //! A. Jüttner, B. Szviatovszki, I. Mécs, Z. Rajkó, "Lagrange relaxation based method for the QoS routing problem",
-//! INFOCOM 2001, Fig. 2; the routing procedure of Chameleon, sections 3.3 and 4.1.3, with access control at every queue
-//! that a search visits. Each lambda is the fraction (cost difference) / (delay difference) of two routes; weights are
-//! multiplied by its denominator, so they stay integers.
+//! INFOCOM 2001, Fig. 2; the routing procedure of Chameleon, sections 3.3 and 4.1.3, with access control at every
+//! queue that a search visits. Each lambda is the fraction (cost difference) / (delay difference) of two routes;
+//! weights are multiplied by its denominator, so they stay integers.
 //!
-//! Suboptimal (no closing of the duality gap, as in the paper) and, because access depends on the way, incomplete.
+//! Suboptimal (no closing of the duality gap, as in the paper) and, because access depends on the path, incomplete.
 
 use wayleave_ledger::Ledger;
 use wayleave_units::Time;

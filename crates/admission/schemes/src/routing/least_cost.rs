@@ -21,7 +21,7 @@ use super::shortest::Shortest;
 use super::{FoundRoute, Query, hop};
 use crate::costs::Cost;
 
-/// How a search weighs a queue: `cost_factor x cost + delay_factor x delay`.
+/// Weight of a queue in a search: `cost_factor x cost + delay_factor x delay`.
 pub struct CostWeights<'a> {
     /// The cost.
     pub cost: &'a dyn Cost,
@@ -33,18 +33,18 @@ pub struct CostWeights<'a> {
     pub cost_bounds: &'a [u64],
 }
 
-/// What a search does with a queue that denies access.
+/// Treatment of a queue that denies access in a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Denied {
     /// Leaves it out.
     Avoid,
     /// Goes through at a price above every other: the route found breaks as few promises as possible.
     Count,
-    /// Goes through, whatever is reserved there, unless its link is closed: the route does not depend on load.
+    /// Passes the queue at any load, unless its link is closed: the route does not depend on load.
     Ignore,
 }
 
-/// How many ways to a place a search keeps.
+/// Number of paths to a place that a search keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LabelLimit {
     /// Per incoming link all that are not dominated: exact.
@@ -53,25 +53,25 @@ pub enum LabelLimit {
     OnePerNode,
 }
 
-/// Which links a search looks at.
+/// Links that a search considers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SearchScope {
     /// All.
     Allowed,
-    /// Those on ways that would take least time in an empty network.
+    /// Links on paths with the least delay in an empty network.
     None,
 }
 
-/// What a search must keep to.
+/// Rules of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// The latest arrival, if it matters.
     pub deadline: Option<Time>,
-    /// What becomes of queues that deny access.
+    /// Treatment of queues that deny access.
     pub denied: Denied,
-    /// How many ways to a place are kept.
+    /// Number of paths to a place that are kept.
     pub labels: LabelLimit,
-    /// Whether longer ways count.
+    /// Permission of longer paths.
     pub detours: SearchScope,
 }
 
@@ -112,15 +112,16 @@ pub struct LeastCost {
     last: LastLinks,
     residual: ResidualBounds,
     closed: Closed,
-    /// The denials that a look at the flow's ends found.
+    /// Denials found by the check at the flow's ends.
     at_ends: Vec<Denial>,
 }
 
 const NONE: u32 = u32::MAX;
-/// After so many labels a search has lost its way: computing residual bounds costs about as much, and straightens it.
+/// Number of labels after which a search computes residual bounds: they cost about that much, and lead it to the
+/// goal.
 const TIMEOUT: usize = 200;
 
-/// A search has lost its way.
+/// A search has exceeded its patience.
 struct SearchAborted;
 /// The price of a broken promise, above any sum of costs.
 const BROKEN: u128 = 1 << 100;
@@ -246,7 +247,7 @@ impl LeastCost {
         }
     }
 
-    /// Whether a link is to be looked at, whatever way leads to it.
+    /// Returns `true` if a link is to be considered, on any path to the link.
     fn is_open(&self, run: &Run<'_>, link: u32) -> bool {
         let id = LinkId(link);
         !self.is_taken(run, link)
@@ -294,8 +295,8 @@ impl LeastCost {
         self.last.links.iter().find(|last| last.link == link).map_or(0, |last| last.level as usize)
     }
 
-    /// The label of entering a link's `level`-th fastest queue, and a lower bound of what is left from there; `None`
-    /// if there is no such queue, or no way to be in time.
+    /// Returns the label of entering a link's `level`-th fastest queue, and a lower bound of the rest from there.
+    /// Returns `None` if there is no such queue, or no path in time.
     fn step(&self, run: &Run<'_>, parent: u32, before: &Label, link: u32, level: usize) -> Option<(Label, u128)> {
         let edge = run.graph.edge(link);
         let &Level { budget, queue } = run.graph.levels(edge).get(level)?;
@@ -359,7 +360,7 @@ impl LeastCost {
         self.settled[label.link as usize].iter().any(better)
     }
 
-    /// Whether the node behind a link has the one label that it may have.
+    /// Returns `true` if the node behind a link already has the one label that it may have.
     fn is_taken(&self, run: &Run<'_>, link: u32) -> bool {
         run.labels == LabelLimit::OnePerNode && self.reached[run.graph.edge(link).head as usize]
     }
@@ -407,7 +408,7 @@ impl LeastCost {
         if label.parent == NONE { 0 } else { self.labels[label.parent as usize].weight / BROKEN }
     }
 
-    /// Where a label's traffic comes from, and what it has waited before this queue.
+    /// Returns the input of a label's traffic, and its waiting time before this queue.
     fn arrival(&self, label: &Label) -> (Input, Time) {
         if label.parent == NONE {
             return (Input::LOCAL, Time::ZERO);
@@ -443,7 +444,7 @@ impl LeastCost {
     }
 }
 
-/// What one search works on.
+/// Input of one search.
 struct Run<'a> {
     graph: &'a Graph,
     ledger: &'a Ledger,
@@ -452,22 +453,23 @@ struct Run<'a> {
     deadline: u64,
     denied: Denied,
     labels: LabelLimit,
-    /// Without detours: the ways that would take least time in an empty network.
+    /// Without detours: the paths with the least delay in an empty network.
     shortest: Option<Shortest<'a>>,
 }
 
 impl Run<'_> {
-    /// Whether a link lies off all the ways that would take least time in an empty network.
+    /// Returns `true` if a link is on none of the paths with the least delay in an empty network.
     fn is_detour(&self, link: u32) -> bool {
         self.shortest.as_ref().is_some_and(|shortest| !shortest.passes(self.graph, link))
     }
 
-    /// After how many steps the search asks whether the flow is stuck: an exact one comes after others that found nothing.
+    /// Returns the number of steps after which the search checks if the flow is stuck: an exact search follows others
+    /// that found nothing.
     fn dead_ends(&self) -> u32 {
         if self.labels == LabelLimit::Undominated { 1 } else { DOUBTS }
     }
 
-    /// Whether only routes that the ledger has room for, and that are in time, are looked for.
+    /// Returns `true` if only routes in time with room in the ledger count.
     fn is_strict(&self) -> bool {
         self.denied == Denied::Avoid && self.deadline <= self.query.deadline.as_nanos()
     }

@@ -1,8 +1,8 @@
 //! Least-delay search, goal-directed: the hot path of every decision.
 //!
 //! A* with exact static bounds: budgets never change, so the least delay from a node to the destination is known and
-//! an unloaded network is crossed in a straight line. A slower queue of a link is looked at only when the faster one
-//! is denied (reached through the faster one, it could only be reached later). Hosts are never expanded.
+//! an unloaded network is crossed in a straight line. A slower queue of a link is tried only when the faster one is
+//! denied (reached through the faster one, it could only be reached later). Hosts are never expanded.
 
 use wayleave_ledger::{Input, Ledger};
 use wayleave_topology::{LinkId, NodeId, Route};
@@ -19,7 +19,7 @@ use super::{FoundRoute, Query, hop};
 
 const NONE: u32 = u32::MAX;
 
-/// How a link was reached.
+/// Path by which a link was reached.
 #[derive(Clone, Copy, Debug, Default)]
 struct Label {
     /// The search that it belongs to.
@@ -33,10 +33,10 @@ struct Label {
     depth: u8,
 }
 
-/// After so many steps a search has lost its way: computing residual bounds costs about as much, and straightens it.
+/// Number of steps after which a search computes residual bounds: they cost about that much, and lead it to the goal.
 const TIMEOUT: u32 = 200;
 
-/// How a run of the search ended.
+/// Outcome of a run of the search.
 enum Outcome {
     /// At the destination, over this link.
     Found(u32),
@@ -48,7 +48,7 @@ enum Outcome {
 enum Step {
     /// Enter `link` from the label of `parent`, through its `level`-th fastest queue.
     Try { link: u32, parent: u32, level: u32 },
-    /// Open the links behind `link` on which the whole way takes more than `after`, up to this step's key.
+    /// Open the links behind `link` on which the whole path takes more than `after`, up to this step's key.
     Expand { link: u32, after: u64 },
 }
 
@@ -61,7 +61,7 @@ pub struct LeastDelay {
     last: LastLinks,
     residual: ResidualBounds,
     closed: Closed,
-    /// The denials that a look at the flow's ends found.
+    /// Denials found by the check at the flow's ends.
     at_ends: Vec<Denial>,
 }
 
@@ -142,12 +142,12 @@ impl LeastDelay {
         Outcome::Nothing
     }
 
-    /// The least delay from a switch to the destination, ns; [`u64::MAX`] if there is no way.
+    /// Returns the least delay from a switch to the destination, ns; [`u64::MAX`] if there is no path.
     fn rest(&self, graph: &Graph, switch: u32) -> u64 {
         self.residual.at(switch).unwrap_or_else(|| self.last.delay_from(graph, switch))
     }
 
-    /// Whether any queue on these links that denied access during the last search would let the flow in now.
+    /// Returns `true` if any queue on these links that denied access during the last search would admit the flow now.
     pub fn would_help(&self, ledger: &Ledger, query: &Query, freed: impl Fn(LinkId) -> bool) -> bool {
         self.closed.denials.iter().any(|denial| freed(LinkId(denial.link)) && denial.is_over(ledger, query))
     }
@@ -157,7 +157,7 @@ impl LeastDelay {
         std::mem::swap(&mut self.closed.denials, denials);
     }
 
-    /// Whether the links at its ends let the flow go nowhere; then their denials are those of the search.
+    /// Returns `true` if the links at its ends admit the flow nowhere; then their denials are those of the search.
     fn is_stuck(&mut self, on: (&Graph, &Ledger, &Query)) -> bool {
         let is_stuck = is_dead_end(on, &mut self.at_ends);
         if is_stuck {
@@ -224,8 +224,8 @@ impl LeastDelay {
         true
     }
 
-    /// Opens the links behind `link` on which the whole way takes up to `key`, but for those that were opened before
-    /// (up to `after`), and remembers when to come back for the next.
+    /// Opens the links behind `link` on which the whole path takes up to `key`, except for those that were opened
+    /// before (up to `after`), and schedules the next ones.
     ///
     /// Residual bounds leave out queues that deny access, so the fastest queue of a link can promise less than `key`.
     fn expand(&mut self, graph: &Graph, ledger: &Ledger, query: &Query, key: u64, link: u32, after: Option<u64>) {
@@ -259,7 +259,7 @@ impl LeastDelay {
         self.push(next, query.deadline.as_nanos(), Step::Expand { link, after: key });
     }
 
-    /// Whether `node` was left on the way to `link`, or is its head.
+    /// Returns `true` if `node` was left on the path to `link`, or is its head.
     fn is_on_path(&self, graph: &Graph, link: u32, node: u32) -> bool {
         let mut at = link;
         while at != NONE {

@@ -1,9 +1,10 @@
-//! The cheapest queues along the quietest way: a search by the cost of scarce resources in a few microseconds.
+//! The cheapest queues along the least loaded path: a search by the cost of scarce resources in a few microseconds.
 //!
-//! A search by cost over the whole queue-level topology looks at hundreds of queues where fast ones are scarce. Most of
-//! the choice can be made in two steps: of the short ways between two hosts the one whose links are least used up, and
-//! along that way the queues of least cost that meet the deadline (exactly, by label setting). If the ledger has no room
-//! there, the next quiet way follows. What this misses is left to the caller's complete search.
+//! A search by cost over the whole queue-level topology visits hundreds of queues if fast ones are scarce. Most of
+//! the choice can be made in two steps. The first picks, of the short paths between two hosts, the one whose links
+//! have the most left. The second finds the queues of least cost along that path that meet the deadline (exactly, by
+//! label setting). If the ledger has no room there, the next path by load follows. The caller's complete search
+//! covers the remaining cases.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -26,39 +27,39 @@ pub struct LeastLoaded {
     ways: SwitchPaths,
     prices: Prices,
     offers: Vec<PathOffer>,
-    /// The price of each link of the ways between two switches.
+    /// Price of each link of the paths between two switches.
     priced: Vec<f64>,
-    /// The way that queues are chosen along.
+    /// Path along which queues are chosen.
     links: Vec<u32>,
     places: Vec<PathLink>,
     labels: Vec<Label>,
     open: BinaryHeap<(Reverse<u64>, Reverse<u64>, u32)>,
-    /// What the last flow was denied at its ends, if it was stuck there.
+    /// Denials of the last flow at its ends, if it was stuck there.
     denials: Vec<Denial>,
 }
 
-/// What a search has come to.
+/// Result of a search.
 #[derive(Clone, Debug)]
 pub enum LeastLoadedResult {
     /// A route.
     Found(FoundRoute),
-    /// The quietest ways have no room.
+    /// The least loaded paths have no room.
     NoRoom,
     /// There is no route at all: the flow is stuck at its ends.
     Stuck,
 }
 
-/// A way from host to host, and what its links cost.
+/// A path from host to host, and the price of its links.
 #[derive(Clone, Copy, Debug)]
 struct PathOffer {
     price: f64,
     up: LinkId,
     down: LinkId,
-    /// Its number among the ways between their switches.
+    /// Its number among the paths between their switches.
     way: u32,
 }
 
-/// A link of the way that queues are chosen for.
+/// A link of the path for which queues are chosen.
 #[derive(Clone, Copy, Debug)]
 struct PathLink {
     link: LinkId,
@@ -66,7 +67,7 @@ struct PathLink {
     /// From here to the end: the least that remains of delay (ns) and of cost.
     rest: u64,
     cost: u64,
-    /// What a flow has waited at least when it comes here, ns, and what the queues then cost.
+    /// Minimum waiting time of a flow when it arrives here, ns, and the costs of the queues then.
     waited: u64,
     costs: QueueCosts,
     /// The least that a label which was let in here has waited, ns. They come by cost, so those behind it are of use
@@ -74,7 +75,7 @@ struct PathLink {
     least_waited: u64,
 }
 
-/// A queue that was chosen for the first so many links of a way.
+/// A queue that was chosen for a first part of a path.
 #[derive(Clone, Copy, Debug)]
 struct Label {
     cost: u64,
@@ -88,7 +89,7 @@ struct Label {
 }
 
 const NONE: u32 = u32::MAX;
-/// So many ways are tried; where none of them has room, a complete search is needed anyhow.
+/// Maximum number of paths that are tried. If none has room, a complete search is needed anyhow.
 const TRIES: usize = 4;
 
 impl LeastLoaded {
@@ -107,7 +108,7 @@ impl LeastLoaded {
         }
     }
 
-    /// A route in time that the ledger has room for, by the quietest way that has one.
+    /// Searches for a route in time with room in the ledger, along the least loaded path that has one.
     pub fn search(&mut self, graph: &mut Graph, ledger: &Ledger, query: &Query) -> LeastLoadedResult {
         let network = ledger.network();
         ledger.fetch(network.links_to_switches(query.from).iter().chain(network.links_into(query.to)).copied());
@@ -119,14 +120,14 @@ impl LeastLoaded {
         quietest
     }
 
-    /// The same, along one way after another.
+    /// Searches along one path after the other.
     fn search_stored_paths(
         &mut self,
         (graph, ledger, query): (&mut Graph, &Ledger, &Query),
         links: &mut Vec<u32>,
     ) -> LeastLoadedResult {
         for number in 0..TRIES {
-            // Mostly the first way has room, and nothing else is to be asked.
+            // Usually the first path has room, and no check is necessary.
             if number == 1 {
                 graph.prepare_waits(ledger.network(), query.from);
                 if is_dead_end((graph, ledger, query), &mut self.denials) {
@@ -161,7 +162,7 @@ impl LeastLoaded {
         search.take_denials(&mut self.denials);
     }
 
-    /// All short ways with rate to spare.
+    /// Collects all short paths with rate to spare.
     fn gather(&mut self, graph: &Graph, ledger: &Ledger, query: &Query) {
         let network = ledger.network();
         let Self { ways, prices, offers, priced, .. } = self;
@@ -193,7 +194,7 @@ impl LeastLoaded {
         }
     }
 
-    /// The queues of least cost along a way that meet the deadline and let the flow in.
+    /// Returns the queues of least cost along a path that meet the deadline and admit the flow.
     fn cheapest_queues(
         &mut self,
         (graph, ledger, query): (&Graph, &Ledger, &Query),
@@ -275,7 +276,8 @@ impl LeastLoaded {
         None
     }
 
-    /// Fills in the places of a way; `None` if it is too long, or contracts have no queue on one of its links.
+    /// Fills in the places of a path. Returns `None` if it is too long, or contracts have no queue on one of its
+    /// links.
     fn prefetch(
         &mut self,
         (graph, ledger, query): (&Graph, &Ledger, &Query),
@@ -318,10 +320,10 @@ impl LeastLoaded {
     }
 }
 
-/// Which queues of a way a flow takes, among those that let it in.
+/// Preference among the queues of a path that admit a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Prefers {
-    /// Those of least cost in scarce resources.
+    /// Queues of least cost in scarce resources.
     Plenty,
     /// The fastest.
     Speed,
@@ -334,7 +336,7 @@ impl Prefers {
         if is_large { Self::Speed } else { Self::Plenty }
     }
 
-    /// What it costs to enter each of a link's queues after having waited so long (ns).
+    /// Returns the cost of entering each of a link's queues after this waiting time (ns).
     fn costs(
         self,
         prices: &mut Prices,
@@ -359,7 +361,7 @@ impl Prefers {
     }
 }
 
-/// Longer ways are left to other searches.
+/// Maximum number of links of a path; longer ones are left to other searches.
 const MAX_LINKS: usize = 64;
 
 /// The switches behind a host's link and before another's.

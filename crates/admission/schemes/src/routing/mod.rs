@@ -1,14 +1,15 @@
-//! Searches over the queue-level topology (Chameleon, section 3.3), shared by the rooms.
+//! Searches over the queue-level topology (Chameleon, section 3.3), shared by the schemes.
 //!
-//! Access to a queue depends on the delay so far (the burst grows by `rate x budget` at each hop) and, with input
-//! shaping, on the link that the flow comes from; so labels belong to (node, incoming link), that is, to a directed
-//! link. With delay as the only metric one label a link is enough: a flow that arrives earlier arrives with a smaller
-//! burst and is let in wherever a later one would be. With another cost, labels are pairs (cost, delay) under dominance.
+//! Access to a queue depends on the delay so far (the burst grows by `rate x budget` at each hop). With input
+//! shaping, it also depends on the input link of the flow; so labels belong to (node, incoming link), that is, to a
+//! directed link. With delay as the only metric one label per link is enough: a flow that arrives earlier arrives
+//! with a smaller burst and is admitted wherever a later one would be. With another cost, labels are pairs (cost,
+//! delay) under dominance.
 //!
-//! - [`Graph`]: what is static: budgets, constants, lower bounds of the delay from every node to a destination;
+//! - [`Graph`]: static data: budgets, constants, lower bounds of the delay from every node to a destination;
 //! - [`LeastDelay`]: goal-directed search by delay, the hot path;
 //! - [`LeastCost`]: label-setting search by (cost, delay);
-//! - [`Quiet`]: the cheapest queues along the least used of the short ways;
+//! - [`Quiet`]: the cheapest queues along the least used of the short paths;
 //! - [`larac`]: Lagrange relaxation over least-cost searches (Jüttner et al., INFOCOM 2001).
 
 mod buckets;
@@ -37,7 +38,7 @@ use wayleave_scheme_api::Request;
 use wayleave_topology::{Hop, LinkId, NodeId, Route};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
-/// What a search looks for.
+/// Request of a search.
 #[derive(Clone, Debug)]
 pub struct Query {
     /// The sending host.
@@ -82,17 +83,17 @@ impl Query {
         self.burst + self.rate * waited
     }
 
-    /// Whether the ledger lets the flow into a queue, having waited `waited` in the queues before.
+    /// Returns `true` if the ledger admits the flow into a queue after `waited` in the queues before.
     fn fits(&self, ledger: &Ledger, link: LinkId, queue: u8, input: Input, waited: Time) -> bool {
         ledger.fits(link, queue, input, self.rate, self.burst_after(waited))
     }
 
-    /// Whether the ledger could let the flow in from anywhere.
+    /// Returns `true` if the ledger could admit the flow from any input.
     fn might_fit(&self, ledger: &Ledger, link: LinkId, queue: u8, waited: Time) -> bool {
         ledger.might_fit(link, queue, self.rate, self.burst_after(waited))
     }
 
-    /// Whether the link is there for the flow, and carries its frames.
+    /// Returns `true` if the link is open to the flow, and carries its frames.
     pub(crate) fn carries(&self, ledger: &Ledger, link: LinkId) -> bool {
         self.max_frame.is_none_or(|frame| frame <= ledger.largest_frame(link))
             && self.closed.as_ref().is_none_or(|closed| !closed[link.index()])

@@ -1,7 +1,7 @@
-//! The shortest ways between two switches, found once.
+//! The shortest paths between two switches, found once.
 //!
-//! In a fat tree a handful of equally short ways joins two edge switches, and which of them is least loaded can be told
-//! by looking at all. Elsewhere the next longer ones count as well, so that there is something to choose from.
+//! In a fat tree a handful of equally short paths joins two edge switches, and the least loaded is found by
+//! inspecting all. In other networks the next longer ones count as well, so that there is a choice.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,22 +10,22 @@ use wayleave_topology::{LinkId, Network};
 
 use super::graph::Graph;
 
-/// Ways by the switches that they join.
+/// Paths by the switches that they join.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SwitchPaths {
     /// Per first switch, per last one; empty if not found yet.
     known: Vec<Box<[StoredPaths]>>,
 }
 
-/// The ways between two switches in one piece of memory, which is rarely in a cache: how many links all of them have
-/// together, how many ways there are, the links, the end of each way, and the ways one after another: their links as
-/// places among all links. Ways share links, so each link is there once, and a search looks at it once.
+/// The paths between two switches in one piece of memory, which is rarely in a cache. It contains the number of links
+/// of all paths, the number of paths, the links, the end of each path, and the paths themselves, as indices into the
+/// links. Paths share links, so each link is stored once, and a search visits it once.
 type StoredPaths = Box<[u32]>;
 
-/// The ways between two switches.
+/// The paths between two switches.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PairPaths<'a> {
-    /// The links of all ways.
+    /// Links of all paths.
     pub(super) links: &'a [u32],
     ends: &'a [u32],
     places: &'a [u32],
@@ -34,15 +34,16 @@ pub(super) struct PairPaths<'a> {
 /// The links from one switch to another.
 type PathLinks = Box<[u32]>;
 
-/// The equally short ways that are kept; a fat tree of k = 16 has 64.
+/// Maximum number of equally short paths that are kept; a fat tree of k = 16 has 64.
 const MAX: usize = 64;
-/// So many are looked for, longer ones too.
+/// Number of paths that are searched for, longer ones too.
 const ENOUGH: usize = 4;
-/// Where ways are so many that even these do not lead to the goal, other searches are better.
+/// Maximum number of search steps: if they do not lead to the goal, other searches are better.
 const MAX_STEPS: usize = 4_096;
 
 impl SwitchPaths {
-    /// Those between two switches, shortest first, an empty one from a switch to itself. `to` has to be prepared.
+    /// Returns the paths between two switches, shortest first; an empty path from a switch to itself. `to` has to be
+    /// prepared.
     pub(super) fn between(&mut self, graph: &Graph, network: &Network, (from, to): (u32, u32)) -> PairPaths<'_> {
         let (from_index, to_index) = (from as usize, to as usize);
         if self.known.len() <= from_index {
@@ -82,7 +83,7 @@ impl<'a> PairPaths<'a> {
         Self { links, ends, places }
     }
 
-    /// Each way, as places in [`Self::links`].
+    /// Returns each path, as indices into [`Self::links`].
     pub(super) fn paths(self) -> impl Iterator<Item = &'a [u32]> {
         let mut start = 0;
         self.ends.iter().map(move |&end| {
@@ -92,9 +93,9 @@ impl<'a> PairPaths<'a> {
         })
     }
 
-    /// The sum of what the links of each way cost; `costs` has one for each of [`Self::links`].
+    /// Calls `each` with the cost of each path; `costs` has one for each of [`Self::links`].
     pub(super) fn sums(self, costs: &[f64], mut each: impl FnMut(f64)) {
-        // In a fat tree ways between pods have four links.
+        // In a fat tree paths between pods have four links.
         let (fours, _) = self.places.as_chunks::<4>();
         if self.ends.iter().zip(1..).all(|(&end, number)| end == 4 * number) {
             fours.iter().for_each(|way| each(way.map(|place| costs[place as usize]).iter().sum()));
@@ -103,7 +104,7 @@ impl<'a> PairPaths<'a> {
         }
     }
 
-    /// The links of a way.
+    /// Returns the links of a path.
     pub(super) fn path(self, number: u32) -> impl Iterator<Item = u32> {
         let places = self.paths().nth(number as usize).unwrap_or_default();
         places.iter().map(move |&place| self.links[place as usize])
@@ -119,7 +120,7 @@ fn find(graph: &Graph, network: &Network, from: u32, to: u32) -> Vec<PathLinks> 
     if shortest.found.len() < ENOUGH { in_order(graph, network, from, to) } else { shortest.found }
 }
 
-/// Finds the equally short ways, in order of their links: those on which every step is one on a shortest way.
+/// Search for the equally short paths, in order of their links: those on which every step is one on a shortest path.
 struct Shortest<'a> {
     graph: &'a Graph,
     network: &'a Network,
@@ -129,7 +130,7 @@ struct Shortest<'a> {
 }
 
 impl Shortest<'_> {
-    /// From a switch with so much left (ns); `bounds` has the least that is left from every switch.
+    /// Extends from a switch with `left` remaining (ns); `bounds` has the minimum remaining from every switch.
     fn extend(&mut self, bounds: &[u64], at: u32, left: u64) {
         if at == self.to {
             self.found.push(self.links.clone().into_boxed_slice());
@@ -150,14 +151,14 @@ impl Shortest<'_> {
     }
 }
 
-/// A way that may not have arrived yet.
+/// A path that may not have reached its target yet.
 struct Partial {
     links: Vec<u32>,
     at: u32,
     delay: u64,
 }
 
-/// The shortest ways, in order of length.
+/// Returns the shortest paths, in order of length.
 fn in_order(graph: &Graph, network: &Network, from: u32, to: u32) -> Vec<PathLinks> {
     let mut found: Vec<PathLinks> = Vec::new();
     let mut partials = vec![Partial { links: Vec::new(), at: from, delay: 0 }];
@@ -180,9 +181,9 @@ fn in_order(graph: &Graph, network: &Network, from: u32, to: u32) -> Vec<PathLin
     found
 }
 
-/// The ways that are one link longer, without a switch twice.
+/// Returns the paths that are one link longer, without a switch twice.
 fn steps(graph: &Graph, network: &Network, from: u32, way: &Partial) -> Vec<Partial> {
-    // A way of n links joins n + 1 switches.
+    // A path of n links joins n + 1 switches.
     if way.links.len() as u32 + 2 > graph.max_switches() {
         return Vec::new();
     }

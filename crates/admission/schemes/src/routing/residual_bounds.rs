@@ -1,9 +1,9 @@
-//! Lower bounds that know which queues are full, for searches that do not get through at once.
+//! Lower bounds that take full queues into account, for searches that do not succeed at once.
 //!
-//! The static bounds of [`super::Graph`] lead straight to the goal in a network with room. Where a link that every cheap
-//! route needs is full, they lead a search through everything else first. Then it pays to look at all queues once,
-//! backwards from the destination, with the least burst that the flow can have there: what cannot let it in from
-//! anywhere is left out, and the bounds are tight again.
+//! The static bounds of [`super::Graph`] lead straight to the goal in a network with room. If a link that every cheap
+//! route needs is full, they lead a search through everything else first. Then it pays to inspect all queues once,
+//! backwards from the destination, with the least burst that the flow can have there. Queues that cannot admit the
+//! flow from anywhere are left out, and the bounds are tight again.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -82,7 +82,7 @@ impl ResidualBounds {
                 let mut least = u64::MAX;
                 for (level, queue) in graph.levels(edge).iter().enumerate() {
                     let weight = weigh(link, queue);
-                    // What cannot improve on what is known need not be let in.
+                    // A queue that cannot improve the bound need not be checked.
                     let improves = weight < least && bound.saturating_add(weight) < self.bounds[from_switch as usize];
                     if improves && closed.might_enter(on, link, level, waited) {
                         least = weight;

@@ -1,19 +1,19 @@
-//! The links on ways that would take least time in an empty network.
+//! Links on paths with the least delay in an empty network.
 
 use wayleave_topology::{Network, NodeId};
 
 use super::Query;
 use super::graph::Graph;
 
-/// Which links are on such ways between two hosts.
+/// Set of links on such paths between two hosts.
 pub(super) struct Shortest<'a> {
     network: &'a Network,
     from: NodeId,
     to: NodeId,
-    /// What they take from the source's first queue on, ns.
+    /// Delay from the source's first queue on, ns.
     total: u64,
-    /// Per switch, where both hosts have one link, the least wait to it and the least delay from it, ns: a link is looked
-    /// at for every way to it.
+    /// Per switch, if both hosts have one link, the least wait to it and the least delay from it, ns: a link is
+    /// checked for every path to it.
     single: Option<Single<'a>>,
 }
 
@@ -22,7 +22,7 @@ struct Single<'a> {
     /// The budget of the source's link, and the least waits from the switch behind it.
     first: u64,
     waits: &'a [u64],
-    /// What the destination's link takes, and the least delays to the switch before it.
+    /// Delay of the destination's link, and the least delays to the switch before that link.
     last: u64,
     bounds: &'a [u64],
 }
@@ -35,7 +35,7 @@ impl<'a> Shortest<'a> {
         Self { network, from, to, total, single: Single::new(graph, network, from, to) }
     }
 
-    /// Whether a link is on one of the ways.
+    /// Returns `true` if a link is on one of the paths.
     pub(super) fn passes(&self, graph: &Graph, link: u32) -> bool {
         let edge = graph.edge(link);
         let (is_first, is_last) = (edge.from == self.from.0, edge.head == self.to.0);

@@ -1,14 +1,15 @@
-//! What no method can beat: cuts of the network that the rates of requests overflow.
+//! Upper bounds for every method: cuts of the network that the rates of requests overflow.
 //!
-//! Whatever crosses a set of links needs its rate there. The links of a host, and those between an edge switch with its
-//! hosts and the rest of the network, are cuts that every method has to respect, with any routes, queues and budgets;
-//! delays and bursts only take more away. So the first request with which the rates asked overflow a cut is refused at
-//! the latest. (In a fat tree no other cut binds sooner: above the edges there is as much rate as below.)
+//! All traffic that crosses a set of links needs its rate there. Every method has to respect two kinds of cuts, with
+//! any routes, queues and budgets: the links of a host, and those between an edge switch with its hosts and the rest
+//! of the network. Delays and bursts only reduce the capacity further. So a request is refused at the latest when the
+//! requested rates overflow a cut. (In a fat tree no other cut binds sooner: above the edges the rate is equal to
+//! that below.)
 
 use wayleave_scheme_api::Request;
 use wayleave_topology::{Network, NodeId, NodeKind};
 
-/// A set of nodes: bit/s into it and out of it, that there are and that are asked for.
+/// A set of nodes: available and requested bit/s into the set and out of the set.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cut {
     capacity: [u128; 2],
@@ -53,7 +54,7 @@ impl Cuts {
         cuts
     }
 
-    /// Visits the cuts that lie between two nodes, each with the way through it.
+    /// Visits the cuts between two nodes, each with the direction of traffic.
     fn cross(&mut self, from: NodeId, to: NodeId, mut visit: impl FnMut(&mut Cut, usize)) {
         visit(&mut self.alone[from.index()], OUT);
         visit(&mut self.alone[to.index()], INTO);

@@ -1,4 +1,4 @@
-//! What is tried: parameters of latency contracts, and of the classes below them where queues are divided.
+//! Candidates of the search: parameters of latency contracts, and of the classes below them if queues are divided.
 
 use wayleave_topology::Classes;
 use wayleave_units::Time;
@@ -6,7 +6,7 @@ use wayleave_units::Time;
 use crate::admission::chameleon::Params;
 use crate::admission::fabric::Settings;
 
-/// What is tried.
+/// Candidate of the search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
     /// Of latency contracts.
@@ -15,14 +15,14 @@ pub struct Candidate {
     pub division: Option<Division>,
 }
 
-/// How ports are divided among classes.
+/// Division of ports among classes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Division {
     /// The classes, with their weights.
     pub classes: Classes,
-    /// How long packets of the guaranteed class may wait at a link that minima with a time pass.
+    /// Maximum queueing delay of packets of the guaranteed class at a link that carries minima with a time.
     pub guaranteed_budget: Time,
-    /// Whether weights and that budget are tried as well: only where somebody asks for what they decide.
+    /// `true` if weights and that budget are varied as well: only if some contracts depend on them.
     pub is_free: bool,
 }
 

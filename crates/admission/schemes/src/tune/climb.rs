@@ -9,29 +9,30 @@ use crate::costs::Scarcity;
 use crate::tune::candidate::{Candidate, Division};
 use crate::tune::fill::{ListLength, Objective, Sample, Score, fill_all};
 
-/// A candidate with a name, and what they came to on the training samples.
+/// A candidate with a name, and their result on the training samples.
 #[derive(Clone, Debug)]
 pub struct Method {
     /// As it is called in tables.
     pub name: String,
-    /// What it is.
+    /// The candidate.
     pub candidate: Candidate,
     /// The mean of the objective.
     pub value: f64,
 }
 
-/// What a search may spend.
+/// Effort limits of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchBudget {
     /// The most candidates that are tried.
     pub candidates: usize,
     /// Threads.
     pub threads: usize,
-    /// How many times the list until the first refusal is offered, where the objective looks at what comes after.
+    /// Length of the offered list, as a multiple of the list until the first refusal, if the objective includes later
+    /// requests.
     pub list: usize,
 }
 
-/// What is compared before anything is tuned: the paper's method and ours, each with and without rerouting.
+/// Returns the methods that are compared before tuning: the paper's method and ours, each with and without rerouting.
 pub fn methods() -> [(&'static str, Params); 4] {
     let rerouting = |how: Rerouting, params: Params| Params { rerouting: Some(how), ..params };
     [
@@ -42,7 +43,8 @@ pub fn methods() -> [(&'static str, Params); 4] {
     ]
 }
 
-/// The same as candidates. Where queues are divided among classes, the scheme for all kinds has one way to search for routes.
+/// Returns the methods as candidates. If queues are divided among classes, the scheme for all kinds has only one
+/// route search.
 pub fn starts(division: Option<Division>) -> Vec<(String, Candidate)> {
     let usual = Params::default().routing;
     let is_there = |(_, params): &(&str, Params)| division.is_none() || params.routing == usual;
@@ -50,7 +52,7 @@ pub fn starts(division: Option<Division>) -> Vec<(String, Candidate)> {
     methods.map(|(name, params)| (name.to_owned(), Candidate { params, division })).collect()
 }
 
-/// Every candidate that was tried, best first; `seen` is told of each as it comes.
+/// Returns every candidate that was tried, best first; calls `seen` for each when it is done.
 ///
 /// # Errors
 /// Never for samples on one network: steps keep to budgets that it can have.
@@ -122,7 +124,7 @@ fn spelled_out(allocation: &Allocation, network: &Network, division: Option<&Div
     Allocation { switch, ..allocation.clone() }
 }
 
-/// What is one change away: of weights first, which decide for most.
+/// Returns the candidates that differ by one change: of weights first, which decide for most.
 fn around(here: &Candidate, network: &Network) -> Vec<(String, Candidate)> {
     let weights = here.division.iter().flat_map(Division::steps);
     let weights = weights.map(|(name, division)| (name, Candidate { division: Some(division), ..here.clone() }));

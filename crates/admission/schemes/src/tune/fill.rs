@@ -1,4 +1,4 @@
-//! Filling a network with one list of requests, and what became of them.
+//! Filling of a network with one list of requests, and the results.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::admission::chameleon::Chameleon;
 use crate::admission::fabric::{Fabric, Settings};
 use crate::tune::candidate::Candidate;
 
-/// What is asked.
+/// A request of the list.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TuneGoal {
     /// By a latency contract.
@@ -24,7 +24,7 @@ pub enum TuneGoal {
 }
 
 impl TuneGoal {
-    /// What a contract asks; nothing for best effort.
+    /// Returns the request of a contract; `None` for best effort.
     pub fn of(contract: &Contract, model: &Model) -> Option<Self> {
         match contract.as_latency() {
             Some(contract) => Some(Self::Latency(crate::request(contract, model))),
@@ -51,15 +51,15 @@ impl TuneGoal {
 pub struct Sample {
     /// The network.
     pub network: Arc<Network>,
-    /// What the model counts.
+    /// Counting of bytes and frames.
     pub model: Model,
-    /// What is asked, in order; each with its category of Table 1 if it has one.
+    /// Requests, in order; each with its category of Table 1 if it has one.
     pub requests: Vec<(TuneGoal, Option<Category>)>,
 }
 
 impl Sample {
-    /// Lists for comparing methods: each as long as `times` what the best of them admits until its first refusal, so that
-    /// all are offered the same.
+    /// Returns lists for comparing methods. The length of each is `times` the number of requests that the best method
+    /// admits until its first refusal. So all methods are offered equal lists.
     ///
     /// # Errors
     /// If the budgets of a method do not fit the network.
@@ -90,12 +90,12 @@ impl Sample {
     }
 }
 
-/// How many were offered and admitted, and their rates.
+/// Number of offered and admitted requests, and their rates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AdmittedTotals {
     /// Requests.
     pub offered: usize,
-    /// Those admitted.
+    /// Admitted requests.
     pub admitted: usize,
     /// Sum of the rates admitted, bit/s on the wire.
     pub rate: u128,
@@ -116,12 +116,12 @@ impl AdmittedTotals {
     }
 }
 
-/// What became of one list.
+/// Result of one list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Score {
     /// Flows admitted before the first refusal: what the paper reports, and the fate of the unluckiest request.
     pub until_refusal: usize,
-    /// Whether the list was long enough for a refusal.
+    /// `true` if the list was long enough for a refusal.
     pub was_refused: bool,
     /// The whole list.
     pub all: AdmittedTotals,
@@ -129,7 +129,7 @@ pub struct Score {
     pub categories: [AdmittedTotals; 4],
 }
 
-/// What is to be large.
+/// Objective of the tuning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Objective {
     /// Flows until the first refusal.
@@ -142,12 +142,12 @@ pub enum Objective {
 }
 
 impl Objective {
-    /// Whether requests after the first refusal matter.
+    /// Returns `true` if requests after the first refusal matter.
     pub fn needs_whole_list(self) -> bool {
         self != Self::UntilRefusal
     }
 
-    /// What a score is worth.
+    /// Returns the value of a score.
     pub fn of(self, score: &Score) -> f64 {
         match self {
             Self::UntilRefusal => score.until_refusal as f64,
@@ -157,12 +157,12 @@ impl Objective {
     }
 }
 
-/// How much of a list is offered.
+/// Part of a list that is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListLength {
     /// Up to the first refusal.
     FirstRefusal,
-    /// All of it.
+    /// The whole list.
     Whole,
 }
 
@@ -209,7 +209,7 @@ fn scheme(sample: &Sample, candidate: &Candidate) -> Result<Box<dyn Admission>, 
     Ok(Box::new(Fabric::new(network, sample.model, params.clone(), &settings)?))
 }
 
-/// Fills every sample, several at a time; scores are in the order of the samples whatever the number of threads.
+/// Fills every sample, several at a time; scores are in the order of the samples for any number of threads.
 ///
 /// # Errors
 /// As [`fill`].

@@ -1,16 +1,16 @@
-//! Judging on other seeds, and what is recommended.
+//! Judging on other seeds, and the recommendation.
 
 use wayleave_ledger::LedgerError;
 
 use crate::tune::candidate::Candidate;
 use crate::tune::fill::{ListLength, Objective, Sample, Score, fill_all};
 
-/// What a method came to on the judging samples: means, with half the width of their 95 % confidence intervals.
+/// Results of a method on the judging samples: means, with half the width of their 95 % confidence intervals.
 #[derive(Clone, Debug)]
 pub struct Summary {
     /// The method.
     pub name: String,
-    /// What it is.
+    /// The candidate.
     pub candidate: Candidate,
     /// Flows until the first refusal.
     pub until_refusal: (f64, f64),
@@ -20,7 +20,7 @@ pub struct Summary {
     pub rate: (f64, f64),
     /// The share of each category of Table 1 that the long list got admitted.
     pub shares: [f64; 4],
-    /// Whether every list was long enough for a refusal.
+    /// `true` if every list was long enough for a refusal.
     pub was_refused: bool,
 }
 

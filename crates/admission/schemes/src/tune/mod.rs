@@ -1,16 +1,18 @@
-//! Parameters of Chameleon, and weights of the classes below latency contracts, fitted to a mix of contracts, and bounds of what any method could admit.
+//! Parameters of Chameleon, and weights of the classes below latency contracts, fitted to a mix of contracts. Also
+//! bounds for every possible method.
 //!
-//! Budgets decide which deadlines a path can offer and how much each queue may hold; the paper calls its own assignment
-//! "somewhat arbitrary" and its optimisation interesting (CoNEXT 2020, section 4.1.2). Here a [`climb`] over budgets,
-//! the number of queues in use, the cost of scarce resources, and rerouting looks for what admits most of a mix on some
-//! seeds; other seeds judge it, so that luck with the requests does not count. The paper's own method is among the
-//! candidates, so nothing that is worse on the judging seeds is ever recommended ([`Verdict::choice`]).
+//! Budgets decide the deadlines that a path can offer and the capacity of each queue. The paper calls its own
+//! assignment "somewhat arbitrary" and its optimisation interesting (CoNEXT 2020, section 4.1.2). Here a [`climb`]
+//! varies budgets, the number of queues in use, the cost of scarce resources, and rerouting. It searches for the
+//! candidate that admits most of a mix on some seeds; other seeds judge it, so that luck with the requests does not
+//! count. The paper's own method is among the candidates, so nothing that is worse on the judging seeds is ever
+//! recommended ([`Verdict::choice`]).
 //!
 //! - [`Sample`]: one list of requests, as one seed draws it;
-//! - [`fill`] and [`Score`]: flows until the first refusal, and flows and bit rate out of a list several times as long,
-//!   by category;
+//! - [`fill`] and [`Score`]: flows until the first refusal, and flows and bit rate out of a list several times
+//!   longer, by category;
 //! - [`climb`]: the search;
-//! - [`bound`]: how many requests the rates of links alone let in, whatever the method.
+//! - [`bound`]: the number of requests that the rates of links alone admit, for any method.
 
 pub mod bound;
 mod candidate;

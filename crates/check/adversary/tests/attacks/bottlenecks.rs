@@ -1,4 +1,4 @@
-//! Where the worst case can be constructed by hand, the attacks come close to what the calculus says, and never above.
+//! If the worst case can be constructed by hand, the attacks come close to the calculus, and never exceed it.
 
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ const fn with(best_effort: BestEffort) -> Model {
     }
 }
 
-/// Attacks what a ledger holds: nothing breaks, and the worst delay of these flows is at least 80 % of what the calculus
-/// says.
+/// Attacks the contracts of a ledger: nothing breaks, and the worst delay of these flows is at least 80 % of the
+/// calculus.
 #[track_caller]
 fn assert_tight(ledger: &Ledger, flows: &[usize]) -> Verification {
     let claim = claim(ledger);

@@ -25,7 +25,7 @@ const CONTRACTS: u64 = 4;
 const BURST: Bytes = Bytes::new(24_250);
 const ROUND: Time = Time::from_micros(250);
 
-/// Everybody sends to the last host of a star.
+/// A star in which all hosts send to the last one.
 struct Star {
     network: Arc<Network>,
     hosts: Vec<NodeId>,
@@ -91,14 +91,14 @@ fn latency(star: &Star, scenario: &mut Scenario) {
             );
             (traffic.service, traffic.queue) = (Some("latency".to_owned()), Some(0));
             traffic.start = Time::from_nanos(ROUND.as_nanos() * round);
-            // What a burst has taken is back 194 us after it.
+            // The tokens of a burst are restored 194 us after it.
             traffic.stop = Some(traffic.start + Time::from_micros(50));
             scenario.traffic.push(traffic);
         }
     }
 }
 
-/// What is beside the guaranteed class.
+/// Traffic beside the guaranteed class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Beside {
     Nothing,
@@ -106,7 +106,7 @@ enum Beside {
     FullQueues,
 }
 
-/// Pairs with minima of so much in all, below latency contracts.
+/// Returns pairs with these minima in total, below latency contracts.
 fn minima(pairs: u64, minima: Rate, beside: Beside) -> ClassClaim {
     let star = star(CONTRACTS + pairs + 1);
     let to = *star.hosts.last().unwrap();
@@ -184,7 +184,8 @@ fn minima_hold_under_every_attack_and_faults_are_seen() {
     }
 }
 
-/// Windows alone, without what pairs may send beside them: then no more is in flight than `I`, and what a frame is more than the part of a pair.
+/// Returns windows alone, without other traffic of pairs: then at most `I` is in flight, plus the excess of a frame
+/// over the part of a pair.
 fn windows(pairs: u64) -> ClassClaim {
     let mut claim = minima(pairs, most(2), Beside::Nothing);
     let star = star(CONTRACTS + pairs + 1);
@@ -212,7 +213,7 @@ fn windows_that_rise_without_steps_are_seen() {
     assert!(matches!(report.breaches[..], [(_, ClassBreach::InFlight { .. }), ..]), "{report:?}");
 }
 
-/// A claim with nothing of what a fault is about is not broken by it.
+/// A fault does not break a claim without the elements that it affects.
 #[test]
 fn faults_that_change_nothing_say_so() {
     let mut claim = minima(2, most(2), Beside::FullQueues);
@@ -267,7 +268,7 @@ fn objectives_get_their_shares_below_latency_contracts() {
     };
     let report = verify_classes(&claim, &[ClassAttack::AsSaid], 1).unwrap();
     assert!(report.is_sound(), "{report:?}");
-    // Other shares than those that hosts were told are seen to be missed.
+    // Shares that differ from those configured at hosts are reported as missed.
     claim.shares.iter_mut().for_each(|promise| promise.weight = 1);
     let report = verify_classes(&claim, &[ClassAttack::AsSaid], 1).unwrap();
     assert!(matches!(report.breaches[0].1, ClassBreach::Share { due: 333, got: 476.., .. }), "{report:?}");

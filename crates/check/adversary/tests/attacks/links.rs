@@ -40,7 +40,8 @@ fn bandwidth(name: &str, between: Endpoints, mbit: u64) -> Contract {
     })
 }
 
-/// Contracts on a line, beside an objective and best effort, whoever would admit them: nothing here depends on an admission.
+/// Returns contracts on a line, beside an objective and best effort, without an admission: nothing here depends on
+/// one.
 fn tenants(mut contracts: Vec<Contract>) -> Tenants {
     let (tenant, deadline, min) = (None, None, Rate::from_mbit(500));
     let (name, objective) = ("search".to_owned(), Objective::Completion);

@@ -86,7 +86,7 @@ fn claim(loko: &Loko, network: &Arc<Network>, bound: impl Fn(Time) -> Time) -> C
     }
 }
 
-/// Whether everything held, and how many flows there were.
+/// Returns `true` if all promises held, and the number of flows.
 fn attacked(seed: u64, bound: impl Fn(Time) -> Time) -> (bool, usize) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut loko = loko(&mut rng);

@@ -1,5 +1,5 @@
-//! Wrong promises are caught. A small calculator of its own evaluates the formulas of `docs/theory/admission.md`, once as they
-//! stand and once with one of them changed; what it says is promised, and the attacks decide.
+//! Wrong promises are detected. A small separate calculator evaluates the formulas of `docs/theory/admission.md`,
+//! once unchanged and once with one of them changed; its results are promised, and the attacks decide.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ enum Mutation {
     NoDebt,
     /// One frame is lost, for either.
     OneFrameOfDebt,
-    /// Blocking by the largest frame of the flows that are there, not of the link.
+    /// Blocking by the largest frame of the admitted flows, not of the link.
     BlockingByAdmittedFrames,
     /// Higher queues take nothing.
     NoHigherArrivals,
@@ -37,13 +37,13 @@ enum Mutation {
     NoPropagation,
     /// Processing is not added.
     NoProcessing,
-    /// The variable part of a switch's overhead delays nobody.
+    /// The variable part of a switch's overhead is ignored.
     NoJitter,
     /// The last queue does not count.
     LastHopForgotten,
 }
 
-/// Per input of a queue: its burst and rate, and whether it comes over a link.
+/// Burst and rate per input of a queue; the input is `None` without a link.
 type Inputs = BTreeMap<Option<LinkId>, (f64, f64)>;
 
 /// `frame + rate t`, where a line caps what comes.
@@ -78,7 +78,7 @@ impl<'a> Calculator<'a> {
         self.ledger.network()
     }
 
-    /// What arrives from every input, as a bucket and a cap.
+    /// Returns the arrivals of every input, as a bucket and a cap.
     fn arrivals(&self, link: LinkId, queue: u8) -> Vec<((f64, f64), Cap)> {
         let cap = |input: Option<LinkId>| match (input, self.mutation) {
             (Some(input), _) => Some(self.line(input)),
@@ -130,7 +130,7 @@ impl<'a> Calculator<'a> {
         let above: Vec<_> = above.flat_map(|queue| self.arrivals(link, queue)).collect();
         let (rate, debt) = (bits(self.network().link(link).rate), self.debt(link));
         let service = |t: f64| rate * t - debt - all(&above, t);
-        // Where the curves have knees; those of the queues above bend the service.
+        // Knees of the curves; those of the queues above bend the service.
         let mut knees: Vec<f64> = own.iter().chain(&above).filter_map(|&(bucket, cap)| knee(bucket, cap)).collect();
         knees.push(0.0);
         if self.mutation == Mutation::DelayAtTheStart {
@@ -140,7 +140,7 @@ impl<'a> Calculator<'a> {
         knees.iter().map(later).fold(0.0, f64::max)
     }
 
-    /// What a flow is promised.
+    /// Returns the promise to a flow.
     fn bound(&self, route: &Route) -> Time {
         let mut hops = route.hops.as_slice();
         if self.mutation == Mutation::LastHopForgotten {
@@ -177,7 +177,8 @@ fn knee((burst, rate): (f64, f64), cap: Cap) -> Option<f64> {
     cap.map(|(frame, line)| ((burst - frame) / (line - rate)).max(0.0))
 }
 
-/// When the service has reached an amount for good: the service is convex, so from there on it is above.
+/// Returns the time when the service has permanently reached an amount: the service is convex, so from there on it is
+/// above.
 fn served(service: &impl Fn(f64) -> f64, amount: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..100 {
@@ -205,7 +206,7 @@ fn is_sound(claim: &Claim) -> bool {
     report.is_sound()
 }
 
-/// The formulas as they stand hold for this set, and this change of them does not.
+/// Asserts that the unchanged formulas hold for this set, and that this change of them does not.
 #[track_caller]
 fn assert_caught(ledger: &Ledger, mutation: Mutation) {
     for (mine, theirs) in promised(ledger, Mutation::None).promises.iter().zip(claim(ledger).promises) {
@@ -231,7 +232,7 @@ fn two_priorities() -> Ledger {
     ledger
 }
 
-/// One packet at a time, of so many bytes.
+/// Returns contracts with single packets of `bytes` bytes.
 fn single_packets(bytes: u64) -> Ledger {
     let network = star(2);
     let mut ledger = ledger(&network, Model::default(), Time::from_millis(1));
@@ -245,7 +246,7 @@ fn far_or_slow(propagation: Time, processing: Time, jitter: Time) -> Ledger {
     far_or_slow_of(Jitter::Ordered, propagation, processing, jitter)
 }
 
-/// The same, for jitter that keeps the order or does not.
+/// Returns the far or slow case for a packet order under jitter.
 pub(crate) fn far_or_slow_of(order: Jitter, propagation: Time, processing: Time, jitter: Time) -> Ledger {
     let plan = Plan::default().cable("h1", "s1", Rate::from_gbit(1), propagation);
     let plain = plan.cable("h2", "s1", Rate::from_gbit(1), Time::ZERO).build();
@@ -270,7 +271,8 @@ pub(crate) fn far_or_slow_of(order: Jitter, propagation: Time, processing: Time,
     ledger
 }
 
-/// A fast contract is held up at its host by another one's burst, and catches up on its way to the victim.
+/// Returns a fast contract that another one's burst delays at its host, and that catches up on its path to the
+/// victim.
 fn squeezed() -> Ledger {
     let network = star(4);
     let mut ledger = ledger(&network, Model::default(), Time::from_micros(600));
@@ -353,8 +355,8 @@ fn a_forgotten_hop_is_caught() {
     assert_caught(&two_priorities(), Mutation::LastHopForgotten);
 }
 
-/// What the check cannot see: packets come and leave as a whole here, so that the frame of the packetiser (section 2) is
-/// never used up, and blocking alone fits into either of the two.
+/// A difference that the check cannot detect: packets arrive and leave as a whole here, so that the frame of the
+/// packetiser (section 2) is never used up, and blocking alone fits into either of the two.
 #[test]
 fn one_frame_of_debt_would_be_enough_for_all_that_is_seen() {
     for ledger in [single_packets(200), single_packets(1_562), two_priorities(), squeezed()] {

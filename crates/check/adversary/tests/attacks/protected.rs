@@ -29,8 +29,8 @@ fn request(network: &Network, from: &str, to: &str, protection: u8) -> Request {
     }
 }
 
-/// A host, a switch, several ways of different lengths to another switch, a host; and two hosts behind the first switch
-/// on each way.
+/// Returns a host, a switch, several paths of different lengths to another switch, a host; and two hosts behind the
+/// first switch on each path.
 fn ways(count: usize) -> Arc<Network> {
     let cables = (0..count).fold(Plan::default(), |plan, way| {
         let names = [format!("s{way}a"), format!("s{way}b")];
@@ -44,7 +44,7 @@ fn ways(count: usize) -> Arc<Network> {
     cables.cable("hx", "s", GBIT, Time::ZERO).cable("st", "hy", GBIT, Time::ZERO).build()
 }
 
-/// What a scheme has admitted, with the routes of every contract together.
+/// Returns the contracts that a scheme has admitted, with the routes of every contract together.
 fn claim(scheme: &Chameleon) -> Claim {
     let placement = scheme.placement();
     let mut claim = crate::common::claim(placement.ledger());
@@ -68,7 +68,7 @@ fn admitted(network: &Arc<Network>, requests: &[Request]) -> Claim {
     claim(&scheme)
 }
 
-/// Two ways, a protected contract over both, and one without protection on each.
+/// Returns two paths, a protected contract over both, and one without protection on each.
 fn two_ways() -> Claim {
     let network = ways(2);
     let alone = |way: u32| request(&network, &format!("h{way}"), &format!("hh{way}"), 1);
@@ -82,12 +82,12 @@ fn every_single_failure_is_survived_and_contracts_without_protection_may_lose() 
     let claim = two_ways();
     let report = verify(&claim, &ALL, None, |_, _| true).unwrap();
     assert!(report.is_sound(), "{:?}", report.violations);
-    // Three cables and two switches on either way: each is cut once while its route is left alone, and once for all.
+    // Three cables and two switches on either path: each is cut once while its route is left alone, and once for all.
     let [finding] = report.protected[..] else { panic!("one protected contract") };
     assert_eq!((finding.cuts, finding.lost), (20, 0));
-    // A burst of four frames each, and what was earned afterwards.
+    // A burst of four frames each, and the tokens earned afterwards.
     assert!(finding.packets > 20 * 4, "{}", finding.packets);
-    // What crosses a->b of its way has no other.
+    // Packets that cross a->b have no other path.
     assert!(report.unprotected_losses > 0);
 }
 

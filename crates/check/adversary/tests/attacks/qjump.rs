@@ -71,7 +71,7 @@ fn attacked(seed: u64, bound: impl Fn(Time) -> Time) -> Verification {
     let reading = if rng.random_range(0..2) == 0 { Reading::Flat } else { Reading::Charged };
     let best_effort = if rng.random_range(0..2) == 0 { BestEffort::LowestQueue } else { BestEffort::Dropped };
     let model = Model { best_effort, ..Model::default() };
-    // Where packets are small beside the frames below them, an epoch has to allow for those.
+    // If packets are small compared with the frames below them, an epoch has to allow for those.
     let epsilon = if packet.get() == 300 { Time::from_micros(100) } else { Time::from_micros(4) };
     let to = network().find_node("h16").filter(|_| rng.random_range(0..2) == 0);
     let qjump = filled(&mut rng, Params { applications, packet, epsilon, reading }, model, to);

@@ -1,6 +1,6 @@
 //! Small networks and contracts at random, admitted by Chameleon or Silo, then attacked: never a violation.
 //!
-//! `VERIFY_CASES=1000000` tries more of them; `VERIFY_CASE=17` tries that one alone, and says what it is.
+//! `VERIFY_CASES=1000000` tries more of them; `VERIFY_CASE=17` tries that one alone, and prints it.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use crate::common::claim;
 
-/// Cases of the property, if the environment does not say otherwise.
+/// Default number of cases of the property.
 const CASES: u64 = 4_000;
 
-/// What one of these is worth: a few runs of some hundred packets.
+/// Effort for each case: a few runs of some hundred packets.
 const EFFORT: Effort = Effort { seeds: 1, victims: 2, rounds: 2, searched: 1, cuts: 2, packet_hops: 2_500, seed: 1 };
 
 struct Draw(ChaCha8Rng);
@@ -90,7 +90,7 @@ fn scheme(draw: &mut Draw, network: &Arc<Network>) -> Scheme {
     let jitter = if draw.one_in(3) { Jitter::Ordered } else { Jitter::Any };
     let model = Model { shaping, best_effort, jitter, ..Model::default() };
     let slowest = network.links().map(|(_, link)| link.rate.bits_per_second()).min().unwrap();
-    // The unit is what the largest frame takes on the slowest link.
+    // The unit is the time of the largest frame on the slowest link.
     let frame = 1562 * 8 * 1_000_000_000 / slowest;
     let mut budgets = |count: u64| {
         let mut budget = 0;
@@ -135,7 +135,7 @@ fn request(draw: &mut Draw, network: &Network) -> Request {
     }
 }
 
-/// How tight the sets of all cases were.
+/// Tightness of the sets of all cases.
 #[derive(Default)]
 struct Sum {
     promises: u64,

@@ -1,4 +1,4 @@
-//! What is said is derived again: a statement that is true is found to be so, and one that is wrong in one thing is not.
+//! Statements are derived again: a true statement is accepted, and one with a single error is not.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ fn queues(ledger: &Ledger) -> Vec<StatedQueue> {
     said.collect()
 }
 
-/// What a ledger says of one of its flows, which nobody has moved.
+/// Returns a ledger's statement about one of its flows, which was not moved.
 fn admitted(ledger: &Ledger, flow: FlowId, name: &str) -> Admitted {
     let network = ledger.network();
     let reservation = ledger.flow(flow).unwrap();
@@ -96,8 +96,9 @@ fn loaded() -> Statement {
     statement(&ledger, history)
 }
 
-/// Two ways lead from a to b, each with room for one burst. First came `first`, over the upper one. `second` needs it, since
-/// only there is its deadline kept; so `first` goes below, and `second` waits until its packets have left.
+/// Two paths lead from a to b, each with room for one burst. First `first` was added, over the upper one. `second`
+/// needs that path, since only there its deadline is met. So `first` moves to the lower one, and `second` waits until
+/// its packets have left.
 fn moved(activate_after: Time) -> Statement {
     let cable = |plan: crate::common::Plan, (a, b)| plan.cable(a, b, Rate::from_gbit(1), Time::ZERO);
     let ends = [("h1", "s1"), ("h2", "s1"), ("s1", "s2"), ("s1", "s3"), ("s2", "s4"), ("s3", "s4"), ("s4", "h3")];
@@ -144,7 +145,7 @@ fn first(statement: &mut Statement) -> &mut Admitted {
     }
 }
 
-/// Two calculators of bytes that share nothing: that of admission, and that of what is derived again.
+/// Two calculators of bytes that share nothing: that of admission, and that of the derivation.
 #[test]
 fn bytes_on_the_wire_are_those_that_admission_counts() {
     let plain = loaded().counting;
@@ -211,7 +212,7 @@ fn nothing_that_is_said_is_believed() {
     assert_found(&twice, "queue 0 of h1->s1 is described where queue 1 is expected");
     let low = changed(|s| s.queues[0].delay = Some(Time::from_nanos(1)));
     assert_found(&low, "queue 0 of h1->s1 is claimed to delay by 1ns, below the derived");
-    // Packets are held against what was said, where that is less: so they can show it, too.
+    // Packets are compared with the statement if it is smaller: so they can show the error too.
     assert_eq!(
         derive(&changed(|s| first(s).routes[0].bound = Time::from_nanos(1))).unwrap().claim.promises[0].bound,
         nanosecond
@@ -246,7 +247,7 @@ fn what_is_held_counts_until_it_is_free() {
     let mut statement = loaded();
     let release = |at, held_until| PlanEvent::Released { name: "c1".into(), at, held_until };
     statement.history.push(release(Time::ZERO, Time::from_millis(10)));
-    // It still counts as what was said of the queues says, but sends nothing.
+    // It still counts in the statement about queues, but sends nothing.
     assert_eq!((found(&statement), derive(&statement).unwrap().claim.promises.len()), (vec![], 3));
     *statement.history.last_mut().unwrap() = release(Time::ZERO, Time::ZERO);
     assert_found(&statement, "queue 0 of h1->s1 is said to hold 1 flows, and the routes bring 0");
@@ -257,7 +258,7 @@ fn a_contract_waits_until_packets_have_left_what_it_takes() {
     // Over four queues of 400 us packets can be for 1.6 ms.
     assert_eq!(found(&moved(Time::from_micros(1_600))), []);
     let early = moved(Time::from_nanos(1_599_999));
-    // When moves happen is not said: `second` is decided when all packets of the first decision have left.
+    // The times of moves are not stated: `second` is decided when all packets of the first decision have left.
     assert_found(
         &early,
         "before packets have left: from 3.199999ms on, queue 1 of s4->h3 can delay a packet by 681.87us",
@@ -286,17 +287,17 @@ fn changed(old_terms_end_after: Option<Time>) -> Statement {
 
 #[test]
 fn old_terms_count_until_their_sender_gives_them_up() {
-    // Their packets are gone 800 us after that, so at 4 ms if it is at 3.2 ms.
+    // Their packets have left 800 us after that, so at 4 ms if it is at 3.2 ms.
     assert_eq!(found(&changed(Some(Time::ZERO))), []);
     assert_eq!(found(&changed(Some(Time::from_micros(2_200)))), []);
     let late = changed(Some(Time::from_nanos(2_200_001)));
     assert_found(&late, "before packets have left: from 4ms on, queue 0 of h1->s1 can delay a packet by");
     assert_found(&changed(Some(Time::from_millis(5))), "with packets of a (there until 6ms), a, b");
-    // Where it is not said, it is when the new ones start.
+    // If it is not stated, it is the start of the new ones.
     assert_found(&changed(None), "with packets of a (there until 6ms), a, b");
 }
 
-/// Where a fault sits in what was said, deriving it again shows it; where it is one of packets, they do.
+/// The derivation finds a fault of a statement; packets show a fault of their treatment.
 #[test]
 fn every_fault_is_caught() {
     let by_derivation = |statement: &Statement| !found(statement).is_empty();
@@ -342,7 +343,7 @@ fn delays_that_are_said_without_jitter_are_found_by_either_check() {
     }
 }
 
-/// What is said of the same flows is more where nodes do not keep the order.
+/// The stated figures of equal flows are larger if nodes do not preserve the order.
 #[test]
 fn figures_for_jitter_that_keeps_the_order_are_too_small_for_any() {
     let said = |order| {

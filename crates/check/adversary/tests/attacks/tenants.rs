@@ -48,7 +48,8 @@ fn minimum(name: &str, between: Endpoints, mbit: u64) -> Contract {
 /// Pairs with minima.
 const PAIRS: usize = 6;
 
-/// Everybody sends to the last host: four latency contracts with 4 Gbit/s, pairs with all the minima that fit below them, two objectives, best effort.
+/// All hosts send to the last one: four latency contracts with 4 Gbit/s, pairs with all the minima that fit below
+/// them, two objectives, best effort.
 fn contracts(hosts: &[NodeId]) -> Vec<Contract> {
     let to = *hosts.last().unwrap();
     let mut all: Vec<Contract> = (0..4).map(|number| latency(number, hosts[number], to)).collect();
@@ -142,7 +143,7 @@ fn with_weights() -> Tenants {
     tenants
 }
 
-/// Catches: maxima that nobody keeps, weights that nobody follows, and checks that would not see it.
+/// Catches: maxima that are not enforced, weights that are ignored, and checks that would not detect it.
 #[test]
 fn maxima_are_kept_and_what_is_left_is_shared_by_weights() {
     let claim = TenantsClaim::of(&with_weights(), Time::from_millis(8)).unwrap();
@@ -163,7 +164,7 @@ fn maxima_are_kept_and_what_is_left_is_shared_by_weights() {
     assert!(breaches.iter().any(|(_, breach)| matches!(breach, ClassBreach::Part { .. })), "{breaches:#?}");
 }
 
-/// Who has no maximum, and weights as large as minima, loses nothing by what is ignored.
+/// Without a maximum, and with weights equal to minima, the faults have no effect.
 #[test]
 fn faults_of_terms_change_nothing_where_there_are_none() {
     let claim = TenantsClaim::of(&tenants(), Time::from_millis(8)).unwrap();
@@ -172,8 +173,9 @@ fn faults_of_terms_change_nothing_where_there_are_none() {
     }
 }
 
-/// Catches: a receiver's maximum whose division is too slow for its minimum. All members of a hose send to the same one, and stop and go on at times of their own, 50 us to
-/// 2 ms apart. Where the minimum is the maximum, what a change costs cannot be made up for, and lags add up: only the maximum is checked.
+/// Catches: a receiver's maximum whose division is too slow for its minimum. All members of a hose send to one
+/// member, and stop and resume at different times, 50 us to 2 ms apart. If the minimum is the maximum, the loss of a
+/// change cannot be made up for, and lags accumulate: only the maximum is checked.
 #[test]
 fn minima_are_kept_within_maxima_while_senders_come_and_go() {
     let network = star(8);

@@ -144,7 +144,7 @@ struct Crossing {
     part: Part,
 }
 
-/// Links of hosts of one group, by place: the largest part of a pair, and how many pairs may use it.
+/// Links of hosts of one group, by place: the largest part of a pair, and the number of pairs that may use it.
 type Own = Vec<(Part, u64)>;
 
 fn note(own: &mut Own, place: u32, part: Part, pairs: u64) {
@@ -158,7 +158,8 @@ fn note(own: &mut Own, place: u32, part: Part, pairs: u64) {
     known.1 += pairs;
 }
 
-/// Derives what members, of whom [`learn`] has heard, may put on links in one state of the network.
+/// Derives the load that members may put on links in one state of the network. [`learn`] must have processed the
+/// members.
 pub(crate) fn figures(
     view: &mut View<'_>,
     bundles: &Bundles,
@@ -238,7 +239,7 @@ impl Places {
             (self.of[crossing.from as usize][0], self.of[crossing.to as usize][1]) = (usize::MAX, usize::MAX);
         }
         let full = match lanes.len() == send.len() * receive.len() {
-            // Everybody with everybody: lanes can be filled until one side has nothing left.
+            // All pairs of groups have a lane: lanes can be filled until one side is exhausted.
             true => send.iter().sum::<u64>().min(receive.iter().sum()),
             false => u64::try_from(dearest(&send, &receive, &lanes).bound).unwrap_or(u64::MAX),
         };

@@ -1,15 +1,16 @@
-//! Hosts with the same attachments, and what is known of pairs of such groups.
+//! Hosts with the same attachments, and the known properties of pairs of such groups.
 //!
-//! *Why groups are exact.* Two hosts with the same neighbours (as many parallel links of the same lengths to each, in each direction, open in
-//! the same way) can change places: exchanging them, and their links one by one, maps the network onto itself, with allowed paths, even
-//! splits and lengths. So what a pair does to a link between switches depends only on the groups of its ends, and what it does to a host's
-//! own link on the place of that link among those of its host. A worst load over members is then one over groups: members of a group may
-//! be averaged, which keeps all limits and the load, and `x_ab` units between groups a and b spread evenly over their pairs (over `m (m - 1)` pairs
-//! if a = b) keep the limits of members.
-//! No link joins two hosts (the builder of networks refuses it).
+//! *Groups are exact.* Two hosts are exchangeable if they have the same neighbours: equally many parallel links of
+//! the same lengths to each, in each direction, open in the same pattern. Exchanging them, and their links one by
+//! one, maps the network onto itself, with allowed paths, even splits and lengths. So the load of a pair on a link
+//! between switches depends only on the groups of its ends, and its load on a host's own link on the place of that
+//! link among those of its host. A worst load over members is then one over groups: members of a group may be
+//! averaged, which keeps all limits and the load. `x_ab` units between groups a and b spread evenly over their pairs
+//! (over `m (m - 1)` pairs if a = b) keep the limits of members. No link joins two hosts (the builder of networks
+//! refuses it).
 //!
-//! *Bundles.* Links that carry the same part of every pair of groups seen so far have the same worst loads. A pair that tells two of them apart
-//! splits their bundle, and what was known of the bundle holds for both parts of it.
+//! *Bundles.* Links that carry the same part of every pair of groups seen so far have the same worst loads. A pair
+//! that distinguishes two of them splits their bundle, and the known properties of the bundle hold for both parts.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -29,7 +30,7 @@ pub(crate) struct Groups {
     own: Vec<[Vec<LinkId>; 2]>,
 }
 
-/// What can be told of a host from one of its links: the neighbour, and the lengths there.
+/// Properties of a host at one of its links: the neighbour, and the lengths there.
 type Attachment = (NodeId, u64, u64);
 
 impl Groups {

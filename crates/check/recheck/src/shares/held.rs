@@ -16,7 +16,8 @@ use super::promise::{BrokenShare, PromisedShare, StatedCertainty};
 use super::times::{LatencyLoad, ShareTimeInputs, ShareTimes, reserved};
 use crate::claim::Claim;
 
-/// Minima and weights on each link, beside what latency contracts reserve there, while contracts come and go.
+/// Minima and weights on each link, beside the reservations of latency contracts, while contracts are added and
+/// removed.
 pub struct HeldShares<'n> {
     network: &'n Network,
     classes: Classes,
@@ -222,7 +223,7 @@ impl<'n> HeldShares<'n> {
         load.proven() && load.may_exceed_charge()
     }
 
-    /// Returns the shares that are said to be proven and may use one of these links, each once.
+    /// Returns the shares that are stated as proven and may use one of these links, each once.
     fn certainties(&mut self, beyond: &[LinkId]) -> Vec<BrokenShare> {
         if beyond.is_empty() {
             return Vec::new();
@@ -270,7 +271,8 @@ impl<'n> HeldShares<'n> {
         trip.max(longest)
     }
 
-    /// Returns the buffers of switch ports that may be too small for what waits there of minima, by link; none if times are not derived.
+    /// Returns the buffers of switch ports that may be too small for the queued traffic of minima, by link; none if
+    /// times are not derived.
     pub fn short_buffers(&mut self) -> Vec<ShortBuffer> {
         let network = self.network;
         let of_switch = network.links().filter(|(_, link)| network.node(link.from).kind == NodeKind::Switch);
@@ -293,7 +295,7 @@ impl<'n> HeldShares<'n> {
         (needed > buffer).then_some(ShortBuffer { link, buffer, needed })
     }
 
-    /// Returns the fault if a minimum is there later than is said.
+    /// Returns the fault if the time of a minimum exceeds the stated one.
     pub(crate) fn late(&self, share: &PromisedShare, on: &SharesOn) -> Option<BrokenShare> {
         let (waiting, said) = self.waiting.as_ref().zip(share.there_within)?;
         let derived = Time::from_nanos(u64::try_from(waiting.there_within(share, on)).unwrap_or(u64::MAX));
@@ -301,7 +303,7 @@ impl<'n> HeldShares<'n> {
     }
 }
 
-/// Holds what is on a link against what is left of it.
+/// Compares the load of a link with its remaining capacity.
 pub(crate) fn broken_sums(
     network: &Network,
     classes: &Classes,

@@ -1,4 +1,5 @@
-//! What shares put on a link (or on all links of a bundle), kept as sums that are the same in any order of coming and going.
+//! Load of shares on a link (or on all links of a bundle), stored as sums that do not depend on the order of
+//! additions and removals.
 
 use std::collections::BTreeMap;
 
@@ -62,7 +63,7 @@ impl ValueCounts {
     }
 }
 
-/// A share's claim to a link, with what is derived of it elsewhere.
+/// A share's claim to a link, with values that are derived elsewhere.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Holding {
     /// Minimum or weight, bit/s.
@@ -116,7 +117,7 @@ pub(crate) struct Load {
     pub(crate) alone: u32,
     /// Minima with a time that may pass.
     pub(crate) timed: u32,
-    /// Shares that are said to be proven and may pass.
+    /// Number of shares that are stated as proven and may pass.
     pub(crate) proven: u32,
 }
 

@@ -1,16 +1,18 @@
 //! Minima and weights again, by another method than the one that admits them.
 //!
-//! Nothing is known here but the network and who shares what. Directed links only; `B` is the minimum of a pair, or of every member of a
-//! hose, and members send at most `B` and receive at most `B` in all, whatever rates `x_ij` they choose.
+//! Input is only the network and its sharing contracts. Directed links only; `B` is the minimum of a pair, or of
+//! every member of a hose. Members send at most `B` and receive at most `B` in all, for any rates `x_ij` that they
+//! choose.
 //!
 //! - *Allowed paths* (`paths.rs`): all paths with the fewest links over open links; hosts do not forward.
-//! - *full(l)*, whatever allowed paths hosts choose: any choice puts at most the sum of `x_ij` over pairs that may use l on l. The
-//!   polytope of `x` is that of bipartite b-matchings, whose matrix is totally unimodular, so its optimum is `B` times the largest matching of
-//!   senders to receivers (Duffield et al., SIGCOMM 1999; Erlebach and Ruegg, INFOCOM 2004).
-//! - *even(l)*, where nodes split evenly: `B` times the optimum of the transportation program with the weights `f_ij(l)`.
-//!   Both are solved in `transport.rs`, which certifies them by dual prices.
-//! - Hosts with the same attachments are one node of these programs, and links that carry the same part of every pair are solved once
-//!   (`groups.rs` says why both are exact).
+//! - *full(l)*, for any allowed paths that hosts choose: any choice puts at most the sum of `x_ij` over pairs that
+//!   may use l on l. The polytope of `x` is that of bipartite b-matchings, whose matrix is totally unimodular, so its
+//!   optimum is `B` times the largest matching of senders to receivers (Duffield et al., SIGCOMM 1999; Erlebach and
+//!   Ruegg, INFOCOM 2004).
+//! - *even(l)*, where nodes split evenly: `B` times the optimum of the transportation program with the weights
+//!   `f_ij(l)`. Both are solved in `transport.rs`, which certifies them by dual prices.
+//! - Hosts with the same attachments are one node of these programs, and links that carry the same part of every pair
+//!   are solved once (`groups.rs` proves that both are exact).
 //!
 //! A link l with `R'` left by latency contracts, and weights `w` with the sum `F`, keeps its promises if
 //!
@@ -20,11 +22,12 @@
 //! 100 F G <= promise w_g R'       100 F (G + A) <= target w_g R'       100 F O <= promise w_o R'
 //! ```
 //!
-//! with `O` the weights of all objectives of which a pair may use l. Acknowledgements of a hose need no figures of their own: those of
-//! the pair (j, i) go with the pair (i, j), and a hose is as large backwards as forwards.
+//! with `O` the weights of all objectives of which a pair may use l. Acknowledgements of a hose need no figures of
+//! their own: those of the pair (j, i) go with the pair (i, j), and a hose is as large backwards as forwards.
 //!
-//! A minimum is *proven* if on each link that it may use no more than `G` can be there: pairs, even of even hoses, full of all others.
-//! Where links are closed, every figure of a share is the larger of "all links up" and "now". All of it is exact.
+//! A minimum is *proven* if on each link that it may use the load cannot exceed `G`: pairs, even of even hoses, full
+//! of all others. Where links are closed, every figure of a share is the larger of "all links up" and "now". All
+//! figures are exact.
 
 mod figures;
 mod groups;
@@ -67,8 +70,8 @@ pub fn check_shares(
     check_all_shares(claim, classes, closed, shares, None, &mut |_, _| {}).broken
 }
 
-/// Derives the times that do not hold: links where packets may wait longer than their budget, then minima that are there later than is
-/// said.
+/// Derives the times that do not hold: links where packets may wait longer than their budget, then minima that take
+/// longer than stated.
 pub fn check_times(
     claim: &Claim<'_>,
     classes: &Classes,
@@ -85,12 +88,12 @@ pub fn check_times(
 pub struct CheckedShares {
     /// Promises that do not hold: faults of shares first, then by link, then times.
     pub broken: Vec<BrokenShare>,
-    /// Buffers that may be too small for what waits there of minima; none where times are not derived.
+    /// Buffers that may be too small for the queued traffic of minima; none if times are not derived.
     pub short_buffers: Vec<ShortBuffer>,
 }
 
 impl CheckedShares {
-    /// Holds buffers that are said to be too small against those that are, by link.
+    /// Compares buffers that are stated as too small with the derived ones, by link.
     pub fn compare_buffers(&self, network: &Network, said: &[ShortBuffer]) -> Vec<BrokenShare> {
         let of = |all: &[ShortBuffer]| all.iter().map(|one| (one.link, one.needed)).collect::<BTreeMap<_, _>>();
         let (said, derived) = (of(said), of(&self.short_buffers));
@@ -106,7 +109,8 @@ impl CheckedShares {
     }
 }
 
-/// Derives minima, weights and, where `times` are given, times and buffers in one pass; `progress` is told how many shares of how many are done.
+/// Derives minima, weights and, if `times` are given, times and buffers in one pass; `progress` receives the number
+/// of completed shares and the total.
 pub fn check_all_shares(
     claim: &Claim<'_>,
     classes: &Classes,

@@ -121,7 +121,7 @@ impl<'n> Paths<'n> {
                 let nearer = self.network.links_from(here.node).iter().copied().filter(leads);
                 links.extend(nearer.map(|link| (link, here.part)));
                 let count = links.len() - first;
-                // Nodes of a layer mostly hand on the same.
+                // Nodes of a layer mostly pass on equal parts.
                 if (split.0, split.1) != (here.part, count) {
                     split = (here.part, count, here.part.split(count));
                 }

@@ -1,4 +1,4 @@
-//! Which links a share counts on, in the states of the network that count: all links up, and now.
+//! Links on which a share counts, in the relevant states of the network: all links up, and now.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use super::load::{Holding, Kind};
 use super::paths::{Lengths, Paths};
 use super::promise::{BrokenShare, HeldShare, PromisedShare};
 
-/// The states of a network, with what was found out about pairs.
+/// The states of a network, with the results about pairs.
 pub(crate) struct NetworkStates<'n> {
     network: &'n Network,
     closed: BTreeSet<LinkId>,
-    /// All links up; then those of now, where that is not the same.
+    /// All links up; then the current ones, if they differ.
     views: Vec<View<'n>>,
     pub(crate) bundles: Bundles,
     /// No round trip counts as shorter, ns.
@@ -32,7 +32,7 @@ pub(crate) struct SharesOn {
     pub(crate) trip: u64,
     /// The largest sum of budgets of a path, ns.
     pub(crate) budget: u64,
-    /// To how many receivers a sender may divide the minimum.
+    /// Number of receivers among which a sender may divide the minimum.
     pub(crate) receivers: u64,
 }
 

@@ -1,11 +1,11 @@
-//! Promises to the classes below the latency queues, and what is wrong with them.
+//! Promises to the classes below the latency queues, and their violations.
 
 use std::fmt;
 
 use wayleave_topology::{Class, LinkId, NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
-/// A minimum or a weight, and what it was promised for.
+/// A minimum or a weight, and its contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PromisedShare {
     /// For the reader of a violation.
@@ -14,7 +14,7 @@ pub struct PromisedShare {
     pub min: Rate,
     /// Links on which it counts.
     pub held: HeldShare,
-    /// The minimum is said to be there so soon after there is something to send, where that was asked for.
+    /// Stated time from the first demand until the minimum is available, if it was requested.
     pub there_within: Option<Time>,
     /// The certainty that was stated; `None` where none is known.
     pub certainty: Option<StatedCertainty>,
@@ -40,7 +40,7 @@ pub enum HeldShare {
     Hose {
         /// The members.
         members: Vec<NodeId>,
-        /// The use of allowed paths, and what is charged for it.
+        /// The use of allowed paths, and the charge for it.
         charge: HoseCharge,
     },
     /// A weight on every link that packets between members may take.
@@ -107,7 +107,7 @@ pub enum BrokenShare {
         /// Largest possible rate, rounded down.
         most: u128,
     },
-    /// A minimum was said to be proven, and more may be on a link than is charged there.
+    /// A minimum was stated as proven, and the load of a link may exceed its charge.
     Certainty {
         /// The share.
         share: String,
@@ -123,16 +123,16 @@ pub enum BrokenShare {
         /// The budget.
         budget: Time,
     },
-    /// A buffer is said to hold what waits of minima, and may be too small, or the other way round.
+    /// A buffer was stated as sufficient for the queued traffic of minima, and may be too small, or vice versa.
     Buffer {
         /// The link.
         link: String,
-        /// The need that was stated, if the buffer was said to be too small.
+        /// The stated need, if the buffer was stated as too small.
         said: Option<Bytes>,
         /// The need that follows, if the buffer is too small.
         derived: Option<Bytes>,
     },
-    /// A minimum is there later than is said.
+    /// A minimum takes longer than stated.
     Time {
         /// The share.
         share: String,

@@ -60,7 +60,8 @@ pub(crate) fn reserved(claim: &Claim<'_>) -> Vec<LatencyLoad> {
     all
 }
 
-/// What a flow reserves at one hop of its route: its burst has grown by its rate times the budgets before.
+/// Returns the reservation of a flow at one hop of its route: its burst has grown by its rate times the budgets
+/// before.
 pub(crate) fn reserved_on(claim: &Claim<'_>, flow: &crate::claim::PromisedFlow, hop: usize) -> LatencyLoad {
     let rate = u128::from(flow.rate.bits_per_second());
     let budget = |hop: &wayleave_topology::Hop| {
@@ -150,8 +151,8 @@ impl ShareTimeInputs {
         Some(Time::from_nanos(u64::try_from(rounded_up(wait)).unwrap_or(u64::MAX)))
     }
 
-    /// Returns the most that waits of minima at a link, bytes, rounded up: what windows have in flight, a packet of each pair, and what minima send
-    /// until their class is served. `None` if nothing is left for them.
+    /// Returns the longest queue of minima at a link, in bytes, rounded up: the windows in flight, a packet of each
+    /// pair, and the traffic of minima until their class is served. `None` if no capacity is left for them.
     pub(crate) fn longest_queue(
         &self,
         network: &Network,
@@ -196,7 +197,7 @@ struct Served {
     line: u128,
     /// bit/s beside latency contracts.
     left: u128,
-    /// Of what is left, if all classes have packets.
+    /// Part of the remaining capacity, if all classes have packets.
     part: Part,
     /// Nanobits that are served first.
     debt: Part,

@@ -1,16 +1,19 @@
-//! Largest flow from senders to receivers with limits at both, and the dearest one: the linear programs behind worst loads.
+//! Largest flow from senders to receivers with limits at both, and the dearest one: the linear programs behind worst
+//! loads.
 //!
-//! Members of a hose send and receive at most their minimum each, so with group capacities `s_a` (members of sending group a) and `r_b`:
+//! Members of a hose send and receive at most their minimum each, so with group capacities `s_a` (members of sending
+//! group a) and `r_b`:
 //!
 //! ```text
 //! maximise    sum of w_ab x_ab        subject to    sum over b of x_ab <= s_a,  sum over a of x_ab <= r_b,  x >= 0
 //! dual        minimise sum of s_a u_a + sum of r_b v_b    subject to    u_a + v_b >= w_ab,  u, v >= 0
 //! ```
 //!
-//! over the pairs (a, b) that may use a link. With w = 1 the optimum is the largest matching (the matrix is totally unimodular). Successive
-//! longest augmenting paths keep a flow optimal for its amount; the amount grows until no path gains. The lengths of the last search are the
-//! dual prices, and what is returned is the *dual* value of prices that were made feasible: any feasible prices bound every flow (weak
-//! duality), so a mistake of the search could only make the figure larger. Tests hold the primal value against it.
+//! over the pairs (a, b) that may use a link. With w = 1 the optimum is the largest matching (the matrix is totally
+//! unimodular). Successive longest augmenting paths keep a flow optimal for its amount; the amount grows until no
+//! path gains. The lengths of the last search are the dual prices. The result is the *dual* value of prices that were
+//! made feasible: any feasible prices bound every flow (weak duality), so an error of the search could only make the
+//! figure larger. Tests compare it with the primal value.
 
 use std::collections::VecDeque;
 
@@ -52,8 +55,9 @@ pub(crate) fn dearest(send: &[u64], receive: &[u64], lanes: &[Lane]) -> Optimum 
     search.certify(send, receive)
 }
 
-/// Returns the worth of the dearest flow where everybody may send to everybody, and lanes of one sender (or all lanes to one receiver) are worth
-/// the same: any amounts of one side fit as long as the other side has room, so the dearest are filled first. `None` elsewhere.
+/// Returns the worth of the dearest flow if all may send to all, and the lanes of one sender (or all lanes to one
+/// receiver) have equal worth. Any amounts of one side fit as long as the other side has room, so the dearest are
+/// filled first. `None` otherwise.
 pub(crate) fn by_one_side(send: &[u64], receive: &[u64], lanes: &[Lane]) -> Option<u128> {
     if lanes.len() != send.len() * receive.len() {
         return None;
@@ -81,7 +85,7 @@ pub(crate) fn by_one_side(send: &[u64], receive: &[u64], lanes: &[Lane]) -> Opti
 struct Search<'a> {
     lanes: &'a [Lane],
     flow: Vec<u64>,
-    /// What is left of capacities: senders first, receivers behind them.
+    /// Remaining capacities: senders first, receivers behind them.
     spare: Vec<u64>,
     used: Vec<u64>,
     /// By node (sender or receiver), its lanes.
@@ -192,7 +196,7 @@ impl<'a> Search<'a> {
         true
     }
 
-    /// Derives dual prices. What one node gains more than a node that can give or take a unit for nothing is its price.
+    /// Derives dual prices. The price of a node is its gain over a node that can give or take a unit at no cost.
     fn certify(mut self, send: &[u64], receive: &[u64]) -> Optimum {
         let free = |node: usize| match node < self.senders {
             true => self.spare[node] > 0,
@@ -205,7 +209,7 @@ impl<'a> Search<'a> {
             self.gain[..self.senders].iter().map(|gain| positive(-gain.unwrap_or(0))).collect();
         let mut receive_prices: Vec<u128> =
             self.gain[self.senders..].iter().map(|gain| positive(gain.unwrap_or(0))).collect();
-        // Feasible whatever the search did.
+        // Feasible for any result of the search.
         for lane in self.lanes {
             let short = u128::from(lane.weight).saturating_sub(send_prices[lane.from]);
             receive_prices[lane.to] = receive_prices[lane.to].max(short);
@@ -229,7 +233,7 @@ mod tests {
 
     use super::*;
 
-    /// The best of all ways to fill lanes with whole amounts; the polytope has no other vertices.
+    /// Returns the best of all assignments of whole amounts to lanes; the polytope has no other vertices.
     fn by_enumeration(send: &mut [u64], receive: &mut [u64], lanes: &[Lane]) -> u128 {
         let Some((lane, rest)) = lanes.split_first() else { return 0 };
         let most = send[lane.from].min(receive[lane.to]);

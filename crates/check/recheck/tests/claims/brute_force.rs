@@ -65,7 +65,7 @@ impl Case {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Packet {
-    /// When its last bit is there.
+    /// Arrival time of its last bit.
     arrival: i128,
     queue: u8,
     bytes: i128,
@@ -88,7 +88,7 @@ impl Bucket {
         Self { sender, depth, level: depth, at: 0, next_bytes: 0, left: PACKETS_PER_FLOW }
     }
 
-    /// When it has the tokens for its next packet.
+    /// Returns the time when it has the tokens for its next packet.
     fn ready(&self) -> i128 {
         let rate = i128::from(self.sender.rate.bits_per_second());
         let missing = (self.next_bytes * PICOBITS_PER_BYTE - self.level).max(0);
@@ -109,7 +109,7 @@ fn byte_time(rate: Rate) -> i128 {
     PICOBITS_PER_BYTE / i128::from(rate.bits_per_second())
 }
 
-/// What arrives from one host: each bucket as early as it and, with shaping, the line allow.
+/// Returns the arrivals of one host: each bucket at the earliest time that it and, with shaping, the line allow.
 fn arrivals(case: &Case, host: usize, random: &mut Random) -> Vec<Packet> {
     let largest = case.frames[host].min(case.frames[3]).get();
     let size = |random: &mut Random, depth: i128| {
@@ -134,7 +134,7 @@ fn arrivals(case: &Case, host: usize, random: &mut Random) -> Vec<Packet> {
     packets
 }
 
-/// When a packet that has come to the node enters its queue.
+/// Returns the times when packets that have arrived at the node enter their queue.
 fn entered(case: &Case, jitter: JitterTerm, packets: &[Packet], random: &mut Random) -> Vec<(i128, Packet)> {
     let most = i128::from(case.star.switch.1.as_nanos()) * 1000;
     let late = packets[random.within(0, packets.len() as u64 - 1) as usize];

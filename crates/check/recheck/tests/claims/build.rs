@@ -130,7 +130,7 @@ pub(crate) fn with_derived_figures(mut claim: Claim<'_>) -> Claim<'_> {
     claim
 }
 
-/// What was found for a queue of the downlink.
+/// Returns the results for a queue of the downlink.
 pub(crate) fn down<'a>(claim: &Claim<'_>, report: &'a Checked, queue: u8) -> &'a QueueFinding {
     report.queue(downlink(claim.network), queue).unwrap()
 }

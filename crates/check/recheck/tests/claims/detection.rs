@@ -236,7 +236,8 @@ fn a_report_says_in_words_how_much_was_checked_and_what_is_wrong() {
     );
 }
 
-/// Two hosts with two ways between their switches, and two flows of one contract over these nodes.
+/// Returns the violations for two hosts with two paths between their switches, and two flows of one contract over
+/// these nodes.
 fn two_routes(one: &[&str], other: &[&str]) -> Vec<Violation> {
     let mut builder = NetworkBuilder::default();
     for name in ["h1", "h2", "sa", "sb", "sc", "sd"] {

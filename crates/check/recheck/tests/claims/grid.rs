@@ -20,7 +20,7 @@ fn bits(rate: Rate) -> i128 {
     rate.bits_per_second().into()
 }
 
-/// What packets may be early and late where the jitter keeps no order, and what the service loses where it does.
+/// Returns the variation of packets' times if the jitter keeps no order, and the loss of the service if it does.
 fn spread_and_loss(scene: &Scene) -> (i128, i128) {
     let jitter = i128::from(scene.star.switch.1.as_nanos());
     match scene.jitter {
@@ -48,8 +48,8 @@ fn arrivals(scene: &Scene, queue: u8) -> Vec<i128> {
     (0..POINTS).map(|point| total(point as i128 * STEP + spread)).collect()
 }
 
-/// beta at each point: all arrivals are concave after 0, so what is left is convex from below zero and is the highest
-/// yet wherever it is positive.
+/// Returns beta at each point: all arrivals are concave after 0, so the rest is convex from below zero and is the
+/// highest yet wherever it is positive.
 fn services(scene: &Scene, queue: u8) -> Vec<i128> {
     let higher: Vec<_> = (0..queue).map(|queue| arrivals(scene, queue)).collect();
     let rate = bits(scene.star.downlink);
@@ -60,7 +60,7 @@ fn services(scene: &Scene, queue: u8) -> Vec<i128> {
     (0..POINTS).map(|point| left(point).max(0)).collect()
 }
 
-/// Whether `low <= figure / unit <= high`.
+/// Returns `true` if `low <= figure / unit <= high`.
 fn is_between(figure: &Option<BigRational>, unit: i128, low: i128, high: i128) -> bool {
     let whole = |value: i128| BigRational::from_integer(BigInt::from(value));
     figure.as_ref().is_some_and(|figure| {

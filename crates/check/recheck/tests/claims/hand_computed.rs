@@ -82,7 +82,7 @@ fn two_shaped_inputs_are_worst_at_their_knee() {
     let claim = claim(&network, &[shaped(0, 0), shaped(1, 0)]);
     let report = check(&claim);
     // The knee: 12000 + t = 48000 + 0.08 t at t = 36000 / 0.92 = 900000/23. Until then alpha = 24000 + 2 t, so that
-    // delay = backlog = 24000 + 2 t + 12000 - t = 36000 + 900000/23 = 1728000/23; in bytes an eighth of it.
+    // delay = backlog = 24000 + 2 t + 12000 - t = 36000 + 900000/23 = 1728000/23; in bytes an eighth of this.
     assert_eq!(down(&claim, &report, 0).delay_ns, exactly(1_728_000, 23));
     assert_eq!(down(&claim, &report, 0).backlog_bytes, exactly(216_000, 23));
 }

@@ -1,4 +1,4 @@
-//! What the recheck derives, and what it finds wrong.
+//! Derivations of the recheck, and its detection of violations.
 #![allow(clippy::unwrap_used, reason = "clippy.toml allows it in tests, which does not reach their helper functions")]
 
 mod brute_force;

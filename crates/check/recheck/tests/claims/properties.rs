@@ -1,4 +1,4 @@
-//! What must hold for any flows.
+//! Properties that hold for any flows.
 
 use num_rational::BigRational;
 use num_traits::Zero;
@@ -9,7 +9,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use crate::build::{Sender, Star, claim, downlink};
 
-/// A star and what is sent through it; overload happens.
+/// A star and its traffic; overload happens.
 #[derive(Clone, Debug)]
 pub(crate) struct Scene {
     pub(crate) star: Star,

@@ -1,4 +1,4 @@
-//! Three members of etcd on this machine, which share its processors and its disk with what is measured.
+//! Three members of etcd on this machine, which share its processors and its disk with the measured controller.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;

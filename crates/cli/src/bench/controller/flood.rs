@@ -1,5 +1,5 @@
-//! Cases `flood` and `flood-puts`: one tenant sends four lists of 7 MiB at once, or single contracts over 64 connections without a pause, and
-//! another one its single contracts meanwhile.
+//! Cases `flood` and `flood-puts`: one tenant sends four lists of 7 MiB at once, or single contracts over 64
+//! connections without a pause. At the same time another tenant sends single contracts.
 
 use std::cell::Cell;
 use std::io::Error;
@@ -19,13 +19,13 @@ const LIST_BYTES: usize = 7 << 20;
 /// Connections with single contracts at once: as many as the case `64-clients` has.
 const CLIENTS: usize = 64;
 
-/// The other tenant stops after so many contracts, or when the lists are done.
+/// Number of contracts after which the other tenant stops, unless the lists are done earlier.
 const CONTRACTS: usize = 500;
 
 /// It asks so often: it is no flood itself.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// What one tenant floods the controller with.
+/// Requests with which one tenant floods the controller.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flood {
     Lists,
@@ -87,13 +87,13 @@ fn list(number: usize) -> String {
     text + "]}}"
 }
 
-/// What came of a flood.
+/// Outcome of a flood.
 struct Flooded {
-    /// How long the other tenant asked.
+    /// Duration of the other tenant's requests.
     took: Duration,
-    /// How many requests of the flood were answered meanwhile.
+    /// Number of answered requests of the flood in this time.
     answered: usize,
-    /// What each contract of the other tenant took.
+    /// Latency of each contract of the other tenant.
     latencies: Vec<Duration>,
 }
 
@@ -136,7 +136,8 @@ async fn flood(server: &Server, by: Flood) -> std::io::Result<Flooded> {
             }
             let took = started.elapsed();
             ended.set(true);
-            // Lists of refused contracts take minutes: they are not waited for. Errors of those that have ended are told.
+            // Lists of refused contracts take minutes: they are not awaited. Errors of those that have ended are
+            // reported.
             for flood in floods.into_iter().filter(|flood| by == Flood::Puts || flood.is_finished()) {
                 flood.await.map_err(Error::other)??;
             }
@@ -155,7 +156,7 @@ async fn send_list(mut client: Client, number: usize, answered: &Cell<usize>) ->
     }
 }
 
-/// Contracts that are refused cost the controller the most: they are looked for on all routes.
+/// Refused contracts cost the controller most: it searches all routes for them.
 async fn send_puts(
     mut client: Client,
     number: usize,

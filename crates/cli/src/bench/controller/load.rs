@@ -70,7 +70,7 @@ fn get(number: usize) -> (&'static str, String, String) {
     ("GET", format!("/v1/contracts/default:sensor-{number}"), String::new())
 }
 
-/// What came of many requests.
+/// Outcome of a series of requests.
 struct Driven {
     good: usize,
     took: Duration,

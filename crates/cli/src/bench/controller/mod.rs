@@ -1,4 +1,4 @@
-//! A controller: how many requests a second it answers, and how soon it is back.
+//! Benchmark of a controller: requests per second, and time of a restart.
 
 mod etcd;
 mod flood;
@@ -27,7 +27,7 @@ pub(crate) fn left_out(case: &str) -> Option<&'static str> {
     (case == ON_ETCD && !is_installed()).then_some("etcd is not installed")
 }
 
-/// Runs one case, with the ledger in a folder that is there already. `program` is the command wayleave, which serves.
+/// Runs one case, with the ledger in an existing folder. `program` is the `wayleave` program, which serves.
 ///
 /// # Errors
 /// If the server cannot be started or does not answer, or there is no such case.

@@ -19,7 +19,7 @@ pub(super) fn contract(number: usize) -> (usize, usize) {
     (from, if to == from { (to + 1) % HOSTS } else { to })
 }
 
-/// A controller's network with Wayleave's own model and scheme, and nobody to tell.
+/// Returns a controller's network with Wayleave's own model and scheme, and without agents to notify.
 pub(super) fn setup(builder: &str) -> Result<Setup, String> {
     let network = Arc::new(parse_builder(builder).map_err(|error| error.to_string())?.network);
     Chameleon::new(network.clone(), Model::default(), Params::default()).map_err(|error| error.to_string())?;

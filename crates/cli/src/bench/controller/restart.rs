@@ -1,6 +1,7 @@
-//! Case `restart-100k`: a ledger with 100,000 contracts is written, and a controller begins with it.
+//! Case `restart-100k`: a ledger with 100,000 contracts is written, and a controller starts with it.
 //!
-//! `seconds` is what an operator waits: from the start of the process until it answers. The others are parts of it.
+//! `seconds` is the time that an operator waits: from the start of the process to its first answer. The other metrics
+//! are parts of this time.
 
 use std::path::Path;
 use std::time::Instant;
@@ -15,10 +16,10 @@ use super::network::{TOPOLOGY, contract, setup};
 use super::server::{Server, runtime};
 use crate::bench::Metric;
 
-/// How many contracts.
+/// Number of contracts.
 const CONTRACTS: usize = 100_000;
 
-/// How many are put on disk together while the ledger is filled.
+/// Number of contracts that are written to disk together while the ledger is filled.
 const GROUP: usize = 1_000;
 
 /// Fills a ledger, then opens it and begins.

@@ -1,4 +1,4 @@
-//! A controller in a process of its own, and clients of it that do no more than they must.
+//! A controller in a separate process, and clients with minimal overhead.
 
 use std::io::{Error, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -11,10 +11,10 @@ use tokio::net::TcpStream;
 
 use super::network::TOPOLOGY;
 
-/// How long the server may take until it is ready.
+/// Maximum time until the server is ready.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What clients run on: one thread.
+/// Returns the runtime of clients: one thread.
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| format!("no clients can be run: {error}"))
@@ -37,7 +37,7 @@ impl Server {
     /// The same with other options besides.
     pub(super) fn start_with(program: &Path, directory: &Path, options: &[String]) -> Result<Self, String> {
         let wrong = |what: &str, error: &dyn std::fmt::Display| format!("{what}: {error}");
-        // Free a moment ago, and hardly taken meanwhile.
+        // The port was free a moment ago, and is unlikely to be taken since then.
         let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|socket| socket.local_addr());
         let address = address.map_err(|error| wrong("no port is free", &error))?;
         let (token_file, log) = (directory.join("token"), directory.join("log"));
@@ -76,7 +76,7 @@ impl Server {
         }
     }
 
-    /// What the system says of the memory of its process, such as `VmRSS`, in bytes.
+    /// Returns a memory figure of the process from the system, such as `VmRSS`, in bytes.
     pub(super) fn memory_bytes(&self, what: &str) -> std::io::Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix(what)?.strip_prefix(':'));
@@ -84,7 +84,7 @@ impl Server {
         kib.map(|kib| kib * 1024).ok_or_else(|| Error::other(format!("the system does not say {what}")))
     }
 
-    /// What it said before something went wrong.
+    /// Returns the last log lines before a failure.
     pub(super) fn last_words(&self) -> String {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
         let last: Vec<&str> = log.lines().rev().take(3).collect();
@@ -161,7 +161,7 @@ impl Client {
     }
 }
 
-/// What an answer says of its length; none is needed where there is no body.
+/// Returns the length of an answer according to its head; a length is not needed without a body.
 fn length_of(head: &str) -> Option<usize> {
     let has_none = head.split(' ').nth(1).is_some_and(|status| status == "204" || status == "304");
     let length = head.lines().find_map(|line| {

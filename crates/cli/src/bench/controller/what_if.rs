@@ -1,6 +1,8 @@
-//! Case `what-if-124k`: a controller with 124,000 contracts is asked what would be, and a client changes single contracts meanwhile.
+//! Case `what-if-124k`: a controller with 124,000 contracts answers what-if questions, while a client changes single
+//! contracts.
 //!
-//! 124,000 contracts are those of the attack that found questions to take seconds and a whole controller's memory each.
+//! 124,000 is the number of contracts in the attack that showed that a question took seconds and a whole controller's
+//! memory.
 
 use std::io::Error;
 use std::path::Path;
@@ -12,13 +14,13 @@ use super::restart::fill;
 use super::server::{Client, Server};
 use crate::bench::Metric;
 
-/// How many contracts.
+/// Number of contracts.
 const CONTRACTS: usize = 124_000;
 
-/// How often each question is asked, one after another.
+/// Number of repetitions of each question, sequentially.
 const ROUNDS: usize = 5;
 
-/// The client that changes contracts waits so long before it asks again.
+/// Pause between two requests of the client that changes contracts.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The questions, each with a name for its metric.
@@ -46,7 +48,7 @@ pub(super) fn run(program: &Path, directory: &Path) -> Result<Vec<Metric>, Strin
 
 async fn ask(server: &Server) -> std::io::Result<Vec<Metric>> {
     let megabytes = |what: &str| Ok::<_, Error>(server.memory_bytes(what)? as f64 / 1e6);
-    // The figures of links are worked out after the start.
+    // The figures of links are computed after the start.
     tokio::time::sleep(Duration::from_secs(3)).await;
     let mut metrics = vec![
         Metric::new("contracts", CONTRACTS as f64, "contracts"),

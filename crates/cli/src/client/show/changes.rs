@@ -1,4 +1,4 @@
-//! What came of something, or would.
+//! Output of the consequences of a change, actual or hypothetical.
 
 use std::io::Write;
 
@@ -11,7 +11,7 @@ use wayleave_units::escaped;
 use super::{cell, cell_of_lines, short, time, write_rows};
 use crate::failure::Failure;
 
-/// What came of a failure or a repair.
+/// Writes the consequences of a failure or a repair.
 pub(crate) fn consequences(out: &mut impl Write, came: &StateChangeResult) -> Result<(), Failure> {
     let parts = [
         ("rerouted: kept on another route", &came.rerouted),
@@ -30,7 +30,7 @@ pub(crate) fn consequences(out: &mut impl Write, came: &StateChangeResult) -> Re
     Ok(())
 }
 
-/// What would be.
+/// Writes the consequences of a hypothetical change.
 pub(crate) fn what_if(out: &mut impl Write, would: &WhatIfResult) -> Result<(), Failure> {
     let mut parts = Parts { out, is_first: true };
     parts.broken("degraded: would be kept no longer", &would.degraded)?;

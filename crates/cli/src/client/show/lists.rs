@@ -14,7 +14,7 @@ use super::{bytes, cell, coloured, limit, rate, rate_left, short, state, time, u
 /// A sort of object that has a table.
 pub(crate) trait Row {
     const HEADINGS: &'static [&'static str];
-    /// What is said if there is none.
+    /// Text for an empty list.
     const NONE: &'static str;
 
     fn cells(&self) -> Vec<Cell>;
@@ -224,7 +224,7 @@ impl Row for Queue {
     }
 }
 
-/// A node as the topology and what is down say it.
+/// A node of the topology, with its current state.
 #[derive(Debug, serde::Serialize)]
 pub(crate) struct NodeLine {
     pub(crate) name: String,

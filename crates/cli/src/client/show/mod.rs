@@ -52,7 +52,7 @@ pub(crate) fn write_rows(
     Ok(write_table(out, &mut table)?)
 }
 
-/// Lines of what something is called and what it is, below one another.
+/// Writes lines of names and values, aligned in columns.
 pub(crate) fn write_fields(out: &mut impl Write, fields: &[(&str, String)]) -> Result<(), Failure> {
     let width = fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, value) in fields {
@@ -100,7 +100,7 @@ fn cell_of_routes(contract: &Contract) -> Cell {
     cell_of_lines(&contract.status.routes.iter().map(route).collect::<Vec<_>>())
 }
 
-/// A word in the colour of how good it is.
+/// Returns a word in the colour of its severity.
 pub(crate) fn coloured(text: &str, colour: Option<Color>) -> Cell {
     match colour.filter(|_| is_colourful()) {
         Some(colour) => cell(text).fg(colour),
@@ -121,7 +121,7 @@ fn colour_of(state: State) -> Option<Color> {
     }
 }
 
-/// State of a contract, and whether it is enforced as a whole.
+/// Returns the state of a contract, including partial or missing enforcement.
 pub(crate) fn state(status: &ContractStatus) -> Cell {
     let state = match status.reason.as_deref() {
         Some("NOT_ENFORCED" | "NOT_CONFIRMED") => "admitted, not enforced".to_owned(),
@@ -132,7 +132,7 @@ pub(crate) fn state(status: &ContractStatus) -> Cell {
     coloured(&state, colour_of(status.state))
 }
 
-/// Reason of the state of a contract, unless its state says it already.
+/// Returns the reason of a contract's state, unless the state itself expresses it.
 pub(crate) fn reason(status: &ContractStatus) -> Option<String> {
     let is_said = matches!(status.reason.as_deref(), Some("NOT_ENFORCED" | "ENFORCED_IN_PART"));
     status.message.clone().filter(|_| !is_said)
@@ -184,7 +184,7 @@ pub(crate) fn asked_rate(spec: &ContractSpec) -> String {
     min.map(|min| format!("at least {min}")).or_else(|| spec.rate.clone()).unwrap_or_else(|| "-".to_owned())
 }
 
-/// What is known of a contract: its bound and its deadline, or how sure its promise is.
+/// Returns the known guarantee of a contract: its bound and its deadline, or the certainty of its promise.
 pub(crate) fn known(status: &ContractStatus) -> String {
     match (status.bound_ns, status.deadline_ns) {
         (Some(bound), Some(deadline)) => format!("{} / {}", time(bound), limit(deadline)),
@@ -195,7 +195,7 @@ pub(crate) fn known(status: &ContractStatus) -> String {
     }
 }
 
-/// An identity without the tenant that everybody knows.
+/// Returns an identity without the default tenant.
 pub(crate) fn short(id: &str) -> &str {
     id.strip_prefix("default:").unwrap_or(id)
 }

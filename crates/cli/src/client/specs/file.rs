@@ -21,7 +21,7 @@ pub(crate) fn write(specs: &[ContractSpec]) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// The keys that say what a contract is come first, in this order.
+/// Keys that describe the type of a contract come first, in this order.
 const FIRST: [&str; 10] = ["name", "tenant", "from", "to", "hose", "aim", "deadline", "members", "min", "rate"];
 
 /// A value in the flow style of YAML.
@@ -57,7 +57,7 @@ fn push(text: &mut String, value: &Value) {
     }
 }
 
-/// A key; those of labels come from whoever made the contract.
+/// Appends a key; keys of labels are arbitrary user input.
 fn push_key(text: &mut String, key: &str) {
     let is_word = key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._/-".contains(&byte));
     if is_word { text.push_str(key) } else { text.push_str(&Value::from(key).to_string()) }

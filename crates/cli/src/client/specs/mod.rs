@@ -17,17 +17,17 @@ use crate::failure::Failure;
 
 pub(crate) use file::write;
 
-/// A file of contracts on its way to a controller, which says what is wrong with it in lines of what it gets.
+/// A file of contracts to be sent to a controller; it maps errors to lines of the user's file.
 pub(crate) enum Document {
     /// YAML or JSON goes as it is.
     AsItIs(Source),
     /// CSV becomes JSON, with each contract on a line of its own.
     Rows(WrittenList, String),
-    /// Reads the output of `get contracts -o json` in the same way, without the fields that the server has written.
+    /// Output of `get contracts -o json`, without the fields that the server has written.
     Listed(SpecListing),
 }
 
-/// A listing on its way to a controller.
+/// A listing to be sent to a controller.
 pub(crate) struct SpecListing {
     source: Source,
     listing: Listing,
@@ -35,7 +35,7 @@ pub(crate) struct SpecListing {
 }
 
 impl Document {
-    /// Of a file: CSV if its name ends in `.csv`, a listing if it is what `get contracts -o json` prints.
+    /// Reads a file: CSV if its name ends in `.csv`, a listing if it is output of `get contracts -o json`.
     pub(crate) fn of(source: &Source) -> Result<Self, Failure> {
         if let Some(listing) = read_listing(source) {
             let listing = listing?;
@@ -157,7 +157,7 @@ pub(crate) fn read(source: &Source) -> Result<Vec<ContractSpec>, Failure> {
 fn spec(written: &WrittenContract) -> ContractSpec {
     let text = |field| written.text(field).map(str::to_owned);
     let body = |kind| written.body.as_ref().filter(|body| body.kind == kind);
-    // A number that is none goes as one that nobody accepts, so that it is the controller who says what is expected.
+    // A malformed number is sent as an invalid one, so that the controller reports the expected form.
     let number = |field| text(field).map(|text| text.parse::<u32>().unwrap_or(u32::MAX));
     ContractSpec {
         name: text(ContractField::Name),
@@ -196,7 +196,7 @@ fn bandwidth(body: &WrittenBody) -> BandwidthSpec {
         hose: body.members.as_ref().map(|(_, names)| names.clone()),
         min: text("min").unwrap_or_default(),
         max: text("max"),
-        // Nobody accepts a weight of zero.
+        // A weight of zero is always refused.
         weight: text("weight").map(|weight| weight.parse().unwrap_or(0)),
         within: text("within"),
     }

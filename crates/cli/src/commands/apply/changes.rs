@@ -1,4 +1,4 @@
-//! What a file would change: every field of an object, as the controller has it and as the file has it.
+//! Changes of a file: every field of an object, in the controller and in the file.
 
 use serde::Serialize;
 use serde_json::Value;

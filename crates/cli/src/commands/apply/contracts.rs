@@ -1,4 +1,4 @@
-//! What a file of contracts would change: the terms of each contract, as the controller has them and as the file has them.
+//! Changes of a file of contracts: the terms of each contract, in the controller and in the file.
 
 use crate::client::specs::Document;
 use serde_json::{Map, Value};

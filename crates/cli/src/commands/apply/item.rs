@@ -1,11 +1,11 @@
-//! What became of one object of a file.
+//! Outcome of one object of a file.
 
 use serde::Serialize;
 use wayleave_protocol::decision::Applied;
 
 use super::changes::FieldChange;
 
-/// What became of one object.
+/// Outcome of one object.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Item {
     /// `contract`, `tenant`, `vm` or `policy`.

@@ -24,7 +24,7 @@ pub(crate) fn apply(service: &Service, source: &Source, dry_run: bool) -> Result
         || service.send_text(Method::Put, &format!("{path}{query}"), document.text()),
     );
     match became {
-        // What is wrong with the file has its place there.
+        // Errors in the file are reported with their position in it.
         Err(trouble) if trouble.problem().is_some_and(|problem| !problem.errors.is_empty()) => {
             Err(document.locate(trouble))
         }

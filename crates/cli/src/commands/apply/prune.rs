@@ -22,7 +22,7 @@ pub(super) struct Prune {
 }
 
 impl Prune {
-    /// Looks for contracts of the tenant that have the labels and that no file has. Nothing is changed.
+    /// Searches contracts of the tenant that have the labels but are in no file. Nothing is changed.
     pub(super) fn plan(service: &Service, sources: &[Source], selector: &Selector) -> Result<Self, Failure> {
         let about: About = service.get("/v1").map_err(Failure::from)?;
         let own = about.tenant.unwrap_or_else(|| "default".to_owned());
@@ -103,7 +103,7 @@ fn delete(service: &Service, contract: &Contract, dry_run: bool) -> Item {
     Item { kind: "contract", applied, changes: Vec::new() }
 }
 
-/// Returns what a controller has said, or that it was not reached.
+/// Returns the controller's error, or the error that it was not reached.
 fn problem(trouble: RequestError) -> wayleave_protocol::problem::Problem {
     match trouble {
         RequestError::Problem(problem, _) => *problem,

@@ -1,4 +1,4 @@
-//! What became of all objects of a list, as a table or in JSON.
+//! Output of the outcomes of all objects of a list, as a table or in JSON.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! Tenants and VMs of a file, one after another.
+//! Applies tenants and VMs of a file sequentially.
 
 use wayleave_client::Method;
 use wayleave_contracts::{Quota, Vm, VmPlacement};
@@ -38,10 +38,10 @@ pub(crate) fn apply(service: &Service, source: &Source, dry_run: bool) -> Result
     Ok(items)
 }
 
-/// What became of an object, and which of its fields would change in a dry run.
+/// Outcome of an object, and its fields that would change in a dry run.
 pub(super) type AppliedObject = (Outcome, Vec<FieldChange>);
 
-/// What became of an object: whether its revision is another one says whether it has changed.
+/// Sends an object and returns its outcome: it has changed if its revision has changed.
 fn put<T: serde::de::DeserializeOwned + serde::Serialize>(
     service: &Service,
     path: &str,
@@ -53,7 +53,7 @@ fn put<T: serde::de::DeserializeOwned + serde::Serialize>(
     put_by(service, path, dry_run, revision, || service.send::<T>(Method::Put, &format!("{path}{query}"), spec))
 }
 
-/// The same, however it is sent.
+/// Sends an object with the given function and returns its outcome.
 pub(super) fn put_by<T: serde::de::DeserializeOwned + serde::Serialize>(
     service: &Service,
     path: &str,
@@ -77,7 +77,7 @@ pub(super) fn put_by<T: serde::de::DeserializeOwned + serde::Serialize>(
     Ok((outcome, changes))
 }
 
-/// What is shown of it; an error that stops everything is a message for a place in the file.
+/// Returns the displayed item; an error that stops everything is a message for a position in the file.
 pub(super) fn item(
     kind: &'static str,
     id: String,
@@ -104,7 +104,7 @@ pub(super) fn item(
     }
 }
 
-/// Whether it makes no sense to go on with the next.
+/// Returns `true` if an error makes it useless to continue with the next object.
 fn stops(problem: &Problem) -> bool {
     let is_of_one = matches!(
         problem.code,

@@ -27,7 +27,7 @@ struct Options {
     session: SessionArgs,
 }
 
-/// Fills a ledger and serves it; without a file, one that is gone in the end.
+/// Fills a ledger and serves it; without a file, a temporary one is used.
 pub(super) fn run(demo: &DemoOptions, ledger: Option<&Path>) -> Result<Exit, Failure> {
     let temporary = Temporary::new()?;
     let ledger = ledger.map_or_else(|| temporary.0.join("demo.db"), Path::to_owned);
@@ -61,7 +61,8 @@ pub(super) fn run(demo: &DemoOptions, ledger: Option<&Path>) -> Result<Exit, Fai
     Ok(Exit::Fine)
 }
 
-/// What brings the dashboard its token; nothing if it cannot be read, as behind a ledger that has other operators.
+/// Returns the URL fragment with the dashboard's token; empty if it cannot be read, as behind a ledger that has other
+/// operators.
 fn fragment(token: &Path) -> String {
     let secret = std::fs::read_to_string(token).unwrap_or_default();
     let secret = secret.trim();
@@ -80,7 +81,7 @@ fn fill(demo: &DemoOptions, ledger: &Path, session: &SessionArgs) -> Result<Appl
     Ok(report)
 }
 
-/// A directory that is gone in the end.
+/// A directory that is removed in the end.
 struct Temporary(PathBuf);
 
 impl Temporary {
@@ -94,7 +95,7 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // What is left of it is the system's to clean.
+        // Remaining files are left to the system's cleanup.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

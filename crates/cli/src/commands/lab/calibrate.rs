@@ -26,13 +26,13 @@ Examples:
 
 Sizes are those on the wire, as contracts count them: the frame, a tag, and 24 B.";
 
-/// What is measured if nothing is said: what Loko's slides have, and sizes that probes can have.
+/// Default scenario: the combinations of Loko's slides, and sizes that probes can have.
 const USUAL_SCENARIO: &str = "entries=17,match=five-tuple,action=output,used=last,priorities=decreasing,packet=100B+306B+548B+790B+1032B+1274B+1516B";
 
 /// Measure a switch of a lab with real packets: throughput, delay and buffer
 ///
-/// Probes go between hosts that are attached to it: single ones, bursts up to the longest of which none is lost, and loads that exceed what it serves, from one port
-/// and from two. The table is what `--loko-table` reads.
+/// Probes are sent between hosts attached to the switch: single packets, bursts up to the longest one without loss,
+/// and loads above its throughput, from one port and from two. `--loko-table` reads the resulting table.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct CalibrateArgs {
@@ -55,7 +55,7 @@ pub(crate) struct CalibrateArgs {
 
 #[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Form {
-    /// What was measured of each size
+    /// The measurements of each size
     #[default]
     Table,
     /// Every combination, as --loko-table reads it

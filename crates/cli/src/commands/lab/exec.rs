@@ -47,13 +47,13 @@ pub(crate) fn run(args: &ExecArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Fine);
     }
     match status.code() {
-        // As shells do: what the command says of itself is what is asked for.
+        // As shells do: the exit code is that of the command.
         Some(code) => std::process::exit(code),
         None => Err(Failure::Internal(format!("{program} ended with {status}"))),
     }
 }
 
-/// What is said of a place that a lab does not have.
+/// Returns the error about a place that a lab does not have.
 pub(super) fn unknown(lab: &LabName, place: &str) -> Failure {
     let hint = "`wayleave lab status -o json` lists them";
     Failure::Usage(format!("lab {lab} has no host, switch or endpoint {place}: {hint}"))

@@ -29,8 +29,8 @@ Examples:
 
 /// Run a network in namespaces of this machine, with real packets
 ///
-/// Every host, switch and endpoint is a network namespace; switches and hosts run the data plane of Wayleave. It needs root, and what
-/// `wayleave doctor` looks for.
+/// Every host, switch and endpoint is a network namespace; switches and hosts run the data plane of Wayleave. It
+/// needs root, and the features that `wayleave doctor` checks.
 #[derive(Subcommand, Clone, Debug)]
 #[command(after_help = EXAMPLE)]
 pub(crate) enum LabCommand {

@@ -1,8 +1,8 @@
-//! What labs are called.
+//! Names of labs.
 
 use wayleave_lab::LabName;
 
-/// What a lab is called that nobody names.
+/// Default name of a lab.
 pub(super) const USUAL: &str = "lab";
 
 pub(super) fn parse_name(text: &str) -> Result<LabName, String> {

@@ -13,7 +13,7 @@ use wayleave_schemes::admitted::AdmittedSet;
 
 use crate::failure::Failure;
 
-/// Decides orders of latency contracts in their order, and tells the hosts of the lab; also those that were refused.
+/// Decides latency contracts in their order, and configures the hosts of the lab; also returns refused contracts.
 ///
 /// # Errors
 /// If the lab has a controller, the scheme cannot be set up on its network, or the kernel refuses.
@@ -32,7 +32,7 @@ pub(crate) fn plan_lab(
         let request = &verdict.request;
         match verdict.decision {
             Ok(decision) => {
-                // What was moved for it is on another route now, with another bound.
+                // Contracts that were moved for it are on another route now, with another bound.
                 let demand = Demand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
                 admitted.push((promised, demand, decision));
             }
@@ -51,7 +51,7 @@ pub(crate) fn plan_lab(
         }
     }
     let contracts = admitted.iter().filter_map(|(promised, demand, decision)| {
-        // Where it is now: later contracts may have moved it.
+        // Current placement: later contracts may have moved the flow.
         let held = session.scheme().held(decision.flow)?;
         Some(PlannedContract { promised, demand: *demand, route: held.route, bound: held.bound })
     });

@@ -40,9 +40,9 @@ In a lab without a controller, the scheme decides latency contracts before the r
 
 /// Admit contracts in a lab, send worst-case traffic, and measure every packet
 ///
-/// Contracts about latency send their bursts at the same instants, over and over. Meanwhile contracts can be given other routes, and a cable can be
-/// cut. A packet later than the bound is a violation, unless the processors of this machine stood
-/// still for as long as it is late.
+/// Latency contracts send their bursts at the same instants, repeatedly. During the run contracts can be given other
+/// routes, and a cable can be cut. A packet later than the bound is a violation, unless the processors of this
+/// machine were stopped for at least the time of its lateness.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct RunArgs {
@@ -92,7 +92,7 @@ fn parse_adversary(text: &str) -> Result<(String, Rate), String> {
     Ok((id, rate))
 }
 
-/// The VMs of a lab, for those who read contracts.
+/// The VMs of a lab, for the parser of contracts.
 struct Ends<'a>(&'a LabPlan);
 
 impl VmLocations for Ends<'_> {
@@ -156,7 +156,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
 }
 
 impl RunArgs {
-    /// Who knows the contracts of the run, and those that were refused: the lab's controller, or in a lab without one the scheme of the options.
+    /// Admits the contracts of the run, and returns admitted and refused ones: with the lab's controller or, in a lab
+    /// without one, with the scheme of the options.
     fn admit(
         &self,
         lab: &Lab,

@@ -28,7 +28,8 @@ Examples:
 Rates are divided until the slowest link has that of the lab; budgets are counted in frames, so they grow as rates shrink. \
 `wayleave lab down` takes it away.";
 
-/// A shared service holds a full frame with its tags at least, and what a discipline of the kernel counts at most.
+/// Minimum buffer of a shared service: a full frame with its tags, and the largest overhead that a kernel discipline
+/// counts.
 const MIN_BUFFER: Bytes = Bytes::new(1600);
 const MAX_BUFFER: Bytes = Bytes::new(1 << 30);
 
@@ -98,7 +99,7 @@ pub(crate) fn run(args: &UpArgs) -> Result<Exit, Failure> {
     let server = if args.no_controller {
         None
     } else {
-        // Half a lab is of no use, and the first error says more than what may go wrong in taking it away.
+        // A partial lab is useless. The first error is more informative than an error of the removal.
         let begun = begin_control(&lab, &program, &[]).map_err(ControlError::from);
         let begun = begun.and_then(|server| LabController::of(&lab)?.wait_for_agents().map(|()| server));
         Some(begun.inspect_err(|_| drop(labs.down(&args.name)))?)
@@ -106,7 +107,7 @@ pub(crate) fn run(args: &UpArgs) -> Result<Exit, Failure> {
     print_started(args, &lab, &topology, server.as_deref(), [made, start.elapsed()])
 }
 
-/// What was made, with how long the network took and how long everything.
+/// Prints the created lab, with the duration for the network and the total duration.
 fn print_started(
     args: &UpArgs,
     lab: &Lab,

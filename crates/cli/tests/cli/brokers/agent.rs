@@ -22,7 +22,7 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 const POLICY: &str = "apiVersion: wayleave/v1\nkind: Policy\nmetadata: { name: rack }\nspec:\n  level: rack\n  services:\n    \
     - { name: databases, tenant: acme, match: { protocol: tcp, destinationPort: 1 }, max: 300Mbit }\n    - { name: web, match: { protocol: tcp, destinationPort: 2 }, max: 200Mbit }\n";
 
-/// A socket as an agent has it, and what brokers say there.
+/// A socket as an agent has it, and the messages of brokers there.
 struct Side {
     connection: Arc<Connection>,
     said: Receiver<LimitsLine>,
@@ -40,7 +40,8 @@ impl Side {
         Self { connection, said, path }
     }
 
-    /// Tells what tenants have sent until the broker says what is wanted. Every line is of one interval more.
+    /// Writes the amounts that tenants have sent until the broker answers with the limits wanted. Every line is of
+    /// one interval more.
     fn until(&self, at: &mut u64, mbit: [u64; 3], wanted: impl Fn(&LimitsLine) -> bool) -> LimitsLine {
         let began = std::time::Instant::now();
         let mut last = None;
@@ -100,12 +101,13 @@ fn an_agent_is_told_the_limits_of_tenants_also_by_the_next_connection() {
     let side = Side::open("tenants");
     let (stop, thread) = broker(side.path.clone());
     let mut at = 0;
-    // The service of acme has another name; nobody belongs to none.
+    // The service of acme has another name; the unknown tenant belongs to none.
     let said = side.until(&mut at, [900, 50, 100], |said| limit(said, "acme").is_some());
     assert_eq!(limit(&said, "acme"), Some(300_000_000), "{said:?}");
     assert!(!said.limits.contains_key("databases") || limit(&said, "databases") == limit(&said, "acme"));
     assert!(!said.limits.contains_key("nobody") && !said.limits.contains_key("other"), "{said:?}");
-    // Somebody else connects and reads nothing: the broker comes back, and whoever does not read is left.
+    // Another process connects and reads nothing: the broker comes back, and a connection that does not read is
+    // closed.
     let rude = UnixStream::connect(&side.path).unwrap();
     let said = side.until(&mut at, [900, 50, 900], |said| limit(said, "web").is_some());
     assert_eq!(limit(&said, "web"), Some(200_000_000), "{said:?}");

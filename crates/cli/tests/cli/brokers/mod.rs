@@ -92,7 +92,7 @@ fn processes_settle_where_the_world_settles() {
 
 #[test]
 fn the_script_means_something_for_a_line_of_json() {
-    // What the world calls a report is what a data plane writes.
+    // The report of the world is the line that a data plane writes.
     let setup = setup();
     let line = r#"{"at_ns": 5, "services": {"a": {"sent": 10, "sent_outside": 4, "metered": 9, "held": 8}}, "limits": {"b": {"transmit_bits_per_second": 7}}}"#;
     let report = process::ReportLine::parse(line).unwrap().read(setup.services(), Time::ZERO).unwrap();

@@ -1,5 +1,6 @@
-//! Brokers as children of the test, and a data plane for each machine: it sends what its services want and may, one interval for
-//! each line that it writes. Whoever has no broker is limited by nothing after the time-out.
+//! Brokers as children of the test, and a data plane for each machine: it sends the traffic that its services want
+//! and may send, one interval for each line that it writes. A machine without a broker is limited by nothing after
+//! the time-out.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -20,7 +21,7 @@ use wayleave_units::Rate;
 
 use super::{FABRIC_INTERVAL, FABRIC_TIMEOUT};
 
-/// How long a phase may take before the test gives up.
+/// Longest time of a phase before the test gives up.
 const TIMEOUT: Duration = Duration::from_secs(40);
 
 pub(crate) struct Processes {
@@ -37,7 +38,7 @@ pub(crate) struct Processes {
     lives: u64,
 }
 
-/// Which machine, which life of its broker, what it said.
+/// The machine, the life of its broker, and a line of its output.
 type Line = (usize, u64, String);
 
 struct Machine {
@@ -54,7 +55,7 @@ struct Machine {
 struct Broker {
     life: u64,
     stdin: ChildStdin,
-    /// Whether a line was written that has no answer yet.
+    /// `true` if a line was written that has no answer yet.
     is_asked: bool,
     _child: Killed,
 }
@@ -154,7 +155,7 @@ impl Processes {
         std::fs::remove_dir_all(&self.folder).ok();
     }
 
-    /// Everybody sends for an interval and says so, and waits for the answer.
+    /// Every machine sends for an interval, reports it, and waits for the answer.
     fn round(&mut self) {
         let interval = self.setup.times().interval;
         let timeout = Duration::from_nanos(self.setup.times().timeout.as_nanos());
@@ -182,7 +183,7 @@ impl Processes {
                 let limit = machine.limits.get(name).and_then(|limit| limit.transmit_bits_per_second);
                 let expected = expected.map(Rate::bits_per_second);
                 let is_same = match (limit, expected) {
-                    // What rounding to 24 bits and to whole bytes of an interval may change.
+                    // Difference that rounding to 24 bits and to whole bytes of an interval may cause.
                     (Some(limit), Some(expected)) => limit.abs_diff(expected) <= 200_000,
                     (limit, expected) => limit == expected,
                 };
@@ -200,7 +201,7 @@ impl Processes {
         command.args(["--interval", &self.setup.times().interval.to_string()]);
         command.args(["--fabric-interval", &FABRIC_INTERVAL.to_string()]);
         command.args(["--fabric-timeout", &FABRIC_TIMEOUT.to_string()]);
-        // What they have to say is in the answers.
+        // Their results are in the answers.
         command.args(["--log-level", "error"]);
         // Brokers that do not open one another's seals agree on nothing.
         command.arg("--key").arg(&self.key);

@@ -1,4 +1,4 @@
-//! `wayleave agent init`: what it refuses, and what it writes.
+//! `wayleave agent init`: the input that it refuses, and the files that it writes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,7 +22,7 @@ spec:
     - { from: s1, to: h1, rate: 1Gbit }
 ";
 
-/// A folder of a test, which is gone with it.
+/// A folder of a test, which is removed with it.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -99,7 +99,7 @@ fn interfaces_are_those_of_the_topology() {
     let folder = Folder::new("init-topology");
     let network = file("two.yaml", NETWORK);
     let init = |node: &str, more: &[&str]| folder.init(node, &[&["--topology", network.as_str()], more].concat());
-    // The one-way link to h1 has no interface at h1 that the file could name.
+    // The simplex link to h1 has no interface at h1 that the file could name.
     let (code, said, _) = init("h1", &[]);
     assert!(code == Some(2) && said.contains("names no interface for s1->h1#2: pass --interface"), "{said}");
     let (code, said, text) = init("h1", &["--interface", "s1->h1#2=eth2"]);

@@ -37,7 +37,7 @@ fn with_files(line: &str) -> String {
         .replace("LEDGER", ledger.to_str().unwrap())
 }
 
-/// Asserts that two lines end in the same way and print the same.
+/// Asserts that two lines end alike and print equal output.
 #[track_caller]
 fn assert_same(old: &str, new: &str) {
     let [before, after] = [old, new].map(|line| timeless(wayleave(&with_files(line))));

@@ -14,7 +14,7 @@ use super::kinds::{run, serve};
 
 const SEEDS: std::ops::Range<u64> = 0..6;
 
-/// A directory that is gone in the end.
+/// A directory that is removed in the end.
 struct Scratch(PathBuf);
 
 impl Drop for Scratch {
@@ -78,7 +78,7 @@ fn json_of(directory: &Path, line: &str, codes: &[i32]) -> Value {
     serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{line}: {error}\n{}{}", run.stdout, run.stderr))
 }
 
-/// What was decided of each contract: the reason of a refusal, or what is promised.
+/// Decision about each contract: the reason of a refusal, or the promise.
 fn planned(plan: &Value) -> BTreeMap<String, Value> {
     let of = |one: &Value| {
         let id = format!("{}:{}", one["tenant"].as_str().unwrap_or("default"), one["name"].as_str().unwrap());
@@ -90,7 +90,7 @@ fn planned(plan: &Value) -> BTreeMap<String, Value> {
         (id, decided)
     };
     let mut decided: BTreeMap<String, Value> = plan["requests"].as_array().unwrap().iter().map(of).collect();
-    // What is known of a promise after all of the list, where that is another word than when it was decided.
+    // Certainty of a promise after all of the list, where that is another word than when it was decided.
     for one in plan["changed_certainty"].as_array().into_iter().flatten() {
         let end = format!(":{}", one["name"].as_str().unwrap());
         let (_, promised) = decided.iter_mut().find(|(id, _)| id.ends_with(&end)).unwrap();
@@ -131,7 +131,8 @@ fn alike(seed: u64) {
     let listed = json_of(&directory.0, &at("get contracts -o json"), &[0]);
     assert_eq!(plan, served(&applied, &listed), "{context}");
 
-    // What the server prints is a file of the same contracts to `plan`. They come in another order, so that others may be refused.
+    // The output of the server is a file of those contracts to `plan`. They come in another order, so that others may
+    // be refused.
     std::fs::write(directory.0.join("listed.json"), listed.to_string()).unwrap();
     let again = planned(&json_of(&directory.0, "plan -t t.yaml -f listed.json -o json", &[0, 3]));
     let ids =

@@ -32,7 +32,7 @@ fn bounds_are_exact_in_json_and_the_tightest_is_named() {
     assert_eq!(json["servers"].as_array().map(Vec::len), Some(3));
 }
 
-/// What is exported is read again, and gives the same bounds; of contracts no smaller ones.
+/// Exported files are read again, and give equal bounds; of contracts no smaller ones.
 #[test]
 fn what_is_exported_gives_the_same_bounds() {
     let bounds = |run: serde_json::Value| {

@@ -1,5 +1,5 @@
-//! What a promise assumes of nodes and frames: jitter, links of different MTU, Ethernet's smallest frame. The cases are those of
-//! an outside audit of version 0.1.0.
+//! Assumptions of a promise about nodes and frames: jitter, links of different MTU, Ethernet's smallest frame. The
+//! cases are those of an outside audit of version 0.1.0.
 
 use serde_json::Value;
 

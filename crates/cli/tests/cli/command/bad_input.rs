@@ -1,10 +1,10 @@
-//! Every way in which input can be bad: a place, what was expected, an exit code; never a panic.
+//! All kinds of bad input: a place, the expected form, an exit code; never a panic.
 
 use crate::command::{contracts, file, wayleave};
 
 const GOOD: &str = "name: a, from: h1, to: h9, rate: 1Mbit, burst: 300B, deadline: 2ms";
 
-/// Plans a text on a star of nine hosts, and checks that the error stands where it should and says what it should.
+/// Plans a text on a star of nine hosts, and checks that the error has the expected place and parts.
 #[track_caller]
 fn assert_bad(name: &str, text: impl AsRef<[u8]>, place: &str, parts: &[&str]) {
     let path = file(name, text);

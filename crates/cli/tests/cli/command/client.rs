@@ -86,7 +86,7 @@ impl Server {
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let line = lines.by_ref().map(Result::unwrap).find(|line| line.contains("serves on ")).unwrap();
         let url = line.split_whitespace().find(|word| word.starts_with("http")).unwrap().to_owned();
-        // What it says later is nobody's business here, and must not stop it.
+        // Later output does not matter here, and must not stop it.
         std::thread::spawn(move || lines.for_each(drop));
         Self { child, url }
     }
@@ -171,7 +171,7 @@ fn what_a_tenant_may_not_do_is_said_and_what_is_wrong_in_a_file_is_shown_there()
     assert_eq!(first["number"], 1);
 }
 
-/// A certificate for this machine and what signed it, as an operator of a laboratory makes them.
+/// A certificate for this machine and its signer, as an operator of a laboratory makes them.
 fn certificates(directory: &Directory) {
     let authority_key = KeyPair::generate().unwrap();
     let mut authority = CertificateParams::new([]).unwrap();
@@ -246,7 +246,7 @@ fn a_certificate_is_as_good_as_a_token() {
     assert!(made.stdout.is_empty() && made.stderr.contains("act as it"), "{}{}", made.stdout, made.stderr);
     let vms = directory.run(&[&["get", "vms"][..], &mine].concat()).ends_with(0);
     assert!(vms.stdout.contains("web-1"), "{}", vms.stdout);
-    // Saved, it needs not be said again; and it goes before a token that was saved.
+    // Saved, it needs not be given again; and it goes before a token that was saved.
     let login = directory.run(&[&["login"][..], &mine].concat()).ends_with(0);
     assert!(login.stdout.contains("tenant of acme"), "{}", login.stdout);
     directory.run(&["get", "vms"]).ends_with(0);
@@ -296,7 +296,7 @@ fn what_there_is_can_be_described_followed_and_taken_away() {
     let mut lines = BufReader::new(follow.stdout.take().unwrap()).lines();
     let mut until =
         |kind: &str, id: &str| lines.by_ref().map(Result::unwrap).any(|line| line.contains(kind) && line.contains(id));
-    // What was there before it asked, then what comes while it waits.
+    // Events from before it asked, then those that come while it waits.
     assert!(until("\"admitted\"", "acme:web-db"));
     directory.run(&["delete", "contract", "ptp"]).ends_with(0);
     assert!(until("\"released\"", "default:ptp"));
@@ -317,7 +317,7 @@ fn the_demo_leaves_a_controller_with_its_contracts() {
         .unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
     let mut said = Vec::new();
-    // What it tells people to try, up to the last line of it.
+    // The commands that it proposes to people, up to the last line of the proposal.
     said.extend(lines.by_ref().take_while(|line| !line.contains("what-if")));
     let url = said.iter().flat_map(|line| line.split_whitespace()).find(|word| word.starts_with("http://")).unwrap();
     let explain = said.iter().find_map(|line| line.trim().strip_prefix("wayleave explain ")).unwrap();
@@ -367,7 +367,7 @@ impl Kinds {
     }
 }
 
-/// A controller can be given again what it has, in every format that has all of it.
+/// The holdings of a controller can be given to it again, in every format that has all of them.
 #[test]
 fn contracts_of_every_kind_are_written_as_a_file_that_changes_nothing() {
     let kinds = Kinds::new("written");
@@ -399,7 +399,7 @@ fn contracts_of_every_kind_are_written_as_a_file_that_changes_nothing() {
 fn a_listing_is_applied_without_what_is_released_and_an_error_has_its_place_there() {
     let kinds = Kinds::new("listing");
     let listed = kinds.run("get contracts -o json").ends_with(0).stdout;
-    // What a deleted contract had is held until its last packets have left, and its status says so meanwhile.
+    // The share of a deleted contract is held until its last packets have left, and its status shows this until then.
     let released = listed.replacen(r#""state": "admitted""#, r#""state": "released""#, 1);
     kinds.write("released.json", &released);
     let applied = kinds.run("apply -f released.json").ends_with(0);

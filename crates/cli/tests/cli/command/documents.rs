@@ -1,8 +1,9 @@
-//! The commands of the documents, as they are printed there: each `sh` block is run, and a `text` block right below it is what comes out.
+//! The commands of the documents, as they are printed there: each `sh` block is run, and a `text` block right below
+//! it is the expected output.
 //!
-//! A line `...` in such an output stands for any number of lines, and times of decisions are those of some machine. A block that is not to be
-//! run says why in the line above: `<!-- not run: needs root -->`. Blocks of one document are run one after another in one
-//! folder, where `docs` is that of the repository.
+//! A line `...` in such an output matches any number of lines, and times of decisions are those of some machine. A
+//! block that is not to be run gives the reason in the line above: `<!-- not run: needs root -->`. Blocks of one
+//! document are run in order in one folder, where `docs` is that of the repository.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,12 +13,12 @@ use std::process::Command;
 /// A block of commands.
 #[derive(Debug, Default)]
 struct Block {
-    /// Where it begins.
+    /// Line where it begins.
     line: usize,
     commands: Vec<String>,
-    /// Why it is not run.
+    /// Reason for not running it.
     not_run: Option<String>,
-    /// What is said to come out.
+    /// Expected output.
     output: Option<String>,
 }
 
@@ -58,7 +59,7 @@ fn timeless(line: &str) -> String {
     }
 }
 
-/// The first line that is said to come out and does not, where it is expected.
+/// The first line that is expected but not printed at its place.
 fn missing(said: &str, printed: &str) -> Option<String> {
     let printed: Vec<String> = printed.lines().map(timeless).collect();
     let (mut at, mut is_anywhere) = (0, false);
@@ -80,7 +81,7 @@ fn missing(said: &str, printed: &str) -> Option<String> {
     (!is_anywhere && at < printed.len()).then(|| format!("the end, and not: {}", printed[at]))
 }
 
-/// Runs a block, and what is wrong with it.
+/// Runs a block. The error describes the failure.
 fn run(block: &Block, folder: &Path) -> Result<(), String> {
     let mut printed = String::new();
     for command in &block.commands {

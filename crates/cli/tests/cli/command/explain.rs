@@ -1,4 +1,4 @@
-//! `explain`: why, and what would fit.
+//! `explain`: reasons, and the contracts that would fit.
 
 use serde_json::Value;
 

@@ -30,7 +30,7 @@ fn promises_on_an_irregular_network_hold_packet_by_packet() {
         let plan = run.json();
         assert!(run.stderr.contains("sound, every promise holds"), "{how}: {}", run.stderr);
         assert_eq!(plan["summary"]["admitted"], 60, "{how}: {}", plan["summary"]);
-        // What light needs is part of every bound.
+        // The propagation time of light is part of every bound.
         let requests = plan["requests"].as_array().unwrap();
         let far = |request: &&serde_json::Value| request["decision"] == "admitted" && request["from"] == "Kiel-h1";
         let terms = requests.iter().find(far).unwrap()["terms"].as_array().unwrap();

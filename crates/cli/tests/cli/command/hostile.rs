@@ -1,7 +1,7 @@
 //! Control sequences in text from outside: no command passes them on to the terminal.
 //!
-//! A controller refuses or escapes such text. So that the way out is tested by itself, a proxy stands between a server and the commands and puts
-//! hostile text in place of a marker, which clients and agents have written into every field that takes a text.
+//! A controller refuses or escapes such text. To test the output by itself, a proxy between a server and the commands
+//! puts hostile text in place of a marker, which clients and agents have written into every field that takes a text.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -75,7 +75,8 @@ fn pass_on(stream: TcpStream, server: SocketAddr) -> Option<()> {
     let (status, told, body) = ask(server, &head, &body);
     let is_json = told.contains("json\r\n");
     let text = String::from_utf8(body).ok()?;
-    // A text of several lines cannot tell a forged line from its own, so it has all but that.
+    // In a text of several lines a forged line cannot be distinguished from a real one, so it has all but line
+    // breaks.
     let hostile =
         if is_json { json!(HOSTILE).to_string().trim_matches('"').to_owned() } else { HOSTILE.replace('\n', "") };
     let body = text.replace(MARKER, &hostile);
@@ -239,7 +240,7 @@ fn no_command_passes_on_what_a_terminal_would_obey() {
             silent.push(*command);
         }
     }
-    // A command that shows none of it tests nothing.
+    // A command that shows no hostile text tests nothing.
     assert_eq!(silent, NOTHING_TO_SHOW);
 }
 

@@ -45,7 +45,7 @@ fn no_line_of_a_table_is_wider_than_100_columns() {
     assert!(!run.stdout.contains('\u{1b}'), "colours where no terminal is");
 }
 
-/// Every number of a document that follows from others of it.
+/// Every number of a document that follows from its others.
 fn assert_consistent(plan: &Value) {
     let list = |key: &str| plan[key].as_array().unwrap();
     let number = |value: &Value| value.as_u64().unwrap_or_else(|| panic!("{value}"));
@@ -116,7 +116,7 @@ spec:
     let kinds: Vec<String> = request["terms"].as_array().unwrap().iter().map(|term| term["kind"].to_string()).collect();
     let expected = ["processing", "queue", "propagation", "processing", "queue", "propagation"];
     assert_eq!(kinds, expected.map(|kind| format!("\"{kind}\"")));
-    // 0.5 ms and 0.1 ms of budgets; the receiver's processing is no part of it.
+    // 0.5 ms and 0.1 ms of budgets; the receiver's processing is no part.
     assert_eq!(request["bound_ns"], 600_000 + 2 * 3_000 + 7_000 + 11_000);
     assert!(run.stderr.contains("sound"), "{}", run.stderr);
 }

@@ -1,4 +1,4 @@
-//! `explain` and `what-if` that go on from a printed plan: the same answers as by deciding again.
+//! `explain` and `what-if` that continue from a printed plan: their answers equal those of deciding again.
 
 use crate::command::{Run, file, requests, wayleave};
 
@@ -61,7 +61,8 @@ fn what_if_takes_moves_and_tenants_from_a_plan() {
     assert!(run.stdout.contains("acme:web"), "{}", run.stdout);
 }
 
-/// Contracts of every kind on a network that says nothing of classes: as `plan` does, `explain` and `what-if` give it the usual ones.
+/// Contracts of every kind on a network that does not mention classes: as `plan` does, `explain` and `what-if` give
+/// it the usual ones.
 #[test]
 fn questions_without_a_controller_take_contracts_of_every_kind() {
     let kinds = include_str!("../../../../../schemas/examples/contracts-kinds.yaml");
@@ -103,7 +104,8 @@ fn a_plan_beside_a_policy_refuses_what_services_need() {
     assert!(without.stderr.contains("needs a topology with `classes`"), "{}", without.stderr);
 }
 
-/// The README's files name tenants that nobody has declared. `plan` admits all seven, and so does `what-if`, by deciding and by the plan; two plans differ in nothing.
+/// The README's files name tenants that are not declared. `plan` admits all seven, and so does `what-if`, by deciding
+/// and by the plan; two plans differ in nothing.
 #[test]
 fn tenants_of_contracts_are_there_without_a_controller() {
     let [network, list] = ["network-fabric", "contracts-fabric"]

@@ -1,4 +1,4 @@
-//! `plan --recheck`: the second calculator agrees, whatever decides.
+//! `plan --recheck`: the second calculator agrees with every scheme.
 
 use crate::command::{requests, wayleave};
 

@@ -1,4 +1,4 @@
-//! What an audit found stays mended: `.ci/repro`, which `make repro` runs as well.
+//! Faults that an audit found stay mended: `.ci/repro`, which `make repro` runs as well.
 
 use std::path::Path;
 use std::process::Command;

@@ -75,7 +75,8 @@ fn a_plan_says_when_old_terms_end_and_verify_follows() {
         format!("at: 0ns, add: {}", contract("b", "h2", 100)),
         // Does not fit beside the old terms: those end at once, and the new ones start when their packets have left.
         format!("at: 1ms, change: {}", contract("a", "h2", 600)),
-        // Fits beside the old terms, and waits for the packets of the others, too: until then the old ones go on.
+        // Fits beside the old terms, and waits for the packets of the others, too: until then the old ones stay in
+        // force.
         format!("at: 1200us, change: {}", contract("b", "h2", 150)),
     ];
     let (_, plan) = replay("replay-old-terms.yaml", &events, "");

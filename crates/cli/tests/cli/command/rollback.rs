@@ -116,7 +116,7 @@ fn a_rollback_can_be_of_one_tenant_or_of_contracts_with_a_label() {
     assert_eq!(of(""), ["default:bulk changed", "default:extra deleted", "web:search changed"]);
 }
 
-/// What was free then is not free now: the answer names the contract, and nothing is changed.
+/// Capacity that was free then is not free now: the answer names the contract, and nothing is changed.
 #[test]
 fn a_rollback_that_does_not_fit_changes_nothing() {
     let kinds = Kinds::new("rollback-refused");
@@ -139,7 +139,8 @@ fn a_rollback_that_does_not_fit_changes_nothing() {
         assert_eq!(outcomes(&run), ["shop:db refused"], "{more}: {run}");
         assert_eq!(terms(&kinds), before);
     }
-    // What a minimum had is held until its last packets have left, so that it cannot be given to another one in one batch.
+    // The share of a minimum is held until its last packets have left, so that it cannot be given to another one in
+    // one batch.
     let run = kinds.run(&format!("rollback --to {start} --yes")).ends_with(3);
     assert!(
         run.stderr.contains("note: what plant:most has is held until its last packets have left"),

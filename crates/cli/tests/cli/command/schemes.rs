@@ -73,14 +73,14 @@ fn qjump_says_what_it_cannot_do() {
     }
 }
 
-/// Catches: an option of the scheme that decides anyway, refused as one of a scheme that nobody chose.
+/// Catches: an option of the scheme that decides anyway, refused as one of a scheme that was not chosen.
 #[test]
 fn lists_of_all_kinds_take_the_options_of_their_scheme() {
     let [network, all] = ["network-fabric.yaml", "contracts-fabric.yaml"]
         .map(|name| format!("{}/../../docs/examples/{name}", env!("CARGO_MANIFEST_DIR")));
     let plan = |more: &str| wayleave(&format!("plan -t {network} -f {all} -o json {more}"));
     let option = "--fabric-guaranteed-budget 200us";
-    // The first line says the scheme with its parameters.
+    // The first line names the scheme with its parameters.
     let scheme = |more: &str| plan(more).ends_with(0).stdout.lines().next().unwrap_or_default().to_owned();
     let implied = scheme(option);
     assert!(implied.contains("\"guaranteed_budget_ns\":200000"), "{implied}");
@@ -100,7 +100,7 @@ fn qjumps_promises_hold_packet_by_packet() {
     let run = |more: &str| wayleave(&format!("verify -t {K4} -f {list} --scheme qjump --effort quick {more}"));
     let sound = run("--qjump-reading flat").ends_with(0);
     assert!(sound.stderr.contains("28 of 60 contracts refused"), "{}", sound.stderr);
-    // Everybody sends a full packet to one host.
+    // Every host sends a full packet to one host.
     let to_one =
         |from: u32| format!("name: c{from}, from: h{from}, to: h16, rate: 10Mbit, burst: 1500B, deadline: 5ms");
     let items: Vec<String> = (1..16).map(to_one).collect();

@@ -136,7 +136,8 @@ fn a_flag_goes_before_the_environment_and_that_before_the_file() {
 fn a_server_goes_on_if_nobody_reads_its_log() {
     let directory = directory("log");
     let (child, stderr, address) = start(&directory);
-    // Each request is a line of some 200 B: a full pipe (64 KiB) and what may wait behind it (1 MiB) are not enough for all.
+    // Each request is a line of some 200 B: a full pipe (64 KiB) and the lines that may wait behind it (1 MiB) are
+    // not enough for all.
     let mut stream = BufReader::new(TcpStream::connect(&address).unwrap());
     // If the server hangs, the test fails and does not.
     stream.get_ref().set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
@@ -176,14 +177,14 @@ fn a_variable_that_is_misspelt_is_named() {
         let expected = format!("there is no variable {variable}; did you mean {meant}?");
         assert!(code == Some(2) && words.contains(&expected), "{code:?}: {words}");
     }
-    // What is not ours to judge: what Kubernetes sets for a service of this name.
+    // Variables that are not ours to judge: those that Kubernetes sets for a service of this name.
     for variable in ["WAYLEAVE_SERVICE_HOST", "WAYLEAVE_PORT", "WAYLEAVE_PORT_7480_TCP", "WAYLEAVE_ANYTHING_ELSE"] {
         assert_eq!(run(variable, &["schemes"]).0, Some(0), "{variable}");
     }
     std::fs::remove_dir_all(directory).unwrap();
 }
 
-/// What a command says whose output nobody reads.
+/// Runs a command with an output that is not read.
 fn unread(directory: &Path, arguments: &[&str]) -> std::process::Output {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -202,7 +203,7 @@ fn nothing_panics_if_nobody_reads_what_it_says() {
         let words = String::from_utf8(run.stderr).unwrap();
         assert!(!words.contains("panicked") && run.status.code() != Some(101), "{arguments:?}: {words}");
     }
-    // Nor if it is what is wrong that nobody reads.
+    // Nor if the error message is not read.
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let run = wayleave(&directory, &["ledger", "check", "none.db"]).stderr(writer).output().unwrap();
@@ -210,7 +211,7 @@ fn nothing_panics_if_nobody_reads_what_it_says() {
     std::fs::remove_dir_all(directory).unwrap();
 }
 
-/// Without etcd there is one controller, whatever else is said of a cluster.
+/// Without etcd there is one controller, with any other options of a cluster.
 #[test]
 fn what_is_said_of_a_cluster_needs_its_etcd() {
     for said in ["--cluster plant", "--lease 4s", "--advertise http://h1:7480", "--force-config f1"] {
@@ -221,7 +222,7 @@ fn what_is_said_of_a_cluster_needs_its_etcd() {
     }
 }
 
-/// A switch is taken out: drained, then left out of the file, as docs/operate/ledger.md says it.
+/// A switch is taken out: drained, then left out of the file, as docs/operate/ledger.md describes.
 #[test]
 fn a_switch_that_contracts_use_can_be_removed() {
     let directory = directory("removed");

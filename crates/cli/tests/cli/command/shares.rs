@@ -130,7 +130,8 @@ fn pairs_with_a_time_take_the_fast_one_of_parallel_cables() {
     assert_eq!((link(0), link(1)), ("s1->s2".into(), "s1->s2".into()));
 }
 
-/// An impossible set that is there for a while only: refused when it is asked for, and the recheck looks at every moment.
+/// An impossible set that exists for a short time only: it is refused when it is asked for, and the recheck covers
+/// every moment.
 #[test]
 fn sets_in_the_middle_of_a_list_of_events_are_checked() {
     let hosts = [("h1", "s1"), ("h3", "s1"), ("h2", "s2"), ("h4", "s2")];

@@ -1,4 +1,4 @@
-//! `wayleave sim` and `wayleave trace`: results, files, sweeps, and what happens when something is in the way.
+//! `wayleave sim` and `wayleave trace`: results, files, sweeps, and errors when existing files are an obstacle.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -31,7 +31,7 @@ spec:
   sweep: { seeds: [1, 2], vary: { traffic.web.load: [0.2, 0.6] } }
 ";
 
-/// A run that ends at once, and one that nobody lives to see the end of.
+/// A run that ends at once, and one that takes too long to wait for its end.
 const ENDLESS: &str = "apiVersion: wayleave/v1
 kind: Scenario
 metadata: { name: long }
@@ -64,7 +64,7 @@ fn content(folder: &Path) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// What a run leaves in a folder, whatever else it says.
+/// Files that a run leaves in a folder, besides its output.
 fn sim(name: &str, scenario: &str, options: &str) -> (Run, PathBuf) {
     let (path, out) = (file(&format!("{name}.yaml"), scenario), folder(name));
     (wayleave(&format!("sim {path} --out {} {options}", out.display())), out)
@@ -261,7 +261,7 @@ fn a_scenario_larger_than_memory_is_refused_before_it_starts() {
     assert!(run.stderr.contains(" takes about 32"), "{}", run.stderr);
     assert!(run.stderr.contains(" are available\n  hint: record fewer events (record.trace)"), "{}", run.stderr);
     assert!(!out.exists() && !trace.exists());
-    // Nobody wants the trace, so nothing is recorded.
+    // The trace is not asked for, so nothing is recorded.
     sim("sim-memory", &scenario, "").0.ends_with(0);
 }
 
@@ -428,7 +428,7 @@ fn a_run_says_what_services_got() {
     assert!((1e9..6.1e9).contains(&a) && (5.9e9..12.0e9).contains(&b), "{a} {b}");
 }
 
-/// Four long flows across the pods of a fat tree, whose parts can go on by themselves.
+/// Four long flows across the pods of a fat tree, whose parts can run by themselves.
 const PODS: &str = "apiVersion: wayleave/v1
 kind: Scenario
 metadata: { name: pods }
@@ -446,7 +446,7 @@ fn several_threads_give_the_same_files_and_a_run_that_uses_one_says_why() {
         assert!(!says_why(&run.ends_with(0)), "a run of {threads}");
         let (_, text) = content(&out.join("runs")).pop().unwrap();
         let mut run: Value = serde_json::from_slice(&text).unwrap();
-        // How to do the same again names the file.
+        // The replay command names the file.
         run["replay"] = Value::Null;
         run
     });
@@ -459,7 +459,7 @@ fn several_threads_give_the_same_files_and_a_run_that_uses_one_says_why() {
     assert!(zero.ends_with(2).stderr.contains("0 is not in 1.."));
 }
 
-/// Of one kind of traffic some arrives: pairs of which nothing does are named all the same, and so are flows after the end.
+/// Of one kind of traffic some arrives. Pairs of which nothing does are still named, and so are flows after the end.
 #[test]
 fn what_sends_in_vain_is_named_by_its_ends() {
     let scenario = |name: &str, rest: &str| {

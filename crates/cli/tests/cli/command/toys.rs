@@ -114,7 +114,7 @@ fn a_toy_broker_divides_the_rate_of_a_scenario_among_the_machines() {
     // Two machines have 100 Mbit/s each, from the first message of the broker on: 125 kB in 10 ms, and a bucket.
     let divided = with("");
     assert!(divided > 60_000 && divided < 200_000, "{divided}");
-    // Its policies and events need brokers; what stops it, a machine does not hear.
+    // Its policies and events need brokers; from a stopped broker a machine receives nothing.
     let stopped = with(", events: [ { at: 0s, stop: fabric } ]");
     assert!(stopped > 3 * divided, "{stopped}, {divided}");
     let both = with(", events: [ { at: 0s, stop: fabric }, { at: 1ms, start: fabric } ]");

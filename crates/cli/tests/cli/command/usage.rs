@@ -1,4 +1,4 @@
-//! The commands that write things for other programs, and what all commands share.
+//! The commands that write files for other programs, and the options that all commands share.
 
 use crate::command::{fed, file, wayleave};
 
@@ -12,7 +12,7 @@ fn the_same_seed_gives_the_same_requests_in_both_formats() {
     assert_eq!(csv.lines().count(), 51);
     let plan = |path: &str| {
         let mut plan = wayleave(&format!("plan -t fat-tree:k=4 -f {path} -o json")).json();
-        // How long decisions took differs.
+        // The times of decisions differ.
         plan["summary"]["decision_us"].take();
         plan
     };

@@ -61,7 +61,7 @@ fn verify_as_planned(name: &str, count: u32, routing: &str) {
     let plan = file(&format!("{name}.json"), plan.stdout);
     let options = "--effort quick -o json";
     let from_plan = wayleave(&format!("verify -t fat-tree:k=4 --plan {plan} {options}")).ends_with(0).json();
-    // With the contracts at hand, what the plan says that they ask for is compared, too.
+    // With the contracts at hand, the requests that the plan states are compared with them, too.
     let with_list = wayleave(&format!("verify -t fat-tree:k=4 --plan {plan} -f {list} {options}")).ends_with(0).json();
     assert_eq!(with_list["contracts"], from_plan["contracts"]);
     assert!(from_plan["derived"]["moves"].as_u64() > Some(0), "{}", from_plan["derived"]);
@@ -111,7 +111,7 @@ fn a_plan_that_is_wrong_ends_with_four_and_says_what() {
         run.stderr
     );
     assert!(run.stdout.contains("derived again: 1 thing is not as it was said"), "{}", run.stdout);
-    // What contracts ask for is in their file.
+    // The requests of contracts are in their file.
     let wider = plan.replacen("\"burst_bytes\":20000", "\"burst_bytes\":20001", 1);
     let run = verify(wider, &format!("-f {list}")).ends_with(4);
     assert!(
@@ -262,7 +262,8 @@ fn queues_that_no_class_uses_stay_empty() {
     }
 }
 
-/// With buffers of 3 kB and round trips of 4 ms packets are dropped, and a minimum is late by half of its time more. The plan says that nothing is known of it.
+/// With buffers of 3 kB and round trips of 4 ms packets are dropped, and a minimum is late by half of its time more.
+/// The plan states that its certainty is unknown.
 #[test]
 fn minima_behind_small_buffers_are_unknown() {
     let list = file(
@@ -291,7 +292,7 @@ fn minima_behind_small_buffers_are_unknown() {
     wayleave(&format!("verify {} --effort quick", on("400kB"))).ends_with(0);
 }
 
-/// What a plan says of minima and objectives is derived again, sent, and held against the contracts.
+/// The plan's figures for minima and objectives are derived again, sent, and held against the contracts.
 #[test]
 fn a_plan_of_every_kind_is_put_to_the_test() {
     let list = every_kind();
@@ -319,7 +320,7 @@ fn a_plan_of_every_kind_is_put_to_the_test() {
     assert!(run.stderr.contains("is said to ask for a minimum of 9.9Gbit, and its contract says "), "{}", run.stderr);
 }
 
-/// Catches: who looks at shares in the end of a plan only, and who takes times of minima as they are said.
+/// Catches: a check of shares in the end of a plan only, and one that takes times of minima from the plan.
 #[test]
 fn shares_are_derived_after_every_event_and_times_of_minima_as_well() {
     let events = file(
@@ -352,7 +353,7 @@ fn shares_are_derived_after_every_event_and_times_of_minima_as_well() {
     let run = verified("verify-shares-greedy.json", &greedy).ends_with(4);
     let said = "once \"l\" was admitted, the guaranteed class of h1->s1 was promised 5000000000 bit/s, and no more than 4590000000";
     assert!(run.stderr.contains(said), "{}", run.stderr);
-    // A minimum of a pair, and one of a hose, that are there later than is said.
+    // A minimum of a pair, and one of a hose, that are available later than the plan states.
     for (number, name) in [(2, "a"), (3, "b")] {
         let mut early = plan.clone();
         let time = early["requests"][number]["there_within_ns"].as_u64().unwrap();

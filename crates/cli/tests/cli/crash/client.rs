@@ -49,9 +49,9 @@ pub(crate) struct Client {
     pub(crate) prefix: String,
     random: Random,
     keys: u64,
-    /// What was acknowledged.
+    /// State that was acknowledged.
     sure: State,
-    /// What was sent and not answered.
+    /// Request that was sent and not answered.
     open: Option<Sent>,
     /// The last request with a key that was answered.
     answered: Option<(Request, Answer)>,
@@ -94,7 +94,7 @@ impl Client {
         }
     }
 
-    /// What to ask next.
+    /// The next request.
     fn next(&mut self) -> Sent {
         let (name, rate) = (self.name(), 1 + self.random.below(9));
         let mut after = self.sure.clone();
@@ -142,7 +142,7 @@ impl Client {
         let sent = self.next();
         self.open = Some(sent.clone());
         self.seen = None;
-        // Whoever closes the connection early is not asked by this client.
+        // A connection that is closed early is not asked by this client.
         let _ = door.send(&sent.request).map(std::mem::forget);
     }
 
@@ -159,7 +159,8 @@ impl Client {
         }
     }
 
-    /// Holds a server that has just begun to what it (or the one before it) has said; an error if it was killed meanwhile.
+    /// Compares a server that has just begun with the answers that it (or the one before it) has given; an error if
+    /// it was killed during the check.
     pub(crate) fn check(&mut self, door: &Door) -> io::Result<()> {
         let seen = look(door, &self.prefix)?;
         let state = rates(&seen);
@@ -180,7 +181,7 @@ impl Client {
         Ok(())
     }
 
-    /// What was answered is answered the same, and not done again.
+    /// An answered request is answered alike again, and not carried out again.
     fn repeat_answered(&self, door: &Door, seen: &Seen) -> io::Result<()> {
         let Some((request, answer)) = &self.answered else { return Ok(()) };
         let last = last_decision(door)?;
@@ -191,7 +192,7 @@ impl Client {
         Ok(())
     }
 
-    /// What was not answered: with a key it is asked again, else it is as it is.
+    /// Resolves an unanswered request: with a key it is asked again, else its present state counts.
     fn resolve(&mut self, door: &Door, open: Sent, seen: Seen) -> io::Result<()> {
         let was_done = rates(&seen) == in_text(&open.after) && rates(&seen) != in_text(&self.sure);
         if open.request.key.is_none() {
@@ -240,7 +241,7 @@ pub(crate) fn look(door: &Door, prefix: &str) -> io::Result<Seen> {
         if status["state"] == "released" || !name.starts_with(prefix) {
             continue;
         }
-        // Who got a place that others have just left waits until their last packets are gone.
+        // A contract in a place that others have just left waits until their last packets have left.
         assert!(status["state"] == "admitted" || status["state"] == "pending", "{item}");
         let has_route = status["kind"] == "latency" || item["bandwidth"]["from"].is_string();
         assert_eq!(status["routes"].as_array().unwrap().len(), usize::from(has_route), "{item}");

@@ -1,8 +1,9 @@
 //! One ledger through many lives of the server, each of which ends at another write or sync.
 //!
-//! Clients ask while it lives, and hold the next life to what they were answered: nothing acknowledged is lost, nothing is there
-//! twice, what was not acknowledged is there as a whole or not at all, and a request that is repeated with its key is carried
-//! out once. After each life an independent calculator derives every promise of the ledger again (`wayleave ledger check`).
+//! Clients ask while it lives, and hold the next life to the answers that they got: nothing acknowledged is lost, and
+//! nothing is there twice. A request that was not acknowledged is there as a whole or not at all, and a request that
+//! is repeated with its key is carried out once. After each life an independent calculator derives every promise of
+//! the ledger again (`wayleave ledger check`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::process::ExitStatusExt;
@@ -15,15 +16,15 @@ use crate::crash::process::{Door, LedgerDir, Server, Start, TOPOLOGY, shim, star
 
 /// Lives of a usual run; `WAYLEAVE_CYCLES=10000` makes it that many.
 const CYCLES: u64 = 200;
-/// `WAYLEAVE_SEED=n` replays a run; requests and faults are the same, how threads meet is not.
+/// `WAYLEAVE_SEED=n` replays a run; requests and faults are equal, the interleaving of threads is not.
 const SEED: u64 = 1;
 /// Requests of each client in a life.
 const REQUESTS: u64 = 1;
-/// Once in so many lives the process is killed from outside, between any two of its instructions.
+/// Once in this number of lives the process is killed from outside, between any two of its instructions.
 const FROM_OUTSIDE: u64 = 8;
 const KILLED: Option<i32> = Some(9);
 
-/// What the server was doing.
+/// Phase of a server's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Phase {
     Starting,
@@ -37,7 +38,7 @@ type Point = (Phase, String, &'static str);
 #[derive(Default)]
 struct Counts {
     kills: BTreeMap<String, u64>,
-    /// In how many lives each sort of points was.
+    /// Number of lives in which each sort of points was.
     known: BTreeMap<Point, u64>,
     hit: BTreeSet<Point>,
     survived: u64,
@@ -52,7 +53,7 @@ impl Counts {
         phases.flat_map(|(phase, count)| (1..=count as u64 + 1).map(move |at| (phase, at))).collect()
     }
 
-    /// Sorts of points that no kill has hit, of those that so many lives had.
+    /// Sorts of points that no kill has hit, of those that at least `lives` lives had.
     fn missed(&self, lives: u64) -> Vec<&Point> {
         self.known
             .iter()
@@ -71,7 +72,7 @@ struct Run {
     counts: Counts,
 }
 
-/// How a life is to end.
+/// Intended end of a life.
 #[derive(Clone, Debug)]
 enum End {
     /// At this write or sync, counted from the beginning of a phase; or when it is asked to.
@@ -80,7 +81,7 @@ enum End {
     Outside,
 }
 
-/// What fewer lives have need not have been hit.
+/// Sorts of points that fewer lives have need not have been hit.
 const SELDOM: u64 = 10;
 
 #[test]
@@ -138,7 +139,7 @@ fn number(name: &str, default: u64) -> u64 {
 }
 
 impl Run {
-    /// One life, and what it leaves.
+    /// Runs one life, and checks the state that it leaves.
     fn live(&mut self, end: &End) {
         let trace = self.place.path("trace");
         drop(std::fs::remove_file(&trace));
@@ -161,7 +162,7 @@ impl Run {
         self.check_ledger(end);
     }
 
-    /// Asks while it lives; in what it ended, and whether it was killed.
+    /// Asks while it lives; returns the phase in which it ended, and `true` if it was killed.
     fn serve(&mut self, mut server: Server, end: &End, trace: &Path, bounds: &mut (usize, usize)) -> (Phase, bool) {
         let door = server.door();
         if matches!(end, End::Fault(Phase::Serving, _)) {

@@ -72,7 +72,8 @@ pub(crate) fn wayleave(arguments: &str) -> Command {
     command
 }
 
-/// How long anything may last that a server does in milliseconds: a server that hangs fails its test, and does not stop all of them.
+/// Longest time of anything that a server does in milliseconds: a server that hangs fails its test, and does not stop
+/// all of them.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Kills a process that is still watched after [`LIMIT`].
@@ -104,10 +105,10 @@ impl Watch {
     }
 }
 
-/// What became of a start.
+/// Result of a start.
 pub(crate) enum Start {
     Serves(Server),
-    /// It ended before it served: how, and what it said.
+    /// It ended before it served: its status, and its output.
     Ended(ExitStatus, String),
 }
 
@@ -120,7 +121,7 @@ impl Start {
         }
     }
 
-    /// It has said why it does not serve, and ended with this code.
+    /// Asserts that it has printed the reason for which it does not serve, and ended with this code.
     #[track_caller]
     pub(crate) fn refuses(self, code: i32) -> String {
         match self {
@@ -162,7 +163,7 @@ pub(crate) fn start(place: &LedgerDir, more: &str, arm: impl FnOnce(&mut Command
     let mut lines = BufReader::new(child.stderr.take().unwrap());
     let (mut said, watch) = (String::new(), Watch::of(&child));
     while let Some(line) = line(&mut lines) {
-        // Somebody may kill it in the middle of this line.
+        // Another process may kill it in the middle of this line.
         let whole = line.strip_prefix("wayleave serves on http://").filter(|rest| rest.ends_with('\n'));
         let address = whole.and_then(|rest| rest.split(' ').next());
         if let Some(address) = address.map(|text| text.trim().parse().unwrap()) {
@@ -196,7 +197,7 @@ pub(crate) fn start_with(place: &LedgerDir, shim: &Shim, fault: &Fault, trace: O
     start_gated(place, shim, fault, trace, None)
 }
 
-/// The same; calls count only while a file is there.
+/// Starts it with a fault; calls count only while a file is there.
 pub(crate) fn start_gated(
     place: &LedgerDir,
     shim: &Shim,
@@ -216,7 +217,7 @@ pub(crate) fn start_gated(
 }
 
 impl Server {
-    /// Kills it at once; what it said.
+    /// Kills it at once and returns its output.
     pub(crate) fn kill(mut self) -> String {
         let _ = self.child.kill();
         self.wait().1
@@ -250,7 +251,7 @@ impl Server {
     }
 }
 
-/// Where to ask, and as whom.
+/// Address and identity for requests.
 #[derive(Clone)]
 pub(crate) struct Door {
     address: SocketAddr,
@@ -288,7 +289,7 @@ impl Door {
         self.ask(&Request { method: "PUT", path: path.to_owned(), key: None, body: body.to_string() })
     }
 
-    /// Sends a request and reads its whole answer. An error: nobody knows what became of it.
+    /// Sends a request and reads its whole answer. After an error its outcome is unknown.
     pub(crate) fn ask(&self, request: &Request) -> io::Result<Answer> {
         read(self.send(request)?)
     }

@@ -1,5 +1,5 @@
-//! Disks that fail, and ledgers that are not what they should be: the server refuses and says what to do, or answers 503 until
-//! it can write again. It never gives a wrong answer.
+//! Disks that fail, and ledgers that are not as they should be: the server refuses and prints the remedy, or answers
+//! 503 until it can write again. It never gives a wrong answer.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -31,15 +31,15 @@ fn filled() -> LedgerDir {
     place
 }
 
-/// The same without its log: at the end everything was copied into the database. The log of the first commits has all pages of so small a
-/// ledger, and whatever happens to the database then does no harm.
+/// That ledger without its log: at the end everything was copied into the database. The log of the first commits has
+/// all pages of such a small ledger, and damage to the database then does no harm.
 fn settled() -> LedgerDir {
     let place = filled();
     fs::remove_file(place.path("ledger.db-wal")).ok();
     place
 }
 
-/// The same, as a kill leaves it: with a log.
+/// That ledger as a kill leaves it: with a log.
 fn killed() -> LedgerDir {
     let place = filled();
     let server = plain(&place);
@@ -54,14 +54,14 @@ fn files(place: &LedgerDir) -> Vec<(String, Vec<u8>)> {
     let mut all: Vec<_> = (fs::read_dir(&place.0).unwrap())
         .map(|entry| entry.unwrap().path())
         .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(&path).unwrap()))
-        // SQLite makes these when it looks; they say nothing.
+        // SQLite makes these when it reads; they mean nothing.
         .filter(|(name, bytes)| !name.ends_with("-shm") && !bytes.is_empty())
         .collect();
     all.sort();
     all
 }
 
-/// One more life over a disk on which every call fails from one on. What was answered is so afterwards.
+/// One more life over a disk on which every call fails from one on. The answers of the server are true afterwards.
 fn live_and_check(place: &LedgerDir, shim: &Shim, fault: &Fault) -> &'static str {
     let answered = match start_with(place, shim, fault, None) {
         Start::Ended(status, said) => {
@@ -76,7 +76,7 @@ fn live_and_check(place: &LedgerDir, shim: &Shim, fault: &Fault) -> &'static str
                 assert_eq!(answer.json()["code"], "UNAVAILABLE");
                 let ready = door.get("/readyz").unwrap();
                 assert_eq!(ready.status, 503, "{fault:?}");
-                // Operators are told why also meanwhile.
+                // Operators see the reason also during the fault.
                 let why = door.get("/v1/status").unwrap();
                 assert_eq!((why.status, &why.json()["ready"]), (200, &false.into()), "{fault:?}");
                 assert!(why.json()["message"].as_str().unwrap().contains("ledger.db"), "{fault:?}: {:?}", why.json());
@@ -160,7 +160,7 @@ fn space_that_comes_back_is_used_without_anybodys_help() {
     }
 }
 
-/// The server does not serve over these files, says this, and has changed nothing.
+/// The server does not serve over these files, prints these words, and has changed nothing.
 #[track_caller]
 fn refuses(place: &LedgerDir, more: &str, code: i32, words: &[&str]) {
     let before = files(place);
@@ -180,7 +180,7 @@ fn change(place: &LedgerDir, file: &str, change: impl FnOnce(&mut Vec<u8>)) {
     fs::write(&path, bytes).unwrap();
 }
 
-/// What became of a ledger after some damage: it is served as it was (false), or refused (true).
+/// Fate of a ledger after some damage: it is served as it was (false), or refused (true).
 #[track_caller]
 fn is_refused(place: &LedgerDir, whole: &[(String, String)], what: &str) -> bool {
     match start(place, "", |_| {}) {

@@ -5,9 +5,9 @@
 pub(super) enum Cell {
     /// It is carried out: another value gives another outcome in the simulator (`effects.json`).
     Changes,
-    /// It is carried out: this test says so.
+    /// It is carried out: this test shows it.
     Test(&'static str),
-    /// It is not carried out, and an error, a warning or a note with these words says so.
+    /// It is not carried out, and an error, a warning or a note with these words names it.
     Named(&'static str),
     /// It is for something else than this driver.
     By(&'static str),

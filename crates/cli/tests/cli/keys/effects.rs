@@ -9,11 +9,11 @@ use wayleave_formats::Source;
 
 use super::schema::canonical;
 
-/// A key with two values of it, or of what it is a part of.
+/// A key with two values of itself, or of the object that it is a part of.
 struct Pair<'v> {
     spec: &'v Value,
     files: Option<&'v Map<String, Value>>,
-    /// The key as it stands in the file, or with its kind in front: `Contracts spec.contracts[].rate`.
+    /// The key as the file has it, or with its kind in front: `Contracts spec.contracts[].rate`.
     key: &'v str,
     /// Place of both values.
     path: &'v str,

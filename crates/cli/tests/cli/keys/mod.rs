@@ -1,5 +1,6 @@
-//! Every key of every kind of file has an answer from every driver: it is carried out, and a test shows it; or the driver says by name that it does not carry
-//! it out; or it is for something else. There is no fourth possibility (`docs/reference/keys.md`).
+//! Every key of every kind of file has an answer from every driver. It is carried out, and a test shows it; or the
+//! driver names it as one that it does not carry out; or it is for something else. There is no fourth possibility
+//! (`docs/reference/keys.md`).
 
 mod cell;
 mod document;
@@ -37,7 +38,7 @@ const PROTECTED: &str = "{ apiVersion: wayleave/v1, kind: Topology, spec: { clas
 const PROTECTED_CONTRACTS: &str = "{ apiVersion: wayleave/v1, kind: Contracts, spec: { contracts: [
   { name: p, from: h1, to: h2, rate: 1Mbit, burst: 300B, deadline: 50ms, protection: 2 } ] } }";
 
-/// Everything that a driver says of keys that it does not carry out, for files with all of these keys.
+/// All messages of a driver about keys that it does not carry out, for files with all of these keys.
 fn said(driver: usize) -> String {
     let topology = "../../docs/examples/network-fabric.yaml";
     let contracts = file("keys-contracts.yaml", CONTRACTS);
@@ -78,12 +79,12 @@ fn said(driver: usize) -> String {
             );
             format!("{}\n{}", sentences(found).join("\n"), wayleave(&broker).ends_with(2).stderr)
         }
-        // Switches are told of no contract and no policy.
+        // Switches receive no contract and no policy.
         "Open vSwitch" => String::new(),
         _ => {
             let render = |topology: &str, contracts: &str| {
                 let run = wayleave(&format!("export-config --for tc -t {topology} -f {contracts}"));
-                // Warnings stand in the notes as well.
+                // Warnings are in the notes as well.
                 let named = run.stderr.lines().filter_map(|line| line.strip_prefix("warning: "));
                 assert!(named.clone().all(|line| run.stdout.contains(&format!("- {line}"))), "{}", run.stdout);
                 format!("{}{}", run.stdout, run.stderr)
@@ -115,7 +116,7 @@ fn tests() -> BTreeSet<String> {
             if let Some(name) = name.and_then(|rest| rest.split('(').next()).filter(|_| is_test) {
                 names.insert(name.to_owned());
             }
-            // Other attributes may stand between.
+            // Other attributes may come between.
             is_test = line == "#[test]" || line.starts_with("#[tokio::test") || (is_test && line.starts_with("#["));
         }
     }

@@ -14,7 +14,8 @@ pub(super) fn keys(kind: &str) -> BTreeSet<String> {
     keys
 }
 
-/// Adds the keys below a place. A key that is there already has been walked: schemas that contain themselves end there.
+/// Adds the keys below a place. A key that was added already has been walked: schemas that contain themselves end
+/// there.
 fn walk(root: &Value, node: &Value, path: &str, keys: &mut BTreeSet<String>) {
     if let Some(reference) = node.get("$ref").and_then(Value::as_str) {
         walk(root, root.pointer(reference.trim_start_matches('#')).unwrap(), path, keys);
@@ -32,7 +33,8 @@ fn walk(root: &Value, node: &Value, path: &str, keys: &mut BTreeSet<String>) {
     }
 }
 
-/// The place where a key of a scenario is read by the same code: policies, topologies, transports, ports and sizes stand at several places.
+/// The place where a key of a scenario is read by one function for several places: policies, topologies, transports,
+/// ports and sizes occur at several.
 pub(super) fn canonical(key: &str) -> (&'static str, String) {
     const TOPOLOGY: [&str; 5] = ["builder", "defaults", "nodes", "links", "classes"];
     if let Some(rest) = key.strip_prefix("spec.topology.")

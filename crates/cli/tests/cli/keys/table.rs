@@ -1,4 +1,5 @@
-//! Every key of contracts, topologies, policies and tenants, and what each driver does with it. `docs/reference/keys.md` is made from this table.
+//! Every key of contracts, topologies, policies and tenants, with its treatment by each driver.
+//! `docs/reference/keys.md` is made from this table.
 
 use super::cell::Cell::{self, By, Changes, Named, Test};
 

@@ -26,8 +26,8 @@ pub(crate) struct Checked {
     pub(crate) order: Order,
     /// The contract that has the name, if there is one.
     pub(crate) existing: Option<u64>,
-    /// The contract that ends when this one is booked: the same with an end on another host. What it has is kept until its last packets have
-    /// left, so the new one has to fit beside it.
+    /// The contract that ends when this one is booked: the same contract with an end on another host. Its reservation
+    /// is kept until its last packets have left, so the new one has to fit beside it.
     pub(crate) replaces: Option<u64>,
 }
 
@@ -40,19 +40,19 @@ struct Draft {
     placed: Placed,
 }
 
-/// What was decided.
+/// Decision about a draft.
 enum Placed {
     /// Nothing: it is so already.
     Same,
-    /// Nothing about the network: only terms that the controller itself looks at have changed.
+    /// Nothing about the network: only terms that the controller itself uses have changed.
     Kept,
     /// A reservation, with the one that it had before.
     Reserved(Box<Decision>, Option<Before>),
-    /// A share, or nothing for best effort; with what it held before, which is free now.
+    /// A share, or nothing for best effort; with the share that it held before, which is free now.
     Shared(Option<ShareDecision>, Option<Share>),
 }
 
-/// What a contract had before it got other terms.
+/// Reservation of a contract before its terms changed.
 enum Before {
     /// It still has that, beside the new one.
     Beside(FlowId),
@@ -61,8 +61,8 @@ enum Before {
 }
 
 impl Admission {
-    /// Decides a list of orders, in their order. `check` is what the controller says to each before the scheme is asked; of a list that
-    /// takes effect one by one it is asked after those before have.
+    /// Decides a list of orders, in order. `check` is the controller's check of each order before the scheme is
+    /// asked. In a list that takes effect item by item, it is called after the previous items have taken effect.
     pub(crate) fn apply<C>(
         &mut self,
         orders: Vec<(Order, C)>,
@@ -150,7 +150,8 @@ impl Admission {
         }
     }
 
-    /// Asks the scheme: beside what the contract has, which is safe at any moment, else instead of it.
+    /// Asks the scheme for a reservation beside the present one, which is safe at any moment; if that is refused,
+    /// instead of the present one.
     fn place_anew(&mut self, existing: Option<u64>, request: &Request) -> Result<(Decision, Option<Before>), Refusal> {
         let of_grant = |grant: &AdmittedContract| Some((grant.flow()?, grant.is_pinned()));
         let old = existing.and_then(|serial| of_grant(self.enforcement.contracts().get(serial)?));
@@ -304,7 +305,7 @@ impl Admission {
         serial
     }
 
-    /// A contract has a new reservation, beside its old one or instead of it.
+    /// Gives a contract a new reservation, beside its old one or instead of the old one.
     fn give_terms(
         &mut self,
         serial: u64,
@@ -367,7 +368,7 @@ impl Draft {
     }
 }
 
-/// What is decided together can name a contract only once.
+/// Returns the error for a contract that a batch names twice.
 fn twice(id: &Id) -> CommandError {
     CommandError::Invalid { field: "name", message: format!("contract {id} is in the list twice") }
 }

@@ -1,8 +1,9 @@
-//! Contracts that lose their routes when something fails, and those that get them back.
+//! Contracts that lose their routes when something fails, and contracts that regain them.
 //!
-//! Contracts that lose all their routes give up their reservations and look for others, those of higher priority first (among equals the
-//! older). A contract that finds none gets its old reservation back if that still fits beside those that found one: then it comes back
-//! for certain when the failure is repaired. Protected contracts with a route left need nothing.
+//! Contracts that lose all their routes give up their reservations and request new ones, in order of priority (among
+//! equals the older first). A contract that finds none gets its old reservation back if that still fits beside the
+//! new ones. It is then certain to be restored when the failure is repaired. Protected contracts with a route left
+//! need nothing.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -20,23 +21,23 @@ use crate::event::EventKind;
 use crate::grant::{AdmittedContract, DegradedReason};
 use crate::scheme_ledger::UndoReservation;
 
-/// A contract that looks for another place.
+/// A contract that needs another reservation.
 pub(crate) struct DisplacedContract {
     pub(super) serial: u64,
     pub(super) priority: Priority,
     pub(super) lost: LostReservation,
 }
 
-/// What it had.
+/// Reservation that a displaced contract had.
 pub(super) enum LostReservation {
     /// Routes, with the release that is pending for them, if they were used.
     Routes(UndoReservation, Option<u64>),
-    /// A share; nothing if its links are gone.
+    /// A share; `None` if its links no longer exist.
     Share(Option<Share>),
 }
 
 impl DisplacedContract {
-    /// Those of higher priority look first, and among equals the older.
+    /// Returns the sort key: higher priority first, and among equals the older first.
     pub(crate) fn rank(&self) -> (Reverse<Priority>, u64) {
         (Reverse(self.priority), self.serial)
     }
@@ -51,7 +52,7 @@ struct Without {
     refusal: Refusal,
 }
 
-/// Cause for which contracts look for another place.
+/// Cause of the displacement of contracts.
 #[derive(Clone, Copy)]
 pub(crate) enum Cause<'a> {
     /// An element is down.
@@ -77,7 +78,7 @@ impl Cause<'_> {
     }
 }
 
-/// What becomes of contracts when something fails or is repaired.
+/// Contracts that changed state because something failed or was repaired.
 #[derive(Default)]
 pub(crate) struct Consequences {
     /// They have other routes.
@@ -89,14 +90,15 @@ pub(crate) struct Consequences {
 }
 
 impl Admission {
-    /// Whether no reserved route of a contract is open from end to end.
+    /// Returns `true` if no reserved route of a contract is open from end to end.
     fn is_cut(&self, grant: &AdmittedContract) -> bool {
         let ledger = self.enforcement.ledger();
         let is_open = |route: &Route| route.hops.iter().all(|hop| !ledger.is_closed(hop.link));
         !self.enforcement.routes(grant).iter().any(|(_, route)| is_open(route))
     }
 
-    /// Counts the cut routes of protected contracts, and tells of those that lost protection or have it again. `None`: of all, after a start.
+    /// Counts the cut routes of protected contracts, and reports contracts that lost or regained protection. `turned`
+    /// is `None` after a start: all contracts are examined.
     pub(crate) fn refresh_protection(&mut self, turned: Option<&[LinkId]>, cause: &str) {
         let (ledger, contracts) = (self.enforcement.ledger(), self.enforcement.contracts());
         let is_protected = |grant: &AdmittedContract| grant.terms().is_some_and(|terms| terms.protection > 1);
@@ -137,7 +139,8 @@ impl Admission {
         }
     }
 
-    /// Contracts that these links have cut give up their reservations, in the order in which they look for others.
+    /// Releases the reservations of contracts that these links have cut, and returns the contracts in the order in
+    /// which they are placed again.
     pub(crate) fn displace(&mut self, closed: &[LinkId]) -> Vec<DisplacedContract> {
         let (ledger, book) = (self.enforcement.ledger(), self.enforcement.book());
         let flows = closed.iter().flat_map(|&link| ledger.flows_on(link).iter().map(|&(_, flow)| flow));
@@ -163,7 +166,8 @@ impl Admission {
         consequences
     }
 
-    /// A contract whose links are gone has nothing any more. What is left of its routes may carry packets until its sender has another rule.
+    /// Displaces a contract whose links no longer exist: it has no reservation. The remaining part of its routes may
+    /// carry packets until its sender has another rule.
     pub(crate) fn displace_lost(&mut self, serial: u64, left: Option<UndoReservation>) -> Option<DisplacedContract> {
         let Some(left) = left else {
             let priority = self.enforcement.contracts().get(serial)?.order.priority;
@@ -191,8 +195,8 @@ impl Admission {
         Some(DisplacedContract { serial, priority, lost: LostReservation::Routes(reserved, release) })
     }
 
-    /// Looks for other places for contracts that were displaced. Those that find none keep their old reservation if it still fits, and are
-    /// degraded.
+    /// Places displaced contracts again. Contracts that do not fit keep their old reservation if it still fits, and
+    /// are degraded.
     pub(crate) fn place_displaced(
         &mut self,
         displaced: Vec<DisplacedContract>,
@@ -220,7 +224,7 @@ impl Admission {
         self.retry_later();
     }
 
-    /// Looks for other routes; what is without them, if there are none.
+    /// Requests other routes for a contract. Returns the contract if there are none.
     fn place_flow(
         &mut self,
         serial: u64,
@@ -297,7 +301,8 @@ impl Admission {
         failed.into_iter().map(|(_, serial)| serial).collect()
     }
 
-    /// Something is up again, or was released: contracts that kept their reservations use them again, and the others look for one.
+    /// Restores contracts after an element is up again or capacity was released. Contracts that kept their
+    /// reservations use them again, and the others request new ones.
     pub(crate) fn restore(&mut self, consequences: &mut Consequences) {
         let failed = self.failed();
         // Reservations that were kept come first: they need no decision.

@@ -77,7 +77,7 @@ impl Admission {
         Some(DisplacedContract { serial, priority, lost: LostReservation::Share(Some(share)) })
     }
 
-    /// Looks for another place for a share that was displaced; what it lost, if there is none.
+    /// Requests another placement for a displaced share. Returns the lost share if there is none.
     pub(super) fn place_share(
         &mut self,
         serial: u64,
@@ -175,7 +175,7 @@ impl Admission {
         }
     }
 
-    /// A degraded share looks for a place, another one if it has kept its own.
+    /// Places a degraded share; a share that kept its own reservation requests another one.
     pub(super) fn restore_share(&mut self, serial: u64, consequences: &mut Consequences) {
         let Some(grant) = self.enforcement.contracts().get(serial).filter(|grant| grant.is_failed()) else { return };
         let (id, contract) = (Id::clone(&grant.id), grant.order.contract.clone());

@@ -1,11 +1,11 @@
-//! Which contracts are admitted, under quotas, and which reservations they get when something fails.
+//! Admission of contracts under quotas, and their reservations after failures.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
 //! | `apply` | creating contracts and giving them other terms |
-//! | `displaced` | contracts that lose their routes or shares, and those that get them back |
-//! | `displaced_shares` | what of that is particular to shares |
-//! | `shares` | what contracts of other kinds than latency hold |
+//! | `displaced` | contracts that lose their routes or shares, and contracts that regain them |
+//! | `displaced_shares` | the part that is particular to shares |
+//! | `shares` | reservations of contracts of other kinds than latency |
 
 mod apply;
 mod displaced;
@@ -38,11 +38,11 @@ pub(crate) struct Admission {
     decisions: Decisions,
     enforcement: Enforcement,
     policies: Policies,
-    /// [`Ledger::certainty_turns`](wayleave_ledger::Ledger::certainty_turns) when certainties were last looked at.
+    /// [`Ledger::certainty_turns`](wayleave_ledger::Ledger::certainty_turns) when certainties were last refreshed.
     certainty_turns: u64,
 }
 
-/// What [`Admission::copy`] has copied.
+/// State copied by [`Admission::copy`].
 pub(crate) struct Copied {
     tenants: Tenants,
     policies: Policies,
@@ -56,13 +56,13 @@ impl Admission {
         Self { model, tenants, decisions, enforcement, policies: Policies::default(), certainty_turns: 0 }
     }
 
-    /// A copy of all that questions are about: not of what was decided before.
+    /// Copies all state that questions need; past decisions are left out.
     pub(crate) fn copy(&self) -> Copied {
         let (tenants, policies) = (self.tenants.clone(), self.policies.clone());
         Copied { tenants, policies, enforcement: self.enforcement.copy() }
     }
 
-    /// Goes on from a copy.
+    /// Continues from a copy.
     pub(crate) fn take_over(&mut self, copied: Copied) {
         let Copied { tenants, policies, enforcement } = copied;
         (self.tenants, self.policies) = (tenants, policies);
@@ -121,7 +121,7 @@ impl Admission {
         Ok(Reply::Done { outcome: Outcome::Deleted, revision })
     }
 
-    /// Contracts that were degraded may fit beside what is held now.
+    /// Records a changed policy, and retries degraded contracts later: they may fit now.
     fn policy_changed(&mut self, name: &str, kind: EventKind) -> u64 {
         let journal = self.enforcement.journal_mut();
         let revision = journal.next_revision();
@@ -143,7 +143,7 @@ impl Admission {
         &mut self.enforcement
     }
 
-    /// The contract that has a name now, of whatever kind: its serial number and its revision.
+    /// Returns the serial number and the revision of the contract, of any kind, that has a name now.
     pub(crate) fn version_of(&self, id: &Id) -> Option<(u64, u64)> {
         let standing = self.enforcement.contracts().named(id).filter(|grant| !grant.is_ended);
         standing.map(|grant| (grant.serial, grant.revision))

@@ -1,6 +1,7 @@
-//! What contracts of other kinds than latency hold: a share of the classes below, beside what they had or instead of it.
+//! Reservations of contracts of other kinds than latency: a share of the classes below, beside or instead of the old
+//! share.
 //!
-//! What shares hold is a sum over the shares that are there, so taking a decision back restores every bit, in whatever order.
+//! Reservations of shares are a sum over all present shares, so undoing a decision restores every bit, in any order.
 
 use wayleave_contracts::Contract;
 use wayleave_ledger::Share;

@@ -1,4 +1,4 @@
-//! What is checked of an order before the scheme is asked.
+//! Checks of an order before the scheme is asked.
 
 use wayleave_contracts::{ContractKind, Order};
 use wayleave_protocol::Id;
@@ -40,7 +40,7 @@ impl Controller {
     }
 }
 
-/// What an order is checked against.
+/// State against which an order is checked.
 struct Checks<'a> {
     network: &'a Network,
     vms: &'a Vms,

@@ -1,13 +1,13 @@
-//! A network that is another one than when contracts were admitted: what it cannot keep as it was is decided again
-//! ([`Unfit::DecideAgain`](crate::Unfit)).
+//! Loading on a network that differs from the one on which contracts were admitted. Contracts that cannot be kept
+//! unchanged are decided again ([`Unfit::DecideAgain`](crate::Unfit)).
 //!
-//! | what | becomes |
+//! | contract | becomes |
 //! |---|---|
-//! | a contract whose route has a link or queue that is gone | decided again; its sender may still send by its old rule, so what it had is a pending release, up to the first hop that is gone |
-//! | contracts on a link whose queues cannot keep what is reserved, or whose routes are too slow now | the same, with all of the old route |
+//! | a contract whose route has a missing link or queue | decided again. Its sender may still send by its old rule, so its old reservation is a pending release, up to the first missing hop |
+//! | contracts on a link whose queues cannot keep the reservations, or whose routes are too slow now | decided again, with all of the old route as a pending release |
 //! | shares on such links | decided again with them |
-//! | a pending release over links that are gone | held as far as its packets come |
-//! | a contract or VM of a host that is gone, a given route over a link that is gone | an error: there is nobody to ask for another one |
+//! | a pending release over missing links | held up to the first missing hop |
+//! | a contract or VM of a missing host, a given route over a missing link | an error: only its tenant could change it |
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use super::Controller;
 use crate::admission::{Cause, Consequences, DisplacedContract};
 use crate::scheme_ledger::UndoReservation;
 
-/// A contract that has lost what it had, with what is left of it up to the first hop that is gone; nothing for shares.
+/// A contract that has lost its reservation, with the remaining part up to the first missing hop; `None` for shares.
 pub(super) struct LostContract {
     pub(super) serial: u64,
     pub(super) left: Option<UndoReservation>,
@@ -49,7 +49,7 @@ impl Controller {
         displaced
     }
 
-    /// They look for other places, on links that are up.
+    /// Places displaced contracts again, on links that are up.
     pub(super) fn place_again(&mut self, displaced: Vec<DisplacedContract>) {
         if !displaced.is_empty() {
             self.admission.place_displaced(displaced, Cause::Rules, &mut Consequences::default());

@@ -1,7 +1,7 @@
-//! A second controller like one that runs, to be asked what would be and thrown away.
+//! A second controller, copied from a running one, which answers questions and is then discarded.
 //!
-//! Copying is the part that keeps the one that runs from its work, so nothing is done there that can be done later by whoever asks:
-//! contracts are shared until one of both changes them, and what follows from them is worked out by [`Copied::controller`].
+//! Copying blocks the running controller, so work that the copy can do later is not done here. Contracts are shared
+//! until either controller changes them, and [`Copied::controller`] computes derived state.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::setup::Setup;
 use crate::tokens::Tokens;
 use crate::vms::Vms;
 
-/// A copy of what a controller knows, without the sessions of agents and without what it remembers of decisions and answers.
+/// A copy of a controller's state, without the sessions of agents and without past decisions and answers.
 pub struct Copied {
     network: Arc<Network>,
     tokens: Tokens,
@@ -43,7 +43,8 @@ impl Controller {
 }
 
 impl Copied {
-    /// A controller that continues from here, as if the last packets of ended contracts had left: questions are about that time. The setup may differ from that of the one which was copied in who confirms and in times.
+    /// Returns a controller that continues from here, as if the last packets of ended contracts had left: questions
+    /// are about that time. The setup may differ from that of the original in its kind of enforcement and in times.
     ///
     /// # Errors
     /// If the scheme of the setup reserves no queues.

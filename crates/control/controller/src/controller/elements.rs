@@ -17,7 +17,7 @@ impl Controller {
         let is_up = down.is_none();
         let seen = self.elements.get(&element).map(|down| down.seen().clone()).unwrap_or_default();
         let reply = self.turn(&element, Down::of(down, seen));
-        // What its agent saw last is outdated: it begins a new session.
+        // The last observations of its agent are outdated: it begins a new session.
         if let ElementName::Node(name) = element
             && !is_up
         {
@@ -51,7 +51,7 @@ impl Controller {
         Ok(Reply::Done { outcome: Outcome::Changed, revision: self.journal().revision() })
     }
 
-    /// What a node saw does not count any more, but for these.
+    /// Discards the observations of a node, except these.
     fn forget_what_is_seen(&mut self, name: &str, still: &BTreeSet<ElementName>) {
         for element in self.elements.seen_by(name).into_iter().filter(|element| !still.contains(element)) {
             let down = self.elements.get(&element).cloned().and_then(|down| down.not_seen_by(name));
@@ -126,12 +126,12 @@ impl Controller {
         links
     }
 
-    /// Whether a switch or host is down itself, not only its links.
+    /// Returns `true` if a switch or host is down itself, not only its links.
     pub fn is_down(&self, node: NodeId) -> bool {
         self.elements.get(&ElementName::Node(self.network.node(node).name.clone())).is_some()
     }
 
-    /// Whether a node is a switch.
+    /// Returns `true` if a node is a switch.
     pub fn is_switch(&self, node: NodeId) -> bool {
         self.network.node(node).kind == NodeKind::Switch
     }

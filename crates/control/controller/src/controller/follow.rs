@@ -1,7 +1,8 @@
-//! A controller that knows what another one has decided, from the records that this one writes.
+//! A controller that follows another one by reading the records that it writes.
 //!
-//! Nothing is decided or proven here: the leader has done so, and the next leader reads all records and derives every promise again. What changes often is taken over record by
-//! record; what changes what all others mean (a policy, an element that is down) is not, and all records have to be read.
+//! Nothing is decided or proven here: the leader has done so, and the next leader reads all records and derives every
+//! promise again. Frequent changes are applied record by record. A change that affects the meaning of other records
+//! (a policy, an element that is down) is not, and all records have to be read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +27,7 @@ use crate::vms::VmState;
 pub enum FollowError {
     /// Records of this kind change what others mean.
     Kind(Kind),
-    /// Links are down, on which the place of what is held depends.
+    /// Links are down, on which the placement of reservations depends.
     Down,
     /// They do not fit what is known.
     Load(LoadError),
@@ -63,7 +64,8 @@ impl Controller {
         // Of several changes of a record the last one counts.
         let last: BTreeMap<(Kind, &str), Option<&str>> =
             changes.iter().map(|change| ((change.kind, &*change.key), change.body.as_deref())).collect();
-        // What is held goes first, all of it: what comes is held beside the rest alone.
+        // All old reservations of the changed contracts are released first: a new one is reserved beside the
+        // unchanged ones only.
         for &(kind, key) in last.keys() {
             match kind {
                 Kind::Contract => self.let_contract_go(number(kind, key)?),
@@ -96,7 +98,7 @@ impl Controller {
         for serial in changed {
             self.show(serial)?;
         }
-        // What becomes due is done by the one that leads.
+        // Timers that become due are handled by the leader.
         while self.enforcement_mut().pop_due().is_some() {}
         Ok(())
     }

@@ -1,8 +1,8 @@
-//! From records to a controller that goes on where another one stopped.
+//! Loads a controller from records, so that it continues where another one stopped.
 //!
-//! Every promise is derived again: each queue has to keep its budget and its buffer with what is reserved, and each contract's route its
-//! deadline. Records that contradict one another, or the network, are errors: without a controller no promise is broken, while one with
-//! unproven promises may break them.
+//! Every promise is derived again: each queue has to keep its budget and its buffer with its reservations, and each
+//! contract's route its deadline. Records that contradict one another, or the network, are errors: without a
+//! controller no promise is broken, while one with unproven promises may break them.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ use crate::shares::in_shares;
 use crate::tokens::{Token, Tokens};
 use crate::vms::{VmState, Vms};
 
-/// What is to be reserved again, in the order in which it was placed.
+/// Contracts to be reserved again, in the order in which they were placed.
 pub(super) struct ReplacementOrder {
     placed: u64,
     reserved: UndoReservation,
@@ -53,7 +53,7 @@ pub(super) struct ReplacementOrder {
 pub(super) type RestoredShare = (u64, Share);
 
 impl Controller {
-    /// Goes on from these records (kind, key, body), in any order; with none, from nothing.
+    /// Continues from these records (kind, key, body), in any order; without records, from an empty state.
     ///
     /// # Errors
     /// If they cannot all be kept.
@@ -147,7 +147,7 @@ impl Controller {
                 let Some(element) = link.or(record.node.map(ElementName::Node)) else {
                     return Err(unreadable(kind, key, "a link or a node is expected".to_owned()));
                 };
-                // What the network no longer has cannot be down.
+                // An element that the network no longer has cannot be down.
                 if !links_of(&self.network, &element).is_empty()
                     && let Some(down) = Down::of(record.why, record.seen)
                 {
@@ -170,7 +170,8 @@ impl Controller {
         Ok(())
     }
 
-    /// Contracts are what there is most of, and each can be read without the others: several threads do. The shares that they hold.
+    /// Reads contracts in several threads, as they are the most numerous records and independent of each other.
+    /// Returns the shares that they hold.
     fn read_contracts(
         &mut self,
         records: &[(Kind, &str, &str)],
@@ -268,7 +269,7 @@ impl Controller {
         Some((self.network.link(hop.link).name.clone(), hop.queue))
     }
 
-    /// Everything that follows from what was read.
+    /// Derives all state that follows from the records.
     fn connect(&mut self) -> Result<(), LoadError> {
         for (number, release) in self.enforcement().releases().iter() {
             if self.contracts().get(release.serial).is_none() {
@@ -295,7 +296,7 @@ impl Controller {
         Ok(())
     }
 
-    /// What is promised follows from the budgets, which may be others than when the records were written.
+    /// Derives the bounds from the budgets, which may differ from those at the time the records were written.
     fn take_bounds(&mut self) {
         let others = self.contracts().iter().filter_map(|grant| {
             let bound = self.enforcement().book().promised(grant.flow()?);
@@ -316,7 +317,8 @@ impl Controller {
         }
     }
 
-    /// Contracts of other kinds than latency hold their shares again. What is held is a sum, so their order does not matter.
+    /// Reserves the shares of contracts of other kinds than latency again. The reservation is a sum, so their order
+    /// does not matter.
     pub(super) fn hold_shares(&mut self, shares: Vec<RestoredShare>) -> Result<(), LoadError> {
         for (serial, share) in shares {
             let enforcement = self.enforcement_mut();
@@ -331,7 +333,8 @@ impl Controller {
         Ok(())
     }
 
-    /// What policies need is held beside contracts: whether both fit is proven with everything else.
+    /// Reserves the capacity that policies need beside contracts. The proof that both fit covers all reservations
+    /// together.
     fn hold_policies(&mut self) -> Result<(), LoadError> {
         let (policies, enforcement) = self.admission.policies_mut();
         let first = policies.iter().next().map(|(name, _)| name.to_owned());
@@ -341,8 +344,8 @@ impl Controller {
         }
     }
 
-    /// Versions up to 0.2.0 promised minima and weights that some links cannot carry. What does not fit is decided again, by priority; what
-    /// is refused then is degraded, and watchers are told.
+    /// Versions up to 0.2.0 promised minima and weights that some links cannot carry. Shares that do not fit are
+    /// decided again, by priority; those refused are degraded, and watchers are notified.
     fn decide_unfit_again(&mut self) {
         self.admission.decide_unfit_again();
     }
@@ -389,7 +392,8 @@ impl ReplacementOrder {
     }
 }
 
-/// A contract that holds nothing yet, what it is to hold again, and what it has lost. Without `is_usable` nothing may be lost.
+/// Reads a contract without a reservation yet, the reservation to make again, and the lost part. Without `is_usable`
+/// nothing may be lost.
 pub(super) fn read_contract(
     network: &Network,
     kind: Kind,

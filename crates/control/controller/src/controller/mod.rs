@@ -1,11 +1,11 @@
-//! The controller: how commands reach what they are about, and what can be asked.
+//! The controller: dispatch of commands to the component that owns their object, and queries.
 //!
-//! | owner | what it has |
+//! | owner | state |
 //! |---|---|
-//! | [`Controller`] | VMs, tokens, what is down, answers that may be asked for again |
-//! | `Admission` | tenants and what they use, decisions |
+//! | [`Controller`] | VMs, tokens, elements that are down, remembered answers |
+//! | `Admission` | tenants and their usage, decisions |
 //! | `Enforcement` | the scheme with its reservations, contracts, pending releases, sessions of nodes, timers |
-//! | `Journal` | what has changed since the last output, and the numbers that never go back |
+//! | `Journal` | changes since the last output, and the numbers that never decrease |
 
 mod apply;
 mod changed;
@@ -61,10 +61,10 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// Does what is asked, or says why not and changes nothing.
+    /// Executes a command, or returns the reason for its failure and changes nothing.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason.
     pub fn handle(&mut self, now: Timestamps, command: Command) -> Result<Reply, CommandError> {
         self.tick(now);
         self.execute(command)
@@ -123,17 +123,17 @@ impl Controller {
         }
     }
 
-    /// When [`Controller::tick`] has something to do, by each of the clocks.
+    /// Returns the next time at which [`Controller::tick`] has work to do, by each of the clocks.
     pub fn due(&self) -> (Option<Time>, Option<WallTime>) {
         self.enforcement().next_due()
     }
 
-    /// The machine of this controller, which was just loaded, is up for so long: a restart is no jump of the clock.
+    /// Sets the uptime of this controller's machine, directly after loading: a restart is no jump of the clock.
     pub fn set_uptime(&mut self, now: Timestamps, uptime: Uptime) {
         self.journal_mut().set_uptime(now, uptime);
     }
 
-    /// Returns `true` if addresses of new VMs depend on a secret, so that nobody can compute them from names.
+    /// Returns `true` if addresses of new VMs depend on a secret, so that they cannot be computed from names.
     pub fn has_vm_secret(&self) -> bool {
         self.journal().counters().vm_secret.is_some()
     }
@@ -149,12 +149,12 @@ impl Controller {
         self.journal_mut().keep_time();
     }
 
-    /// By how much the clock is ahead of the calendar that contracts start and end by, while it is doubted.
+    /// Returns the lead of the clock over the calendar by which contracts start and end, while it is distrusted.
     pub fn clock_ahead(&self) -> Option<Time> {
         self.journal().calendar().ahead()
     }
 
-    /// What is to be put on disk and told since the last time.
+    /// Returns the records to write and the events to publish since the last call.
     pub fn take_output(&mut self) -> Output {
         let dirty = self.journal_mut().take_dirty();
         let changes = dirty.iter().flat_map(|dirty| self.changes(dirty)).collect();
@@ -218,16 +218,17 @@ impl Controller {
         self.answers.remember(journal, now, key, answer);
     }
 
-    /// Whether an answer can be remembered for an account whose answers may take so many bytes; asked before anything is done.
+    /// Returns `Ok` if another answer can be remembered for an account whose answers may take `most` bytes. Called
+    /// before a command is executed.
     ///
     /// # Errors
-    /// How much they take already, and when the oldest is forgotten.
+    /// The present size of the account's answers, and the time at which the oldest expires.
     pub fn check_answers(&mut self, now: WallTime, account: &str, most: u64) -> Result<(), AnswersFull> {
         let journal = self.admission.enforcement_mut().journal_mut();
         self.answers.check(journal, now, account, most)
     }
 
-    /// What the answers that are remembered take, in bytes.
+    /// Returns the size of the remembered answers, in bytes.
     pub fn answer_bytes(&self) -> u64 {
         self.answers.bytes()
     }
@@ -242,12 +243,12 @@ impl Controller {
         &self.network
     }
 
-    /// How bytes and delays are counted.
+    /// Returns the model by which bytes and delays are counted.
     pub fn model(&self) -> &Model {
         self.admission.model()
     }
 
-    /// What is reserved.
+    /// Returns the ledger of reservations.
     pub fn ledger(&self) -> &Ledger {
         self.enforcement().ledger()
     }
@@ -257,12 +258,13 @@ impl Controller {
         self.enforcement().book().scheme()
     }
 
-    /// The same, for questions that use its memory and leave everything as it is (`refine::nearest`, `survey::paths`).
+    /// Returns the scheme for questions that use its memory and leave its state unchanged (`refine::nearest`,
+    /// `survey::paths`).
     pub fn scheme_for_questions(&mut self) -> &mut Scheme {
         self.enforcement_mut().book_mut().scheme_mut()
     }
 
-    /// How often a controller was loaded from these records.
+    /// Returns the number of times that a controller was loaded from these records.
     pub fn generation(&self) -> u64 {
         self.journal().counters().generation
     }
@@ -302,17 +304,19 @@ impl Controller {
         self.contracts().get(self.enforcement().book().owner_of_share(share))
     }
 
-    /// What a contract holds of the classes below the latency queues; `None` for best effort, and if it has no place now.
+    /// Returns the share that a contract holds of the classes below the latency queues; `None` for best effort, and
+    /// if it has no placement now.
     pub fn share_of(&self, grant: &AdmittedContract) -> Option<&Share> {
         self.ledger().share(grant.share()?)
     }
 
-    /// Whether hosts have agents that are told what to do.
+    /// Returns `true` if hosts have agents that carry out operations.
     pub fn has_agents(&self) -> bool {
         self.enforcement().confirms()
     }
 
-    /// What such a contract is promised, as a decision that is made now; `None` for best effort, and if it has no place now.
+    /// Returns the promise of such a contract, as a decision that is made now; `None` for best effort, and if it has
+    /// no placement now.
     pub fn promise_of(&self, grant: &AdmittedContract) -> Option<ShareDecision> {
         let route = |share: &Share| if let Share::Pair { route, .. } = share { Some(route.clone()) } else { None };
         let (share, certainty) = grant.share().zip(grant.certainty())?;
@@ -320,7 +324,7 @@ impl Controller {
         Some(ShareDecision { share, route, certainty, within: grant.within() })
     }
 
-    /// The contract that has a name now, of whatever kind: its serial number and its revision.
+    /// Returns the serial number and the revision of the contract, of any kind, that has a name now.
     pub fn version_of(&self, id: &Id) -> Option<(u64, u64)> {
         self.admission.version_of(id)
     }
@@ -335,7 +339,7 @@ impl Controller {
         self.contracts().get(self.enforcement().book().owner(flow))
     }
 
-    /// What a node has still to do, in the order of versions.
+    /// Returns the pending operations of a node, in the order of versions.
     pub fn outbox(&self, name: &str) -> Vec<Operation> {
         self.enforcement().outbox(name)
     }
@@ -350,7 +354,7 @@ impl Controller {
         self.admission.decisions().iter()
     }
 
-    /// What is down, and why.
+    /// Returns the elements that are down, with the reasons.
     pub fn down(&self) -> impl Iterator<Item = (&ElementName, &str)> {
         self.elements.iter().map(|(element, down)| (element, down.why()))
     }
@@ -363,7 +367,7 @@ impl Controller {
         self.network.find_node(name).ok_or_else(|| CommandError::NotFound { what: "node", name: name.to_owned() })
     }
 
-    /// What is known of the agent of a node.
+    /// Returns the known state of a node's agent.
     pub fn node_state(&self, node: NodeId) -> Option<&NodeState> {
         self.enforcement().nodes().get(node)
     }
@@ -396,12 +400,12 @@ impl Controller {
         self.admission.policies().by_share(&self.network)
     }
 
-    /// All tokens, by what they are called.
+    /// Returns all tokens, by name.
     pub fn tokens(&self) -> impl Iterator<Item = &Token> {
         self.tokens.iter()
     }
 
-    /// Whether an operator's token with this SHA-256 was deleted.
+    /// Returns `true` if an operator's token with this SHA-256 was deleted.
     pub fn is_revoked(&self, hash: &str) -> bool {
         self.tokens.is_revoked(hash)
     }

@@ -1,7 +1,7 @@
 //! Creating, placing and deleting VMs.
 //!
-//! Chameleon puts every VM on a random server (section 4.1.1) and says that placement is outside its scope. Here it can also be
-//! given, or chosen by fit: the host whose lines have most rate left.
+//! Chameleon puts every VM on a random server (section 4.1.1) and regards placement as outside its scope. Here the
+//! host can also be given, or chosen by fit: the host whose links have the most rate left.
 
 use std::cmp::Reverse;
 
@@ -30,7 +30,7 @@ impl Controller {
         let known = self.vms.get(&id);
         check.hold(known.map(|vm| vm.revision))?;
         if let Some(vm) = known {
-            // Placed once: a wish that lets the controller choose is fulfilled where it is.
+            // The VM was placed before: a request that lets the controller choose is satisfied by its present host.
             let stays = match wish {
                 VmRequest::On(host) => self.network.node(vm.host).name == *host,
                 VmRequest::Random(_) | VmRequest::Fit => true,

@@ -1,8 +1,9 @@
-//! What would be if something failed, came back, were asked for, ended or emptied.
+//! Hypothetical questions: the state after something failed, recovered, was requested, ended or drained.
 //!
-//! The question is put to a controller that was made for it ([`Controller::copy`], or `Controller::load`, with [`EnforcedBy::Nobody`]) and
-//! is thrown away afterwards: it does what is asked, and what is different then is the answer. Between two steps time passes until all packets have
-//! left what is given up, since the answer is about the state after all of it.
+//! The question is put to a controller that was made for it ([`Controller::copy`], or `Controller::load`, with
+//! [`EnforcedBy::Nobody`]) and is discarded afterwards. That controller executes the commands, and the differences
+//! are the answer. Between two steps time passes until all packets have left the released routes, since the answer is
+//! about the final state.
 //!
 //! [`EnforcedBy::Nobody`]: crate::EnforcedBy::Nobody
 
@@ -28,13 +29,13 @@ use crate::journal::DirtyRecord;
 use crate::releases::{PendingRelease, Phase};
 use crate::what_if::{WhatIf, WhatIfOutcome};
 
-/// What is compared of a contract: whether it is degraded, and the hops of its routes, with [`END`] behind each route.
+/// Compared part of a contract: `true` if it is degraded, and the hops of its routes, with [`END`] behind each route.
 type Place<'a> = (bool, &'a [Hop]);
 
-/// Stands behind the hops of a route; no network has such a link.
+/// End mark behind the hops of a route; no network has such a link.
 const END: Hop = Hop { link: LinkId(u32::MAX), queue: u8::MAX };
 
-/// How all contracts were placed.
+/// Placement of all contracts.
 #[derive(Default)]
 struct Places {
     hops: Vec<Hop>,
@@ -43,7 +44,7 @@ struct Places {
 }
 
 impl Places {
-    /// The contract that had this serial number, and how it was placed.
+    /// Returns the contract that had this serial number, and its placement.
     fn of(&self, serial: u64) -> Option<(&AdmittedContract, Place<'_>)> {
         let at = self.grants.binary_search_by_key(&serial, |(grant, _)| grant.serial).ok()?;
         let (grant, range) = &self.grants[at];
@@ -52,10 +53,10 @@ impl Places {
 }
 
 impl Controller {
-    /// Does what is asked, and says what is different then.
+    /// Executes the commands of a question, and returns the differences.
     ///
     /// # Errors
-    /// If something is asked about that is not there.
+    /// If the question names an object that does not exist.
     pub fn ask(&mut self, now: Timestamps, what_if: WhatIf) -> Result<WhatIfOutcome, CommandError> {
         if let Some(id) = what_if.delete.iter().find(|id| self.version_of(id).is_none()) {
             return Err(CommandError::NotFound { what: "contract", name: id.to_string() });
@@ -78,12 +79,12 @@ impl Controller {
         Ok(outcome)
     }
 
-    /// One step, and time until all packets have left that are on their way out. A release whose sender waits for its start is not waited
-    /// for: the calendar stands still here.
+    /// Executes one step, and lets time pass until all packets of released routes have left. A release whose sender
+    /// waits for its start stays pending: the calendar does not advance here.
     fn step(&mut self, now: Timestamps, command: Command) -> Result<Reply, CommandError> {
         let reply = self.handle(Timestamps { steady: self.enforcement().now().steady, ..now }, command)?;
         self.drain_releases(now);
-        // What has left may have made room for what failed.
+        // The drained routes may have made room for degraded contracts.
         self.admission.retry();
         self.drain_releases(now);
         Ok(reply)
@@ -151,7 +152,7 @@ impl Controller {
             self.contracts().iter().filter(|grant| !grant.is_ended() && ends(grant)).collect();
         grants.sort_by(|one, other| one.id.cmp(&other.id));
         let mut orders: Vec<Order> = grants.into_iter().map(|grant| grant.order.clone()).collect();
-        // Those of higher priority find their places first, and among equals latency contracts.
+        // Contracts of higher priority are placed first, and among equals latency contracts.
         orders.sort_by_key(|order| (Reverse(order.priority), order.kind() != ContractKind::Latency));
         for order in &orders {
             let ids = vec![(id_of(order), Precondition::None)];

@@ -1,4 +1,4 @@
-//! Which pending releases a contract has to wait for.
+//! Pending releases that a contract has to wait for.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::Enforcement;
 /// each check all others; a few milliseconds of waiting cost less.
 const MAX_CHECKED: usize = 64;
 
-/// Whether all packets are on routes that the ledger or pending releases know.
+/// Knowledge of packets in transit: `Certain` if all are on routes known to the ledger or to pending releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DrainState {
     /// They are.
@@ -83,8 +83,8 @@ impl Enforcement {
     }
 }
 
-/// How many hops each of these routes has in common with one of the new ones, from the sender on; each new one counts for one old.
-/// None where neither bucket is the larger in both rate and burst.
+/// Returns the number of hops that each old route has in common with a new one, from the sender on; each new route
+/// counts for one old route. The number is 0 if neither bucket is the larger in both rate and burst.
 fn shared(old: &[Reservation], new: &[Route], demand: Demand) -> Vec<usize> {
     let mut free: Vec<&Route> = new.iter().collect();
     let most = |reservation: &Reservation| {

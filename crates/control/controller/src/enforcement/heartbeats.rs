@@ -1,4 +1,4 @@
-//! Agents that say again and again that they are there. What a silent one has confirmed may not be in force any more.
+//! Heartbeats of agents. Rules that a silent agent has confirmed may no longer be in force.
 
 use wayleave_topology::NodeId;
 
@@ -8,7 +8,7 @@ use crate::event::EventKind;
 use crate::journal::DirtyRecord;
 use crate::timers::TimerEvent;
 
-/// What is told of a node that was taken out of service.
+/// Problem shown for a node that was taken out of service.
 const LEFT: &str = "taken down: nothing is installed there any more";
 
 impl Enforcement {
@@ -46,7 +46,7 @@ impl Enforcement {
         self.refresh_degraded_at(node);
     }
 
-    /// Nothing is installed on a node any more, and nobody expects to hear of its agent.
+    /// Processes the removal of all rules from a node. No heartbeat of its agent is expected any more.
     pub(crate) fn take_leave(&mut self, name: &str, epoch: u64) -> Result<Reply, CommandError> {
         let node = self.find(name)?;
         self.check_epoch(node, epoch)?;
@@ -59,7 +59,7 @@ impl Enforcement {
         Ok(Reply::Done { outcome: Outcome::Changed, revision: self.journal.revision() })
     }
 
-    /// An agent should have been heard of by now.
+    /// Handles an expired heartbeat timer of a node's agent.
     pub(crate) fn mark_silent(&mut self, node: NodeId) {
         let (now, after) = (self.now().steady, self.timing.silent_after);
         let Some(state) = self.nodes.get_mut(node).filter(|state| state.is_watched && !state.is_silent) else { return };

@@ -1,14 +1,14 @@
-//! Contracts in force: what is reserved for them, what their senders are told, and what senders have confirmed.
+//! Contracts in force: their reservations, the instructions to their senders, and the senders' confirmations.
 //!
-//! [`Enforcement`] owns the scheme with its reservations, the contracts, the pending releases, the sessions of nodes and the timers that
-//! belong to them. What a tenant may have and which contract is admitted is decided above (`admission`).
+//! [`Enforcement`] owns the scheme with its reservations, the contracts, the pending releases, the sessions of nodes
+//! and their timers. Quotas and admission are decided above (`admission`).
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `sender` | what a sender is told next, and what follows from its confirmations |
-//! | `waits` | which pending releases a contract has to wait for |
+//! | `sender` | the next instruction to a sender, and the effect of its confirmations |
+//! | `waits` | the pending releases that a contract has to wait for |
 //! | `release` | ending contracts, and senders that certainly send nothing |
-//! | `heard` | agents that are there, and agents that are not heard of |
+//! | `heard` | heartbeats of agents, and silent agents |
 //! | `session` | sessions of agents, their operations, confirmations and measurements |
 //! | `shares` | rules of contracts of other kinds than latency, as hosts report them |
 
@@ -44,7 +44,7 @@ pub(crate) use drain::DrainState;
 pub(crate) struct Enforcement {
     network: Arc<Network>,
     enforced_by: EnforcedBy,
-    /// The state of contracts that are kept: of those that nobody confirms more is not known than that they are admitted.
+    /// State of contracts that are kept. Without agents that confirm, a contract is known only to be admitted.
     kept: State,
     timing: Timing,
     book: SchemeLedger,
@@ -55,7 +55,7 @@ pub(crate) struct Enforcement {
     journal: Journal,
 }
 
-/// What [`Enforcement::copy`] has copied.
+/// State copied by [`Enforcement::copy`].
 pub(crate) struct Copied {
     held: SchemeLedgerState,
     contracts: BTreeMap<u64, Arc<AdmittedContract>>,
@@ -143,12 +143,12 @@ impl Enforcement {
         self.timers.pop_wall(self.calendar())
     }
 
-    /// The calendar as far as it is believed.
+    /// Returns the trusted calendar time.
     pub(crate) fn calendar(&self) -> WallTime {
         self.journal.calendar().wall()
     }
 
-    /// When the next timer is due, by each of the clocks.
+    /// Returns the expiry of the next timer, by each of the clocks.
     pub(crate) fn next_due(&self) -> (Option<Time>, Option<WallTime>) {
         let (steady, wall) = self.timers.next();
         let calendar = self.journal.calendar();
@@ -164,7 +164,7 @@ impl Enforcement {
         }
     }
 
-    /// Tries failed contracts again after a while, unless that is planned already.
+    /// Schedules a retry of failed contracts, unless one is scheduled already.
     pub(crate) fn schedule_retry(&mut self) {
         if !self.timers.has(TimerEvent::Retry) {
             self.timers.at(self.now().steady + self.timing.retry_every, TimerEvent::Retry);
@@ -184,7 +184,8 @@ impl Enforcement {
         flows.into_iter().filter_map(|flow| Some((flow, &placement.ledger().flow(flow)?.route)))
     }
 
-    /// Takes over a pending release from a record. What was under way gets its whole time again, since the steady clock starts at zero after a restart.
+    /// Takes over a pending release from a record. Packets in transit get their whole time again, since the steady
+    /// clock starts at zero after a restart.
     pub(crate) fn insert_loaded_release(&mut self, number: u64, release: PendingRelease, was_held: bool) {
         if let Phase::Draining(empty) = release.phase {
             self.timers.at(empty, TimerEvent::Empty(number));
@@ -232,7 +233,7 @@ impl Enforcement {
         }
         let Some(grant) = self.contracts.get(serial) else { return Ok(()) };
         let state = grant.state_now(self.kept, self.calendar());
-        // Most are what they should be already, and need not be copied for that.
+        // Most contracts are in the right state already, and need not be copied.
         if state != grant.state
             && let Some(grant) = self.contracts.get_mut(serial)
         {
@@ -265,8 +266,8 @@ impl Enforcement {
         }
     }
 
-    /// Goes on from a copy, in which nothing is left open: all that was admitted is consistent. Contracts are named as kept as they were there, so
-    /// that those of which nothing is asked need not be looked at.
+    /// Continues from a copy, which has no open work: all admitted contracts are consistent. The kept state of
+    /// contracts is taken over, so contracts that a question does not concern need not be inspected.
     pub(crate) fn take_over(&mut self, copied: Copied) {
         let Copied { held, contracts, kept, releases, journal } = copied;
         self.book.take_over(held);
@@ -284,7 +285,7 @@ impl Enforcement {
         }
     }
 
-    /// Whether anything follows from a contract that [`Self::connect`] sets up: of most nothing does.
+    /// Returns `true` if [`Self::connect`] has something to set up for a contract: for most it has not.
     fn has_something_to_come(&self, grant: &AdmittedContract) -> bool {
         let is_waited_for = || self.confirms() && grant.announced_sender().is_some_and(Sender::is_waited_for);
         let has_times = || grant.order.starts.is_some() || grant.order.ends.is_some();
@@ -296,7 +297,7 @@ impl Enforcement {
             || grant.state_now(self.kept, self.calendar()) != grant.state
     }
 
-    /// Goes on after everything was loaded: what was left undone, and what has become due meanwhile.
+    /// Resumes after everything was loaded: handles unfinished work, and timers that have expired since.
     pub(crate) fn resume(&mut self) {
         self.expect_agents();
         let is_idle = |grant: &AdmittedContract| {

@@ -6,7 +6,8 @@ use crate::journal::DirtyRecord;
 use crate::releases::{PendingRelease, Phase};
 
 impl Enforcement {
-    /// Ends a latency contract: its sender is told to stop, and its reservation is held until its last packets have left.
+    /// Ends a latency contract: its sender is instructed to stop, and its reservation is held until its last packets
+    /// have left.
     pub(crate) fn end(&mut self, serial: u64) {
         let Some(grant) = self.contracts.get_mut(serial) else { return };
         if std::mem::replace(&mut grant.is_ended, true) {
@@ -22,7 +23,7 @@ impl Enforcement {
         if let Some(flow) = flow {
             match self.book.reserved(flow, has_route).filter(|_| may_run) {
                 Some(reserved) => {
-                    // What is held for its last packets must not be moved.
+                    // A reservation held for last packets must not be moved.
                     self.book.pin(flow, true);
                     let drain = self.book.promised(flow);
                     let number = self.journal.next_release();
@@ -30,7 +31,7 @@ impl Enforcement {
                     self.releases.insert(number, PendingRelease { serial, node, reserved, until, drain, phase, held });
                     self.journal.mark(DirtyRecord::Release(number));
                 }
-                // Nothing was ever sent: no packet can be under way.
+                // The sender never started: no packet can be in transit.
                 None => self.book.release(flow),
             }
         }
@@ -38,15 +39,16 @@ impl Enforcement {
         self.advance(serial);
     }
 
-    /// The sender of a contract certainly sends nothing: it is down, or its rule is gone.
+    /// Records that the sender of a contract certainly sends nothing: it is down, or its rule was removed.
     pub(crate) fn is_silent(&mut self, serial: u64) {
         self.note_silence(serial);
         self.advance(serial);
     }
 
-    /// The same, before anything is told again.
+    /// Records the silence of a sender, before the next instruction to it.
     pub(crate) fn note_silence(&mut self, serial: u64) {
-        // What it sent last may be under way, and what it sends on may be given to others before it is told to send again.
+        // Its last packets may be in transit, and its reservation may be given to others before it is instructed to
+        // resume.
         let sent = self
             .contracts
             .get(serial)

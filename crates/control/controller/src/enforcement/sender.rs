@@ -1,15 +1,15 @@
-//! What senders are told, in an order that never breaks a promise.
+//! Instructions to senders, in an order that never breaks a promise.
 //!
-//! | what changes | what the sender is told | what waits |
+//! | change | instruction to the sender | waits |
 //! |---|---|---|
 //! | a new contract | run | until the pending releases on its links that are free in the ledger are complete |
 //! | it is moved | run the new rule | its old reservation is free at once; a contract that needs the capacity waits until the old route is empty |
-//! | other terms, beside the old ones | the same | the same |
-//! | other terms in place of the old ones, and packets under way fit beside them | the same | the same |
-//! | other terms in place of the old ones otherwise | stop; when the old route is empty, run | the same, and its own new rule |
+//! | other terms, beside the old ones | run the new rule | as for a move |
+//! | other terms in place of the old ones, and packets in transit fit beside them | run the new rule | as for a move |
+//! | other terms in place of the old ones otherwise | stop; when the old route is empty, run | as for a move, and its own new rule waits too |
 //! | it is deleted | stop | its reservation, until its route is empty |
-//! | an element that it needs fails, another route is found | as with other terms in place of the old ones | the same |
-//! | no other route is found | stop | the same |
+//! | an element that it needs fails, another route is found | as with other terms in place of the old ones | as with other terms in place of the old ones |
+//! | no other route is found | stop | as with other terms in place of the old ones |
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ use crate::setup::EnforcedBy;
 use crate::timers::TimerEvent;
 
 impl Enforcement {
-    /// Whether senders say what they have done.
+    /// Returns `true` if senders confirm their operations.
     pub(crate) fn confirms(&self) -> bool {
         self.enforced_by != EnforcedBy::Nobody
     }
@@ -51,11 +51,11 @@ impl Enforcement {
         Some(number)
     }
 
-    /// A contract runs on a new reservation, once some pending releases are complete.
+    /// Runs a contract on a new reservation, once some pending releases are complete.
     ///
-    /// Its sender stops first if the contract waits for a route on which it still sends, or if its sender was never told of the
-    /// reservation in between. A contract that waits for it then waits for a stop, which waits for nothing; so no cycle of waiting
-    /// contracts can form.
+    /// Its sender stops first if the contract waits for a route on which it still sends, or if its sender never
+    /// received the reservation in between. A contract that waits for it then waits for a stop, which waits for
+    /// nothing; so no cycle of waiting contracts can form.
     pub(crate) fn run(&mut self, serial: u64, waits_for: BTreeSet<u64>) {
         let Some(sender) = self.contracts.sender(serial) else { return };
         let (told, version) = (sender.told.map_or(0, |told| told.version), sender.version);
@@ -90,7 +90,7 @@ impl Enforcement {
         self.journal.mark(DirtyRecord::Contract(serial));
     }
 
-    /// Tells the sender of a contract what can be told now, and announces what state the contract is in.
+    /// Sends the next possible instruction to the sender of a contract, and announces the contract's state.
     pub(crate) fn advance(&mut self, serial: u64) {
         while let Some(told) = self.next_step(serial) {
             let Some(sender) = self.contracts.sender_mut(serial) else { return };
@@ -113,12 +113,12 @@ impl Enforcement {
         self.announce(serial);
     }
 
-    /// What the sender of a contract can be told now, if anything.
+    /// Returns the next possible instruction to the sender of a contract, if any.
     fn next_step(&mut self, serial: u64) -> Option<RuleState> {
         let sender = self.contracts.sender_mut(serial)?;
         if let Some(stop) = sender.stop {
             match sender.told {
-                // It was never told to send: there is nothing to stop.
+                // It was never instructed to send: there is nothing to stop.
                 None => sender.stop = None,
                 Some(told) if told.version < stop => return Some(RuleState { version: stop, runs: false }),
                 Some(_) => {}
@@ -136,7 +136,7 @@ impl Enforcement {
         may.then_some(RuleState { version: run, runs: true })
     }
 
-    /// Whether every switch on the way of a contract forwards by tags.
+    /// Returns `true` if every switch on the route of a contract forwards by tags.
     fn switches_are_set_up(&self, serial: u64) -> bool {
         if self.enforced_by != EnforcedBy::HostsAndSwitches {
             return true;
@@ -161,7 +161,7 @@ impl Enforcement {
             if let Some(latency) = grant.latency_mut() {
                 (latency.sender.confirmed, latency.sender.asked) = (Some(told), None);
             }
-            // The report of the host says whether the new rule is carried out.
+            // The report of the host shows if the new rule is in force.
             if matches!(grant.trouble, Some(DegradedReason::Unconfirmed)) {
                 grant.trouble = None;
             }
@@ -188,7 +188,7 @@ impl Enforcement {
         }
     }
 
-    /// A release is complete: the reservation is free, and contracts that waited for it go on.
+    /// Completes a release: the reservation is free, and contracts that waited for it continue.
     pub(crate) fn emptied(&mut self, number: u64) {
         let Some(release) = self.releases.remove(number) else { return };
         self.journal.mark(DirtyRecord::Release(number));
@@ -205,7 +205,7 @@ impl Enforcement {
         self.advance(release.serial);
     }
 
-    /// Forgets a contract that was deleted, once nothing of it is left.
+    /// Forgets a deleted contract, once no reservation or rule is left.
     fn finish(&mut self, serial: u64) {
         let Some(grant) = self.contracts.get(serial) else { return };
         let is_waited_for = grant.announced_sender().is_some_and(Sender::is_waited_for);
@@ -225,7 +225,7 @@ impl Enforcement {
         self.contracts.remove(serial);
     }
 
-    /// Tells watchers of the state of a contract, if it is another one.
+    /// Notifies watchers of the state of a contract, if it has changed.
     pub(crate) fn announce(&mut self, serial: u64) {
         let Some(grant) = self.contracts.get(serial) else { return };
         let (state, calendar) = (grant.state_now(self.kept, self.calendar()), self.calendar());
@@ -237,7 +237,7 @@ impl Enforcement {
         if state == before {
             return;
         }
-        // Hosts are told of a contract while it may send.
+        // Hosts have the rule of a contract while it may send.
         let is_taken_back = state == State::Pending && grant.share_state().is_some_and(|share| share.version > 0);
         if is_taken_back {
             self.renew_rule(serial);

@@ -1,4 +1,4 @@
-//! The agents of nodes: their sessions, what they have still to do, and what they report.
+//! The agents of nodes: their sessions, pending operations and reports.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use crate::grant::{AdmittedContract, RuleState, Sender, Violation};
 use crate::journal::DirtyRecord;
 use crate::timers::TimerEvent;
 
-/// The serial number under which a switch is told to set itself up.
+/// Serial number of the operation with which a switch sets itself up.
 const SET_UP: u64 = 0;
 
 impl Enforcement {
-    /// A node begins a session, and says what is installed.
+    /// Begins a session of a node, which reports its installed rules.
     pub(crate) fn begin(&mut self, name: &str, after: u64, installed: &[(u64, u64)]) -> Result<Reply, CommandError> {
         let node = self.find(name)?;
         let state = self.nodes.entry(node);
@@ -54,7 +54,8 @@ impl Enforcement {
                     self.has_done(serial, version);
                     self.advance(serial);
                 }
-                // Without a rule nothing is sent: what was to stop has stopped, what was to run is told again.
+                // Without a rule nothing is sent: a rule that was to stop has stopped, and a rule that was to run is
+                // sent to the agent once more.
                 None => self.is_silent(serial),
             }
         }
@@ -75,7 +76,7 @@ impl Enforcement {
         self.journal.mark(DirtyRecord::Contract(serial));
     }
 
-    /// What a node has still to do, in the order of versions.
+    /// Returns the pending operations of a node, in the order of versions.
     pub(crate) fn outbox(&self, name: &str) -> Vec<Operation> {
         let Some(node) = self.network.find_node(name) else { return Vec::new() };
         let Some(state) = self.nodes.get(node) else { return Vec::new() };
@@ -96,8 +97,9 @@ impl Enforcement {
         Some(Operation { serial, version: told.version, work })
     }
 
-    /// The rule of a version: on the reservation that the contract has, or on the one that it had then. An outdated rule is told, too:
-    /// other contracts may wait for the route that it leaves, and the next rule for their routes.
+    /// Returns the rule of a version: on the contract's present reservation, or on its reservation at that version.
+    /// Outdated rules are sent, too: other contracts may wait for the route that such a rule leaves, and the next
+    /// rule for their routes.
     fn rule(&self, grant: &AdmittedContract, version: u64) -> Option<Rule> {
         let order = &grant.order;
         let left = self.releases.of(grant.serial).map(|(_, release)| release).filter(|release| release.until > version);
@@ -127,7 +129,7 @@ impl Enforcement {
         })
     }
 
-    /// Whether an agent speaks for the session that counts.
+    /// Checks that an agent's message belongs to the current session.
     pub(crate) fn check_epoch(&self, node: NodeId, epoch: u64) -> Result<(), CommandError> {
         let current = self.nodes.get(node).filter(|state| state.is_open).map(|state| state.epoch);
         if current == Some(epoch) { Ok(()) } else { Err(CommandError::StaleEpoch { current }) }
@@ -170,7 +172,7 @@ impl Enforcement {
         serials.into_iter().for_each(|serial| self.advance(serial));
     }
 
-    /// What a receiving host has measured.
+    /// Processes the measurements of a receiving host.
     pub(crate) fn measure(&mut self, name: &str, epoch: u64, measured: &[Measured]) -> Result<Reply, CommandError> {
         let node = self.find(name)?;
         self.check_epoch(node, epoch)?;
@@ -192,7 +194,7 @@ impl Enforcement {
         Ok(Reply::Done { outcome: Outcome::Changed, revision: self.journal.revision() })
     }
 
-    /// No late packet has been reported for a while, unless a later timer is still set.
+    /// Clears a violation, as no late packet was reported for the clear time, unless a later timer is still set.
     pub(crate) fn healed(&mut self, serial: u64) {
         if self.timers.has(TimerEvent::Healed(serial)) {
             return;
@@ -204,8 +206,8 @@ impl Enforcement {
         }
     }
 
-    /// The session of a node is over, and nothing is sent there: it is down. The contracts that it sent, which have to be told what
-    /// follows from that.
+    /// Closes the session of a node that is down: it sends nothing. Returns the contracts with this sender, whose
+    /// senders have to be advanced.
     pub(crate) fn silence(&mut self, node: NodeId) -> Vec<u64> {
         let state = self.nodes.entry(node);
         state.is_open = false;

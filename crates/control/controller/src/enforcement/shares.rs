@@ -1,7 +1,8 @@
-//! Rules of contracts of other kinds than latency: the agents of all member hosts have to carry them, and say every second which they do.
+//! Rules of contracts of other kinds than latency. The agents of all member hosts enforce them, and report every
+//! second which rules are in force.
 //!
-//! A rule has a version. Agents fetch the rules of their host as a whole, so there is nothing to send to each; they report serial and version of every
-//! rule in force, and the contracts that they cannot carry out, with the reason.
+//! A rule has a version. Agents fetch the rules of their host as a whole, so nothing is sent to each. They report
+//! serial and version of every rule in force, and the contracts that they cannot enforce, with the reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +26,7 @@ impl Enforcement {
         }
     }
 
-    /// Waits for the hosts of a contract that agents are told of, if some have not confirmed it.
+    /// Waits for the hosts of a contract whose rule agents fetch, if some have not confirmed it.
     pub(crate) fn wait_for_hosts(&mut self, serial: u64) {
         let Some(state) = self.contracts.get(serial).and_then(AdmittedContract::share_state) else { return };
         if self.confirms() && !state.unconfirmed.is_empty() {
@@ -34,7 +35,8 @@ impl Enforcement {
         }
     }
 
-    /// The agent of a node says which rules of shares are in force there, and which contracts it cannot carry out. `None`: it does not say so.
+    /// Processes a report of a node's agent: rules of shares in force, and contracts that it cannot enforce. `None`:
+    /// not reported.
     pub(crate) fn report_rules(
         &mut self,
         name: &str,
@@ -53,7 +55,7 @@ impl Enforcement {
             let had_problems = std::mem::replace(&mut state.problems, problems);
             let serials = match (&before, &had_problems) {
                 (Some(before), Some(had)) => self.changed_reports(node, before, had),
-                // The first report of a session is compared with what is on record.
+                // The first report of a session is compared with the recorded state.
                 _ => self.contracts.serials(|grant| grant.is_confirmed_by(node)),
             };
             serials.into_iter().for_each(|serial| self.compare_report(serial, node));
@@ -61,7 +63,7 @@ impl Enforcement {
         Ok(Reply::Done { outcome: Outcome::Changed, revision: self.journal.revision() })
     }
 
-    /// Contracts of which a report says something else than the one before it.
+    /// Returns the contracts in which a report differs from the previous one.
     fn changed_reports(&self, node: NodeId, before: &BTreeMap<u64, u64>, had: &BTreeMap<u64, String>) -> Vec<u64> {
         let Some(state) = self.nodes.get(node) else { return Vec::new() };
         let (now, has) = (state.in_force.clone().unwrap_or_default(), state.problems.clone().unwrap_or_default());
@@ -75,7 +77,7 @@ impl Enforcement {
     fn compare_report(&mut self, serial: u64, node: NodeId) {
         let Some(grant) = self.contracts.get(serial).filter(|grant| grant.is_confirmed_by(node)) else { return };
         let in_force = self.nodes.get(node).and_then(|state| state.in_force.as_ref());
-        // A host that has not said which rules are in force keeps what it confirmed, until that is late.
+        // A host that has not reported its rules keeps its confirmations until the report is late.
         if let Some((state, in_force)) = grant.share_state().zip(in_force) {
             let is_in_force = in_force.get(&serial) == Some(&state.version);
             if is_in_force == state.unconfirmed.contains(&node) {
@@ -93,7 +95,8 @@ impl Enforcement {
         self.announce(serial);
     }
 
-    /// The agent of a node has begun a session and has still not said which rules are in force: none counts.
+    /// Handles a late report: the agent of a node has begun a session and has not reported its rules yet. None of
+    /// them counts as in force.
     pub(crate) fn not_reported(&mut self, node: NodeId, epoch: u64) {
         let is_due =
             |state: &&crate::nodes::NodeState| state.epoch == epoch && state.is_open && state.in_force.is_none();
@@ -114,7 +117,7 @@ impl Enforcement {
         }
     }
 
-    /// Updates what keeps a contract from being enforced, by what is known of the agents of its hosts.
+    /// Updates the reason that keeps a contract from being enforced, by the known state of its hosts' agents.
     pub(crate) fn refresh_degraded(&mut self, serial: u64) {
         let Some(grant) = self.contracts.get(serial).filter(|grant| !grant.is_ended && !grant.is_failed()) else {
             return;

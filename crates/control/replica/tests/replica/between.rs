@@ -1,4 +1,4 @@
-//! What happens between two steps of a controller that comes to lead: too rare for the seeded worlds.
+//! Interleavings between two steps of a controller that takes the lead: too rare for the seeded worlds.
 
 use std::cell::Cell;
 
@@ -10,7 +10,7 @@ use wayleave_store::{Change, Record};
 
 use crate::model::{Link, World};
 
-/// An etcd, and what somebody else does right before the next transaction.
+/// An etcd, with an action of another client right before the next transaction.
 struct Before {
     link: Link,
     act: Option<Box<dyn FnOnce() + Send>>,
@@ -118,7 +118,7 @@ fn promises_are_checked_again_with_what_came_last_before_a_basis_is_replaced() {
         );
     }
     assert_eq!(asked.get(), 1, "what was found holds until something changes");
-    // Nothing was replaced, and those of before go on.
+    // Nothing was replaced, and the previous controllers continue.
     assert_eq!(follow(&mut first).unwrap(), MemberRole::Leads);
     first.commit(&[Change::delete("contract", "large")]).unwrap();
     first.resign().unwrap();

@@ -62,7 +62,7 @@ fn member<E: Etcd>(etcd: E, id: &str, disk: (State, u64)) -> Member<E> {
         cluster: "test".to_owned(),
         id: id.to_owned(),
         address: format!("http://{id}"),
-        // The clock of a world goes on with each question.
+        // The clock of a world advances with each request.
         lease_s: 1_000_000,
         basis: None,
         replaces: None,
@@ -78,7 +78,7 @@ fn change(key: u64) -> Change {
     Change::Put(Record::new("contract", format!("k{}", key % 50), key.to_string()))
 }
 
-/// A leader that has written so many batches.
+/// Returns a leader that has written this number of batches.
 fn leader(world: &World, batches: u64) -> Member<Link> {
     let mut leader = member(world.link(1), "leader", (State::new(), 0));
     assert_eq!(follow(&mut leader).unwrap(), MemberRole::Leads);
@@ -90,7 +90,8 @@ fn leader(world: &World, batches: u64) -> Member<Link> {
 
 #[test]
 fn a_leader_that_writes_before_every_question_keeps_no_follower_from_starting() {
-    // With snapshots, of which some are replaced before they are read, and with somebody who compacts etcd before every question.
+    // With snapshots, of which some are replaced before they are read, and with a client that compacts etcd before
+    // every request.
     for (snapshot_every, compacts) in [(u64::MAX, false), (7, false), (u64::MAX, true), (20, true)] {
         let world = World::default();
         let mut leader = leader(&world, 100);
@@ -160,7 +161,7 @@ fn what_is_lost_is_named_and_nothing_else_is_called_lost() {
     let key = |name: &str| format!("/wayleave/test/{name}");
     let entry = |number: u64| key(&format!("log/{number:020}"));
     let lost = |from: String| (from.clone(), format!("{from}\0"));
-    // Which keys are deleted, after a snapshot or not, what the controller knew, and what is said.
+    // Each case: deleted keys, `true` if after a snapshot, the number known to the controller, and the result.
     let cases = [
         (lost(entry(4)), false, 0, Err(entry(4))),
         (lost(entry(4)), false, 3, Err(entry(4))),
@@ -172,7 +173,7 @@ fn what_is_lost_is_named_and_nothing_else_is_called_lost() {
         (lost(key("head")), false, 10, Err(key("head"))),
         (lost(key("snapshot")), true, 0, Err(entry(1))),
         (lost(key("snapshot")), true, 6, Err(entry(7))),
-        // The log goes on from there.
+        // The log continues from there.
         (lost(key("snapshot")), true, 7, Ok(())),
         ((key("state/"), key("state0")), true, 0, Err(key("state/00000000000000000007/000000"))),
         ((key("state/"), key("state0")), true, 7, Ok(())),

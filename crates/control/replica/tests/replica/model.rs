@@ -1,4 +1,4 @@
-//! A model of etcd in memory, with a clock of its own, and ways to it that lose and delay.
+//! A model of etcd in memory, with a separate clock, and links that lose and delay messages.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -39,15 +39,15 @@ struct Inner {
     keys: BTreeMap<String, Said>,
     /// The keys at earlier revisions, as long as these are not compacted.
     past: BTreeMap<i64, BTreeMap<String, Said>>,
-    /// By number: until when, and for how long.
+    /// By number: the time of expiry, and the duration.
     leases: BTreeMap<i64, (u64, u64)>,
     /// `true` while its space is used up (the alarm `NOSPACE`).
     is_full: bool,
-    /// Transactions that are still on their way, with when they arrive.
+    /// Transactions in transit, with their times of arrival.
     late: Vec<(u64, Vec<Compare>, Vec<Op>)>,
 }
 
-/// What all see.
+/// State shared by all controllers.
 #[derive(Clone, Default)]
 pub(crate) struct World(Arc<Mutex<Inner>>);
 
@@ -60,7 +60,7 @@ impl World {
         self.inner().now
     }
 
-    /// Lets time pass: leases end, and what was on its way arrives.
+    /// Lets time pass: leases expire, and transactions in transit arrive.
     pub(crate) fn pass(&self, nanos: u64) {
         let mut inner = self.inner();
         inner.now += nanos;
@@ -74,7 +74,7 @@ impl World {
         inner.expire(now);
     }
 
-    /// What a key says.
+    /// Returns the value of a key.
     pub(crate) fn value(&self, key: &str) -> Option<Vec<u8>> {
         self.inner().keys.get(key).map(|found| found.0.to_vec())
     }
@@ -174,16 +174,16 @@ impl Inner {
     }
 }
 
-/// What goes wrong on the way of one controller.
+/// Faults of the link of one controller.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     /// Nothing gets through.
     pub(crate) is_cut: bool,
-    /// One question in so many is lost, or its answer, or it comes late; 0 is none.
+    /// Average number of requests per fault: a request or its answer is lost, or arrives late; 0 is none.
     pub(crate) one_in: u64,
 }
 
-/// The way of one controller.
+/// Link of one controller.
 #[derive(Clone)]
 pub(crate) struct Link {
     world: World,
@@ -192,7 +192,7 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Whether a question gets through, and its answer.
+    /// Determines the fate of a request; returns `true` if its answer arrives as well.
     fn ways(&mut self) -> Result<bool, EtcdError> {
         self.world.pass(1 + self.dice.below(2_000_000));
         let faults = self.faults.lock().unwrap();

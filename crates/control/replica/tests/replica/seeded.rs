@@ -1,5 +1,7 @@
-//! Three controllers in a seeded world: they are paused, cut off, killed and wake up; questions, answers and transactions are lost and come late; etcd is compacted, and full for a while.
-//! Histories that clients saw are linearizable, at most one controller is ready at a time, and nothing is called damaged. `WAYLEAVE_SEED=N cargo test -p wayleave-replica seeded` repeats one world, and `WAYLEAVE_WORLDS=N` tries more.
+//! Three controllers in a seeded world: they are paused, cut off, killed and resumed; requests, answers and
+//! transactions are lost and delayed; etcd is compacted, and full for some time. Client histories are linearizable,
+//! at most one controller is ready at a time, and no key is reported as damaged. `WAYLEAVE_SEED=N cargo test -p
+//! wayleave-replica seeded` repeats one world, and `WAYLEAVE_WORLDS=N` tries more.
 
 use std::sync::Arc;
 
@@ -16,13 +18,13 @@ const KEYS: u64 = 8;
 const LEASE: u32 = 3;
 const SECOND: u64 = 1_000_000_000;
 
-/// With what controllers decide: another one for each number.
+/// Returns the configuration of controllers: another one for each number.
 fn basis(number: u64) -> ClusterConfig {
     let part = Part { name: "topology".to_owned(), hash: number.to_string(), summary: Vec::new() };
     ClusterConfig { fingerprint: format!("f{number}"), parts: vec![part] }
 }
 
-/// A mistake that somebody could make, for tests of the checker.
+/// A planted mistake, for tests of the checker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Planted {
     Nothing,
@@ -36,11 +38,11 @@ struct Node {
     member: Member<Link>,
     link: Link,
     leads: bool,
-    /// With what it decides.
+    /// Number of its configuration.
     basis: u64,
     /// It does nothing until then.
     sleeps: u64,
-    /// What is on its disk.
+    /// Content of its disk.
     disk: (State, u64),
 }
 
@@ -54,7 +56,7 @@ struct Run {
     planted: Planted,
     fail_overs: u64,
     started: u64,
-    /// Whether controllers are started with another basis.
+    /// `true` if controllers are started with another configuration.
     has_others: bool,
     /// Times that a controller took no part, and that the basis was replaced.
     barred: u64,
@@ -102,7 +104,7 @@ impl Run {
         Node { member, link, leads: false, basis, sleeps: 0, disk }
     }
 
-    /// With what the cluster decides.
+    /// Returns the configuration of the cluster.
     fn cluster(world: &World) -> Option<ClusterConfig> {
         world.value("/wayleave/test/basis").map(|text| serde_json::from_slice(&text).unwrap())
     }
@@ -130,7 +132,7 @@ impl Run {
             6 => self.nodes[at].link.faults.lock().unwrap().one_in = 2 + self.dice.below(20),
             7..10 => self.nodes[at].link.faults.lock().unwrap().one_in = 0,
             10 => {
-                // Killed, and started again: another process, with what was on its disk, or with a new one.
+                // The controller is killed and started again: another process, with its old disk or with a new one.
                 let is_new = self.dice.one_in(3);
                 let disk = if is_new { (State::new(), 0) } else { self.nodes[at].disk.clone() };
                 // With the network that the others have, or with another one, which may replace theirs.
@@ -147,7 +149,7 @@ impl Run {
         }
     }
 
-    /// At most one controller may say at a time that it leads and knows all.
+    /// Checks that at most one controller at a time reports that it leads and is up to date.
     fn check_readiness(&self) {
         let now = self.world.now();
         let ready = self.nodes.iter().filter(|node| node.leads && node.member.lease().is_good(now)).count();
@@ -181,7 +183,7 @@ impl Run {
             let mut fits = |_: &State| if dice.one_in(4) { Err("it does not fit".to_owned()) } else { Ok(()) };
             let before = Self::cluster(&self.world);
             let followed = member.follow(now, &mut on_batch, &mut fits);
-            // Nothing of what happens in these worlds damages what is in etcd.
+            // No event in these worlds damages the content of etcd.
             assert!(!matches!(followed, Err(LogError::Damaged { .. })), "{followed:?}");
             if let Ok(standing) = followed {
                 *leads = standing == MemberRole::Leads;
@@ -194,7 +196,7 @@ impl Run {
                         self.replaced += u64::from(before.is_some_and(|before| before != own));
                     }
                     MemberRole::Follows(Some(_)) => {
-                        // It may change while it is looked at.
+                        // The configuration may change during the check.
                         let judged = before == Some(own.clone()) || after == Some(own);
                         assert!(judged, "a follower shows what it cannot judge");
                     }

@@ -68,7 +68,7 @@ pub(crate) async fn begin(shared: Arc<Shared>, call: AuthorizedRequest) -> Outco
     shared.submit(&call, work).await
 }
 
-/// How many changes one controller may show before their numbers could meet those of the next one.
+/// Number of changes that one controller may show before their numbers could reach those of the next one.
 const CHANGES: u32 = 40;
 
 /// Number of the view that neighbours are drawn from.
@@ -135,7 +135,7 @@ pub(crate) async fn shares(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
     Ok(HttpReply::json(200, &shares).tagged(tag))
 }
 
-/// A number that changes with what is said (FNV-1a).
+/// Returns a number that changes with the content (FNV-1a).
 fn digest(shares: &Shares) -> u64 {
     let text = serde_json::to_vec(shares).unwrap_or_default();
     text.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
@@ -187,7 +187,7 @@ pub(crate) async fn messages(shared: Arc<Shared>, call: AuthorizedRequest) -> Ou
     }
 }
 
-/// What there is to do; 204 if it is nothing, and that is not worth an answer yet.
+/// Returns the pending operations; 204 if there are none and the wait is not over.
 async fn poll(shared: &Shared, call: &AuthorizedRequest, name: String, asked: Option<u64>, is_over: bool) -> Outcome {
     let work = move |executor: &mut Executor<'_>| {
         let controller = &*executor.controller;

@@ -1,4 +1,5 @@
-//! `/v1/apply`: a list of contracts, carried out in steps, so that nobody waits for all of it but who has asked.
+//! `/v1/apply`: a list of contracts, executed in steps, so that only the client that sent the list waits for all of
+//! them.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,7 +22,7 @@ use crate::work::{Executor, Step};
 const STEP: Duration = Duration::from_millis(1);
 /// An answer with a longer body is kept shortened for requests that are repeated.
 const KEPT_BYTES: usize = 16 << 10;
-/// How many refusals such an answer still has.
+/// Number of refusals in a shortened answer.
 const KEPT_ITEMS: usize = 20;
 
 pub(crate) async fn apply(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
@@ -39,7 +40,7 @@ pub(crate) async fn apply(shared: Arc<Shared>, call: AuthorizedRequest) -> Outco
     let weight = usize::try_from(account.weight()).unwrap_or(1);
     let (count, most) = (orders.len(), shared.limits.together.saturating_mul(weight));
     let is_long = count > most;
-    // A long dry run of an operator keeps nobody waiting: it is made in a copy.
+    // A long dry run of an operator delays no other client: it is made in a copy.
     if is_long && (effect == Effect::Commit || account != Account::Operators) {
         let detail = format!(
             "{count} contracts cannot be decided together, which nothing else can come between (atomic, dryRun): at most \
@@ -61,7 +62,7 @@ pub(crate) async fn apply(shared: Arc<Shared>, call: AuthorizedRequest) -> Outco
 struct List {
     orders: std::vec::IntoIter<Order>,
     items: Vec<Applied>,
-    /// Who has asked: a tenant is told nothing of others.
+    /// Role of the client: a tenant gets no information about others.
     role: Principal,
 }
 
@@ -139,7 +140,7 @@ fn list(shared: &Shared, call: &AuthorizedRequest) -> Result<Vec<Order>, Box<Pro
     Ok(orders)
 }
 
-/// Whether a contract is why the others of its list were not done.
+/// Returns `true` if a contract is the reason that the others of its list were not executed.
 pub(super) fn is_cause(item: &Applied) -> bool {
     item.error.as_ref().is_some_and(|error| error.code != Code::WithOthers)
 }

@@ -25,7 +25,7 @@ pub(crate) async fn create(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
     let Some(backup) = backup else {
         return Err(problem(Code::Conflict, "the ledger of this server is in memory, and there is nothing to copy"));
     };
-    // The engine goes on while a thread of its own copies.
+    // The engine continues while a separate thread copies.
     let write = move || {
         let path = backup.beside(&name);
         backup.write(&path).map(|report| (path, report))

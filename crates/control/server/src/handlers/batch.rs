@@ -1,8 +1,8 @@
 //! `/v1/batch`: contracts that are deleted, created and changed together, or not at all.
 //!
-//! If everything new is admitted beside what is deleted, it is admitted first: deleting cannot fail. Otherwise it may need the quota or the name of
-//! what is deleted: the whole batch is tried in a copy of the controller, and carried out if that succeeds. Nothing comes between, and the same
-//! input gives the same decisions.
+//! If all new contracts are admitted beside the deleted ones, they are admitted first: deleting cannot fail.
+//! Otherwise they may need the quota or the names of the deleted ones: the whole batch is tried in a copy of the
+//! controller, and executed if that succeeds. Nothing comes between, and equal input gives equal decisions.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub(crate) async fn batch(shared: Arc<Shared>, call: AuthorizedRequest) -> Outco
     let account = Account::of(call.role());
     let most = shared.limits.together.saturating_mul(usize::try_from(account.weight()).unwrap_or(1));
     let count = batch.delete.len() + batch.orders.len();
-    // A long dry run of an operator keeps nobody waiting: it is made in a copy.
+    // A long dry run of an operator delays no other client: it is made in a copy.
     if count > most && !(call.is_dry_run() && account == Account::Operators) {
         let detail = format!(
             "{count} contracts cannot be changed together: at most {most} are accepted of {account} (--max-atomic-batch of the server). Change \
@@ -113,7 +113,8 @@ impl Batch {
         }
         let mut items = self.delete(executor.controller, executor.now, Effect::Commit);
         let applied = self.apply(executor, Effect::Commit)?;
-        // What is deleted cannot be taken back: the engine discards this batch and opens the ledger again, which has none of it.
+        // A deletion cannot be undone: the engine discards this batch and opens the ledger again, which has no part
+        // of the batch.
         assert!(!applied.iter().any(is_cause), "a copy has admitted what the controller refuses");
         items.extend(applied);
         Ok(report(items, Effect::Commit))
@@ -139,7 +140,7 @@ impl Batch {
         applied.into_iter().map(|one| item(controller, one, effect, &self.role)).collect()
     }
 
-    /// Deletes in a copy, and says what would be decided then.
+    /// Deletes in a copy, and returns the decisions that would follow.
     fn try_in(&self, copy: &mut Controller, now: Timestamps, mode: Mode) -> Vec<Applied> {
         let mut items = self.delete(copy, now, Effect::DryRun);
         let orders = self.orders.iter().map(|order| (order.clone(), Precondition::None)).collect();

@@ -1,4 +1,4 @@
-//! What all changes have in common.
+//! Common parts of all changes.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub(crate) async fn change(
     shared.submit(call, work).await
 }
 
-/// What became of the only object of a command.
+/// Returns the outcome for the only object of a command.
 pub(crate) fn done(reply: Result<Reply, CommandError>) -> Result<Became, Box<Problem>> {
     match reply.map_err(fault)? {
         Reply::Done { outcome, .. } => Ok(outcome),
@@ -45,7 +45,8 @@ pub(crate) fn done(reply: Result<Reply, CommandError>) -> Result<Became, Box<Pro
     }
 }
 
-/// A client that creates something that exists is told so, and not of a condition that it never wrote.
+/// Reports to a client that creates an existing object that the object exists, rather than a condition that the
+/// client never wrote.
 pub(crate) fn taken(other: Box<Problem>, call_creates: bool, what: &str, name: &str) -> Box<Problem> {
     if call_creates && other.code == Code::PreconditionFailed {
         return problem(Code::Conflict, format!("{what} {name} is there already: PUT changes it"));

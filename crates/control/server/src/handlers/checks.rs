@@ -16,12 +16,12 @@ use crate::http::call::AuthorizedRequest;
 use crate::secret::hex;
 use crate::state::Shared;
 
-/// How many probes are sent if nothing is said.
+/// Default number of probes.
 const COUNT: u32 = 10;
-/// How often it is looked whether a check is over.
+/// Interval at which the end of a check is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Ends a check when nobody waits for it any more, also if the client has gone.
+/// Ends a check when its client no longer waits, also if the client has disconnected.
 struct Ends<'a>(&'a Checks, &'a str);
 
 impl Drop for Ends<'_> {
@@ -59,7 +59,7 @@ pub(crate) async fn run(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome
         }
     };
     drop(ends);
-    // Where one of both ends could not take part, nothing is known of any probe.
+    // If one of the two ends could not take part, the result of every probe is unknown.
     let is_of = |why: &&String| hosts.iter().any(|host| why.starts_with(&format!("{host}: ")));
     match check.unobserved_nodes.iter().find(is_of) {
         Some(why) => Err(problem(Code::Conflict, why.clone())),

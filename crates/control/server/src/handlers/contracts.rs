@@ -23,7 +23,7 @@ use crate::render;
 use crate::state::Shared;
 use crate::work::{Executor, Step};
 
-/// How many names of VMs are looked through for the one that was meant.
+/// Number of names of VMs that are searched for a similar one.
 const NAMES: usize = 1000;
 
 /// VMs as they are on disk, as far as a client may know of them: what a tenant writes can name another one.
@@ -38,7 +38,7 @@ impl<'a> StoredVms<'a> {
         Self { view: &shared.view, tenant: call.tenant(), only: call.only_tenant() }
     }
 
-    /// Whose VMs are meant, unless they do not exist for the client.
+    /// Returns the tenant whose VMs are meant, unless they do not exist for the client.
     fn meant<'b>(&'b self, tenant: Option<&'b str>) -> Option<&'b str> {
         let tenant = tenant.unwrap_or(self.tenant);
         Some(tenant).filter(|tenant| self.only.is_none_or(|only| only == *tenant))
@@ -124,7 +124,7 @@ fn revision(controller: &Controller, id: &Id) -> Option<u64> {
     controller.version_of(id).map(|(_, revision)| revision)
 }
 
-/// The contract that has a name, of whatever kind.
+/// Returns the contract with a name, of any kind.
 fn shape(controller: &Controller, id: &Id) -> Option<Contract> {
     let grant = controller.grant(id).filter(|grant| !grant.is_ended());
     grant.map(|grant| render::of(controller, grant))
@@ -202,7 +202,7 @@ pub(crate) async fn explain(shared: Arc<Shared>, call: AuthorizedRequest) -> Out
     shared.read_view(&call, work).await
 }
 
-/// What became of one contract of a list.
+/// Returns the result for one contract of a list.
 pub(crate) fn item(
     controller: &Controller,
     applied: controller::ItemResult,

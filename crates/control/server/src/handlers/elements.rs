@@ -1,4 +1,5 @@
-//! `/v1/links/{link}/state` and `/v1/nodes/{node}/state`: what somebody has seen fail, or come back.
+//! `/v1/links/{link}/state` and `/v1/nodes/{node}/state`: failures and recoveries of elements, as declared by
+//! clients.
 
 use std::sync::Arc;
 

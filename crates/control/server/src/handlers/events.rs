@@ -1,4 +1,4 @@
-//! `/v1/events`: as a list, or as a stream (server-sent events) that goes on.
+//! `/v1/events`: as a list, or as a continuous stream (server-sent events).
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -25,9 +25,9 @@ use crate::state::Shared;
 
 /// After this long without an event a comment is sent, so that no proxy closes the connection.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// A reader that takes nothing for so long is dropped.
+/// Time after which a client that reads nothing is disconnected.
 const SLOW: Duration = Duration::from_secs(30);
-/// How many events are sent in one piece.
+/// Number of events that are sent in one piece.
 const PIECE: usize = 256;
 
 pub(crate) fn events(shared: Arc<Shared>, call: AuthorizedRequest) -> HandlerResult {
@@ -49,14 +49,15 @@ fn list(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
 }
 
 fn stream(shared: Arc<Shared>, call: &AuthorizedRequest) -> Result<Reply, Box<Problem>> {
-    // Beyond the limit a stream is refused and not queued: a watcher could not tell waiting from silence.
+    // Beyond the limit a stream is refused and not queued: a watcher could not distinguish waiting from silence.
     let permit = permit(&shared, &Account::of(call.role()))?;
     let last = match call.headers.get("last-event-id") {
         None => page_after(call)?,
         Some(value) => Some(number(value.to_str().unwrap_or_default(), "Last-Event-ID")?),
     };
     let only = call.only_tenant().map(str::to_owned);
-    // Before the client hears that the stream has begun: what it does then is told.
+    // Read before the client knows that the stream has begun: the stream includes the effects of the client's later
+    // requests.
     let last = last.unwrap_or_else(|| shared.view.read().events.newest(only.as_deref()));
     let (who, certificate, wait) = (call.who.clone(), call.certificate.clone(), call.wait(&shared.metrics)?);
     let (pieces, body) = mpsc::channel::<Result<Bytes, Infallible>>(4);
@@ -109,7 +110,7 @@ struct Watcher<'a> {
     _wait: Option<LongPollGuard>,
 }
 
-/// What there is to send.
+/// Next item of a stream.
 enum Next {
     Events(Vec<u8>),
     Nothing,
@@ -125,7 +126,7 @@ impl Watcher<'_> {
         }
         loop {
             told.borrow_and_update();
-            // The end of a token is an event, too, so that this is looked at when it comes.
+            // The end of a token is an event, too, so that this is checked when it occurs.
             if !self.may_watch() {
                 return;
             }
@@ -145,7 +146,7 @@ impl Watcher<'_> {
         }
     }
 
-    /// Whether its token, and the certificate that acts as it, are still good.
+    /// Returns `true` if its token, and the certificate that acts as the token, are still valid.
     fn may_watch(&self) -> bool {
         if self.certificate.as_ref().is_some_and(|certificate| !certificate.is_good()) {
             return false;
@@ -155,7 +156,7 @@ impl Watcher<'_> {
         is_known && who.expires.is_none_or(|expires| expires > wall())
     }
 
-    /// Waits for events; `None` if the client is gone.
+    /// Waits for events; `None` if the client has disconnected.
     async fn wait(&self, told: &mut watch::Receiver<u64>, ending: &mut watch::Receiver<bool>) -> Option<()> {
         if *ending.borrow() {
             return None;

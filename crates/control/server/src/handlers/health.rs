@@ -1,6 +1,7 @@
 //! `/v1/health`: contracts by health, the worst first.
 //!
-//! The order follows from what agents tell every second, so no table holds it: contracts are looked through, and the first of them kept.
+//! The order depends on the reports that agents send every second, so no table holds it: all contracts are scanned,
+//! and the first of them kept.
 
 use std::sync::Arc;
 
@@ -17,14 +18,14 @@ use crate::http::page::Page;
 use crate::rendered::ContractObject;
 use crate::state::Shared;
 
-/// From so much of its bound on, in millionths, a packet counts as near it.
+/// Fraction of its bound, in millionths, from which on a packet counts as near the bound.
 const NEAR_PPM: u64 = 900_000;
 /// All of a bound or a deadline, in millionths.
 const WHOLE_PPM: u64 = 1_000_000;
-/// So many hosts of a contract are named.
+/// Maximum number of hosts of a contract that are named.
 const HOSTS: usize = 4;
 
-/// Where a promise stands among all, the worst first.
+/// Rank of a promise among all, the worst first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     level: HealthLevel,
@@ -70,7 +71,7 @@ impl Shared {
     fn health(&self, only: Option<&str>, level: Option<HealthLevel>, after: Option<Place>, most: usize) -> HealthPage {
         let worst = self.counted.worst();
         let mut counts = [0_u64; HealthLevel::ALL.len()];
-        // One more than is shown says that there is a next page.
+        // One more than is shown reveals that there is a next page.
         let mut first = FirstOf::new(most + 1);
         self.each_contract(only, |contract| {
             let Some(place) = place(contract, contract.serial().and_then(|serial| worst.get(&serial).copied())) else {
@@ -97,7 +98,7 @@ impl Shared {
     }
 }
 
-/// Where a promise stands; nowhere if nothing is promised any more, or never was.
+/// Returns the rank of a promise; `None` if there is no promise any more, or never was.
 fn place(contract: &ContractObject, worst: Option<u64>) -> Option<Place> {
     let level = match contract.state() {
         State::Released => return None,

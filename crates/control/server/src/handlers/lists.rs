@@ -1,4 +1,4 @@
-//! Lists, from what is on disk.
+//! Lists of the objects on disk.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::http::page::Page;
 use crate::rendered::ContractObject;
 use crate::state::Shared;
 
-/// Whose objects a list shows: of the tenant that is asked for, as far as the sender may know of it.
+/// Returns the tenant whose objects a list shows: the requested tenant, as far as the client may see it.
 fn tenant(call: &AuthorizedRequest) -> Option<String> {
     let asked = call.query.text("tenant");
     match (call.only_tenant(), asked) {
@@ -36,7 +36,7 @@ pub(crate) fn contracts(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outco
     let page = Page::read(&call.query)?;
     let (tenant, after) = (tenant(call), after(call, &page)?);
     let filter = Filter::read(shared, call)?;
-    // One more than is shown says that there is a next page.
+    // One more than is shown reveals that there is a next page.
     let most = page.limit.saturating_add(1);
     let mut items = Vec::new();
     shared.each_contract_after(tenant.as_deref(), after.map(Arc::new), |contract| {
@@ -52,7 +52,7 @@ fn contract_page(shared: &Shared, only: Option<&str>, page: &Page, items: Vec<Ar
     page.of(items.iter().map(|contract| (contract.id(), contract.json(shared.network(), only))))
 }
 
-/// Which contracts are asked for; all of these have to fit.
+/// Filter for the requested contracts; all of these conditions have to be met.
 #[derive(Debug, Default)]
 struct Filter {
     state: Option<State>,
@@ -76,7 +76,7 @@ impl Filter {
         let link = match (call.query.text("link"), call.only_tenant()) {
             (None, _) => None,
             (Some(name), None) => Some(Some(shared.link(name)?)),
-            // Which links there are is not for tenants.
+            // The names of links are hidden from tenants.
             (Some(name), Some(_)) => Some(shared.network().find_link(name)),
         };
         let labels = call.query.text("labels").map(str::parse::<Selector>).transpose();
@@ -98,7 +98,7 @@ impl Filter {
     }
 }
 
-/// Whether `tenant:name` contains a text.
+/// Returns `true` if `tenant:name` contains a text.
 fn names(id: &Id, text: &str) -> bool {
     // Nearly always one of both does, and no text has to be made of them.
     id.name.contains(text) || id.tenant.contains(text) || (text.contains(':') && id.to_string().contains(text))
@@ -139,7 +139,7 @@ pub(crate) fn tokens(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome 
     Ok(page.of(items.map(|(name, (token, _))| (name, token.json.clone()))))
 }
 
-/// How many items of a list in the order of the topology come before the page.
+/// Returns the number of items before the page, for a list in the order of the topology.
 fn skip<T>(page: &Page, find: impl Fn(&str) -> Option<T>, number: impl Fn(T) -> u32) -> Result<u32, Box<Problem>> {
     match &page.after {
         None => Ok(0),

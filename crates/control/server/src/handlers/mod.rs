@@ -1,4 +1,4 @@
-//! What is done for each route.
+//! Handlers of all routes.
 
 pub(crate) mod agents;
 pub(crate) mod apply;

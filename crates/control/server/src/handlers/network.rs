@@ -26,7 +26,7 @@ fn state(reason: Option<&String>) -> UpDown {
     if reason.is_some() { UpDown::Down } else { UpDown::Up }
 }
 
-/// Why a node is down, if it is.
+/// Returns the reason that a node is down, if it is.
 fn node_down<'a>(tables: &'a Tables, name: &str) -> Option<&'a String> {
     tables.down.get(&ElementName::Node(name.to_owned()))
 }

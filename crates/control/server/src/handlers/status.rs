@@ -1,4 +1,4 @@
-//! Who answers, how things stand, and what is for programs that watch over servers.
+//! Status: identity and state of the server, and endpoints for monitoring programs.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ pub(crate) fn status(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome 
     let counts = tables.counts_of(only);
     let is_shown = |tenant: &str| only.is_none_or(|only| only == tenant);
     let ledger = Ledger {
-        // Where files are is nothing that tenants need to know.
+        // Paths of files are hidden from tenants.
         path: if only.is_none() { shared.ledger.clone() } else { String::new() },
         // These count what all tenants do.
         sequence: if only.is_none() { tables.sequence } else { 0 },
@@ -84,7 +84,7 @@ pub(crate) fn status(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome 
     Ok(HttpReply::json(200, &status))
 }
 
-/// Problems that agents report, contracts of which nothing arrives, and tokens as which nobody can act.
+/// Returns problems that agents report, contracts of which no packet arrives, and tokens that no client can use.
 fn problems(shared: &Shared, tables: &Tables) -> Vec<String> {
     let mut troubles = shared.counted.problems();
     let warnings = tables.tokens.iter().filter_map(|(id, (_, holder))| Some((id, holder.warning.as_ref()?)));
@@ -120,7 +120,7 @@ pub(crate) fn healthz(shared: &Arc<Shared>, _call: &AuthorizedRequest) -> Outcom
 pub(crate) async fn readyz(shared: Arc<Shared>, _call: AuthorizedRequest) -> Outcome {
     let health = shared.view.read().health.clone();
     match &health {
-        // Nobody has shown a token: paths, addresses and errors stay here.
+        // The client has shown no token: paths, addresses and errors are not revealed.
         Health::Broken(_) | Health::Barred(_) | Health::Apart(_) => {
             Ok(HttpReply::of(503, TEXT, format!("{}\n", unready_to_all(&health))))
         }

@@ -1,5 +1,5 @@
-//! `/v1/timeline`: what has happened, and how things stood at an event. Both are derived from the events that are kept and from how things
-//! stand now, backwards.
+//! `/v1/timeline`: past events, and the state at an event. Both are derived backwards from the stored events and from
+//! the present state.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -63,7 +63,7 @@ pub(crate) fn past(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     Ok(HttpReply::json(200, &past))
 }
 
-/// The events that are kept, and how things stand behind the last of them.
+/// The stored events, and the state after the last one.
 struct Past {
     events: Vec<Event>,
     contracts: BTreeMap<String, u64>,
@@ -86,13 +86,13 @@ impl Shared {
     }
 }
 
-/// What an event says of the state of a contract; of no other object.
+/// Returns the state of a contract after an event; `None` for events of other objects.
 fn state(event: &Event) -> Option<After> {
     let known = State::ALL.into_iter().find(|state| state.name() == event.kind);
     known.map(After::State).or_else(|| (event.kind == "gone").then_some(After::Gone))
 }
 
-/// What a contract is after an event.
+/// State of a contract after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
     State(State),
@@ -100,13 +100,13 @@ enum After {
 }
 
 impl After {
-    /// Whether there was nothing before an event that brings this, as far as is known.
+    /// Returns `true` if the contract is known not to have existed before an event with this result.
     fn begins(self) -> bool {
         matches!(self, Self::State(State::Pending | State::Admitted))
     }
 }
 
-/// How things stood at one event after the other, the last first.
+/// States before each event, from the last one backwards.
 struct Backwards<'a> {
     events: &'a [Event],
     /// For each event on a contract, what that was before: nothing if that is not known.
@@ -130,7 +130,7 @@ impl<'a> Backwards<'a> {
             self.count(after, |count| count.saturating_sub(1));
             match self.before[at] {
                 Some(before) => self.count(before, |count| count + 1),
-                // What it was before the first event that is kept is not known.
+                // The state before the first stored event is unknown.
                 None if !after.begins() => *self.contracts.entry("unknown".to_owned()).or_default() += 1,
                 None => {}
             }

@@ -1,4 +1,4 @@
-//! `/v1/topology/summary`: the network, or a part of it, in groups of nodes and of links.
+//! `/v1/topology/summary`: the network, or a part, in groups of nodes and of links.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use crate::links::LinkFigures;
 use crate::state::{AT_A_TIME, Shared};
 use crate::tiers::{NodeBlock, Part, count, tier_name};
 
-/// So many links that are used most are named.
+/// Maximum number of most used links that are named.
 const BUSIEST: usize = 10;
-/// So many things that are down.
+/// Maximum number of elements that are down.
 const DOWN: usize = 100;
 
 pub(crate) fn get(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
@@ -116,7 +116,7 @@ impl Shared {
         }
         let name_of = |link: LinkId| network.link(link).name.clone();
         let link_group = |((from, to), sum): ((NodeBlock, NodeBlock), Sum)| {
-            // What leaves a part for another part, where both are outside, is not looked at.
+            // Links between two parts that are both outside are not counted.
             Some(LinkGroup {
                 from: *number.get(&from)?,
                 to: *number.get(&to)?,
@@ -165,7 +165,7 @@ impl Shared {
     }
 }
 
-/// How much of a link is used, as it was when the engine last looked.
+/// Returns the use of a link, as last computed by the engine.
 pub(crate) fn link_use(network: &Network, id: LinkId, figures: &LinkFigures) -> Use {
     let delay = figures.queues.iter().filter_map(|queue| Some(ppm(queue.delay?.as_nanos(), queue.budget?.as_nanos())));
     let queues = network.queues(id);

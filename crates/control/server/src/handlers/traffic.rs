@@ -43,7 +43,8 @@ pub(crate) fn top(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
 type Place = (Reverse<Option<u64>>, Arc<Id>);
 
 impl Shared {
-    /// Returns the counters of a contract; without its number for tenants, to whom numbers tell how many contracts others have.
+    /// Returns the counters of a contract; without its number for tenants, since numbers would reveal how many
+    /// contracts others have.
     fn counters(&self, grant: &AdmittedContract, is_tenants: bool) -> ContractTraffic {
         let hosts = counting_hosts(&grant.order.contract);
         let names = hosts.iter().map(|&host| self.network().node(host).name.as_str());

@@ -50,7 +50,7 @@ pub fn what_if(setup: &Setup, records: &[Change], query: &str) -> (u16, Vec<u8>)
     (answer.status, answer.body.to_vec())
 }
 
-/// With so many of each list at most.
+/// Returns the answer with at most `most` items of each list.
 fn answer(controller: &mut Controller, query: &WhatIfQuery, most: Option<usize>) -> Outcome {
     let what_if = read(controller, query)?;
     let now = Timestamps { steady: Time::ZERO, wall: wall() };
@@ -126,7 +126,7 @@ fn shape(controller: &Controller, outcome: controller::WhatIfOutcome, most: Opti
     WhatIfResult { omitted, ..result }
 }
 
-/// The first of each list, and how many are left out.
+/// The first items of each list, and the number of those left out.
 struct Few<'a> {
     most: usize,
     omitted: &'a mut BTreeMap<String, u64>,

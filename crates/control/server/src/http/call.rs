@@ -38,7 +38,7 @@ pub(crate) fn object_of(operation: &str, name: &str, tenant: &str) -> String {
 /// A request whose sender may make it.
 pub(crate) struct AuthorizedRequest {
     pub(crate) verb: Verb,
-    /// What the route is called.
+    /// Name of the route.
     pub(crate) operation: &'static str,
     /// Absent only where no token is needed.
     pub(crate) who: Option<Arc<Holder>>,
@@ -53,7 +53,7 @@ pub(crate) struct AuthorizedRequest {
     pub(crate) body: Bytes,
     /// The connection, if there is one.
     pub(crate) seat: Option<Arc<RequestGuard>>,
-    /// What the answer and the log call it.
+    /// Identifier of the request in the answer and the log.
     pub(crate) request: String,
 }
 
@@ -69,7 +69,7 @@ impl AuthorizedRequest {
         tenant_of(self.role())
     }
 
-    /// Whose an object is if nothing else is said.
+    /// Returns the tenant that owns an object by default.
     pub(crate) fn tenant(&self) -> &str {
         self.only_tenant().unwrap_or(DEFAULT_TENANT)
     }
@@ -85,7 +85,7 @@ impl AuthorizedRequest {
         if sees(self.role(), &id) { Ok(id) } else { Err(not_found(what, &id.to_string())) }
     }
 
-    /// What is written down of it if it is done; nothing of what changes nothing.
+    /// Returns the audit note of the request if it is executed; `None` for requests that change nothing.
     pub(crate) fn note(&self) -> Option<Note> {
         if !is_noted(self.verb, self.operation) || self.is_dry_run() {
             return None;
@@ -121,7 +121,7 @@ impl AuthorizedRequest {
         }
         serde_json::from_str(text).map_err(|error| {
             let message = error.to_string();
-            // serde_json says the place behind the message; it has its own fields here.
+            // serde_json appends the position to the message; here the position has fields of its own.
             let detail = message.split(" at line ").next().unwrap_or(&message).to_owned();
             let (line, column) = (Some(error.line()), Some(error.column()));
             let place = format!("line {}, column {}: {detail}", error.line(), error.column());
@@ -141,7 +141,8 @@ impl AuthorizedRequest {
         Ok(Some(wait))
     }
 
-    /// What makes the request one that may be repeated, if it says so. The answers of a tenant may take so many bytes.
+    /// Returns the key that makes the request repeatable, if it has one. The answers of a tenant may take at most
+    /// `most` bytes.
     pub(crate) fn repeat(&self, most: u64) -> Result<Option<Repeat>, Box<Problem>> {
         let Some(key) = self.headers.get("idempotency-key") else { return Ok(None) };
         let key = key.to_str().unwrap_or_default().trim();

@@ -46,7 +46,7 @@ impl Condition {
     }
 }
 
-/// Whether a reader has this revision already (`If-None-Match`).
+/// Returns `true` if a reader has this revision already (`If-None-Match`).
 pub(crate) fn is_known(headers: &HeaderMap, current: u64) -> bool {
     let Ok(Some(list)) = text(headers, &IF_NONE_MATCH) else { return false };
     let same = |tag: &str| tag == "*" || revision(tag.strip_prefix("W/").unwrap_or(tag)) == Some(current);

@@ -1,8 +1,9 @@
-//! Connections that are open, and which of them has to go when there are too many.
+//! Open connections, and eviction of idle ones.
 //!
-//! A connection that comes is always accepted. If there are too many, the one goes that has had no request in hand for the longest time:
-//! connections that never ask, never read their answers, or are kept for later hold nobody up. Agents that wait for messages and streams
-//! of events are counted apart. Beyond the limit there is a reserve for operators and for what watches over the server.
+//! A new connection is always accepted. If there are too many, the connection that has been without an open request
+//! for the longest time is closed. So connections that never send a request, never read their answers, or are kept
+//! for later block no other client. Agents that wait for messages and streams of events are counted separately.
+//! Beyond the limit there is a reserve for operators and monitoring programs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -13,7 +14,7 @@ use tokio::sync::Notify;
 /// Connections beyond the limit, for operators and for `/healthz`, `/readyz`, `/metrics`, `/v1/status`.
 const RESERVE: usize = 32;
 
-/// How many connections there may be.
+/// Maximum numbers of connections.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConnectionLimits {
     /// With requests, or with none.
@@ -24,14 +25,14 @@ pub(crate) struct ConnectionLimits {
     pub(crate) agents: usize,
 }
 
-/// What a connection does.
+/// State of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Doing {
     /// No request is in hand, since this change of the table.
     Nothing(u64),
     /// A request is in hand.
     Request,
-    /// An agent waits for messages, or somebody watches events.
+    /// An agent waits for messages, or a client watches events.
     Waiting,
 }
 
@@ -120,7 +121,7 @@ impl ConnectionLimiter {
         {
             table.remove(idlest)?.close.notify_one();
         }
-        // If that was one of the reserve, others still have requests in hand on all that there are for everybody.
+        // If a reserved connection was closed, open requests still occupy all regular connections.
         let is_reserved = table.busy() >= self.most.all;
         if table.busy() >= self.most.all + RESERVE {
             return None;
@@ -153,7 +154,7 @@ impl ConnectionLimiter {
         true
     }
 
-    /// How many connections there are.
+    /// Returns the number of connections.
     #[cfg(test)]
     fn count(&self) -> usize {
         self.lock().seats.len()
@@ -203,7 +204,7 @@ pub(crate) struct RequestGuard {
 }
 
 impl RequestGuard {
-    /// From now on nobody waits for it: it is counted with those that wait. `None` if as many agents wait as may.
+    /// Counts the connection as a waiting one from now on. `None` if the maximum of waiting agents is reached.
     pub(crate) fn wait(&self) -> Option<LongPollGuard> {
         // Released before the turn takes the table.
         let is_full = self.seats.lock().waiting >= self.seats.most.agents;
@@ -218,7 +219,7 @@ impl RequestGuard {
 impl Drop for RequestGuard {
     fn drop(&mut self) {
         let mut table = self.seats.lock();
-        // A stream of events goes on after its request was handled.
+        // A stream of events continues after its request was handled.
         let is_waiting = table.seats.get(&self.name).is_some_and(|seat| seat.doing == Doing::Waiting);
         if !is_waiting {
             let since = table.next();
@@ -229,7 +230,7 @@ impl Drop for RequestGuard {
     }
 }
 
-/// A connection on which somebody waits, until this is dropped.
+/// A connection on which a client waits, until this is dropped.
 pub(crate) struct LongPollGuard {
     seats: Arc<ConnectionLimiter>,
     name: u64,
@@ -251,7 +252,7 @@ mod tests {
         IpAddr::from([10, 0, 0, last])
     }
 
-    /// Whether a connection was told to go.
+    /// Returns `true` if a connection was notified to close.
     fn is_closed(taken: &ConnectionPermit) -> bool {
         let closed = taken.closed();
         let mut closed = std::pin::pin!(closed);

@@ -51,14 +51,14 @@ const ROLE: HeaderName = HeaderName::from_static("x-wayleave-role");
 const STANDING: HeaderName = HeaderName::from_static("x-wayleave-standing");
 /// Number of the last commit that a controller of a cluster shows.
 const COMMIT: HeaderName = HeaderName::from_static("x-wayleave-commit");
-/// Each leader has a later one. Left out where a controller cannot say what it is.
+/// Epoch: each leader has a later one. Absent where a controller does not know its role.
 const EPOCH: HeaderName = HeaderName::from_static("x-wayleave-epoch");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// A request with a body counts as so much at least: it has buffers besides.
+/// Minimum size charged for a request with a body: it has buffers besides.
 const MIN_BYTES: usize = 64 << 10;
 
-/// What watches over a server is answered when others are not, and while the ledger cannot be written.
+/// Monitoring routes: answered even when others are not, and while the ledger cannot be written.
 const WATCHING: [&str; 4] = ["/healthz", "/readyz", "/metrics", "/v1/status"];
 
 /// Marks a request of this process: no request that comes over a socket can have it.
@@ -81,7 +81,7 @@ fn pages(shared: &Arc<Shared>) -> Router {
     routes.into_iter().fold(Router::new(), |router, path| router.route(path, on(MethodFilter::GET, page.clone())))
 }
 
-/// A file of the dashboard, for everybody: it has nothing that is not in every copy of this program.
+/// Returns a file of the dashboard. It needs no token: every copy of this program contains the file.
 fn page(shared: &Shared, request: &Request) -> Response {
     let (began, id) = (Instant::now(), request_id());
     let is_reserved = request.extensions().get::<Arc<RequestGuard>>().is_some_and(|seat| seat.is_reserved);
@@ -109,12 +109,12 @@ pub(crate) async fn healthz(shared: &Arc<Shared>, request: Request) -> Option<Re
     Some(serve(shared.clone(), row, None, request).await)
 }
 
-/// What watches over a server, for an address of its own.
+/// Returns a router for the monitoring routes, for a separate address.
 pub(crate) fn watching(shared: &Arc<Shared>) -> Router {
     router_of(Router::new(), shared, ROWS.iter().filter(|row| WATCHING.contains(&row.path)))
 }
 
-/// Of these rows, beside what is there.
+/// Adds routes for these rows to a router.
 fn router_of(mut router: Router, shared: &Arc<Shared>, rows: impl Iterator<Item = &'static Row>) -> Router {
     for row in rows {
         let filter = match row.verb {
@@ -149,7 +149,7 @@ fn shorten(path: &str) -> String {
     path.chars().take(200).collect()
 }
 
-/// An answer to what no row is for.
+/// Returns an answer to a request that matches no row.
 fn outside(shared: &Shared, problem: Box<Problem>) -> Response {
     let began = Instant::now();
     let id = request_id();
@@ -157,7 +157,8 @@ fn outside(shared: &Shared, problem: Box<Problem>) -> Response {
     finish(shared, "other", "other", "nobody", &id, began, respond(HttpReply::from(problem).into(), &id))
 }
 
-/// A name that is on the answer, in the log and in the audit. It is a keyed hash, so that nobody can count how many requests others make.
+/// Returns an identifier for the answer, the log and the audit. It is a keyed hash, so that a client cannot count the
+/// requests of others.
 fn request_id() -> String {
     static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -174,7 +175,7 @@ async fn serve(
     // In hand until it is answered.
     let seat = request.extensions().get::<Arc<RequestGuard>>().cloned();
     let mut asker = Asker { from: seat.as_ref().map(|seat| seat.address), ..Asker::default() };
-    // What is answered alone waits for no lock of the view.
+    // Answers of `Alone` handlers wait for no lock of the view.
     let before = if matches!(row.handler, Handler::Alone(_)) { None } else { shared.cluster_standing() };
     let reply = match admit(&shared, row, path, request, &id, &mut asker).await {
         // Its bytes are counted until it is answered.
@@ -188,7 +189,7 @@ async fn serve(
     }
     let mut response = respond(reply, &id);
     if let Some(before) = before {
-        // What was read before this controller came to lead is that of a follower.
+        // Records read before this controller became the leader are those of a follower.
         let lasts = shared.cluster_standing().is_some_and(|now| before.lasts_until(&now));
         let cluster_role = if lasts { before.role } else { ClusterRole::Unknown };
         let headers = response.headers_mut();
@@ -202,7 +203,7 @@ async fn serve(
     finish(&shared, row.path, row.verb.name(), role, &id, began, response)
 }
 
-/// Who asks, as far as that is known.
+/// Identity of the client, as far as it is known.
 #[derive(Default)]
 struct Asker {
     from: Option<IpAddr>,
@@ -255,7 +256,7 @@ fn role_name(role: &Principal) -> &'static str {
     }
 }
 
-/// Whether the request may be made, and all that it brings.
+/// Checks that the request is permitted, and reads all its parts.
 async fn admit(
     shared: &Shared,
     row: &'static Row,
@@ -313,10 +314,10 @@ async fn admit(
     ))
 }
 
-/// Who asks, and by which certificate, if by one.
+/// Identity of the client, and its certificate, if it used one.
 type Credentials = (Option<Arc<Holder>>, Option<Arc<Peer>>);
 
-/// Whose token the request has; without one, whose certificate was shown on the connection.
+/// Returns the holder of the request's token; without a token, the holder of the connection's certificate.
 fn credentials(shared: &Shared, parts: &Parts) -> Result<Credentials, Box<Problem>> {
     if let Some(InternalRequest(who)) = parts.extensions.get() {
         return Ok((Some(who.clone()), None));
@@ -331,7 +332,7 @@ fn credentials(shared: &Shared, parts: &Parts) -> Result<Credentials, Box<Proble
     Ok((Some(certified(shared, peer)?), Some(peer.clone())))
 }
 
-/// A browser shows its certificate whoever has made the page that asks. Pages of others may not ask with it.
+/// Refuses requests from pages of other origins: a browser presents its certificate for any page.
 fn check_origin(headers: &HeaderMap) -> Result<(), Box<Problem>> {
     let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
     let from = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, host)| host);
@@ -367,7 +368,7 @@ fn certified(shared: &Shared, peer: &Peer) -> Result<Arc<Holder>, Box<Problem>> 
     }
 }
 
-/// Whose secret this header has.
+/// Returns the holder of the secret in this header.
 fn holder(shared: &Shared, value: &HeaderValue) -> Result<Arc<Holder>, Box<Problem>> {
     let text = value.to_str().unwrap_or_default();
     let (scheme, secret) = text.split_once(' ').unwrap_or_default();
@@ -388,7 +389,7 @@ fn unexpired(known: Arc<Holder>) -> Result<Arc<Holder>, Box<Problem>> {
     }
 }
 
-/// The body, with what counts its bytes.
+/// Reads the body; returns also the guard that counts its bytes.
 async fn read_body(
     shared: &Shared,
     row: &Row,
@@ -408,7 +409,7 @@ async fn read_body(
     }
     let Some(expected) = row.body else { return Ok((Bytes::new(), None)) };
     check_media(headers, expected.is_yaml)?;
-    // A body whose length is not said may be as long as any.
+    // A body without an announced length may have the maximum length.
     let bytes = announced.and_then(|length| usize::try_from(length).ok()).unwrap_or(most).max(MIN_BYTES);
     let held = who.map(|who| hold(shared, who, bytes)).transpose()?;
     let collected = tokio::time::timeout(shared.limits.read_within, Limited::new(body, most).collect()).await;
@@ -439,7 +440,7 @@ fn hold(shared: &Shared, who: &Holder, bytes: usize) -> Result<CountedBytes, Box
     })
 }
 
-/// JSON, or YAML where that is read. Nothing said counts as that.
+/// Checks for JSON, or YAML where that is read. A missing media type is accepted.
 fn check_media(headers: &HeaderMap, is_yaml: bool) -> Result<(), Box<Problem>> {
     let Some(value) = headers.get(CONTENT_TYPE) else { return Ok(()) };
     let text = value.to_str().unwrap_or_default().to_ascii_lowercase();

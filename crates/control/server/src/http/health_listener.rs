@@ -1,7 +1,8 @@
-//! `/healthz` on a thread of its own, which does not wait for the threads that carry requests out.
+//! `/healthz` on a separate thread, which does not wait for the threads that execute requests.
 //!
-//! The thread accepts connections and looks at what comes first, without taking it. A plain request for `/healthz` is answered here, as often as
-//! it comes; a connection that brings anything else goes to the other threads, with all that it has sent.
+//! The thread accepts connections and peeks at their first bytes, without consuming them. It answers plain requests
+//! for `/healthz`, any number of times. A connection with any other request is passed to the other threads, with all
+//! bytes that it has sent.
 
 use std::sync::Arc;
 

@@ -23,7 +23,7 @@ use crate::http::tls::Tls;
 use crate::http::write_timeout::{ClientTimeouts, TimeoutStream};
 use crate::limits::Limits;
 
-/// How long a TLS handshake may take.
+/// Timeout of a TLS handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// After an error of the system nothing is accepted for a moment: most often there are no file descriptors left.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -37,8 +37,8 @@ pub(crate) struct ServingThreads {
     pub(crate) runtime: Handle,
 }
 
-/// Serves until it is told to end; then finishes the requests that were begun, but waits no longer than this. A listener that cannot be used
-/// is an error.
+/// Serves until the end is signalled; then completes open requests, but waits at most for this time. A listener that
+/// cannot be used is an error.
 pub(crate) async fn serve(
     listener: std::net::TcpListener,
     tls: Option<Tls>,
@@ -162,7 +162,7 @@ async fn talk(
         .timer(TokioTimer::new())
         .header_read_timeout(patience.read_within)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
-    // A client that goes away is no error of ours.
+    // A client that disconnects is no error of the server.
     if let Err(error) = watcher.watch(connection).await {
         tracing::debug!(%error, "a connection has ended");
     }

@@ -43,7 +43,7 @@ pub fn document() -> String {
     text
 }
 
-/// What a contract that is asked for is made of.
+/// Types of a contract request.
 const READ_AS_YAML: [&str; 5] = ["ContractSpec", "Match", "BandwidthSpec", "ObjectiveSpec", "BestEffortSpec"];
 
 /// A contract as it is asked for is of one kind, each with keys of its own.
@@ -71,9 +71,9 @@ fn contract_kinds(schemas: &mut Value) {
     schemas["ContractSpec"] = json!({ "description": whole["description"], "oneOf": references });
 }
 
-/// All types, and how one shows who one is.
+/// Returns all types, and the authentication methods.
 fn components() -> Value {
-    // What every route may answer, and what is not said of one route.
+    // Types that any route may answer, which no single route declares.
     let mut all = Vec::new();
     for typed in [Typed::of::<Problem>(), Typed::of::<Event>()].into_iter().chain(ROWS.iter().flat_map(types)) {
         (typed.collect)(&mut all);
@@ -81,7 +81,8 @@ fn components() -> Value {
     let components = ComponentsBuilder::new().schemas_from_iter(all).build();
     let mut value = serde_json::to_value(components).unwrap_or_default();
     schema::merge(&mut value["schemas"]);
-    // What is read as YAML has no key without a value, and no answer has one; JSON that is read may have.
+    // Bodies that are read as YAML have no key without a value, and neither has any answer; bodies that are read as
+    // JSON may have.
     let read: Vec<String> = ROWS.iter().filter_map(|row| row.body).map(|body| body.is.name()).collect();
     let read = schema::within(&value["schemas"], read.iter().map(String::as_str));
     for (name, schema) in value["schemas"].as_object_mut().into_iter().flatten() {
@@ -141,7 +142,7 @@ fn types(row: &Row) -> Vec<Typed> {
     body.into_iter().chain(given).collect()
 }
 
-/// A service as files have it: terms for both directions, and what a direction says instead.
+/// Returns the schema of a service in the form of files: terms for both directions, and overrides for each direction.
 fn policy_service() -> Value {
     let terms = json!({
         "min": { "type": "string" },
@@ -192,7 +193,7 @@ fn operation(row: &Row) -> Value {
     operation
 }
 
-/// What a route is about: the part of the path behind the version.
+/// Returns the subject of a route: the part of the path behind the version.
 fn tag(path: &str) -> &str {
     let mut words = path.trim_start_matches('/').split('/');
     match (words.next(), words.next()) {

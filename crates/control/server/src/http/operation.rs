@@ -1,11 +1,11 @@
-//! What there is to say of a request before it is handled: its verb, its parameters, its body, its answers.
+//! Description of a request, independent of its handler: its verb, its parameters, its body, its answers.
 
 use std::borrow::Cow;
 
 use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
 
-/// What is done with what the address names.
+/// Method of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verb {
     Get,
@@ -105,24 +105,24 @@ impl RequestBody {
     }
 }
 
-/// What a request may carry.
+/// Body of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BodyDoc {
     pub(crate) is: RequestBody,
-    /// Whether it may be YAML.
+    /// `true` if it may be YAML.
     pub(crate) is_yaml: bool,
-    /// Whether it may be as large as a list.
+    /// `true` if it may be as large as a list.
     pub(crate) is_large: bool,
 }
 
-/// What a route answers if it does what was asked.
+/// Answer of a route to a successful request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SuccessResponse {
     pub(crate) status: u16,
     pub(crate) body: ResponseBody,
 }
 
-/// What the body of an answer is.
+/// Body of an answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ResponseBody {
     /// Nothing.

@@ -6,7 +6,7 @@ use wayleave_protocol::problem::Problem;
 use crate::answer::{HttpReply, invalid};
 use crate::http::query::Query;
 
-/// Which page is asked for.
+/// The requested page.
 #[derive(Clone, Debug)]
 pub(crate) struct Page {
     pub(crate) limit: usize,

@@ -1,7 +1,8 @@
-//! The certificate that a client has shown: believed when it connects, and judged again while the connection lasts.
+//! Certificate of a client: verified when the client connects, and again while the connection lasts.
 //!
-//! A certificate acts as the token that was made for one of its names (`URI:...` or `DNS:...`, from its subject alternative names): with
-//! that token's role, limits and place in the audit. When the token is deleted or expires, the certificate opens nothing any more.
+//! A certificate acts as the token that was made for one of its names (`URI:...` or `DNS:...`, from its subject
+//! alternative names): with that token's role, limits and entries in the audit. When the token is deleted or expires,
+//! the certificate gives no access any more.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,8 +16,8 @@ use crate::answer::problem;
 use crate::http::tls::Tls;
 use crate::secret;
 
-/// A certificate is judged again if that was so long ago: it expires, and lists of revoked ones change. Judging takes some tenths of a
-/// millisecond, most of it for signatures.
+/// Validity of a verification; after it, the certificate is verified again: it expires, and revocation lists change.
+/// A verification takes some tenths of a millisecond, mostly for signatures.
 const JUDGED_FOR: Duration = Duration::from_secs(1);
 
 /// The certificate that a client has shown on a connection.
@@ -25,7 +26,7 @@ pub(crate) struct Peer {
     /// Its own first, then those between it and the authority.
     chain: Vec<CertificateDer<'static>>,
     names: Vec<String>,
-    /// When it was found good, and by which reading of the files.
+    /// Time of the last successful verification, with the generation of the files.
     good: Mutex<Option<(Instant, u64)>>,
 }
 
@@ -48,7 +49,7 @@ impl Peer {
         Ok(&self.names)
     }
 
-    /// Whether it is good at this time.
+    /// Returns `true` if it is valid at this time.
     pub(crate) fn is_good(&self) -> bool {
         self.judge().is_ok()
     }
@@ -76,8 +77,8 @@ pub(crate) fn canonical(name: &str) -> String {
     }
 }
 
-/// What a certificate of this name has in place of the hash of a secret. No header can carry the text that is hashed, so nobody
-/// can send it as a secret.
+/// Returns the hash that a certificate of this name has in place of the hash of a secret. No header can carry the
+/// hashed text, so no client can send it as a secret.
 pub(crate) fn hash(name: &str) -> [u8; 32] {
     secret::hash(&format!("\0certificate\0{name}"))
 }

@@ -55,7 +55,7 @@ fn check(param: &Param, value: &str) -> Result<(), Box<Problem>> {
 }
 
 fn wrong(name: &str, detail: String) -> Box<Problem> {
-    // What was sent comes back in JSON, so that it needs no care here; only its length does.
+    // The client's text is returned in JSON, which escapes it; only its length is limited.
     let name: String = name.chars().take(100).collect();
     let mut problem = Problem::new(Code::Invalid, format!("query parameter {name}: {detail}"));
     problem.errors.push(FieldError { line: None, column: None, field: Some(name), detail });

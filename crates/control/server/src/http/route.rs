@@ -1,4 +1,4 @@
-//! What the table of routes is made of: what there is to say of each, and its handler.
+//! Types of the table of routes: the description of a route, and its handler.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,7 +14,7 @@ use crate::http::call::AuthorizedRequest;
 use crate::http::operation::{BodyDoc, Document, Param, RequestBody, SuccessResponse, Typed, Verb};
 use crate::state::Shared;
 
-/// What a handler gives.
+/// Result of a handler.
 pub(crate) enum Reply {
     Whole(HttpReply),
     Stream(Body),
@@ -35,7 +35,7 @@ pub(crate) enum Handler {
     AtOnce(fn(Arc<Shared>, AuthorizedRequest) -> HandlerResult),
     /// By the thread that has received it, also that of `/healthz`: it waits for no other thread and no lock of the view.
     Alone(fn(&Arc<Shared>, &AuthorizedRequest) -> Outcome),
-    /// By a thread that reads, when it is the turn of the account that asks (`reads`): its time grows with what there is.
+    /// By a reader thread, in the turn of the client's account (`reads`): its time grows with the number of objects.
     InTurn(fn(&Arc<Shared>, &AuthorizedRequest) -> Outcome),
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Row {
     pub(crate) query: &'static [Param],
     pub(crate) body: Option<BodyDoc>,
     pub(crate) gives: &'static [SuccessResponse],
-    /// Whether `If-Match` and `If-None-Match: *` count.
+    /// `true` if `If-Match` and `If-None-Match: *` are evaluated.
     pub(crate) is_conditional: bool,
     /// An earlier name of another route, answered for one release.
     pub(crate) is_deprecated: bool,

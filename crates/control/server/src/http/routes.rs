@@ -1,5 +1,5 @@
-//! The table of routes: what there is, who may use it, what it takes and gives. The router, the checks and the OpenAPI document
-//! are all made of it.
+//! The table of routes: paths, access, parameters, bodies and answers. The router, the checks and the OpenAPI
+//! document are derived from this table.
 
 use wayleave_protocol as api;
 
@@ -478,7 +478,7 @@ mod tests {
     use super::*;
     use crate::http::operation::ResponseBody;
 
-    /// Reads that are carried out by the thread that has received them, with what bounds their time.
+    /// Reads that the receiving thread executes, with the reason that their time is bounded.
     const AT_ONCE: &[(&[&str], &str)] = &[
         (&["about", "healthz", "readyz", "openapi", "docs"], "one answer, which is ready or short"),
         (&["getTenant", "getVm", "getContract", "getPolicy", "getNode", "getLink", "getDecision"], "one object"),

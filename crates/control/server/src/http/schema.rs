@@ -1,12 +1,13 @@
-//! What the schemas that are derived from types do not say, or say wrong.
+//! Corrections of the schemas derived from types.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-/// Makes one object of each type that another one was flattened into.
+/// Makes one object of each type that has another type flattened into it.
 ///
-/// Derived is `allOf` of both. Where the inner one forbids other keys, as what is asked for does, no value would ever fit.
+/// The derived schema is `allOf` of both. Where the inner type forbids other keys, as in requests, no value would
+/// ever match.
 pub(crate) fn merge(schemas: &mut Value) {
     let names: Vec<String> = schemas.as_object().into_iter().flat_map(Map::keys).cloned().collect();
     for name in names {
@@ -77,7 +78,7 @@ pub(crate) fn without_null(schema: &mut Value) {
     }
 }
 
-/// What names look like: those in addresses, by their parameter, and those in objects, by their key.
+/// Returns the pattern of names: those in addresses, by their parameter, and those in objects, by their key.
 pub(crate) fn pattern(name: &str) -> Option<&'static str> {
     match name {
         "policy" => Some("^[A-Za-z0-9._-]{1,100}$"),
@@ -89,7 +90,7 @@ pub(crate) fn pattern(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Says what names look like that clients choose.
+/// Adds the patterns of names that clients choose.
 pub(crate) fn with_patterns(schemas: &mut Value) {
     let named = |schema: &str, key: &str| match (schema, key) {
         ("TenantSpec", "name") | (_, "tenant") => pattern("tenant"),

@@ -1,4 +1,4 @@
-//! TLS by rustls: the server's own certificate, and whose certificates of clients are believed.
+//! TLS by rustls: the server's own certificate, and the trust in certificates of clients.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,7 +13,8 @@ use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::rustls::server::danger::ClientCertVerifier;
 use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 
-/// Everybody else's rights, and the group's to write. The group may read: a group for keys is usual.
+/// Permissions that a key file must not have: any for others, and write for the group. The group may read: a group
+/// for keys is usual.
 const OTHERS: u32 = 0o027;
 
 /// The files that TLS needs, all of them PEM.
@@ -23,23 +24,23 @@ pub struct TlsFiles {
     pub certificates: PathBuf,
     /// Its private key.
     pub key: PathBuf,
-    /// Whose certificates of clients are believed; without it clients are asked for none.
+    /// Authorities whose client certificates are trusted; without it clients are not asked for certificates.
     pub client_ca: Option<PathBuf>,
-    /// Which of those were revoked. If it is there, each authority that signs certificates of clients needs a list in it.
+    /// Revocation lists. If given, each authority that signs certificates of clients needs a list in it.
     pub client_crl: Option<PathBuf>,
 }
 
-/// What has been read of the files.
+/// Content of the files.
 #[derive(Clone)]
 pub(crate) struct InUse {
     pub(crate) acceptor: TlsAcceptor,
     /// Judges certificates of clients, if any are asked for.
     pub(crate) clients: Option<Arc<dyn ClientCertVerifier>>,
-    /// How often the files have been read.
+    /// Number of times that the files were read.
     pub(crate) generation: u64,
 }
 
-/// What is in use; something else may take its place while the server runs.
+/// The configuration in use; it may be replaced while the server runs.
 #[derive(Clone)]
 pub(crate) struct Tls {
     files: TlsFiles,
@@ -60,10 +61,10 @@ impl Tls {
         self.in_use.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Reads the files again. Connections that are open go on, but what their clients have shown is judged by the new ones.
+    /// Reads the files again. Open connections stay, but their clients' certificates are verified with the new files.
     ///
     /// # Errors
-    /// Why they cannot be used; then those of before stay in use.
+    /// The reason that the files cannot be used; the previous content stays in use.
     pub(crate) fn reload(&self) -> Result<(), String> {
         let generation = self.in_use().generation + 1;
         let new = self.files.read(generation)?;
@@ -93,7 +94,8 @@ impl TlsFiles {
         Ok(InUse { acceptor: TlsAcceptor::from(Arc::new(config)), clients, generation })
     }
 
-    /// Believes what these authorities have signed, if it was not revoked. A client may also show nothing, and send a token.
+    /// Trusts certificates that these authorities have signed and not revoked. A client may also show no certificate,
+    /// and send a token.
     fn verifier(&self, ca: &Path) -> Result<Arc<dyn ClientCertVerifier>, String> {
         let mut roots = RootCertStore::empty();
         for certificate in certificates_in(ca)? {
@@ -110,7 +112,7 @@ impl TlsFiles {
             if lists.is_empty() {
                 return Err(wrong(&"a list of revoked certificates in PEM is expected in it"));
             }
-            // An outdated list would let in what was revoked since.
+            // An outdated list would admit certificates that were revoked later.
             builder = builder.with_crls(lists).only_check_end_entity_revocation().enforce_revocation_expiration();
         }
         builder.build().map_err(|error| format!("{}: {error}", ca.display()))
@@ -130,7 +132,7 @@ fn certificates_in(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> 
     Ok(chain)
 }
 
-/// Whoever can read the key can speak for the server.
+/// Checks that the key file is private: any reader of the key can impersonate the server.
 fn check_private(key: &Path) -> Result<(), String> {
     let mode = fs::metadata(key).map_err(|error| format!("{}: {error}", key.display()))?.permissions().mode();
     if mode & OTHERS != 0 {

@@ -1,4 +1,4 @@
-//! A connection whose client has to take what it is sent: a client that reads nothing is given up after a while.
+//! A connection with a write timeout: a client that reads nothing for this time is disconnected.
 
 use std::io;
 use std::pin::Pin;
@@ -24,12 +24,12 @@ pub(crate) struct TimeoutStream<S> {
 }
 
 impl<S> TimeoutStream<S> {
-    /// Writing fails when the client has taken nothing for so long.
+    /// Creates a connection whose writes fail when the client has read nothing for `patience`.
     pub(crate) fn new(stream: S, patience: Duration) -> Self {
         Self { stream, patience, stuck: None }
     }
 
-    /// What became of a write, unless the client has taken nothing for too long.
+    /// Passes the result of a write on, unless the client has read nothing for too long.
     fn judge<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.stuck = None;

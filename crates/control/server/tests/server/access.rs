@@ -6,7 +6,7 @@ use wayleave_server::access::Access;
 
 use crate::common::{Client, World, contract};
 
-/// Who may use what, written down once more: what the table of the server says has to be this.
+/// Returns the expected access of a route, independently of the server's table, which has to agree.
 fn expected(method: &str, path: &str) -> Access {
     match (method, path) {
         (_, "/healthz" | "/readyz" | "/openapi.json" | "/docs") => Access::Open,

@@ -16,7 +16,7 @@ fn a_contract_is_enforced_when_its_host_says_so() {
     let epoch = session["epoch"].as_u64().unwrap();
     assert_eq!(agent.get(&format!("/v1/agents/h1/messages?epoch={epoch}")).is(200).json()["operations"], json!([]));
 
-    // What comes while it waits ends the waiting.
+    // An operation that arrives during the wait ends the wait.
     let waiting = {
         let agent = agent.clone();
         std::thread::spawn(move || agent.get(&format!("/v1/agents/h1/messages?epoch={epoch}&wait=60")).is(200).json())
@@ -130,7 +130,7 @@ fn what_two_hosts_note_of_packets_is_heard() {
     sender.post("/v1/agents/h1/reports", &sent("a host that is none")).is(204);
     let arrived = json!({ "number": 0, "level": 0, "clock": clock, "arrived": [[11, 600], [12, 1_900]] });
     receiver.post("/v1/agents/h16/reports", &json!({ "epoch": to, "samples": arrived })).is(204);
-    // Whether more packets come that look the same is known ten seconds later; the unit tests of what is found out then need no time.
+    // The end of a run of equal packets is known ten seconds later; the unit tests of the outcome then need no time.
     assert_eq!(client.get("/v1/contracts/a/traffic").is(200).json()["traffic"].get("followed"), None);
     let metrics = String::from_utf8(client.get("/metrics").is(200).body).unwrap();
     for line in ["{became=\"followed\"} 0", "{became=\"lost\"} 0", "{became=\"late\"} 0"] {

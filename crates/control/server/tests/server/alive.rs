@@ -1,4 +1,4 @@
-//! `/healthz` tells the truth about a process of which a part hangs, and is answered meanwhile.
+//! `/healthz` reports that a part of the process hangs, and is answered at that time.
 
 use std::io::BufReader;
 use std::sync::{Arc, mpsc};
@@ -31,7 +31,7 @@ fn world(disk: Memory, silent_within: Duration) -> World {
     World::of(options, scratch)
 }
 
-/// Keeps every thread that carries requests out busy until what is returned is dropped.
+/// Keeps every thread that executes requests busy until the result is dropped.
 fn occupy(world: &World) -> Vec<mpsc::Sender<()>> {
     let (began, begins) = mpsc::channel();
     let hold = |_| {

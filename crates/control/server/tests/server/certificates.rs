@@ -130,7 +130,7 @@ impl Tls {
         made["id"].as_str().unwrap().to_owned()
     }
 
-    /// The status of what a client asks that shows this.
+    /// Returns the status and the answer of a request with this certificate.
     fn whoami(&self, own: Option<&Own>) -> (u16, Value) {
         self.connect(own).ask("GET", "/v1", "", None).unwrap()
     }
@@ -223,7 +223,7 @@ fn a_certificate_acts_as_the_token_that_was_made_for_one_of_its_names() {
     let put = connection.ask("PUT", "/v1/vms/a", "", Some(&json!({"placement": {"host": "h1"}}))).unwrap();
     assert_eq!(put.0, 201, "{}", put.1);
 
-    // Who it was stands in the audit, and the token is shown with the name and without a secret.
+    // The audit names the client, and the token is shown with the name and without a secret.
     let (_, audit) = tls.operator("GET", "/v1/audit?limit=1", &Value::Null);
     assert_eq!(audit["items"][0]["who"], json!(id), "{audit}");
     let (_, shown) = tls.operator("GET", "/v1/tokens", &Value::Null);
@@ -247,7 +247,7 @@ fn names_are_exact_and_hosts_have_no_case() {
     for other in others.chunks(1) {
         assert_eq!(status(other), 401, "{other:?}");
     }
-    // A certificate for two tokens says not which.
+    // A certificate for two tokens is ambiguous.
     assert_eq!(status(&[dns("dash.example"), uri("https://ops/Root")]), 401);
     assert_eq!(status(&[]), 401);
     // No second token may have the name, so that deleting one certainly ends it.
@@ -342,7 +342,8 @@ fn lists_of_revoked_certificates_and_authorities_are_read_again_and_end_streams(
     assert!(reads_until(&mut of_good, "acme"), "the other certificate is as good as before");
     assert!(!reads_until(&mut of_bad, "acme"), "nothing that comes after the end of its credential is told");
 
-    // What cannot be read leaves all as it was; another authority ends all that the one before has signed.
+    // An unreadable file leaves the state unchanged; another authority invalidates all certificates of the previous
+    // one.
     std::fs::write(tls.files.client_ca.as_ref().unwrap(), "nothing").unwrap();
     assert!(tls.reload().unwrap_err().contains("clients.pem"));
     assert_eq!(tls.whoami(Some(&good)).0, 200);
@@ -367,7 +368,8 @@ fn an_agent_speaks_by_its_certificate_and_by_the_one_that_renews_it() {
         private(&key, &own.key);
         std::fs::write(&chain, &own.chain).unwrap();
     };
-    // Their lengths differ: files are told apart by when they were written as well, which a coarse clock may not show.
+    // Their lengths differ: files are distinguished by their modification times as well, which a coarse clock may not
+    // show.
     write(&signed(&tls.authority, &names, 1, 2200));
     let address = Address {
         url: format!("https://localhost:{}", tls.world.client.address.port()),

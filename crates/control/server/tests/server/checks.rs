@@ -23,7 +23,7 @@ impl Agent {
         Self { client, node, epoch: session["epoch"].as_u64().unwrap() }
     }
 
-    /// Tells what it knows of checks; the tasks of the answer.
+    /// Reports the agent's knowledge of checks; returns the tasks in the answer.
     fn tell(&self, checks: Value) -> Vec<Value> {
         let report = json!({ "epoch": self.epoch, "checks": checks });
         let answer = self.client.post(&format!("/v1/agents/{}/reports", self.node), &report);
@@ -78,7 +78,7 @@ fn a_check_goes_from_agent_to_agent_and_names_the_place_of_loss() {
     assert!(check["lost"][0]["lastSeenAt"].as_str().unwrap().starts_with("h1, leaving by p"), "{}", check["lost"]);
     assert_eq!(check["counted"], json!([{ "node": "h16", "what": "delivered", "packets": 1 }]));
     assert!(sender.tell(json!([{ "id": id }])).is_empty(), "it is over");
-    // If one of both hosts cannot watch, nobody knows what arrived.
+    // If one of the two hosts cannot watch, the arrivals are unknown.
     let asking = {
         let client = client.clone();
         std::thread::spawn(move || {
@@ -129,7 +129,7 @@ fn what_cannot_be_checked_is_refused_with_the_reason() {
     tenant.post("/v1/checks", &json!({ "from": "h1", "to": "h2" })).is_problem(403, "FORBIDDEN");
 }
 
-/// A pair says who sends and who receives; of members, two are named.
+/// A pair determines sender and receiver; of a contract with members, two are named.
 #[test]
 fn contracts_of_every_kind_say_between_whom_probes_go() {
     let scratch = Arc::new(Scratch::new());

@@ -116,7 +116,7 @@ impl World {
         Self { runtime, server: Some(server), client, scratch }
     }
 
-    /// Ends, so that another one can go on.
+    /// Ends the server, so that another one can continue.
     pub(crate) fn end(mut self) -> Arc<Scratch> {
         let server = self.server.take().unwrap();
         self.runtime.block_on(server.end()).unwrap();
@@ -200,16 +200,18 @@ impl Client {
 
     pub(crate) fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
         let mut stream = self.begin(method, path, headers, body);
-        // A server that refuses a body early may close before all of it was sent; its answer counts.
+        // A server that refuses a body early may close the connection before the whole body was sent; its answer
+        // counts.
         let _ = stream.write_all(body);
         read(&mut BufReader::new(stream))
     }
 
-    /// Sends a body in these chunks (RFC 9112, section 7.1), without its length said in advance. A chunk whose server has refused the
-    /// request already need not arrive; `end` is what stands behind the chunks: nothing if the client never comes to an end.
+    /// Sends a body in these chunks (RFC 9112, section 7.1), without an announced length. A chunk need not arrive if
+    /// the server has refused the request already. `end` is the text behind the chunks: empty if the client never
+    /// ends the body.
     pub(crate) fn send_chunks(&self, path: &str, chunks: &[&[u8]], end: &[u8]) -> Answer {
         let mut stream = self.begin("PUT", path, &[("transfer-encoding", "chunked")], b"");
-        // A server that waits for what never comes fails the test instead of stopping it.
+        // A server that waits for a missing chunk fails the test instead of blocking it.
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         for chunk in chunks {
             let mut piece = format!("{:x}\r\n", chunk.len()).into_bytes();
@@ -278,7 +280,7 @@ pub(crate) fn contract(from: &str, to: &str, rate: &str) -> Value {
     json!({ "from": from, "to": to, "rate": rate, "burst": "3000B", "deadline": "5ms" })
 }
 
-/// Why a server cannot begin with these options.
+/// Returns the reason that a server cannot start with these options.
 pub(crate) fn refused(options: Options) -> String {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let started = runtime.block_on(async {

@@ -1,4 +1,4 @@
-//! What the dashboard asks: promises by how sure they are, the network by tier, the past.
+//! Requests of the dashboard: promises by certainty, the network by tier, the past.
 
 use serde_json::{Value, json};
 use wayleave_controller::EnforcedBy;
@@ -17,7 +17,7 @@ fn ids(list: &Value) -> Vec<String> {
     list["items"].as_array().unwrap().iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// All pages of a list, of so many items.
+/// Returns all items of a list, read in pages of `limit` items.
 fn pages(client: &Client, path: &str, limit: usize) -> Vec<String> {
     let (mut all, mut after) = (Vec::new(), String::new());
     loop {
@@ -154,7 +154,7 @@ fn bundle<'a>(tiers: &'a Value, from: &str, to: &str) -> &'a Value {
     all.find(|bundle| bundle["from"] == *from && bundle["to"] == *to).unwrap()
 }
 
-/// Asks until the figures of links are those of now: the engine looks at them when it is idle.
+/// Repeats a request until the figures of links are current: the engine computes them when it is idle.
 fn settled(ask: impl Fn() -> Value, is_settled: impl Fn(&Value) -> bool) -> Value {
     (0..100_000).map(|_| ask()).find(|answer| is_settled(answer)).expect("the figures never settle")
 }
@@ -270,7 +270,7 @@ fn a_tenant_is_shown_its_own_promises_and_past_and_nothing_of_links() {
         // A page that begins behind another tenant's contract.
         assert_eq!(ids(&client.get("/v1/health?after=violated.0.other:c").is(200).json()), ["acme:c"]);
         assert_eq!(ids(&client.get("/v1/contracts?link=h2-%3Epod1-edge1").is(200).json()), ["acme:c"]);
-        // Which links there are is not said.
+        // The answer does not reveal the names of links.
         assert_eq!(ids(&client.get("/v1/contracts?link=none").is(200).json()), [""; 0]);
         assert_eq!(ids(&client.get("/v1/contracts?text=other").is(200).json()), [""; 0]);
         let last = client.get("/v1/events?limit=1000").is(200).json()["items"].as_array().unwrap().len();

@@ -1,4 +1,4 @@
-//! What was answered is on disk: over restarts, over a disk that fails, and at the end.
+//! Every answered change is on disk: over restarts, over a failing disk, and at the end.
 
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ fn a_ledger_of_format_1_goes_on_with_all_that_it_held() {
         std::fs::write(&path, bytes).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
     }
-    // The version of what is in it stands in its header (SQLite's user_version).
+    // The version of the content is in the header (SQLite's user_version).
     let format = || std::fs::read(scratch.0.join("ledger.db")).map(|bytes| bytes[60..64].to_vec()).unwrap();
     assert_eq!(format(), [0, 0, 0, 1]);
     let world = on_file(&scratch);
@@ -46,7 +46,8 @@ fn a_ledger_of_format_1_goes_on_with_all_that_it_held() {
     let key: &[(&str, &str)] = &[("idempotency-key", "k1")];
     let again = client.send("PUT", "/v1/contracts/acme:c1", key, order.as_bytes()).is(201).json();
     assert_eq!(again["status"]["revision"], 7, "the answer of then: {again}");
-    // What failed is repaired as if nothing had been in between, and what happens now is in the past of the next server.
+    // Failed elements are repaired as if there had been no restart, and new events are in the history of the next
+    // server.
     client.put("/v1/nodes/h4/state", &json!({ "state": "up" })).is(200);
     assert_eq!(client.get("/v1/contracts/c2").is(200).json()["status"]["state"], "admitted");
     world.end();
@@ -100,7 +101,7 @@ fn a_commit_that_fails_is_not_answered_with_yes() {
         let failed = client.send("PUT", "/v1/contracts/b", &[("idempotency-key", "b")], body.as_bytes());
         failed.is_problem(503, "UNAVAILABLE");
         assert_eq!(failed.header("retry-after"), Some("1"));
-        // It opens the ledger again by itself; until then it says that it cannot.
+        // It opens the ledger again by itself; until then it reports that it is not ready.
         while client.without().get("/readyz").status != 200 {
             std::thread::yield_now();
         }
@@ -126,7 +127,8 @@ fn nothing_that_was_answered_is_lost_when_it_ends_in_the_middle() {
                     if is_over.load(Ordering::Relaxed) {
                         return answered;
                     }
-                    // After the end nobody listens: the client would panic, and that is how it notices.
+                    // After the end the server does not listen any more: the client would panic, by which the test
+                    // detects the end.
                     let path = format!("/v1/contracts/{name}");
                     let (from, to) = (format!("h{}", 1 + (number + at) % 8), format!("h{}", 9 + at % 8));
                     let body = contract(&from, &to, "1kbit");
@@ -192,7 +194,7 @@ fn a_backup_is_made_while_clients_go_on_and_can_be_restored() {
     client.put("/v1/contracts/after", &contract("h1", "h16", "1Mbit")).is(201);
     let scratch = world.end();
     assert!(made["records"].as_u64().unwrap() > 3, "{made}");
-    // As docs/operate/ledger.md says: the copy and its seal take the place of the ledger, and the old log goes.
+    // As in docs/operate/ledger.md: the copy and its seal replace the ledger, and the old log is removed.
     for end in ["", "-wal", "-seal"] {
         let (old, new) = (format!("ledger.db{end}"), format!("copy.db{end}"));
         drop(std::fs::remove_file(scratch.0.join(&old)));

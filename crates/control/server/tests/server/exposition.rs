@@ -1,9 +1,10 @@
-//! What `/metrics` says, against the rules of the text format (OpenMetrics 1.0, <https://prometheus.io/docs/specs/om/open_metrics_spec/>)
-//! and against what `promtool check metrics` looks for: a scrape that breaks one of them is thrown away as a whole, or shows nonsense.
+//! Checks of `/metrics` against the rules of the text format (OpenMetrics 1.0,
+//! <https://prometheus.io/docs/specs/om/open_metrics_spec/>) and those of `promtool check metrics`. A scrape that
+//! breaks one of them is discarded as a whole, or shows wrong data.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A family of series: what stands above its samples.
+/// A family of series: the header lines above its samples.
 #[derive(Debug, Default)]
 struct Family {
     kind: String,
@@ -105,7 +106,7 @@ impl Reader {
     }
 }
 
-/// Labels, and what stands behind them.
+/// Parses labels; returns the labels and the rest of the line.
 fn labels(mut rest: &str) -> Result<(BTreeMap<String, String>, &str), &'static str> {
     let mut labels = BTreeMap::new();
     loop {

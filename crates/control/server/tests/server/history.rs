@@ -1,4 +1,4 @@
-//! What is kept of the past: events, decisions and who did what, also after a restart, within limits.
+//! History: events, decisions and the audit, also after a restart, within limits.
 
 use std::io::BufReader;
 
@@ -53,11 +53,11 @@ fn who_did_what_is_written_down_and_survives_a_restart() {
     // A tenant sees what its own tokens did, with numbers of its own.
     let own = items(&acme, "/v1/audit");
     assert_eq!(own.iter().map(|entry| entry["number"].as_u64().unwrap()).collect::<Vec<_>>(), [1]);
-    // A decision of before is there; what was admitted is explained as it stands.
+    // An earlier decision exists; an admitted contract is explained in its present state.
     let number = &decisions[0]["number"];
     acme.get(&format!("/v1/decisions/{number}")).is(200);
     acme.get(&format!("/v1/decisions/{number}/explanation")).is(200);
-    // A watcher that has seen everything goes on, and one that has seen nothing hears it all.
+    // A watcher that has seen all events continues, and one that has seen none receives them all.
     let headers: &[(&str, &str)] = &[("accept", "text/event-stream"), ("last-event-id", "0")];
     let mut stream = BufReader::new(acme.begin("GET", "/v1/events", headers, b""));
     assert_eq!(read_head(&mut stream).0, 200);

@@ -1,4 +1,4 @@
-//! Text and numbers of clients and agents that are meant for somebody else: for a terminal, for Prometheus, for other watchers.
+//! Text and numbers of clients and agents that target others: a terminal, Prometheus, other watchers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What is not as it should be is answered in words, wherever it happens.
+//! Every faulty request is answered with an explanation, independently of the place of the fault.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use wayleave_server::disk::Memory;
 
 use crate::common::{Scratch, World, contract, options};
 
-/// What ends a body in chunks (RFC 9112, section 7.1).
+/// End of a body in chunks (RFC 9112, section 7.1).
 const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
 #[test]
@@ -166,7 +166,7 @@ fn what_watches_over_servers_is_answered() {
     world.client.put("/v1/contracts/a", &contract("h1", "h16", "10Mbit")).is(201);
     world.client.put("/v1/contracts/b", &contract("h1", "h16", "2Gbit"));
     let metrics = || String::from_utf8(world.client.get("/metrics").is(200).body).unwrap();
-    // The engine looks at its links now and then, and not while it decides.
+    // The engine computes its links at intervals, and not while it decides.
     let reserved = "wayleave_links_reserved_bits_per_second{class=\"host-up\"} 10000000";
     let text = (0..10_000).map(|_| metrics()).find(|text| text.contains(reserved)).unwrap_or_else(metrics);
     for line in [

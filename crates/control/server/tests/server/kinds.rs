@@ -137,7 +137,8 @@ fn agents_of_members_are_told_of_contracts_what_is_left_and_where_the_others_lis
         (&json!(2_000_000_000), "h9")
     );
 
-    // Where an agent listens is told to those who have a contract with its host; and what latency contracts have is not left.
+    // Clients with a contract at a host can see the address at which its agent listens. Capacity of latency contracts
+    // is not left.
     let before = told(0);
     let session = agents[1].post("/v1/agents/h5/session", &json!({})).is(200).json()["epoch"].clone();
     let report = json!({ "epoch": session, "hearsAt": "10.0.0.5:7481" });
@@ -179,7 +180,7 @@ fn every_kind_is_created_shown_listed_changed_and_deleted() {
             (&json!(kind), certainty),
             "{created}"
         );
-        // What was asked comes back as it was asked.
+        // The answer repeats the requested terms unchanged.
         let mut asked = created.as_object().unwrap().clone();
         ["id", "name", "tenant", "status"].iter().for_each(|key| drop(asked.remove(*key)));
         assert_eq!(&Value::Object(asked), body);
@@ -197,7 +198,7 @@ fn every_kind_is_created_shown_listed_changed_and_deleted() {
     assert_eq!(names, ["bulk", "copy", "db", "ptp", "search"]);
     let within = client.get("/v1/contracts/copy").json()["status"]["withinNs"].as_u64().unwrap();
     assert!(within <= 3_000_000, "{within}");
-    // A link says what has been promised to the classes.
+    // A link shows the promises to the classes.
     let promised = || {
         let link = client.get("/v1/links/h1-%3Epod1-edge1").is(200).json();
         let reserved = |class: &str| {
@@ -237,7 +238,7 @@ fn a_document_of_every_kind_is_applied_as_a_whole() {
     let said = |key: &str| report["items"].as_array().unwrap().iter().map(|one| one[key].clone()).collect::<Vec<_>>();
     assert_eq!(said("certainty"), [json!(null), json!("proven"), json!(null)]);
     assert_eq!(said("state")[1..], [json!("admitted"), json!("admitted")]);
-    // What would be if a core switch failed, or a larger one were asked for.
+    // The state if a core switch failed, or a larger contract were requested.
     let question = json!({
         "fail": ["core1"],
         "apply": [{ "name": "more", "bandwidth": { "from": "h1", "to": "h2", "min": "4.2Gbit" } },
@@ -252,7 +253,8 @@ fn a_document_of_every_kind_is_applied_as_a_whole() {
     assert_eq!(would["degraded"], json!([]));
 }
 
-/// The same words, whatever others have: "4.1Gbit would fit" is 5.1 where the neighbour has nothing.
+/// The text is independent of the contracts of others: "4.1Gbit would fit" would be 5.1 where the neighbour has
+/// nothing.
 #[test]
 fn a_refusal_tells_a_tenant_no_figure_that_depends_on_others() {
     let ask = |theirs: Option<&str>| {
@@ -296,13 +298,13 @@ fn a_tenant_is_told_whether_it_fits_and_nothing_of_others() {
             assert!(!text.contains(word), "{word} in {text}");
         }
     }
-    // Less fits, and the operator is told how much.
+    // A smaller contract fits, and the operator sees the maximum.
     let told = world.client.get(&format!("/v1/decisions/acme:{decision}/explanation")).is(200).json();
     assert_eq!(told["nearest"]["minBps"], 1_100_000_000_u64, "{told}");
     acme.put("/v1/contracts/mine", &hose(&["a", "b", "c"], "1.1Gbit")).is(201);
     let own = acme.get("/v1/contracts/mine/explanation").is(200).json();
     assert!(own["assumption"].as_str().unwrap().contains("fewest links") && own.get("links").is_none(), "{own}");
-    // The operator is told where, and of whom.
+    // The operator sees the link and the owners.
     let told = world.client.get(&format!("/v1/decisions/acme:{decision}/explanation")).is(200).json();
     assert_eq!(told["links"][0]["holders"], json!(["theirs", "mine"]), "{told}");
     let told = world.client.get("/v1/contracts/acme:mine/explanation").is(200).json();
@@ -325,7 +327,7 @@ fn a_tenant_is_told_whether_it_fits_and_nothing_of_others() {
     acme.get("/v1/contracts/other:theirs/explanation").is_problem(404, "NOT_FOUND");
 }
 
-/// Without classes the answer says what is missing, in this and in every other place.
+/// Without classes the answer names the missing part, in this and in every other place.
 #[test]
 fn a_network_without_classes_promises_latency_only() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! What is logged in a whole session has no secret in it.
+//! The log of a whole session has no secret in it.
 
 use std::io;
 use std::process::Command;

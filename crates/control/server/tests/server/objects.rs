@@ -123,7 +123,7 @@ fn an_address_belongs_to_one_vm() {
     for wrong in ["01:00:5e:10:00:01", "00:00:00:00:00:00", "02:00:5e:10:00", "web"] {
         client.put("/v1/vms/db", &on(wrong)).is_problem(400, "INVALID");
     }
-    // What is not said stays as it is; what a contract needs stays too.
+    // Absent fields stay unchanged; fields that a contract needs cannot change.
     let unchanged = client.put("/v1/vms/web", &json!({ "placement": { "host": "h3" } })).is(200).json();
     assert_eq!(unchanged["mac"], "02:00:5e:10:00:01");
     client.put("/v1/contracts/a", &contract("web", "h16", "1Mbit")).is(201);
@@ -197,7 +197,7 @@ fn a_token_of_an_older_ledger_that_no_certificate_can_use_is_named() {
         [&wildcard, &invalid].map(|id| format!("token {id}: {}", warning(id).unwrap())).into();
     let troubles: BTreeSet<String> = serde_json::from_value(troubles).unwrap();
     assert_eq!(troubles, expected);
-    // Tenants are told of no tokens.
+    // Tenants see no tokens.
     world.client.put("/v1/tenants/a", &json!({})).is(201);
     let tenant = world.client.token(json!({ "role": "tenant", "tenant": "a" }));
     assert!(tenant.get("/v1/status").is(200).json()["troubles"].as_array().is_none_or(Vec::is_empty));

@@ -1,4 +1,4 @@
-//! The dashboard as files: types, what browsers may do with them, how long they may be kept; and that everybody gets them.
+//! The dashboard as files: types, permissions of browsers, caching times; all clients get them, without a token.
 
 use std::collections::BTreeSet;
 

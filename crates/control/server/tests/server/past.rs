@@ -28,7 +28,7 @@ fn now() -> String {
     WallTime::from_nanos(u64::try_from(nanos).unwrap()).to_string()
 }
 
-/// What was asked for of every contract that is not released, by identity.
+/// Returns the requested terms of every contract that is not released, by identity.
 fn contracts(client: &Client) -> BTreeMap<String, Value> {
     let list = client.get("/v1/contracts?limit=1000").is(200).json();
     let kept = list["items"].as_array().unwrap().iter().filter(|one| one["status"]["state"] != "released");
@@ -46,7 +46,7 @@ fn newest(client: &Client) -> u64 {
     events["items"].as_array().unwrap().last().map_or(0, |event| event["number"].as_u64().unwrap())
 }
 
-/// The contracts of now with what has changed since `to` undone.
+/// Returns the present contracts with the changes since `to` undone.
 fn then(client: &Client, to: impl std::fmt::Display) -> BTreeMap<String, Value> {
     let past = client.get(&format!("/v1/past/{to}")).is(200).json();
     assert_eq!(past["unknown"], json!([]), "{past}");
@@ -61,7 +61,7 @@ fn then(client: &Client, to: impl std::fmt::Display) -> BTreeMap<String, Value> 
     all
 }
 
-/// Each step changes contracts in another way: with and without a decision, of every kind.
+/// Returns steps that change contracts differently: with and without a decision, of every kind.
 fn steps() -> Vec<(&'static str, &'static str, Value)> {
     let with = |mut body: Value, key: &str, value: Value| {
         body[key] = value;
@@ -124,7 +124,7 @@ fn contracts_are_known_as_they_were_after_every_change_also_by_tenants_and_after
         }
     };
     check(operator, &acme);
-    // What is asked of one tenant is answered of this one; a tenant knows of no other.
+    // A question about one tenant is answered for this tenant; a tenant sees no other.
     let asked = |client: &Client, tenant: &str| {
         let past = client.get(&format!("/v1/past/{}?tenant={tenant}", known[0].3)).is(200).json();
         past["contracts"]
@@ -210,7 +210,8 @@ fn a_batch_is_done_as_a_whole_or_not_at_all() {
     assert_eq!(contracts(client).into_keys().collect::<Vec<_>>(), ["default:b"]);
 }
 
-/// Quota and name of what is deleted are free for what is created. Its reservation is held until its last packets have left.
+/// Quota and name of a deleted contract are free for a new one. Its reservation is held until its last packets have
+/// left.
 #[test]
 fn a_batch_uses_quota_and_names_of_what_it_deletes_and_no_reservation() {
     let world = world();
@@ -257,7 +258,7 @@ fn what_is_wrong_with_a_batch_is_said_and_tenants_change_only_what_is_theirs() {
     }
 }
 
-/// What a bandwidth contract held is held until its last packets have left.
+/// The share of a bandwidth contract is held until its last packets have left.
 #[test]
 fn a_batch_that_needs_the_share_of_what_it_deletes_is_refused_as_a_whole() {
     let world = world();

@@ -40,7 +40,8 @@ fn policies_and_contracts_share_one_ledger_and_survive_a_restart() {
     assert_eq!(created["spec"]["services"][0]["transmit"], json!({ "min": "2Gbit", "weight": 3 }));
     let same = client.put("/v1/policies/machines", &machines("2Gbit", "1Gbit")).is(200).json();
     assert_eq!(same, created, "nothing has changed");
-    // A contract that would break it, with what fits and who has the rest.
+    // A contract that would break it is refused; the explanation has the largest rate that fits and the holders of
+    // the rest.
     let refused = client.put("/v1/contracts/copy", &pair("h1", "3Gbit")).is_problem(409, "RATE");
     let path = format!("/v1/decisions/{}/explanation", refused["decision"]);
     let why = client.get(&path).is(200).json();
@@ -71,7 +72,7 @@ fn policies_and_contracts_share_one_ledger_and_survive_a_restart() {
         &json!({ "apply": [{ "name": "q", "bandwidth": { "from": "h1", "to": "h9", "min": "200Mbit" } }] }),
     );
     assert_eq!(what_if.is(200).json()["refused"][0]["reason"], "RATE", "questions are asked beside policies, too");
-    // What it had is free once it is gone.
+    // Its share is free after it was deleted.
     client.delete("/v1/policies/machines").is(204);
     client.get("/v1/policies/machines").is_problem(404, "NOT_FOUND");
     client.put("/v1/contracts/more", &pair("h1", "200Mbit")).is(201);
@@ -105,7 +106,7 @@ fn what_is_wrong_with_a_policy_is_said() {
     let acme = client.token(json!({ "role": "tenant", "tenant": "acme" }));
     acme.get("/v1/policies").is_problem(403, "FORBIDDEN");
     acme.put("/v1/policies/machines", &machines("2Gbit", "1Gbit")).is_problem(403, "FORBIDDEN");
-    // Where queues are not divided, nothing can be held.
+    // Without classes nothing can be held.
     let plain = World::new();
     let refused = plain.client.put("/v1/policies/machines", &machines("2Gbit", "1Gbit")).is_problem(409, "POLICY");
     assert!(refused["detail"].as_str().unwrap().contains("`classes`"), "{refused}");

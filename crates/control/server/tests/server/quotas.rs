@@ -52,7 +52,7 @@ fn a_tenant_has_a_part_of_the_streams_and_those_of_operators_are_counted_apart()
     let others = [open(&b), open(&c)];
     assert_eq!(others.each_ref().map(Vec::len), [4, 2], "all together have 10");
     assert_eq!(open(client).len(), 10, "those of operators are counted apart");
-    // What is closed is free again, as soon as the server has seen it.
+    // Closed streams are free again, as soon as the server has noticed.
     assert_eq!(watch(&tenant("d")).0, 503);
     drop(of_a.pop());
     assert!((0..100_000).any(|_| watch(&a).0 == 200));

@@ -1,4 +1,5 @@
-//! Names of the REST interface: earlier ones are gone, those of agents stay, and the dashboard has the same (decision 128).
+//! Names of the REST interface: earlier ones are removed, those of agents stay, and the dashboard uses the new ones
+//! (decision 128).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

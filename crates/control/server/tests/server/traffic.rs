@@ -56,7 +56,7 @@ fn the_contract_that_sends_most_comes_first_wherever_its_name_is() {
     );
     let rate = |at: usize| top["items"][at]["rateBps"].as_u64().unwrap();
     assert_eq!(top["rateBps"].as_u64().unwrap(), (0..3).map(rate).sum::<u64>());
-    // What is not measured is unknown, and behind everything that is.
+    // Rates that are not measured are unknown, and sorted after all others.
     let longer = client.get("/v1/traffic?limit=1000").is(200).json();
     assert_eq!((longer["items"].as_array().unwrap().len(), &longer["omitted"]), (all, &json!(0)));
     assert_eq!(&longer["items"][4]["rateBps"], &json!(null));

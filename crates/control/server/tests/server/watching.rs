@@ -38,7 +38,7 @@ fn what_is_shipped_for_prometheus_and_grafana_asks_for_metrics_that_exist() {
         )
         .is(204);
     let metrics = || String::from_utf8(client.get("/metrics").is(200).body).unwrap();
-    // Links are looked at as the engine has last seen them, which may be a moment ago.
+    // Figures of links are those last computed by the engine, possibly a moment ago.
     let text = (0..10_000).map(|_| metrics()).find(|text| text.contains("budget_use_max")).unwrap_or_else(metrics);
     assert_eq!(exposition::faults(&text), Vec::<String>::new(), "{text}");
     let known = metrics_in(&text.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n"));

@@ -1,4 +1,4 @@
-//! Who holds a lock, as far as Linux says so.
+//! Holder of a lock, as far as Linux reports it.
 
 use std::fmt;
 use std::fs;
@@ -15,7 +15,7 @@ pub struct Holder {
 }
 
 impl Holder {
-    /// Who holds a lock on this file. Never an error: it only makes a message better.
+    /// Returns the holder of a lock on this file. Never an error: it only improves a message.
     pub(crate) fn of(path: &Path) -> Option<Self> {
         let file = fs::metadata(path).ok()?;
         let process = find(&fs::read_to_string("/proc/locks").ok()?, file.dev(), file.ino())?;
@@ -36,7 +36,7 @@ impl fmt::Display for Holder {
 /// The first process with a lock on an inode in the text of `/proc/locks`:
 /// `1: FLOCK  ADVISORY  WRITE 733 fe:00:2621 0 EOF`, with the device as major and minor number in hexadecimal.
 fn find(locks: &str, device: u64, inode: u64) -> Option<u32> {
-    // How Linux packs the two numbers into a dev_t.
+    // The two numbers as Linux packs them into a dev_t.
     let major = (device >> 8) & 0xfff | (device >> 32) & 0xffff_f000;
     let minor = device & 0xff | (device >> 12) & 0xffff_ff00;
     let wanted = format!("{major:02x}:{minor:02x}:{inode}");

@@ -1,7 +1,8 @@
-//! A copy of a ledger that goes on being written.
+//! A copy of a ledger while commits continue.
 //!
-//! After the log was copied into the database, the database alone is the ledger, and it does not change until the log is copied again. So it can be
-//! read as a file while commits go on, as long as their owner leaves the log to grow. Nobody waits but for the copying of the log, as once in a while.
+//! After the log was copied into the database, the database alone is the ledger, and it does not change until the log
+//! is copied again. So it can be read as a file while commits continue, as long as their owner lets the log grow.
+//! Commits wait only for the copying of the log, which also happens at other times.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -19,7 +20,7 @@ use crate::digest::Mark;
 pub struct Backup {
     pub(super) path: PathBuf,
     pub(super) mark: Mark,
-    /// What the owner looks at.
+    /// Token by which the owner detects a running backup.
     pub(super) _held: Arc<()>,
 }
 
@@ -29,11 +30,12 @@ impl Backup {
         directory(&self.path).join(name)
     }
 
-    /// Writes it, with a seal of its own, reads it again and checks everything. What was found there.
+    /// Writes the copy, with a seal of its own, reads it again and checks everything. Returns the result of the
+    /// check.
     ///
     /// # Errors
     ///
-    /// If something is there already, if it cannot be read or written, or if the copy is not sound.
+    /// If a file exists already, if it cannot be read or written, or if the copy is not sound.
     pub fn write(self, to: &Path) -> Result<Inspection, StoreError> {
         place_copy(to, self.mark, |new| copy(&self.path, new))?;
         let report = verify(to)?;

@@ -11,10 +11,10 @@ use crate::digest::Mark;
 use crate::seal::{Seal, Sealed};
 use crate::{Kind, Record, StoreError};
 
-/// What a full check found.
+/// Result of a full check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inspection {
-    /// What is wrong, the most telling first. Empty: the ledger would be served.
+    /// Faults, the most informative first. Empty: the ledger would be served.
     pub faults: Vec<StoreError>,
     /// The last commit of the database, if its state can be read.
     pub sequence: Option<u64>,
@@ -27,7 +27,7 @@ pub struct Inspection {
 }
 
 impl Inspection {
-    /// Whether the ledger would be served.
+    /// Returns `true` if the ledger would be served.
     pub fn is_sound(&self) -> bool {
         self.faults.is_empty()
     }
@@ -39,16 +39,16 @@ pub(super) struct Examined {
     pub(super) seal: Option<Seal>,
     pub(super) sealed: Option<Sealed>,
     pub(super) found: DatabaseState,
-    /// The most telling first.
+    /// Faults, the most informative first.
     pub(super) faults: Vec<StoreError>,
 }
 
-/// Locks a ledger and reads all of it without changing anything; `None` if there is none.
+/// Locks a ledger and reads it completely without changing anything; `None` if there is none.
 ///
 /// # Errors
 ///
-/// Only where there is nothing to look at: it is in use, or of somebody else, or no ledger, or its structure is damaged
-/// so much that its records cannot be read.
+/// Only where the ledger cannot be examined: it is in use, or of another owner, or no ledger, or its structure is
+/// damaged so badly that its records cannot be read.
 pub(super) fn examine(path: &Path) -> Result<Option<Examined>, StoreError> {
     files::check_directory(path)?;
     let seal_at = seal_path(path);
@@ -78,7 +78,7 @@ pub(super) fn examine(path: &Path) -> Result<Option<Examined>, StoreError> {
     }
 }
 
-/// Reads all of a ledger that is there.
+/// Reads an existing ledger completely.
 fn read(path: &Path, (seal, sealed): (Option<Seal>, Option<Sealed>), seal_at: &Path) -> Result<Examined, StoreError> {
     let mut database = Database::open(path)?;
     match database.identity()? {
@@ -90,7 +90,7 @@ fn read(path: &Path, (seal, sealed): (Option<Seal>, Option<Sealed>), seal_at: &P
     faults.extend(database.structure().err());
     let found = match database.read(&mut faults) {
         Ok(found) => found,
-        // Where the structure is damaged, that says more.
+        // If the structure is damaged, that error is more informative.
         Err(error) => return Err(faults.into_iter().next().unwrap_or(error)),
     };
     let judged = match (sealed, found.mark) {
@@ -102,8 +102,8 @@ fn read(path: &Path, (seal, sealed): (Option<Seal>, Option<Sealed>), seal_at: &P
     Ok(Examined { database, seal, sealed, found, faults })
 }
 
-/// The error that says so, if a ledger is whole without the log beside it: a backup that was put in the place of a ledger whose log was left there. The seal
-/// shows that no commit is in the log alone.
+/// Returns the error for a ledger that is whole without the log beside it: a backup that replaced a ledger whose log
+/// was not removed. The seal shows that no commit is in the log alone.
 fn whole_without_log(path: &Path, sealed: Option<Sealed>, seal_at: &Path) -> Result<Option<StoreError>, StoreError> {
     let log = with_suffix(path, "-wal");
     let (Some(sealed), Some(_)) = (sealed, files::metadata(&log)?.filter(|file| file.len() > 0)) else {
@@ -136,7 +136,7 @@ fn foreign(path: &Path, application: u32) -> StoreError {
     StoreError::NotALedger { path: path.to_owned(), found }
 }
 
-/// Whether a file begins like a ledger. SQLite is asked later: it may not touch the files of other programs.
+/// Checks that a file begins like a ledger. SQLite is called later: it may not touch the files of other programs.
 fn identify(path: &Path) -> Result<(), StoreError> {
     let not = |found: &str| Err(StoreError::NotALedger { path: path.to_owned(), found: found.to_owned() });
     let mut header = Vec::with_capacity(100);
@@ -160,7 +160,7 @@ fn identify(path: &Path) -> Result<(), StoreError> {
 ///
 /// # Errors
 ///
-/// Where there is nothing to look at. What is wrong with a ledger is in the inspection.
+/// If the ledger cannot be examined. Faults of a ledger are in the inspection.
 pub fn verify(path: impl AsRef<Path>) -> Result<Inspection, StoreError> {
     inspect(path).map(|(report, _)| report)
 }
@@ -199,9 +199,9 @@ fn report(path: &Path, examined: &Examined) -> Result<Inspection, StoreError> {
     })
 }
 
-/// Accepts a database as it is: gives it a new state and a new seal, and says what was wrong before.
+/// Accepts a database as it is: gives it a new state and a new seal, and returns the earlier faults.
 ///
-/// What is lost stays lost. A database whose structure or whose records are damaged is not accepted.
+/// Lost commits stay lost. A database whose structure or whose records are damaged is not accepted.
 ///
 /// # Errors
 ///

@@ -1,4 +1,5 @@
-//! An empty ledger, so that a crash at any point leaves nothing, or something that creation goes on from.
+//! Creation of an empty ledger, so that a crash at any point leaves nothing, or a state from which creation
+//! continues.
 
 use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
@@ -27,7 +28,7 @@ pub(super) fn copy(database: &Database, mark: Mark, path: &Path) -> Result<(), S
     place_copy(path, mark, |new| database.copy(new))
 }
 
-/// The same, however the copy is made.
+/// Places a copy of a ledger, for any method of making the copy.
 pub(super) fn place_copy(
     path: &Path,
     mark: Mark,

@@ -1,4 +1,4 @@
-//! The database: its tables, its transactions, and what SQLite's errors mean.
+//! The database: its tables, its transactions, and the meaning of SQLite's errors.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,9 +12,10 @@ use crate::{Change, Holder, Kind, Record, StoreError};
 
 /// `application_id` in the header of the file: "WLwl".
 pub(super) const APPLICATION: u32 = 0x574c_776c;
-/// `user_version` in the header of the file: the version of what is in it, of which this is the latest.
+/// `user_version` in the header of the file: the latest version of its content.
 pub(super) const VERSION: u32 = 5;
-/// The version of a ledger that has no record of a later kind. Its tables are the same, and programs that know no other can open it.
+/// Version of a ledger without a record of a later kind. Its tables are equal to those of later versions, and
+/// programs that support no other version can open it.
 const FIRST_VERSION: u32 = 1;
 /// The kinds of records that came later, and with which version. A program that does not know a kind would leave its records out, and promise
 /// what they hold to others: so the first commit with one makes the ledger one of that version, which older programs refuse.
@@ -43,13 +44,13 @@ pub(super) struct Database {
     scratch: Vec<u8>,
 }
 
-/// What a database holds, checked against itself.
+/// Content of a database, checked for consistency.
 #[derive(Debug, Default)]
 pub(super) struct DatabaseState {
     pub(super) records: Vec<Record>,
-    /// The state that the database says it is in, if it can be read.
+    /// State recorded in the database, if it can be read.
     pub(super) mark: Option<Mark>,
-    /// Of the records that are there.
+    /// Digest of the records present.
     pub(super) digest: Digest,
 }
 
@@ -146,7 +147,7 @@ impl Database {
         both().map_err(|error| sqlite(&self.path, "reading", &error))
     }
 
-    /// What SQLite finds wrong with the structure of its file.
+    /// Checks the structure of the file with SQLite.
     pub(super) fn structure(&self) -> Result<(), StoreError> {
         let check = || self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
         let answer = check().map_err(|error| sqlite(&self.path, "checking", &error))?;
@@ -171,7 +172,7 @@ impl Database {
         if mode == "wal" { Ok(()) } else { Err(failed()) }
     }
 
-    /// Reads everything. What does not fit its checksum is a fault and is left out.
+    /// Reads everything. A record that does not match its checksum is a fault and is left out.
     pub(super) fn read(&mut self, faults: &mut Vec<StoreError>) -> Result<DatabaseState, StoreError> {
         let mut found = DatabaseState::default();
         let result = self.try_read(&mut found, faults);
@@ -250,7 +251,7 @@ impl Database {
         Ok(mark)
     }
 
-    /// Gives the ledger this state, whatever it said before.
+    /// Sets the state of the ledger, independently of the recorded one.
     pub(super) fn set_state(&mut self, mark: Mark) -> Result<(), StoreError> {
         let set = |connection: &mut Connection| {
             let transaction = connection.transaction()?;
@@ -333,7 +334,7 @@ fn one(rows: usize) -> rusqlite::Result<()> {
     if rows == 1 { Ok(()) } else { Err(rusqlite::Error::StatementChangedRows(rows)) }
 }
 
-/// SQLite's integers are signed; the same 64 bits.
+/// SQLite's integers are signed: the 64 bits are stored unchanged.
 fn put_state(connection: &Connection, mark: Mark) -> rusqlite::Result<()> {
     let mut put = connection.prepare_cached(
         "INSERT OR REPLACE INTO state (id, ledger, sequence, records, digest, sum) VALUES (1, ?1, ?2, ?3, ?4, ?5)",
@@ -375,7 +376,7 @@ pub(super) fn locked(path: &Path) -> StoreError {
     StoreError::Locked { path: path.to_owned(), holder: Holder::of(path) }
 }
 
-/// What an error of SQLite means.
+/// Returns the store's error for an error of SQLite.
 pub(super) fn sqlite(path: &Path, doing: &'static str, error: &rusqlite::Error) -> StoreError {
     let owned = path.to_owned();
     let rusqlite::Error::SqliteFailure(ffi::Error { code, extended_code }, _) = error else {
@@ -397,7 +398,7 @@ pub(super) fn sqlite(path: &Path, doing: &'static str, error: &rusqlite::Error) 
     }
 }
 
-/// Which call of the system failed, where SQLite says so.
+/// Returns the failed call of the system, where SQLite reports it.
 fn call(extended_code: i32) -> Option<&'static str> {
     match extended_code {
         ffi::SQLITE_IOERR_READ | ffi::SQLITE_IOERR_SHORT_READ => Some("reading"),

@@ -1,4 +1,4 @@
-//! Files and directories: what the system says of them, as errors of a store.
+//! Metadata of files and directories, with the system's errors as errors of a store.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
@@ -31,7 +31,7 @@ pub(super) fn directory(path: &Path) -> &Path {
     }
 }
 
-/// What the system says of a file; `None` if there is none.
+/// Returns the metadata of a file; `None` if it does not exist.
 pub(super) fn metadata(path: &Path) -> Result<Option<Metadata>, StoreError> {
     match fs::metadata(path) {
         Ok(metadata) => Ok(Some(metadata)),
@@ -40,7 +40,7 @@ pub(super) fn metadata(path: &Path) -> Result<Option<Metadata>, StoreError> {
     }
 }
 
-/// Whether the directory of a file exists.
+/// Checks that the directory of a file exists.
 pub(super) fn check_directory(path: &Path) -> Result<(), StoreError> {
     let directory = directory(path);
     match metadata(directory)? {
@@ -49,7 +49,7 @@ pub(super) fn check_directory(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Whether only its owner can change a file, and at most its group can read it.
+/// Checks that only its owner can change a file, and at most its group can read it.
 pub(super) fn check_mode(path: &Path, metadata: &Metadata) -> Result<(), StoreError> {
     let mode = metadata.permissions().mode() & 0o7777;
     if mode & EXPOSED == 0 { Ok(()) } else { Err(StoreError::Exposed { path: path.to_owned(), mode }) }

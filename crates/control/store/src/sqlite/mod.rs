@@ -29,7 +29,7 @@ use database::Database;
 /// times as many stall one commit for longer than 50 ms on the disk of docs/operate/ledger.md, a quarter makes more stalls.
 const LOG_RECORDS: usize = 2000;
 
-/// What to do where there is no ledger.
+/// Action if there is no ledger.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IfAbsent {
     /// Create an empty one.
@@ -39,10 +39,10 @@ pub enum IfAbsent {
     Refuse,
 }
 
-/// How a ledger is opened.
+/// Options of opening a ledger.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// What to do where there is none.
+    /// Action if there is no ledger.
     pub absent: IfAbsent,
 }
 
@@ -56,7 +56,7 @@ pub struct SqliteStore {
     /// Records written since the log was last copied into the database.
     logged: usize,
     broken: bool,
-    /// Whether a backup is being written, for which the log stays where it is.
+    /// Token of a running backup, during which the log is not copied.
     held: Weak<()>,
 }
 
@@ -102,7 +102,7 @@ impl SqliteStore {
         self.mark.sequence
     }
 
-    /// How many records there are.
+    /// Returns the number of records.
     pub fn records(&self) -> u64 {
         self.mark.digest.records
     }
@@ -112,11 +112,11 @@ impl SqliteStore {
         &self.path
     }
 
-    /// Writes a copy with its own seal, which can be opened as it is. Nothing can be committed meanwhile.
+    /// Writes a copy with its own seal, which can be opened unchanged. No commit is possible during this call.
     ///
     /// # Errors
     ///
-    /// If something is there already, and as for [`SqliteStore::open`]. The ledger itself is not touched.
+    /// If a file exists already, and as for [`SqliteStore::open`]. The ledger itself is not touched.
     pub fn backup(&mut self, to: impl AsRef<Path>) -> Result<(), StoreError> {
         if self.broken {
             return Err(StoreError::Broken { path: self.path.clone() });

@@ -1,4 +1,4 @@
-//! A directory of its own for each test, and short ways to write.
+//! A separate directory for each test, and short helpers for writing.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use wayleave_store::{Change, Options, Record, SqliteStore, Store};
 
-/// A directory that goes away with the test.
+/// A directory that is removed with the test.
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
@@ -21,7 +21,7 @@ impl Scratch {
         Self(path)
     }
 
-    /// With a closed ledger of so many commits of one record each.
+    /// Creates a closed ledger of this number of commits of one record each.
     pub(crate) fn filled(commits: usize) -> Self {
         let scratch = Self::new();
         let (mut store, _) = open(&scratch.ledger());

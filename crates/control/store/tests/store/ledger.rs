@@ -1,4 +1,4 @@
-//! The store on disk as its users see it: what is kept, what is refused, and what the messages say.
+//! The store on disk as its users see it: kept data, refused data, and messages.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -315,7 +315,7 @@ fn a_backup_from_the_shell_of_sqlite_has_no_seal_and_can_be_accepted() {
     assert_eq!(open(&scratch.path("copy.db")).1.len(), 3);
 }
 
-/// Why the ledger is not opened. Nothing of it may have changed.
+/// Returns the reason that the ledger is not opened, and checks that it is unchanged.
 fn refused(scratch: &Scratch) -> String {
     let before = scratch.files();
     let error = SqliteStore::open(scratch.ledger(), &Options::default()).expect_err("it opened").to_string();

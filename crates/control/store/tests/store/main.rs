@@ -1,4 +1,4 @@
-//! The ledger on disk, and what kills, power cuts and damage do to it.
+//! The ledger on disk under kills, power cuts and damage.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 

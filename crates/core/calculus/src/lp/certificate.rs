@@ -1,16 +1,16 @@
-//! From a floating-point solution to an exact bound.
+//! Exact bounds from floating-point solutions.
 //!
 //! For the maximum of c x with A x <= b, l <= x <= h, ANY y >= 0 gives a bound (weak duality):
 //!
 //! c x <= b y + sum over j of max over l_j <= x_j <= h_j of (c - A' y)_j x_j.
 //!
-//! So the solver is asked for y, that is for the solution of the dual program; y becomes a vector of fractions, negative
-//! components become zero, and the right-hand side is computed exactly (Neumaier and Shcherbina, "Safe bounds in linear and
-//! mixed-integer linear programming", Mathematical Programming 99, 2004, with fractions instead of directed rounding). A bad y
-//! gives a large bound, never a wrong one.
+//! So the solver computes y, that is the solution of the dual program; y becomes a vector of fractions, negative
+//! components become zero, and the right-hand side is computed exactly (Neumaier and Shcherbina, "Safe bounds in
+//! linear and mixed-integer linear programming", Mathematical Programming 99, 2004, with fractions instead of
+//! directed rounding). A bad y gives a large bound, never a wrong one.
 //!
-//! The optimal y of programs with simple numbers are simple fractions: the nearest such fractions to what the solver says are
-//! tried as well, and mostly give the exact maximum.
+//! The optimal y of programs with simple numbers are simple fractions: the simple fractions nearest to the solver's
+//! values are tried as well, and mostly give the exact maximum.
 
 use microlp::{ComparisonOp, OptimizationDirection, Problem};
 use num_bigint::BigInt;
@@ -21,10 +21,10 @@ use crate::Rational;
 use crate::lp::Program;
 use crate::rational::to_f64;
 
-/// A bound that is further above the solver's own maximum than this part of it is called loose.
+/// A bound is called loose if it exceeds the solver's own maximum by more than this relative difference.
 pub const LOOSE: f64 = 1e-6;
 
-/// Relative distances within which a simpler fraction is looked for.
+/// Relative distances within which a simpler fraction is searched.
 const SIMPLER: [f64; 3] = [1e-11, 1e-9, 1e-7];
 
 /// The longest common denominator of simpler fractions.
@@ -33,14 +33,14 @@ const MAX_BITS: u64 = 512;
 /// A maximum from above.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Certified {
-    /// The maximum is not above it: exact, whatever the solver did.
+    /// Exact upper bound of the maximum, valid for any output of the solver.
     pub bound: Rational,
-    /// What the solver takes for the maximum: for [`Self::is_loose`] only.
+    /// The solver's value of the maximum: for [`Self::is_loose`] only.
     pub estimate: f64,
 }
 
 impl Certified {
-    /// Whether the bound is more than [`LOOSE`] above what the solver takes for the maximum.
+    /// Returns `true` if the bound is more than [`LOOSE`] above the solver's value of the maximum.
     pub fn is_loose(&self) -> bool {
         to_f64(&self.bound) - self.estimate > LOOSE * self.estimate.abs().max(f64::MIN_POSITIVE)
     }
@@ -69,8 +69,8 @@ pub fn maximize(program: &Program) -> Result<Certified, Unsolved> {
     Ok(Certified { bound, estimate })
 }
 
-/// Whether fractions have a common denominator of a size with which computing takes no time. If not, they are not those
-/// of a program with simple numbers.
+/// Returns `true` if the fractions have a common denominator that is small enough for fast computation. If not, they
+/// are not those of a program with simple numbers.
 fn have_a_denominator(fractions: &[Rational]) -> bool {
     let mut common = BigInt::from(1);
     for fraction in fractions {
@@ -158,7 +158,7 @@ fn solve_dual(program: &Program, scale: &Scale) -> Result<(Vec<f64>, f64), Unsol
     Ok((multipliers, solution.objective() / scale.objective + to_f64(&constant)))
 }
 
-/// A float as it is; zero for what is below zero or no number.
+/// Converts a float exactly; negative numbers and NaN become zero.
 fn fraction(number: f64) -> Rational {
     Rational::from_float(number).filter(Signed::is_positive).unwrap_or_else(Rational::zero)
 }

@@ -1,35 +1,39 @@
 //! The delay of a flow in a FIFO network, as a linear program of polynomial size.
 //!
 //! Source: Bouillard, "Trade-off between accuracy and tractability of network calculus in FIFO networks", Performance
-//! Evaluation 153, 2022 (the program PLP), after Bouillard and Stea, "Exact worst-case delay in FIFO-multiplexing feed-forward
-//! networks", IEEE/ACM Transactions on Networking 23(5), 2015. Written again from the model; the differences are below.
+//! Evaluation 153, 2022 (the program PLP), after Bouillard and Stea, "Exact worst-case delay in FIFO-multiplexing
+//! feed-forward networks", IEEE/ACM Transactions on Networking 23(5), 2015. Written again from the model; the
+//! differences are below.
 //!
-//! **Unfolding.** The last server of the flow is the root of a tree. The servers from which flows come to a server are its
-//! children: the path of the flow first, then others, nearest first, up to [`MAX_SERVERS`]. Where the tree ends, flows
-//! enter with the curves that [`tfa`](wayleave_calculus::network::tfa()) gives. A server from which several ways lead to the root
-//! stands there once for each (what happens at one time is then related only within one of them).
+//! **Unfolding.** The last server of the flow is the root of a tree. The servers from which flows come to a server
+//! are its children: the path of the flow first, then others, nearest first, up to [`MAX_SERVERS`]. Where the tree
+//! ends, flows enter with the curves that [`tfa`](wayleave_calculus::network::tfa()) gives. A server from which
+//! several paths lead to the root appears once for each. Events at one time are then related only within one of these
+//! copies.
 //!
-//! **Variables.** The bit whose delay is asked for leaves the root at time 0: level 0. A server at depth d (the root has 1) sees levels 0
-//! to d. t(j, k) is the time at which level k enters server j, and x(f, k) how much of flow f has arrived until then.
+//! **Variables.** The bit whose delay is bounded leaves the root at time 0: level 0. A server at depth d (the root
+//! has 1) sees levels 0 to d. t(j, k) is the time at which level k enters server j, and x(f, k) the amount of flow f
+//! that has arrived until then.
 //!
-//! - FIFO: a level leaves a server with the same amounts of all flows with which it entered, so x(f, k) is one variable along the
-//!   path of f; and it entered before it left.
-//! - Service: the last level d of a server is the beginning of the busy period in which level d - 1 leaves. For every piece R t - B
-//!   of its curve: sum of x(f, d - 1) - x(f, d) over the flows of the server >= R (t(next, d - 1) - t(j, d)) - B.
+//! - FIFO: a level leaves a server with the same amounts of all flows with which it entered, so x(f, k) is one
+//!   variable along the path of f; and it entered before it left.
+//! - Service: the last level d of a server is the beginning of the busy period in which level d - 1 leaves. For every
+//!   piece R t - B of its curve: sum of x(f, d - 1) - x(f, d) over the flows of the server >= R (t(next, d - 1) -
+//!   t(j, d)) - B.
 //! - Arrival: x(f, k) - x(f, l) <= b + r (t(k) - t(l)) where f enters the tree, for all k < l and every bucket.
-//! - Lines: the same for what comes over one line, at every server.
+//! - Lines: the corresponding constraint for the flows that come over one line, at every server.
 //! - Levels are in order, at every server and in every flow.
-//! - The delay of a level at a server is at most that server's from `tfa`; a busy period ends before the service curve has caught up with
-//!   the aggregate.
+//! - The delay of a level at a server is at most that server's from `tfa`; a busy period ends before the service
+//!   curve has caught up with the aggregate.
 //!
-//! Every run of the network keeps to all of that, so the largest delay that does is a bound.
+//! Every run of the network satisfies all of these constraints, so the largest delay that satisfies them is a bound.
 //!
 //! # Deviations
 //!
-//! - Flows that enter and leave the tree together over one line are one flow with the sum of their curves: the maximum is the
-//!   same, since amounts can be shared out in proportion.
-//! - PLP also limits levels by the bounds of SFA for single flows. A level is a time of all flows, and a flow may have nothing to send then;
-//!   so only the delay of the flow itself is limited by its own bound.
+//! - Flows that enter and leave the tree together over one line are one flow with the sum of their curves: the
+//!   maximum is unchanged, since amounts can be shared out in proportion.
+//! - PLP also limits levels by the bounds of SFA for single flows. A level is a time of all flows, and a flow may
+//!   have nothing to send then; so only the delay of the flow itself is limited by its own bound.
 //! - With a packetizer a server counts as [beta - Lmax]+.
 
 use std::collections::BTreeMap;
@@ -41,7 +45,7 @@ use crate::lp::program::{Program, Variable};
 use crate::network::{BoundError, Multiplexing, Options, PortNetwork, Tfa, busy_period};
 use crate::{ArrivalCurve, Rational};
 
-/// How many servers a tree has at most, beside those of the path.
+/// Maximum number of servers in a tree, beside those of the path.
 pub const MAX_SERVERS: usize = 6;
 
 /// A bound of the delay of a flow.
@@ -49,17 +53,17 @@ pub const MAX_SERVERS: usize = 6;
 pub struct FifoBound {
     /// In ns.
     pub delay: Rational,
-    /// Whether it is more than [`LOOSE`](crate::lp::LOOSE) above what the solver takes for the maximum.
+    /// `true` if it is more than [`LOOSE`](crate::lp::LOOSE) above the solver's value of the maximum.
     pub is_loose: bool,
-    /// Whether it is the known bound, and the program alone gives a worse one.
+    /// `true` if it is the known bound, and the program alone gives a worse one.
     pub is_known: bool,
-    /// How many servers the tree has.
+    /// Number of servers in the tree.
     pub servers: usize,
-    /// Whether flows enter it on their ways.
+    /// `true` if the tree is cut, so that flows enter it in the middle of their paths.
     pub is_cut: bool,
 }
 
-/// Why there is none.
+/// Reason that there is no bound.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum NoFifoBound {
     /// Servers are not FIFO.
@@ -92,10 +96,11 @@ impl NoFifoBound {
     }
 }
 
-/// Bounds the delay of one path of a flow. `known` is another bound of it, such as that of `sfa`: the result is never above it.
+/// Bounds the delay of one path of a flow. `known` is another bound of this delay, such as that of `sfa`: the result
+/// is never above `known`.
 ///
 /// # Errors
-/// Why there is no bound.
+/// The reason that there is no bound.
 pub fn fifo_delay(
     network: &PortNetwork,
     tfa: &Tfa,
@@ -121,13 +126,13 @@ pub fn fifo_delay(
     })
 }
 
-/// Whether the program alone gives a bound that is no worse than the known one.
+/// Returns `true` if the program alone gives a bound that is no worse than the known one.
 fn reaches(tree: &Tree<'_>, tfa: &Tfa, known: &Rational) -> bool {
     let alone = tree.program(tfa, None).ok().and_then(|program| maximize(&program).ok());
     alone.is_some_and(|alone| alone.bound <= *known)
 }
 
-/// A server of the tree, on its way to the root.
+/// A server of the tree, on its path to the root.
 struct Node {
     server: usize,
     /// The server behind it; `None` for the root.
@@ -142,7 +147,7 @@ struct Node {
 /// Flows that enter the tree at one place over one line, and leave it at one place.
 struct Bundle {
     entry: usize,
-    /// The servers of the tree on its way, from the entry on.
+    /// The servers of the tree on its path, from the entry on.
     nodes: Vec<usize>,
     /// The line that it comes over to each of them.
     lines: Vec<Option<usize>>,
@@ -192,7 +197,7 @@ impl<'n> Tree<'n> {
         Ok(())
     }
 
-    /// The servers from which flows come to a node and which are no child of it yet.
+    /// Returns the servers from which flows come to a node and which are no children of the node yet.
     fn comes_from(&self, node: usize) -> Vec<usize> {
         let server = self.nodes[node].server;
         let visitors = self.network.visitors(server).iter();
@@ -207,7 +212,7 @@ impl<'n> Tree<'n> {
         self.nodes.iter().position(|other| other.parent == Some(node) && other.server == server)
     }
 
-    /// Whether a server stands on the way from a node to the root: flows may go in circles.
+    /// Returns `true` if a server is on the path from a node to the root: flows may form cycles.
     fn leads_through(&self, node: usize, server: usize) -> bool {
         let mut at = Some(node);
         while let Some(node) = at {
@@ -281,7 +286,8 @@ impl<'n> Tree<'n> {
         Ok(program)
     }
 
-    /// When levels enter servers; how early at most follows from the delays and busy periods behind them.
+    /// Returns the times at which levels enter servers; their lower bounds follow from the delays and busy periods
+    /// behind them.
     fn times(&self, program: &mut Program, known: Option<&Rational>) -> Vec<Vec<Time>> {
         let mut times: Vec<Vec<Time>> = Vec::with_capacity(self.nodes.len());
         for (index, node) in self.nodes.iter().enumerate() {
@@ -308,7 +314,7 @@ impl<'n> Tree<'n> {
         times
     }
 
-    /// How much of each bundle has arrived at each level, counted from its last level on.
+    /// Returns the amount of each bundle that has arrived at each level, counted from its last level on.
     fn amounts(&self, program: &mut Program, times: &[Vec<Time>]) -> Vec<Vec<Variable>> {
         let of_bundle = |bundle: &Bundle| {
             let depth = self.nodes[bundle.entry].depth;
@@ -387,7 +393,7 @@ impl Model<'_> {
         bundles.filter(move |(_, bundle)| bundle.nodes.contains(&node)).map(|(index, _)| index)
     }
 
-    /// What comes over one line keeps to it.
+    /// Adds the line constraint: flows that come over one line conform to its curve together.
     fn lines(&self, program: &mut Program, node: usize) {
         let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for index in self.bundles_at(node) {

@@ -6,7 +6,7 @@ use crate::Rational;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Variable(pub(crate) usize);
 
-/// What is to be maximised.
+/// Linear program with an objective to be maximised.
 ///
 /// ```
 /// use wayleave_calculus::rational::whole;
@@ -32,7 +32,7 @@ pub(crate) struct Column {
     pub(crate) objective: Rational,
 }
 
-/// A sum of multiples of variables, and what it is at most.
+/// A sum of multiples of variables, and its upper bound.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) terms: Vec<(usize, Rational)>,
@@ -40,8 +40,8 @@ pub(crate) struct Row {
 }
 
 impl Program {
-    /// A variable between two bounds, which `objective` of it counts. A program without a point between the bounds has no
-    /// maximum, and any bound is one.
+    /// Adds a variable between two bounds, with the coefficient `objective`. A program without a point between the
+    /// bounds has no maximum, and any bound is valid.
     pub fn variable(&mut self, low: Rational, high: Rational, objective: Rational) -> Variable {
         self.variables.push(Column { low, high, objective });
         Variable(self.variables.len() - 1)
@@ -53,7 +53,7 @@ impl Program {
         self.rows.push(Row { terms, limit });
     }
 
-    /// How many variables and rows it has.
+    /// Returns the numbers of variables and rows.
     pub fn size(&self) -> (usize, usize) {
         (self.variables.len(), self.rows.len())
     }

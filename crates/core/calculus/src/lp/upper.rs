@@ -1,9 +1,10 @@
-//! How much of a list of demands the rates of links let through at most: an upper bound for every admission.
+//! Upper bound for every admission: the part of a list of demands that the rates of links admit at most.
 //!
-//! Demands may be admitted in parts and split over any number of ways, and only rates count, no delays. What that admits, no
-//! admission control can exceed. The program is a multi-commodity flow with one commodity for each place where demands go,
-//! since traffic to one place may be mixed: variables are the admitted part of each demand, and the rate to each place on each link.
-//! A host with one link each way needs none of that: its links bound the sums of its demands directly, and its switch is the place.
+//! Demands may be admitted in parts and split over any number of routes, and only rates count, no delays. No
+//! admission control can exceed this bound. The program is a multi-commodity flow with one commodity for each
+//! destination, since traffic to one destination may be mixed. Its variables are the admitted part of each demand,
+//! and the rate to each destination on each link. A host with one link in each direction needs no variables: its
+//! links bound the sums of its demands directly, and its switch is the destination.
 
 use std::collections::BTreeMap;
 
@@ -26,20 +27,20 @@ pub struct CapacityLink {
     pub from: usize,
     /// The node where it ends.
     pub to: usize,
-    /// What it carries.
+    /// Capacity of the link.
     pub capacity: Rate,
 }
 
-/// What somebody wants to send.
+/// A demand between two nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demand {
     /// From where.
     pub source: usize,
     /// To where.
     pub sink: usize,
-    /// How much.
+    /// Demanded rate.
     pub rate: Rate,
-    /// What it counts if it is admitted as a whole: 1 to count demands, its bit/s to count rate.
+    /// Weight if it is admitted as a whole: 1 to count demands, its bit/s to count rate.
     pub weight: u64,
 }
 
@@ -48,11 +49,11 @@ pub struct Demand {
 pub struct UpperBound {
     /// No admission reaches a larger sum of weights.
     pub weight: Rational,
-    /// Whether it is more than [`LOOSE`](crate::lp::LOOSE) above what the solver takes for the maximum.
+    /// `true` if it is more than [`LOOSE`](crate::lp::LOOSE) above the solver's value of the maximum.
     pub is_loose: bool,
 }
 
-/// Why there is no bound.
+/// Reason that there is no bound.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum UpperBoundError {
     /// A link or a demand names a node that is not there.
@@ -60,13 +61,13 @@ pub enum UpperBoundError {
     UnknownNode {
         /// Its number.
         node: usize,
-        /// How many there are.
+        /// Number of nodes.
         nodes: usize,
     },
     /// The program would be too large.
     #[error("the linear program would have {variables} variables, and {MAX_VARIABLES} are solved at most")]
     TooLarge {
-        /// How many variables it would have.
+        /// Number of variables that the program would have.
         variables: usize,
     },
     /// The solver.
@@ -88,7 +89,7 @@ pub enum UpperBoundError {
 /// ```
 ///
 /// # Errors
-/// Nodes that are not there, more than [`MAX_VARIABLES`] variables, and what the solver says.
+/// Unknown nodes, more than [`MAX_VARIABLES`] variables, and errors of the solver.
 pub fn admitted_upper_bound(
     nodes: usize,
     links: &[CapacityLink],
@@ -147,7 +148,7 @@ impl Hosts {
         Self { switch }
     }
 
-    /// Where demands of a node enter and leave the inner network.
+    /// Returns the node of the inner network at which demands of a node enter and leave.
     fn place_in(&self, node: usize) -> usize {
         self.switch[node].unwrap_or(node)
     }
@@ -168,7 +169,7 @@ fn build(
 ) -> Program {
     let mut program = Program::default();
     let one = Rational::one;
-    // How many demands of each class are admitted.
+    // Number of admitted demands of each class.
     let admitted: Vec<(Variable, usize, usize, Rational)> = classes
         .iter()
         .map(|(&(source, sink, rate, weight), &count)| {
@@ -201,7 +202,7 @@ fn build(
                 balance.entry(hosts.place_in(*source)).or_default().push((*part, rate.clone()));
             }
         }
-        // What comes to a node, or begins there, goes on: it may not vanish, but for its own place.
+        // Traffic that enters a node, or begins there, has to leave the node: it may end only at its own destination.
         for (_, terms) in balance.into_iter().filter(|(node, _)| *node != place) {
             program.at_most(terms, whole(0));
         }

@@ -1,24 +1,26 @@
-//! Delays of servers on cycles: each follows from the others, and a vector that holds itself up is a bound.
+//! Delays of servers on cycles: each depends on the others, and a vector that is consistent with itself is a bound.
 //!
-//! Let F(D) be the delays that follow from delays D of all servers of the cycles. Source of the method: Thomas, Le Boudec
-//! and Mifdaoui, RTSS 2019 (FP-TFA), after the stopped-time argument of Cruz (1991; Le Boudec and Thiran, section 6.3.2).
+//! Let F(D) be the delays that follow from delays D of all servers of the cycles. Source of the method: Thomas, Le
+//! Boudec and Mifdaoui, RTSS 2019 (FP-TFA), after the stopped-time argument of Cruz (1991; Le Boudec and Thiran,
+//! section 6.3.2).
 //!
-//! Why a vector x with F(x) < x in every component bounds all delays. Stop every source at some time. Then little data
-//! exists, all delays are finite, and the largest of them, b, satisfy b <= F(b). F rises, and it is concave: arrival
-//! curves are concave in time and delays together, and the inverse of a convex service curve is concave and rises. Suppose
-//! b is not below x. Take the largest s < 1 with s b <= x. With m > 0 the smallest component of x - F(x),
-//! x - m >= F(x) >= F(s b) >= s F(b) + (1 - s) F(0) >= s b: s could have been larger. So b <= x, whenever the sources stop.
+//! Claim: a vector x with F(x) < x in every component bounds all delays. Proof: stop every source at some time. Then
+//! little data exists, all delays are finite, and the largest of them, b, satisfy b <= F(b). F rises, and it is
+//! concave: arrival curves are concave in time and delays together, and the inverse of a convex service curve is
+//! concave and rises. Suppose b is not below x. Take the largest s < 1 with s b <= x. With m > 0 the smallest
+//! component of x - F(x), x - m >= F(x) >= F(s b) >= s F(b) + (1 - s) F(0) >= s b: s could have been larger. So b <=
+//! x, for any time at which the sources stop.
 //!
-//! So nothing has to be proved about how x was found. It is searched by iteration from zero, rounded up to a grid (the
-//! numerators of exact iterates would double with every round), with an extrapolation of the geometric series now and
-//! then. Once F(x) < x, x falls with every further round and stays a bound.
+//! So the search for x needs no proof. The search iterates from zero, rounded up to a grid (the numerators of exact
+//! iterates would double with every round), with occasional extrapolations of the geometric series. Once F(x) < x, x
+//! falls with every further round and stays a bound.
 //!
-//! Where there is no bound, the search need not go through all of its rounds. F is concave, so F(x + v) >= F(x) + G(v) for the slope
-//! G that F has far away, where no bucket and no line changes any more. Suppose G(v) >= v for some v > 0, every component of
-//! F(0) is positive, and F(x) <= x. Take the largest s with s v <= x: x = s v + y, y >= 0, and some component of y is 0. There
-//! F(x) >= F(y) + s G(v) >= F(0) + s v > s v = x. So there is no such x. The directions in which the iteration rises are tried as v.
-//! And iterates are below every bound, but for the grid: once they are beyond every time that can be said, nothing is lost by
-//! giving up.
+//! Where there is no bound, the search need not go through all of its rounds. F is concave, so F(x + v) >= F(x) +
+//! G(v) for the slope G that F has far away, where no bucket and no line changes any more. Suppose G(v) >= v for some
+//! v > 0, every component of F(0) is positive, and F(x) <= x. Take the largest s with s v <= x: x = s v + y, y >= 0,
+//! and some component of y is 0. There F(x) >= F(y) + s G(v) >= F(0) + s v > s v = x. So there is no such x. The
+//! directions in which the iteration rises are tried as v. And iterates are below every bound, but for the grid: once
+//! they are beyond every representable time, nothing is lost by giving up.
 
 use num_bigint::BigInt;
 use num_traits::{One, Signed};
@@ -36,7 +38,7 @@ const GRID_PER_NS: i128 = 1 << 20;
 const ROUNDS: usize = 400;
 /// Rounds downwards, which only tighten.
 const ROUNDS_DOWN: usize = 200;
-/// How often the limit is guessed from three iterates.
+/// Number of rounds between extrapolations of the limit from three iterates.
 const GUESS_EVERY: usize = 4;
 /// So far away, as a power of two, is far away: knees of curves are bursts divided by rates.
 const FAR: u32 = 100;
@@ -48,7 +50,7 @@ pub(crate) fn resolve(state: &mut Propagation<'_>, core: &[usize]) {
     }
 }
 
-/// A server that gets too much has no bound whatever its bursts; finding that out needs no iteration.
+/// Returns an error for an overloaded server: it has no bound for any bursts, which is found without iteration.
 fn overload(network: &PortNetwork, core: &[usize]) -> Result<(), BoundError> {
     for &server in core {
         let rates = network.visitors(server).iter().map(|&flow| network.flows()[flow].arrival.long_term_rate());
@@ -120,7 +122,8 @@ fn try_guesses(
     Ok(None)
 }
 
-/// Whether it is certain that no vector holds itself up, or that it would be longer than every time.
+/// Returns `true` if it is certain that no vector is consistent with itself, or that it would exceed every
+/// representable time.
 fn has_no_end(state: &mut Propagation<'_>, core: &[usize], history: &[Vec<Rational>]) -> Result<bool, BoundError> {
     let [.., before, last] = history else { return Ok(false) };
     if last.iter().any(|delay| *delay > whole(i128::from(Time::MAX.as_nanos()))) {
@@ -130,7 +133,7 @@ fn has_no_end(state: &mut Propagation<'_>, core: &[usize], history: &[Vec<Ration
     Ok(rises_for_ever(state, core, &rise)? || rises_for_ever(state, core, last)?)
 }
 
-/// Whether F far away rises by at least what its argument does, in a direction.
+/// Returns `true` if F far away rises by at least as much as its argument, in a direction.
 fn rises_for_ever(state: &mut Propagation<'_>, core: &[usize], direction: &[Rational]) -> Result<bool, BoundError> {
     if !direction.iter().all(Signed::is_positive) {
         return Ok(false);
@@ -150,8 +153,8 @@ fn rises_for_ever(state: &mut Propagation<'_>, core: &[usize], direction: &[Rati
     Ok(start.iter().all(Signed::is_positive))
 }
 
-/// How far a geometric series through the last three iterates rises beyond them, in its fastest component: those that
-/// stand still may follow. `None` if it does not shrink.
+/// Returns the distance by which a geometric series through the last three iterates rises beyond them, in its fastest
+/// component. Components without change may follow. `None` if the series does not converge.
 fn left_to_rise(history: &[Vec<Rational>]) -> Option<Rational> {
     let [.., first, second, third] = history else { return None };
     let rise = |from: &[Rational], to: &[Rational]| to.iter().zip(from).map(|(to, from)| to - from).collect::<Vec<_>>();

@@ -1,16 +1,16 @@
-//! Bounds over a whole network of output ports: flows that cross servers, and what each of them waits at most.
+//! Bounds over a whole network of output ports: flows that cross servers, and the maximum wait of each flow.
 //!
-//! A [`PortNetwork`] has servers (output ports with a service curve and perhaps a line behind them) and flows (an arrival
-//! curve, and one path or, for a multicast flow, several that form a tree). Three analyses bound its delays:
+//! A [`PortNetwork`] has servers (output ports with a service curve and perhaps a line behind them) and flows (an
+//! arrival curve, and one path or, for a multicast flow, several that form a tree). Three analyses bound its delays:
 //!
-//! | function | what it does | source |
+//! | function | method | source |
 //! |---|---|---|
 //! | [`tfa()`] | total flow analysis: bounds every server for all of its traffic, and adds up along a path | Le Boudec and Thiran, section 2.4; Thomas, Le Boudec and Mifdaoui, RTSS 2019 (cycles, shaping) |
-//! | [`sfa()`] | separate flow analysis: what a server leaves for one flow, convolved along its path | Le Boudec and Thiran, sections 6.2 and 1.4.3; Lenzini et al., "tight end-to-end per-flow delay bounds", 2008 |
+//! | [`sfa()`] | separate flow analysis: the service that each server leaves for one flow, convolved along its path | Le Boudec and Thiran, sections 6.2 and 1.4.3; Lenzini et al., "tight end-to-end per-flow delay bounds", 2008 |
 //! | [`pmoo()`] | pay multiplexing only once: a burst of cross traffic counts once on a path | Schmitt, Zdarsky and Martinovic, MMB 2008 |
 //!
-//! Linear programs, which bound FIFO networks better, are in [`lp`](crate::lp); they start from what [`tfa()`] gives.
-//! `docs/theory/analysis.md` has the formulas and says when each of them holds.
+//! Linear programs, which bound FIFO networks better, are in [`lp`](crate::lp); they start from the results of
+//! [`tfa()`]. `docs/theory/analysis.md` has the formulas and their conditions.
 //!
 //! ```
 //! use wayleave_calculus::network::{Flow, Options, PortNetwork, Server, sfa, tfa};
@@ -35,11 +35,13 @@
 //!
 //! # Deviations
 //!
-//! - Bursts grow by the delays of servers (alpha(t + D)), as in Thomas et al., not by the deconvolution of the aggregate,
-//!   but for arbitrary multiplexing, where the smaller of both is taken flow by flow.
-//! - With a packetizer, [`tfa()`] for FIFO uses that a packetizer adds no delay (Le Boudec and Thiran, theorem 1.7.1). All other
-//!   analyses take [beta - Lmax]+ for a server with its packetizer, which is safe and a little longer.
-//! - Best effort and priorities are not known here: a server's curve is what is left for the traffic that is analysed.
+//! - Bursts grow by the delays of servers (alpha(t + D)), as in Thomas et al., not by the deconvolution of the
+//!   aggregate, but for arbitrary multiplexing, where the smaller of both is taken flow by flow.
+//! - With a packetizer, [`tfa()`] for FIFO uses that a packetizer adds no delay (Le Boudec and Thiran, theorem
+//!   1.7.1). All other analyses take [beta - Lmax]+ for a server with its packetizer, which is safe and a little
+//!   longer.
+//! - Best effort and priorities are outside of this model: a server's curve is the service left for the traffic that
+//!   is analysed.
 
 mod delay;
 mod fixed_point;

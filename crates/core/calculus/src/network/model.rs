@@ -9,11 +9,11 @@ use crate::{ArrivalCurve, Rational, ServiceCurve, TokenBucket};
 /// An output port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// What messages call it.
+    /// Name in messages.
     pub name: String,
-    /// What it serves at least, to the aggregate of its flows. It must be strict for analyses of arbitrary multiplexing.
+    /// Minimum service for the aggregate of its flows. It must be strict for analyses of arbitrary multiplexing.
     pub service: ServiceCurve,
-    /// What the line behind it lets through at most, before a packetizer; `None` if it does not shape.
+    /// Maximum output of the line behind the server, before a packetizer; `None` if it does not shape.
     pub line: Option<TokenBucket>,
     /// Servers with one number are queues of one port: what leaves them comes over one line, that of the first of them.
     pub port: Option<usize>,
@@ -35,9 +35,9 @@ impl Server {
 /// Traffic that enters the network at the first server of its paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// What messages call it.
+    /// Name in messages.
     pub name: String,
-    /// What it sends.
+    /// Arrival curve of the flow.
     pub arrival: ArrivalCurve,
     /// Its largest packet, in nanobits; zero for a fluid.
     pub max_packet: Rational,
@@ -119,12 +119,12 @@ impl PortNetwork {
         &self.visitors[server]
     }
 
-    /// Whether a flow visits a server.
+    /// Returns `true` if a flow visits a server.
     pub fn visits(&self, flow: usize, server: usize) -> bool {
         self.previous[flow].contains_key(&server)
     }
 
-    /// Where a flow comes from when it enters a server that it visits; `None` if it enters the network there.
+    /// Returns the server that a flow visits before a given one; `None` if it enters the network there.
     pub fn previous(&self, flow: usize, server: usize) -> Option<usize> {
         self.previous[flow].get(&server).copied().flatten()
     }
@@ -244,7 +244,7 @@ fn tree(flow: &Flow, servers: &[Server]) -> Result<HashMap<usize, Option<usize>>
     Ok(tree)
 }
 
-/// Why servers and flows are no network. Paths are counted from 1.
+/// Reason that servers and flows are no network. Paths are counted from 1.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum NetworkError {
     /// Two servers have one name.
@@ -274,17 +274,17 @@ pub enum NetworkError {
     /// A path has no server.
     #[error("path {path} of flow \"{flow}\" has no server")]
     EmptyPath {
-        /// Whose path.
+        /// Flow of the path.
         flow: String,
-        /// Which one.
+        /// Number of the path.
         path: usize,
     },
     /// A path visits a server that is not there.
     #[error("path {path} of flow \"{flow}\" visits server {index}, which is not there")]
     UnknownServer {
-        /// Whose path.
+        /// Flow of the path.
         flow: String,
-        /// Which one.
+        /// Number of the path.
         path: usize,
         /// The index that is out of range.
         index: usize,
@@ -292,17 +292,17 @@ pub enum NetworkError {
     /// A path visits a server twice.
     #[error("path {path} of flow \"{flow}\" visits server \"{server}\" twice")]
     RepeatedServer {
-        /// Whose path.
+        /// Flow of the path.
         flow: String,
-        /// Which one.
+        /// Number of the path.
         path: usize,
         /// The server.
         server: String,
     },
-    /// Two paths of a flow are the same.
+    /// Two paths of a flow are equal.
     #[error("path {path} of flow \"{flow}\" stands there twice")]
     RepeatedPath {
-        /// Whose path.
+        /// Flow of the paths.
         flow: String,
         /// The second one.
         path: usize,
@@ -313,11 +313,11 @@ pub enum NetworkError {
                  the paths of a multicast flow must form a tree"
     )]
     NoTree {
-        /// Whose paths.
+        /// Flow of the paths.
         flow: String,
         /// The second of them.
         path: usize,
-        /// Where they meet again.
+        /// Server at which the paths meet again.
         server: String,
     },
 }

@@ -1,20 +1,24 @@
-//! Pay multiplexing only once: along a path, a burst of cross traffic is waited for once, not at every server.
+//! Pay multiplexing only once: along a path, the delay includes a burst of cross traffic once, not at every server.
 //!
-//! Source: Schmitt, Zdarsky and Martinovic, "Improving performance bounds in feed-forward networks by paying multiplexing
-//! only once", MMB 2008. It holds for any order of service, so for FIFO too, if service curves are strict.
+//! Source: Schmitt, Zdarsky and Martinovic, "Improving performance bounds in feed-forward networks by paying
+//! multiplexing only once", MMB 2008. It holds for any order of service, so for FIFO too, if service curves are
+//! strict.
 //!
-//! On a path of servers R_i [t - T_i]+ with cross flows r_x t + b_x, each on a stretch of the path, what is left is R [t - T]+:
+//! On a path of servers R_i [t - T_i]+ with cross flows r_x t + b_x, each on a stretch of the path, the residual
+//! service is R [t - T]+:
 //!
 //! - R = min over i of R_i - rho_i, with rho_i the sum of the rates r_x of the cross flows at i
 //! - T = sum of T_i + (sum of b_x + sum of rho_i T_i) / R
 //!
-//! Why. Let t_i be the beginning of the busy period of server i in which its output at t_(i+1) leaves, D_i = t_(i+1) - t_i. The path
-//! serves sum of [R_i (D_i - T_i)]+ in total, of which cross flow x takes at most b_x + r_x (sum of D_i on its stretch). And
-//! [R_i (D_i - T_i)]+ - rho_i D_i >= (R_i - rho_i) [D_i - T_i]+ - rho_i T_i in either case.
+//! Proof. Let t_i be the beginning of the busy period of server i in which its output at t_(i+1) leaves, D_i =
+//! t_(i+1) - t_i. The path serves sum of [R_i (D_i - T_i)]+ in total, of which cross flow x takes at most b_x + r_x
+//! (sum of D_i on its stretch). And [R_i (D_i - T_i)]+ - rho_i D_i >= (R_i - rho_i) [D_i - T_i]+ - rho_i T_i in
+//! either case.
 //!
-//! b_x is the burst where x joins the path. A flow that leaves and comes back counts as two. Of a curve with several pieces
-//! the one that binds in the long run counts. The burst at the joint comes from the same formula for the servers before
-//! it, or from alpha(t + D), whichever is lower. In a network with a cycle alpha(t + D) holds already, so that what follows from it does too.
+//! b_x is the burst where x joins the path. A flow that leaves and comes back counts as two. For a curve with several
+//! pieces, the piece that binds in the long run counts. The burst at the joint comes from the same formula for the
+//! servers before, or from alpha(t + D), whichever is lower. In a network with a cycle alpha(t + D) holds already, so
+//! its consequences do too.
 
 use std::collections::HashMap;
 
@@ -24,7 +28,7 @@ use super::propagation::{Options, Propagation, lower};
 use super::{BoundError, PathBounds, PortNetwork, Tfa};
 use crate::{ArrivalCurve, RateLatency, Rational, ServiceCurve, deconvolution, horizontal_deviation};
 
-/// What flows keep to where they enter servers.
+/// Arrival curves of flows where they enter servers.
 type Curves = HashMap<(usize, usize), Result<ArrivalCurve, BoundError>>;
 
 /// Bounds every flow with each burst of cross traffic counted once on its path.
@@ -63,7 +67,7 @@ fn prefix(network: &PortNetwork, flow: usize, server: usize) -> Vec<usize> {
     path
 }
 
-/// What a flow keeps to behind a path from its source.
+/// Returns the arrival curve of a flow behind a path from its source.
 fn output(state: &Propagation<'_>, curves: &Curves, flow: usize, path: &[usize]) -> Result<ArrivalCurve, BoundError> {
     let left = left_over(state, curves, flow, path)?;
     let service = ServiceCurve::from_pieces([left]).unwrap_or_else(|_| ServiceCurve::zero());
@@ -71,7 +75,7 @@ fn output(state: &Propagation<'_>, curves: &Curves, flow: usize, path: &[usize])
     output.ok_or_else(|| BoundError::Overload { server: slowest(state, flow, path) })
 }
 
-/// What the path leaves for one of its flows.
+/// Returns the residual service of the path for one of its flows.
 fn left_over(state: &Propagation<'_>, curves: &Curves, flow: usize, path: &[usize]) -> Result<RateLatency, BoundError> {
     let network = state.network;
     let mut rate: Option<Rational> = None;

@@ -1,8 +1,8 @@
-//! What arrives at a server, given how long the servers before it delay at most.
+//! Arrivals at a server, given the maximum delays of the servers before it.
 //!
-//! A flow that was delayed by at most D keeps to alpha(t + D). Flows that come over one line keep to that line together
-//! ("line shaping"): their aggregate is within min(sum of their curves, line), where a packetizer at the end of the
-//! line adds the largest of their packets (Le Boudec and Thiran, theorem 1.7.1).
+//! A flow that was delayed by at most D has the arrival curve alpha(t + D). Flows that come over one line conform to
+//! that line together ("line shaping"): their aggregate is within min(sum of their curves, line), where a packetizer
+//! at the end of the line adds the largest of their packets (Le Boudec and Thiran, theorem 1.7.1).
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use num_traits::Zero;
 use super::{BoundError, PortNetwork};
 use crate::{ArrivalCurve, Rational, ServiceCurve, TokenBucket};
 
-/// Whether aggregates are bounded by the line that they come over.
+/// Bound of aggregates by the line that they come over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shaping {
     /// By the lines of servers that have one.
@@ -21,7 +21,7 @@ pub enum Shaping {
     Off,
 }
 
-/// Whether packets leave a server bit by bit or at once.
+/// Output of a server: bit by bit, or whole packets at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Packetizer {
     /// A packet leaves when its last bit does.
@@ -41,12 +41,12 @@ pub enum Multiplexing {
     Arbitrary,
 }
 
-/// What an analysis may assume.
+/// Assumptions of an analysis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Whether lines bound aggregates.
+    /// Bound of aggregates by lines.
     pub shaping: Shaping,
-    /// Whether packets leave at once.
+    /// Output bit by bit or by packets.
     pub packetizer: Packetizer,
     /// The order of service.
     pub multiplexing: Multiplexing,
@@ -62,8 +62,8 @@ impl Options {
         }
     }
 
-    /// What the line behind a server (the first of its port) lets through of flows whose largest packet is given; `None`
-    /// if nothing is shaped.
+    /// Returns the curve of the line behind a server (the first of its port) for flows with the given largest packet;
+    /// `None` if nothing is shaped.
     pub fn line(&self, network: &PortNetwork, server: usize, max_packet: &Rational) -> Option<TokenBucket> {
         let line = network.servers()[server].line.as_ref().filter(|_| self.shaping == Shaping::On)?;
         let packet = if self.packetizer == Packetizer::On { max_packet.clone() } else { Rational::zero() };
@@ -87,7 +87,7 @@ pub(crate) type Flows = Vec<(usize, ArrivalCurve)>;
 pub(crate) type Groups = BTreeMap<Option<usize>, Flows>;
 
 impl<'n> Propagation<'n> {
-    /// What a flow keeps to where it enters a server that it visits.
+    /// Returns the arrival curve of a flow where it enters a server that it visits.
     pub(crate) fn flow_at(&self, flow: usize, server: usize) -> Result<ArrivalCurve, BoundError> {
         let mut delay = Rational::zero();
         let mut at = server;
@@ -98,7 +98,7 @@ impl<'n> Propagation<'n> {
         Ok(self.network.flows()[flow].arrival.later_by(&delay))
     }
 
-    /// What all flows of a server keep to together.
+    /// Returns the arrival curve of all flows of a server together.
     pub(crate) fn aggregate_at(&self, server: usize) -> Result<ArrivalCurve, BoundError> {
         let groups = self.groups(server)?;
         let shaped = groups.iter().map(|(&from, flows)| self.shaped(from, flows));
@@ -133,7 +133,7 @@ impl<'n> Propagation<'n> {
         all
     }
 
-    /// Where the flows of a server come from, each with its curve.
+    /// Returns the flows of a server, grouped by the previous server, each with its curve.
     fn groups(&self, server: usize) -> Result<Groups, BoundError> {
         let mut groups = Groups::new();
         for &flow in self.network.visitors(server) {

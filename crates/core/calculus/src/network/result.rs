@@ -1,9 +1,9 @@
-//! What an analysis gives: a bound, or the reason why there is none.
+//! Result of an analysis: a bound, or the reason that there is none.
 
 use super::PortNetwork;
 use crate::Rational;
 
-/// Why an analysis found no bound. Servers are indices.
+/// Reason that an analysis found no bound. Servers are indices.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum BoundError {
     /// More comes to this server in the long run than it serves; what is behind it has no bound either.
@@ -17,7 +17,7 @@ pub enum BoundError {
     NoFixedPoint {
         /// One server of the cycle.
         server: usize,
-        /// How often all of them were computed.
+        /// Number of rounds over all servers.
         rounds: usize,
     },
     /// Cross traffic takes all that a server has for this flow.
@@ -45,7 +45,7 @@ impl BoundError {
     }
 }
 
-/// What is known of a server.
+/// Bounds of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerBound {
     /// No bit or packet stays longer, in ns.

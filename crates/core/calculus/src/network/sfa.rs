@@ -1,28 +1,29 @@
-//! Separate flow analysis: what every server leaves for one flow, convolved along its path.
+//! Separate flow analysis: the service that every server leaves for one flow, convolved along its path.
 //!
-//! **FIFO.** What is left under cross traffic alpha is [beta(t) - alpha(t - theta)]+ for t > theta, for every theta >= 0 (Le Boudec
-//! and Thiran, proposition 6.2.1). Two choices are tried and the smaller bound is given:
+//! **FIFO.** The residual service under cross traffic alpha is [beta(t) - alpha(t - theta)]+ for t > theta, for every
+//! theta >= 0 (Le Boudec and Thiran, proposition 6.2.1). Two choices are tried and the smaller bound is given:
 //!
 //! - the classic theta, the first time at which the server has served the burst of the cross traffic. It keeps curves
 //!   convex, so that it works for all of them;
-//! - the best thetas of all servers of the path together, where each server counts as its rate-latency function of the highest
-//!   rate R, T, and cross traffic and flow as their token buckets of the lowest rate. With theta = T + b/R + s the rest is
-//!   a delay theta and then a bucket (R s, R - r); the path has the delay
-//!   sum(theta) + max([burst - R s]+ / (R - r)). With the maximum called m, s = [burst - (R - r) m]+ / R, and what remains is
-//!   a convex function of m whose knees are tried (this family is that of LUDB: Lenzini, Mingozzi and Stea, 2008).
+//! - the best thetas of all servers of the path together, where each server counts as its rate-latency function of
+//!   the highest rate R, T, and cross traffic and flow as their token buckets of the lowest rate. With theta = T +
+//!   b/R + s the rest is a delay theta and then a bucket (R s, R - r); the delay of the path is sum(theta) +
+//!   max([burst - R s]+ / (R - r)). With the maximum called m, s = [burst - (R - r) m]+ / R. The remaining function
+//!   of m is convex, and its knees are tried (this family is that of LUDB: Lenzini, Mingozzi and Stea, 2008).
 //!
-//! For rate-latency servers and token buckets without lines and packetizers, s = burst / R shows that the second is never
-//! above the sum of [`tfa`](super::tfa()).
+//! For rate-latency servers and token buckets without lines and packetizers, s = burst / R shows that the second is
+//! never above the sum of [`tfa`](super::tfa()).
 //!
-//! **Arbitrary multiplexing.** [beta - alpha]+, for a strict beta. Of every curve the tightest that is known counts:
+//! **Arbitrary multiplexing.** [beta - alpha]+, for a strict beta. The tightest known curve of each flow counts:
 //!
-//! - A flow's curve at the next server is the minimum of alpha(t + D), with the delays D of [`tfa`](super::tfa()), and its deconvolution by what was left
-//!   for it.
-//! - Flows that leave one server for the next together are bounded together as well: their sum, deconvolved by what the flows that go elsewhere leave
-//!   for it, so that none of them counts as cross traffic of the others (Bondorf and Schmitt, Calculating accurate end-to-end delay bounds,
-//!   ValueTools 2015: aggregate arrival bounding).
-//! - In a network with a cycle the curves of `tfa` hold already, so that all that follows from them does too, in whichever order servers are taken.
-//!   [`ROUNDS`] of them tighten the curves.
+//! - A flow's curve at the next server is the minimum of alpha(t + D), with the delays D of [`tfa`](super::tfa()),
+//!   and its deconvolution by its residual service.
+//! - Flows that leave one server for the next together are bounded together as well: their sum, deconvolved by the
+//!   service that flows to other servers leave for them, so that none of them counts as cross traffic of the others
+//!   (Bondorf and Schmitt, Calculating accurate end-to-end delay bounds, ValueTools 2015: aggregate arrival
+//!   bounding).
+//! - In a network with a cycle the curves of `tfa` hold already, so that all consequences do too, for any order of
+//!   servers. [`ROUNDS`] of them tighten the curves.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -33,10 +34,10 @@ use super::{BoundError, PathBounds, PortNetwork, Tfa};
 use crate::{ArrivalCurve, RateLatency, Rational, ServiceCurve, TokenBucket};
 use crate::{deconvolution, horizontal_deviation, residual_service};
 
-/// What the other flows of a server keep to, by flow.
+/// Arrival curves of the other flows of a server, by flow.
 type Cross = HashMap<usize, ArrivalCurve>;
 
-/// Bounds every flow by what servers leave for it. `tfa` gives the bursts of the other flows.
+/// Bounds every flow by the residual service of its servers. `tfa` gives the bursts of the other flows.
 pub fn sfa(network: &PortNetwork, options: &Options, tfa: &Tfa) -> PathBounds {
     let all: Vec<usize> = (0..network.flows().len()).collect();
     sfa_of(network, options, tfa, &all)
@@ -118,8 +119,8 @@ fn end_to_end(
     horizontal_deviation(&state.network.flows()[flow].arrival, &whole).ok_or(BoundError::Overload { server })
 }
 
-/// What FIFO leaves with the classic theta. The pieces are all differences beta - alpha(t - theta) that rise; where one of them is
-/// positive, theta is over, since no difference is positive at theta.
+/// Returns the residual service of FIFO with the classic theta. The pieces are all differences beta - alpha(t -
+/// theta) that rise; where one of them is positive, theta is over, since no difference is positive at theta.
 pub(crate) fn fifo_left(service: &ServiceCurve, cross: &ArrivalCurve) -> ServiceCurve {
     if cross.is_zero() {
         return service.clone();
@@ -162,10 +163,12 @@ fn best_thetas(arrival: &ArrivalCurve, services: &[ServiceCurve], cross: &[Arriv
     knees.map(|m| at(&m)).min().map(|rest| fixed + rest)
 }
 
-/// What every flow keeps to where it enters each server, for arbitrary multiplexing; servers come in the order of flows.
+/// Arrival curves of every flow where it enters each server, for arbitrary multiplexing; servers come in the order of
+/// flows.
 type Curves = HashMap<(usize, usize), Result<ArrivalCurve, BoundError>>;
 
-/// Rounds through all servers where flows go in circles: the second gains a few per cent, later ones next to nothing, and each makes fractions longer.
+/// Rounds through all servers where flows form cycles: the second gains a few per cent, later ones almost nothing,
+/// and each makes fractions longer.
 const ROUNDS: usize = 2;
 
 fn separate_curves(state: &Propagation<'_>) -> Curves {
@@ -176,7 +179,7 @@ fn separate_curves(state: &Propagation<'_>) -> Curves {
     };
     let places = order.iter().flat_map(|&server| network.visitors(server).iter().map(move |&flow| (flow, server)));
     let mut curves: Curves = places.map(|(flow, server)| ((flow, server), state.flow_at(flow, server))).collect();
-    // What leaves a server, by flow and server: it enters all servers behind it.
+    // Output curves, by flow and server: a flow's output enters all servers behind.
     let mut outputs = Curves::new();
     for &server in std::iter::repeat_n(&order, rounds).flatten() {
         for &flow in network.visitors(server) {

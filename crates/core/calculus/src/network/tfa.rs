@@ -35,23 +35,23 @@ impl Tfa {
         &self.servers
     }
 
-    /// What was assumed.
+    /// Returns the assumptions of the analysis.
     pub fn options(&self) -> Options {
         self.options
     }
 
-    /// What a flow keeps to where it enters a server that it visits.
+    /// Returns the arrival curve of a flow where it enters a server that it visits.
     ///
     /// # Errors
-    /// Why a server before it has no bound.
+    /// The reason that a previous server has no bound.
     pub fn arrival_at(&self, network: &PortNetwork, flow: usize, server: usize) -> Result<ArrivalCurve, BoundError> {
         self.propagation(network).flow_at(flow, server)
     }
 
-    /// What all flows of a server keep to together.
+    /// Returns the arrival curve of all flows of a server together.
     ///
     /// # Errors
-    /// Why a server before it has no bound.
+    /// The reason that a previous server has no bound.
     pub fn aggregate_at(&self, network: &PortNetwork, server: usize) -> Result<ArrivalCurve, BoundError> {
         self.propagation(network).aggregate_at(server)
     }
@@ -68,13 +68,13 @@ pub fn tfa(network: &PortNetwork, options: &Options) -> Tfa {
     tfa_watched(network, options, &mut |_| {})
 }
 
-/// The same; `watch` is told how many servers are done.
+/// Computes the total flow analysis; `watch` receives the number of servers that are complete.
 pub fn tfa_watched(network: &PortNetwork, options: &Options, watch: &mut dyn FnMut(usize)) -> Tfa {
     let count = network.servers().len();
     let mut state = Propagation { network, options: *options, delays: vec![Ok(Rational::zero()); count] };
     let predecessors = network.predecessors();
     let mut done = vec![false; count];
-    // What no cycle feeds, then the cycles and what lies between them, then the rest.
+    // First the servers that depend on no cycle, then the cycles and the servers between them, then the rest.
     evaluate(&mut state, &ordered(&predecessors, &done), &mut done, watch);
     let core = core_of(&predecessors, &done);
     if !core.is_empty() {

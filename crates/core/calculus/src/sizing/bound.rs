@@ -1,9 +1,10 @@
 //! Equation 2 of Parley, section 4: no assumption on arrivals beyond a limit, on sizes, or on the order of service.
 //!
-//! Arrivals are at most `sigma + rho C t` in any time t (equation 1). Then a flow of size Z completes within
-//! `(sigma + Z) / (C (1 - rho))`. The printed proof counts what arrives after the flow and leaves out what waits when it begins. It holds all
-//! the same: as long as the flow is not complete the queue is busy, and a busy period of length t serves `C t`, which is at
-//! most what came in it, `sigma + rho C t`, and the flow itself if it is not counted among those.
+//! Arrivals are at most `sigma + rho C t` in any time t (equation 1). A flow of size Z then completes within a time
+//! of `(sigma + Z) / (C (1 - rho))`. The printed proof counts the arrivals after the flow and leaves out the backlog
+//! at its beginning. The result holds nevertheless: as long as the flow is not complete the queue is busy, and a busy
+//! period of length t serves `C t`. That is at most the arrivals in the period, `sigma + rho C t`, and the flow
+//! itself if it is not counted among them.
 
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -13,12 +14,12 @@ use crate::sizing::share::Load;
 /// Nanoseconds of a second.
 const NANOS: u128 = 1_000_000_000;
 
-/// How much may come at once (sigma).
+/// Maximum burst (sigma).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Burst {
-    /// So much.
+    /// A burst of this size.
     Size(Bytes),
-    /// What a line brings until rate control has converged, `C t` (section 4; 6.3: 15 iterations).
+    /// Amount that a line brings until rate control has converged, `C t` (section 4; 6.3: 15 iterations).
     Convergence(Time),
 }
 

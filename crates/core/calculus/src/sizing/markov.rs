@@ -10,7 +10,7 @@ use crate::sizing::{WHOLE, rate_up, time_up};
 pub struct Markov {
     /// The mean size.
     pub mean: Bytes,
-    /// How many are to complete in time.
+    /// Percentile of flows that are to complete in time.
     pub percentile: Percentile,
 }
 

@@ -1,8 +1,9 @@
-//! Provisioning for latency: from flow sizes and load to the bandwidth or the peak load that keeps completion times, and
-//! back (Parley: Jeyakumar et al., "Flexible Network Bandwidth and Latency Provisioning in the Datacenter", 2014,
-//! sections 2.1 and 4).
+//! Provisioning for latency (Parley: Jeyakumar et al., "Flexible Network Bandwidth and Latency Provisioning in the
+//! Datacenter", 2014, sections 2.1 and 4). From flow sizes and load it computes the bandwidth or the peak load that
+//! keeps completion times, and the reverse.
 //!
-//! A service is a queue with a guaranteed capacity C that its flows load to a share `rho`. Three models, from most to least assumed:
+//! A service is a queue with a guaranteed capacity C that its flows load to a share `rho`. Three models, from most to
+//! fewest assumptions:
 //!
 //! | module | arrivals | sizes | order | answer |
 //! |---|---|---|---|---|
@@ -10,8 +11,8 @@
 //! | `simulated` | Poisson | any distribution | first come, first served | simulation, with its error (2.1) |
 //! | `bound` | at most `sigma + rho C t` in any time t | any | any that conserves work | equation 2: holds for every flow |
 //!
-//! Each answers three questions: how long a flow takes ([`completion`](Markov::completion)), how much load keeps a completion time, and how much
-//! bandwidth does. Answers round towards safety: times and bandwidths up, loads down.
+//! Each answers three questions: the completion time of a flow ([`completion`](Markov::completion)), and the load and
+//! the bandwidth that keep a completion time. Answers round towards safety: times and bandwidths up, loads down.
 //!
 //! ```
 //! use wayleave_calculus::sizing::{Bound, Burst, Load, Markov, Percentile};

@@ -13,7 +13,7 @@ pub struct Load(u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Percentile(u64);
 
-/// Why a text is no share.
+/// Reason that a text is no share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShareError(&'static str);
 

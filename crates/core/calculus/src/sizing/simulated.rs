@@ -1,8 +1,9 @@
-//! M/G/1, first come, first served, by simulation (Parley, 2.1: "an offline simulation to derive a bandwidth guarantee").
+//! M/G/1, first come, first served, by simulation (Parley, 2.1: "an offline simulation to derive a bandwidth
+//! guarantee").
 //!
-//! Lindley's recursion: a flow waits for what the one before still needed when it came. Batches of flows give one percentile each; their
-//! spread is the error. The same seed draws the same flows for every capacity and load; each completion time is monotone in both, step
-//! by step also in floating point, so that a search by halving finds the best answer.
+//! Lindley's recursion: a flow waits for the time that the previous flow still needs at its arrival. Batches of flows
+//! give one percentile each; their spread is the error. One seed draws equal flows for every capacity and load. Each
+//! completion time is monotone in both, step by step also in floating point, so that bisection finds the best answer.
 
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
@@ -13,7 +14,7 @@ use crate::sizing::{WHOLE, rate_up, time_up};
 
 /// Batches, behind one that is thrown away: it begins with an empty queue.
 const BATCHES: usize = 20;
-/// Flows of a batch at least, and how many of them at least are beyond the percentile.
+/// Minimum number of flows in a batch, and minimum number of these beyond the percentile.
 const FLOWS: f64 = 50_000.0;
 const BEYOND: f64 = 100.0;
 /// Student's t for 19 degrees of freedom, 97.5 %.
@@ -41,14 +42,14 @@ pub struct Simulated<'a, S> {
     pub seed: u64,
 }
 
-/// What a simulation found.
+/// Result of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
     /// The percentile of the completion time.
     pub within: Time,
     /// With 95 % confidence it is not above this.
     pub at_most: Time,
-    /// How many flows were counted.
+    /// Number of counted flows.
     pub flows: u64,
 }
 

@@ -7,19 +7,19 @@ use wayleave_units::{Rate, WallTime};
 use super::{Direction, PolicyLevel};
 use crate::NameError;
 
-/// What is wrong with a service.
+/// Error of a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyError {
     /// The service, by its place in the list; without one it is the policy.
     pub service: Option<usize>,
-    /// What is wrong.
+    /// Kind of the error.
     pub fault: PolicyFault,
 }
 
-/// What can be wrong.
+/// Kind of an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PolicyFault {
-    /// A name that cannot stand in a file or on a command line.
+    /// A name that cannot be used in a file or on a command line.
     Name(NameError),
     /// Another service has this name.
     SameName,
@@ -31,7 +31,7 @@ pub enum PolicyFault {
     WrongNode {
         /// The node.
         node: String,
-        /// What is expected.
+        /// Expected level.
         level: PolicyLevel,
     },
     /// An endpoint is a switch.
@@ -43,7 +43,7 @@ pub enum PolicyFault {
         /// The parent.
         parent: String,
     },
-    /// The filter says nothing, or contradicts itself.
+    /// The filter has no field, or is contradictory.
     Filter(crate::MatchError),
     /// No packet of an ancestor can pass the filter.
     NoPacket {

@@ -10,7 +10,7 @@ use wayleave_units::Rate;
 use super::{Policy, PolicyFault};
 use crate::{Match, Protocol};
 
-/// What services are told apart by.
+/// Fields of a packet that distinguish services.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// The protocol above IP.
@@ -25,8 +25,8 @@ pub struct Packet {
     pub destination_port: Option<NonZeroU16>,
 }
 
-/// What traffic from one service to another is guaranteed: it is charged to both, the sender's transmission and the receiver's
-/// reception, and so it gets the smaller of both guarantees (Parley, section 3.1).
+/// Returns the guarantee of traffic from one service to another. It is charged to both, the sender's transmission and
+/// the receiver's reception, and so it gets the smaller of both guarantees (Parley, section 3.1).
 ///
 /// ```
 /// use wayleave_contracts::guarantee_between;
@@ -66,7 +66,7 @@ fn passes(filter: Match, packet: &Packet) -> bool {
         && destination_port.is_none_or(|port| Some(port) == packet.destination_port)
 }
 
-/// Whether some packet passes both.
+/// Returns `true` if some packet passes both.
 fn meet(one: Match, other: Match) -> bool {
     fn agree<T: PartialEq>(one: Option<T>, other: Option<T>) -> bool {
         one.is_none() || other.is_none() || one == other
@@ -123,7 +123,7 @@ pub(super) fn check(policy: &Policy, network: &Network, fault: &mut impl FnMut(u
     }
 }
 
-/// Where two services can both be: `Some(None)` if neither names hosts.
+/// Returns a host at which two services can both be: `Some(None)` if neither names hosts.
 fn shared_endpoint(one: &[NodeId], other: &[NodeId]) -> Option<Option<NodeId>> {
     match (one.first(), other.first()) {
         (None, None) => Some(None),

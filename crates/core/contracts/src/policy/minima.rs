@@ -1,7 +1,8 @@
-//! What policies need of each link, where minima of services and of contracts are held in one ledger.
+//! Needs of policies on each link, where minima of services and of contracts are held in one ledger.
 //!
-//! A policy says what its services may want at a contention point; over the links of the point that is divided evenly. Policies of several levels are
-//! about the same packets, so of levels the largest counts on a link, and policies of one level add up (Parley, 3.1: the most constrained decides).
+//! A policy states the demand of its services at a contention point; it is divided evenly over the links of the
+//! point. Policies of several levels concern the same packets. So among levels the largest need counts on a link, and
+//! policies of one level add up (Parley, 3.1: the most constrained decides).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,14 +33,14 @@ pub struct LinkMinima {
     by_link: BTreeMap<LinkId, [u64; 3]>,
 }
 
-/// What a policy adds to a link.
+/// Need that a policy adds to a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkNeed {
     /// The link.
     pub link: LinkId,
-    /// What all policies together need there more than before.
+    /// Increase of the need of all policies together there.
     pub more: Rate,
-    /// What policies of other levels need there anyway.
+    /// Need of policies of other levels there.
     pub anyway: Rate,
     /// The contention point of the policy that it is for.
     pub point: ContentionPoint,
@@ -49,7 +50,7 @@ pub struct LinkNeed {
     pub links: u64,
 }
 
-/// Why a policy was refused: contracts have the rate.
+/// Error: a policy was refused because contracts have the rate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyShort {
     /// The policy.
@@ -60,9 +61,9 @@ pub struct PolicyShort {
     pub asked: Rate,
     /// The link that has too little left.
     pub link: String,
-    /// What would be held there more than is.
+    /// Increase of the held rate there.
     pub more: Rate,
-    /// What is left of the guaranteed class there.
+    /// Free rate of the guaranteed class there.
     pub left: Rate,
     /// The most that all minima at that point together could be, by this link; zero if nothing.
     pub fits: Rate,
@@ -80,7 +81,7 @@ impl PolicyShort {
             link: network.link(link).name.clone(),
             more,
             left,
-            // Where nothing more is left, what other levels need anyway would still do.
+            // If no more is left, the need of other levels would still fit.
             fits: Rate::from_bits_per_second(part.saturating_mul(links)).min(asked),
         }
     }
@@ -131,7 +132,7 @@ impl LinkMinima {
         needs
     }
 
-    /// What policies need of each link, where that is anything.
+    /// Returns the need of policies on each link, where it is not zero.
     pub fn iter(&self) -> impl Iterator<Item = (LinkId, Rate)> {
         let most = self.by_link.iter().map(|(&link, of)| (link, of.iter().copied().max().unwrap_or(0)));
         most.filter(|&(_, most)| most > 0).map(|(link, most)| (link, Rate::from_bits_per_second(most)))

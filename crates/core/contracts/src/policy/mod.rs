@@ -1,16 +1,16 @@
-//! Policies: who shares the bandwidth of a contention point, and on which terms (Parley, 2014, section 3.1).
+//! Policies: services that share the bandwidth of a contention point, and their terms (Parley, 2014, section 3.1).
 //!
-//! A [`Policy`] is a tree of services at one sort of contention point: the machines, the racks or the fabric. A service is a
-//! bundle of traffic: what a packet filter says, at some hosts or at any, within its parent's. It has a minimum, a maximum
-//! and a weight in each direction, which may change at given times.
+//! A [`Policy`] is a tree of services at one sort of contention point: the machines, the racks or the fabric. A
+//! service is a bundle of traffic: the packets of a filter, at some hosts or at any, within its parent's. It has a
+//! minimum, a maximum and a weight in each direction, which may change at given times.
 //!
-//! | module | what |
+//! | module | content |
 //! |---|---|
 //! | `tree` | services of a policy as a tree |
 //! | `validate`, `fault` | a list of services becomes a tree, or an error that names the service and the reason |
-//! | `membership` | to which service a packet belongs, and that it cannot be two |
-//! | `minima` | what all policies together need of each link |
-//! | `point` | one contention point of a network: its capacity, whether it can keep the minima, and its tree of shares |
+//! | `membership` | the service of a packet, and the check that it cannot be two |
+//! | `minima` | the needs of all policies together on each link |
+//! | `point` | one contention point of a network: its capacity, the check of its minima, and its tree of shares |
 
 mod fault;
 mod membership;
@@ -44,7 +44,7 @@ pub enum PolicyLevel {
 }
 
 impl PolicyLevel {
-    /// As they stand in files.
+    /// Names in files.
     pub const NAMED: [(&'static str, Self); 3] =
         [("machine", Self::Machine), ("rack", Self::Rack), ("fabric", Self::Fabric)];
 
@@ -57,9 +57,9 @@ impl PolicyLevel {
 /// Seen from the machine, the rack or the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
-    /// What it sends.
+    /// Sent traffic.
     Transmit,
-    /// What it receives.
+    /// Received traffic.
     Receive,
 }
 
@@ -79,9 +79,9 @@ impl Direction {
 /// A value for each direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PerDirection<T> {
-    /// For what is sent.
+    /// For sent traffic.
     pub transmit: T,
-    /// For what is received.
+    /// For received traffic.
     pub receive: T,
 }
 
@@ -95,7 +95,7 @@ impl<T> PerDirection<T> {
     }
 }
 
-/// What is said of a service's bandwidth in one direction.
+/// Terms of a service's bandwidth in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bandwidth {
     /// Guaranteed whenever it is wanted. Of a service without children the default is 0; of others it is the sum of their
@@ -110,9 +110,9 @@ pub struct Bandwidth {
 /// Other values from some time on: what is absent stays as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// When.
+    /// Time of the change.
     pub at: WallTime,
-    /// What.
+    /// Terms from that time on.
     pub bandwidth: PerDirection<Bandwidth>,
 }
 
@@ -123,9 +123,10 @@ pub struct Service {
     pub name: String,
     /// The service of which it is a part.
     pub parent: Option<String>,
-    /// To whom it is delegated: the services below it are the tenant's to change. Its own terms are not.
+    /// Tenant to which it is delegated: the tenant may change the services below, but not the terms of the service
+    /// itself.
     pub tenant: Option<String>,
-    /// Which packets; all of its parent's if absent. Sent packets are compared as they are, received ones as well: the
+    /// Packets of the service; all of its parent's if absent. Sent and received packets are compared unchanged: the
     /// service that receives has the destination.
     pub filter: Option<Match>,
     /// At which hosts; at all of its parent's if empty.
@@ -138,7 +139,7 @@ pub struct Service {
     pub division: Option<Division>,
 }
 
-/// What a tenant is given for one of its objectives: all its flows that share it (SCC, section I).
+/// Share of a tenant for one of its objectives: for all its flows with that objective (SCC, section I).
 ///
 /// ```
 /// use wayleave_contracts::{Division, Objective};
@@ -150,23 +151,23 @@ pub struct Service {
 pub struct Division {
     /// Its weight beside other divisions, of all its hosts together, as a rate (W_d of SCC, III-B).
     pub share: Rate,
-    /// What its flows want; `None`: nothing in particular.
+    /// Objective of its flows; `None`: no particular one.
     pub objective: Option<Objective>,
 }
 
-/// What all flows of a division want (SCC, section I).
+/// Common objective of all flows of a division (SCC, section I).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Objective {
     /// Short queues.
     Latency,
     /// To be complete before their deadlines.
     Deadline,
-    /// To be complete soon, in the mean.
+    /// Short completion times on average.
     Completion,
 }
 
 impl Objective {
-    /// As they stand in files.
+    /// Names in files.
     pub const NAMED: [(&'static str, Self); 3] =
         [("latency", Self::Latency), ("deadline", Self::Deadline), ("completion", Self::Completion)];
 

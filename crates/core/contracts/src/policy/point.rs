@@ -9,7 +9,7 @@ use wayleave_units::{Rate, WallTime};
 use super::tree::is_point;
 use super::{Direction, Policy, PolicyLevel};
 
-/// Where services contend.
+/// Place at which services contend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ContentionPoint {
     /// The links of a host.
@@ -25,7 +25,7 @@ pub enum ContentionPoint {
 pub struct Overcommitted {
     /// The policy.
     pub policy: String,
-    /// Where.
+    /// Contention point.
     pub point: ContentionPoint,
     /// The point's name and links, for people.
     pub place: String,
@@ -33,9 +33,9 @@ pub struct Overcommitted {
     pub direction: Direction,
     /// The minima there, together.
     pub asked: Rate,
-    /// What there is: the capacity, or the policy's peak.
+    /// Available rate: the capacity, or the policy's peak.
     pub there: Rate,
-    /// What of the capacity is promised to others, and not in `there`.
+    /// Part of the capacity that is promised to others, and not in `there`.
     pub promised: Rate,
     /// From when on, if not from the beginning.
     pub at: Option<WallTime>,
@@ -55,10 +55,10 @@ impl fmt::Display for Overcommitted {
 
 impl std::error::Error for Overcommitted {}
 
-/// What a policy needs at a contention point.
+/// Need of a policy at a contention point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyNeed {
-    /// Where.
+    /// Contention point.
     pub point: ContentionPoint,
     /// In which direction.
     pub direction: Direction,
@@ -74,9 +74,9 @@ pub struct PolicyNeed {
 pub struct PointTree {
     /// The services of the point.
     pub tree: Tree,
-    /// What there is to share.
+    /// Rate to share.
     pub capacity: Rate,
-    /// Who has a demand of its own.
+    /// Leaves of the tree: holders of a demand of their own.
     pub leaves: Vec<PointLeaf>,
     /// The node of each service of the policy; `None`: it is not at this point.
     pub services: Vec<Option<sharing::NodeId>>,
@@ -87,9 +87,9 @@ pub struct PointTree {
 pub struct PointLeaf {
     /// In the tree.
     pub node: sharing::NodeId,
-    /// The innermost service; `None` is what belongs to no service.
+    /// The innermost service; `None` is traffic of no service.
     pub service: Option<usize>,
-    /// Which machine of a rack, or which rack of the fabric.
+    /// Machine of a rack, or rack of the fabric.
     pub at: Option<NodeId>,
 }
 
@@ -107,7 +107,7 @@ impl Policy {
         }
     }
 
-    /// Whether a network can keep all minima, at all times that the policy knows.
+    /// Checks that a network can keep all minima, at all times in the policy.
     ///
     /// # Errors
     /// The contention point that lacks most.
@@ -115,7 +115,8 @@ impl Policy {
         self.check_capacity_beside(network, &|_| Rate::ZERO)
     }
 
-    /// Whether a network can keep all minima beside what is promised to others on each link, such as latency contracts.
+    /// Checks that a network can keep all minima beside the rate promised to others on each link, such as latency
+    /// contracts.
     ///
     /// # Errors
     /// The contention point that lacks most.
@@ -147,7 +148,7 @@ impl Policy {
         worst.map_or(Ok(()), Err)
     }
 
-    /// What all services may want at once at each contention point in each direction, whenever that is most.
+    /// Returns the maximum over time of the total demand of all services at each contention point in each direction.
     pub fn needs(&self, network: &Network) -> Vec<PolicyNeed> {
         let times = || std::iter::once(None).chain(self.change_times().into_iter().map(Some));
         let mut needs = Vec::new();
@@ -165,15 +166,15 @@ impl Policy {
         needs
     }
 
-    /// The tree of shares of a contention point at a time.
+    /// Returns the tree of shares of a contention point at a time.
     ///
-    /// A service that has parts gets a leaf for what belongs to none of them, and the point one for what belongs to no service;
-    /// they have no minimum and a weight of 1. At a rack every leaf service is divided further by machine, in the fabric by
-    /// rack: with equal weights, and with the maximum that the service of the same name has in `inner`, the policy of the
-    /// level below, because the most constrained policy decides (Parley, section 3.1).
+    /// A service that has parts gets a leaf for its traffic outside all parts, and the point gets one for traffic of
+    /// no service; they have no minimum and a weight of 1. At a rack every leaf service is divided further by
+    /// machine, in the fabric by rack: with equal weights, and with the maximum of the service of this name in
+    /// `inner`, the policy of the level below, because the most constrained policy decides (Parley, section 3.1).
     ///
     /// # Errors
-    /// If the numbers are too large together.
+    /// If the sum of the numbers is too large.
     pub fn point_tree(
         &self,
         network: &Network,
@@ -218,7 +219,8 @@ impl Policy {
         Ok(PointTree { tree, capacity, leaves, services })
     }
 
-    /// What a contention point has for services beside what is promised to others on each link: at most the peak.
+    /// Returns the rate for services at a contention point, beside the rate promised to others on each link: at most
+    /// the peak.
     pub fn capacity_beside(
         &self,
         network: &Network,
@@ -234,12 +236,13 @@ impl Policy {
         self.peak.map_or(capacity, |peak| peak.min(capacity))
     }
 
-    /// Whether a service can have traffic at a contention point.
+    /// Returns `true` if a service can have traffic at a contention point.
     fn is_at(&self, network: &Network, service: usize, point: ContentionPoint) -> bool {
         self.endpoints(service).is_none_or(|endpoints| endpoints.iter().any(|&host| point.holds(network, host)))
     }
 
-    /// By whom a service is divided at a contention point: machines of a rack, racks of the fabric.
+    /// Returns the members among which a service is divided at a contention point: machines of a rack, racks of the
+    /// fabric.
     fn members(&self, network: &Network, service: usize, point: ContentionPoint) -> Vec<NodeId> {
         let endpoints = self.endpoints(service);
         match point {
@@ -257,8 +260,9 @@ impl Policy {
 }
 
 impl ContentionPoint {
-    /// What it can carry in a direction: the links of a machine, a rack's links to other switches, or those of all racks. A host
-    /// with several links has all of them; links that are equally used count as one (Parley, section 3.2.2).
+    /// Returns its capacity in a direction: the links of a machine, a rack's links to other switches, or those of all
+    /// racks. A host with several links has all of them; links that are equally used count as one (Parley, section
+    /// 3.2.2).
     pub fn capacity(self, network: &Network, direction: Direction) -> Rate {
         total(self.links(network, direction).into_iter().map(|link| network.link(link).rate))
     }
@@ -284,7 +288,7 @@ impl ContentionPoint {
         }
     }
 
-    /// Whether a host's traffic passes here, as far as it leaves the machine or the rack.
+    /// Returns `true` if a host's traffic passes here, as far as it leaves the machine or the rack.
     pub fn holds(self, network: &Network, host: NodeId) -> bool {
         match self {
             Self::Machine(machine) => machine == host,

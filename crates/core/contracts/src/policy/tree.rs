@@ -9,7 +9,7 @@ use super::{Bandwidth, Direction, PolicyLevel, Service};
 /// A valid policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// What it is called.
+    /// Name of the service.
     pub(super) name: String,
     pub(super) level: PolicyLevel,
     pub(super) nodes: Vec<NodeId>,
@@ -35,7 +35,7 @@ impl Policy {
         }
     }
 
-    /// What it is called.
+    /// Returns its name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -77,7 +77,8 @@ impl Policy {
         names.join(":")
     }
 
-    /// Whether a tenant may add, change and remove a service: one of those above it is delegated to the tenant.
+    /// Returns `true` if a tenant may add, change and remove a service: one of those above is delegated to the
+    /// tenant.
     pub fn is_delegated_to(&self, service: usize, tenant: &str) -> bool {
         self.line(service).skip(1).any(|above| self.services[above].tenant.as_deref() == Some(tenant))
     }
@@ -132,7 +133,7 @@ impl Policy {
     }
 }
 
-/// Whether a node is a contention point of a level.
+/// Returns `true` if a node is a contention point of a level.
 pub(super) fn is_point(network: &Network, level: PolicyLevel, node: NodeId) -> bool {
     let is_host = |node: NodeId| network.node(node).kind == NodeKind::Host;
     match level {
@@ -144,7 +145,7 @@ pub(super) fn is_point(network: &Network, level: PolicyLevel, node: NodeId) -> b
     }
 }
 
-/// What is said of a service at a time.
+/// Returns the terms of a service at a time.
 pub(super) fn stated_bandwidth(service: &Service, direction: Direction, now: Option<WallTime>) -> Bandwidth {
     let past = service.changes.iter().filter(|change| now.is_some_and(|now| change.at <= now));
     past.fold(*service.bandwidth.get(direction), |said, change| {

@@ -61,7 +61,7 @@ impl Policy {
                     _ if children > min => Some(PolicyFault::Minima { direction, children, min, at }),
                     _ => None,
                 };
-                // Said once, for the first direction and time at which it is so.
+                // Reported once, for the first direction and time with this error.
                 if let Some(found) = found.filter(|_| !std::mem::replace(&mut told[service], true)) {
                     fault(service, found);
                 }
@@ -123,7 +123,7 @@ fn loops(services: &[Service], parents: &[Option<usize>], order: &[usize], fault
         let mut at = start;
         while !std::mem::replace(&mut seen[at], true) {
             line.push(at);
-            // Nobody that is not in the order is without a parent.
+            // Every service that is not in the order has a parent.
             at = parents[at].unwrap_or(at);
         }
         // A new loop closes on its own line; a branch that hangs on an old one does not.

@@ -1,4 +1,4 @@
-//! What a contract may say, and what it reserves.
+//! Valid contracts, and their reservations.
 
 use wayleave_contracts::{Accounting, ContractError, Demand, Excess, LatencyContract, MAX_PROTECTION, WireOverhead};
 use wayleave_topology::builders::{Cabling, build};

@@ -1,4 +1,4 @@
-//! What an order says beyond its contract: names, times, packets.
+//! Parts of an order beyond its contract: names, times, packets.
 
 use std::num::NonZeroU16;
 
@@ -81,7 +81,7 @@ fn two_vms_on_one_host_need_no_contract() {
     terms.to = terms.from;
     let error = order.validate().unwrap_err();
     assert_eq!(error.to_string(), "web and db are on the same host: traffic inside one host needs no contract");
-    // The same name twice is said by the contract itself.
+    // The contract itself reports a repeated name.
     order.members[1] = order.members[0].clone();
     assert_eq!(order.validate(), Ok(()));
 }

@@ -172,7 +172,7 @@ fn a_packet_is_charged_to_the_innermost_service_of_each_end() {
     assert_eq!(at(0, packet("10.0.0.8", 50010)), Some(0));
     assert_eq!(at(1, packet("10.0.0.7", 50010)), None);
     assert_eq!(at(0, packet("10.0.0.7", 80)), None);
-    // What is below a delegated service is the tenant's, the service itself is not.
+    // Services below a delegated one are the tenant's, the service itself is not.
     assert_eq!([0, 1, 2].map(|service| policy.is_delegated_to(service, "hbase")), [false, true, false]);
 }
 
@@ -198,7 +198,7 @@ fn minima_above_a_capacity_are_refused_with_the_contention_point() {
     assert_eq!(peak.check_capacity(&network).unwrap_err().there, gbit(15));
     assert_eq!(of(PolicyLevel::Fabric, Vec::new(), None, vec![dfs(40)]).check_capacity(&network), Ok(()));
     assert!(of(PolicyLevel::Fabric, Vec::new(), None, vec![dfs(41)]).check_capacity(&network).is_err());
-    // What is promised elsewhere is not promised here.
+    // A promise elsewhere does not count here.
     let elsewhere = Service { endpoints: vec![host(&network, 3)], ..dfs(6) };
     let here = Service { endpoints: vec![host(&network, 0)], ..vms(6) };
     assert_eq!(of(PolicyLevel::Machine, Vec::new(), None, vec![elsewhere, here]).check_capacity(&network), Ok(()));

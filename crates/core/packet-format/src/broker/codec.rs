@@ -1,12 +1,12 @@
-//! The bytes of a list of rates. Big-endian:
+//! Encoding of a list of rates. Big-endian:
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
 //! | 0 to 3 | `WLRB` |
 //! | 4 | version, 1 |
 //! | 5 | subject: 1 machine demands, 2 machine limits, 3 rack demands, 4 rack limits |
 //! | 6, 7 | zero |
-//! | 8 to 11 | length of all of it |
+//! | 8 to 11 | length of the message |
 //! | 12 to 15 | epoch |
 //! | 16 to 23 | serial |
 //! | 24 to 27, 28 to 31 | rack, sender |
@@ -25,7 +25,7 @@ use super::rate::{Round, code, rate};
 use super::{RateList, ServiceRates, Subject};
 use crc32fast::hash as crc32;
 
-/// How the length of a message is found in a stream: so many bytes, of which the last four are the length.
+/// Number of bytes at the beginning of a message that determine its length in a stream; the last four are the length.
 pub const PREFIX_BYTES: usize = 12;
 /// Between prefix and entries.
 pub const HEADER_BYTES: usize = 36;
@@ -41,7 +41,7 @@ const MAGIC: [u8; 4] = *b"WLRB";
 const VERSION: u8 = 1;
 const MIN: usize = PREFIX_BYTES + HEADER_BYTES + TRAILER_BYTES;
 
-/// Why bytes are no list of rates.
+/// Reason that bytes are no list of rates.
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeError {
     /// They do not begin like one.
@@ -50,18 +50,18 @@ pub enum DecodeError {
     /// They are in a version that is not known here.
     #[error("this is version {0} of the brokers' messages, and version {VERSION} is known here")]
     Version(u8),
-    /// There are more or fewer than they say, or than any list has.
+    /// The number of bytes differs from the stated length, or no list has this length.
     #[error("the message says that it has {said} B, and {there} B are there")]
     Length {
-        /// What they say.
+        /// Stated length.
         said: u64,
-        /// What there is.
+        /// Number of bytes.
         there: usize,
     },
-    /// They were changed on the way.
+    /// The bytes were changed in transit.
     #[error("the checksum is wrong: the message was changed on the way")]
     Checksum,
-    /// A field has a value that nobody writes.
+    /// A field has a value that no encoder writes.
     #[error("the {0} of the message is none that a broker writes")]
     Field(&'static str),
 }
@@ -98,10 +98,10 @@ impl RateList {
         bytes
     }
 
-    /// The list that the bytes are.
+    /// Decodes a list.
     ///
     /// # Errors
-    /// [`DecodeError`], for whatever [`RateList::encode`] would not have written.
+    /// [`DecodeError`], for all bytes that [`RateList::encode`] would not have written.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let said = Self::length(bytes)?;
         let there = bytes.len();
@@ -131,10 +131,10 @@ impl RateList {
         Ok(list)
     }
 
-    /// The length of a message whose first [`PREFIX_BYTES`] are here, as it says.
+    /// Returns the stated length of a message, from its first [`PREFIX_BYTES`].
     ///
     /// # Errors
-    /// If it does not begin like one, or says something impossible.
+    /// If it does not begin like a message, or states an impossible length.
     pub fn length(bytes: &[u8]) -> Result<u64, DecodeError> {
         let prefix: &[u8; PREFIX_BYTES] =
             bytes.first_chunk().ok_or(DecodeError::Length { said: MIN as u64, there: bytes.len() })?;

@@ -1,11 +1,12 @@
-//! What brokers write to one another: rates of services, in one form for every purpose (Parley, 2014, sections 5.2, 5.3 and 6.2).
+//! Messages between brokers: rates of services, in one format for every purpose (Parley, 2014, sections 5.2, 5.3 and
+//! 6.2).
 //!
-//! Section 6.2 counts 8 B for a service: 4 B for its number and 4 B for its utilisation as a floating-point number. Here 8 B hold both
-//! directions: 2 B for the number and 3 B for each rate ([`codec`](self), `rate.rs`), so that 40 machines with 1,000 services each
-//! stay below the 3 Mbit/s of that section.
+//! Section 6.2 counts 8 B for a service: 4 B for its number and 4 B for its utilisation as a floating-point number.
+//! Here 8 B hold both directions: 2 B for the number and 3 B for each rate ([`codec`](self), `rate.rs`), so that 40
+//! machines with 1,000 services each stay below the 3 Mbit/s of that section.
 //!
-//! A list speaks of all services of a range, also of those that it does not name. So a long list goes in several datagrams, each of
-//! which means something without the others, and whatever is lost is replaced by the next one.
+//! A list covers all services of a range, including those that it does not name. So a long list is sent in several
+//! datagrams, each of which is meaningful alone, and a lost one is superseded by the next.
 
 mod codec;
 mod rate;
@@ -21,21 +22,21 @@ use wayleave_units::{Rate, Time};
 pub use codec::{DecodeError, ENTRY_BYTES, HEADER_BYTES, MAX_DATAGRAM, PREFIX_BYTES, TRAILER_BYTES};
 pub use rate::{LARGEST, rounded_down, rounded_up};
 
-/// What a list of rates is about.
+/// Subject of a list of rates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// What services want at a machine: from its rack broker to those of the rack's other machines (Parley, 5.2).
+    /// Demands of services at a machine: from its rack broker to those of the rack's other machines (Parley, 5.2).
     MachineDemands,
-    /// What services may have at a machine: from a rack broker to its machine.
+    /// Limits of services at a machine: from a rack broker to its machine.
     MachineLimits,
-    /// What services want in a rack: from its leader to the fabric broker (Parley, 5.3).
+    /// Demands of services in a rack: from its leader to the fabric broker (Parley, 5.3).
     RackDemands,
-    /// What services may have in a rack: from the fabric broker to the leader, and from the leader to its rack.
+    /// Limits of services in a rack: from the fabric broker to the leader, and from the leader to its rack.
     RackLimits,
 }
 
 impl Subject {
-    /// Whether it is about limits, which may be absent and are rounded down.
+    /// Returns `true` if its rates are limits, which may be absent and are rounded down.
     pub const fn is_limits(self) -> bool {
         matches!(self, Self::MachineLimits | Self::RackLimits)
     }
@@ -46,13 +47,13 @@ impl Subject {
 pub struct ServiceRates {
     /// The service, by the number that all brokers of one epoch have for it.
     pub service: u16,
-    /// Of what it sends.
+    /// Rate of sent traffic.
     pub transmit: Option<Rate>,
-    /// Of what it receives.
+    /// Rate of received traffic.
     pub receive: Option<Rate>,
 }
 
-/// A list of rates, from somebody at some time.
+/// A list of rates, with its sender and its age.
 ///
 /// ```
 /// use wayleave_units::{Rate, Time};
@@ -63,28 +64,30 @@ pub struct ServiceRates {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateList {
-    /// What it is about.
+    /// Subject of the list.
     pub subject: Subject,
     /// Of the policies: what the numbers of services mean.
     pub epoch: u32,
-    /// Grows with every round of the same sender, also when the sender was restarted. The parts of one list have the same.
+    /// Number that grows with every round of a sender, also across restarts. All parts of one list have one number.
     pub serial: u64,
     /// The rack, by its switch.
     pub rack: u32,
     /// The machine that sends it; 0 for the fabric broker.
     pub from: u32,
-    /// How long the sender has known it: an interval, since clocks of machines are not compared. Whole milliseconds, rounded down.
+    /// Time for which the sender has known the rates: an interval, since clocks of machines are not compared. Whole
+    /// milliseconds, rounded down.
     pub age: Time,
-    /// The services of which it speaks, the first and the last. Who is not listed wants nothing, or has no limit.
+    /// The first and the last service covered. A service that is not listed has no demand, or no limit.
     pub range: (u16, u16),
-    /// What all services together want that are too small to be listed, of the whole sender.
+    /// Total demand of all services of the sender that are too small to be listed.
     pub light: (Rate, Rate),
     /// By ascending numbers.
     pub rates: Box<[ServiceRates]>,
 }
 
 impl RateList {
-    /// A list about all services, from nobody. The rates are ordered by number; of two for one service the first is kept.
+    /// Creates a list about all services, without a sender. The rates are ordered by number; of two for one service
+    /// the first is kept.
     pub fn new(subject: Subject, mut rates: Vec<ServiceRates>) -> Self {
         rates.sort_by_key(|rates| rates.service);
         rates.dedup_by_key(|rates| rates.service);
@@ -101,7 +104,7 @@ impl RateList {
         }
     }
 
-    /// The rates of a service. `None`: the list does not speak of it.
+    /// Returns the rates of a service. `None`: the list does not cover it.
     pub fn of(&self, service: u16) -> Option<(Option<Rate>, Option<Rate>)> {
         if service < self.range.0 || service > self.range.1 {
             return None;
@@ -116,8 +119,8 @@ impl RateList {
         PREFIX_BYTES + HEADER_BYTES + self.rates.len() * ENTRY_BYTES + TRAILER_BYTES
     }
 
-    /// The same list in parts whose encodings are at most so long; each has one entry at least. Their ranges are those of the
-    /// list, one after the other.
+    /// Splits the list into parts whose encodings have at most `longest` bytes; each has at least one entry. Their
+    /// ranges form the range of the list, in order.
     pub fn parts(self, longest: usize) -> Vec<Self> {
         let entries = longest.saturating_sub(PREFIX_BYTES + HEADER_BYTES + TRAILER_BYTES) / ENTRY_BYTES;
         let entries = entries.max(1);

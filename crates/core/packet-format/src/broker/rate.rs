@@ -1,5 +1,5 @@
-//! A rate in 3 B: a number of kbit/s as 19 bits, and 5 bits for how far they are shifted. A rate is off by less than 1 kbit/s up to
-//! 524 Mbit/s, and by 4 parts in a million above that. The multiples of 1 Gbit/s that lines have are exact.
+//! A rate in 3 B: a number of kbit/s as 19 bits, and 5 bits for its shift. The error of a rate is less than 1 kbit/s
+//! up to 524 Mbit/s, and 4 parts in a million above that. The multiples of 1 Gbit/s that lines have are exact.
 
 use wayleave_units::Rate;
 
@@ -13,7 +13,7 @@ const UNIT: u64 = 1_000;
 /// The largest rate that can be written, 1.1 Ebit/s: 0xff_fffe. More counts as this much.
 pub const LARGEST: Rate = Rate::from_bits_per_second((((1 << BITS) - 2) << 31) * UNIT);
 
-/// Which way a rate goes that has no code of its own.
+/// Rounding of a rate that has no exact code.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Round {
     /// Demands.
@@ -40,7 +40,7 @@ pub(super) fn code(rate: Option<Rate>, round: Round) -> u32 {
     shift << BITS | bits as u32
 }
 
-/// What 24 bits say; nothing if they are not what [`code`] makes.
+/// Returns the rate of a 24-bit code; `None` if [`code`] never returns this code.
 pub(super) fn rate(code: u32) -> Option<Option<Rate>> {
     if code == NONE {
         return Some(None);

@@ -59,7 +59,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_an_error_or_what_would_be_written(mut bytes in proptest::collection::vec(any::<u8>(), 0..200), seal in any::<bool>()) {
-        // With a right frame around them, the fields are what is looked at.
+        // With a valid frame around them, the fields are checked.
         if seal && bytes.len() >= 52 {
             let end = bytes.len() - 4;
             bytes[..6].copy_from_slice(b"WLRB\x01\x03");

@@ -11,13 +11,13 @@ fn at(milliseconds: u64) -> Time {
     Time::from_millis(milliseconds)
 }
 
-/// Every row: what it wanted at 10 s, when it is looked at, what is seen, what it is taken to want.
+/// Every row: its demand at 10 s, the time of the observation, the observation, the estimate.
 #[test]
 fn the_table_of_transitions() {
     let free = |usage| Observation { usage: mbit(usage), limit: None };
     let limited = |usage, limit| Observation { usage: mbit(usage), limit: Some(mbit(limit)) };
     let table = [
-        // Without a limit, usage is demand, whatever was before and however much time has passed.
+        // Without a limit, usage is demand, at any earlier estimate and after any time.
         (800, 11_000, free(900), mbit(900)),
         (800, 11_000, free(0), mbit(0)),
         (800, 10_001, free(100), mbit(100)),
@@ -26,7 +26,7 @@ fn the_table_of_transitions() {
         (800, 11_000, limited(360, 400), mbit(800)),
         (800, 11_000, limited(100, 100), mbit(200)),
         (800, 10_001, limited(500, 400), mbit(800)),
-        // A limit of next to nothing is left.
+        // A limit of almost nothing is left.
         (800, 11_000, limited(0, 0), mbit(1)),
         // It does not fill it, and so wants less than it: halfway down from there for each second, and nothing before one is over.
         (800, 11_000, limited(200, 400), mbit(300)),
@@ -61,7 +61,7 @@ fn observations_more_often_than_the_period_decay_no_faster() {
     assert_eq!(fill(700), mbit(100));
 }
 
-/// Services that really want so much, and a broker that sees only what they use.
+/// Services that really want these rates, and a broker that sees only their usage.
 #[test]
 fn a_broker_that_sees_usage_alone_reaches_the_shares_of_the_real_demands() {
     let mut tree = Tree::new(Terms::default()).unwrap();

@@ -42,7 +42,8 @@ impl Vessels {
         maximize(&program).unwrap().bound
     }
 
-    /// Lexicographic: raise the level of all that are open as far as it goes, close whoever cannot have more, go on.
+    /// Lexicographic: raises the level of all that are open as far as possible, closes those that cannot have more,
+    /// and repeats.
     fn max_min(&self) -> Vec<Rational> {
         let mut closed: Vec<Option<Rational>> = vec![None; self.caps.len()];
         let mut level = Rational::zero();
@@ -79,7 +80,7 @@ fn shares_are_the_lexicographic_optimum_rounded_down() {
             let floors: Vec<u64> = children.iter().map(|child| demand(child).min(min(child))).collect();
             let share = shares.share(nodes[parent]).bits_per_second();
             let promised: u64 = floors.iter().sum();
-            // Minima in proportion to themselves, or what is above them in proportion to the weights.
+            // Minima in proportion to themselves, or the demands above them in proportion to the weights.
             let (taking, vessels): (Vec<usize>, Vessels) = if promised > share {
                 let taking: Vec<usize> = children.iter().copied().filter(|child| min(child) > 0).collect();
                 let caps = taking.iter().map(|child| demand(child).min(min(child))).collect();

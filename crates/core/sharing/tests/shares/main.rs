@@ -1,4 +1,4 @@
-//! Shares of trees, and what they are held against.
+//! Shares of trees, and the results that they are held against.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 

@@ -1,4 +1,4 @@
-//! What must hold of the shares of any tree.
+//! Properties that must hold of the shares of any tree.
 
 use std::num::NonZeroU32;
 
@@ -58,7 +58,7 @@ fn fill_in_order(amount: u64, caps: &[u64], weights: &[u64]) -> Vec<u64> {
     shares
 }
 
-/// What the children of a node should get of its share.
+/// Expected shares of the children of a node.
 fn expected(
     case: &Case,
     (shares, demands): (&[u64], &[u64]),
@@ -93,8 +93,8 @@ fn shares_are_those_of_the_textbook_at_every_node() {
     });
 }
 
-/// So many that a sample is asked first: where it is right, and where it misleads, because the load is close to the capacity, the
-/// order of the services has a pattern, or all want the same.
+/// Enough services for a sample to be taken first: where it is right, and where it misleads, because the load is
+/// close to the capacity, the order of the services has a pattern, or all have one demand.
 #[test]
 fn thousands_of_services_are_filled_as_in_the_textbook() {
     cases(150, |random| {
@@ -163,7 +163,7 @@ fn nothing_is_handed_out_twice_and_next_to_nothing_is_left() {
         for parent in 0..case.parents.len() {
             let children = case.children(parent);
             let handed_out: u64 = children.iter().map(|&child| shares[child]).sum();
-            // What a child does not get below its maximum is what it is not satisfied by.
+            // A child is short by the amount that it does not get below its maximum.
             let short = children.iter().filter(|&&child| shares[child] < demands[child]).count() as u64;
             assert!(handed_out <= shares[parent], "below node {parent}");
             if !children.is_empty() {
@@ -185,7 +185,8 @@ fn nothing_is_handed_out_twice_and_next_to_nothing_is_left() {
     });
 }
 
-/// Weighted max-min: whoever is not satisfied has as much excess for its weight as anybody, up to the rounding.
+/// Weighted max-min: a child that is not satisfied has at least as much excess for its weight as any other, up to the
+/// rounding.
 #[test]
 fn nobody_has_more_excess_for_its_weight_than_one_who_wants_more() {
     cases(3_000, |random| {

@@ -53,7 +53,8 @@ fn dfs_with_a_maximum_of_8_gbit_gets_4_on_each_machine_and_8_on_one() {
     assert_eq!(shares(&tree, gbit(10), &[vm1, vm2, dfs2], [dfs1]), [gbit(8)]);
 }
 
-/// The 9 Gbit/s of section 3.2 are what DFS gets beside active VMs if nothing limits it; beside idle ones it is all.
+/// The 9 Gbit/s of section 3.2 are the share of DFS beside active VMs if nothing limits it; beside idle ones it gets
+/// everything.
 #[test]
 fn dfs_without_a_maximum_gets_the_9_gbit_that_the_vms_leave() {
     let Rack { tree, vms: [vm1, vm2], dfs: [dfs1, dfs2] } = rack(None);
@@ -81,7 +82,7 @@ fn a_uses_30_gbit_alone_both_30_and_b_alone_60() {
     assert_eq!(shares(&tree, gbit(80), &[a], [b]), [gbit(60)]);
     // The figure has 30 and 30. By section 3.1's rule B's weight counts above its guarantee, so B gets 30 + 15.
     assert_eq!(shares(&tree, gbit(80), &[], [a, b]), [gbit(15), gbit(45)]);
-    // What the text says of both comes out if A is guaranteed its 30 as well, or B limited to them.
+    // The rates that the text gives for both come out if A is guaranteed its 30 as well, or B limited to them.
     tree.set_terms(a, Terms { min: gbit(30), ..at_most(gbit(30)) }).unwrap();
     assert_eq!(shares(&tree, gbit(80), &[], [a, b]), [gbit(30), gbit(30)]);
 }
@@ -96,14 +97,14 @@ fn weights_share_the_excess_and_not_the_whole() {
     assert_eq!(shares(&tree, gbit(10), &[], [heavy, light]), [gbit(5), gbit(5)]);
 }
 
-/// A link that lost capacity; section 3.1 asks that this be prevented, and says nothing of what happens.
+/// A link that lost capacity; section 3.1 asks that this be prevented, and does not describe the consequences.
 #[test]
 fn minima_above_the_capacity_are_scaled_and_the_others_get_nothing() {
     let mut tree = Tree::new(Terms::default()).unwrap();
     let [six, two] = [6, 2].map(|min| tree.add(Tree::ROOT, at_least(gbit(min))).unwrap());
     let none = tree.add(Tree::ROOT, Terms::default()).unwrap();
     assert_eq!(shares(&tree, gbit(4), &[], [six, two, none]), [gbit(3), gbit(1), gbit(0)]);
-    // A minimum that nobody wants is nobody's.
+    // A minimum without demand has no owner.
     assert_eq!(shares(&tree, gbit(4), &[six], [six, two, none]), [gbit(0), gbit(3), gbit(1)]);
 }
 

@@ -4,7 +4,7 @@ use wayleave_units::{Bytes, Time};
 
 use crate::limits::{MAX_BUDGET, MAX_QUEUES};
 
-/// What the traffic of a queue was promised.
+/// Promise to the traffic of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// A delay bound for every packet: the queues in strict priority.
@@ -21,7 +21,7 @@ impl Class {
     /// The classes that share what the latency queues leave, in the order of their queues.
     pub const SHARING: [Self; 3] = [Self::Guaranteed, Self::Objective, Self::BestEffort];
 
-    /// As it stands in files and messages.
+    /// Returns the name in files and messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Latency => "latency",
@@ -32,13 +32,13 @@ impl Class {
     }
 }
 
-/// The largest weight of a class: a quantum is at most so many of the largest frames.
+/// Maximum weight of a class: a quantum is at most this number of the largest frames.
 pub const MAX_WEIGHT: u16 = 100;
 
-/// How the queues of all ports are divided.
+/// Division of the queues of all ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Classes {
-    /// How many queues, from the highest, are in strict priority for latency contracts. Host ports may have fewer.
+    /// Number of queues, from the highest, in strict priority for latency contracts. Host ports may have fewer.
     pub latency: u8,
     /// The weight of the guaranteed class.
     pub guaranteed: u16,
@@ -46,17 +46,17 @@ pub struct Classes {
     pub objective: u16,
     /// The weight of best effort.
     pub best_effort: u16,
-    /// eta: up to so much of a line hosts fill, per cent (95 in uFAB, SIGCOMM 2022, section 4.1).
+    /// eta: maximum part of a line that hosts fill, per cent (95 in uFAB, SIGCOMM 2022, section 4.1).
     pub target: u8,
-    /// Of what a class is sure to get, minima and weights may add up to so much, per cent: what hosts attain is below the target.
+    /// Maximum sum of minima and weights, per cent of a class's guaranteed rate: hosts attain less than the target.
     pub promise: u8,
     /// The longest round trip without queues between hosts that share links; that of the network where it is not given.
     pub round_trip: Option<Time>,
 }
 
 impl Default for Classes {
-    /// Five latency queues of eight, and 6:3:1 below. The target is uFAB's; uFAB left 0.82 to 0.93 of what a class is sure to get
-    /// in a model of one port below strict priority, so 85 % are promised.
+    /// Five latency queues of eight, and 6:3:1 below. The target is uFAB's; uFAB left 0.82 to 0.93 of the guaranteed
+    /// rate of a class in a model of one port below strict priority, so 85 % are promised.
     fn default() -> Self {
         Self { latency: 5, guaranteed: 6, objective: 3, best_effort: 1, target: 95, promise: 85, round_trip: None }
     }
@@ -81,7 +81,7 @@ impl Classes {
         }
     }
 
-    /// How many queues a switch needs.
+    /// Returns the number of queues that a switch needs.
     pub fn queues(&self) -> usize {
         usize::from(self.latency) + Class::SHARING.len()
     }
@@ -108,10 +108,10 @@ impl Classes {
         Bytes::new(u64::from(self.weight(class) / divisor.max(1)) * frame.get())
     }
 
-    /// Checks everything that can be said without a network.
+    /// Checks everything that does not depend on a network.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first error.
     pub fn validate(&self) -> Result<(), ClassesError> {
         if self.latency == 0 || self.queues() > MAX_QUEUES {
             return Err(ClassesError::Latency(self.latency));
@@ -141,7 +141,7 @@ fn common_divisor(a: u16, b: u16) -> u16 {
     if b == 0 { a } else { common_divisor(b, a % b) }
 }
 
-/// What is wrong with classes.
+/// Error of classes.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum ClassesError {
     /// No latency queue, or no room for three more.
@@ -158,7 +158,7 @@ pub enum ClassesError {
     /// No percentage above zero.
     #[error("{key} is {percent} %: from 1 to 100 % is accepted")]
     Percent {
-        /// Which.
+        /// Key of the value.
         key: &'static str,
         /// Its value.
         percent: u8,
@@ -166,9 +166,9 @@ pub enum ClassesError {
     /// More is promised than hosts fill.
     #[error("promise is {promise} % and target is {target} %: no more can be promised than is filled")]
     PromiseAboveTarget {
-        /// What may be promised.
+        /// Part that may be promised.
         promise: u8,
-        /// What is filled.
+        /// Part that is filled.
         target: u8,
     },
     /// A round trip of zero, or beyond any budget.
@@ -183,7 +183,7 @@ pub enum ClassesError {
         link: String,
         /// Its queues.
         queues: usize,
-        /// What the classes need.
+        /// Number of queues that the classes need.
         needed: usize,
     },
 }

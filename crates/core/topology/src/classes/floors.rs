@@ -1,30 +1,33 @@
-//! What a link guarantees to pairs that send their minima although their windows are full.
+//! Guarantees of a link to pairs that send their minima although their windows are full.
 //!
-//! Windows alone keep no minimum below bursts: while a latency contract sends, nothing is answered, and a window of `C' T` gives less than `C'` by
-//! the part of time in which that happens. So a pair sends its minimum `B` open-loop, and what is above it by its window. In the words of network
-//! calculus, what comes to the link in any time `t` beyond what windows let go again is at most
+//! Windows alone keep no minimum below bursts. While a latency contract sends, no packet is acknowledged, and a
+//! window of `C' T` gives less than `C'` by the part of time in which that happens. So a pair sends its minimum `B`
+//! open-loop, and the rate above the minimum by its window. In terms of network calculus, the arrivals at the link in
+//! any time `t`, beyond packets that windows release, are at most
 //!
 //! ```text
 //! I + N Lmax + t sum B          N pairs, each with one packet of its minimum that may be early, or in flight on a window below a packet
 //! ```
 //!
-//! and since `sum B <= g R'`, the minima add nothing to how long a packet waits, only to what is held:
+//! and since `sum B <= g R'`, the minima add nothing to the wait of a packet, only to the amount in flight:
 //!
 //! ```text
 //! d     = ((I + N Lmax) / g + S' + H_g) / R'
 //! held  = I + N Lmax + (T + d) sum B
-//! queue = I + N Lmax + sum B (S' + H_g) / R'      the most that waits at the link itself: until the class is served, minima come, and later they leave as fast
+//! queue = I + N Lmax + sum B (S' + H_g) / R'      the maximum queue of the link itself: minima arrive until the class is served, and later they leave as fast
 //! Theta = d + 2 T + token period + Lmax / B
 //! ```
 //!
-//! A packet of a pair waits behind the windows of others, since the class is one queue: so `d` is in `Theta`, and not the latency of the class alone.
+//! A packet of a pair waits behind the windows of others, since the class is one queue: so `Theta` includes `d`, and
+//! not the latency of the class alone.
 
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use super::{Class, Residual, SharedLink};
 use crate::network::LinkId;
 
-/// A switch port whose buffer is smaller than what may wait there of minima: packets may be dropped, and nothing is known of how late a minimum is then.
+/// A switch port whose buffer is smaller than the maximum queue of minima: packets may be dropped, and the lateness
+/// of a minimum is then unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShortBuffer {
     /// The link that the port sends on.
@@ -38,7 +41,8 @@ pub struct ShortBuffer {
 const NANOBITS_PER_BYTE: i128 = 8_000_000_000;
 
 impl SharedLink {
-    /// `d`: no packet of the guaranteed class waits longer, with so many pairs; rounded up. `None` if nothing is left for the class.
+    /// Returns `d`: the maximum wait of a packet of the guaranteed class, with `pairs` pairs; rounded up. `None` if
+    /// nothing is left for the class.
     pub fn longest_wait(&self, residual: &Residual, pairs: u64) -> Option<Time> {
         let frames = Bytes::new(self.frame.get().saturating_mul(pairs));
         let service = self.service(Class::Guaranteed, residual);
@@ -47,7 +51,7 @@ impl SharedLink {
         (service.debt + Amount::from_nanobits(queued)).time_at(residual.rate)
     }
 
-    /// The most that so many pairs with these minima in all have in flight, rounded up.
+    /// Returns the maximum amount in flight of `pairs` pairs with these minima in total, rounded up.
     pub fn held(&self, residual: &Residual, pairs: u64, minima: Rate) -> Option<Amount> {
         let frames = Bytes::new(self.frame.get().saturating_mul(pairs));
         let time = self.longest_wait(residual, pairs)?.checked_add(self.round_trip)?;
@@ -55,8 +59,8 @@ impl SharedLink {
         Some(self.in_flight(residual) + Amount::from(frames) + Amount::from_nanobits(open))
     }
 
-    /// `queue`: the most that waits in the queue of the guaranteed class, with so many pairs that send this much whatever their windows say; rounded up. `None` if
-    /// nothing is left for the class.
+    /// Returns `queue`: the maximum queue of the guaranteed class, with `pairs` pairs that send this rate
+    /// independently of their windows; rounded up. `None` if nothing is left for the class.
     pub fn longest_queue(&self, residual: &Residual, pairs: u64, minima: Rate) -> Option<Bytes> {
         let frames = Bytes::new(self.frame.get().saturating_mul(pairs));
         let blocked = self.service(Class::Guaranteed, residual).latency()?;
@@ -65,7 +69,8 @@ impl SharedLink {
         Some(Bytes::new(u64::try_from((nanobits + NANOBITS_PER_BYTE - 1) / NANOBITS_PER_BYTE).unwrap_or(u64::MAX)))
     }
 
-    /// `Theta`: one of so many pairs, that always has something to send, gets its minimum `B (t - Theta)` in any time `t`; rounded up.
+    /// Returns `Theta`: one of `pairs` pairs, always with packets to send, gets its minimum `B (t - Theta)` in any
+    /// time `t`; rounded up.
     pub fn lateness(&self, residual: &Residual, pairs: u64, minimum: Rate, token_period: Time) -> Option<Time> {
         let frame = Amount::from(self.frame).time_at(minimum)?;
         let wait = self.longest_wait(residual, pairs)?;

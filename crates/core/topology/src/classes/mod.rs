@@ -1,9 +1,10 @@
-//! Classes: how the queues of every port are divided among latency contracts, minima, objectives and best effort.
+//! Classes: division of the queues of every port among latency contracts, minima, objectives and best effort.
 //!
-//! The highest queues are in strict priority and carry latency contracts. Three queues below share what those leave by deficit
-//! round robin: guaranteed (minima, with their probes and acknowledgements), objective, best effort. What that division
-//! guarantees, in exact integers, is [`SharedLink`]: admission, checkers and hosts all take it from there, and nothing of it is
-//! worked out anywhere else (but for the recheck of decisions, which derives it by its own method).
+//! The highest queues are in strict priority and carry latency contracts. Three queues below share the residual
+//! capacity by deficit round robin: guaranteed (minima, with their probes and acknowledgements), objective, best
+//! effort. [`SharedLink`] computes the guarantees of that division, in exact integers. Admission, checkers and hosts
+//! all use it, and no other code computes them (but for the recheck of decisions, which derives them by its own
+//! method).
 
 mod division;
 mod floors;
@@ -18,16 +19,16 @@ use crate::builder::NetworkError;
 use crate::network::{Network, NodeKind};
 
 impl Network {
-    /// How the queues of its ports are divided among classes; `None` where contracts are of one kind.
+    /// Returns the division of the queues of its ports among classes; `None` where contracts are of one kind.
     pub fn classes(&self) -> Option<&Classes> {
         self.classes.as_ref()
     }
 
-    /// The same network with its queues divided. Every switch port needs the queues; at a host, which queues in memory, the three
-    /// classes stand below whatever queues its port has.
+    /// Returns the network with its queues divided. Every switch port needs the queues. A host queues in memory:
+    /// there the three classes are below all queues of its port.
     ///
     /// # Errors
-    /// What is wrong with the classes, or the first link with too few queues.
+    /// The error of the classes, or the first link with too few queues.
     pub fn with_classes(mut self, classes: Classes) -> Result<Self, NetworkError> {
         classes.validate()?;
         let needed = classes.queues();

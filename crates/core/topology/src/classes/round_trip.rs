@@ -15,8 +15,8 @@ impl Network {
         Time::from_nanos(transmission + link.propagation.as_nanos() + processing.as_nanos())
     }
 
-    /// Longest round trip between two hosts without queues. Both ways take the slowest of the paths with the fewest links, with a largest
-    /// frame at every link. Zero if no two hosts are joined.
+    /// Returns the longest round trip between two hosts without queues. Both directions take the slowest of the paths
+    /// with the fewest links, with a largest frame at every link. Zero if no two hosts are joined.
     ///
     /// ```
     /// use wayleave_topology::builders::{Cabling, build};
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
     use crate::builders::{Cabling, FatTree, build};
 
-    /// Six links of 10 Gbit/s and 1 us each way: 6 (1.25 us + 1 us) there, and as much back.
+    /// Six links of 10 Gbit/s and 1 us each: 6 (1.25 us + 1 us) in each direction.
     #[test]
     fn it_is_that_of_the_farthest_hosts() {
         let cabling = Cabling {

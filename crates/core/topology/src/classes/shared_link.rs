@@ -1,8 +1,9 @@
-//! What the division of a link guarantees to each class, in exact integers.
+//! Guarantees of a divided link to each class, in exact integers.
 //!
-//! Symbols: `R` the line, `Lmax` its largest frame, `phi` the jitter of its node; `sum r`, `sum b` rates and grown bursts of its
-//! latency contracts; `Q_x` quanta in bytes, `F` their sum, `x = Q_x / F`; `T` the longest round trip without queues; `eta` the
-//! target. The strict queues leave the classes together ([`Residual`], the ledger's service below its last latency queue)
+//! Symbols: `R` the line, `Lmax` its largest frame, `phi` the jitter of its node; `sum r`, `sum b` rates and grown
+//! bursts of its latency contracts; `Q_x` quanta in bytes, `F` their sum, `x = Q_x / F`; `T` the longest round trip
+//! without queues; `eta` the target. The strict queues leave the classes together ([`Residual`], the ledger's service
+//! below its last latency queue)
 //!
 //! ```text
 //! R' = R - sum r        S' = 2 Lmax + R phi + sum b        V = S' / R'
@@ -10,20 +11,21 @@
 //! beta_x(t) = x [R' t - S' - H_x]+
 //! ```
 //!
-//! `H_x` ([`deficit_ahead`]) is what deficit round robin may serve before class x beside its share (M. Boyer, G. Stea, W. Mangoua
-//! Sofack, "Deficit Round Robin with network calculus", VALUETOOLS 2012): with remainders `e_i` below a frame,
-//! `H_x = sum over j != x of (Q_j + e_j) + e_x (F - Q_x) / Q_x`. In that paper's terms the latency of class x is `H_x / R'`.
+//! `H_x` ([`deficit_ahead`]) is the amount that deficit round robin may serve before class x beside its share (M.
+//! Boyer, G. Stea, W. Mangoua Sofack, "Deficit Round Robin with network calculus", VALUETOOLS 2012): with remainders
+//! `e_i` below a frame, `H_x = sum over j != x of (Q_j + e_j) + e_x (F - Q_x) / Q_x`. In that paper's terms the
+//! latency of class x is `H_x / R'`.
 //!
-//! uFAB shares the guaranteed class by two capacities. `C' = eta g R'` is sure, and what is admitted, qualified and started counts
-//! with it. `A` ([`SharedLink::available`]) is what there is now, equation 3's. If windows rise by no more than their guarantee
-//! an answer, then the class has at most `I = (2 C' + eta R) T` in flight on the link, and no packet of it waits longer than
-//! `d = (I / g + S' + H_g) / R'`.
+//! uFAB shares the guaranteed class by two capacities. `C' = eta g R'` is guaranteed; admission, qualification and
+//! start-up use this one. `A` ([`SharedLink::available`]) is the present capacity, equation 3's. If windows rise by
+//! no more than their guarantee per acknowledgement, then the class has at most `I = (2 C' + eta R) T` in flight on
+//! the link. No packet of the class then waits longer than `d = (I / g + S' + H_g) / R'`.
 
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use super::{Class, Classes};
 
-/// What the strict queues of a link leave: `[rate t - debt]+`.
+/// Residual service of a link below its strict queues: `[rate t - debt]+`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Residual {
     /// `R'`.
@@ -33,7 +35,8 @@ pub struct Residual {
 }
 
 impl Residual {
-    /// Below these latency contracts: `own_debt` is what the port itself owes, `2 Lmax + R phi`; rates beyond the line leave nothing.
+    /// Returns the residual below these latency contracts: `own_debt` is the debt of the port itself, `2 Lmax + R
+    /// phi`; rates beyond the line leave nothing.
     pub fn below(line: Rate, own_debt: Amount, rates: Rate, bursts: Amount) -> Self {
         Self { rate: line.saturating_sub(rates), debt: own_debt + bursts }
     }
@@ -44,7 +47,7 @@ impl Residual {
     }
 }
 
-/// What a class is sure to get: `share [rate t - debt]+`.
+/// Guaranteed service of a class: `share [rate t - debt]+`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClassService {
     /// `R'`.
@@ -69,7 +72,8 @@ impl ClassService {
         rounded_up(self.debt.nanobits(), bits(self.rate))
     }
 
-    /// What it gets at least in any time of this length in which it always has something to send, rounded down.
+    /// Returns the minimum amount that it gets in any time of this length in which it always has packets to send,
+    /// rounded down.
     pub fn in_time(&self, time: Time) -> Amount {
         let all = bits(self.rate) * i128::from(time.as_nanos()) - self.debt.nanobits();
         Amount::from_nanobits(all.max(0) * i128::from(self.quantum) / i128::from(self.quanta))
@@ -90,7 +94,7 @@ pub fn deficit_ahead(own: Bytes, others: &[Bytes], remainder: Bytes) -> Amount {
 const NANO: i128 = 1_000_000_000;
 const PER_CENT: i128 = 100;
 
-/// A link with its classes. Every method that takes a [`Residual`] says what holds below those latency contracts.
+/// A link with its classes. Every method with a [`Residual`] returns values that hold below those latency contracts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedLink {
     /// The division.
@@ -104,7 +108,7 @@ pub struct SharedLink {
 }
 
 impl SharedLink {
-    /// What a class is sure to get.
+    /// Returns the guaranteed service of a class.
     pub fn service(&self, class: Class, residual: &Residual) -> ClassService {
         ClassService {
             rate: residual.rate,
@@ -151,7 +155,7 @@ impl SharedLink {
         rounded_up(num, den)
     }
 
-    /// Whether [`Self::delay`] is within a budget, decided without rounding.
+    /// Returns `true` if [`Self::delay`] is within a budget, decided without rounding.
     pub fn keeps(&self, residual: &Residual, budget: Time) -> bool {
         let (num, den) = self.delay_fraction(residual);
         den > 0 && num <= den * i128::from(budget.as_nanos())
@@ -172,13 +176,14 @@ impl SharedLink {
         latency.checked_add(self.round_trip)?.checked_add(self.round_trip)?.checked_add(token_period)
     }
 
-    /// What has to be left of the line so that a class can be promised this much: `promised F / (promise Q_x)`, rounded up.
+    /// Returns the residual rate of the line that this promise to a class needs: `promised F / (promise Q_x)`,
+    /// rounded up.
     pub fn needed(&self, class: Class, promised: Rate) -> Rate {
         self.needed_at(self.promise(), class, promised)
     }
 
-    /// What has to be left of the line so that a class can carry this much within the target, promises and their acknowledgements
-    /// together: `carried F / (eta Q_x)`, rounded up.
+    /// Returns the residual rate of the line that a class needs to carry this much within the target, promises and
+    /// their acknowledgements together: `carried F / (eta Q_x)`, rounded up.
     pub fn needed_to_carry(&self, class: Class, carried: Rate) -> Rate {
         self.needed_at(self.target(), class, carried)
     }
@@ -188,12 +193,14 @@ impl SharedLink {
         Rate::from_bits_per_second(u64::try_from(needed).unwrap_or(u64::MAX))
     }
 
-    /// The most that can be promised to a class where so much of the line is left; rounded down, so that it needs no more.
+    /// Returns the maximum promise to a class with the residual rate `left` of the line; rounded down, so that it
+    /// needs no more.
     pub fn promisable(&self, class: Class, left: Rate) -> Rate {
         self.most_at(self.promise(), class, left)
     }
 
-    /// The most that a class can carry within the target where so much of the line is left; rounded down.
+    /// Returns the maximum rate that a class can carry within the target with the residual rate `left` of the line;
+    /// rounded down.
     pub fn carriable(&self, class: Class, left: Rate) -> Rate {
         self.most_at(self.target(), class, left)
     }
@@ -228,7 +235,7 @@ fn ceiling(num: i128, den: i128) -> i128 {
     -(-num).div_euclid(den)
 }
 
-/// A quotient of nanobits and bit/s as a time; `None` if nothing is served, or only after longer than a time can say.
+/// Returns a quotient of nanobits and bit/s as a time; `None` without service, or if the time is not representable.
 fn rounded_up(num: i128, den: i128) -> Option<Time> {
     if den <= 0 {
         return None;
@@ -248,7 +255,7 @@ mod tests {
         let quanta = [6, 3, 1].map(|weight| Bytes::new(weight * 1_514));
         let latency = |own: usize| {
             let others: Vec<Bytes> = (0..3).filter(|&other| other != own).map(|other| quanta[other]).collect();
-            // At 10 Gbit/s a nanosecond is 10 bits; in thousandths of it.
+            // At 10 Gbit/s a nanosecond is 10 bits; in thousandths of a nanosecond.
             deficit_ahead(quanta[own], &others, Bytes::new(1_513)).nanobits() / (10 * NANO / 1_000)
         };
         assert_eq!([latency(0), latency(1), latency(2)], [8_072_533, 13_723_466, 24_215_200]);
@@ -304,8 +311,8 @@ mod tests {
         assert_eq!(theta, Some(Time::from_nanos(147_384 + 40_000 + 32_000)));
     }
 
-    /// eta R is 9.5; nothing above and nobody beside: all of it. 4 above: 5.7. 4 above and full neighbours: 5.7 - 2.4 = 3.3, and
-    /// C' = 3.42 is more. 1 above, 1 beside: 8.55 - 1.
+    /// eta R is 9.5; no load above and no other class: all 9.5. 4 above: 5.7. 4 above and full neighbours: 5.7 - 2.4
+    /// = 3.3, and C' = 3.42 is more. 1 above, 1 beside: 8.55 - 1.
     #[test]
     fn what_is_available_is_lent_by_those_who_do_not_send() {
         let (link, residual) = example();
@@ -332,7 +339,7 @@ mod tests {
         assert_eq!(link.needed(Class::Objective, Rate::ZERO), Rate::ZERO);
     }
 
-    /// What can be promised needs no more than is left, and a bit/s more needs more: for every rate, whatever the weights.
+    /// The promisable rate needs no more than is left, and a bit/s more needs more: for every rate and all weights.
     #[test]
     fn needed_and_promisable_are_inverse_to_each_other() {
         for (weights, promise) in [([6, 3, 1], 85), ([1, 1, 1], 100), ([7, 5, 3], 61), ([100, 1, 99], 1)] {

@@ -54,7 +54,7 @@ macro_rules! dimension {
 }
 
 dimension! {
-    /// What entries match.
+    /// Fields that entries match.
     MatchType {
         /// The input port.
         Port = "port",
@@ -72,7 +72,7 @@ dimension! {
 }
 
 dimension! {
-    /// What is done with a packet that matches.
+    /// Action on a packet that matches.
     Action {
         /// It is sent on.
         Output = "output",
@@ -94,7 +94,7 @@ dimension! {
 }
 
 dimension! {
-    /// Which entry of the table packets match.
+    /// Entry of the table that packets match.
     UsedEntry {
         /// The first.
         First = "first",
@@ -104,7 +104,7 @@ dimension! {
 }
 
 dimension! {
-    /// How priorities go through the table.
+    /// Order of priorities in the table.
     Priorities {
         /// Later entries have higher ones.
         Increasing = "increasing",
@@ -116,17 +116,17 @@ dimension! {
 /// One combination of the six dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Case {
-    /// How many entries the table has.
+    /// Number of entries in the table.
     pub entries: u32,
-    /// What they match.
+    /// Fields that they match.
     pub match_type: MatchType,
-    /// What the matching one does.
+    /// Action of the matching entry.
     pub action: Action,
-    /// Which one matches.
+    /// Position of the matching entry.
     pub used: UsedEntry,
-    /// How priorities go.
+    /// Order of priorities.
     pub priorities: Priorities,
-    /// How large packets are.
+    /// Packet size.
     pub packet: Bytes,
 }
 
@@ -137,7 +137,7 @@ impl fmt::Display for Case {
     }
 }
 
-/// What can happen to packets in a network: a subset of each dimension, and every combination of them.
+/// Packet processing that occurs in a network: a subset of each dimension, and every combination of their values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scenario {
     /// Numbers of entries.
@@ -167,8 +167,8 @@ impl Scenario {
         }
     }
 
-    /// The scenario of Loko's proof of concept, as far as the circles of the slide can be told from its text: 17 entries,
-    /// five-tuple, output, the last entry, decreasing priorities, packets of 306 B.
+    /// Returns the scenario of Loko's proof of concept, as far as the circles of the slide can be read from its text:
+    /// 17 entries, five-tuple, output, the last entry, decreasing priorities, packets of 306 B.
     pub fn proof_of_concept() -> Self {
         Self {
             entries: vec![17],

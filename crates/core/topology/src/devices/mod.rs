@@ -1,12 +1,12 @@
-//! Switches as they were measured, after Loko (A. Van Bemten and others, CoNEXT 2019, slides): what their processing depends
-//! on, a table of measurements, and a model of a device to measure where there is none.
+//! Measured switches, after Loko (A. Van Bemten and others, CoNEXT 2019, slides): the dimensions of their processing,
+//! a table of measurements, and a model of a device to measure where there is none.
 //!
 //! | slides | here |
 //! |---|---|
 //! | step 1, the six dimensions | [`Case`], one combination; [`Scenario`], a subset of each dimension |
 //! | step 1, "measure throughput, per-packet delay and buffer capacity for each combination" | [`Measurement`], [`Table`] |
 //! | step 2, "take the worst for a given scenario" | [`Table::worst`] |
-//! | the Zodiac FX | [`SoftwareSwitch`], a model of it |
+//! | the Zodiac FX | [`SoftwareSwitch`], a model of this switch |
 
 mod dimensions;
 mod software;

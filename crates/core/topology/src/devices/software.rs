@@ -1,22 +1,24 @@
 //! A model of a switch whose processor runs OpenFlow in a loop, such as the Zodiac FX.
 //!
-//! Loko's slides show the loop: a packet is compared with the entries one by one, and after a match only entries of higher
-//! priority are compared; the action comes last. What each step costs they show in pictures only. So the split of the cost here is
-//! a MODEL, chosen by us: it grows with the number of entries, with what is compared, with the action and with the size.
-//! Published, and kept by the model, are these:
-//! - at the proof of concept's scenario (17 entries, five-tuple, output, last entry, decreasing priorities, 306 B) the throughput is
-//!   11.8 Mbit/s and the processing time 0.46 ms; the cost parameters were set once so that both come out;
+//! Loko's slides show the loop: a packet is compared with the entries one by one, and after a match only entries of
+//! higher priority are compared; the action comes last. They show the cost of each step in pictures only. So the
+//! division of the cost here is a MODEL, chosen by us: it grows with the number of entries, with the compared fields,
+//! with the action and with the size. The model reproduces these published values:
+//!
+//! - at the proof of concept's scenario (17 entries, five-tuple, output, last entry, decreasing priorities, 306 B)
+//!   the throughput is 11.8 Mbit/s and the processing time 0.46 ms; the cost parameters were set once so that both
+//!   result;
 //! - the buffer "depends only on packet size, from 3 packets (1516 bytes) to 25 packets (64 bytes)".
 //!
-//! That the buffer holds 8 packets of 306 B follows from the printed allocations (`wayleave_schemes::admission::loko`). Between 306 B and
-//! 1516 B the model takes one packet less for every 242 B, the step of the measured sizes; between 64 B and 306 B a straight
-//! line, rounded down.
+//! The buffer of 8 packets of 306 B follows from the printed allocations (`wayleave_schemes::admission::loko`).
+//! Between 306 B and 1516 B the model takes one packet less for every 242 B, the step of the measured sizes; between
+//! 64 B and 306 B a straight line, rounded down.
 
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::devices::{Action, Case, MatchType, Priorities, UsedEntry};
 
-/// What the steps of the loop cost, in ns.
+/// Costs of the steps of the loop, in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SoftwareSwitch {
     /// Once a packet: taking it from the integrated switch, and giving it back.
@@ -25,23 +27,23 @@ pub struct SoftwareSwitch {
     pub byte_ns: u64,
     /// For every entry: looking at its priority.
     pub entry_ns: u64,
-    /// What comparing with an entry costs is this many ns for each field.
+    /// Cost of comparing one field of an entry, in ns.
     pub field_ns: u64,
-    /// What changing a field costs; sending on is part of the base.
+    /// Cost of changing a field; forwarding is part of the base.
     pub change_ns: u64,
-    /// What passes beside the processor's work on the packet, and keeps no other packet waiting.
+    /// Latency beside the processor's work on the packet, which delays no other packet.
     pub latency_ns: u64,
 }
 
 impl SoftwareSwitch {
     /// The Zodiac FX, calibrated to the two published measurements.
     ///
-    /// At the proof of concept's scenario a packet takes 60,600 + 306 * 200 + 17 * (800 + 5 * 840) ns = 206.8 us of the processor,
-    /// which is 11.84 Mbit/s, and with the 255.2 us beside it 462 us.
+    /// At the proof of concept's scenario a packet takes 60,600 + 306 * 200 + 17 * (800 + 5 * 840) ns = 206.8 us of
+    /// the processor. That is 11.84 Mbit/s, and with the 255.2 us beside the processor 462 us.
     pub const ZODIAC_FX: Self =
         Self { base_ns: 60_600, byte_ns: 200, entry_ns: 800, field_ns: 840, change_ns: 6_000, latency_ns: 255_200 };
 
-    /// How long the processor works on a packet: nobody else is served meanwhile.
+    /// Returns the time that the processor works on a packet: no other packet is served in this time.
     pub fn service(&self, case: &Case) -> Time {
         let entries = u64::from(case.entries);
         let compared = match (case.used, case.priorities) {
@@ -59,7 +61,7 @@ impl SoftwareSwitch {
         Time::from_nanos(nanos)
     }
 
-    /// What a packet takes beside its processing.
+    /// Returns the latency of a packet beside its processing.
     pub fn latency(&self) -> Time {
         Time::from_nanos(self.latency_ns)
     }
@@ -70,7 +72,7 @@ impl SoftwareSwitch {
         Rate::from_bits_per_second((u128::from(case.packet.bits()) * 1_000_000_000 / u128::from(nanos)) as u64)
     }
 
-    /// How many packets of a size find room at once.
+    /// Returns the buffer capacity in packets of a size.
     pub fn buffer(&self, packet: Bytes) -> u32 {
         let size = packet.get().clamp(64, 1516);
         let packets = match size.checked_sub(306) {
@@ -81,7 +83,7 @@ impl SoftwareSwitch {
     }
 }
 
-/// How many fields are compared; `all` are the twelve of OpenFlow 1.0.
+/// Returns the number of compared fields; `all` are the twelve of OpenFlow 1.0.
 fn fields(match_type: MatchType) -> u64 {
     match match_type {
         MatchType::Port | MatchType::TpDst | MatchType::DlDst | MatchType::MaskedNwDst => 1,

@@ -7,14 +7,14 @@ use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use crate::devices::{Case, Scenario};
 
-/// What was measured of one combination.
+/// Measurement of one combination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measurement {
     /// The most that gets through.
     pub throughput: Rate,
-    /// What a single packet takes from its last bit in to the switch having dealt with it: its own processing is part of it.
+    /// Time of a single packet from its last bit in to the end of its processing by the switch, which is included.
     pub delay: Time,
-    /// How many packets find room at once.
+    /// Buffer capacity in packets.
     pub buffer: u32,
 }
 
@@ -42,7 +42,7 @@ pub struct WorstMeasurements {
 pub struct MissingMeasurements {
     /// The first of them; `None` for a scenario without combinations.
     pub first: Option<Case>,
-    /// How many there are.
+    /// Number of missing combinations.
     pub count: usize,
 }
 
@@ -66,7 +66,7 @@ impl Table {
         self.measurements.insert(case, measurement)
     }
 
-    /// What was measured of a combination.
+    /// Returns the measurement of a combination.
     pub fn get(&self, case: &Case) -> Option<&Measurement> {
         self.measurements.get(case)
     }
@@ -97,7 +97,7 @@ impl Table {
 }
 
 impl Measurement {
-    /// What it takes to serve a packet at the throughput, rounded down.
+    /// Returns the time to serve a packet at the throughput, rounded down.
     fn service(&self, packet: Bytes) -> Time {
         let nanos = Amount::from(packet).nanobits() / i128::from(self.throughput.bits_per_second().max(1));
         Time::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))

@@ -1,4 +1,4 @@
-//! What a quantity accepts, refuses and prints.
+//! Texts that a quantity accepts, refuses and prints.
 
 use proptest::prelude::*;
 use wayleave_units::{Amount, Bytes, ParseUnitErrorKind, Rate, Time};

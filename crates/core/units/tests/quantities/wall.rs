@@ -1,4 +1,4 @@
-//! Dates and times of RFC 3339, both ways.
+//! Dates and times of RFC 3339, in both directions.
 
 use proptest::prelude::*;
 use wayleave_units::{ParseWallTimeErrorKind as Kind, WallTime};

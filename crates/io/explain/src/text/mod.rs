@@ -144,7 +144,7 @@ fn protected(
     Ok(())
 }
 
-/// The bound, term by term, beside what each queue could do to a packet at present.
+/// Writes the bound, term by term, beside the present bound of each queue.
 fn terms(out: &mut impl Write, page: &Page<'_>, placement: &Placement, route: &Route) -> io::Result<()> {
     let mut table = page.table(&["  term", "promised", "now at most", "backlog / buffer", "flows"]);
     let mut at_present = Some(Time::ZERO);
@@ -250,7 +250,7 @@ fn why(out: &mut impl Write, page: &Page<'_>, contract: &LatencyContract, refusa
     Ok(())
 }
 
-/// Whose promise would break: that of the queue entered, or of one below it.
+/// Describes the queue whose promise would break: the queue entered, or one below it.
 fn owner_text(page: &Page<'_>, route: &Route, binding: &Binding) -> String {
     let entered = sentences::entered(route, binding);
     let flows = match page.context.flows_in(binding.link(), binding.queue()) {
@@ -263,7 +263,8 @@ fn owner_text(page: &Page<'_>, route: &Route, binding: &Binding) -> String {
     format!("The contract would enter queue {entered} there; the one below it that would break holds {flows}.")
 }
 
-/// What a link keeps for minima and weights, where rate is short: an empty line may be full of promises to others.
+/// Describes the rate that a link keeps for minima and weights, if rate is short: an idle line may be fully promised
+/// to others.
 fn kept_for_classes(context: &Context<'_>, binding: &Binding) -> Option<String> {
     let Binding::Rate { link, .. } = *binding else { return None };
     let (ledger, shared) = (context.ledger()?, context.ledger()?.shared_link(link)?);
@@ -285,10 +286,10 @@ fn kept_for_classes(context: &Context<'_>, binding: &Binding) -> Option<String> 
     ))
 }
 
-/// How many holders of a link are named.
+/// Maximum number of named holders of a link.
 const HOLDERS: usize = 5;
 
-/// What the contract would break in each queue of the link that blocks it, not only in the one that was named.
+/// Writes the promises that the contract would break in each queue of the blocking link, not only in the named one.
 fn every_queue(out: &mut impl Write, page: &Page<'_>, refused: &Refused, binding: &Binding) -> io::Result<()> {
     writeln!(out, "\nEvery queue of {}, entered on that route", page.context.network.link(binding.link()).name)?;
     let mut table = page.table(&["  queue", "budget", "flows", "what would break"]);
@@ -350,10 +351,10 @@ fn outcome(page: &Page<'_>, path: &PathTried) -> String {
     }
 }
 
-/// What to ask instead, each alone.
+/// Writes the nearest requests that would fit, each with one change.
 ///
 /// # Errors
-/// If nothing can be written.
+/// Returns an error if the output cannot be written.
 pub fn write_nearest(out: &mut impl Write, contract: &LatencyContract, nearest: &NearestRequest) -> io::Result<()> {
     writeln!(out, "\nWhat would fit now, changing one thing and nothing else")?;
     let width = if contract.protection > 1 { "protection:".len() } else { 10 };

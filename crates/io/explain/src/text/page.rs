@@ -1,11 +1,11 @@
-//! What the parts of a text share.
+//! Data shared by the parts of a text.
 
 use comfy_table::Table;
 
 use crate::context::Context;
 use crate::table::{Layout, plain_table};
 
-/// What is explained, and how it is laid out.
+/// Subject and layout of an explanation.
 pub(super) struct Page<'a> {
     pub(super) context: &'a Context<'a>,
     pub(super) layout: Layout,

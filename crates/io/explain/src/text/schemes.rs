@@ -1,4 +1,4 @@
-//! What is said of schemes that reserve no queues: what their promises rest on instead.
+//! Explanations of schemes that reserve no queues: the grounds of their promises.
 
 use std::io::{self, Write};
 
@@ -41,12 +41,12 @@ pub(super) fn terms(out: &mut impl Write, page: &Page<'_>, decision: &Decision) 
     write_table(out, &mut table)
 }
 
-/// What an admitted flow has taken, beside its bound.
+/// Writes the resources of an admitted flow, beside its bound.
 pub(super) fn admitted(out: &mut impl Write, page: &Page<'_>, request: &Request, flow: FlowId) -> io::Result<()> {
     sections(out, page, &page.context.scheme.explain_admitted(request, flow))
 }
 
-/// What a scheme without queues adds to a refusal.
+/// Writes the additions of a scheme without queues to a refusal.
 pub(super) fn refused(out: &mut impl Write, page: &Page<'_>, refusal: &Refusal) -> io::Result<()> {
     sections(out, page, &page.context.scheme.explain_refused(refusal))
 }

@@ -1,14 +1,15 @@
-//! Containerlab's topology files: `topology` with `nodes` and `links`; rates and delays are in the `vars` of links, or of
-//! endpoints for the direction that leaves the endpoint.
+//! Containerlab's topology files: `topology` with `nodes` and `links`; rates and delays are in the `vars` of links,
+//! or of endpoints for the direction that leaves the endpoint.
 //!
-//! Links are written briefly (`endpoints: ["a:eth1", "b:eth1"]`) or at length (`type: veth`, endpoints with `node` and
-//! `interface`). `veth-stitch` is a veth link with a namespace between its ends, for captures (`links/link_veth_stitched.go`
-//! of containerlab). What leaves the lab (`host`, `mgmt-net`, `macvlan` and the like) is left out, with a warning.
+//! Links are written briefly (`endpoints: ["a:eth1", "b:eth1"]`) or at length (`type: veth`, endpoints with `node`
+//! and `interface`). `veth-stitch` is a veth link with a namespace between its ends, for captures
+//! (`links/link_veth_stitched.go` of containerlab). Links that leave the lab (`host`, `mgmt-net`, `macvlan` and the
+//! like) are left out, with a warning.
 //!
 //! A link without an MTU has 9500 bytes (`DefaultLinkMTU` of containerlab's `links` package; the manual, "tools veth
-//! create"), and what a SONiC port sends has 9100 (sonic-buildimage, `minigraph.py`: "set default port MTU as 9100").
-//! Interface names are kept; `eth1` of SONiC is its port `Ethernet0`, `eth2` is `Ethernet4` (the manual, "SONiC": "Interfaces
-//! mapping").
+//! create"). The port of a SONiC node has 9100 (sonic-buildimage, `minigraph.py`: "set default port MTU as 9100").
+//! Interface names are kept; `eth1` of SONiC is its port `Ethernet0`, `eth2` is `Ethernet4` (the manual, "SONiC":
+//! "Interfaces mapping").
 //!
 //! The roles of nodes are decided in [`roles`].
 
@@ -86,7 +87,7 @@ struct Lab<'n, 'a> {
     nodes: HashMap<Cow<'a, str>, LabNode>,
     /// Links that leave the lab.
     left_out: Vec<String>,
-    /// Interfaces of SONiC that were named after their ports: the first, and how many.
+    /// SONiC interfaces that were named after their ports: the first one, and their number.
     renamed: (Option<String>, usize),
     unused: Unused,
 }
@@ -116,7 +117,7 @@ impl<'n, 'a> Lab<'n, 'a> {
         }
     }
 
-    /// Notes the keys of a node, or of what nodes inherit.
+    /// Records the unused keys of a node, or of the settings that nodes inherit.
     fn unused_of_settings(&mut self, owner: &'static str, node: &Node<'a>) {
         // `type` is a model of the kind's chassis here.
         self.unused_of(owner, node, &["kind", "group", "type", "exec", "labels"]);

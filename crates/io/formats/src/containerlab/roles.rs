@@ -1,15 +1,16 @@
 //! Roles of a lab's nodes: hosts, and those that forward.
 //!
-//! A label `wayleave.role`, a `group` that is a word for one of both, or a kind decides. Bridges and network operating
-//! systems are switches. Kinds that run anything (`linux`, virtual machines, traffic generators) are decided in this order:
+//! A label `wayleave.role`, a `group` that names one of both roles, or a kind decides. Bridges and network operating
+//! systems are switches. Kinds that run anything (`linux`, virtual machines, traffic generators) are decided in this
+//! order:
 //!
 //! 1. with one neighbour, a host;
-//! 2. a switch if the file says that it forwards: a sysctl, a command in `exec`, or the image of a router; a host if a
-//!    sysctl says that it does not;
+//! 2. a switch if the file shows that it forwards: a sysctl, a command in `exec`, or the image of a router; a host if
+//!    a sysctl disables forwarding;
 //! 3. a switch if it has to forward: it is joined to a host, or nothing else joins its neighbours;
 //! 4. a host with several links if all of its neighbours are switches.
 //!
-//! Of what is left the file does not say it: that is an error that asks for the label. `--hosts leaves` answers it as well.
+//! The role of all other nodes is unknown: that is an error that asks for the label. `--hosts leaves` decides it too.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,7 +21,7 @@ use crate::messages::quoted;
 use crate::problem::{ProblemKind, Problems};
 use crate::tree::{Node, Value};
 
-/// The label that says what a node is.
+/// Label with the role of a node.
 const ROLE: &str = "wayleave.role";
 
 /// Kinds that are no network elements (containerlab's manual, "Kinds").
@@ -66,13 +67,13 @@ const MAX_SEARCHES: usize = 1_000;
 pub(super) enum Role {
     /// By a label, a group or the kind.
     Known(NodeKind),
-    /// A kind that runs anything, and whether the file says that it forwards.
+    /// A kind that runs anything; `true` if the file shows that it forwards, `false` if it shows the contrary.
     Station(Option<bool>),
     /// The machine that the lab runs on.
     Outside,
 }
 
-/// A node with what it inherits: from its group, its kind and the defaults, in this order.
+/// A node with its inherited settings: from its group, its kind and the defaults, in this order.
 pub(super) struct Settings<'n, 'a> {
     levels: Vec<&'n Node<'a>>,
     group: Option<&'n str>,
@@ -196,7 +197,7 @@ impl Reason {
     }
 }
 
-/// Decides what stations are, and says why.
+/// Decides the roles of stations, and records the reasons.
 pub(super) fn decide(
     graph: &mut Graph<'_>,
     roles: &HashMap<&str, Role>,

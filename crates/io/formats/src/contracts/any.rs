@@ -11,7 +11,7 @@ use crate::location::Span;
 use crate::problem::{ProblemKind, Problems};
 
 impl Terms<'_> {
-    /// The contract, of whatever kind, if every field can be read and all together make sense.
+    /// Returns the contract of any kind, if every field can be read and all together make sense.
     pub(crate) fn check_any(&self, network: &Network, problems: &mut Problems<'_>) -> Option<Contract> {
         let Some(body) = &self.body else { return self.check(network, problems).map(Contract::Latency) };
         let wishes = self.check_extra_terms(problems);
@@ -19,7 +19,7 @@ impl Terms<'_> {
         if wishes { self.validated_any(body, contract, network, problems) } else { None }
     }
 
-    /// The same as an order, with members that may be VMs, and names that can stand in addresses.
+    /// Returns the contract as an order, with members that may be VMs, and names that are valid in URLs.
     pub(crate) fn order(
         &self,
         network: &Network,
@@ -46,7 +46,7 @@ impl Terms<'_> {
         Some(Order { contract, ..order })
     }
 
-    /// What stands under the key of its kind, if nothing stands beside it that does not belong there.
+    /// Returns the value of the key of its kind, if there are no keys beside it that do not belong there.
     fn shared(
         &self,
         body: &KindBody<'_>,
@@ -80,7 +80,7 @@ impl Terms<'_> {
     fn span_of_error(&self, body: &KindBody<'_>, error: &ContractError) -> Span {
         let field = error.field();
         let member = match error {
-            // The second time that it stands there.
+            // The second occurrence.
             ContractError::TwiceMember { host, .. } => body.members.iter().rev().find(|member| member.text == *host),
             ContractError::NotAHost { node, .. } => body.members.iter().find(|member| member.text == *node),
             _ => None,
@@ -89,7 +89,7 @@ impl Terms<'_> {
         span.unwrap_or_else(|| self.spans().of(field))
     }
 
-    /// Whether nothing stands beside the body that only latency contracts have.
+    /// Returns `true` if the body has no fields of latency contracts beside it.
     fn refuse_latency_fields(&self, body: &KindBody<'_>, problems: &mut Problems<'_>) -> bool {
         let mark = problems.mark();
         for field in LATENCY_ONLY.into_iter().chain([ContractField::Excess]) {
@@ -118,7 +118,7 @@ impl Terms<'_> {
     }
 }
 
-/// What a latency contract has and others have not.
+/// Fields of latency contracts that other kinds do not have.
 const LATENCY_ONLY: [ContractField; 11] = [
     ContractField::From,
     ContractField::To,

@@ -11,7 +11,7 @@ use crate::messages::quoted;
 use crate::problem::{ProblemKind, Problems};
 use crate::tree::Node;
 
-/// Where the name of a contract is unique.
+/// Scope in which the name of a contract is unique.
 #[derive(Clone, Copy)]
 pub(super) enum Scope {
     /// In the file.
@@ -31,7 +31,7 @@ pub(super) struct Collector<'a, 'c, T> {
     pub(super) items: Vec<T>,
     pub(super) spans: Vec<FieldSpans>,
     pub(super) names: HashMap<Cow<'a, str>, Span>,
-    /// How many were looked at, right or wrong.
+    /// Number of inspected contracts, right or wrong.
     pub(super) seen: usize,
 }
 

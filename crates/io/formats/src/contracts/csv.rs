@@ -43,7 +43,7 @@ fn read_rows<'a, T>(rows: &mut Rows<'a>, problems: &mut Problems<'_>, collector:
     }
 }
 
-/// What a column has.
+/// Contents of a column.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Column {
     /// A field of a contract; `from` and `to` are those of a pair as well.
@@ -68,12 +68,12 @@ impl Column {
     }
 }
 
-/// What a latency contract needs and a pair has not.
+/// Returns `true` for fields that a latency contract needs and a pair does not have.
 fn is_of_latency(field: ContractField) -> bool {
     matches!(field, ContractField::Rate | ContractField::Burst | ContractField::Deadline)
 }
 
-/// Which field each column is.
+/// Returns the field of each column.
 fn columns(header: &[Text<'_>], problems: &mut Problems<'_>) -> Option<Vec<Column>> {
     let whole = header.first()?.span.to(header.last()?.span);
     if header.iter().all(|cell| ContractField::from_key(&cell.text).is_none()) {
@@ -151,7 +151,7 @@ fn read_row<'a, T>(
             }
             continue;
         }
-        // The ends of a pair stand with its bandwidth.
+        // The ends of a pair belong to its bandwidth.
         if !pair.is_empty() && is_end(field) {
             continue;
         }
@@ -173,7 +173,7 @@ fn read_row<'a, T>(
 /// The hops of a route, separated by spaces.
 fn hops<'a>(cell: &Text<'a>) -> Vec<Text<'a>> {
     let mut hops = Vec::new();
-    // What stood in quotation marks was copied, and begins one byte later.
+    // A quoted text was copied, and begins one byte later.
     let mut at = usize::from(matches!(cell.text, Cow::Owned(_)));
     for word in cell.text.split(' ') {
         if !word.is_empty() {

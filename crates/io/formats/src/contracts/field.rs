@@ -56,7 +56,7 @@ impl ContractField {
         Self::BestEffort,
     ];
 
-    /// As it stands in files (`minFrame`).
+    /// Returns the key in files (`minFrame`).
     pub const fn key(self) -> &'static str {
         match self {
             Self::Name => "name",
@@ -88,12 +88,12 @@ impl ContractField {
         Self::ALL.into_iter().find(|field| field.key() == key)
     }
 
-    /// Whether its value is a mapping, which fits into no cell of a CSV file.
+    /// Returns `true` if its value is a mapping, which fits into no cell of a CSV file.
     pub(crate) const fn is_mapping(self) -> bool {
         matches!(self, Self::Match | Self::Labels | Self::Bandwidth | Self::Objective | Self::BestEffort)
     }
 
-    /// Those that can be columns of a CSV file.
+    /// Returns the fields that can be columns of a CSV file.
     pub(crate) fn columns() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(|field| !field.is_mapping())
     }

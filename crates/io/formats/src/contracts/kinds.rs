@@ -1,4 +1,4 @@
-//! Contracts of other kinds than latency: what stands under `bandwidth`, `objective` and `bestEffort`.
+//! Contracts of other kinds than latency: the values of `bandwidth`, `objective` and `bestEffort`.
 
 use std::num::NonZeroU32;
 
@@ -24,7 +24,7 @@ pub(crate) const BANDWIDTH: Shape =
 pub(crate) const OBJECTIVE: Shape = Shape { what: "an objective", keys: &["aim", "deadline", "members", "min"] };
 pub(crate) const BEST_EFFORT: Shape = Shape { what: "best effort", keys: &["members"] };
 
-/// What stands under the key of a kind, with its places.
+/// Value of the key of a kind, with the positions of its parts.
 #[derive(Clone, Debug)]
 pub(crate) struct KindBody<'a> {
     pub(crate) kind: ContractKind,
@@ -85,7 +85,7 @@ impl<'a> KindBody<'a> {
         self.texts.iter().find(|(known, _)| *known == key).map(|(_, text)| text)
     }
 
-    /// Where a key stands; the whole where it does not.
+    /// Returns the position of a key; that of the whole body if the key is absent.
     pub(super) fn span_of(&self, key: &str) -> Option<Span> {
         self.get(key).map(|text| text.span)
     }
@@ -135,7 +135,7 @@ impl<'a> KindBody<'a> {
         self.member_spans().map(|(name, _)| name).collect()
     }
 
-    /// What is written under each key, as it is.
+    /// Returns the unparsed text of each key.
     pub(super) fn written(&self) -> WrittenBody {
         let texts = self.texts.iter().filter(|(key, _)| *key != "hose" && *key != "members");
         let members = self.texts.iter().find(|(key, _)| *key == "hose" || *key == "members");
@@ -158,7 +158,7 @@ impl<'a> KindBody<'a> {
         weight.map(Some)
     }
 
-    /// What its flows want: what is named, or deadlines where one is given.
+    /// Returns the objective of its flows: the named one, or deadlines if one is given.
     fn aim(&self, deadline: Option<Time>, problems: &mut Problems<'_>) -> Option<Objective> {
         let named =
             |text: &str| Objective::NAMED.iter().find(|(name, _)| *name == text).map(|&(_, objective)| objective);
@@ -225,7 +225,7 @@ impl<'a> KindBody<'a> {
     }
 }
 
-/// Who knows where the ends of contracts are.
+/// Resolves the ends of contracts.
 pub(super) struct EndpointLookup<'n> {
     pub(super) network: &'n Network,
     pub(super) places: &'n dyn VmLocations,

@@ -9,7 +9,7 @@ use crate::messages::quoted;
 use crate::problem::{Problem, ProblemKind};
 use crate::source::Source;
 
-/// What a file lists, in its order, and where the fields of each item stand.
+/// Items of a file in their order, with the positions of their fields.
 #[derive(Clone, Debug)]
 pub struct ContractItems<T> {
     name: String,
@@ -21,7 +21,7 @@ pub struct ContractItems<T> {
 /// The contracts of a file.
 pub type ContractList = ContractItems<LatencyContract>;
 
-/// The contracts of a file, of whatever kinds.
+/// The contracts of a file, of any kinds.
 pub type MixedList = ContractItems<Contract>;
 
 /// The contracts of a file as they are written.
@@ -40,13 +40,13 @@ impl<T> ContractItems<T> {
         &self.name
     }
 
-    /// What it was read from.
+    /// Returns the source from which it was read.
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// Where a field of the contract with this index stands: `field` is a key of the file, such as what
-    /// `ContractError::field` returns. If the contract does not have the field, where its name stands.
+    /// Returns the position of a field of the contract with this index: `field` is a key of the file, such as the
+    /// result of `ContractError::field`. If the contract does not have the field, returns the position of its name.
     ///
     /// # Panics
     /// If there is no contract with this index.
@@ -70,8 +70,8 @@ impl ContractList {
         self.items
     }
 
-    /// Something that was found out about a contract after it was read (an impossible deadline, say), as a problem at
-    /// its place in the file.
+    /// Returns a later finding about a contract (for example an impossible deadline) as a problem at its position in
+    /// the file.
     ///
     /// # Panics
     /// If there is no contract with this index.
@@ -121,7 +121,8 @@ impl WrittenList {
         &self.items
     }
 
-    /// Something that was found out about a contract by who knows the network, as a problem at its place in the file.
+    /// Returns a later finding about a contract, made with the network at hand, as a problem at its position in the
+    /// file.
     ///
     /// # Panics
     /// If there is no contract with this index.

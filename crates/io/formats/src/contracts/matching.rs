@@ -30,7 +30,7 @@ pub(crate) fn read(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Match
         destination_address: address("destinationAddress", problems),
         destination_port: port("destinationPort", problems),
     };
-    // A field that could not be read is absent, and what follows from that says nothing.
+    // A field that could not be read is absent, so its consequences are not reported.
     if problems.mark() > mark {
         return None;
     }

@@ -44,8 +44,8 @@ pub(crate) const CONTRACTS_SPEC: Shape = Shape { what: "the spec of Contracts", 
 
 /// Reads contracts: CSV if the name of the source ends in `.csv`, otherwise YAML or JSON.
 ///
-/// What only a controller needs (priority, times, match) is checked and left out: contracts are decided as if all were
-/// there at once. [`read_orders`] keeps it.
+/// Fields that only a controller needs (priority, times, match) are checked and left out: contracts are decided as if
+/// all were present at once. [`read_orders`] keeps these fields.
 ///
 /// ```
 /// use wayleave_formats::{Source, parse_builder, read_contracts};
@@ -58,7 +58,7 @@ pub(crate) const CONTRACTS_SPEC: Shape = Shape { what: "the spec of Contracts", 
 /// ```
 ///
 /// # Errors
-/// Everything that is wrong with the file, in order of place.
+/// All problems of the file, in order of position.
 pub fn read_contracts(source: &Source, network: &Network) -> Result<ContractList, InputErrors> {
     let check = |terms: &Terms<'_>, problems: &mut Problems<'_>| terms.check(network, problems);
     read_list(source, Addressed::default(), Scope::File, &check)
@@ -92,11 +92,11 @@ pub fn read_contracts_of_all_kinds(source: &Source, network: &Network) -> Result
     read_list(source, Addressed::default(), Scope::File, &check)
 }
 
-/// Reads the same file for a controller: ends may be VMs, names can stand in addresses, and names are unique for each
-/// tenant rather than in the file. `given` may say whose the contracts are.
+/// Reads the same file for a controller: ends may be VMs, names are valid in URLs, and names are unique for each
+/// tenant rather than in the file. `given` may contain the tenant of the contracts.
 ///
 /// # Errors
-/// Everything that is wrong with the file, in order of place.
+/// All problems of the file, in order of position.
 pub fn read_orders(
     source: &Source,
     network: &Network,
@@ -134,8 +134,8 @@ pub fn read_order(
     problems.finish(order)
 }
 
-/// Reads the same files as [`read_orders`](crate::read_orders), without a network: what does not fit one is found by who
-/// has it.
+/// Reads the same files as [`read_orders`](crate::read_orders), without a network: the receiver that has the network
+/// checks that they fit it.
 ///
 /// ```
 /// use wayleave_formats::{ContractField, Source, read_written};
@@ -146,7 +146,7 @@ pub fn read_order(
 /// ```
 ///
 /// # Errors
-/// Everything that is wrong with the file, in order of place.
+/// All problems of the file, in order of position.
 pub fn read_written(source: &Source) -> Result<WrittenList, InputErrors> {
     read_list(source, Addressed::default(), Scope::Tenant, &|terms: &Terms<'_>, _: &mut Problems<'_>| {
         Some(terms.written())

@@ -1,8 +1,8 @@
-//! Where the ends of a contract are.
+//! Locations of the ends of a contract.
 
 use wayleave_topology::{Network, NodeId};
 
-/// Who knows on which hosts the VMs of tenants are. What is no VM is looked for among the network's nodes.
+/// Lookup of the hosts of tenants' VMs. A name that is no VM is searched among the network's nodes.
 ///
 /// A [`Network`] knows no VMs, so with it every end is a host.
 pub trait VmLocations {
@@ -12,7 +12,7 @@ pub trait VmLocations {
         None
     }
 
-    /// The VMs that somebody who writes contracts of this tenant may know of, to find the nearest name.
+    /// Returns the VMs that an author of this tenant's contracts may know, to find the nearest name.
     fn names(&self, tenant: Option<&str>) -> Vec<String> {
         let _ = tenant;
         Vec::new()
@@ -21,13 +21,13 @@ pub trait VmLocations {
 
 impl VmLocations for Network {}
 
-/// What is said about a contract outside its text: by the address that a request goes to, or by who sends it.
+/// Properties of a contract outside its text: from the URL of a request, or from its sender.
 ///
-/// It may then be left out of the text. If it stands there, it has to be the same.
+/// They may then be left out of the text. If the text contains them, they must be equal.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Addressed<'a> {
-    /// Whose contract it is.
+    /// Tenant of the contract.
     pub tenant: Option<&'a str>,
-    /// What it is called.
+    /// Name of the contract.
     pub name: Option<&'a str>,
 }

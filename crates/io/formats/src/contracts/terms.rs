@@ -56,16 +56,16 @@ pub(crate) struct Terms<'a> {
     whole: Span,
     texts: [Option<Text<'a>>; ContractField::COUNT],
     hops: Vec<Text<'a>>,
-    /// What stands under `match`, unless something is wrong with it.
+    /// Value of `match`, unless it is malformed.
     matching: Option<Match>,
     /// Labels, as far as they can be read.
     labels: Labels,
-    /// What stands under the key of another kind than latency.
+    /// Value of the key of another kind than latency.
     pub(super) body: Option<KindBody<'a>>,
     given: Addressed<'a>,
 }
 
-/// What a contract has that admission alone does not look at.
+/// Properties of a contract that admission alone does not need.
 pub(super) struct ExtraTerms {
     pub(super) priority: Priority,
     pub(super) starts: Option<WallTime>,
@@ -137,7 +137,7 @@ impl<'a> Terms<'a> {
         self.texts[field as usize].as_ref()
     }
 
-    /// What is written, as it is.
+    /// Returns the unparsed texts.
     pub(super) fn written(&self) -> WrittenContract {
         let is_text = |field: &ContractField| *field != ContractField::Route && !field.is_mapping();
         let text = |field| Some((field, self.get(field)?.text.clone().into_owned()));
@@ -155,12 +155,12 @@ impl<'a> Terms<'a> {
         self.get(ContractField::Name).map(|name| &*name.text).or(self.given.name)
     }
 
-    /// Whose it is, as it is written or as it is known otherwise.
+    /// Returns its tenant, from the text or from outside.
     pub(crate) fn tenant(&self) -> Option<&str> {
         self.get(ContractField::Tenant).map(|tenant| &*tenant.text).or(self.given.tenant)
     }
 
-    /// What it is about.
+    /// Returns its kind.
     pub(crate) fn kind(&self) -> Option<ContractKind> {
         Some(self.body.as_ref().map_or(ContractKind::Latency, |body| body.kind))
     }
@@ -175,7 +175,7 @@ impl<'a> Terms<'a> {
         spans
     }
 
-    /// What messages call it; without a name, what it is the how-manieth of.
+    /// Returns its description in messages: its name or, without a name, its number among the items.
     pub(crate) fn context(&self, item: &str, number: usize) -> String {
         match self.name() {
             Some(name) => format!("contract {}", quoted(name)),
@@ -195,7 +195,7 @@ impl<'a> Terms<'a> {
         wishes.and_then(|_| self.validated(contract, network, problems))
     }
 
-    /// The same as an order, with ends that may be VMs, and names that can stand in addresses.
+    /// Returns the contract as an order, with ends that may be VMs, and names that are valid in URLs.
     pub(crate) fn latency_order(
         &self,
         network: &Network,
@@ -268,7 +268,7 @@ impl<'a> Terms<'a> {
         problems.report(ProblemKind::Impossible, self.spans().of(error.field()), || error.to_string());
     }
 
-    /// Whether the names can stand in addresses, and are those of the address if they are known from there.
+    /// Returns `true` if the names are valid in URLs, and equal those of the URL if there is one.
     pub(super) fn check_names(&self, problems: &mut Problems<'_>) -> bool {
         let names = [
             (ContractField::Name, Named::Contract, self.given.name),
@@ -294,7 +294,7 @@ impl<'a> Terms<'a> {
         problems.mark() == mark
     }
 
-    /// What the contract has beyond its terms; `None` if something is wrong with it.
+    /// Returns the properties of the contract beyond its terms; `None` if one is malformed.
     pub(super) fn extra_terms(&self, problems: &mut Problems<'_>) -> Option<ExtraTerms> {
         let priority = self.priority(problems);
         let starts: Option<Option<WallTime>> = self.optional_quantity(ContractField::Starts, problems);
@@ -407,12 +407,12 @@ impl<'a> Terms<'a> {
         }
     }
 
-    /// Whether priority and times can be read, where nothing else is done with them.
+    /// Returns `true` if priority and times can be read, where they are not used otherwise.
     pub(super) fn check_extra_terms(&self, problems: &mut Problems<'_>) -> bool {
         self.extra_terms(problems).is_some()
     }
 
-    /// What becomes of packets beyond the bucket: they wait where nothing is said.
+    /// Returns the treatment of packets beyond the bucket: by default they wait.
     fn excess(&self, problems: &mut Problems<'_>) -> Option<Excess> {
         let Some(given) = self.get(ContractField::Excess) else { return Some(Excess::default()) };
         let excess = Excess::named(&given.text);
@@ -425,7 +425,7 @@ impl<'a> Terms<'a> {
         excess
     }
 
-    /// How many disjoint routes: one where nothing is said.
+    /// Returns the number of disjoint routes: one by default.
     fn protection(&self, problems: &mut Problems<'_>) -> Option<u8> {
         let Some(given) = self.get(ContractField::Protection) else { return Some(1) };
         let routes = given.text.parse().ok();

@@ -4,10 +4,10 @@
 //! |---|---|
 //! | 8 | 4223 |
 //! | 4, 1, 1 | ranks, highest processor, highest interface |
-//! | 16 a rank | where its part begins and ends, counted from byte 8 |
-//! | a part: 4, 4 | operations, and how many of them wait for nothing |
+//! | 16 a rank | start and end of its part, counted from byte 8 |
+//! | a part: 4, 4 | number of operations, number of those without dependencies |
 //! | 4 each | the numbers of those |
-//! | 39 each | an operation: how many it waits for (4), 1 send, 2 receive or 3 computation (1), peer (4), size or nanoseconds (8), tag (4), processor (1), interface (1); how many wait until it is over (4) and where they stand in the appendix (4); the same for those that wait until it has begun |
+//! | 39 each | an operation: number of its dependencies (4), 1 send, 2 receive or 3 computation (1), peer (4), size or nanoseconds (8), tag (4), processor (1), interface (1); number of operations that wait for its end (4) and their position in the appendix (4); the same two numbers for those that wait for its start |
 //! | 4 each | the appendix: numbers of operations that wait |
 
 use wayleave_scenarios::{Action, Dependency, Graph, MAX_OPERATIONS, MAX_RANKS, Operation, WaitUntil};
@@ -25,7 +25,7 @@ const HEADER: usize = ORIGIN + 6;
 /// Of one operation.
 const NODE: usize = 39;
 
-/// What is wrong, and at which byte.
+/// An error and its byte position.
 struct Wrong(usize, String);
 
 /// Reads a binary schedule.
@@ -58,7 +58,7 @@ fn schedule(bytes: &[u8]) -> Result<Graph, Wrong> {
             ));
         }
         before = end;
-        // Places of what is wrong are those of the file.
+        // Error positions are those of the file.
         let part = Part::new(&bytes[..end], start)?;
         let first = operations.len();
         if first + part.count > MAX_OPERATIONS {
@@ -114,12 +114,12 @@ impl<'b> Part<'b> {
         Ok(Self { bytes, count, nodes, appendix })
     }
 
-    /// How many numbers the appendix has.
+    /// Returns the number of entries of the appendix.
     fn entries(&self) -> usize {
         (self.bytes.len() - self.appendix) / 4
     }
 
-    /// The operations that wait for another one, whose list is said at a place.
+    /// Returns the operations that wait for another one, from the list at a position.
     fn waiting(&self, at: usize) -> Result<Vec<u32>, Wrong> {
         let (count, first) = (u32_at(self.bytes, at)? as usize, u32_at(self.bytes, at + 4)? as usize);
         // Without any, where they begin means nothing.
@@ -187,7 +187,7 @@ pub(super) struct RankOperations {
 }
 
 impl RankOperations {
-    /// The number in its rank of an operation of it.
+    /// Returns the number of an operation in its rank.
     pub(super) fn label(&self, place: u32) -> usize {
         self.operations.partition_point(|&other| other < place)
     }

@@ -48,7 +48,7 @@ fn without_comments(text: &str) -> String {
     plain
 }
 
-/// What was read so far.
+/// Operations read so far.
 #[derive(Default)]
 struct Schedule<'t> {
     ranks: Option<u32>,
@@ -57,7 +57,7 @@ struct Schedule<'t> {
     seen: HashMap<u32, Span>,
     labels: HashMap<&'t str, u32>,
     operations: Vec<Operation>,
-    /// Where each operation stands.
+    /// Position of each operation in the text.
     places: Vec<Span>,
     dependencies: Vec<Dependency>,
 }

@@ -1,4 +1,4 @@
-//! What the attributes of other tools mean, by their names: `LinkSpeedRaw`, `bandwidth_Mbit`, `latency`, `Longitude`.
+//! Meanings of other tools' attributes, by their names: `LinkSpeedRaw`, `bandwidth_Mbit`, `latency`, `Longitude`.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use crate::problem::{ProblemKind, Problems};
 /// The longest link in km: more than twice around the earth is a mistake.
 const MAX_LENGTH: f64 = 100_000.0;
 
-/// What an attribute holds.
+/// Meaning of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meaning {
     /// A line rate, perhaps in a unit that the name gives.
@@ -34,12 +34,12 @@ enum Meaning {
     Latitude,
     Label,
     Kind,
-    /// What formats need for themselves.
+    /// Attributes that are part of a format's structure.
     Structure,
     Other,
 }
 
-/// What a link says about itself.
+/// Properties of a link in its file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct LinkAttributes {
     pub(super) rate: Option<Rate>,
@@ -61,7 +61,7 @@ impl LinkAttributes {
     }
 }
 
-/// What a node says about itself.
+/// Properties of a node in its file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NodeAttributes<'g> {
     pub(super) label: Option<&'g str>,
@@ -94,7 +94,7 @@ impl Plain {
     }
 }
 
-/// Reads attributes, and remembers those that nobody reads.
+/// Reads attributes, and remembers unused ones.
 pub(super) struct Reader<'o> {
     options: &'o ImportOptions,
     /// Files repeat few names many times.
@@ -123,7 +123,7 @@ impl<'o> Reader<'o> {
             return meaning;
         }
         let meaning = meaning_of(key);
-        // A hostile file has as many names as it likes: those beyond are looked at each time.
+        // A hostile file may have any number of names: names beyond this limit are not cached.
         if self.meanings.len() < 10_000 {
             self.meanings.insert(key.to_owned(), meaning);
         }
@@ -144,12 +144,12 @@ impl<'o> Reader<'o> {
             |attribute: &&Attribute<'_>| attribute.value.as_deref().is_some_and(|value| !value.trim().is_empty());
         let units = attributes.iter().filter(given).find(|one| self.meaning(&one.key) == Meaning::RateUnits);
         let units = units.and_then(|one| RateUnit::of_prefix(one.value.as_deref()?.trim()));
-        // A name with a unit says more than one without: LinkSpeedRaw stands beside LinkSpeed.
+        // A name with a unit is more precise than one without: LinkSpeedRaw exists beside LinkSpeed.
         let mut rate: Option<(bool, &Attribute<'_>, Option<RateUnit>)> = None;
         let mut mtu_of: Option<&Attribute<'_>> = None;
         for attribute in attributes {
             let Some(value) = attribute.value.as_deref().filter(|_| given(&attribute)) else {
-                // What is empty states nothing; a list or a mapping does.
+                // An empty value states nothing; a list or a mapping does.
                 if attribute.value.is_none() && self.meaning(&attribute.key) != Meaning::Structure {
                     self.leave_out(owner, attribute);
                 }
@@ -210,7 +210,7 @@ impl<'o> Reader<'o> {
     }
 
     fn leave_out(&mut self, owner: &'static str, attribute: &Attribute<'_>) {
-        // A rate or a delay that another attribute gives too is not silent, whatever its name is.
+        // A rate or a delay that another attribute states too is not silent, regardless of its name.
         match self.meaning(&attribute.key) {
             Meaning::Other | Meaning::Label => self.unused.add(owner, &attribute.key, attribute.at),
             _ => self.unused.add_stated(owner, &attribute.key, attribute.at),
@@ -265,7 +265,8 @@ fn mtu(value: &str, attribute: &Attribute<'_>, problems: &mut Problems<'_>) -> O
     mtu
 }
 
-/// `host` and `server` are hosts, `switch` and `router` are switches; other words say nothing.
+/// Returns the kind of a word: `host` and `server` are hosts, `switch` and `router` are switches; other words are
+/// unknown.
 pub(crate) fn kind_of_word(word: &str) -> Option<NodeKind> {
     let folded: String = word.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
     const HOSTS: [&str; 11] =
@@ -337,14 +338,14 @@ fn words(key: &str) -> Vec<&str> {
     words
 }
 
-/// The unit that a word of a name is, or what to write instead of it.
+/// Returns the unit of a word in a name, or the replacement to write.
 fn rate_unit(word: &str) -> Option<Result<RateUnit, &'static str>> {
     Some(match word {
         "kbps" => Err("kbit"),
         "mbps" => Err("Mbit"),
         "gbps" => Err("Gbit"),
         "tbps" => Err("Tbit"),
-        // Nobody counts bytes one by one.
+        // Single bytes are not used as a unit of rates.
         "bps" => Ok(RateUnit::Bit),
         "mbit" => Ok(RateUnit::Mbit),
         "gbit" => Ok(RateUnit::Gbit),

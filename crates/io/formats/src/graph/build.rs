@@ -1,4 +1,4 @@
-//! From a graph to a network: who is a host, what everybody is called, and what links get that say nothing.
+//! Conversion of a graph to a network: roles of nodes, their names, and defaults of links without data.
 
 use std::collections::HashMap;
 
@@ -17,12 +17,12 @@ use crate::messages::{MAX_NAMES, did_you_mean, nearest, quoted};
 use crate::names::differs_by_number_only;
 use crate::problem::{Message, ProblemKind, Problems};
 
-/// How many links may join two nodes in one direction, as in a topology document.
+/// Maximum number of links that may join two nodes in one direction, as in a topology document.
 const MAX_PARALLEL: u32 = 64;
 /// The most cables, with those of attached hosts; as many as a builder makes.
 const MAX_CABLES: usize = 1_000_000;
 
-/// Makes the network, and says what was assumed and left out.
+/// Makes the network, and records the assumptions and omissions.
 pub(super) fn build(
     mut graph: Graph<'_>,
     options: &ImportOptions,
@@ -127,7 +127,7 @@ fn unknown(id: &str, indices: &HashMap<&str, usize>) -> Message {
     }
 }
 
-/// Who is next to whom, each once.
+/// Returns the neighbours of each node, without duplicates.
 fn neighbours(nodes: usize, edges: &[Edge<'_>]) -> Vec<Vec<usize>> {
     let mut neighbours = vec![Vec::new(); nodes];
     for edge in edges {
@@ -141,7 +141,7 @@ fn neighbours(nodes: usize, edges: &[Edge<'_>]) -> Vec<Vec<usize>> {
     neighbours
 }
 
-/// What every node is, and how many hosts are attached to every switch.
+/// Returns the kind of every node, and the number of hosts attached to every switch.
 fn kinds(
     said: &[Option<NodeKind>],
     edges: &[Edge<'_>],
@@ -172,10 +172,10 @@ fn kinds(
 struct Plan {
     builder: NetworkBuilder,
     names: Names,
-    /// What the nodes of the file are called.
+    /// Names of the file's nodes.
     called: Vec<String>,
     parallel: HashMap<(usize, usize), u32>,
-    /// Interface names that were left out: why the first, and how many.
+    /// Interface names that were left out: the reason for the first one, and their number.
     unnamed: (Option<String>, usize),
 }
 

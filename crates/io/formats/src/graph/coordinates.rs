@@ -23,8 +23,8 @@ impl Coordinates {
         on_earth.then(|| Self { longitude: longitude.to_radians(), latitude: latitude.to_radians() })
     }
 
-    /// How long light takes to another place, rounded up to whole us: trigonometry differs in its last digits from one
-    /// machine to another, and no delay may.
+    /// Returns the travel time of light to another place, rounded up to whole us: the last digits of trigonometry
+    /// differ between machines, and no delay may.
     pub(super) fn delay_to(self, other: Self) -> Time {
         let half = |a: f64, b: f64| ((a - b) / 2.0).sin().powi(2);
         let across = half(self.longitude, other.longitude) * self.latitude.cos() * other.latitude.cos();
@@ -36,7 +36,7 @@ impl Coordinates {
 /// The time of light through this length of fibre in metres, rounded up to whole us.
 pub(super) fn delay_of(metres: f64) -> Time {
     let micros = metres / (LIGHT * IN_FIBRE) * 1e6;
-    // Half the earth is 100 ms away, so this fits. A picosecond is what the arithmetic itself may be wrong by.
+    // Half the earth is 100 ms away, so this fits. The arithmetic error is at most a picosecond.
     Time::from_micros((micros - 1e-6).ceil().max(0.0) as u64)
 }
 

@@ -11,7 +11,7 @@ use super::remark::Remark;
 use crate::messages::{all_of, quoted};
 use crate::problem::{Message, ProblemKind, Problems};
 
-/// How many names a message lists.
+/// Maximum number of names that a message lists.
 const LISTED: usize = 12;
 
 /// An edge whose ends are known and differ.
@@ -21,7 +21,7 @@ pub(super) struct Edge<'g> {
     pub(super) of: &'g GraphEdge<'g>,
 }
 
-/// What a link has.
+/// Properties of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) rate: Rate,
@@ -38,7 +38,7 @@ fn value_and_source<T: std::fmt::Display + PartialEq>(option: &str, given: Optio
     }
 }
 
-/// What every link has.
+/// Properties of all links.
 pub(super) struct Lines {
     /// For each edge the direction that leaves its first end, and the one that leaves its second.
     pub(super) of_edges: Vec<[Line; 2]>,

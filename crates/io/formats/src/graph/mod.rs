@@ -1,10 +1,10 @@
-//! Networks that other tools describe as graphs: NetworkX node-link JSON, lists of links in JSON, GML, GraphML, containerlab,
-//! MiniEdit, the P4 tutorials and SNDlib.
+//! Networks that other tools describe as graphs: NetworkX node-link JSON, lists of links in JSON, GML, GraphML,
+//! containerlab, MiniEdit, the P4 tutorials and SNDlib.
 //!
-//! Each reader (`nodelink`, `gml`, `graphml`, `containerlab`, `mininet`, `sndlib`) makes a [`Graph`] of its file: nodes and edges with the
-//! attributes that stand there, every one with its place. What attributes mean ([`attributes`]), which nodes are hosts,
-//! what nodes are called ([`names`]) and what links get that say nothing is decided here once ([`build`]). Whatever was
-//! assumed or left out comes back as [`Remark`]s: nothing is dropped in silence.
+//! Each reader (`nodelink`, `gml`, `graphml`, `containerlab`, `mininet`, `sndlib`) makes a [`Graph`] of its file:
+//! nodes and edges with their attributes, each with its position. The rest is decided here once ([`build`]): the
+//! meaning of attributes ([`attributes`]), the roles of nodes, their names ([`names`]), and the defaults of links
+//! without data. All assumptions and omissions are returned as [`Remark`]s: nothing is dropped silently.
 
 mod attributes;
 mod build;
@@ -39,14 +39,14 @@ use crate::source::Source;
 use crate::topology::{Topology, read_topology};
 use crate::tree::{Loader, Value};
 
-/// A network, and what was assumed for it.
+/// A network, and the assumptions made for it.
 #[derive(Clone, Debug)]
 pub struct Imported {
     /// The network and its name.
     pub topology: Topology,
-    /// Whether the file is one of another tool: only then [`ImportOptions`] mean anything.
+    /// `true` if the file is from another tool: only then [`ImportOptions`] have a meaning.
     pub is_foreign: bool,
-    /// What was assumed or left out.
+    /// Assumptions and omissions.
     pub remarks: Vec<Remark>,
 }
 
@@ -88,7 +88,7 @@ pub fn read_network(source: &Source, options: &ImportOptions) -> Result<Imported
     };
     let mut problems = Problems::new(source);
     let imported = read(source.text(), options, &mut problems).and_then(|graph| {
-        // What is wrong with nodes makes edges wrong that are not.
+        // Errors of nodes would cause false errors of edges.
         if problems.mark() > 0 {
             return None;
         }
@@ -99,7 +99,7 @@ pub fn read_network(source: &Source, options: &ImportOptions) -> Result<Imported
     problems.finish(imported)
 }
 
-/// Whose file it is.
+/// Format of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     Wayleave,

@@ -12,7 +12,7 @@ use super::unused::Unused;
 use crate::location::Span;
 use crate::tree::{Entry, Node, Value};
 
-/// What a person says about a file that does not say it itself.
+/// User's values for data that a file lacks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportOptions {
     /// The rate of links that have none.
@@ -23,29 +23,29 @@ pub struct ImportOptions {
     pub default_mtu: Option<Bytes>,
     /// Makes a key that is not used an error.
     pub strict: bool,
-    /// Whether links without a delay get that of light in a fibre along the great circle between their ends.
+    /// `true` if links without a delay get that of light in a fibre along the great circle between their ends.
     pub delay_from_places: bool,
-    /// What a rate without a unit counts.
+    /// Unit of a rate without one.
     pub rate_unit: Option<RateUnit>,
-    /// What a delay without a unit counts.
+    /// Unit of a delay without one.
     pub delay_unit: Option<DelayUnit>,
-    /// Which nodes are hosts.
+    /// Rule that selects hosts.
     pub hosts: HostRule,
     /// The rate of the links of attached hosts; without it that of the fastest link of their switch.
     pub host_rate: Option<Rate>,
 }
 
-/// Which nodes are hosts, beside those of which the file says so.
+/// Rule that selects hosts, in addition to those that the file declares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HostRule {
-    /// As the file says; one host is attached to every node if the file names none.
+    /// As the file declares; one host is attached to every node if the file declares none.
     #[default]
     Auto,
     /// Nodes with one neighbour.
     Leaves,
     /// None but those that the file names.
     None,
-    /// So many are attached to every switch that has a link, called `<switch>-h1` and so on.
+    /// This number of hosts is attached to every switch that has a link; their names are `<switch>-h1` and so on.
     Attach(u32),
 }
 
@@ -55,15 +55,15 @@ pub const MAX_HOSTS_PER_NODE: u32 = 10_000;
 /// Nodes and edges as a file lists them.
 #[derive(Debug, Default)]
 pub(crate) struct Graph<'t> {
-    /// What the file calls it.
+    /// Name in the file.
     pub(crate) name: Option<String>,
-    /// Where it stands, for what concerns all of it.
+    /// Position for problems of the whole graph.
     pub(crate) at: Span,
     /// A rate or a delay here is that of edges without their own.
     pub(crate) attributes: Vec<Attribute<'t>>,
     pub(crate) nodes: Vec<GraphNode<'t>>,
     pub(crate) edges: Vec<GraphEdge<'t>>,
-    /// What its reader left out.
+    /// Omissions of its reader.
     pub(crate) remarks: Vec<Remark>,
     /// Keys that its reader does not use.
     pub(crate) unused: Unused,
@@ -72,11 +72,11 @@ pub(crate) struct Graph<'t> {
 /// A node of a file.
 #[derive(Debug)]
 pub(crate) struct GraphNode<'t> {
-    /// What edges call it.
+    /// Identifier in edges.
     pub(crate) id: Cow<'t, str>,
     pub(crate) at: Span,
     pub(crate) attributes: Vec<Attribute<'t>>,
-    /// What it is, where the format itself says so.
+    /// Its kind, if the format itself states it.
     pub(crate) kind: Option<NodeKind>,
 }
 
@@ -104,7 +104,7 @@ pub(crate) struct GraphEnd<'t> {
 }
 
 impl<'t> GraphEnd<'t> {
-    /// An end of which the file says no more than the node.
+    /// Returns an end with no more data than the node.
     pub(crate) fn new(id: Cow<'t, str>, at: Span) -> Self {
         Self { id, at, interface: None, attributes: Vec::new(), usual_mtu: None }
     }
@@ -114,12 +114,12 @@ impl<'t> GraphEnd<'t> {
 #[derive(Debug)]
 pub(crate) struct Attribute<'t> {
     pub(crate) key: Cow<'t, str>,
-    /// `None` for what is no text and no number: it is never read.
+    /// `None` for values that are neither text nor number: they are never read.
     pub(crate) value: Option<Cow<'t, str>>,
     pub(crate) at: Span,
 }
 
-/// Attributes that name the interfaces at the two ends of an edge; the first pair is what is written.
+/// Attributes that name the interfaces at the two ends of an edge; the first pair is used for writing.
 pub(super) const INTERFACES: [[&str; 2]; 3] = [
     ["source_interface", "target_interface"],
     ["sourceInterface", "targetInterface"],

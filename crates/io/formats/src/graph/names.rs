@@ -1,4 +1,4 @@
-//! What nodes are called: their labels, made valid and unique.
+//! Names of nodes: their labels, made valid and unique.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use wayleave_units::{is_deceptive, is_plain};
 use super::remark::Remark;
 use crate::messages::quoted;
 
-/// How many renamings a remark lists.
+/// Maximum number of renamings that a remark lists.
 const LISTED: usize = 8;
 
 /// Gives out names, each once.
@@ -20,7 +20,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// The name itself if a network can have it and nobody has it yet, otherwise the nearest that is free.
+    /// Returns the name itself if it is valid in a network and free, otherwise the nearest free one.
     pub(super) fn give(&mut self, wanted: &str, id: &str) -> String {
         let mut name = valid(wanted);
         if name.is_empty() {
@@ -35,7 +35,7 @@ impl Names {
         name
     }
 
-    /// A name that nobody has yet.
+    /// Returns a free name.
     pub(super) fn free(&mut self, name: String) -> String {
         let Some(next) = self.taken.get(&name) else {
             self.taken.insert(name.clone(), 2);
@@ -54,7 +54,7 @@ impl Names {
         free
     }
 
-    /// Which names were changed.
+    /// Returns a remark about the changed names.
     pub(super) fn remark(&self) -> Option<Remark> {
         if self.changed.is_empty() {
             return None;

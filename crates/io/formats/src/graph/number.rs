@@ -10,7 +10,7 @@ use crate::location::Span;
 use crate::messages::quoted;
 use crate::problem::{ProblemKind, Problems};
 
-/// What a rate without a unit counts.
+/// Unit of a rate without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RateUnit {
     /// bit/s
@@ -25,7 +25,7 @@ pub enum RateUnit {
     Tbit,
 }
 
-/// What a delay without a unit counts.
+/// Unit of a delay without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DelayUnit {
     /// Nanoseconds
@@ -50,7 +50,7 @@ impl RateUnit {
         }
     }
 
-    /// The unit of a word that means bits to everybody who writes it so. `mbps` is none: Linux `tc` means bytes by it.
+    /// Returns the unit of a word that always means bits. `mbps` is excluded: in Linux `tc` it means bytes.
     pub(super) fn of_word(word: &str) -> Option<Self> {
         Some(match word.strip_suffix("/s").unwrap_or(word) {
             "bit" | "bits" => Self::Bit,
@@ -98,13 +98,13 @@ impl DelayUnit {
     }
 }
 
-/// Whether a text is a number without a unit.
+/// Returns `true` if a text is a number without a unit.
 pub(super) fn is_plain(text: &str) -> bool {
     let (number, word) = split(text);
     word.is_empty() && scale(number, 1, Rounding::Down).is_some()
 }
 
-/// A line rate from a text. `plain` is what it counts if it has no unit of its own.
+/// Parses a line rate. `plain` is the unit of a number without one.
 pub(super) fn rate(text: &str, at: Span, plain: Option<RateUnit>, problems: &mut Problems<'_>) -> Option<Rate> {
     let (number, word) = split(text);
     let unit = if word.is_empty() { plain } else { RateUnit::of_word(word) };
@@ -143,7 +143,7 @@ struct Said<'t> {
 }
 
 impl Said<'_> {
-    /// The number times what its unit is worth. What is wrong is said in the words of the quantity `T`.
+    /// Returns the number multiplied by its unit. Errors use the terms of the quantity `T`.
     fn value<T: Quantity>(
         &self,
         worth: Option<u64>,
@@ -192,8 +192,8 @@ enum Rounding {
     Down,
 }
 
-/// A decimal number times `worth`, rounded to a whole one; what is too large saturates, and what is no number of at
-/// least zero is `None`.
+/// Returns a decimal number multiplied by `worth`, rounded to an integer. Too large numbers saturate; negative or
+/// malformed ones give `None`.
 fn scale(number: &str, worth: u64, rounding: Rounding) -> Option<u64> {
     let (mantissa, exponent) = match number.find(['e', 'E']) {
         Some(at) => (&number[..at], exponent(&number[at + 1..])),

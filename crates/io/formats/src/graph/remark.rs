@@ -4,12 +4,12 @@ use std::fmt;
 
 use crate::messages::printable;
 
-/// What was done with a file beyond reading it.
+/// Treatment of a file beyond reading it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remark {
-    /// The file does not say it, and this was taken.
+    /// The file lacks the value, and this one was assumed.
     Assumed(String),
-    /// The file says it, and it is no part of the network.
+    /// The file contains the value, and it is no part of the network.
     LeftOut(String),
     /// The file has keys that are not used: an error with [`ImportOptions::strict`](crate::ImportOptions::strict).
     NotUsed(String),

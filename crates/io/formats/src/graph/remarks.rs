@@ -1,4 +1,4 @@
-//! What a person should know about the network that was made of a file.
+//! Remarks for the user about the network that was made from a file.
 
 use wayleave_topology::{Network, NodeKind};
 
@@ -8,7 +8,7 @@ use super::remark::Remark;
 use crate::messages::{all_of, quoted};
 use crate::problem::Problems;
 
-/// How many names a remark lists.
+/// Maximum number of names that a remark lists.
 const LISTED: usize = 8;
 
 /// `"a", "b" and 7 more`.
@@ -35,7 +35,8 @@ pub(super) fn self_loops(graph: &Graph<'_>, problems: &Problems<'_>) -> Option<R
     )))
 }
 
-/// Who was taken for a host. `attached` says how many hosts each of how many switches got.
+/// Returns remarks about the nodes treated as hosts. `attached` contains the number of hosts per switch, and the
+/// number of switches.
 pub(super) fn about_hosts(
     network: &Network,
     said: &[Option<NodeKind>],

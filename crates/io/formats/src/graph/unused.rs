@@ -12,8 +12,8 @@ const LISTED: usize = 24;
 /// The most different names that are remembered: a hostile file has any number.
 const MAX_NAMES: usize = 1_000;
 
-/// Keys that say nothing about rates, delays and routes, folded to lower-case letters and digits. They are counted in a
-/// note, and `--strict` accepts them.
+/// Keys without information about rates, delays and routes, folded to lower-case letters and digits. They are counted
+/// in a note, and `--strict` accepts them.
 const IGNORED_KEYS: [&str; 107] = [
     // Containerlab: how nodes are started and managed (its manual, "Nodes" and "Topology definition").
     "aliases",
@@ -65,7 +65,7 @@ const IGNORED_KEYS: [&str; 107] = [
     "user",
     "volumes",
     "waitfor",
-    // Topology Zoo: where a map is from, and who drew it (its "Dataset" page).
+    // Topology Zoo: origin and author of a map (its "Dataset" page).
     "access",
     "backbone",
     "classification",
@@ -135,7 +135,7 @@ const IGNORED_KEYS: [&str; 107] = [
 pub(crate) struct Unused {
     /// By owner and name: how often, and where first.
     keys: BTreeMap<(&'static str, String), (usize, Span)>,
-    /// Those that say nothing about rates and delays: how often.
+    /// Number of occurrences of keys without information about rates and delays.
     silent: BTreeMap<String, usize>,
 }
 
@@ -152,7 +152,7 @@ impl Unused {
         }
     }
 
-    /// Notes a key that is not used although its value concerns rates or delays, whatever its name is.
+    /// Records an unused key whose value concerns rates or delays, regardless of its name.
     pub(crate) fn add_stated(&mut self, owner: &'static str, key: &str, at: Span) {
         if self.keys.len() < MAX_NAMES {
             self.keys.entry((owner, key.to_owned())).or_insert((0, at)).0 += 1;

@@ -1,7 +1,7 @@
 //! Networks as graphs that other tools read: NetworkX node-link JSON, GML, GraphML.
 //!
-//! A graph is written with all that it can hold: names, kinds, rates, delays, MTUs and interface names. Queues, buffers and budgets have no place in
-//! it, nor has what nodes add to a packet's way.
+//! A graph contains everything that its format can hold: names, kinds, rates, delays, MTUs and interface names. It
+//! cannot hold queues, buffers and budgets, nor the delays that nodes add to a packet's path.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use wayleave_units::Time;
 use super::model::INTERFACES;
 use super::remark::Remark;
 
-/// A way to write a graph.
+/// Format of a written graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GraphFormat {
     /// JSON as NetworkX's `node_link_graph` reads it (with `edges="edges"` before NetworkX 3.6).
@@ -23,9 +23,9 @@ pub enum GraphFormat {
     GraphMl,
 }
 
-/// A network as a graph, and what it could not hold.
+/// Returns a network as a graph, and remarks about the data that the graph could not hold.
 ///
-/// Cables whose two links are alike are undirected edges if that is what the network consists of; otherwise every link
+/// Cables whose two links are alike are undirected edges if the network consists only of them; otherwise every link
 /// is a directed edge. Read again with [`HostRule::None`](crate::HostRule::None), it has the same nodes and links.
 ///
 /// ```
@@ -211,7 +211,7 @@ impl Writer<'_> {
                 .iter()
                 .map(|(key, name)| format!("<data key=\"{key}\">{}</data>", xml(name)))
                 .collect();
-            // The id is what NetworkX tells parallel edges apart by.
+            // NetworkX distinguishes parallel edges by the id.
             let id = if self.is_multigraph() { format!("id=\"{}\" ", self.key(link)) } else { String::new() };
             self.push(format_args!("    <edge {id}source=\"n{}\" target=\"n{}\">", link.from.0, link.to.0));
             for (key, value) in self.numbers(link) {
@@ -229,12 +229,12 @@ fn json(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
 }
 
-/// What can stand between the quotation marks of GML, which is ASCII.
+/// Escapes a text for GML quotation marks; GML is ASCII.
 fn gml(text: &str) -> String {
     escaped(text, |c| c.is_ascii() && !c.is_control() && !matches!(c, '"' | '&'))
 }
 
-/// What can stand between the tags of XML.
+/// Escapes a text for the content of XML elements.
 fn xml(text: &str) -> String {
     let text: String = text.chars().map(|c| if is_xml(c) { c } else { '\u{fffd}' }).collect();
     escaped(&text, |c| !matches!(c, '&' | '<' | '>' | '"') && !c.is_control() && c != '\u{85}' && c != '\u{2028}')

@@ -1,5 +1,5 @@
-//! `config.txt`: what a simulation of HPCC runs with (`scratch/third.cc` of the release reads it). It is refused, and what it
-//! switches on that is not simulated is named.
+//! `config.txt`: settings of an HPCC simulation (`scratch/third.cc` of the release reads it). It is refused, and the
+//! settings that are not simulated are named.
 
 use crate::columns::{Line, lines};
 use crate::messages::{all_of, quoted};

@@ -15,8 +15,8 @@ use crate::source::Source;
 
 /// Reads the flows of an HPCC simulation, sorted by their start (those that start together stay in order).
 ///
-/// `numbers` says which node each number means. The priority group becomes the queue, or the last queue of the network
-/// if it has fewer; the port of the destination says nothing here. Starts are in seconds and rounded to nanoseconds.
+/// `numbers` maps numbers to nodes. The priority group becomes the queue, or the last queue of the network if it has
+/// fewer; the port of the destination is ignored. Starts are in seconds and rounded to nanoseconds.
 ///
 /// ```
 /// use wayleave_formats::{Source, parse_builder, read_hpcc_flows};
@@ -29,7 +29,7 @@ use crate::source::Source;
 /// ```
 ///
 /// # Errors
-/// Everything that is wrong with the file, in order of place.
+/// All problems of the file, in order of position.
 pub fn read_hpcc_flows(source: &Source, network: &Network, numbers: &[NodeId]) -> Result<Vec<FlowSpec>, InputErrors> {
     let mut problems = Problems::new(source);
     let flows = read(source.text(), network, numbers, &mut problems);

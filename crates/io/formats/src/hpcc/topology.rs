@@ -20,7 +20,7 @@ use crate::topology::Topology;
 const MAX_NODES: u64 = 1_000_000;
 
 /// Reads the topology of an HPCC simulation: node 5 becomes the host `h5` or the switch `s5`, with the same index.
-/// `cabling` gives what the file does not say: MTU and ports.
+/// `cabling` contains values that the file lacks: MTU and ports.
 ///
 /// ```
 /// use wayleave_formats::{Source, read_hpcc_topology};
@@ -33,8 +33,8 @@ const MAX_NODES: u64 = 1_000_000;
 /// ```
 ///
 /// # Errors
-/// Everything that is wrong with the file, in order of place. Links that lose packets at random are not simulated: an
-/// error rate above zero is an error.
+/// All problems of the file, in order of position. Links that lose packets at random are not simulated: an error rate
+/// above zero is an error.
 pub fn read_hpcc_topology(source: &Source, cabling: &Cabling) -> Result<Topology, InputErrors> {
     let mut problems = Problems::new(source);
     let network = read(source.text(), cabling, &mut problems).map(NetworkBuilder::build);
@@ -107,7 +107,8 @@ fn read_header<'t>(line: &Line<'t>, problems: &mut Problems<'_>) -> Option<Heade
     })
 }
 
-/// What every node is: a switch if its number stands on the second line (which may be wrapped), otherwise a host.
+/// Returns the kind of every node: a switch if its number is on the second line (which may be wrapped), otherwise a
+/// host.
 fn read_kinds<'t>(
     lines: &mut impl Iterator<Item = Line<'t>>,
     text: &str,

@@ -14,7 +14,7 @@ use crate::source::Source;
 
 /// Reads the flows of a connection matrix, sorted by their start (those that start together stay in order).
 ///
-/// `numbers` says which host each number means. Starts are in picoseconds and rounded to nanoseconds.
+/// `numbers` maps numbers to hosts. Starts are in picoseconds and rounded to nanoseconds.
 ///
 /// ```
 /// use wayleave_formats::{Source, parse_builder, read_htsim_flows};
@@ -27,7 +27,7 @@ use crate::source::Source;
 /// ```
 ///
 /// # Errors
-/// Everything that is wrong with the file, in order of place; triggers, failures, priorities and flows without end.
+/// All problems of the file, in order of position; triggers, failures, priorities and flows without end.
 pub fn read_htsim_flows(source: &Source, network: &Network, numbers: &[NodeId]) -> Result<Vec<FlowSpec>, InputErrors> {
     let mut problems = Problems::new(source);
     let flows = read(source.text(), network, numbers, &mut problems);

@@ -1,9 +1,9 @@
 //! `.topo`: a fat tree of two or three tiers, in words and numbers.
 //!
-//! `Nodes`, `Tiers` and `Podsize` (hosts a pod) come first, then `Tier 0` (top of rack), `Tier 1` and, of three, `Tier 2`,
-//! each with the links below it (`Downlink_speed_Gbps`, `Downlink_Latency_ns`, `Bundle` parallel ones), its ports
-//! (`Radix_Down`, `Radix_Up`), its buffers (`Queue_Down`, `Queue_Up`, bytes), `Switch_Latency_ns` and `Oversubscribed`.
-//! Keys are read in upper and lower case alike, as htsim does.
+//! `Nodes`, `Tiers` and `Podsize` (hosts a pod) come first. Then follow `Tier 0` (top of rack), `Tier 1` and, with
+//! three tiers, `Tier 2`. Each tier has the links below it (`Downlink_speed_Gbps`, `Downlink_Latency_ns`, `Bundle`
+//! parallel ones), its ports (`Radix_Down`, `Radix_Up`), its buffers (`Queue_Down`, `Queue_Up`, bytes),
+//! `Switch_Latency_ns` and `Oversubscribed`. Keys are case-insensitive, as in htsim.
 
 use std::collections::HashMap;
 
@@ -38,8 +38,8 @@ const MAX_HOSTS: u64 = 1_000_000;
 const MAX_CABLES: u64 = 1_000_000;
 const MAX_BUNDLE: u64 = 64;
 
-/// Reads a fat tree of htsim: hosts `h0`, `h1`, ..., switches `tor0`, `agg0` and `core0`, ... `cabling` gives what the
-/// file does not say: MTU, ports and buffers.
+/// Reads a fat tree of htsim: hosts `h0`, `h1`, ..., switches `tor0`, `agg0` and `core0`, ... `cabling` contains
+/// values that the file lacks: MTU, ports and buffers.
 ///
 /// ```
 /// use wayleave_formats::{Source, read_htsim_topology};
@@ -64,7 +64,7 @@ const MAX_BUNDLE: u64 = 64;
 /// ```
 ///
 /// # Errors
-/// Everything that is wrong with the file, in order of place.
+/// All problems of the file, in order of position.
 pub fn read_htsim_topology(source: &Source, cabling: &Cabling) -> Result<Topology, InputErrors> {
     let mut problems = Problems::new(source);
     let network = read(source.text(), cabling, &mut problems).map(NetworkBuilder::build);
@@ -132,7 +132,7 @@ fn read_number(line: &Line<'_>, problems: &mut Problems<'_>) -> Option<(String, 
     Some((key.text.to_lowercase(), number.whole("number", problems)?))
 }
 
-/// What is above the hosts, one entry a tier.
+/// A tier above the hosts.
 struct Tier {
     /// Switches a pod; of the highest of three tiers: in all.
     switches: u64,
@@ -141,7 +141,7 @@ struct Tier {
     rate: Rate,
     propagation: Time,
     processing: Time,
-    /// What ports hold towards the tier below, and the tier above.
+    /// Buffers of ports towards the tier below, and the tier above.
     buffers: [Option<Bytes>; 2],
 }
 
@@ -165,7 +165,7 @@ struct Written {
     bundle: Placed,
 }
 
-/// The numbers of a file, with what to say where one is missing.
+/// Lookup of a file's numbers, with errors for missing ones.
 struct Lookup<'l> {
     numbers: &'l Numbers,
     end: Span,
@@ -187,7 +187,7 @@ impl Lookup<'_> {
         number
     }
 
-    /// The same, above zero.
+    /// Returns a required number, which must be above zero.
     fn need_some(&self, tier: Option<usize>, key: &'static str, problems: &mut Problems<'_>) -> Option<Placed> {
         let (number, at) = self.need(tier, key, problems)?;
         check(number > 0, at, || format!("{key} has to be above zero"), problems)?;
@@ -252,7 +252,8 @@ impl Tree {
         above.fold(self.hosts, u64::saturating_add)
     }
 
-    /// How many switches a tier has: a pod, and in all in the highest of three. `below` is the same of the tier below.
+    /// Returns the number of switches of a tier: per pod, or in total in the highest of three. `below` is the number
+    /// of the tier below.
     fn switches(&self, written: &[Written], tier: usize, below: u64, problems: &mut Problems<'_>) -> Option<u64> {
         let Written { down: (down, down_at), bundle: (bundle, bundle_at), .. } = written[tier];
         let most = if tier == 0 { 1 } else { MAX_BUNDLE };
@@ -301,7 +302,7 @@ impl Tree {
         Ok(builder)
     }
 
-    /// Which node of a level is joined with which of the next.
+    /// Returns the pairs of joined nodes of a level and the next one.
     fn pairs(&self, below: usize) -> Vec<(usize, usize)> {
         let per_pod = |level: usize| match level {
             0 => (self.hosts / self.pods) as usize,
@@ -360,7 +361,7 @@ impl Tree {
     }
 }
 
-/// What the links and switches of a tier are like.
+/// Reads the properties of the links and switches of a tier.
 fn read_tier(
     lookup: &Lookup<'_>,
     written: &[Written],

@@ -83,7 +83,7 @@ pub(super) fn read(source: &Source, problems: &mut Problems<'_>) -> Option<PortN
     }
     let name = name.to_owned();
     if problems.mark() > 0 {
-        // What else would be said of the network would follow from what could not be read.
+        // Further problems of the network would follow from the parts that could not be read.
         return None;
     }
     parts.build(problems).map(|network| PortNetworkFile { name, network, options, remarks: Vec::new() })

@@ -1,4 +1,4 @@
-//! What both formats are read into.
+//! Common result of reading both formats.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use crate::graph::Remark;
 use crate::location::Span;
 use crate::problem::{ProblemKind, Problems};
 
-/// A network, and what its file says about how to analyse it.
+/// A network, and the analysis options of its file.
 #[derive(Clone, Debug)]
 pub struct PortNetworkFile {
     /// `network.name`, or the name of the file.
@@ -40,7 +40,7 @@ impl Parts {
         self.flows.push((flow, at));
     }
 
-    /// The network; what is wrong with its parts together stands at one of them.
+    /// Builds the network; a problem of several parts together is reported at one of them.
     pub(super) fn build(self, problems: &mut Problems<'_>) -> Option<PortNetwork> {
         let servers = self.servers.iter().map(|(server, _)| server.clone()).collect();
         let flows = self.flows.iter().map(|(flow, _)| flow.clone()).collect();

@@ -34,7 +34,7 @@ pub(super) fn read(source: &Source, problems: &mut Problems<'_>) -> Option<PortN
     }
     let mut physical = Physical { network: None, nodes: HashMap::new(), names: Vec::new(), links: HashMap::new() };
     let elements = || root.children().filter(Node::is_element);
-    // Links name nodes and flows name links, in whatever order they stand.
+    // Links name nodes and flows name links, in any order.
     for element in elements() {
         match element.tag_name().name() {
             "network" if physical.network.is_none() => physical.network = Some(element),
@@ -95,7 +95,7 @@ fn unused(root: Node<'_, '_>) -> Unused {
     unused
 }
 
-/// What is written of nodes and links.
+/// Elements of nodes and links as written.
 struct Physical<'a, 'i> {
     network: Option<Node<'a, 'i>>,
     nodes: HashMap<&'a str, Node<'a, 'i>>,
@@ -196,7 +196,7 @@ impl<'a, 'i> Physical<'a, 'i> {
                 if servers.contains_key(&(node, *port)) {
                     continue;
                 }
-                // What stands at a link comes before what stands at its node, and that before what stands at the network.
+                // An attribute of a link overrides that of its node, which overrides that of the network.
                 let of = [Some(*link), self.nodes.get(node).copied(), self.network];
                 let find = |key: &str| of.into_iter().flatten().find(|element| element.attribute(key).is_some());
                 let [latency, rate] = SERVICE.map(find);
@@ -294,7 +294,7 @@ fn required<'a>(element: Node<'a, '_>, key: &str, problems: &mut Problems<'_>) -
     value
 }
 
-/// Where the value of an attribute stands.
+/// Returns the position of an attribute's value.
 fn place(element: Node<'_, '_>, key: &str) -> Span {
     element.attribute_node(key).map_or_else(|| head(element), |attribute| Span::new(attribute.range_value()))
 }

@@ -8,7 +8,7 @@ use crate::messages::{one_of, quoted};
 use crate::problem::{ProblemKind, Problems};
 use crate::tree::Node;
 
-/// What a number measures.
+/// Quantity of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Measure {
     /// In ns.
@@ -41,7 +41,7 @@ const PREFIXES: [(&str, i32); 13] = [
 ];
 
 impl Measure {
-    /// What units without a prefix are worth; the first is for numbers without one.
+    /// Returns the values of units without a prefix; the first is the default unit.
     fn units(self) -> &'static [(&'static str, i128, i128)] {
         match self {
             Self::Time => &[("s", 1_000_000_000, 1), ("m", 60_000_000_000, 1), ("h", 3_600_000_000_000, 1)],
@@ -69,7 +69,8 @@ impl Measure {
         }
     }
 
-    /// Thousandths of bits: who writes `mbps` means millions, and the format says thousandths.
+    /// Returns a message for thousandths of bits: authors of `mbps` mean millions, and the format defines
+    /// thousandths.
     fn ambiguous(self, unit: &str) -> Option<(String, String)> {
         let base = unit.strip_prefix('m').filter(|_| self != Self::Time)?;
         self.units().iter().find(|(name, ..)| *name == base)?;
@@ -77,7 +78,7 @@ impl Measure {
         Some((message, format!("write M{base} if millions are meant")))
     }
 
-    /// What one unit is worth.
+    /// Returns the value of one unit.
     fn worth(self, unit: &str) -> Option<Rational> {
         // `m` is a minute and `ms` a millisecond: a unit without a prefix comes first.
         let plain = PREFIXES.iter().find_map(|(prefix, power)| {
@@ -90,7 +91,7 @@ impl Measure {
     }
 }
 
-/// What numbers without a unit are worth.
+/// Values of numbers without a unit.
 #[derive(Clone, Debug)]
 pub(crate) struct Units {
     time: Rational,
@@ -149,7 +150,7 @@ impl Units {
         value
     }
 
-    /// The same of a text, where what is wrong with it is told by the caller.
+    /// Parses a number of a text, whose errors the caller reports.
     pub(super) fn number(&self, measure: Measure, text: &str) -> Option<Rational> {
         let unit = split(text).map_or("", |(_, unit)| unit);
         if measure.ambiguous(unit).is_some() { None } else { self.value(measure, text) }

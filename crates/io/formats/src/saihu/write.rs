@@ -9,9 +9,10 @@ use wayleave_calculus::rational::whole;
 /// Nanobits.
 const BIT: i128 = 1_000_000_000;
 
-/// An output-port network as Saihu reads it. What is no whole number of ns, bits or bit/s is rounded so that bounds grow: bursts, rates of flows and
-/// latencies up, rates of servers down. The line of a server that lets a frame through at once is left out: Saihu's `capacity` lets nothing through
-/// at once. Flows with several paths have them in `paths`, which is ours.
+/// Returns an output-port network in Saihu's format. Values that are not whole ns, bits or bit/s are rounded so that
+/// bounds grow: bursts, rates of flows and latencies up, rates of servers down. The line of a server that lets a
+/// frame through at once is left out: Saihu's `capacity` lets nothing through at once. Flows with several paths have
+/// them in `paths`, our extension.
 ///
 /// ```
 /// use wayleave_formats::{Source, read_port_network, write_port_network};

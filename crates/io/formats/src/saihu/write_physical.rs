@@ -109,7 +109,7 @@ fn escaped(text: &str) -> String {
             '<' => all.push_str("&lt;"),
             '>' => all.push_str("&gt;"),
             '"' => all.push_str("&quot;"),
-            // Readers make a space of what is no space in an attribute.
+            // Readers replace other white space in an attribute by spaces.
             '\n' | '\r' | '\t' => all.push_str(&format!("&#{};", u32::from(c))),
             c => all.push(c),
         }

@@ -1,4 +1,4 @@
-//! When a traffic is active: one period, or a list of them.
+//! Schedule of a traffic: one period, or a list of them.
 
 use wayleave_scenarios::{Period, Schedule};
 use wayleave_units::Time;
@@ -9,7 +9,7 @@ use crate::tree::{Node, Value};
 
 pub(crate) const PERIOD: Shape = Shape { what: "a period", keys: &["from", "on", "off"] };
 
-/// Reads a schedule; `start` is when its first period begins if that says nothing.
+/// Reads a schedule; `start` is the default start of its first period.
 pub(super) fn read(node: &Node<'_>, start: Time, problems: &mut Problems<'_>) -> Option<Schedule> {
     let items = match &node.value {
         Value::Sequence(items) => &items[..],
@@ -21,7 +21,7 @@ pub(super) fn read(node: &Node<'_>, start: Time, problems: &mut Problems<'_>) ->
     periods.into_iter().collect::<Option<_>>().map(|periods| Schedule { periods })
 }
 
-/// `usual` is when it begins if it says nothing; without one it has to.
+/// Reads a period. `usual` is its default start; without a default the start is required.
 fn read_one(node: &Node<'_>, usual: Option<Time>, problems: &mut Problems<'_>) -> Option<Period> {
     let fields = Fields::read(node, &PERIOD, problems)?;
     let from = match usual {

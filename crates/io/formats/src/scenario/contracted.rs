@@ -9,7 +9,7 @@ use crate::messages::{did_you_mean, nearest, quoted};
 use crate::problem::{ProblemKind, Problems};
 use crate::tree::Node;
 
-/// What the contract says that a traffic names, if it names one that is there.
+/// Returns the terms of the contract that a traffic names, if there is such a contract.
 pub(super) fn read(
     fields: &Fields<'_, '_>,
     tenants: Option<&Tenants>,
@@ -34,7 +34,7 @@ pub(super) fn read(
     found
 }
 
-/// The ends where a traffic says none: those of a pair, or all members.
+/// Returns the default ends of a traffic: those of a pair, or all members.
 pub(super) fn ends(of: &OfContract, is_random: bool) -> FlowEndpoints<Endpoint> {
     let all = || of.hosts.iter().map(|&host| Endpoint::from(host)).collect::<Vec<_>>();
     match (of.is_pair, &of.hosts[..]) {
@@ -44,7 +44,7 @@ pub(super) fn ends(of: &OfContract, is_random: bool) -> FlowEndpoints<Endpoint> 
     }
 }
 
-/// Gives a traffic what its contract says, and finds what it may not do.
+/// Gives a traffic the terms of its contract, and reports conflicts with them.
 pub(super) fn apply(
     of: &OfContract,
     traffic: &mut Traffic,

@@ -22,7 +22,7 @@ impl<'n> Names<'n> {
         self.vms.get(name).copied()
     }
 
-    /// Whether a node or a virtual machine has this name.
+    /// Returns `true` if a node or a virtual machine has this name.
     pub(super) fn knows(&self, name: &str) -> bool {
         self.vms.contains_key(name) || self.network.find_node(name).is_some()
     }

@@ -15,10 +15,10 @@ use crate::tree::{Node, Value};
 
 const PATTERNS: [&str; 3] = ["all-to-all", "random", "permutation"];
 
-/// Which pairs are meant where nothing is said.
+/// Default selection of pairs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum DefaultPairs {
-    /// Everybody to everybody.
+    /// From every host to every other host.
     AllToAll,
     /// A random pair for each flow.
     Random,

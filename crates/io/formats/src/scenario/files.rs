@@ -19,13 +19,13 @@ impl<'f> Files<'f> {
         Self { open, opened: HashMap::new(), order: Vec::new() }
     }
 
-    /// What was read, in order.
+    /// Returns the sources read, in order.
     pub(super) fn into_sources(self) -> Vec<Source> {
         self.order
     }
 
-    /// Reads the file whose name stands at a node. A file that cannot be opened is a problem of the name; what is wrong
-    /// with its content keeps its place there.
+    /// Reads the file named at a node. A file that cannot be opened is a problem of the name; problems of its content
+    /// keep their positions in it.
     pub(super) fn read<T>(
         &mut self,
         node: &Node<'_>,

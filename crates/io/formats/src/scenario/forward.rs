@@ -1,4 +1,4 @@
-//! Whether steady traffic is skipped.
+//! Setting that skips steady traffic.
 
 use wayleave_scenarios::FastForward;
 

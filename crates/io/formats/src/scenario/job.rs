@@ -20,7 +20,7 @@ use crate::tree::{Node, Value};
 pub(crate) const JOB: Shape =
     Shape { what: "a job", keys: &["collective", "goal", "ranks", "data", "pieces", "compute", "iterations"] };
 
-/// Reads a job. Its ranks are all members of the contract, or else all hosts, if nothing is said.
+/// Reads a job. By default its ranks are all members of the contract, or else all hosts.
 pub(super) fn read(
     traffic: &Fields<'_, '_>,
     names: &Names<'_>,
@@ -67,7 +67,7 @@ pub(super) fn read(
     }
 }
 
-/// A list of hosts, virtual machines and ranges, in which each may stand several times.
+/// Reads a list of hosts, virtual machines and ranges, in which each may occur several times.
 fn read_ranks(node: &Node<'_>, names: &Names<'_>, problems: &mut Problems<'_>) -> Option<Vec<Endpoint>> {
     let items = match &node.value {
         Value::Sequence(items) => &items[..],

@@ -1,7 +1,7 @@
-//! Scenarios: `kind: Scenario`, what is simulated, and the sweep over parameters and seeds.
+//! Scenarios: `kind: Scenario`, a simulation and the sweep over parameters and seeds.
 //!
-//! A sweep changes the tree of the file before it is interpreted, so that every field can vary, and what is wrong with
-//! a value is reported where the sweep gives it.
+//! A sweep changes the tree of the file before it is interpreted, so that every field can vary. Problems of a value
+//! are reported at its position in the sweep.
 
 mod active;
 mod contracted;
@@ -109,7 +109,7 @@ pub struct ScenarioFile {
 /// One run.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// What the sweep varies (a path into `spec`), and its value in this run as it is written.
+    /// Varied parameters (a path into `spec`) with their values in this run, as written.
     pub labels: Vec<(String, String)>,
     /// For every random draw.
     pub seed: u64,
@@ -117,8 +117,8 @@ pub struct Run {
     pub scenario: Arc<Scenario>,
 }
 
-/// Reads a scenario. `open` reads the files that it names (topologies, distributions, lists of flows), by the names
-/// that stand in it; [`beside`] looks for them in the folder of the scenario.
+/// Reads a scenario. `open` reads the files named in it (topologies, distributions, lists of flows) by their names;
+/// [`beside`] searches them in the folder of the scenario.
 ///
 /// ```
 /// use wayleave_formats::{Source, beside, read_scenario};
@@ -141,8 +141,8 @@ pub struct Run {
 /// ```
 ///
 /// # Errors
-/// Everything that is wrong with the file and with those that it names, in order of place. If several runs of a sweep
-/// are wrong, what is wrong with the first.
+/// All problems of the file and of the files that it names, in order of position. If several runs of a sweep are
+/// wrong, only the problems of the first.
 pub fn read_scenario(
     source: &Source,
     open: &dyn Fn(&str) -> Result<Source, InputErrors>,
@@ -165,7 +165,7 @@ pub fn beside(source: &Source, name: &str) -> Result<Source, InputErrors> {
     Source::read(folder.join(name))
 }
 
-/// What runs of one file share.
+/// Data shared by the runs of one file.
 struct Context<'f> {
     files: Files<'f>,
     /// By the values of the sweep that change the topology; `None` for one that could not be read.
@@ -181,7 +181,7 @@ fn read_document(
 ) -> Option<(String, Vec<Run>)> {
     let document = document::read(source.text(), Kind::Scenario, problems, |_, _| {})?;
     let Some(sweep) = Sweep::read(&document.spec, problems) else {
-        // What else is wrong shows without the sweep.
+        // Other problems are visible without the sweep.
         read_spec(&document.name, &document.spec, Vec::new(), context, problems);
         return None;
     };
@@ -205,7 +205,8 @@ fn read_document(
     Some((document.name, runs))
 }
 
-/// Classes of a topology in a scenario without contracts: `switches` and `hosts` say how ports divide their queues.
+/// Warning about classes of a topology in a scenario without contracts: `switches` and `hosts` define the queues of
+/// ports.
 const CLASSES_ALONE: &str =
     "topology.classes is not carried out: without `contracts` ports work as `switches` and `hosts` say";
 
@@ -220,7 +221,7 @@ fn read_spec(
     let fields = Fields::read(spec, &SCENARIO_SPEC, problems)?;
     fields.require_all(["topology", "duration"], problems);
     match fields.get("contracts") {
-        // Contracts say what ports and hosts do, and send as much as they may.
+        // Contracts determine the behaviour of ports and hosts, and send at their limits.
         Some(_) => {
             refuse_beside(&fields, &["sharing", "reserved", "routing"], "contracts", problems);
             tenants::refuse_port_keys(&fields, problems);
@@ -306,7 +307,7 @@ fn read_spec(
     }
 }
 
-/// Puts what is wrong with a scenario where the file says it.
+/// Reports an error of a scenario at its position in the file.
 fn report(
     error: &ScenarioError,
     spec: &Node<'_>,

@@ -23,14 +23,14 @@ const ENDINGS: [&str; 3] = [".yaml", ".yml", ".json"];
 
 const FILE_HINT: &str = "a file whose name does not end in .yaml, .yml or .json is written `{ file: NAME }`";
 
-/// A network, and what the numbers of nodes in lists of flows mean.
+/// A network, and the meaning of node numbers in lists of flows.
 #[derive(Clone, Debug)]
 pub(super) struct Numbered {
     pub(super) network: Arc<Network>,
     numbering: Numbering,
 }
 
-/// What a number stands for.
+/// Meaning of a number.
 #[derive(Clone, Copy, Debug)]
 enum Numbering {
     /// The node with this index: the network is one of HPCC's.
@@ -91,7 +91,7 @@ pub(super) fn read(node: &Node<'_>, files: &mut Files<'_>, problems: &mut Proble
     }
 }
 
-/// Puts what is wrong with a builder's line where the line stands in the file.
+/// Reports errors of a builder's line at its position in the file.
 fn report_builder(errors: &InputErrors, text: &str, span: Span, problems: &mut Problems<'_>) {
     // Quotation marks and escapes move characters.
     let is_plain = problems.source().text().get(span.range()) == Some(text);

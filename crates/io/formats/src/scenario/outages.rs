@@ -1,4 +1,4 @@
-//! What fails and is repaired, and what is recorded.
+//! Failures, repairs, and records.
 
 use wayleave_scenarios::{Change, Element, Outage, Record};
 use wayleave_topology::Network;

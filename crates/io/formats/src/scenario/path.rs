@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use crate::location::Span;
 use crate::tree::{Entry, Node, Value};
 
-/// Where a path leads to; as far as there is something.
+/// Returns the target of a path, or its deepest existing part.
 pub(super) fn locate(root: &Node<'_>, path: &str) -> Span {
     let mut node = root;
     let mut span = root.span;
@@ -48,7 +48,7 @@ fn name_of<'n>(item: &'n Node<'_>) -> Option<&'n str> {
     entries.iter().find(|entry| entry.key.text() == Some("name"))?.value.text()
 }
 
-/// Why nothing can be put at a path.
+/// Reason why no value can be put at a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Blocked {
     /// A list has no such item.
@@ -57,7 +57,7 @@ pub(super) enum Blocked {
     Text(String),
 }
 
-/// Puts a value at a path; mappings on the way are made if they are missing, with keys that stand at `span`.
+/// Puts a value at a path; missing mappings on the path are made, with keys at `span`.
 pub(super) fn put<'a>(node: &mut Node<'a>, path: &str, span: Span, value: &Node<'a>) -> Result<(), Blocked> {
     if path.is_empty() {
         *node = value.clone();

@@ -1,4 +1,4 @@
-//! How ports work, how packets are spread over paths, and switches with one service for all ports.
+//! Behaviour of ports, spreading of packets over paths, and switches with one service for all ports.
 
 use wayleave_scenarios::{Buffering, Discipline, Ecn, PortBehaviour, PortEcn, Routing, SharedService};
 use wayleave_schemes::switch::red;
@@ -25,7 +25,7 @@ pub(crate) const SERVICE: Shape = Shape { what: "a shared service", keys: &["swi
 
 const DISCIPLINES: [&str; 4] = ["fifo", "strict-priority", "smallest-remaining-first", "deficitRoundRobin"];
 
-/// Reads the ports of switches or hosts; what is not said is as it is by default.
+/// Reads the ports of switches or hosts; absent keys keep their defaults.
 pub(super) fn read(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<PortBehaviour> {
     let fields = Fields::read(node, &PORTS, problems)?;
     let usual = PortBehaviour::default();
@@ -112,8 +112,8 @@ fn read_port_ecn(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<PortEcn
     queues.into_iter().collect::<Option<_>>().map(PortEcn::PerQueue)
 }
 
-/// A scheme with its parameters. The parameters of random early detection may stand there without its name, and a size
-/// is a threshold.
+/// Reads a scheme with its parameters. The parameters of random early detection are accepted without its name, and a
+/// size is a threshold.
 fn read_ecn(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Option<Ecn>> {
     let is_scheme = |key: Option<&str>| {
         key.is_some_and(|key| SWITCHES.iter().any(|scheme| key == scheme.name || key == schemes::camel(scheme.name)))

@@ -32,7 +32,7 @@ pub(super) fn small(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<u32>
 
 /// The number of a queue.
 pub(super) fn queue(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<u8> {
-    // Larger than any queue: the network says which there are.
+    // Larger than any queue: the network reports the existing ones.
     node.count(problems).map(|queue| u8::try_from(queue).unwrap_or(u8::MAX))
 }
 
@@ -56,7 +56,7 @@ pub(super) fn unknown_word(node: &Node<'_>, what: &str, word: &str, known: &[&st
     });
 }
 
-/// Those of some keys that are given; more than one is reported.
+/// Returns the one of several keys that is given; more than one is reported.
 pub(super) fn at_most_one<'n, 'a>(
     fields: &Fields<'n, 'a>,
     what: &str,

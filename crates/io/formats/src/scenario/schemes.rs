@@ -1,4 +1,4 @@
-//! Schemes with their parameters: which keys there are, and what their values are, the schemes' descriptors say.
+//! Schemes with their parameters: the schemes' descriptors define the keys and their values.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -14,9 +14,9 @@ use crate::tree::{Node, Value};
 
 /// The schemes among which a key of a scenario chooses.
 pub(crate) struct SchemeChoice {
-    /// What messages call the mapping, with an article.
+    /// Description of the mapping in messages, with an article.
     pub(crate) what: &'static str,
-    /// What they call the word.
+    /// Description of the word in messages.
     pub(crate) word: &'static str,
     /// The schemes.
     pub(crate) all: &'static [&'static Descriptor],
@@ -41,7 +41,7 @@ pub(crate) fn shape(scheme: &'static Descriptor) -> &'static Shape {
     })
 }
 
-/// What was made once is kept for good: there are as many shapes as schemes.
+/// Returns a shape that is created once and kept forever: there are as many shapes as schemes.
 fn kept(name: (&'static str, &'static str), make: impl FnOnce() -> Shape) -> &'static Shape {
     type Shapes = HashMap<(&'static str, &'static str), &'static Shape>;
     static SHAPES: LazyLock<Mutex<Shapes>> = LazyLock::new(Mutex::default);
@@ -133,7 +133,7 @@ pub(super) fn read_parameters(
     (problems.mark() == before).then_some(given)
 }
 
-/// Reads one value. Whether it is in range is checked with all else that no run could mean.
+/// Reads one value. Its range is checked later, with all other constraints on runs.
 fn read_value(
     node: &Node<'_>,
     parameter: &Parameter,

@@ -1,4 +1,4 @@
-//! How hosts share: a scheme, the policies of its levels, faults of messages, and what changes on the way.
+//! Sharing by hosts: a scheme, the policies of its levels, faults of messages, and changes during the run.
 
 use wayleave_contracts::{Policy, PolicyLevel};
 use wayleave_scenarios::{BrokerAt, HostSchemeConfig, MessageFaults, SchemeOf, Sharing, SharingChange, SharingEvent};
@@ -24,7 +24,7 @@ pub(crate) const FAULTS: Shape =
     Shape { what: "faults of messages", keys: &["loss", "duplicate", "delay", "probeLoss"] };
 pub(crate) const EVENT: Shape = Shape { what: "an event", keys: &["at", "stop", "start", "policy", "interval"] };
 
-/// What the fabric broker is called where a broker is named.
+/// Name of the fabric broker, where a broker is named.
 const FABRIC: &str = "fabric";
 
 /// Reads how hosts share.
@@ -66,7 +66,7 @@ pub(super) fn read(
     })
 }
 
-/// A policy: the name of a file, or what would stand in its `spec`.
+/// Reads a policy: the name of a file, or the contents of its `spec`.
 fn read_level(
     node: &Node<'_>,
     level: Option<PolicyLevel>,

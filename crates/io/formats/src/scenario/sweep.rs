@@ -12,7 +12,7 @@ pub(crate) const SWEEP: Shape = Shape { what: "a sweep", keys: &["seeds", "vary"
 /// The most runs of one file.
 const MAX_RUNS: u64 = 10_000;
 
-/// What varies.
+/// Parameters that vary.
 pub(super) struct Sweep<'a> {
     /// At least one.
     pub(super) seeds: Vec<u64>,

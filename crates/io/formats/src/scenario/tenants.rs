@@ -1,4 +1,4 @@
-//! Tenants with contracts of every kind: a file of them, who of them is admitted, and what they send where nothing else is said.
+//! Tenants with contracts of every kind: their file, the admitted ones, and their default traffic.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -58,7 +58,8 @@ pub(super) fn read(
     }
 }
 
-/// Sets a scenario up for them. Who has no traffic of its own, by its name or one of these, sends as much as it may.
+/// Sets a scenario up for tenants. A contract without traffic of its own, by its name or one of these, sends at its
+/// limit.
 pub(super) fn add(
     tenants: &Tenants,
     with_traffic: BTreeSet<String>,

@@ -1,4 +1,4 @@
-//! One kind of traffic: its name, its ends, when, where, and what (`workload`).
+//! One kind of traffic: its name, its ends, its schedule, its routes, and its `workload`.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -57,7 +57,7 @@ pub(crate) const TRAFFIC: Shape = Shape {
     ],
 };
 
-/// Reads all traffic, and the contracts to which some of it belongs.
+/// Reads all traffic, and the contracts to which parts of the traffic belong.
 pub(super) fn read(
     node: &Node<'_>,
     numbered: &Numbered,

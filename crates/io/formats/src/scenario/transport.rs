@@ -1,4 +1,4 @@
-//! How reliable flows are carried.
+//! Transport of reliable flows.
 
 use wayleave_scenarios::{Congestion, Pacing, Transport};
 use wayleave_schemes::transports::TRANSPORTS;
@@ -18,7 +18,7 @@ pub(crate) const CONGESTION: SchemeChoice =
 
 const PACING: [&str; 2] = ["off", "window"];
 
-/// Reads a transport: a congestion control, or a mapping; what is not said is as in `usual`.
+/// Reads a transport: a congestion control, or a mapping; absent keys are as in `usual`.
 pub(super) fn read(node: &Node<'_>, usual: &Transport, problems: &mut Problems<'_>) -> Option<Transport> {
     if node.text().is_some() {
         return Some(Transport { congestion: read_congestion(node, problems)?, ..usual.clone() });

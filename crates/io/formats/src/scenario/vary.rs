@@ -1,4 +1,4 @@
-//! A scenario with another sweep: what a program varies, put in place of what the file varies.
+//! A scenario with another sweep: the program's parameters replace those of the file.
 
 use serde_json::{Value as Json, json};
 
@@ -7,7 +7,7 @@ use crate::problem::{InputErrors, Problems};
 use crate::source::Source;
 use crate::tree::{Node, Value};
 
-/// What a program varies of a scenario.
+/// Parameters of a scenario that a program varies.
 #[derive(Clone, Debug, Default)]
 pub struct Grid {
     /// Paths into `spec`, each with its values, as in `sweep.vary`; the first changes slowest. Empty: what the file varies stays.
@@ -16,8 +16,8 @@ pub struct Grid {
     pub seeds: Vec<u64>,
 }
 
-/// The text of a scenario with what a program varies, as JSON. Its name says so, and leaves it in the folder of the source, so that files
-/// beside that are found. What is wrong with the rest of the file is told when it is read.
+/// Returns the text of a scenario with the program's parameters, as JSON. Its name marks this, and keeps it in the
+/// folder of the source, so that files beside it are found. Other problems of the file are reported when it is read.
 ///
 /// # Errors
 /// If the text is no scenario.
@@ -58,7 +58,7 @@ fn members<'n>(node: &'n Node<'_>) -> Vec<(&'n str, &'n Node<'n>)> {
     entries.iter().filter_map(|entry| Some((entry.key.text()?, &entry.value))).collect()
 }
 
-/// A tree as JSON. Every scalar is a text: whoever reads it decides what it is, as in YAML.
+/// Returns a tree as JSON. Every scalar is a text: its reader determines the type, as in YAML.
 fn text(node: &Node<'_>) -> String {
     match &node.value {
         Value::Null | Value::Streamed => "null".to_owned(),
@@ -68,7 +68,7 @@ fn text(node: &Node<'_>) -> String {
     }
 }
 
-/// An object of JSON from keys and texts of JSON, in their order: the order of what is varied is that of the runs.
+/// Returns a JSON object of keys and JSON texts, in their order: the order of the parameters is that of the runs.
 fn object<'k>(members: impl Iterator<Item = (&'k str, String)>) -> String {
     let members: Vec<String> = members.map(|(key, value)| format!("{}:{value}", json!(key))).collect();
     format!("{{{}}}", members.join(","))

@@ -1,4 +1,4 @@
-//! What is sent: packets, flows that arrive, or a list of flows.
+//! Workloads: packets, flows that arrive, or a list of flows.
 
 use wayleave_scenarios::{
     Arrivals, DependentFlows, FlowSizes, FlowSpec, OnOff, Onward, PacketKind, Phase, Reliable, Rpc, SendSchedule,
@@ -28,14 +28,14 @@ pub(crate) const AFTER: Shape = Shape { what: "what flows follow", keys: &["traf
 pub(crate) const LISTED_FLOW: Shape = Shape { what: "a flow", keys: &["at", "from", "to", "size", "queue"] };
 pub(crate) const IMPORT: Shape = Shape { what: "a list of flows", keys: &["hpcc", "htsim"] };
 
-/// What a traffic is, by its key.
+/// Type of a traffic, by its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WorkloadKind {
     TokenBucket,
     ConstantRate,
     OnOff,
     Poisson,
-    /// One flow a pair: no key says when.
+    /// One flow a pair: no key gives a time.
     Once,
     Load,
     PerSecond,
@@ -109,7 +109,7 @@ pub(super) fn read(
     }
 }
 
-/// `Some(None)` where a traffic says nothing.
+/// Returns `Some(None)` if a traffic has no transport of its own.
 pub(super) fn own_transport(
     fields: &Fields<'_, '_>,
     usual: &Transport,
@@ -128,7 +128,7 @@ fn read_packets(what: WorkloadKind, fields: &Fields<'_, '_>, problems: &mut Prob
     };
     let frame: Option<Option<Bytes>> = fields.get("frame").map(|node| node.quantity(problems));
     let kind = kind?;
-    // A full packet, or what the burst lets through, as for contracts.
+    // A full packet, or a burst if that is smaller, as for contracts.
     let full = Bytes::new(1500) + WIRE_OVERHEAD;
     let usual = match kind {
         PacketKind::TokenBucket { burst, .. } => full.min(burst),
@@ -192,7 +192,7 @@ fn read_flows(
         WorkloadKind::Rpc => read_rpc(fields.get("rpc")?, files, problems),
         _ => Some(Arrivals::Once),
     };
-    // What follows is as long as what came, if nothing else is said.
+    // By default, flows that follow others have the size of their predecessors.
     let said = if what == WorkloadKind::After { fields.get("sizes") } else { fields.require("sizes", problems) };
     let sizes: Option<Option<FlowSizes>> = match said {
         None if what == WorkloadKind::After => Some(None),

@@ -28,7 +28,7 @@ macro_rules! builder {
     };
 }
 
-/// Every builder's kind, its keys, and what `hosts` is short for.
+/// Kind, keys and meaning of `hosts` of every builder.
 pub(crate) static BUILDERS: [(&str, Shape, &str); 6] = [
     (
         "fat-tree",
@@ -240,7 +240,7 @@ impl Plan {
         (problems.mark() == before).then_some(plan)
     }
 
-    /// How many cables it has; `None` where the builder itself refuses a parameter.
+    /// Returns the number of cables; `None` if the builder itself refuses a parameter.
     fn cables(&self) -> Option<u64> {
         let sized = |count: u64| Some(count).filter(|&count| count <= 100_000);
         match self {
@@ -314,7 +314,7 @@ fn rate(fields: &Fields<'_, '_>, key: &str, problems: &mut Problems<'_>) -> Opti
     read_rate(fields.get(key)?, problems)
 }
 
-/// Where the parameter stands that `wayleave-topology` refuses, by the name that it gives it.
+/// Returns the position of a parameter that `wayleave-topology` refuses, by the name in its error.
 fn span_of_parameter(name: &str, hosts: &str, fields: &Fields<'_, '_>) -> Span {
     let key = match name {
         "k" | "pods" | "leaves" | "spines" | "switches" => name,

@@ -12,7 +12,7 @@ pub(crate) const CLASSES: Shape = Shape {
     keys: &["latency", "guaranteed", "objective", "bestEffort", "target", "promise", "roundTrip"],
 };
 
-/// Divides the queues of a network as `classes` says; where it does not stand, the network stays as it is.
+/// Divides the queues of a network according to `classes`; without this key the network is unchanged.
 pub(super) fn divide(network: Network, spec: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<Network> {
     let Some(node) = spec.get("classes") else { return Some(network) };
     let fields = Fields::read(node, &CLASSES, problems)?;
@@ -31,13 +31,13 @@ pub(super) fn divide(network: Network, spec: &Fields<'_, '_>, problems: &mut Pro
     }
 }
 
-/// What is not said is as usual.
+/// Reads the classes; absent keys keep their defaults.
 fn read(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<Classes> {
     let usual = Classes::default();
     let mark = problems.mark();
     let mut count = |key: &'static str, usual: u16| match fields.get(key) {
         None => usual,
-        // What is too large for the type is too large for any class, and is named by its check.
+        // A count beyond the type's range is too large for any class, and is reported by the class's check.
         Some(node) => node.count(problems).map_or(usual, |count| u16::try_from(count).unwrap_or(u16::MAX)),
     };
     let latency = count("latency", u16::from(usual.latency));

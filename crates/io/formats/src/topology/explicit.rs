@@ -41,7 +41,7 @@ pub(crate) const LINK: Shape = Shape {
     ],
 };
 
-/// How many links may join two nodes in one direction.
+/// Maximum number of links that may join two nodes in one direction.
 const MAX_PARALLEL: u32 = 64;
 
 /// Reads `defaults`, `nodes` and `links`.
@@ -65,7 +65,7 @@ pub(super) fn read(spec: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option
     defaults.map(|_| reader.builder.build())
 }
 
-/// What all links have where nothing else is said; also used by the builders.
+/// Reads the defaults of all links; also used by the builders.
 pub(crate) fn read_cabling(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<Cabling> {
     let usual = Cabling::default();
     let line = read_line(fields, &usual, problems);
@@ -130,7 +130,7 @@ struct Reader<'n> {
     parallel: HashMap<(NodeId, NodeId), u32>,
 }
 
-/// What a link says about its direction.
+/// Direction of a link in its description.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Direction {
     /// `from` and `to`.
@@ -374,7 +374,7 @@ fn read_kind(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<NodeKind> {
     }
 }
 
-/// Puts what the network says about a link where the file says it.
+/// Reports the network's error about a link at its position in the file.
 fn report_link(error: &NetworkError, fields: &Fields<'_, '_>, ends: Span, problems: &mut Problems<'_>) {
     let span = match error {
         NetworkError::SelfLoop(_) | NetworkError::HostToHost(..) => ends,

@@ -2,7 +2,7 @@
 
 use wayleave_topology::Network;
 
-/// A network and what it is called.
+/// A network and its name.
 #[derive(Clone, Debug)]
 pub struct Topology {
     /// `metadata.name`, or the name of the file or of the builder.

@@ -11,7 +11,7 @@ use crate::tree::{Node, Value};
 
 pub(crate) const QUEUE: Shape = Shape { what: "a queue", keys: &["budget", "buffer"] };
 
-/// Which keys describe the queues.
+/// Keys that describe the queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keys {
     /// `queues`, `buffer`, `budgets`.
@@ -48,7 +48,7 @@ impl Keys {
     }
 }
 
-/// What each of `count` queues holds if nothing is said: the publications' sizes in switches; hosts queue in memory.
+/// Returns the default buffer of each of `count` queues: the publications' sizes in switches; hosts queue in memory.
 fn usual_buffer(owner: NodeKind, count: usize) -> Bytes {
     let cabling = Cabling::default();
     let default = |port: &PortSpec| port.queues.first().map_or(Bytes::MAX, |queue| queue.buffer);
@@ -58,9 +58,9 @@ fn usual_buffer(owner: NodeKind, count: usize) -> Bytes {
     }
 }
 
-/// The port that a mapping describes; `inherited` is what it has where the mapping says nothing.
+/// Reads the port that a mapping describes; `inherited` contains the values of absent keys.
 ///
-/// A mapping that gives a count begins again: it inherits neither buffers nor budgets, which belong to another count.
+/// A mapping with a count begins anew: it inherits neither buffers nor budgets, which belong to another count.
 pub(super) fn read(
     fields: &Fields<'_, '_>,
     keys: Keys,

@@ -1,4 +1,4 @@
-//! Agents: what their files mean, and what is said when something is wrong.
+//! Tests of agents: meaning of their files, and error messages.
 
 use crate::common::assert_problems;
 use wayleave_formats::ProblemKind::{

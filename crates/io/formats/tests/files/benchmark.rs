@@ -1,4 +1,4 @@
-//! Benchmark tables: what is written is read back, and mistakes say where they are.
+//! Tests of benchmark tables: written tables are read back, and errors have positions.
 
 use wayleave_formats::{Source, read_benchmark, write_benchmark};
 use wayleave_topology::devices::{Measurement, Scenario, SoftwareSwitch, Table};

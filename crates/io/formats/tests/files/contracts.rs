@@ -220,7 +220,7 @@ fn a_csv_has_latency_contracts_and_pairs() {
     assert!(no_min.contains("\"min\" is empty"), "{no_min}");
     let neither = wrong("name,from,to,rate,burst,deadline,min\na,h1,h2,,,,\n");
     assert!(neither.contains("\"rate\" is empty"), "{neither}");
-    // Where only latency contracts are read, a pair is an error at its place.
+    // If only latency contracts are read, a pair is an error at its position.
     let refused = read_contracts(&alone, &star()).unwrap_err().to_string();
     assert!(refused.contains("of kind bandwidth"), "{refused}");
 }

@@ -1,4 +1,4 @@
-//! What is said about files that are wrong: each with its place and the words that help.
+//! Messages about wrong files: each has a position and a hint.
 
 use crate::common::{assert_problems, contracts, contracts_yaml, csv, events, terms, topology, topology_yaml};
 use wayleave_formats::ProblemKind::{
@@ -6,7 +6,7 @@ use wayleave_formats::ProblemKind::{
 };
 use wayleave_formats::{InputErrors, MAX_PROBLEMS, Source, parse_builder, read_contracts, read_topology};
 
-/// The problems of a document with one contract, which stands on line 5 from column 7.
+/// Returns the problems of a document with one contract, on line 5 from column 7.
 fn one(contract: &str) -> Result<wayleave_formats::ContractList, InputErrors> {
     contracts(&contracts_yaml(&[contract]))
 }

@@ -1,4 +1,4 @@
-//! What is said about files that are cut off, empty, too deep, or no YAML, JSON or CSV at all.
+//! Messages about files that are cut off, empty, too deep, or no YAML, JSON or CSV at all.
 
 use crate::common::{assert_problems, contracts, contracts_yaml, csv, terms, topology};
 use wayleave_formats::ProblemKind::{

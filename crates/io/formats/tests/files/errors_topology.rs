@@ -1,4 +1,4 @@
-//! What is said about networks that cannot be.
+//! Messages about impossible networks.
 
 use crate::common::{assert_problems, topology, topology_yaml};
 use wayleave_formats::ProblemKind::{

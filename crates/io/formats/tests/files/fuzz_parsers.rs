@@ -1,8 +1,8 @@
-//! Fuzz targets for every reader: so many generated inputs each ([`INPUTS`]), never so much time.
+//! Fuzz targets for every reader: a fixed number of generated inputs each ([`INPUTS`]), never a fixed time.
 //!
-//! More: `PROPTEST_CASES=1000000 cargo test --release -p wayleave-formats --test files fuzz_parsers`. A failure prints the
-//! smallest input that fails and writes its seed to `proptest-regressions/fuzz_parsers.txt`, from which the same command replays it
-//! first.
+//! More: `PROPTEST_CASES=1000000 cargo test --release -p wayleave-formats --test files fuzz_parsers`. A failure
+//! prints the smallest input that fails and writes its seed to `proptest-regressions/fuzz_parsers.txt`, from which
+//! the same command replays it first.
 
 use crate::robust::check_everything;
 use proptest::collection::vec;
@@ -158,7 +158,7 @@ const HEADS: [&str; 4] = [
     "Scenario\nspec:\n  topology: star:hosts=2\n  duration: 2ms\n  traffic:\n    - ",
 ];
 
-/// Inputs of each target, unless `PROPTEST_CASES` says how many: about as many as a second was enough for.
+/// Number of inputs of each target, unless `PROPTEST_CASES` is set: about the number that a second sufficed for.
 const INPUTS: u32 = 500;
 
 fn inputs() -> ProptestConfig {

@@ -1,4 +1,4 @@
-//! GML and GraphML: what attributes mean, and what is said about what is wrong.
+//! GML and GraphML: meaning of attributes, and error messages.
 
 use crate::common::graphs::{links, names, options, read, remarks, with_rate, wrong};
 use wayleave_formats::{HostRule, ImportOptions};

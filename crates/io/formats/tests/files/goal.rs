@@ -1,4 +1,4 @@
-//! GOAL schedules: what is read, what is refused and where, and both forms of the same.
+//! GOAL schedules: accepted files, refused files with positions, and equality of both forms.
 
 use proptest::prelude::*;
 use wayleave_formats::{Source, read_goal, write_goal_binary, write_goal_text};
@@ -135,7 +135,7 @@ fn any_graph() -> impl Strategy<Value = Graph> {
 }
 
 proptest! {
-    /// Operations of collectives stand in no order of ranks: what is written is in order, and stays so.
+    /// Operations of collectives are not ordered by rank: written schedules are in order, and keep it.
     #[test]
     fn both_forms_say_the_same(graph in any_graph()) {
         let written = write_goal_text(&graph);
@@ -149,7 +149,7 @@ proptest! {
         prop_assert_eq!(write_goal_binary(&again), bytes);
     }
 
-    /// Whatever bytes change: an error or another schedule, no panic, and nothing is allocated that the file could not hold.
+    /// Any changed bytes give an error or another schedule, no panic, and no allocation beyond the size of the file.
     #[test]
     fn bytes_that_change_do_no_harm(graph in any_graph(), changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6), cut in any::<prop::sample::Index>()) {
         let mut bytes = write_goal_binary(&graph);

@@ -1,4 +1,4 @@
-//! Networks from the files of other tools: what attributes mean, who is a host, and what is said about what was assumed.
+//! Networks from the files of other tools: meaning of attributes, roles of nodes, and remarks about assumptions.
 
 use crate::common::graphs::{links, names, options, read, remarks, with_rate, wrong};
 use wayleave_formats::{
@@ -65,7 +65,7 @@ fn lists_of_names_say_who_is_a_host() {
     assert_eq!((imported.topology.name.as_str(), names(network, NodeKind::Host)), ("CEV", vec!["a", "b"]));
     assert_eq!(links(network)[0], "a->s 100Mbit 0ns");
     assert!(remarks(&imported)[0].contains("2 of 2 links have no rate: 100Mbit (the file's own default)"));
-    // What a person says counts more than what a file suggests.
+    // A user's option overrides a file's default.
     assert_eq!(links(&read("x.json", text, &with_rate()).topology.network)[0], "a->s 10Gbit 0ns");
 }
 

@@ -1,4 +1,4 @@
-//! Containerlab files as people have them: rates by direction, merge keys, interface names, MTUs, and who forwards.
+//! Realistic containerlab files: rates by direction, merge keys, interface names, MTUs, and forwarding nodes.
 
 use crate::common::graphs::{links, names, options, read, remarks, with_rate, wrong};
 use wayleave_formats::{HostRule, ImportOptions, Source, read_network, read_topology, write_topology};

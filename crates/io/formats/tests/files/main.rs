@@ -1,4 +1,4 @@
-//! Files of every kind: what they mean, what is said about what is wrong, and what is written.
+//! Tests of all kinds of files: meaning, error messages, and writing.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 

@@ -29,7 +29,7 @@ fn sharing(scheme: &str, terms: &str, beside: &str) -> String {
 
 #[test]
 fn a_key_that_does_nothing_in_a_scenario_is_named() {
-    // A spec, the beginning of what is said of it, and a spec in which the key does something.
+    // A spec, the beginning of its message, and a spec in which the key has an effect.
     let cases: [(String, &str, String); 17] = [
         (
             format!("hosts: {{ discipline: strict-priority, ecn: 9kB }}, {FLOWS}"),

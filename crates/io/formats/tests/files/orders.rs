@@ -163,7 +163,7 @@ fn two_vms_on_one_host_are_said_to_be_there() {
 
 #[test]
 fn priority_times_and_match_are_checked_by_plan_as_well() {
-    // What is added, which part of it is wrong, and what is said.
+    // The added text, its wrong part, and the message.
     for (more, wrong, kind, words) in [
         ("priority: 101", "101", BadValue, "whole number from 0 to 100"),
         ("priority: high", "high", BadValue, "\"high\" is no priority"),
@@ -224,7 +224,7 @@ fn names_are_unique_for_each_tenant() {
     let text = contracts_yaml(&[&of("acme"), &of("guests"), &terms("a")]);
     assert_eq!(list(&text).unwrap().orders().len(), 3);
     assert_problems(list(&contracts_yaml(&[&of("acme"), &of("acme")])), &[(DuplicateName, "6:15", "on line 5")]);
-    // Whose they are may be known from who sends them.
+    // The tenant may be known from the sender.
     let given = Addressed { tenant: Some("acme"), name: None };
     let read = |items: &[&str]| read_orders(&Source::new("x.yaml", contracts_yaml(items)), &star(), &Vms, given);
     let vms = terms("b").replace("h1", "web").replace("h2", "db");

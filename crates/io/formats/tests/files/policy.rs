@@ -1,4 +1,4 @@
-//! Policies in files: the example, and what is said of wrong ones.
+//! Policies in files: the example, and messages about wrong ones.
 
 use wayleave_contracts::{Direction, PolicyLevel};
 use wayleave_formats::{Kind, PolicyFile, Source, kind_of, parse_builder, read_policy};
@@ -14,7 +14,7 @@ fn services(lines: &str) -> String {
     format!("apiVersion: wayleave/v1\nkind: Policy\nspec:\n  level: rack\n  services:\n    {services}\n")
 }
 
-/// The first line of what is said.
+/// Returns the first line of the message.
 fn complaint(lines: &str) -> String {
     read(&services(lines)).unwrap_err().lines().next().unwrap().to_owned()
 }

@@ -1,4 +1,4 @@
-//! No text makes a reader panic or point outside the file, and what is written reads back as the same.
+//! No text makes a reader panic or report a position outside the file, and written files read back unchanged.
 
 use crate::robust::check_everything;
 use proptest::collection::vec;
@@ -143,7 +143,7 @@ fn description(network: &Network) -> Vec<String> {
     nodes.chain(links).collect()
 }
 
-/// What a graph can hold of a network.
+/// Returns the properties of a network that a graph can hold.
 fn graph_of(network: &Network) -> Vec<String> {
     let nodes = network.nodes().map(|(_, node)| format!("{} {:?}", node.name, node.kind));
     let links = network.links().map(|(_, link)| {

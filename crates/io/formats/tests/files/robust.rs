@@ -1,4 +1,4 @@
-//! What every reader owes to every text: an answer, and a place inside the file.
+//! Requirements on every reader for every text: a result, and positions inside the file.
 
 use wayleave_formats::{
     Addressed, GraphFormat, HostRule, ImportOptions, InputErrors, MAX_PROBLEMS, Source, kind_of, parse_builder,
@@ -14,7 +14,7 @@ pub(crate) fn check_everything(text: &str, network: &Network) {
     check(
         text,
         read_topology(&Source::new("x.yaml", text)).map(|read| {
-            // What can be read can be written, and read again.
+            // A readable file can be written, and read again.
             let again = Source::new("again.yaml", write_topology(&read.network, &read.name));
             read_topology(&again).unwrap_or_else(|errors| panic!("{errors}\n{}", again.text()));
         }),
@@ -45,7 +45,7 @@ pub(crate) fn check_everything(text: &str, network: &Network) {
     check_graphs(text);
 }
 
-/// Reads a text as what a controller reads; what can be read can be written, and read again.
+/// Reads a text as a controller does; a readable text can be written, and read again.
 fn check_orders(text: &str, network: &Network) {
     let given = Addressed { tenant: Some("acme"), name: Some("a") };
     for given in [Addressed::default(), given] {

@@ -1,4 +1,4 @@
-//! Networks in Saihu's JSON and XML: what is read, and what is said about files that are wrong.
+//! Networks in Saihu's JSON and XML: accepted files, and messages about wrong files.
 
 use wayleave_calculus::network::{Multiplexing, Packetizer, Shaping};
 use wayleave_calculus::rational::{ratio, whole};
@@ -162,7 +162,7 @@ fn thousandths_of_bits_are_not_taken_for_millions() {
     assert!(with("\"4Mbps\"", "kbps").is_ok());
 }
 
-/// What follows from what could not be read is not said, least of all first.
+/// Consequences of an unreadable part are not reported, and never first.
 #[test]
 fn a_curve_that_is_wrong_is_not_said_to_serve_nothing() {
     let curve = |rates: &str| {
@@ -183,7 +183,7 @@ fn a_curve_that_is_wrong_is_not_said_to_serve_nothing() {
     );
 }
 
-/// A physical network with these elements beside two stations, a switch `s` and what connects them.
+/// Reads a physical network with these elements beside two stations, a switch `s` and their links.
 fn physical(elements: &str) -> Result<PortNetworkFile, InputErrors> {
     read(&format!(
         "<elements>\n<station name=\"a\"/><station name=\"b\"/><switch name=\"s\" service-latency=\"1us\" service-rate=\"1Gbps\"/>\n\

@@ -1,4 +1,4 @@
-//! What scenarios mean.
+//! Meaning of scenarios.
 
 use std::sync::Arc;
 
@@ -520,7 +520,8 @@ fn json_is_read_as_well() {
     assert!(file.runs[0].scenario.switches.telemetry);
 }
 
-/// Contracts of every kind: who is admitted says what ports and hosts do, and whoever has no traffic of its own sends.
+/// Contracts of every kind: the admitted ones determine the behaviour of ports and hosts, and contracts without
+/// traffic of their own send.
 #[test]
 fn contracts_of_every_kind_make_a_scenario() {
     let file = example("docs/examples/scenario-fabric.yaml");
@@ -539,7 +540,7 @@ fn contracts_of_every_kind_make_a_scenario() {
     assert_eq!((bursts.service.as_deref(), bursts.queue), (Some("bulk"), Some(7)));
 }
 
-/// What belongs to a contract has its queue, its ends and, of a latency contract, its route; and nothing that it may not do.
+/// Traffic of a contract has its queue, its ends and, for a latency contract, its route, and no forbidden properties.
 #[test]
 fn traffic_of_a_contract_goes_where_the_contract_does() {
     let with = |traffic: &str| {

@@ -1,4 +1,4 @@
-//! What is said about scenarios that are wrong: each with its place and its whole message.
+//! Messages about wrong scenarios: each with its position and its whole text.
 
 use crate::common::scenarios::{SPEC, read, said, with_traffic};
 
@@ -459,7 +459,7 @@ fn a_wrong_value_of_a_sweep_names_its_run() {
 fn problems_of_several_files_come_file_by_file() {
     let errors = read(&SPEC.replace("star:hosts=4", "{ hpcc: t.txt }").replace("1MB", "1mb")).unwrap_err();
     let names: Vec<&str> = errors.problems().iter().map(|problem| problem.source_text().name()).collect();
-    // Without a network, nothing can be said about traffic.
+    // Without a network, traffic cannot be checked.
     assert_eq!(names, ["t.txt", "t.txt"]);
     let errors = with_traffic("{ name: a, sizes: { cdf: cdf.txt }, queue: x }").unwrap_err();
     let names: Vec<&str> = errors.problems().iter().map(|problem| problem.source_text().name()).collect();
@@ -483,7 +483,7 @@ fn an_item_that_is_several_outages_is_counted_once() {
     assert_eq!(said(read(&SPEC.replacen("10ms", outages, 1))), [expected]);
 }
 
-/// Sharing stands on line 6, traffic on line 7.
+/// Sharing is on line 6, traffic on line 7.
 #[test]
 fn what_is_wrong_with_sharing_is_said_at_its_place() {
     let with = |sharing: &str, traffic: &str| {

@@ -1,4 +1,4 @@
-//! Tenants and VMs: what they mean, and what is said when something is wrong.
+//! Tenants and VMs: their meaning, and error messages.
 
 use crate::common::assert_problems;
 use wayleave_contracts::{Quota, VmPlacement};

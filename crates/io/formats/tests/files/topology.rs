@@ -15,7 +15,7 @@ fn queue(budget_us: u64, buffer: u64) -> PortQueue {
     PortQueue { buffer: Bytes::new(buffer), budget }
 }
 
-/// Everything that a network says, in order.
+/// Returns all properties of a network, in order.
 fn description(network: &Network) -> Vec<String> {
     let nodes = network.nodes().map(|(id, node)| format!("{id:?} {node:?}"));
     let links = network.links().map(|(id, link)| {

@@ -1,17 +1,17 @@
-//! Keys that no importer uses: each is said by name and place, and `strict` makes it an error.
+//! Keys that no importer uses: each is reported by name and position, and `strict` makes it an error.
 
 use crate::common::graphs::{read, remarks, with_rate, wrong};
 use wayleave_formats::{ImportOptions, Source, read_hpcc_topology, read_htsim_topology, read_port_network};
 use wayleave_topology::builders::Cabling;
 
-/// A file with one unknown key at every level, and what is said about each: owner, key and line.
+/// A file with one unknown key at every level, and the messages: owner, key and line.
 struct Case {
     file: &'static str,
     text: &'static str,
     keys: &'static [(&'static str, &'static str, usize)],
 }
 
-/// Every importer of networks. A new one stands here too.
+/// Every importer of networks. Add a new one here.
 const CASES: &[Case] = &[
     Case {
         file: "x.clab.yml",

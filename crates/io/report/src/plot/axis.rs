@@ -55,7 +55,7 @@ impl Axis {
         Self { low, high, is_logarithmic: true, marks }
     }
 
-    /// Where a value is, from 0 at the low end to 1; what is beyond counts as the end.
+    /// Returns the position of a value, from 0 at the low end to 1. Values beyond an end count as the end.
     pub fn share(&self, value: f64) -> f64 {
         let share = if self.is_logarithmic {
             (value.max(self.low) / self.low).ln() / (self.high / self.low).ln()

@@ -5,7 +5,7 @@ use crate::markup::Element;
 use crate::scale::Share;
 use crate::svg::{self, Anchor, Area, FigureBackground, Point};
 
-/// A bar for each name, with its share and the text of it.
+/// Returns a bar for each name, with its share and a text.
 pub fn bars(id: &str, title: &str, description: &str, rows: &[(String, Share, String)]) -> Element {
     const ROW: f64 = 24.0;
     const BAR: f64 = 12.0;

@@ -20,7 +20,7 @@ impl Plot {
             .children(self.parts())
     }
 
-    /// What it consists of, to stand in a figure of several.
+    /// Returns the parts of the plot, for a figure of several plots.
     pub fn parts(&self) -> Vec<Element> {
         let lines = self.drawn();
         let frame = Frame { top: self.top(), plot: self, lines: lines.len() };

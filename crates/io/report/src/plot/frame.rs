@@ -1,17 +1,17 @@
-//! The area between the axes: where values are in it, and what is drawn there.
+//! The area between the axes: positions of values, and the shapes drawn there.
 
 use super::{Dot, HEIGHT, Join, LEFT, Line, MARK, Plot, RIGHT, Style, path};
 use crate::markup::Element;
 use crate::svg::{self, Anchor, Area, Point, number};
 
-/// Marks that stand side by side are at most so far apart.
+/// Maximum distance of marks drawn side by side.
 const MAX_APART: f64 = 16.0;
 
-/// Where values are in a figure.
+/// Area of a plot, which maps values to positions.
 pub(super) struct Frame<'a> {
     pub top: f64,
     pub plot: &'a Plot,
-    /// How many lines are drawn.
+    /// Number of drawn lines.
     pub lines: usize,
 }
 
@@ -37,7 +37,7 @@ impl Frame<'_> {
         self.plot.bands.iter().map(band).collect()
     }
 
-    /// Rules with their values, and what the axis to the right is.
+    /// Returns the rules with their values, and the name of the axis to the right.
     pub(super) fn grid(&self) -> Vec<Element> {
         let bottom = self.top + HEIGHT;
         let (left, right) = (LEFT, self.right());
@@ -50,10 +50,10 @@ impl Frame<'_> {
         let texts = self.plot.x_texts();
         for (&mark, lines) in self.plot.x.marks.iter().zip(&texts) {
             let x = self.x(mark);
-            // What stands side by side at a mark is parted from what stands at the next one.
+            // The rule separates marks drawn side by side from those at the next place.
             let rule = if self.plot.join == Join::Apart { x + self.plot.place() / 2.0 } else { x };
             parts.push(svg::line(Point { x: rule, y: self.top }, Point { x: rule, y: bottom + 4.0 }, 1.0, "rule"));
-            // The last one would stand out of the figure.
+            // A centred last text would exceed the figure.
             let (at, anchor) = if x > right - 12.0 { (self.plot.width, Anchor::End) } else { (x, Anchor::Middle) };
             for (index, text) in lines.iter().enumerate() {
                 let y = bottom + 18.0 + MARK * index as f64;
@@ -91,7 +91,7 @@ impl Frame<'_> {
         d
     }
 
-    /// How far from its place a mark stands, so that it stands beside those of the other lines.
+    /// Returns the offset of a mark from its place, so that it is beside the marks of the other lines.
     fn aside(&self, index: usize) -> f64 {
         if self.plot.join != Join::Apart {
             return 0.0;
@@ -120,7 +120,7 @@ impl Frame<'_> {
     }
 }
 
-/// The mark of a line: another shape for each, for those who see no colours.
+/// Returns the mark of a line: another shape for each, for readers who see no colours.
 pub(super) fn mark(style: Style, at: Point) -> Element {
     let Point { x, y } = at;
     let polygon = |corners: &[(f64, f64)]| {

@@ -23,9 +23,9 @@ const HEIGHT: f64 = 210.0;
 const LEGEND: f64 = 18.0;
 /// The line with the name of the axis upwards, where it has one.
 const Y_NAME: f64 = 26.0;
-/// How many colours, dashes and marks the stylesheet has.
+/// Number of colours, dashes and marks in the stylesheet.
 pub const STYLES: usize = 8;
-/// How many lines can be told apart: each style once as it is, and once thin with hollow marks.
+/// Maximum number of distinct lines: each style once as it is, and once thin with hollow marks.
 pub const MAX_LINES: usize = 2 * STYLES;
 /// A line of the title.
 const TITLE: f64 = 20.0;
@@ -35,17 +35,17 @@ const TITLE_CHARACTER: f64 = 9.8;
 const MARK: f64 = 15.0;
 /// The space between a mark and the next one, in characters.
 const BETWEEN: usize = 1;
-/// Legends with more entries stand in two columns, if they fit there.
+/// Maximum number of legend entries in one column; longer legends have two columns if they fit.
 const HIGHEST_LEGEND: usize = 6;
-/// Where the area between the axes begins, and how far from the right edge it ends.
+/// Left edge of the area between the axes (`LEFT`), and its distance from the right edge (`RIGHT`).
 const LEFT: f64 = 66.0;
 const RIGHT: f64 = 16.0;
-/// What a legend has before a name.
+/// Width of the sample before a name in a legend.
 const LEGEND_SAMPLE: f64 = 40.0;
 /// The width of one character of a label, at most, for labels that have to be cut.
 const CHARACTER: f64 = 6.6;
 
-/// How a line goes from point to point.
+/// Form of a line between its points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Join {
     /// Along the axes, as distributions do.
@@ -78,7 +78,7 @@ pub struct Dot {
     pub y: f64,
     /// From where to where values spread around it.
     pub spread: Option<(f64, f64)>,
-    /// Where the true value is likely to be.
+    /// Interval that is likely to contain the true value.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -96,7 +96,7 @@ pub struct Band {
     pub low: f64,
     /// Its upper end.
     pub high: f64,
-    /// What it is.
+    /// Text in the legend.
     pub label: String,
 }
 
@@ -107,25 +107,25 @@ pub struct Plot {
     pub id: String,
     /// Above it.
     pub title: String,
-    /// For those who cannot see it.
+    /// Text description, for accessibility.
     pub description: String,
     /// To the right.
     pub x: Axis,
     /// The text of each mark of `x`.
     pub x_marks: Vec<String>,
-    /// What `x` is.
+    /// Name of the `x` axis.
     pub x_name: String,
     /// Upwards.
     pub y: Axis,
     /// The text of each mark of `y`.
     pub y_marks: Vec<String>,
-    /// What `y` is; empty where the title says it.
+    /// Name of the `y` axis; empty if the title contains it.
     pub y_name: String,
     /// Behind the lines.
     pub bands: Vec<Band>,
-    /// How wide it is.
+    /// Width of the figure.
     pub width: f64,
-    /// How the lines go.
+    /// Form of the lines.
     pub join: Join,
     /// [`MAX_LINES`] at most are drawn.
     pub lines: Vec<Line>,
@@ -140,7 +140,7 @@ impl Plot {
         Style { look: number % STYLES, is_second: number % MAX_LINES >= STYLES }
     }
 
-    /// How high it is.
+    /// Returns the height of the figure.
     pub fn height(&self) -> f64 {
         let lines = self.x_texts().iter().map(Vec::len).max().unwrap_or(1);
         self.top() + HEIGHT + 46.0 + MARK * lines.saturating_sub(1) as f64
@@ -151,12 +151,12 @@ impl Plot {
         in_lines(&self.title, ' ', (self.width / TITLE_CHARACTER) as usize)
     }
 
-    /// Where the legend begins.
+    /// Returns the top of the legend.
     fn legend_top(&self) -> f64 {
         36.0 + TITLE * (self.titles().len() - 1) as f64
     }
 
-    /// Where an entry of the legend stands: one below the other, in two columns where they are many and short.
+    /// Returns the position of a legend entry: in one column, or in two if there are many short entries.
     fn legend_at(&self, index: usize) -> Point {
         let rows = self.legend_rows();
         let column = (index / rows) as f64;
@@ -172,7 +172,7 @@ impl Plot {
         names.len().div_ceil(columns).max(1)
     }
 
-    /// Where the area between the axes begins.
+    /// Returns the top of the area between the axes.
     fn top(&self) -> f64 {
         let named = if self.y_name.is_empty() { 0.0 } else { Y_NAME };
         let rows = if self.drawn().is_empty() && self.bands.is_empty() { 0 } else { self.legend_rows() };
@@ -199,12 +199,12 @@ impl Plot {
     }
 }
 
-/// How a line looks.
+/// Appearance of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Style {
     /// The number of its colour, dashes and mark.
     look: usize,
-    /// Whether another line has them already: this one is thin, with hollow marks.
+    /// `true` if another line has the same style: this one is thin, with hollow marks.
     is_second: bool,
 }
 
@@ -215,7 +215,8 @@ impl Style {
     }
 }
 
-/// A text in lines of so many characters; it is parted between words, behind another character, and within a word that is too long before its capitals.
+/// Breaks a text into lines of at most `most` characters: between words, after the character `behind`, and before the
+/// capitals of a word that is too long.
 fn in_lines(text: &str, behind: char, most: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let pieces = text.split_inclusive([' ', behind]).flat_map(|piece| {
@@ -240,7 +241,7 @@ fn path(d: &str, class: &str) -> Element {
     Element::new("path").class(class).with("d", d)
 }
 
-/// A text of so many characters at most.
+/// Cuts a text to at most `most` characters.
 fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most.saturating_sub(1)) {
         Some((end, _)) if text.chars().nth(most).is_some() => format!("{}…", &text[..end]),

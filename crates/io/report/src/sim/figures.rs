@@ -1,4 +1,4 @@
-//! Which lines are drawn of a run.
+//! Figures of a run of the simulator.
 
 use crate::markup::Element;
 use crate::plot::axis::Axis;
@@ -9,7 +9,7 @@ use crate::sim::result::{Distribution, QueueResult, RunResult, TimesResult, Traf
 use crate::sim::summary::{SHORTFALLS, busiest};
 use crate::sim::text;
 
-/// From the highest time of a figure down to the lowest one that is told from nothing.
+/// Ratio of the highest time of a figure to the lowest one that is shown.
 const SHOWN_RANGE: f64 = 1e5;
 /// The links in the bars.
 const LINKS: usize = 12;
@@ -20,7 +20,8 @@ fn distributions(id: &str, title: &str, x_name: &str, named: Vec<(String, &Distr
     let lowest =
         known.iter().flat_map(|(_, of)| of.cdf.iter().map(|point| point.0)).filter(|&value| value > 0).min()?;
     let highest = known.iter().map(|(_, of)| of.max).max()?;
-    // What is shorter, and zero, which has no place on a logarithmic axis, stands at its low end. Times are read in ns.
+    // Shorter times, and zero, which has no place on a logarithmic axis, are drawn at its low end. Times are read in
+    // ns.
     let lowest = (lowest as f64).max(highest as f64 / SHOWN_RANGE).max(1e3);
     let x = Axis::logarithmic(lowest, highest as f64);
     let y = Axis::linear(1.0);
@@ -165,7 +166,7 @@ pub fn round_trips(run: &RunResult) -> Option<Element> {
         run.traffic.iter().filter_map(|traffic| Some((&traffic.name, traffic.round_trips.as_ref()?))).collect();
     let points = |times: &TimesResult| {
         let middle = |at: usize| (at as f64 + 0.5) * times.interval_ps as f64;
-        // Where nothing came there is nothing to draw.
+        // Intervals without arrivals have no point.
         let came = times.p99_ps.iter().zip(&times.count).enumerate().filter(|(_, (_, count))| **count > 0);
         came.map(|(at, (&time, _))| Dot::at(middle(at), time as f64)).collect()
     };
@@ -175,7 +176,7 @@ pub fn round_trips(run: &RunResult) -> Option<Element> {
     over_time(run, ("round-trips", "Round trips, over time"), &x_name, lines, text::mean_time)
 }
 
-/// What guarantees missed over time, where that is recorded: of each service, at all machines together.
+/// Returns the shortfall of guarantees over time, if it is recorded: of each service, at all machines together.
 pub fn missed(run: &RunResult) -> Option<Element> {
     let services = run.sharing.iter().flat_map(|sharing| &sharing.services);
     let mut interval = None;
@@ -201,7 +202,7 @@ pub fn missed(run: &RunResult) -> Option<Element> {
     over_time(run, ("missed", "What guarantees missed, over time"), &x_name, lines, text::rate)
 }
 
-/// What waited for the links with the longest queues, where it is recorded.
+/// Returns the backlog of the links with the longest queues, if it is recorded.
 pub fn backlogs(run: &RunResult) -> Option<Element> {
     let most = |levels: &crate::sim::result::LevelsResult| levels.most_bytes.iter().copied().max().unwrap_or(0);
     let mut known: Vec<_> = run.links.iter().filter_map(|link| Some((&link.link, link.backlog.as_ref()?))).collect();

@@ -1,4 +1,4 @@
-//! The main figures of a traffic, and how they spread over the seeds of a sweep.
+//! Main figures of a traffic, and their spread over the seeds of a sweep.
 
 use super::result::{Parameter, RunResult, TrafficResult};
 use super::text;
@@ -37,7 +37,7 @@ impl Measure {
         }
     }
 
-    /// What it is of this traffic.
+    /// Returns the name of the figure for this traffic.
     pub fn name(self, traffic: &TrafficResult) -> &'static str {
         let has_completions = traffic.completion_ps.is_some();
         match self {
@@ -87,7 +87,7 @@ impl Spread {
 /// Runs that differ in their seed only.
 #[derive(Clone, Debug)]
 pub struct Group<'a> {
-    /// What the sweep gave all of them.
+    /// Parameters that the sweep gave to all of them.
     pub parameters: &'a [Parameter],
     /// The complete ones.
     pub runs: Vec<&'a RunResult>,
@@ -120,7 +120,7 @@ pub fn traffic_names<'a>(results: impl IntoIterator<Item = &'a RunResult>) -> Ve
     let mut names: Vec<&TrafficResult> = Vec::new();
     for traffic in results.into_iter().flat_map(|run| &run.traffic) {
         match names.iter_mut().find(|known| known.name == traffic.name) {
-            // One in which flows came to an end says better what its figures are.
+            // Prefer a traffic with finished flows: it determines the names of its figures.
             Some(known) if known.completion_ps.is_none() => *known = traffic,
             Some(_) => {}
             None => names.push(traffic),

@@ -1,11 +1,11 @@
-//! The report of `wayleave sim`: one page with everything in it, a pure function of the results.
+//! The report of `wayleave sim`: one self-contained page, a pure function of the results.
 //!
-//! | module | what |
+//! | module | content |
 //! |---|---|
-//! | [`result`] | what a run found out, as plain data: its JSON document |
+//! | [`result`] | the result of a run as plain data: its JSON document |
 //! | [`measure`] | the figures by which runs of a sweep are compared |
 //! | [`summary`], [`text`] | the text for the terminal, and numbers as text |
-//! | [`figures`] | which lines are drawn of a run |
+//! | [`figures`] | the figures of a run |
 //! | [`tables`] | the tables of a run |
 //! | [`sweep`] | figures and tables of a sweep |
 //! | [`page`] | `report.html` |
@@ -24,7 +24,8 @@ use crate::{palette, svg};
 use result::RunResult;
 
 impl RunResult {
-    /// Distributions of completion times and delays, slowdowns, and what the scenario records over time, each as the text of an SVG file.
+    /// Returns distributions of completion times and delays, slowdowns, and recorded series of the scenario, each as
+    /// the text of an SVG file.
     pub fn pictures(&self) -> Vec<String> {
         let times = [figures::completions(self), figures::delays(self)].into_iter().flatten();
         let over_time = [figures::throughput(self), figures::round_trips(self), figures::backlogs(self)];

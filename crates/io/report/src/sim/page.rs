@@ -23,7 +23,7 @@ fn paragraph(text: impl Into<String>) -> Element {
     new("p").text(text)
 }
 
-/// The runs that a page reports: their scenario and what varies.
+/// The runs of a page: their scenario and the parameters that vary.
 #[derive(Clone, Debug)]
 pub struct Runs<'a> {
     /// Name of the scenario.
@@ -188,7 +188,7 @@ fn input(batch: &Runs<'_>) -> Element {
     section("The scenario", batch.sources.iter().map(|(name, text)| fold(name, text)))
 }
 
-/// What made this, and how to make it again.
+/// Returns the version, the inputs and the command that produced the page.
 fn provenance(batch: &Runs<'_>, results: &[RunResult], command: &str) -> Element {
     let mut list = new("dl");
     let mut add = |name: &str, value: Element| {

@@ -1,8 +1,9 @@
-//! What is kept of a run, and what `wayleave sim -o json` prints of it: plain values that are written and read again.
+//! The stored result of a run, and the output of `wayleave sim -o json`: plain values that are written and read
+//! again.
 //!
-//! Nothing in it depends on the machine, on the number of threads or on when it ran. Times are in the unit that ends
-//! their name; a distribution in ps or bytes has buckets of 1/16 of an octave, so percentiles are too high by less than
-//! 6.25 % and never too low, while minimum, mean and maximum are exact.
+//! No value depends on the machine, on the number of threads or on the time of the run. Times are in the unit that
+//! ends their name. A distribution in ps or bytes has buckets of 1/16 of an octave, so percentiles are too high by
+//! less than 6.25 % and never too low, while minimum, mean and maximum are exact.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ pub struct RunResult {
     pub wayleave: String,
     /// The name of its scenario.
     pub scenario: String,
-    /// What the sweep gave it.
+    /// Parameters that the sweep gave to the run.
     pub parameters: Vec<Parameter>,
     /// Of its random numbers.
     pub seed: u64,
@@ -23,11 +24,11 @@ pub struct RunResult {
     pub input_hash: String,
     /// The command that runs it again.
     pub replay: String,
-    /// Whether it came to its end.
+    /// End of the run: complete or not.
     pub ending: RunEnd,
-    /// How long it was to be simulated.
+    /// Requested simulated time.
     pub duration_ns: u64,
-    /// How far it came.
+    /// Simulated time that was reached.
     pub simulated_ns: u64,
     /// Of that, what is counted.
     pub counted_ns: u64,
@@ -37,13 +38,13 @@ pub struct RunResult {
     pub switches: u64,
     /// Packets put on links.
     pub hops: u64,
-    /// Events that were dealt with.
+    /// Number of processed events.
     pub events: u64,
     /// The most packets that there were at once.
     pub peak_packets: u64,
     /// By kind of traffic.
     pub traffic: Vec<TrafficResult>,
-    /// Flows that are there for the whole run.
+    /// Flows that exist for the whole run.
     pub flows: Vec<FlowResult>,
     /// Flows beyond those listed.
     pub flows_left_out: u64,
@@ -51,7 +52,7 @@ pub struct RunResult {
     pub queues: Vec<QueueResult>,
     /// Every link.
     pub links: Vec<LinkResult>,
-    /// How hosts shared, if they did.
+    /// Sharing among services on hosts, if there was any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sharing: Option<SharingResult>,
     /// The part that was skipped instead of simulated, if that was asked for.
@@ -62,18 +63,18 @@ pub struct RunResult {
 /// Traffic that fast-forward skipped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ForwardResult {
-    /// The error of a completion time that was allowed, as a share of it.
+    /// Allowed error of a completion time, as a share of the completion time.
     pub error: f64,
-    /// Why nothing of the scenario could be skipped, if that is so.
+    /// Reason for which nothing of the scenario could be skipped, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
-    /// How often a group of flows was skipped.
+    /// Number of skips of a group of flows.
     pub skips: u64,
-    /// Segments that nobody simulated.
+    /// Segments that were skipped, not simulated.
     pub skipped_segments: u64,
-    /// For how long, summed over flows.
+    /// Skipped time, summed over flows.
     pub skipped_flow_time_ns: u64,
-    /// How often a group was looked at and not skipped, by what was wrong.
+    /// Number of times that a group was inspected and not skipped, by reason.
     pub declined: BTreeMap<String, u64>,
     /// Of the bounds of the errors of completion times, as shares, what 99 % do not exceed: 0, since skips cause none.
     pub estimated_error_p99: Option<f64>,
@@ -81,7 +82,7 @@ pub struct ForwardResult {
     pub estimated_error_max: Option<f64>,
 }
 
-/// How hosts shared among services.
+/// Sharing of bandwidth among services on hosts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SharingResult {
     /// Best effort, and then services in the order of their names.
@@ -106,7 +107,7 @@ pub struct SharingResult {
     pub divisions: Vec<DivisionResult>,
 }
 
-/// What a division got, and how well its objective was served. Rates are those on the wire, of all its hosts together.
+/// Bandwidth of a division, and results for its objective. Rates are those on the wire, of all its hosts together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DivisionResult {
     /// Its service.
@@ -115,11 +116,11 @@ pub struct DivisionResult {
     pub objective: Option<String>,
     /// Its weight.
     pub share_bps: u64,
-    /// What came into its tunnels; absent if they held packets at the end, so that it wanted more.
+    /// Rate that entered its tunnels; absent if they held packets at the end, so that its demand was higher.
     pub wanted_bps: Option<u64>,
-    /// Its part of what all divisions carried: by their weights, and not more than it wanted.
+    /// Its part of the total of all divisions: by their weights, and at most its demand.
     pub due_bps: u64,
-    /// What it sent after the warm-up.
+    /// Rate that it sent after the warm-up.
     pub carried_bps: u64,
     /// Flows that kept their deadline.
     pub deadlines_met: u64,
@@ -131,7 +132,7 @@ pub struct DivisionResult {
     pub p99_ps: Option<u64>,
 }
 
-/// What a service got.
+/// Bandwidth of a service.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServiceResult {
     /// Its name.
@@ -147,9 +148,9 @@ pub struct ServiceResult {
 pub struct ShareResult {
     /// The host, or the rack's switch.
     pub node: String,
-    /// What was sent from there after the warm-up.
+    /// Bytes sent from there after the warm-up.
     pub sent_bytes: u64,
-    /// What arrived there after the warm-up.
+    /// Bytes received there after the warm-up.
     pub received_bytes: u64,
     /// Packets that found too many waiting for tokens.
     #[serde(default)]
@@ -157,13 +158,13 @@ pub struct ShareResult {
     /// Packets that left by another path than the one of their pair before.
     #[serde(default)]
     pub path_changes: u64,
-    /// What was sent, over time.
+    /// Sent bytes over time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transmit: Option<SeriesResult>,
-    /// What arrived, over time.
+    /// Received bytes over time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receive: Option<SeriesResult>,
-    /// What a guarantee to transmit missed, at machines where there is one, if the scenario records series.
+    /// Shortfall of a guarantee to transmit, at machines with such a guarantee, if the scenario records series.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transmit_shortfall: Option<ShortfallResult>,
     /// The same of a guarantee to receive.
@@ -171,18 +172,18 @@ pub struct ShareResult {
     pub receive_shortfall: Option<ShortfallResult>,
 }
 
-/// What a guarantee missed while there was demand.
+/// Shortfall of a guarantee while there was demand.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShortfallResult {
     /// In each interval the guarantee or the demand, whichever is less, after the warm-up.
     pub owed_bytes: u64,
     /// Of that, what was not given.
     pub missed_bytes: u64,
-    /// What was missed, over time.
+    /// Shortfall over time.
     pub missed: SeriesResult,
 }
 
-/// What a sweep varies, and what it is in a run.
+/// A parameter of a sweep, and its value in a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parameter {
     /// The path into `spec`.
@@ -191,23 +192,23 @@ pub struct Parameter {
     pub value: String,
 }
 
-/// How a run ended.
+/// End of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunEnd {
     /// Its time was over.
     Complete,
-    /// Somebody stopped it: its figures are those of the time until then.
+    /// The run was stopped: its figures cover the time until then.
     Stopped,
     /// More flows were open at once than the simulator numbers: more is offered than the network can carry.
     TooManyFlows,
 }
 
-/// What packets can be.
+/// Kind of packets of a traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TrafficKind {
-    /// Nobody acknowledges them.
+    /// Packets without acknowledgements.
     Packets,
     /// Segments of reliable flows.
     Flows,
@@ -221,7 +222,7 @@ pub const MAX_PAIRS: usize = 100;
 pub struct TrafficResult {
     /// Its name.
     pub name: String,
-    /// What it sends.
+    /// Kind of its packets.
     pub kind: TrafficKind,
     /// Packets sent, on the wire of the first link.
     pub sent: u64,
@@ -239,14 +240,14 @@ pub struct TrafficResult {
     pub drops: u64,
     /// Packets that arrived with a congestion mark.
     pub marked: u64,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub again: u64,
     /// Segments that arrived twice.
     pub duplicates: u64,
     /// Retransmission time-outs.
     pub timeouts: u64,
-    /// Senders and receivers of flows that are there for the whole run and of which nothing arrived, at most [`MAX_PAIRS`] of them. Flows that come and go
-    /// are not told apart.
+    /// Senders and receivers of flows that exist for the whole run and never had an arrival, at most [`MAX_PAIRS`] of
+    /// them. Flows that come and go are not distinguished.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without_arrivals: Vec<[String; 2]>,
     /// Listed flows that would have begun after the end of the run.
@@ -256,9 +257,9 @@ pub struct TrafficResult {
     pub delay_ps: Option<Distribution>,
     /// Flows or requests that began, also before the end of the warm-up.
     pub begun: u64,
-    /// Those that began after the warm-up and were completed.
+    /// Flows or requests that began after the warm-up and were completed.
     pub finished: u64,
-    /// How long they took.
+    /// Completion times.
     pub completion_ps: Option<Distribution>,
     /// Of tasks that follow others: from the beginning of the first flow of their chain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -288,9 +289,9 @@ pub struct SizeResult {
     pub above_bytes: u64,
     /// And at most so large.
     pub most_bytes: u64,
-    /// How many.
+    /// Number of finished flows.
     pub finished: u64,
-    /// How long they took.
+    /// Completion times.
     pub completion_ps: Option<Distribution>,
     /// The same over what each would have needed alone, in thousandths.
     pub slowdown_thousandths: Option<Distribution>,
@@ -310,7 +311,7 @@ pub struct SeriesResult {
 pub struct TimesResult {
     /// The length of an interval; the last one may be shorter.
     pub interval_ps: u64,
-    /// How many came in each.
+    /// Number of arrivals in each.
     pub count: Vec<u64>,
     /// Their means, rounded.
     pub mean_ps: Vec<u64>,
@@ -322,7 +323,7 @@ pub struct TimesResult {
     pub max_ps: Vec<u64>,
 }
 
-/// One flow that is there for the whole run.
+/// A flow that exists for the whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowResult {
     /// The name of its traffic.
@@ -341,7 +342,7 @@ pub struct FlowResult {
     pub drops: u64,
     /// Packets that arrived with a congestion mark.
     pub marked: u64,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub again: u64,
     /// The number of the packet that took longest, from 0.
     pub slowest: u32,
@@ -368,7 +369,7 @@ pub struct QueueResult {
     pub found_bytes: Option<Distribution>,
 }
 
-/// Where a link is.
+/// Place of a link in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tier {
@@ -385,7 +386,7 @@ pub enum Tier {
 pub struct LinkResult {
     /// Its name.
     pub link: String,
-    /// Where it is.
+    /// Place of the link in the network.
     pub tier: Tier,
     /// Its rate.
     pub rate_bps: u64,
@@ -393,10 +394,10 @@ pub struct LinkResult {
     pub sent_bytes: u64,
     /// Share of its rate, from 0 to 1.
     pub utilisation: f64,
-    /// Packets that failures of which nobody was told cost.
+    /// Packets lost by failures that were not reported.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lost_silently: u64,
-    /// What waits for it, over time, if the scenario records series; of the links with the highest maximum.
+    /// Backlog of the link over time, if the scenario records series; for the links with the highest maximum.
     pub backlog: Option<LevelsResult>,
 }
 
@@ -415,10 +416,10 @@ pub struct LevelsResult {
     pub most_bytes: Vec<u64>,
 }
 
-/// How values are distributed.
+/// Distribution of values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
-    /// How many there are.
+    /// Number of values.
     pub count: u64,
     /// Exact.
     pub mean: f64,
@@ -440,12 +441,12 @@ pub struct Distribution {
 }
 
 impl RunResult {
-    /// Whether it came to its end.
+    /// Returns `true` if the run is complete.
     pub fn is_complete(&self) -> bool {
         self.ending == RunEnd::Complete
     }
 
-    /// What a table of many runs needs of it; the rest stays in its file.
+    /// Returns the parts that a table of many runs needs; the rest stays in the run's file.
     pub fn condensed(mut self) -> Self {
         self.flows.clear();
         self.queues.sort_by_key(|queue| std::cmp::Reverse(queue.peak_bytes));
@@ -470,7 +471,7 @@ impl RunResult {
 }
 
 impl Tier {
-    /// All, in the order of a packet's way.
+    /// All tiers, in the order of a packet's route.
     pub const ALL: [Self; 3] = [Self::FromHosts, Self::BetweenSwitches, Self::ToHosts];
 
     /// In words.
@@ -484,7 +485,7 @@ impl Tier {
 }
 
 impl TrafficResult {
-    /// What people ask for first: completion times where flows came to an end, otherwise packet delays.
+    /// Returns the main times of the traffic: completion times if flows finished, otherwise packet delays.
     pub fn times(&self) -> Option<&Distribution> {
         self.completion_ps.as_ref().or(self.delay_ps.as_ref())
     }

@@ -1,4 +1,4 @@
-//! What `wayleave sim` prints for people: the main figures, in lines of at most 100 columns.
+//! Text output of `wayleave sim`: the main figures, in lines of at most 100 columns.
 
 use std::io::{self, Write};
 
@@ -17,7 +17,7 @@ use super::text;
 const SHOWN: usize = 5;
 /// The most rows of a sweep; the report has all.
 const MAX_ROWS: usize = 40;
-/// What guarantees to transmit and to receive missed.
+/// Shortfalls of guarantees to transmit and to receive.
 pub const SHORTFALLS: [fn(&ShareResult) -> Option<&ShortfallResult>; 2] =
     [|share| share.transmit_shortfall.as_ref(), |share| share.receive_shortfall.as_ref()];
 /// The most characters of a name in a column of its own.
@@ -118,7 +118,7 @@ pub fn slowdown_cells(slowdown: Option<&Distribution>) -> [String; 3] {
     values.map(|value| slowdown.map_or_else(|| "-".to_owned(), |known| text::slowdown(value(known))))
 }
 
-/// What a guarantee of a service missed at all machines together, of what it owed there.
+/// Returns the shortfall of a service's guarantee at all machines together, and the amount owed there.
 pub fn missed(service: &ServiceResult, of: fn(&ShareResult) -> Option<&ShortfallResult>) -> Option<(u64, u64)> {
     let all = service.machines.iter().filter_map(of);
     all.map(|shortfall| (shortfall.missed_bytes, shortfall.owed_bytes))
@@ -126,12 +126,12 @@ pub fn missed(service: &ServiceResult, of: fn(&ShareResult) -> Option<&Shortfall
         .filter(|&(_, owed)| owed > 0)
 }
 
-/// A part of what was owed, or a dash where nothing was.
+/// Returns the shortfall as a part of the amount owed, or a dash if nothing was owed.
 pub fn missed_cell(missed: Option<(u64, u64)>) -> String {
     missed.map_or_else(|| "-".to_owned(), |(missed, owed)| text::share(text::part(missed, owed)))
 }
 
-/// What services got: at all machines together, and at the racks' links to other switches.
+/// Writes the bandwidth of services: at all machines together, and at the racks' links to other switches.
 fn write_sharing(out: &mut impl Write, layout: Layout, run: &RunResult, sharing: &SharingResult) -> io::Result<()> {
     let seconds = run.counted_ns as f64 / 1e9;
     let rate = |bytes: u64| text::rate(if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 });
@@ -188,7 +188,7 @@ fn write_sharing(out: &mut impl Write, layout: Layout, run: &RunResult, sharing:
     Ok(())
 }
 
-/// What a table of divisions shows.
+/// Headings of the table of divisions.
 pub const DIVISIONS: [&str; 9] = ["divisions", "objective", "share", "wanted", "due", "got", "mean", "99 %", "missed"];
 
 /// A division in a table. The times are those of packets for latency, and of flows for the other objectives.
@@ -334,7 +334,7 @@ pub fn write_sweep(out: &mut impl Write, name: &str, results: &[RunResult], layo
 /// Heads and rows of the table of a sweep.
 fn sweep_rows(groups: &[Group<'_>], results: &[RunResult]) -> (Vec<String>, Vec<Vec<String>>) {
     let traffic = traffic_names(results);
-    // The last step of a path is what people call it.
+    // The last step of a path serves as its name.
     let last = |path: &str| path.rsplit('.').next().unwrap_or(path).to_owned();
     let mut heads: Vec<String> = groups
         .first()

@@ -27,7 +27,7 @@ pub fn figures(results: &[RunResult]) -> Vec<(String, Vec<Element>)> {
     figures
 }
 
-/// What is drawn to the right: the parameter with the most values.
+/// Parameter on the axis to the right: the one with the most values.
 struct Varied {
     path: String,
     /// As they are written, in their order.
@@ -72,7 +72,7 @@ impl Varied {
     }
 }
 
-/// What else varies, as the name of a line.
+/// Returns the other parameters, as the name of a line.
 fn name_of(parameters: &[Parameter], varied: &Varied) -> String {
     let others = parameters.iter().filter(|parameter| parameter.path != varied.path);
     let named: Vec<String> =
@@ -80,7 +80,7 @@ fn name_of(parameters: &[Parameter], varied: &Varied) -> String {
     if named.is_empty() { "mean of the seeds, and their spread".to_owned() } else { named.join(", ") }
 }
 
-/// The last step of a path is what people call it.
+/// Returns the last step of a path, which serves as its name.
 pub fn last_step(path: &str) -> &str {
     path.rsplit('.').next().unwrap_or(path)
 }
@@ -134,7 +134,7 @@ fn sentence(text: &str) -> String {
     crate::numbers::sentence(text)
 }
 
-/// How many lines no figure shows.
+/// Returns the number of lines that no figure shows.
 pub fn lines_left_out(results: &[RunResult]) -> usize {
     let groups = Group::all(results);
     let Some(varied) = varied(&groups) else { return 0 };

@@ -89,7 +89,7 @@ pub fn chains(run: &RunResult) -> Option<Element> {
     (!rows.is_empty()).then(|| boxed("Since the chain began", table(caption, &[], &heads, rows)))
 }
 
-/// What guarantees of services missed, where that is recorded.
+/// Returns the table of shortfalls of services' guarantees, if they are recorded.
 pub fn guarantees(run: &RunResult) -> Option<Element> {
     let heads = [
         ("service", Text),
@@ -117,7 +117,7 @@ pub fn guarantees(run: &RunResult) -> Option<Element> {
     (!rows.is_empty()).then(|| boxed("Guarantees", table(caption, &[], &heads, rows)))
 }
 
-/// What divisions got, and how well their objectives were served, if there are any.
+/// Returns the table of divisions with their bandwidth and the results for their objectives, if there are any.
 pub fn divisions(run: &RunResult) -> Option<Element> {
     let heads = DIVISIONS.map(|head| (head, if matches!(head, "divisions" | "objective") { Text } else { Number }));
     let rows: Vec<_> = run.sharing.iter().flat_map(|sharing| &sharing.divisions).map(division_row).collect();

@@ -40,7 +40,7 @@ pub fn slowdown(thousandths: f64) -> String {
     format!("{:.decimals$}", thousandths / 1e3)
 }
 
-/// `3.2 %`; what is more than nothing never reads as nothing, and what is not all of it never as all.
+/// Returns `3.2 %`. A positive share is never rounded to 0 %, and a share below 100 % never to 100 %.
 pub fn share(part: f64) -> String {
     let percent = part * 100.0;
     match percent {

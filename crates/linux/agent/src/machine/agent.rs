@@ -1,15 +1,16 @@
 //! The agent of a node as a pure state machine: time is an argument, requests and answers are values.
 //!
-//! | it | does |
+//! | state or event | action |
 //! |---|---|
-//! | has no session | asks for one, with what is installed and the last session it knows of; a controller that knows a later one says so, and it asks again |
-//! | has a session | asks for operations, carries them out in any order (of each serial the highest version counts), confirms |
-//! | hears that its session is over | begins another; what it had to do of the old one it forgets, the new one tells it again |
-//! | hears nothing | asks again, more and more rarely; what is installed stays |
-//! | cannot do something now | tries again, more and more rarely, until it is done or something later is to be done |
+//! | no session | requests one, with the installed rules and the last session it knows of; if the controller knows a later one, it names it, and the agent retries |
+//! | session | requests operations, carries them out in any order (of each serial the highest version counts), confirms |
+//! | the session is over | begins another and forgets the pending operations of the old one: the new session repeats them |
+//! | no answer | retries with increasing intervals; what is installed stays |
+//! | an operation is not possible now | retries with increasing intervals, until it is done or a later one supersedes it |
 //!
-//! Why a session names the one before: a request for a session may come late, after another one of the same agent or of the agent before
-//! it, and what it says is installed is not true any more. The controller takes it only if no other session has begun since.
+//! A session request names the previous session because it may arrive late, after another request of this agent or of
+//! its predecessor. Its list of installed rules is then out of date. The controller accepts it only if no other
+//! session has begun since.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +19,7 @@ use wayleave_units::Time;
 
 use super::driver::{Driver, DriverError};
 
-/// How often an agent asks.
+/// Request intervals of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PollInterval {
     /// Between one request for operations and the next.
@@ -39,31 +40,31 @@ impl Default for PollInterval {
     }
 }
 
-/// What an agent asks of its controller.
+/// A request of an agent to its controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Of this agent, no two have the same; the answer says it again.
+    /// Number that is unique among the agent's requests; the answer repeats it.
     pub number: u64,
-    /// What.
+    /// Kind of the request.
     pub ask: AgentRequest,
 }
 
-/// What is asked.
+/// Kind of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgentRequest {
     /// For a session.
     Begin {
         /// The last session of this node that the agent knows of; 0 if it knows of none.
         after: u64,
-        /// Serial and version of what is installed.
+        /// Serial and version of each installed rule.
         installed: Vec<(u64, u64)>,
     },
-    /// What there is to do.
+    /// To send the pending operations.
     Operations {
         /// In this session.
         epoch: u64,
     },
-    /// To take note of what is done.
+    /// To record the operations that are done.
     Confirm {
         /// In this session.
         epoch: u64,
@@ -72,7 +73,7 @@ pub enum AgentRequest {
     },
 }
 
-/// What the controller answers.
+/// An answer of the controller.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AgentReply {
     /// The session has begun.
@@ -80,13 +81,13 @@ pub enum AgentReply {
         /// Its number.
         epoch: u64,
     },
-    /// What there is to do in this session.
+    /// Pending operations of this session.
     Operations(Vec<Operation>),
     /// It has taken note.
     Noted,
     /// The session is over, or has another number.
     Stale {
-        /// The last one that has begun, if the controller says.
+        /// Number of the latest session, if the controller names it.
         current: Option<u64>,
     },
 }
@@ -102,13 +103,13 @@ pub struct Agent<D> {
     /// By serial, the highest version that was asked for in this session.
     seen: BTreeMap<u64, Seen>,
     number: u64,
-    /// When the controller is asked next, and how long it was waited for the last time.
+    /// Time of the next request, and the wait before the last one.
     ask_at: Time,
     waited: Time,
     requests: Vec<Request>,
 }
 
-/// Whether a session has begun.
+/// State of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Session {
     /// No; one was asked for with the request of this number.
@@ -117,7 +118,7 @@ enum Session {
     Open(u64, u64),
 }
 
-/// What was asked for of a contract.
+/// Requested state of a contract.
 #[derive(Debug)]
 struct Seen {
     version: u64,
@@ -159,7 +160,7 @@ impl<D: Driver> Agent<D> {
         self.confirm(done);
     }
 
-    /// When [`Agent::tick`] has something to do.
+    /// Returns the time at which [`Agent::tick`] next has something to do.
     pub fn due(&self) -> Time {
         let retries = self.seen.values().filter_map(|seen| match seen.state {
             Progress::Retry(_, at, _) => Some(at),
@@ -168,7 +169,7 @@ impl<D: Driver> Agent<D> {
         retries.fold(self.ask_at, Time::min)
     }
 
-    /// What is to be sent to the controller.
+    /// Takes the requests to be sent to the controller.
     pub fn take_requests(&mut self) -> Vec<Request> {
         std::mem::take(&mut self.requests)
     }
@@ -218,22 +219,22 @@ impl<D: Driver> Agent<D> {
         }
     }
 
-    /// What it drives.
+    /// Returns the driver.
     pub fn driver(&self) -> &D {
         &self.driver
     }
 
-    /// The same, to be changed from outside.
+    /// Returns a mutable reference to the driver.
     pub fn driver_mut(&mut self) -> &mut D {
         &mut self.driver
     }
 
-    /// The agent is gone; what it drove goes on.
+    /// Consumes the agent and returns its driver, which continues to work.
     pub fn into_driver(self) -> D {
         self.driver
     }
 
-    /// Asks for what is needed next, and says when to ask again if nothing is heard.
+    /// Queues the next request and sets the time of its retry if no answer arrives.
     fn ask(&mut self, now: Time) {
         let first = match self.session {
             Session::Wanted(_) => self.pace.retry_first,
@@ -245,7 +246,7 @@ impl<D: Driver> Agent<D> {
             Session::Open(epoch, _) => AgentRequest::Operations { epoch },
             Session::Wanted(_) => match self.driver.installed(now) {
                 Ok(installed) => AgentRequest::Begin { after: self.last, installed },
-                // What is not known cannot be said; it is tried again.
+                // The installed rules are not known, so they cannot be sent; this is retried.
                 Err(_) => return,
             },
         };
@@ -280,7 +281,7 @@ impl<D: Driver> Agent<D> {
         }
     }
 
-    /// Does it now, or says when it is tried again.
+    /// Performs an operation now, or schedules a retry.
     fn attempt(&mut self, now: Time, operation: Operation, wait: Time) -> Option<(u64, u64)> {
         let (serial, version) = (operation.serial, operation.version);
         let result = match &operation.work {

@@ -1,12 +1,12 @@
-//! What a node really does.
+//! Interface between the agent and a node's data plane.
 
 use wayleave_protocol::agent::Rule;
 use wayleave_units::Time;
 
 /// A host's or a switch's data plane.
 ///
-/// Of each contract (serial number) at most one rule is installed, with its version. What is installed works whether an agent runs
-/// or not.
+/// Of each contract (serial number) at most one rule is installed, with its version. An installed rule works even
+/// when no agent runs.
 pub trait Driver {
     /// Serial and version of every rule that is installed; of a switch that is set up, serial 0 with the version it was given.
     ///
@@ -14,8 +14,9 @@ pub trait Driver {
     /// If that cannot be found out now.
     fn installed(&mut self, now: Time) -> Result<Vec<(u64, u64)>, DriverError>;
 
-    /// A host: from now on packets of the contract are tagged and shaped as the rule says. A rule that is there is replaced between one
-    /// packet and the next, and the bucket keeps its level. If that is not done, what was there is still there.
+    /// Installs a rule on a host: from now on packets of the contract are tagged and shaped as the rule demands. An
+    /// existing rule is replaced between one packet and the next, and the bucket keeps its level. On an error the
+    /// existing rule is still installed.
     ///
     /// # Errors
     /// If it is not installed, or if that is not known.
@@ -34,7 +35,7 @@ pub trait Driver {
     fn set_up(&mut self, now: Time, version: u64) -> Result<(), DriverError>;
 }
 
-/// Why something is not done, or not known to be.
+/// Reason for which an operation is not done, or not known to be done.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum DriverError {
     /// It may be done if it is tried again.

@@ -1,4 +1,4 @@
-//! A driver that only takes notes, and fails as it is told to.
+//! A driver for tests: it records its calls, and fails on demand.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,7 +7,7 @@ use wayleave_units::Time;
 
 use super::driver::{Driver, DriverError};
 
-/// A node that does nothing but remember what it was told.
+/// A node that only records the calls that it receives.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
     rules: BTreeMap<u64, (u64, Rule)>,
@@ -16,21 +16,21 @@ pub struct Recorder {
     troubles: VecDeque<InjectedFault>,
 }
 
-/// Something that it was told.
+/// A recorded call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DriverCall {
-    /// When.
+    /// Time of the call.
     pub at: Time,
-    /// What.
+    /// Requested action.
     pub did: RecordedCall,
-    /// What it answered.
+    /// Result of the call.
     pub answer: Result<(), DriverError>,
 }
 
-/// What a recorder was told to do.
+/// Action requested from a recorder.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RecordedCall {
-    /// To say what is installed.
+    /// To list the installed rules.
     Installed,
     /// To install a rule of this serial and version.
     Install(u64, u64),
@@ -40,7 +40,7 @@ pub enum RecordedCall {
     SetUp(u64),
 }
 
-/// What happens to the next call, in place of what should.
+/// Fault of the next call, in place of its normal effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InjectedFault {
     /// Nothing is done; trying again may help.
@@ -63,17 +63,17 @@ impl Recorder {
         self.set_up = None;
     }
 
-    /// What is installed, by serial.
+    /// Returns the installed rules, by serial.
     pub fn rules(&self) -> &BTreeMap<u64, (u64, Rule)> {
         &self.rules
     }
 
-    /// What it was told, in order.
+    /// Returns the calls, in order.
     pub fn calls(&self) -> &[DriverCall] {
         &self.calls
     }
 
-    /// Does something, or what its troubles make of it.
+    /// Performs an action, or the fault that is due in its place.
     fn act(&mut self, at: Time, did: RecordedCall, act: impl FnOnce(&mut Self)) -> Result<(), DriverError> {
         let answer = match self.troubles.pop_front() {
             None => {

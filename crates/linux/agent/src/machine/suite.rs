@@ -1,7 +1,7 @@
-//! What every driver has to do, as a test that any driver can be put through.
+//! Requirements on every driver, as a test that any driver can be put through.
 //!
-//! The suite sees only what [`Driver`] shows, and what an [`Observe`] tells of the node behind it: which route packets of a contract
-//! would take now.
+//! The suite uses only [`Driver`], and an [`Observe`] that reports on the node behind it: the route that packets of a
+//! contract would take now.
 
 use wayleave_protocol::Id;
 use wayleave_protocol::agent::Rule;
@@ -16,7 +16,7 @@ pub trait DriverUnderTest: Driver + Sized {
     /// The routes that packets of the contract take now, by the names of links as in [`link`]; `None` if nothing is sent.
     fn in_force(&mut self, serial: u64) -> Option<Vec<Vec<Hop>>>;
 
-    /// The agent ends and comes again, and the node goes on.
+    /// Restarts the agent, while the node continues to work.
     fn restart(self) -> Self;
 
     /// The node loses power and comes again.
@@ -27,18 +27,18 @@ pub trait DriverUnderTest: Driver + Sized {
         false
     }
 
-    /// How often the node was really set up, if that can be known.
+    /// Returns the number of times that the node was really set up, if that can be known.
     fn set_ups(&self) -> Option<usize> {
         None
     }
 }
 
-/// What a driver does not do as it should.
+/// A requirement that a driver violates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenDriver {
     /// The rule that it breaks.
     pub rule: &'static str,
-    /// What was seen.
+    /// Observed behaviour.
     pub seen: String,
 }
 

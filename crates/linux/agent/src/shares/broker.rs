@@ -1,7 +1,9 @@
-//! The rack broker of this machine: a socket at which it hears what tenants move here, and says what they may (Parley, 2014, 5.2).
+//! Connection to the rack broker of this machine: a socket for reports of the tenants' traffic and for their limits
+//! (Parley, 2014, 5.2).
 //!
-//! Lines are those between a broker and any data plane ([`wayleave_broker::process`]), with the names of tenants in the place of services. A broker that
-//! reads nothing, or writes no end of a line, is left; one that comes takes the place of the one before.
+//! The lines are those between a broker and any data plane ([`wayleave_broker::process`]), with the names of tenants
+//! in the place of services. A broker that does not read, or does not end a line, is disconnected; a new one replaces
+//! the previous one.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -19,10 +21,10 @@ use super::division::TenantAllowance;
 
 /// The longest line that is read.
 const LONGEST: u64 = 1 << 20;
-/// So many lines that were not heeded yet, at most.
+/// Maximum number of lines that are not yet processed.
 const MAX_UNREAD: usize = 16;
 
-/// How long limits hold after they were said: Parley's time-out of rack brokers (Table 1).
+/// Validity of limits after they are received: Parley's time-out of rack brokers (Table 1).
 pub const TIMEOUT: Time = Time::from_millis(5_000);
 
 /// The broker that is connected, if one is.
@@ -34,7 +36,7 @@ impl Connection {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says what tenants have moved, without ever waiting for the broker.
+    /// Sends a report of the tenants' traffic, without ever waiting for the broker.
     pub fn send_report(&self, line: &ReportLine) {
         let mut stream = self.stream();
         let Some(open) = stream.as_mut() else { return };
@@ -42,7 +44,7 @@ impl Connection {
         text.push(b'\n');
         // A line that is cut would spoil the next one.
         if let Err(error) = open.write_all(&text) {
-            // Who is gone was told of.
+            // The end of a connection has already been logged.
             if error.kind() != io::ErrorKind::BrokenPipe {
                 tracing::warn!("the rack broker does not read: its connection is closed");
             }
@@ -51,13 +53,13 @@ impl Connection {
         }
     }
 
-    /// Whether a broker is there.
+    /// Returns `true` if a broker is connected.
     pub fn is_open(&self) -> bool {
         self.stream().is_some()
     }
 }
 
-/// Limits that were not heeded yet count as long as this is there.
+/// Counts a line of limits as unprocessed until it is dropped.
 #[derive(Debug)]
 pub struct UnreadLimits(Arc<AtomicUsize>);
 
@@ -81,7 +83,7 @@ pub fn open(path: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// Hands on what brokers say, until nobody wants it any more.
+/// Forwards lines of brokers until the receiver ends.
 pub fn listen(
     listener: &UnixListener,
     connection: &Arc<Connection>,
@@ -133,7 +135,7 @@ fn read(stream: UnixStream, count: &Arc<AtomicUsize>, hand_on: &mut impl FnMut(L
     tracing::info!("the rack broker is gone");
 }
 
-/// What a line allows.
+/// Returns the limits in a line.
 pub fn allowed(line: &LimitsLine) -> BTreeMap<String, TenantAllowance> {
     let rate = |bps: Option<u64>| bps.map(|bps| Rate::from_bits_per_second(bps).min(Rate::MAX));
     let of = |limit: &wayleave_broker::process::ServiceLimit| {

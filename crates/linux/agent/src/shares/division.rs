@@ -1,16 +1,22 @@
-//! The division of a host's links among contracts, as a pure state machine: counters and messages go in, rates and messages come out.
+//! The division of a host's links among contracts, as a pure state machine: counters and messages go in, rates and
+//! messages come out.
 //!
-//! V. Jeyakumar et al., NSDI 2013 (EyeQ), as Parley (2014), 3.2.1, describes its machine shaper: [`wayleave_schemes::host::eyeq`] divides, here and in
-//! the simulator. Deviations that a host without EyeQ's kernel module needs:
-//! - *Senders say what they sent*, by the counters of their buckets, where EyeQ's receivers count what arrives. When packets arrive
-//!   their tags are gone, and nothing tells a packet of a hose from one of a latency contract between the same endpoints.
-//! - *A pair that its receiver has not answered yet has its sure part only*: the minimum divided by all pairs of the member. EyeQ lets a new pair send
-//!   as fast as it can. Sure parts of all pairs together are no more than what was admitted, so nobody takes what others were promised where
-//!   agents do not hear one another; a member that sends to all others has its minimum then, one that sends to a few has their parts of it.
-//! - *A rack broker limits tenants* ([`Division::allow`]), and EyeQ's classes are contracts: a tenant's limit is divided among its contracts here by what
-//!   they move, and is never less than their minima together, whatever the broker says. Where a contract begins that was idle, it has its minimum
-//!   at once, so the tenant may have that much more for one interval.
-//! - *A root limiter is divided among the pairs of its class*, by what they send, where EyeQ has one bucket above theirs.
+//! V. Jeyakumar et al., NSDI 2013 (EyeQ), as Parley (2014), 3.2.1, describes its machine shaper:
+//! [`wayleave_schemes::host::eyeq`] divides, here and in the simulator. Deviations that a host without EyeQ's kernel
+//! module needs:
+//! - *Senders report what they sent*, by the counters of their buckets, where EyeQ's receivers count what arrives.
+//!   Packets arrive without tags, so a packet of a hose cannot be distinguished from one of a latency contract
+//!   between the same endpoints.
+//! - *A pair that its receiver has not answered yet has its sure part only*: the minimum divided by all pairs of the
+//!   member. EyeQ lets a new pair send as fast as it can. The sure parts of all pairs together do not exceed what was
+//!   admitted, so promises to others hold even where agents do not reach each other. A member that sends to all
+//!   others has its minimum then, one that sends to a few has their parts.
+//! - *A rack broker limits tenants* ([`Division::allow`]), and EyeQ's classes are contracts. A tenant's limit is
+//!   divided among its contracts here by their traffic, and is never less than their minima together, even if the
+//!   broker's limit is lower. A contract that was idle and begins has its minimum at once, so the tenant may exceed
+//!   its limit by that amount for one interval.
+//! - *A root limiter is divided among the pairs of its class*, by their traffic, where EyeQ has one bucket above
+//!   theirs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
@@ -28,17 +34,17 @@ use wayleave_units::{Bytes, Rate, Time};
 use super::INTERVAL;
 use super::message::PeerMessage;
 
-/// Intervals after which a class that sends nothing shares no more, and half of what a class wants above its use is forgotten: as many as in EyeQ's
-/// defaults (10 ms and 1 ms of 200 us).
+/// Intervals after which a class that sends nothing has no share any more, and intervals after which half of a
+/// class's demand above its use is forgotten. The numbers are EyeQ's defaults (10 ms and 1 ms of 200 us).
 const IDLE: u64 = 50;
 const DECAY: u64 = 5;
-/// Intervals after which who is not heard of is not there: 5 s, as Parley's brokers wait for one another (Table 1).
+/// Intervals after which a silent host counts as failed: 5 s, the time-out of Parley's brokers (Table 1).
 const SILENT: u64 = 50;
 /// The control loop takes two intervals from a sender's counter to its bucket, and not one: half of EyeQ's alpha keeps it from swinging.
 const ALPHA_PERCENT: u8 = 25;
-/// A sender that is told less than this needs seconds for a packet.
+/// Minimum rate of a sender: with less it needs seconds for a packet.
 const FLOOR: Rate = Rate::from_bits_per_second(64_000);
-/// What a bucket holds: what its rate gives in this time, within these bounds (Parley, 4: 64 kB).
+/// Depth of a bucket: the amount at its rate in this time, within these bounds (Parley, 4: 64 kB).
 const BURST: Time = Time::from_millis(10);
 const MIN_BURST: Bytes = Bytes::new(6_400);
 const MAX_BURST: Bytes = Bytes::new(64_000);
@@ -48,11 +54,11 @@ const MAX_BURST: Bytes = Bytes::new(64_000);
 pub struct Terms {
     /// The contract.
     pub serial: u64,
-    /// Whose it is.
+    /// Tenant of the contract.
     pub tenant: String,
-    /// Of what its member here sends.
+    /// Share in the transmit direction of its member here.
     pub transmit: Share,
-    /// Of what its member here receives.
+    /// Share in the receive direction of its member here.
     pub receive: Share,
     /// The rate that one of its pairs has for sure; `None`: as much as there is, since no other class suffers from it.
     pub sure: Option<Rate>,
@@ -65,18 +71,18 @@ pub struct Terms {
 /// A pair that leaves here or arrives here: contract and other host.
 pub type PairKey = (u64, NodeId);
 
-/// What the contracts of a tenant may send and receive together at a host; `None` is no limit.
+/// Limits of a tenant's contracts together at a host, for sending and receiving; `None` is no limit.
 pub type TenantAllowance = [Option<Rate>; 2];
 
-/// What the contracts of a tenant have sent to another host and received from it, in bytes since the division began.
+/// Bytes that the contracts of a tenant have sent to another host and received from it since the division began.
 pub type TenantBytes = BTreeMap<(String, NodeId), [u64; 2]>;
 
-/// What was counted of a pair that leaves here.
+/// Counters of a pair that leaves here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PairCounters {
     /// Bytes on the wire since any time.
     pub bytes: u64,
-    /// Whether packets wait, or were dropped because too many did, since the last time.
+    /// `true` if packets are queued, or were dropped because the queue was full, since the last time.
     pub is_held: bool,
 }
 
@@ -96,11 +102,11 @@ pub struct Division {
     timers: BTreeSet<(Time, u64)>,
     armed: BTreeMap<u64, Timer>,
     next_timer: u64,
-    /// What is to be told, by host.
+    /// Messages to be sent, by host.
     outbox: BTreeMap<NodeId, PeerMessage>,
-    /// When counters were read last.
+    /// Time of the last reading of the counters.
     counted: Option<Time>,
-    /// When a host was heard last.
+    /// Time of the last message from each host.
     heard: BTreeMap<NodeId, Time>,
     /// By tenant.
     allowed: BTreeMap<String, TenantAllowance>,
@@ -115,11 +121,11 @@ struct Sending {
     is_held: bool,
     /// Bit/s in the last interval.
     used: u64,
-    /// What its receiver allows.
+    /// Rate that its receiver allows.
     limit: Option<Rate>,
     /// Its receiver has answered since it began to send.
     is_answered: bool,
-    /// When it sent something last.
+    /// Time at which it last sent something.
     active: Time,
 }
 
@@ -128,7 +134,7 @@ struct Sending {
 struct Receiving {
     number: Incoming,
     bytes: Option<u64>,
-    /// What has arrived since counters were read last.
+    /// Bytes that arrived since the last reading of the counters.
     fresh: u64,
 }
 
@@ -141,7 +147,7 @@ impl Division {
         let params = Params {
             meter: MeterParams { alpha_percent: ALPHA_PERCENT, floor: FLOOR, ..MeterParams::default() },
             interval: INTERVAL,
-            // Messages say all of an interval at once, so each may be answered.
+            // A message covers a whole interval, so each may be answered.
             sample: Bytes::new(1),
             silence: every(SILENT),
             idle: every(IDLE),
@@ -169,7 +175,7 @@ impl Division {
         })
     }
 
-    /// From now on these contracts share this line, and no others. What is known of those that stay is kept.
+    /// Replaces the contracts that share this line. The state of those that stay is kept.
     pub fn set(&mut self, now: Time, line: Line, all: Vec<Terms>) {
         if line != self.line {
             self.line = line;
@@ -289,7 +295,7 @@ impl Division {
         self.keep_limits(now, elapsed);
     }
 
-    /// From now on tenants may send and receive so much here, as a rack broker says; who is not named is not limited.
+    /// Sets the limits of tenants on this host, as sent by a rack broker; a tenant without an entry is not limited.
     pub fn allow(&mut self, allowed: BTreeMap<String, TenantAllowance>) {
         self.allowed = allowed;
     }
@@ -299,12 +305,12 @@ impl Division {
         self.terms.values().map(|terms| terms.tenant.as_str())
     }
 
-    /// What tenants have sent and received, by the other host.
+    /// Returns the traffic of tenants, by the other host.
     pub fn moved(&self) -> &TenantBytes {
         &self.moved
     }
 
-    /// What tenants may is divided among their contracts, by what these moved in the last interval.
+    /// Divides the limits of tenants among their contracts, by the traffic of the last interval.
     fn keep_limits(&mut self, now: Time, elapsed: Time) {
         let mut wants: BTreeMap<u64, [u64; 2]> = BTreeMap::new();
         for ((serial, _), pair) in &self.sending {
@@ -350,12 +356,12 @@ impl Division {
         self.fire(now);
     }
 
-    /// The agent of another host has said something.
+    /// Handles a message from the agent of another host.
     pub fn on_peer_message(&mut self, now: Time, from: NodeId, said: &PeerMessage) {
         self.heard.insert(from, now);
         for &(serial, bytes) in &said.sent {
             let Some(receiving) = self.receiving.get_mut(&(serial, from)) else { continue };
-            // The first time nobody knows since when it counts.
+            // The first count has no known beginning.
             let new = receiving.bytes.map_or(0, |before| if bytes < before { bytes } else { bytes - before });
             receiving.bytes = Some(bytes);
             receiving.fresh += new;
@@ -363,7 +369,7 @@ impl Division {
                 self.moved.entry((terms.tenant.clone(), from)).or_default()[1] += new;
             }
             let (pair, arrivals) = (receiving.number, Arrivals { bytes: Bytes::new(new), ..Arrivals::default() });
-            // Who hears nothing new is answered all the same.
+            // A message without new bytes is answered, too.
             self.outbox.entry(from).or_default();
             if new > 0 {
                 self.handle_input(now, HostInput::Received { pair, arrivals });
@@ -378,12 +384,12 @@ impl Division {
         }
     }
 
-    /// What there is to tell, by host.
+    /// Takes the messages to be sent, by host.
     pub fn take_messages(&mut self) -> BTreeMap<NodeId, PeerMessage> {
         std::mem::take(&mut self.outbox)
     }
 
-    /// What each pair that leaves here may send now.
+    /// Returns the bucket of each pair that leaves here.
     pub fn buckets(&self, now: Time) -> BTreeMap<PairKey, Bucket> {
         let mut buckets = BTreeMap::new();
         for (&serial, terms) in &self.terms {
@@ -401,14 +407,15 @@ impl Division {
         buckets
     }
 
-    /// What the receiver of a pair allows, or what the pair has for sure.
+    /// Returns the rate that the receiver of a pair allows, or the pair's sure rate.
     fn limit(&self, now: Time, terms: &Terms, host: NodeId, pair: &Sending) -> u64 {
         let is_heard = self.heard.get(&host).is_some_and(|&at| now.saturating_sub(at) < every(SILENT));
         let limit = if is_heard && pair.is_answered { pair.limit } else { terms.sure };
         limit.unwrap_or(self.line.transmit).bits_per_second()
     }
 
-    /// Fires timers; those that are due within half an interval, too, since they are looked at once in an interval.
+    /// Fires timers, including those that are due within half an interval, since timers are polled only once per
+    /// interval.
     fn fire(&mut self, now: Time) {
         let due = now + Time::from_nanos(INTERVAL.as_nanos() / 2);
         while let Some(&(at, number)) = self.timers.first().filter(|(at, _)| *at <= due) {
@@ -453,7 +460,7 @@ impl Division {
     }
 }
 
-/// What the shaper wants done.
+/// Actions of the shaper.
 enum Deed {
     Limit(Limiter, Option<Rate>),
     Allow(Incoming, Rate),
@@ -472,7 +479,8 @@ impl Deed {
     }
 }
 
-/// A limit on contracts together, divided among them by their terms and wants; what is left is for whoever wants more next. None has less than its minimum.
+/// Divides a joint limit of contracts among them by their terms and demands. The rest is spread evenly, for demand
+/// that rises later. No part is below the contract's minimum.
 fn parts(limit: Rate, contracts: &[(Share, u64)]) -> Vec<Rate> {
     let minima = contracts.iter().map(|(share, _)| share.min.bits_per_second()).fold(0, u64::saturating_add);
     let limit = limit.bits_per_second().max(minima).min(Rate::MAX.bits_per_second());
@@ -492,7 +500,7 @@ fn parts(limit: Rate, contracts: &[(Share, u64)]) -> Vec<Rate> {
     shares.compute(&tree, Rate::from_bits_per_second(limit), &demands);
     let given: Vec<u64> = leaves.iter().map(|&leaf| shares.share(leaf).bits_per_second()).collect();
     let spare = limit.saturating_sub(given.iter().sum()) / given.len().max(1) as u64;
-    // Who begins has its minimum at once; the others hear of it one interval later.
+    // A contract that begins has its minimum at once; the others are reduced one interval later.
     let part = |(rate, (share, _)): (u64, &(Share, u64))| Rate::from_bits_per_second(rate + spare).max(share.min);
     given.into_iter().zip(contracts).map(part).collect()
 }

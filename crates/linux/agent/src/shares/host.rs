@@ -1,4 +1,4 @@
-//! The division of a host over its data plane: what each interval does, and rules that are as contracts say.
+//! The division of a host over its data plane: the work of each interval, and rules that match the contracts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,10 +21,11 @@ use crate::environment::Environment;
 use crate::host_dataplane::HostDataplane;
 use crate::resolve::{ResolvedHost, resolve};
 
-/// A rate is raised when it is higher than that in force by more than one part in so many: the kernel is told ten times a second otherwise.
+/// A rate is raised only if it exceeds the rate in force by more than one part in `WORTH_IT`. Otherwise the kernel is
+/// updated ten times a second.
 const WORTH_IT: u64 = 32;
 
-/// Where names mean something.
+/// Scope in which names are resolved.
 #[derive(Clone, Copy)]
 pub struct Scope<'a> {
     /// The network, and where VMs are.
@@ -52,11 +53,11 @@ pub struct HostShares {
     version: u64,
     /// Interfaces as they were when all rules were as they should be; `None` if some are not yet.
     settled: Option<ResolvedHost>,
-    /// The time of what happened last.
+    /// Time of the latest event.
     now: Time,
-    /// Why the contracts cannot be divided.
+    /// Reason for which the contracts cannot be divided.
     trouble: Option<String>,
-    /// What the rack broker has said last, and when.
+    /// Latest limits of the rack broker, and the time of their arrival.
     limits: Option<(Time, LimitsLine)>,
 }
 
@@ -100,17 +101,17 @@ impl HostShares {
         }
     }
 
-    /// By this agents tell one another.
+    /// Sets the exchange for messages between agents.
     pub fn set_exchange(&mut self, exchange: Arc<Exchange>) {
         self.peers.set_exchange(exchange);
     }
 
-    /// Where it hears other agents.
+    /// Returns the address at which it receives messages of other agents.
     pub fn peer_address(&self) -> Option<String> {
         self.peers.local_address().map(|address| address.to_string())
     }
 
-    /// Whether there is anything to divide.
+    /// Returns `true` if there is nothing to divide.
     pub fn is_idle(&self) -> bool {
         self.pairs.is_empty() && self.left.is_empty() && self.division.is_none()
     }
@@ -142,12 +143,12 @@ impl HostShares {
         problems
     }
 
-    /// What is wrong, one sentence each.
+    /// Returns the current faults, one sentence each.
     pub fn own_problem(&self) -> impl Iterator<Item = String> {
         self.trouble.clone().into_iter()
     }
 
-    /// The controller has said which contracts there are.
+    /// Sets the contracts that the controller has sent.
     pub fn set<P: HostDataplane>(&mut self, now: Time, shares: Shares, plane: &mut P, scope: Scope<'_>) {
         let network = scope.environment.network();
         let rate = |bps: u64| Rate::from_bits_per_second(bps).min(Rate::MAX);
@@ -266,7 +267,7 @@ impl HostShares {
         self.settled = is_settled.then(|| scope.here.clone());
     }
 
-    /// The rack broker says what tenants may have.
+    /// Sets the limits of tenants that the rack broker has sent.
     pub fn limit(&mut self, now: Time, limits: LimitsLine) {
         if let Some(division) = &mut self.division {
             division.allow(broker::allowed(&limits));
@@ -274,7 +275,8 @@ impl HostShares {
         self.limits = Some((now, limits));
     }
 
-    /// What the rack broker is told: what tenants have sent and received since any time, and which limits are in force. `None`: nothing is divided here.
+    /// Returns the report for the rack broker: the traffic of tenants since an arbitrary time, and the limits in
+    /// force. `None` if nothing is divided here.
     pub fn moved(&self, now: Time, network: &Network) -> Option<ReportLine> {
         let division = self.division.as_ref()?;
         let rack = rack(network, self.host);
@@ -298,7 +300,7 @@ impl HostShares {
         Some(ReportLine { at_ns: Some(now.as_nanos()), services, limits: Some(limits) })
     }
 
-    /// An interval is over: counters are read, other agents told, and buckets set.
+    /// Runs the end of an interval: reads counters, sends messages to other agents, and sets buckets.
     pub fn divide<P: HostDataplane>(&mut self, now: Time, plane: &mut P) {
         let Some(division) = &mut self.division else { return };
         if self.limits.as_ref().is_some_and(|(at, _)| now.saturating_sub(*at) > broker::TIMEOUT) {
@@ -318,7 +320,7 @@ impl HostShares {
         self.send_and_apply(now, plane);
     }
 
-    /// The agent of another host has said something.
+    /// Handles a message from the agent of another host.
     pub fn on_peer_message<P: HostDataplane>(&mut self, now: Time, from: NodeId, said: &PeerMessage, plane: &mut P) {
         let Some(division) = &mut self.division else { return };
         division.on_peer_message(now, from, said);
@@ -360,7 +362,7 @@ impl HostShares {
         }
     }
 
-    /// Rules that somebody has changed; `None`: all. They are installed again at the next look.
+    /// Marks rules that another program has changed; `None` means all. They are reinstalled at the next poll.
     pub fn lost(&mut self, lost: Option<&[u64]>) {
         for (number, pair) in &mut self.pairs {
             if lost.is_none_or(|lost| lost.contains(number)) {
@@ -378,7 +380,7 @@ fn rack(network: &Network, host: NodeId) -> Option<NodeId> {
     switches.all(|other| other == first).then_some(first)
 }
 
-/// What was counted of rules, with those of the pairs of a contract together.
+/// Returns the counters of rules, with those of the pairs of a contract added up.
 pub fn by_contract(all: Vec<Traffic>) -> Vec<Traffic> {
     let mut sums: BTreeMap<u64, Traffic> = BTreeMap::new();
     for one in all {

@@ -1,9 +1,9 @@
-//! What agents tell one another, as bytes.
+//! Format of messages between agents.
 //!
 //! ```text
 //! version (1 B, 1)  n, m (2 B each)  n times: contract (8 B) bytes that were sent to you (8 B)  m times: contract (8 B) rate in bit/s that you may send (8 B)
 //! ```
-//! All numbers are big-endian. A datagram that is anything else is not read.
+//! All numbers are big-endian. A datagram in any other format is ignored.
 
 /// The version of the format.
 const VERSION: u8 = 1;
@@ -13,7 +13,7 @@ const ENTRY: usize = 16;
 /// Entries of a datagram: with the signature and its headers less than 1,280 B, which every path of IPv6 takes (RFC 8200).
 pub const MAX: usize = 72;
 
-/// What one agent tells another. It says all that counts now, so that a message that is lost costs nothing but age.
+/// A message between agents. It holds the complete current state, so a lost message only delays the next update.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PeerMessage {
     /// For each contract, bytes on the wire that its pair has sent since any time.
@@ -23,7 +23,8 @@ pub struct PeerMessage {
 }
 
 impl PeerMessage {
-    /// As datagrams, each with at most [`MAX`] entries; one without entries if there is nothing to tell.
+    /// Encodes the message as datagrams with at most [`MAX`] entries each. An empty message is one datagram without
+    /// entries.
     pub fn datagrams(&self) -> Vec<Vec<u8>> {
         let (sent, rates) = (self.sent.iter().map(|&one| (true, one)), self.rates.iter().map(|&one| (false, one)));
         let all: Vec<_> = sent.chain(rates).collect();
@@ -33,7 +34,7 @@ impl PeerMessage {
         all.chunks(MAX).map(encode).collect()
     }
 
-    /// What a datagram says; `None` if it is none.
+    /// Parses a datagram; `None` if it is malformed.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let (head, entries) = bytes.split_at_checked(HEAD)?;
         let sent = usize::from(u16::from_be_bytes([head[1], head[2]]));

@@ -1,4 +1,4 @@
-//! Agents of other hosts: where they are, and who may be believed.
+//! Agents of other hosts: their addresses, and the authentication of their messages.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -17,18 +17,18 @@ use super::message::PeerMessage;
 /// The largest datagram that is read: more than one of [`Said`] with its seal.
 const LARGEST: usize = 4_096;
 
-/// What agents have said and was not read yet, at most.
+/// Maximum number of messages of agents that are not yet processed.
 const MAX_UNREAD: usize = 1_024;
 
-/// Through this agents tell one another: the socket, as soon as there is one, and who may be believed. A node has one as long as its agent runs, so what was heard once is
-/// never heeded again, also if the network is another one meanwhile.
+/// Message exchange between agents: the socket, once it is open, and the keys. A node keeps its exchange as long as
+/// its agent runs, so a replayed message is never accepted, even after a change of the network.
 #[derive(Debug, Default)]
 pub struct Exchange {
     socket: OnceLock<UdpSocket>,
     known: RwLock<Known>,
 }
 
-/// Where the others are, and with what they sign.
+/// Addresses of the other agents, and the key of their messages.
 #[derive(Debug, Default)]
 struct Known {
     seal: Option<(NodeId, String, Seal)>,
@@ -36,7 +36,8 @@ struct Known {
 }
 
 impl Exchange {
-    /// Who has said what; `None` if it is not from an agent of this network, not for this one, or not newer than what the same one has said before.
+    /// Authenticates a datagram; returns its sender and its message. `None` if it is not from an agent of this
+    /// network, not for this one, or not newer than an earlier datagram of its sender.
     pub fn open(&self, datagram: &[u8]) -> Option<(NodeId, PeerMessage)> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let (_, _, seal) = known.seal.as_ref()?;
@@ -51,7 +52,8 @@ impl Exchange {
     }
 }
 
-/// A socket for what agents tell one another: at this address, or at any free port of the address by which this machine reaches the controller.
+/// Opens the socket for messages between agents: at `listen`, or at any free port of the address by which this
+/// machine reaches the controller.
 ///
 /// # Errors
 /// If there is no such address, or it is taken.
@@ -86,8 +88,8 @@ impl Drop for UnreadMessage {
     }
 }
 
-/// Hands on what other agents say, until nobody wants it any more. Whoever has not the key costs this thread a look at each of his datagrams, and takes no place of others
-/// in front of who reads.
+/// Forwards the messages of other agents until the receiver ends. A datagram without the key costs this thread one
+/// inspection, and takes no place in the queue.
 pub fn listen(
     socket: &UdpSocket,
     exchange: &Exchange,
@@ -95,7 +97,7 @@ pub fn listen(
 ) {
     let (mut bytes, count) = ([0; LARGEST], Arc::<AtomicUsize>::default());
     loop {
-        // That nobody listens where something was sent is told here, too, and is no trouble of this socket.
+        // The socket also reports that a datagram sent earlier found no receiver; that is no fault of this socket.
         let Ok((length, _)) = socket.recv_from(&mut bytes) else { continue };
         let Some((from, said)) = exchange.open(&bytes[..length]) else { continue };
         let before = count.fetch_add(1, Ordering::Relaxed);
@@ -114,22 +116,22 @@ pub struct Peers {
 }
 
 impl Peers {
-    /// Of the agent of this host, which knows nobody yet.
+    /// Creates the peers of the agent of this host, without any address yet.
     pub fn new(own: NodeId) -> Self {
         Self { own, exchange: Arc::default() }
     }
 
-    /// By this they are told.
+    /// Sets the exchange by which messages are sent.
     pub fn set_exchange(&mut self, exchange: Arc<Exchange>) {
         self.exchange = exchange;
     }
 
-    /// Where they tell this one.
+    /// Returns the address to which they send.
     pub fn local_address(&self) -> Option<SocketAddr> {
         self.exchange.socket.get()?.local_addr().ok()
     }
 
-    /// Where they are now, and with what they sign.
+    /// Sets the current addresses of the agents, and the key of their messages.
     pub fn set(&mut self, addresses: BTreeMap<NodeId, SocketAddr>, secret: &str) {
         let mut known = self.exchange.known.write().unwrap_or_else(PoisonError::into_inner);
         known.addresses = addresses;
@@ -139,7 +141,7 @@ impl Peers {
         }
     }
 
-    /// Tells the agent of a host something. That it does not arrive is found out by the silence.
+    /// Sends a message to the agent of a host. A loss is detected by the agent's silence.
     pub fn send(&self, to: NodeId, said: &PeerMessage) {
         let known = self.exchange.known.read().unwrap_or_else(PoisonError::into_inner);
         let (Some(socket), Some((.., seal)), Some(address)) =
@@ -148,7 +150,7 @@ impl Peers {
             return;
         };
         for datagram in said.datagrams() {
-            // What is not sent is like what is lost on the way.
+            // A datagram that cannot be sent is treated as lost in transit.
             let _ = socket.send_to(&seal.seal(today(), BrokerId(to.0), &datagram), address);
         }
     }
@@ -182,7 +184,7 @@ mod tests {
         PeerMessage { sent: vec![(7, 1_500)], rates: vec![(7, rate)] }
     }
 
-    /// What an agent would send to another one.
+    /// Returns the datagram that one agent would send to another.
     fn sealed(from: u32, to: u32, secret: &str, rate: u64) -> Vec<u8> {
         let seal = Seal::new(Key::new(secret).unwrap(), BrokerId(from));
         seal.seal(today(), BrokerId(to), &said(rate).datagrams().remove(0))
@@ -216,10 +218,10 @@ mod tests {
         assert_eq!(open(&peers, &second), Some((2, said(20))));
         assert_eq!(open(&peers, &second), None, "replayed");
         assert_eq!(open(&peers, &first), None, "what was said before comes after what was said later");
-        // The numbers of one sender say nothing about those of another.
+        // The sequence numbers of different senders are independent.
         assert_eq!(open(&peers, &sealed(3, 1, SECRET, 5)), Some((3, said(5))));
 
-        // A driver that begins again on the same exchange has not forgotten what was heard.
+        // A driver that begins again on this exchange still rejects earlier messages.
         let mut again = Peers::new(NodeId(1));
         again.set_exchange(peers.exchange.clone());
         knows(&mut again, SECRET);
@@ -250,11 +252,11 @@ mod tests {
         let forged = sealed(2, 1, OTHER, 1);
         let seal = Seal::new(Key::new(SECRET).unwrap(), BrokerId(2));
         for round in 0..50 {
-            // More than may be unread together, and nobody reads meanwhile: what is forged does not count.
+            // More than the maximum of unread messages, while none is read: forged datagrams do not count.
             for _ in 0..=MAX_UNREAD / 20 {
                 flooder.send_to(&forged, to).unwrap();
             }
-            // What the kernel has no room for is said again, as agents do.
+            // The message is repeated if the kernel has dropped it, as agents do.
             let is_heard = (0..20).any(|_| {
                 let datagram = seal.seal(today(), BrokerId(1), &said(round).datagrams().remove(0));
                 other.send_to(&datagram, to).unwrap();

@@ -13,7 +13,7 @@ use crate::best_effort::Routes;
 
 /// Numbers of rules that belong to pairs: those of contracts never have this bit, so latency contracts come first where both match.
 const PAIR: u64 = 1 << 63;
-/// Members that can be told apart.
+/// Maximum number of members that can be distinguished.
 const MEMBERS: u32 = 16;
 /// No delay is promised.
 const NO_BOUND: u64 = u64::MAX;
@@ -29,7 +29,8 @@ pub fn contract_of(rule: u64) -> Option<u64> {
     (rule & PAIR != 0).then_some((rule & !PAIR) >> MEMBERS)
 }
 
-/// The class whose queues a contract's packets use; `None` of best effort, which needs no rules: it is what packets without one are.
+/// Returns the class whose queues a contract's packets use; `None` for best effort, which needs no rules: packets
+/// without a rule are best effort.
 pub fn class_of(rule: &ShareRule) -> Option<Class> {
     match rule.kind {
         Kind::Bandwidth => Some(Class::Guaranteed),
@@ -38,7 +39,7 @@ pub fn class_of(rule: &ShareRule) -> Option<Class> {
     }
 }
 
-/// How a contract's member on a host takes part in it; `None` if none is there, or there is nothing to divide.
+/// Returns the terms of a contract's member on a host; `None` if no member is there, or there is nothing to divide.
 pub fn terms(rule: &ShareRule, network: &Network, host: NodeId) -> Option<Terms> {
     class_of(rule)?;
     let hosts: Vec<Option<NodeId>> = rule.members.iter().map(|member| network.find_node(&member.host)).collect();
@@ -59,7 +60,8 @@ pub fn terms(rule: &ShareRule, network: &Network, host: NodeId) -> Option<Terms>
     Some(Terms { serial: rule.serial, tenant, transmit: share, receive: share, sure: Some(sure), to, from })
 }
 
-/// Returns `true` if a host sends to the member at this place: of a pair only the first member does, and nobody to itself.
+/// Returns `true` if a host sends to the member at this index: of a pair only the first member sends, and no member
+/// sends to itself.
 pub fn sends(rule: &ShareRule, network: &Network, host: NodeId, member: usize) -> bool {
     let place = rule.members.iter().position(|one| network.find_node(&one.host) == Some(host));
     let is_direction = |place: usize| rule.route.is_none() || (place, member) == (0, 1);
@@ -105,8 +107,8 @@ pub fn rule(
     })
 }
 
-/// The line that is divided so that hosts fill no more of their links than the target of the topology's classes: of what a host receives, EyeQ
-/// shares out [`Params::receive_percent`].
+/// Returns the line to divide, such that hosts fill no more of their links than the target of the topology's classes:
+/// EyeQ shares out [`Params::receive_percent`] of a host's receive rate.
 pub fn filled(line: Line, network: &Network) -> Line {
     let most = u64::from(Params::default().receive_percent);
     let target = network.classes().map_or(most, |classes| u64::from(classes.target).min(most));

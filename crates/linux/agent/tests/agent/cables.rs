@@ -1,4 +1,4 @@
-//! What an agent says of its cables.
+//! Tests of an agent's reports on its cables.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
@@ -48,7 +48,7 @@ impl Node for Idle {
     }
 }
 
-/// The next thing that is said of cables; sessions are begun on the way.
+/// Returns the next report on cables; begins sessions until then.
 fn sight(told: &Receiver<ControllerNotice>, events: &Sender<Event>, epoch: u64) -> CarrierState {
     loop {
         match told.recv_timeout(Duration::from_secs(20)).expect("something is told of cables") {
@@ -77,7 +77,7 @@ fn a_carrier_that_goes_and_comes_is_told_until_it_is_known() {
     let runs = std::thread::spawn(move || worker.run(&heard).is_none());
     let links = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<BTreeSet<String>>();
 
-    // In a session it is told at once that all is well.
+    // In a new session the agent reports at once that all carriers are up.
     let first = sight(&told, &events, 1);
     assert_eq!(first, CarrierState { epoch: 1, without_carrier: links(&[]) });
     events.send(Event::Seen(first)).unwrap();
@@ -91,7 +91,7 @@ fn a_carrier_that_goes_and_comes_is_told_until_it_is_known() {
     // That it cannot be found out is no news.
     *there.lock().unwrap() = None;
     events.send(Event::Interfaces).unwrap();
-    // What comes back is told once it stays.
+    // A carrier that is back is reported once it stays.
     *there.lock().unwrap() = Some(bright);
     events.send(Event::Interfaces).unwrap();
     let back = sight(&told, &events, 1);

@@ -1,4 +1,5 @@
-//! Divisions of several hosts in virtual time: what pairs send is what their buckets let through, and what agents tell one another arrives.
+//! Divisions of several hosts in virtual time: pairs send as much as their buckets allow, and messages between agents
+//! arrive.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +14,7 @@ use wayleave_units::{Rate, Time};
 const LINE: Rate = Rate::from_mbit(10);
 const ROUNDS: usize = 100;
 
-/// Hosts and what their pairs have sent. Every pair sends as much as it may.
+/// Hosts and the bytes that their pairs have sent. Every pair sends as much as it may.
 struct World {
     now: Time,
     rounds: u64,
@@ -21,7 +22,7 @@ struct World {
     sent: BTreeMap<(NodeId, PairKey), u64>,
     /// Pairs that have nothing to send.
     quiet: BTreeSet<(NodeId, PairKey)>,
-    /// Whether what agents say arrives.
+    /// `true` if messages between agents arrive.
     are_heard: bool,
 }
 
@@ -31,10 +32,10 @@ impl World {
         Self { now: Time::ZERO, rounds: 0, hosts, sent: BTreeMap::new(), quiet: BTreeSet::new(), are_heard: true }
     }
 
-    /// One interval, and what arrived at each host of each contract meanwhile, in bit/s.
+    /// Runs one interval; returns the bit/s that arrived at each host for each contract.
     fn round(&mut self) -> BTreeMap<PairKey, u64> {
         let mut arrived: BTreeMap<PairKey, u64> = BTreeMap::new();
-        // Nobody wakes up on time.
+        // Real timers are late.
         self.rounds += 1;
         let elapsed = Time::from_nanos(INTERVAL.as_nanos() + 3_000_000 * (self.rounds % 5));
         self.now += elapsed;
@@ -112,7 +113,7 @@ fn who_falls_silent_is_forgotten_without_an_end_of_timers() {
     all_to_one(&mut world, &members, &[(1, share(5, None, 1))]);
     world.run();
     world.quiet.extend((0..3).map(|from| (NodeId(from), (1, NodeId(3)))));
-    // Limiters that hear nothing are lifted by a timer, which fires when the interval is over and not at its own time.
+    // A timer lifts limiters that receive nothing. It fires at the end of the interval and not at its own time.
     world.run();
     world.quiet.retain(|(host, _)| host.0 == 3);
     let first = world.round();
@@ -228,17 +229,17 @@ fn a_rack_broker_limits_the_contracts_of_a_tenant_together_and_takes_no_minimum(
     allow(&mut world, 3, [None, Some(4)]);
     let seen = of(&world.run());
     assert!(are_near(seen, [1.5, 2.5, 5.0]), "{seen:?}");
-    // What one does not want the other has.
+    // The unused part of one contract goes to the other.
     let first: Vec<_> = (0..3).map(|from| (NodeId(from), (1, NodeId(3)))).collect();
     world.quiet.extend(first.iter().copied());
     let seen = of(&world.run());
     assert!(are_near([4_000_000, seen[1], seen[2]], [4.0, 4.0, 5.0]), "{seen:?}");
     world.quiet.retain(|pair| !first.contains(pair));
-    // Less than what was promised cannot be said.
+    // A limit below the minima has the effect of the minima.
     allow(&mut world, 3, [None, Some(0)]);
     let seen = of(&world.run());
     assert!(are_near(seen, [1.0, 1.0, 7.0]), "{seen:?}");
-    // What all of a tenant's contracts send from one host.
+    // The limit on all contracts of a tenant that send from one host.
     allow(&mut world, 3, [None, None]);
     world.quiet.extend((1..3).flat_map(|from| [1, 2, 3].map(|serial| (NodeId(from), (serial, NodeId(3))))));
     allow(&mut world, 0, [Some(3), None]);

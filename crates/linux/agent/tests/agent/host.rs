@@ -266,7 +266,7 @@ impl DriverUnderTest for Suite {
     }
 
     fn reboot(self) -> Self {
-        // What the agent remembers is on a disk of memory: it is gone, too.
+        // The agent's state is on a disk in memory, so a reboot deletes it, too.
         drop(self);
         Self::open(up(), Folder::new())
     }
@@ -282,7 +282,7 @@ fn the_host_passes_the_suite_of_drivers() {
     assert_eq!(check_host(|| Suite::open(up(), Folder::new())), []);
 }
 
-/// Whom the endpoints with these interfaces ask, by the last byte of their addresses.
+/// Receivers of broadcasts by sending interface, as the last bytes of their addresses.
 #[test]
 fn tenants_ask_their_own_and_hosts_and_hosts_ask_everybody() {
     let (fake, folder) = (Fake::with(&[("tap0", 7), ("own", 8), ("up0", 20)]), Folder::new());
@@ -323,7 +323,7 @@ fn what_is_wrong_on_a_node_is_told_with_who_sends_from_another_address() {
     fake.kernel().strangers = vec![SpoofReport { ifindex: 7, why: SpoofKind::Address, mac, source, packets: 4 }];
     let expected = "acme:web sends from 02:00:00:00:00:09, and its own is 02:00:00:00:00:01: dropped (4 packets)";
     assert_eq!(driver.problems(Time::from_millis(2_000)), [expected]);
-    // What cannot be done is told, too.
+    // A failed operation is reported, too.
     fake.kernel().interfaces.insert("up1".to_owned(), 21);
     fake.kernel().fails.insert("uplink");
     driver.refresh();

@@ -81,11 +81,13 @@ fn each_pair_of_a_contract_has_a_rule_in_the_queues_of_its_class() {
         let path = &kernel.rules[&number].1.paths[0];
         assert_eq!((path.queue, path.tags.as_slice()), (own + class, [Tag::new(port, 5 + class).unwrap()].as_slice()));
     }
-    // Nobody has answered yet: two pairs of the hose have half of the minimum each, and one pair all of it.
+    // No receiver has answered yet: two pairs of the hose have half of the minimum each, and one pair has its whole
+    // minimum.
     let rate = |number: u64| kernel.rules[&number].1.demand.rate.bits_per_second();
     assert_eq!(wanted.map(rate), [2_000_000, 2_000_000, 4_000_000, 4_000_000]);
     drop(kernel);
-    // The controller is told that all are in force: the pair that only arrives here, and best effort, too.
+    // All rules are reported to the controller as in force, including the pair that only receives here, and best
+    // effort.
     assert_eq!(host.rules_in_force(), Some(vec![(7, 1), (8, 1), (9, 1), (10, 1), (11, 1)]));
     assert_eq!(host.contract_problems(), Some(Vec::new()));
 }
@@ -132,7 +134,7 @@ fn rules_of_pairs_are_no_contracts_for_the_controller_and_outlive_the_agent() {
     // A latency contract between the same ends comes first: its number is lower.
     assert!(fake.kernel().rules.keys().all(|&rule| rule == 3 || rule > 3 && contract_of(rule).is_some()));
 
-    // Another agent leaves them in force until it is told which contracts there are.
+    // A new agent leaves them in force until it receives the contracts.
     let mut host = driver(&fake, &folder, environment, &[("host:h1", "veth0")]);
     assert_eq!(host.installed(NOW).unwrap(), [(3, 1)]);
     assert_eq!(fake.kernel().rules.len(), 3);
@@ -184,7 +186,7 @@ fn a_rack_broker_limits_a_tenant_until_it_falls_silent() {
         .into(),
         ..LimitsLine::default()
     };
-    // Below what nobody has answered for yet; a minimum is never taken.
+    // The limit is below the sure rates, and no receiver has answered yet; minima are never reduced.
     host.limit(NOW, says(1));
     for round in 1..=10 {
         host.divide(Time::from_millis(round * 100));

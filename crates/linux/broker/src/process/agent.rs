@@ -12,7 +12,7 @@ use wayleave_schemes::services::Policies;
 use super::lines::{LimitsLine, OTHER, ReportLine, ServiceLimit};
 use super::{Stop, TURN};
 
-/// Which service all contracts of a tenant belong to.
+/// Mapping of tenants to services: all contracts of a tenant belong to one service.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tenants {
     services: BTreeMap<String, String>,
@@ -58,7 +58,8 @@ impl Tenants {
         ReportLine { at_ns: line.at_ns, services, limits }
     }
 
-    /// Limits of services as those of tenants. That of `other` is nobody's: several tenants would share it.
+    /// Converts limits of services to limits of tenants. The limit of `other` has no tenant: several tenants would
+    /// share it.
     pub fn limits(&self, line: LimitsLine) -> LimitsLine {
         let of_tenant = |(tenant, service): (&String, &String)| -> Option<(String, ServiceLimit)> {
             Some((tenant.clone(), *line.limits.get(service)?))
@@ -81,12 +82,12 @@ impl Agent {
         Self { path, stop, stream: Arc::default() }
     }
 
-    /// What it says, line by line, until the broker is stopped.
+    /// Returns the agent's lines, until the broker is stopped.
     pub fn lines(&self) -> impl BufRead + Send + 'static {
         BufReader::new(Lines { agent: self.clone(), open: None })
     }
 
-    /// Waits until the agent can be reached; `None` if the broker is stopped meanwhile.
+    /// Waits until the agent can be reached; `None` if the broker is stopped before.
     fn connect(&self) -> Option<UnixStream> {
         let mut is_told = false;
         while !self.stop.is_stopped() {
@@ -110,7 +111,8 @@ impl Agent {
 }
 
 impl Write for Agent {
-    /// Limits that the agent is not there for are lost, as it lifts all that it does not hear for a while.
+    /// Sends limits. Limits are lost while the agent is not connected: the agent lifts all limits after a time-out
+    /// without a message.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
         if stream.as_mut().is_some_and(|open| open.write_all(bytes).is_err()) {

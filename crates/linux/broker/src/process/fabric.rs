@@ -24,14 +24,14 @@ use crate::Setup;
 /// At once. Section 5.3 of Parley speaks of 10000 racks, each with a leader that keeps its connection.
 const CONNECTIONS: usize = 16_384;
 
-/// How long the thread that waits for connections sleeps: a timer may ring so much late.
+/// Sleep time of the thread that accepts connections: a timer may fire late by this.
 const NAP: Duration = Duration::from_millis(20);
 
-/// Who a fabric broker is.
+/// Options of a fabric broker.
 pub struct FabricOptions {
-    /// What all brokers agree on.
+    /// Setup on which all brokers agree.
     pub setup: Arc<Setup>,
-    /// Where it listens.
+    /// Address at which it listens.
     pub listen: SocketAddr,
     /// With which messages are sealed; without one they are not.
     pub key: Option<Key>,
@@ -49,7 +49,7 @@ struct Shared {
     speakers: Mutex<HashMap<BrokerId, Connection>>,
 }
 
-/// Whoever writes to it writes a whole message.
+/// A connection, locked while a whole message is written to it.
 type Connection = Arc<Mutex<TcpStream>>;
 
 struct Working {
@@ -57,7 +57,7 @@ struct Working {
     timers: Timers,
 }
 
-/// Runs a fabric broker until it is told to stop. `ready` is told the address that it listens at.
+/// Runs a fabric broker until it is stopped. `ready` receives the address at which it listens.
 ///
 /// # Errors
 /// If it cannot listen, or the scheme has no broker for the fabric or cannot construct it.
@@ -103,7 +103,8 @@ pub fn run_fabric(options: &FabricOptions, stop: &Stop, ready: impl FnOnce(Socke
     Ok(DiscardedInputs { messages: shared.thrown.load(Ordering::Relaxed), lines: 0 })
 }
 
-/// What is locked cannot be left in an intermediate state: a broker gets whole messages.
+/// Locks a shared value. A poisoned lock is harmless: a broker receives whole messages, so there is no intermediate
+/// state.
 fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -120,15 +121,16 @@ impl Shared {
             });
         }
         for (to, message) in said {
-            // It is at no machine, so it has nothing to say to one.
+            // This broker belongs to no machine, so its messages go to brokers only.
             let Member::Broker(to) = to else { continue };
             let connection = lock(&self.speakers).get(&to).cloned();
             if let Some((connection, bytes)) = connection.zip(message.encode()) {
                 let mut stream = lock(&connection);
-                // One after another, as they are numbered.
+                // The lock keeps messages in the order of their numbers.
                 let bytes = self.seal.as_ref().map(|seal| seal.seal(today(), to, &bytes)).unwrap_or(bytes);
                 if stream.write_all(&bytes).and_then(|()| stream.flush()).is_err() {
-                    // Half of a message may be under way, so nothing can follow it. Whoever reads here hears of the end.
+                    // Part of a message may have been sent, so no other may follow it. The reading thread notices
+                    // that the connection ends.
                     stream.shutdown(Shutdown::Both).ok();
                 }
             }
@@ -143,7 +145,7 @@ impl Shared {
         }
     }
 
-    /// Says who has come and gone.
+    /// Logs the members that have joined or left; returns the current ones.
     fn report_changes(&self, before: Vec<NodeId>) -> Vec<NodeId> {
         let name = |member: NodeId| self.setup.network().node(member).name.clone();
         let after = lock(&self.broker).broker.members(self.clock.now());
@@ -187,7 +189,7 @@ fn serve(shared: &Shared, stream: TcpStream) -> Result<(), String> {
     served
 }
 
-/// Hears what comes over a connection, until it ends.
+/// Reads messages from a connection until it ends.
 fn listen(shared: &Shared, stream: TcpStream, connection: &Connection) -> Result<(), String> {
     // A connection without a message for this long is closed.
     let patience = Duration::from_nanos(shared.setup.times().connection.as_nanos());

@@ -1,12 +1,12 @@
-//! Lines of JSON between the broker of a machine and the data plane there, whatever that is. They are the same for every scheme.
+//! Lines of JSON between the broker of a machine and any kind of data plane there. All schemes use these lines.
 //!
 //! ```json
 //! {"at_ns": 1000000000, "services": {"dfs": {"sent": 125000000, "received": 0}}, "limits": {}}
 //! {"limits": {"dfs": {"transmit_bits_per_second": 500000000}}, "machines": 4, "leader": "h1"}
 //! ```
 //!
-//! The first is read, once for each interval; the second is the answer. Counters are bytes since any time; a service that is not limited is
-//! not named. The first line tells where counters stand and has no answer.
+//! The first is read, once for each interval; the second is the answer. Counters are bytes since an arbitrary time; a
+//! service without a limit is not named. The first line sets the initial counters and has no answer.
 
 use std::collections::BTreeMap;
 
@@ -16,19 +16,19 @@ use wayleave_schemes::services::Services;
 use wayleave_schemes::usage_report::{Limited, MeteredUsage, Usage, UsageReport};
 use wayleave_units::{Bytes, Rate, Time};
 
-/// What belongs to no service.
+/// Name of the traffic that belongs to no service.
 pub(super) const OTHER: &str = "other";
 
-/// What a machine has sent and received.
+/// Traffic of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReportLine {
-    /// When, by a clock of the machine that never goes back; when the line came if absent.
+    /// Time of the report, by a monotonic clock of the machine. Default: the time at which the line arrives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ns: Option<u64>,
     /// By service; `other` belongs to none. A service that is not named counts as before.
     pub services: BTreeMap<String, ServiceCounters>,
-    /// The limits that are in force; those of the last answer if absent. A broker that was restarted goes on from them.
+    /// Limits in force. Default: those of the last answer. A restarted broker continues from them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<BTreeMap<String, ServiceLimit>>,
 }
@@ -43,10 +43,10 @@ pub struct ServiceCounters {
     /// Received.
     #[serde(default)]
     pub received: u64,
-    /// Of what was sent, what left the rack; all of it if absent.
+    /// Part of `sent` that left the rack. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_outside: Option<u64>,
-    /// Of what was received, what came from outside the rack; all of it if absent.
+    /// Part of `received` that came from outside the rack. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub received_outside: Option<u64>,
     /// Intervals in which something was received, as far as the data plane meters it.
@@ -66,26 +66,26 @@ const fn is_zero(count: &u64) -> bool {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServiceLimit {
-    /// On what it sends; none if absent.
+    /// Limit on transmitted traffic. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transmit_bits_per_second: Option<u64>,
-    /// On what it receives; none if absent.
+    /// Limit on received traffic. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receive_bits_per_second: Option<u64>,
 }
 
-/// What services may have until the next line. A data plane that hears nothing for the time-out lifts all limits.
+/// Limits of services until the next line. A data plane that receives no line for the time-out lifts all limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitsLine {
     /// By service; a service that is not named is not limited.
     pub limits: BTreeMap<String, ServiceLimit>,
-    /// How many machines of the rack are counted.
+    /// Number of machines of the rack that count.
     pub machines: usize,
     /// The machine whose broker speaks for the rack.
     pub leader: Option<String>,
 }
 
-/// Why a line is no report.
+/// Reason for which a line is not a report.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum LineError {
     /// It is no JSON, or other JSON.
@@ -105,7 +105,7 @@ impl ReportLine {
         serde_json::from_str(line).map_err(|error| LineError::Json(error.to_string()))
     }
 
-    /// What the line says.
+    /// Converts the line to a report.
     ///
     /// # Errors
     /// [`LineError::Service`].

@@ -1,4 +1,5 @@
-//! The connection of a machine's broker to that of the fabric: made when something is to be said, and made again when it breaks.
+//! The connection of a machine's broker to that of the fabric: opened for the first message, and reopened after a
+//! failure.
 
 use std::io::{self, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -17,8 +18,8 @@ use crate::Setup;
 /// The longest time to wait for a connection, or for a word over one: after that the next message is more useful on a new one.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Writes what is to be said, and reads what comes, until `hear` says that nobody wants to hear it. Nothing is repeated: a message that is
-/// lost is replaced by the next one.
+/// Writes outgoing messages and reads incoming ones, until `hear` returns `false`. Nothing is repeated: the next
+/// message replaces a lost one.
 pub(super) fn speak(
     setup: &Arc<Setup>,
     seal: Option<&Arc<Seal>>,
@@ -51,7 +52,7 @@ pub(super) fn speak(
     }
 }
 
-/// Once, until something is heard again.
+/// Logs an error once, until the next message arrives.
 fn warn(address: SocketAddr, is_told: &AtomicBool, error: &str) {
     if !is_told.swap(true, Ordering::Relaxed) {
         tracing::warn!(%address, "the fabric broker cannot be asked: {error}; the next question tries again");
@@ -60,7 +61,7 @@ fn warn(address: SocketAddr, is_told: &AtomicBool, error: &str) {
 
 struct Link {
     stream: TcpStream,
-    /// When something was written first since the last word that came.
+    /// Time of the first write since the last message that arrived.
     asked: Option<Instant>,
     heard: Arc<Heard>,
 }
@@ -115,7 +116,8 @@ impl Link {
         Ok(Self { stream, asked: None, heard })
     }
 
-    /// Whether it is worth writing to: it has not ended, and is not silent since something was written long ago.
+    /// Returns `true` if the connection may be written to: it has not ended, and the broker has answered within the
+    /// time-out.
     fn is_good(&self) -> bool {
         let has_word = self.heard.word.load(Ordering::Relaxed);
         let is_silent = !has_word && self.asked.is_some_and(|asked| asked.elapsed() >= TIMEOUT);

@@ -1,7 +1,8 @@
 //! Brokers as processes: one thread owns the state machine, and others wait for sockets, lines and the controller.
 //!
-//! Brokers of machines write datagrams (UDP) to one another, one message each. With the fabric broker they speak over TCP, where each
-//! message is as long as its first bytes say. With a key, every message is sealed. What comes from outside and means nothing is counted and never ends a broker.
+//! Brokers of machines exchange datagrams (UDP), one message each. They use TCP to the fabric broker; there the first
+//! bytes of each message give its length. With a key, every message is sealed. Invalid input from outside is counted
+//! and never ends a broker.
 
 mod agent;
 mod fabric;
@@ -32,10 +33,10 @@ pub use lines::{LimitsLine, LineError, ReportLine, ServiceCounters, ServiceLimit
 pub use rack::{Peer, RackOptions, Uplinks, run_rack};
 pub use seal::{Key, Seal, SealError};
 
-/// How long a thread may wait before it looks whether it has to end.
+/// Maximum time for which a thread waits before it checks whether it has to end.
 const TURN: Duration = Duration::from_millis(100);
 
-/// Ends a broker: every thread looks at it.
+/// Signal that ends a broker; every thread polls it.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
@@ -50,16 +51,16 @@ impl Stop {
     }
 }
 
-/// What came from outside and was thrown away.
+/// Counters of invalid input that was dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiscardedInputs {
     /// Messages that could not be read, or whose sender is unknown.
     pub messages: u64,
-    /// Lines that say nothing.
+    /// Malformed lines.
     pub lines: u64,
 }
 
-/// Who listens where others may send, without a key, should know it.
+/// Warns if a broker without a key listens at an address that others can reach.
 fn warn_without_key(listen: SocketAddr, key: Option<&Key>) {
     if key.is_none() && !listen.ip().is_loopback() {
         tracing::warn!(
@@ -82,14 +83,16 @@ impl Clock {
     }
 }
 
-/// Where a broker that begins now numbers its messages from: above those of the one before, unless the calendar was set back.
+/// Returns the first message number of a broker that begins now: above those of its predecessor, unless the calendar
+/// was set back.
 fn first_serial() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     // Enough for a million messages in each millisecond; 44 bits of milliseconds are 550 years.
     u64::try_from(since.as_millis()).map_or(0, |millis| millis << 20)
 }
 
-/// What a broker hears first: that it begins, whether it leads, and what the links that it divides carry.
+/// Returns the first inputs of a broker: that it begins, whether it leads, and the capacity of the links that it
+/// divides.
 fn begin(setup: &Setup, seat: BrokerSpec) -> Vec<BrokerInput<AnyMessage, AnyBrokerTimer>> {
     let mut inputs = vec![BrokerInput::Started];
     if seat.leadership == Leadership::Leader {

@@ -28,20 +28,20 @@ use crate::Setup;
 pub struct Peer {
     /// The machine.
     pub machine: NodeId,
-    /// Where its broker listens.
+    /// Address at which its broker listens.
     pub address: SocketAddr,
 }
 
 /// Asks what the uplinks of a rack can carry: transmit, receive.
 pub type Uplinks = Box<dyn FnMut() -> Result<[Rate; 2], String> + Send>;
 
-/// Who a rack broker is.
+/// Options of a rack broker.
 pub struct RackOptions {
-    /// What all brokers agree on.
+    /// Setup on which all brokers agree.
     pub setup: Arc<Setup>,
     /// Its machine.
     pub machine: NodeId,
-    /// Where it listens.
+    /// Address at which it listens.
     pub listen: SocketAddr,
     /// The other brokers of the rack.
     pub peers: Vec<Peer>,
@@ -49,23 +49,23 @@ pub struct RackOptions {
     pub fabric: Option<SocketAddr>,
     /// With which messages are sealed; without one they are not.
     pub key: Option<Key>,
-    /// Who knows what the uplinks can carry, and how often to ask. Without it the network file says.
+    /// Source of the uplinks' capacity, and its poll interval. Without it the network file gives the capacity.
     pub uplinks: Option<(Uplinks, Duration)>,
     /// If the lines are of an agent: they name tenants, and these are their services.
     pub tenants: Option<Tenants>,
 }
 
-/// What the thread of the broker hears.
+/// Event for the thread of the broker.
 enum Event {
     Datagram(Vec<u8>, SocketAddr),
     Line(String),
-    /// The data plane has gone.
+    /// The data plane has closed its lines.
     NoMoreLines,
     FromFabric(AnyMessage),
     Uplinks([Rate; 2]),
 }
 
-/// Runs a rack broker until it is told to stop or `lines` end. `ready` is told the address that it listens at.
+/// Runs a rack broker until it is stopped or `lines` end. `ready` receives the address at which it listens.
 ///
 /// # Errors
 /// If it cannot listen or write, or if the scheme has no broker for the machine or divides something else at a peer.
@@ -116,14 +116,14 @@ struct Rack<W> {
     tenants: Option<Tenants>,
     socket: UdpSocket,
     seal: Option<Arc<Seal>>,
-    /// Where the brokers of other machines listen.
+    /// Addresses at which the brokers of other machines listen.
     addresses: HashMap<BrokerId, SocketAddr>,
     /// To the thread that speaks with the fabric broker.
     fabric: Option<SyncSender<Vec<u8>>>,
     out: W,
     thrown: DiscardedInputs,
     alive: Vec<NodeId>,
-    /// How many of the policies' scheduled changes are in force.
+    /// Number of scheduled changes of the policies that are in force.
     changes: usize,
 }
 
@@ -297,7 +297,7 @@ impl<W: Write> Rack<W> {
         }
     }
 
-    /// Says which machines have come and gone.
+    /// Logs the machines that have joined or left.
     fn report_changes(&mut self) {
         let after = self.broker.members(self.clock.now());
         let name = |node: NodeId| self.setup.network().node(node).name.clone();
@@ -311,7 +311,7 @@ impl<W: Write> Rack<W> {
     }
 }
 
-/// Where the brokers listen that divide the same as this one.
+/// Returns the addresses of the brokers that divide the links of this broker's contention point.
 fn addresses(setup: &Setup, number: BrokerId, peers: &[Peer]) -> io::Result<HashMap<BrokerId, SocketAddr>> {
     let name = |node: NodeId| &setup.network().node(node).name;
     let seats = setup.broker_specs().seats;

@@ -1,12 +1,13 @@
-//! Messages between brokers that have a key in common: who has it not can neither make one nor have one heeded twice.
+//! Authentication of messages between brokers with a common key. Without the key, messages can neither be forged nor
+//! replayed.
 //!
 //! ```text
 //! "WLS1" (4 B)  number of the sender (4 B)  number of the message (8 B)  message  HMAC-SHA-256, first 16 B (RFC 2104, RFC 4868)
 //! ```
 //!
-//! The receiver's number is part of what is signed and is not sent: what was said to one broker means nothing to another. Numbers of messages
-//! grow and are times: a receiver heeds no number twice, and none that is farther than [`SKEW`] from its own calendar, so that what was recorded
-//! before it began is of no use either.
+//! The receiver's number is signed but not sent: a message to one broker is invalid for another. Numbers of messages
+//! increase and are times. A receiver accepts no number twice, and none that differs from its own calendar by more
+//! than [`SKEW`]. So messages that were recorded before it began are rejected, too.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -16,13 +17,14 @@ use ring::hmac;
 use wayleave_scheme_api::BrokerId;
 use wayleave_units::WallTime;
 
-/// How a sealed message begins.
+/// First bytes of a sealed message.
 const MAGIC: &[u8; 4] = b"WLS1";
 /// Bytes before the message.
 pub(super) const HEAD: usize = 16;
 /// Bytes behind it: half of the hash, as in IPsec (RFC 4868, section 2.6).
 pub(super) const TAG: usize = 16;
-/// How far the calendars of brokers may differ, in ns, with the time that a message takes: minutes are usual where clocks count (RFC 4120, section 8.2).
+/// Maximum difference between the calendars of brokers, including the transit time of a message, in ns. Minutes are
+/// usual where clocks count (RFC 4120, section 8.2).
 const SKEW: u64 = 60_000_000_000;
 
 /// The key that all brokers of a network have.
@@ -43,7 +45,7 @@ impl Key {
     }
 }
 
-/// Why a message is not heeded.
+/// Reason for which a message is rejected.
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SealError {
     /// Without a seal.
@@ -60,7 +62,7 @@ pub enum SealError {
     Skewed,
 }
 
-/// What a broker seals and opens with.
+/// Key and message numbers of a broker.
 #[derive(Debug)]
 pub struct Seal {
     key: Key,
@@ -100,16 +102,16 @@ impl Seal {
         context.sign()
     }
 
-    /// The sender of a message to this broker, and the message.
+    /// Returns the sender of a message to this broker, and the message.
     ///
     /// # Errors
-    /// Why it is not heeded.
+    /// The reason for which it is rejected.
     pub fn open<'a>(&self, now: WallTime, sealed: &'a [u8]) -> Result<(BrokerId, &'a [u8]), SealError> {
         if !sealed.starts_with(MAGIC) || sealed.len() < HEAD + TAG {
             return Err(SealError::Open);
         }
         let (signed, tag) = sealed.split_at(sealed.len() - TAG);
-        // Bit by bit in the same time, whatever is wrong.
+        // The comparison takes constant time.
         let differs = self.sign(self.own, signed).as_ref().iter().zip(tag).fold(0, |differs, (a, b)| differs | (a ^ b));
         if differs != 0 {
             return Err(SealError::Wrong);

@@ -1,4 +1,4 @@
-//! Messages over a stream: each as long as its first bytes say, by the codec of the scheme.
+//! Messages over a stream: the codec of the scheme reads the length of each from its first bytes.
 
 use std::io::{ErrorKind, Read};
 use std::time::Instant;
@@ -9,7 +9,7 @@ use wayleave_schemes::hosts::{AnyMessage, HostSchemeConfig};
 use super::seal::{HEAD, Seal, TAG};
 use super::{Stop, today};
 
-/// Why there is no message.
+/// Reason for which there is no message.
 #[derive(Debug)]
 pub(super) enum ReadError {
     /// The other end has closed.
@@ -18,7 +18,7 @@ pub(super) enum ReadError {
     Stopped,
     /// Nothing whole came until the time.
     Late,
-    /// What came is no message: the stream cannot be read any further.
+    /// The bytes are no message: nothing further can be read from the stream.
     Wrong(String),
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Messages<'a, R> {
     scheme: &'a HostSchemeConfig,
     seal: Option<&'a Seal>,
     stop: &'a Stop,
-    /// What came and was no whole message yet.
+    /// Received bytes that are not yet a whole message.
     bytes: Vec<u8>,
 }
 
@@ -37,7 +37,7 @@ impl<'a, R: Read> Messages<'a, R> {
         Self { stream, scheme, seal, stop, bytes: Vec::new() }
     }
 
-    /// How long the message is that begins what came, with its seal; `None` if that is not known yet.
+    /// Returns the length of the first message in the buffer, with its seal; `None` if that is not known yet.
     fn length(&self) -> Result<Option<usize>, ReadError> {
         let (head, tag) = if self.seal.is_some() { (HEAD, TAG) } else { (0, 0) };
         let Some(inside) = self.bytes.get(head..) else { return Ok(None) };
@@ -46,7 +46,7 @@ impl<'a, R: Read> Messages<'a, R> {
         Ok(length.map(|length| head + length + tag))
     }
 
-    /// What a whole message says, and who has sealed it.
+    /// Authenticates and decodes a whole message; returns it with its authenticated sender.
     fn open(&self, bytes: &[u8]) -> Result<(Option<BrokerId>, AnyMessage), ReadError> {
         let wrong = |error: &dyn std::fmt::Display| ReadError::Wrong(error.to_string());
         let opened = self.seal.map(|seal| seal.open(today(), bytes)).transpose().map_err(|error| wrong(&error))?;
@@ -55,7 +55,8 @@ impl<'a, R: Read> Messages<'a, R> {
         Ok((sealer, message))
     }
 
-    /// The next message, with who has sealed it, if it comes until then; whenever it comes, if no time is given.
+    /// Returns the next message with its authenticated sender. Waits until `until`, or without limit if that is
+    /// `None`.
     pub(super) fn next(&mut self, until: Option<Instant>) -> Result<(Option<BrokerId>, AnyMessage), ReadError> {
         let mut chunk = [0; 4_096];
         loop {

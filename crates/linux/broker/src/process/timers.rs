@@ -19,13 +19,14 @@ impl Timers {
         self.armed.insert((at, self.count), timer);
     }
 
-    /// One that rings by now. Whoever rings all of them takes `now` once: what is armed meanwhile waits for the next time.
+    /// Returns a timer that has expired by `now`. A loop over all of them uses one `now`: a timer armed within the
+    /// loop waits for the next loop.
     pub(super) fn pop_expired(&mut self, now: Time) -> Option<AnyBrokerTimer> {
         let first = self.armed.first_entry().filter(|first| first.key().0 <= now)?;
         Some(first.remove())
     }
 
-    /// How long until the next one rings, at most `longest`.
+    /// Returns the time until the next timer expires, at most `longest`.
     pub(super) fn wait(&self, now: Time, longest: Duration) -> Duration {
         let next = self.armed.first_key_value().map(|(&(at, _), _)| at.saturating_sub(now));
         next.map_or(longest, |wait| longest.min(Duration::from_nanos(wait.as_nanos())))

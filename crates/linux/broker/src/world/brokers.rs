@@ -24,7 +24,7 @@ struct Timer {
 }
 
 impl Brokers {
-    /// Of seats, each with the machine that it is the broker of; nobody lives yet.
+    /// Creates the seats, each with the machine of its broker; no broker runs yet.
     pub(super) fn new(machines: impl Iterator<Item = Option<usize>>) -> Self {
         let seats = machines.map(|machine| Seat { machine, living: None }).collect();
         Self { seats, timers: Vec::new() }
@@ -68,7 +68,7 @@ impl Brokers {
         Some(place)
     }
 
-    /// A timer rings, and gives up its place. Nobody hears it if the broker that armed it does not live any more.
+    /// Fires a timer and frees its slot. Returns `None` if the broker that armed it has ended.
     pub(super) fn pop_expired(&mut self, place: usize) -> Option<(BrokerId, AnyBrokerTimer)> {
         let Timer { broker, life, timer } = self.timers.get_mut(place)?.take()?;
         let living = self.seats.get(broker.index())?.living.as_ref();

@@ -1,4 +1,4 @@
-//! The fluid: what everybody sends and receives, given what all want and what limits them.
+//! The fluid: transmit and receive rates of all services, from their demands and limits.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ impl SimulatedDataplane {
         self.uplinks.insert(rack, capacity);
     }
 
-    /// What the links of a contention point carry now.
+    /// Returns the current capacity of the links of a contention point.
     pub(super) fn capacity(&self, setup: &Setup, point: ContentionPoint) -> [Rate; 2] {
         let known = if let ContentionPoint::Rack(rack) = point { self.uplinks.get(&rack).copied() } else { None };
         known.unwrap_or_else(|| Direction::ALL.map(|direction| point.capacity(setup.network(), direction)))

@@ -28,7 +28,7 @@ impl Clock {
         self.offset + Time::from_nanos(nanos as u64)
     }
 
-    /// How long it is until this clock shows a time.
+    /// Returns the time until this clock shows a given time.
     pub(super) fn until(self, now: Time, at: Time) -> Time {
         let mut wait = self.takes(at.saturating_sub(self.shows(now)));
         // Both are rounded down, and a timer does not ring before its time.
@@ -38,7 +38,7 @@ impl Clock {
         wait
     }
 
-    /// How long an interval of this clock takes.
+    /// Returns the true duration of an interval of this clock.
     pub(super) fn takes(self, interval: Time) -> Time {
         let nanos = u128::from(interval.as_nanos()) * 1_000_000_000 / u128::from(self.per_second);
         Time::from_nanos(nanos as u64)
@@ -51,12 +51,12 @@ pub(super) struct Machine {
     pub(super) clock: Clock,
     pub(super) wants: Vec<[Rate; 2]>,
     pub(super) limits: Vec<[Option<Rate>; 2]>,
-    /// What it sends and receives now.
+    /// Current transmit and receive rates.
     pub(super) rates: Vec<[Rate; 2]>,
     /// In nanobits.
     counted: Vec<[u128; 2]>,
     life: Option<u64>,
-    /// When its broker spoke last.
+    /// Time of the last message of its broker.
     heard: Option<Time>,
 }
 
@@ -113,7 +113,7 @@ impl Machine {
         UsageReport { at: shown, services: services.collect(), limits: Some(limits.collect()) }
     }
 
-    /// Its broker says what services may have; those that are not listed are not limited.
+    /// Sets the limits that its broker sends; services that are not listed have no limit.
     pub(super) fn on_limits(&mut self, shown: Time, limits: &[Limited]) {
         self.heard = Some(shown);
         self.limits.fill([None; 2]);
@@ -124,7 +124,7 @@ impl Machine {
         }
     }
 
-    /// A broker that is silent for so long has no say.
+    /// Lifts all limits if the broker has been silent for `timeout`.
     pub(super) fn fall_back(&mut self, shown: Time, timeout: Time) {
         if self.heard.is_some_and(|at| shown.saturating_sub(at) >= timeout) {
             self.heard = None;

@@ -1,13 +1,14 @@
-//! Racks in virtual time: the brokers, the bytes between them, machines that send as a fluid, and everything that goes wrong.
+//! Racks in virtual time: the brokers, the bytes between them, machines that send as a fluid, and all faults.
 //!
-//! A seed decides all of it. Machines are on clocks of their own, which drift. A message may be lost, come twice, late or
-//! damaged. A broker may crash and begin again; a machine may vanish with its counters; a rack may be cut off from the fabric
-//! broker.
+//! A seed determines the whole run. Machines are on clocks of their own, which drift. A message may be lost,
+//! repeated, late or damaged. A broker may crash and begin again; a machine may vanish with its counters; a rack may
+//! be cut off from the fabric broker.
 //!
-//! The data plane is a fluid: every service of a machine sends what it wants, at most its limit; the machine's line is shared
-//! by the machine's policy, and uplinks that are too small, by max-min among all (machine, service), as congestion control would.
+//! The data plane is a fluid: every service of a machine sends its demand, up to its limit. The machine's line is
+//! shared by the machine's policy, and uplinks that are too small by max-min among all (machine, service), as
+//! congestion control would.
 //!
-//! A broker speaks to other brokers, and to the machine that it is at: messages to other machines go nowhere.
+//! A broker sends to other brokers, and to its own machine: messages to other machines are dropped.
 
 mod brokers;
 mod dataplane;
@@ -31,22 +32,22 @@ use brokers::Brokers;
 use dataplane::SimulatedDataplane;
 use machine::{Clock, Machine};
 
-/// What happens to messages between brokers, until further notice.
+/// Faults of messages between brokers, until they are changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// So many of a thousand are lost.
+    /// Lost messages, per thousand.
     pub lost: u32,
-    /// So many of a thousand come twice.
+    /// Repeated messages, per thousand.
     pub repeated: u32,
-    /// So many of a thousand have a bit that was changed.
+    /// Messages with a flipped bit, per thousand.
     pub damaged: u32,
-    /// They take up to so much longer, and so overtake one another.
+    /// Maximum additional delay of a message, by which messages are reordered.
     pub delay: Time,
     /// Nothing passes between these racks and the fabric broker.
     pub cut: Vec<NodeId>,
 }
 
-/// What brokers wrote and what became of it.
+/// Counters of the brokers' messages, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BrokerOutput {
     /// Messages between brokers.
@@ -63,7 +64,7 @@ pub struct SimulatedRacks {
     now: Time,
     rng: ChaCha8Rng,
     queue: BinaryHeap<Reverse<(Time, u64, Event)>>,
-    /// How many events there have been: ties are in order.
+    /// Number of events so far; it orders events at one time.
     events: u64,
     machines: Vec<Machine>,
     brokers: Brokers,
@@ -92,7 +93,7 @@ impl SimulatedRacks {
         Self::with_clocks(setup, seed, Clock::drawn)
     }
 
-    /// The same, on clocks that all show the right time.
+    /// Creates a world whose clocks all show the right time.
     ///
     /// # Errors
     /// If a broker has nothing to divide.
@@ -139,7 +140,7 @@ impl SimulatedRacks {
         Ok(world)
     }
 
-    /// How many machines there are, in the order of the network's hosts.
+    /// Returns the number of machines, in the order of the network's hosts.
     pub fn machines(&self) -> usize {
         self.machines.len()
     }
@@ -154,13 +155,13 @@ impl SimulatedRacks {
         self.now
     }
 
-    /// What a service of a machine wants to send and to receive from now on.
+    /// Sets the demand of a machine's service for sending and receiving.
     pub fn want(&mut self, machine: usize, class: ClassId, wants: [Rate; 2]) {
         self.machines[machine].wants[class.index()] = wants;
         self.flow();
     }
 
-    /// What the machines that are there want, by machine and class.
+    /// Returns the demands of the existing machines, by machine and class.
     pub fn wants(&self) -> Vec<Vec<[Rate; 2]>> {
         let wants = self.machines.iter().map(|machine| match machine.is_there() {
             true => machine.wants.clone(),
@@ -169,12 +170,12 @@ impl SimulatedRacks {
         wants.collect()
     }
 
-    /// What a service of a machine sends and receives now.
+    /// Returns the current transmit and receive rates of a machine's service.
     pub fn used(&self, machine: usize, class: ClassId) -> [Rate; 2] {
         self.machines[machine].rates[class.index()]
     }
 
-    /// What limits it now.
+    /// Returns the current limits of a machine's service.
     pub fn limit(&self, machine: usize, class: ClassId) -> [Option<Rate>; 2] {
         self.machines[machine].limits[class.index()]
     }
@@ -188,22 +189,22 @@ impl SimulatedRacks {
         self.setup.broker_of(self.machines[machine].node)
     }
 
-    /// What a machine's clock shows.
+    /// Returns the time that a machine's clock shows.
     pub fn clock(&self, machine: usize) -> Time {
         self.machines[machine].clock.shows(self.now)
     }
 
-    /// What brokers wrote to one another until now.
+    /// Returns the counters of the brokers' messages so far.
     pub fn written(&self) -> BrokerOutput {
         self.written
     }
 
-    /// What happens to messages from now on.
+    /// Sets the faults of messages from now on.
     pub fn set_faults(&mut self, faults: Faults) {
         self.faults = faults;
     }
 
-    /// The broker of a machine ends without notice; its machine goes on.
+    /// Ends the broker of a machine without notice; its machine continues.
     pub fn crash_broker(&mut self, machine: usize) {
         if let Some(broker) = self.broker_of(machine) {
             self.brokers.set(broker, None);
@@ -260,7 +261,8 @@ impl SimulatedRacks {
         self.brokers.apart().into_iter().try_for_each(|broker| self.start(broker, self.setup.epoch))
     }
 
-    /// A broker begins, and hears that, whether it leads, and what it divides.
+    /// Starts a broker, and sends it its first inputs: that it begins, whether it leads, and the capacity that it
+    /// divides.
     fn start(&mut self, broker: BrokerId, epoch: u32) -> Result<(), BrokerError> {
         let life = self.next_life();
         let living = self.setup.broker(broker, epoch, life, None)?;
@@ -277,7 +279,7 @@ impl SimulatedRacks {
         Ok(())
     }
 
-    /// The uplinks of a rack can carry so much, and its brokers know.
+    /// Sets the capacity of a rack's uplinks, and notifies its brokers.
     pub fn set_uplinks(&mut self, rack: NodeId, capacity: [Rate; 2]) {
         self.plane.set_uplinks(rack, capacity);
         let [transmit, receive] = capacity;

@@ -11,7 +11,7 @@ use wayleave_schemes::services::Services;
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
 use wayleave_units::{Rate, Time};
 
-/// What all machines together may send.
+/// Rate that all machines together may send.
 const RATE: Rate = Rate::from_mbit(800);
 const INTERVAL: Time = Time::from_millis(100);
 
@@ -40,7 +40,7 @@ fn limits(world: &SimulatedRacks) -> Vec<Option<Rate>> {
     (0..world.machines()).map(|machine| world.limit(machine, Services::OTHER)[0]).collect()
 }
 
-/// Everybody reports within an interval, and the fabric's broker tells the parts in the next one.
+/// All machines report within an interval, and the fabric's broker sends the parts in the next one.
 const ROUND: Time = Time::from_millis(300);
 
 #[test]
@@ -65,7 +65,7 @@ fn brokers_of_a_toy_divide_its_rate_among_machines_in_virtual_time() {
 
 #[test]
 fn a_broker_that_was_started_again_does_not_hear_timers_of_its_earlier_start() {
-    // What the fabric's broker says in ten intervals: once in each, to each machine.
+    // Messages of the fabric's broker in ten intervals: one in each, to each machine.
     let said = |starts: u32| {
         let mut world = SimulatedRacks::on_time(setup(), 3).unwrap();
         world.run(ROUND);
@@ -78,7 +78,7 @@ fn a_broker_that_was_started_again_does_not_hear_timers_of_its_earlier_start() {
         world.run(world.now() + INTERVAL * 10);
         world.written().messages - before
     };
-    // Machines tell their broker that they are there, and it the fabric's, which tells each of them its part.
+    // Each machine reports to its broker, which reports to the fabric's, which sends each of them its part.
     assert_eq!(said(0), 80);
     assert_eq!(said(5), 80, "each start that is forgotten armed a timer");
 }

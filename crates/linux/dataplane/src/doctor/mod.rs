@@ -1,4 +1,5 @@
-//! What a machine has and lacks for the data plane: found by doing it in a namespace that is thrown away, not by reading versions.
+//! Check of a machine's support for the data plane: features are tried in a throwaway namespace, instead of reading
+//! versions.
 
 mod probes;
 mod throwaway;
@@ -9,7 +10,7 @@ use std::fmt;
 pub use probes::examine;
 pub use vswitchd::Scheduling;
 
-/// How much depends on something.
+/// Importance of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// Without it there is no data plane.
@@ -18,34 +19,34 @@ pub enum Need {
     Useful,
 }
 
-/// What was found.
+/// Result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// It is there, with what is worth knowing of it.
+    /// The feature exists, with details.
     Present(String),
-    /// It is not, and what the machine said.
+    /// The feature is missing, with the output of the machine.
     Missing(String),
     /// It could not be tried, for lack of something else.
     Untried(&'static str),
 }
 
-/// One thing that was looked for.
+/// Check of one feature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
     /// Its name.
     pub name: &'static str,
-    /// How much depends on it.
+    /// Importance of the feature.
     pub need: Need,
-    /// What it is for.
+    /// Purpose of the feature.
     pub purpose: &'static str,
-    /// What to do if it is missing.
+    /// Remedy if it is missing.
     pub remedy: &'static str,
-    /// What was found.
+    /// Result of the check.
     pub finding: Finding,
 }
 
 impl Check {
-    /// Whether it is there.
+    /// Returns `true` if the feature exists.
     pub const fn is_present(&self) -> bool {
         matches!(self.finding, Finding::Present(_))
     }
@@ -60,7 +61,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Whether the data plane can run: everything that it cannot do without is there.
+/// Returns `true` if the data plane can run: all required features exist.
 pub fn can_run(checks: &[Check]) -> bool {
     checks.iter().all(|check| check.need == Need::Useful || check.is_present())
 }

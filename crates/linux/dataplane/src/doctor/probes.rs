@@ -1,4 +1,4 @@
-//! What is looked for, one after the other.
+//! The checks, in order.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::net::{Batch, Capture, Hook, Injector, NetError, PortQdisc, attach_ing
 use crate::programs::SwitchProgram;
 use wayleave_units::{Bytes, Rate};
 
-/// Looks for everything. It takes some tens of milliseconds, and leaves nothing behind.
+/// Runs all checks. This takes some tens of milliseconds, and leaves nothing behind.
 pub fn examine() -> Vec<Check> {
     let mut checks = vec![rights()];
     checks.extend(TOOLS.iter().map(Tool::check));
@@ -54,7 +54,7 @@ fn found(result: Result<(), impl ToString>) -> Finding {
     }
 }
 
-/// Where systemd mounts a bpf file system, and agents pin by default.
+/// Mount point of systemd's bpf file system; default of agents for their pins.
 const PINS: &str = "/sys/fs/bpf";
 
 /// Bits of `CapEff` (include/uapi/linux/capability.h).
@@ -226,7 +226,7 @@ fn polling(place: Option<(&Pins, &Throwaway)>) -> Check {
     }
 }
 
-/// The output of a tool; the name of the check says how it was called.
+/// Returns the output of a tool; the name of the check shows its command.
 fn error_text(error: NetError) -> String {
     match error {
         NetError::Tool { said, .. } => said,
@@ -358,7 +358,7 @@ fn waiting(place: Option<(&Pins, &Throwaway)>) -> Check {
     }
 }
 
-/// How an agent sees frames.
+/// Checks how an agent captures frames.
 fn seen(place: Option<&Throwaway>) -> Check {
     Check {
         name: "packet sockets",
@@ -369,7 +369,7 @@ fn seen(place: Option<&Throwaway>) -> Check {
     }
 }
 
-/// How an agent sends the probes of `wayleave probe`.
+/// Checks how an agent sends the probes of `wayleave probe`.
 fn sent(place: Option<&Throwaway>) -> Check {
     let inject = |place: &Throwaway| -> Result<(), String> {
         let done = place.namespace.run(|| Injector::into_ingress(NEAR).map(drop));
@@ -384,7 +384,7 @@ fn sent(place: Option<&Throwaway>) -> Check {
     }
 }
 
-/// Where agents pin by default.
+/// Checks the default folder for pins of agents.
 fn mounted() -> Check {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let is_bpf = |line: &str| line.split(' ').nth(1) == Some(PINS) && line.split(' ').nth(2) == Some("bpf");

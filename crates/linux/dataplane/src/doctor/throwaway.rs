@@ -61,7 +61,7 @@ impl Throwaway {
 
 impl Drop for Throwaway {
     fn drop(&mut self) {
-        // An error here is not reported; the name says which run left it.
+        // An error here is not reported; the name shows which run left the namespace.
         let _ = Namespace::delete([self.name.as_str()]);
     }
 }

@@ -26,7 +26,8 @@ impl Host {
             return self.best_effort.remove(&key).map_err(failed);
         }
         self.settle()?;
-        // What replaces an entry frees it; what is new frees nothing, so that many addresses at once wait once.
+        // Replacing an entry frees the old one; a new entry frees nothing. Thus a series of new addresses needs only
+        // one wait.
         self.is_stale = before.is_some();
         self.best_effort.insert(key, after).map_err(failed)
     }

@@ -1,4 +1,5 @@
-//! Which packets belong to which contract, in the maps: classes by tuple space, and for each endpoint the masks in use.
+//! Classification of packets by contract, in the maps: classes by tuple space, and the masks in use for each
+//! endpoint.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -16,7 +17,7 @@ impl Host {
         self.known.iter().filter(|(_, contracts)| is_its(contracts)).map(|(class, _)| *class).collect()
     }
 
-    /// Whether there is room for these classes of a contract.
+    /// Checks that there is room for these classes of a contract.
     pub(super) fn check_classes(&self, serial: u64, classes: &[Class]) -> Result<(), Error> {
         for class in classes {
             let others =
@@ -72,7 +73,7 @@ impl Host {
             self.known.remove(&class);
         } else {
             self.settle()?;
-            // What replaces an entry frees it.
+            // Replacing an entry frees the old one.
             self.is_stale = self.known.contains_key(&class);
             let value = layout::contracts(&contracts);
             let written = match &class {
@@ -93,7 +94,7 @@ impl Host {
         masks.into_iter().map(|(_, mask)| mask).collect()
     }
 
-    /// Tells the endpoints of these classes which masks are in use.
+    /// Writes the masks in use to the endpoints of these classes.
     fn write_masks(&mut self, classes: &[Class]) -> Result<(), Error> {
         let endpoints: BTreeSet<u32> = classes.iter().map(Class::ifindex).collect();
         for ifindex in endpoints {
@@ -104,7 +105,7 @@ impl Host {
         Ok(())
     }
 
-    /// Writes an endpoint with the masks in use at it, if that is not what is there.
+    /// Writes an endpoint with the masks in use at it, if that differs from the current entry.
     pub(super) fn write_endpoint(&mut self, ifindex: u32, mac: Mac, vlan: u16) -> Result<(), Error> {
         let failed = |error| Error::failed("writing an endpoint", error);
         let after = layout::endpoint(mac, vlan, &self.masks(ifindex));

@@ -1,4 +1,4 @@
-//! What happened to packets.
+//! Packet counters.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,36 +23,36 @@ pub struct Contract {
     pub shaped: u64,
     /// Dropped: larger than the contract's largest frame.
     pub oversized: u64,
-    /// What is left in the bucket, in nanobits, as of the last packet.
+    /// Tokens in the bucket, in nanobits, as of the last packet.
     pub tokens: u64,
-    /// Those of the packets that had to wait for tokens.
+    /// Packets that had to wait for tokens.
     pub delayed: u64,
     /// Packets that wait now.
     pub waiting: u64,
-    /// How long packets waited.
+    /// Waiting times of packets.
     pub waits: QueueDelays,
 }
 
-/// How long packets waited for their tokens.
+/// Waiting times of packets for their tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueDelays {
     /// Packets by the time they waited, class `n` up to `SHORTEST_WAIT_US << n` (bpf/maps.h), and longer than the one before.
     pub counts: [u64; WAITS],
-    /// All of it together.
+    /// Sum of all waiting times.
     pub sum: Time,
 }
 
 /// Everything that was counted since the pins were made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Packets, by what happened to them.
+    /// Packets, by outcome.
     pub reasons: BTreeMap<Reason, u64>,
     /// By contract, since it was installed.
     pub contracts: BTreeMap<u64, Contract>,
 }
 
 impl Counters {
-    /// How often something happened.
+    /// Returns the number of packets with an outcome.
     pub fn of(&self, reason: Reason) -> u64 {
         self.reasons.get(&reason).copied().unwrap_or(0)
     }
@@ -72,7 +72,7 @@ pub struct Measured {
 }
 
 impl Counters {
-    /// What was counted on a host that another process owns, from its folder of pins.
+    /// Opens the counters of a host that another process owns, from its folder of pins.
     ///
     /// # Errors
     /// If nothing of this version is pinned there, or the kernel refuses.
@@ -108,7 +108,7 @@ fn read(
 }
 
 impl Host {
-    /// What was counted.
+    /// Returns the counters.
     ///
     /// # Errors
     /// If the kernel refuses.

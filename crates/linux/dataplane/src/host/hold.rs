@@ -1,23 +1,25 @@
-//! Where packets wait for the tokens of their contract, and where super-frames are cut into frames.
+//! Queues in which packets wait for the tokens of their contract, and in which super-frames are cut into frames.
 //!
 //! ```text
-//! endpoint ── tokens, nobody waits ────────────────────────────────> uplink
+//! endpoint ── enough tokens ───────────────────────────────────────> uplink
 //!     │                                                                ^
 //!     ├─ too few tokens ─> wl-shape (HTB, classes per contract) ─┐     │ tags
 //!     └─ a super-frame ──> wl-split (TBF) ────────────────────────┴─> wl-hold: `held`
 //! ```
 //!
-//! The bucket in the eBPF programs decides and is exact; the classes only hold packets back at the contract's rate. A packet that a
-//! class lets go before the bucket has tokens for it is sent back, and the class has been charged for it meanwhile. So what
-//! leaves never exceeds the admitted curve, however inexact the discipline is (HTB lets a packet or two too many pass).
-//! docs/decisions/081 has what was measured.
+//! The bucket in the eBPF programs decides and is exact; the classes only hold packets back at the contract's rate. A
+//! packet that a class releases before the bucket has tokens for it is sent back to the class, which has already been
+//! charged for it. So the output never exceeds the admitted curve, however inexact the discipline is (HTB lets a
+//! packet or two too many pass). docs/decisions/081 has the measurements.
 //!
-//! Packets of a contract leave in the order in which they came. So the class of a contract has two leaves, and lends its rate to the first
-//! as long as anything is there: packets that were sent back wait in it, before all that came after them. A leaf has to have a rate of its
-//! own, so once a minute a packet of the second leaf can be early; the program numbers those that it sends back, and keeps their order.
+//! Packets of a contract leave in order of arrival. So the class of a contract has two leaves, and lends its rate to
+//! the first as long as that has packets: packets that were sent back wait in it, before all that came after them. A
+//! leaf has to have a rate of its own, so once a minute a packet of the second leaf can be early; the program numbers
+//! those that it sends back, and keeps their order.
 //!
-//! `wl-shape` and `wl-split` are macvlans over `wl-hold`, one end of a pair whose other end is not used: a macvlan hands its packets to the
-//! interface below at once, in the same order, where the program at the egress sees them; nothing is ever sent by `wl-hold`.
+//! `wl-shape` and `wl-split` are macvlans over `wl-hold`, one end of a pair whose other end is not used. A macvlan
+//! hands its packets at once and in order to the interface below, where the program at the egress sees them;
+//! `wl-hold` never transmits anything.
 
 use std::collections::BTreeMap;
 
@@ -49,13 +51,16 @@ const LOST: u16 = 0xffff;
 const UNASSIGNED: Shape = Shape { rate: 1_000, burst: 1_600, overhead: 0 };
 /// Packets of a class that HTB may hold: more than the program lets wait.
 const LENGTH: u32 = 100_000;
-/// What the shortest frame takes of the wire, and about what a full one does: so much a class may send at its turn.
+/// Wire size of the shortest frame, and the approximate size of a full one: the amounts that a class may send at its
+/// turn.
 const SHORTEST: u16 = 84;
 const FULL: u32 = 1_600;
-/// No frame is longer, with its tags and what the kernel rounds: `ETH_MAX_MTU` is 65,535 B. (Where it was 9,216 B, super-frames of larger frames were dropped.)
+/// Upper bound on the length of a frame, with its tags and the kernel's rounding: `ETH_MAX_MTU` is 65,535 B. (Where
+/// it was 9,216 B, super-frames of larger frames were dropped.)
 const FRAME: u32 = 70_000;
-/// Timers that fire late shall not cost rate: a class makes up for what it could not send in this time. As `LATENESS_PER_SECOND` of ports,
-/// but longer, since a packet that leaves a class too early does no harm here.
+/// Timers that fire late must not reduce the rate: a class makes up for the amount that it could not send in this
+/// time. As `LATENESS_PER_SECOND` of ports, but longer, since a packet that leaves a class too early does no harm
+/// here.
 const LATENESS: Time = Time::from_millis(1);
 /// No frame of an endpoint is larger than this, and super-frames are cut by the sizes of their segments.
 const MTU: u32 = 65_535;
@@ -70,16 +75,17 @@ fn refused(error: std::io::Error) -> Error {
     Error::failed("making the class in which packets of a contract wait", error)
 }
 
-/// Whether an interface is in the namespace of this thread, and its index.
+/// Returns the index of an interface, if it is in the namespace of this thread.
 fn index(interface: &str) -> Option<u32> {
     nix::net::if_::if_nametoindex(interface).ok()
 }
 
 impl Host {
-    /// From now on packets for which their contract has too few tokens wait, up to about this long, instead of being dropped; rules that are
-    /// installed already have to be installed again. Super-frames are cut into frames. To be called in the network namespace of the host.
+    /// From now on packets for which their contract has too few tokens wait, up to about this long, instead of being
+    /// dropped; rules that are installed already have to be reinstalled. Super-frames are cut into frames. To be
+    /// called in the network namespace of the host.
     ///
-    /// What is there already, as an agent before has left it, is used again; nothing that waits there is lost.
+    /// Interfaces and queues of an earlier agent are reused; no packet that waits there is lost.
     ///
     /// # Errors
     /// If the kernel has no macvlan or HTB, or refuses.
@@ -94,7 +100,7 @@ impl Host {
         batch.extend(attach_egress(LOWER, &self.pinned(HostProgram::Held)));
         batch.line(splitting());
         if !has_root(&here)? {
-            // HTB with the same handle cannot be changed, so what is there gives way to something else first.
+            // HTB with the same handle cannot be changed, so another discipline replaces the existing one first.
             batch.line(format_args!("qdisc replace dev {SHAPER} root pfifo"));
             batch.line(format_args!("qdisc replace dev {SHAPER} root handle {HANDLE}: htb default {LOST:x}"));
         }
@@ -108,7 +114,8 @@ impl Host {
         self.write_settings()
     }
 
-    /// What is wrong with the place where packets wait, if anything; then [`Host::hold`] makes it again, and rules have to be installed again.
+    /// Returns the fault of the waiting queues, if there is one; then [`Host::hold`] rebuilds them, and rules have to
+    /// be reinstalled.
     pub fn hold_problem(&self, there: &Attached) -> Option<String> {
         let holder = self.holder.as_ref()?;
         if index(SHAPER) != Some(holder.ifindex) || index(SPLITTER) != Some(holder.splitter) || index(LOWER).is_none() {
@@ -143,7 +150,7 @@ impl Host {
         lost.map(|(&serial, _)| serial).collect()
     }
 
-    /// The interface at whose egress what has waited goes on, where packets wait.
+    /// Returns the interface at whose egress packets continue after their wait; `None` if packets do not wait.
     pub fn holding_interface(&self) -> Option<&'static str> {
         self.holder.as_ref().filter(|_| index(LOWER).is_some()).map(|_| LOWER)
     }
@@ -153,7 +160,7 @@ impl Host {
         self.holder.as_ref().filter(|_| index(SHAPER).is_some()).map(|_| SHAPER)
     }
 
-    /// How long packets wait at most, where they do.
+    /// Returns the maximum waiting time; `None` if packets do not wait.
     pub fn holding(&self) -> Option<Time> {
         self.holder.as_ref().map(|holder| holder.longest)
     }
@@ -185,7 +192,7 @@ impl Host {
         Ok(())
     }
 
-    /// What waits in the class of a slot that has no rule any more is dropped.
+    /// Removes the class of a slot that has no rule any more. Packets that wait in the class are dropped.
     pub(super) fn remove_class_of(&mut self, slot: u32) -> Result<(), Error> {
         let Some(holder) = &mut self.holder else { return Ok(()) };
         holder.classes.remove(&slot);
@@ -238,15 +245,16 @@ fn leaves(minor: u16, shape: Shape) -> [HtbClass; 2] {
     })
 }
 
-/// The line for `tc` that makes the splitter cut. A macvlan itself leaves super-frames to the interface below; TBF cuts what is longer than
-/// its bucket. With what the size table adds every super-frame is, and what comes of it is not.
+/// Returns the line for `tc` that makes the splitter cut. A macvlan itself leaves super-frames to the interface
+/// below; TBF cuts packets that are longer than its bucket. The size table adds an amount by which every super-frame
+/// is longer, and no resulting frame is.
 fn splitting() -> String {
     format!(
         "qdisc replace dev {SPLITTER} root handle 1: stab overhead {FRAME} linklayer ethernet tbf rate 400gbit burst {FRAME} limit 100m"
     )
 }
 
-/// Whether this is the interface with the classes of contracts.
+/// Returns `true` if this is the interface with the classes of contracts.
 fn is_shaper(found: &Interface) -> bool {
     let root = found.discipline(HANDLE).filter(|one| one.is_root());
     let is_default =
@@ -257,7 +265,7 @@ fn is_shaper(found: &Interface) -> bool {
     is_default && has_lost && is_alone && found.length == LENGTH
 }
 
-/// Whether this is the interface that cuts super-frames.
+/// Returns `true` if this is the interface that cuts super-frames.
 fn is_splitter(found: &Interface) -> bool {
     let root = found.discipline(1).filter(|one| one.is_root());
     root.is_some_and(|one| {
@@ -300,7 +308,7 @@ fn enable(here: &Namespace) -> Result<(), NetError> {
     batch.run(here)
 }
 
-/// What is left of them goes; those above go with the one below.
+/// Removes the remaining interfaces; the upper ones are removed with the lower one.
 fn remove_interfaces(here: &Namespace) -> Result<(), Error> {
     for interface in [SHAPER, SPLITTER, LOWER] {
         if index(interface).is_some() {

@@ -1,4 +1,4 @@
-//! What measurements need of a host.
+//! Functions of a host for measurements.
 
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::layout::u64_at;
 use crate::programs;
 
-/// What a bucket has counted, and when it was filled last.
+/// Counters of a bucket, and the time when it was last filled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bucket {
     pub(crate) last: u64,
@@ -21,10 +21,10 @@ pub(crate) struct Bucket {
 }
 
 impl Host {
-    /// What maps and programs take of the kernel's memory, as it tells.
+    /// Returns the kernel memory of maps and programs, as reported by the kernel.
     ///
     /// # Errors
-    /// If it does not tell.
+    /// If the kernel does not report it.
     pub fn memory(&self) -> Result<Bytes, Error> {
         let mut sum = 0;
         let folder = self.pins.path("");
@@ -54,7 +54,7 @@ impl Host {
         self.pins.program(name)
     }
 
-    /// With what a frame begins each time it is repeated.
+    /// Writes the first bytes of a frame, which are restored each time it is repeated.
     pub(crate) fn write_head(&self, frame: &[u8]) -> Result<(), Error> {
         let failed = |error| Error::failed("writing the head of a frame", error);
         let mut head = [0_u8; 48];
@@ -64,7 +64,7 @@ impl Host {
     }
 }
 
-/// `memlock` of what a file descriptor is for.
+/// Returns `memlock` of the object behind a file descriptor.
 fn locked(fd: BorrowedFd<'_>) -> Result<u64, Error> {
     let path = format!("/proc/self/fdinfo/{}", fd.as_raw_fd());
     let text = fs::read_to_string(&path).map_err(|error| Error::failed(format!("reading {path}"), error))?;

@@ -1,18 +1,20 @@
-//! A host: whose packets belong to which contract, what each may send, and where its packets go.
+//! A host's data plane: the classification of packets by contract, the rate of each contract, and the routes of its
+//! packets.
 //!
-//! Everything is in pinned maps, so programs enforce it whether an agent runs or not, and an agent that starts finds it again.
+//! Everything is in pinned maps, so programs enforce it even when no agent runs, and an agent that starts finds it
+//! again.
 //!
 //! | | |
 //! |---|---|
-//! | `rules`, `buckets` | arrays, one slot for a contract. A rule is written under the lock that packets take, so a packet sees the old rule or the new one, whole. The bucket stays: a change does not fill it |
-//! | `classes`, `classes6` | which packets belong to which slot, by tuple space: each set of fields that is asked for is one look-up |
+//! | `rules`, `buckets` | arrays, one slot for a contract. A rule is written under the lock that packets take, so a packet sees either the whole old or the whole new rule. The bucket stays: a change does not fill it |
+//! | `classes`, `classes6` | the slots of packets, by tuple space: each set of fields in use is one look-up |
 //! | `endpoints`, `local` | the interfaces of tenants, by number and by address |
 //! | `best_effort` | routes by the receiver's address |
 //!
 //! Packets for which there are too few tokens wait ([`Host::hold`]), or are dropped.
 //!
-//! Entries of hash maps are used again as soon as they are removed, also while a program still reads one. So before an entry is
-//! added after one was removed, [`Host`] waits until all programs that were running have ended.
+//! Entries of hash maps are reused as soon as they are removed, even while a program still reads one. So before an
+//! entry is added after one was removed, [`Host`] waits until all programs that were running have ended.
 
 mod best_effort;
 mod classes;
@@ -53,7 +55,7 @@ pub use wayleave_packet_format::{LONGEST_WAIT, QueueLimit};
 /// The first number that no VLAN has (IEEE 802.1Q).
 const NO_VLAN: u16 = 4095;
 
-/// What becomes of packets that belong to no contract.
+/// Treatment of packets that belong to no contract.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unmatched {
     /// They go to the lowest class of every link.
@@ -63,25 +65,27 @@ pub enum Unmatched {
     Dropped,
 }
 
-/// How a host's programs work.
+/// Settings of a host's programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// What becomes of packets that belong to no contract.
+    /// Treatment of packets that belong to no contract.
     pub unmatched: Unmatched,
-    /// How many numbers a duplicate filter remembers, 2 to 32,768 (`frerSeqRcvyHistoryLength` of IEEE 802.1CB).
+    /// Number of sequence numbers that a duplicate filter remembers, 2 to 32,768 (`frerSeqRcvyHistoryLength` of IEEE
+    /// 802.1CB).
     pub window: u16,
-    /// A duplicate filter accepts any number after so long without an accepted packet (`frerSeqRcvyResetMSec`).
+    /// Time without an accepted packet after which a duplicate filter accepts any number (`frerSeqRcvyResetMSec`).
     pub reset: Time,
     /// Measure delays: the folder of a bpf file system that all agents of this kernel share for it.
     pub measure: Option<PathBuf>,
     /// Packets for which their contract has too few tokens wait up to about this long ([`Host::hold`]); `None`: they are dropped.
     pub wait: Option<Time>,
-    /// Note packets of contracts where they are sent and where they arrive ([`Host::samples`]): those whose number has so many zeros at its
-    /// end, below 32; `None`: no packet.
+    /// Sampling of packets of contracts where they are sent and where they arrive ([`Host::samples`]): packets are
+    /// noted whose number ends with this many zero bits, below 32. `None`: no packet.
     pub sample: Option<u32>,
     /// Contracts at most; only when pins are made.
     pub contracts: u32,
-    /// The time of every packet, in place of the clock; for tests. Programs then tell the chosen interface in the packet's mark.
+    /// Fixed time of every packet, in place of the clock; for tests. Programs then write the chosen interface into
+    /// the packet's mark.
     pub now: Option<Time>,
 }
 
@@ -90,7 +94,8 @@ impl Default for Settings {
         Self {
             unmatched: Unmatched::BestEffort,
             window: 1 << 15,
-            // The default of IEEE 802.1CB-2017 is 1000 ms: a sender that begins again is heard a second later.
+            // The default of IEEE 802.1CB-2017 is 1000 ms: packets of a sender that begins again are accepted a
+            // second later.
             reset: Time::from_millis(1000),
             measure: None,
             wait: None,
@@ -124,13 +129,13 @@ pub struct Host {
     slots: BTreeMap<u64, (u32, u64)>,
     /// Every rule as it was written, by slot.
     written: BTreeMap<u32, [u8; RULE]>,
-    /// What `classes` and `classes6` hold.
+    /// Contents of `classes` and `classes6`.
     known: BTreeMap<Class, Vec<(u64, u32)>>,
-    /// Whether an entry was removed, and programs may still read it.
+    /// `true` if an entry was removed, and programs may still read it.
     is_stale: bool,
-    /// What was set, without the interface that cuts super-frames.
+    /// Current settings, without the interface that cuts super-frames.
     set: layout::Settings,
-    /// Where packets wait for tokens; `None` if they are dropped instead.
+    /// Queues in which packets wait for tokens; `None` if they are dropped instead.
     holder: Option<waiting::Holder>,
 }
 
@@ -156,7 +161,7 @@ impl HostProgram {
 }
 
 impl Host {
-    /// Where a program is pinned: `tc filter add ... bpf da object-pinned ...` attaches it.
+    /// Returns the path at which a program is pinned: `tc filter add ... bpf da object-pinned ...` attaches it.
     pub fn pinned(&self, program: HostProgram) -> PathBuf {
         self.pins.path(program.name())
     }
@@ -177,8 +182,8 @@ impl Host {
         programs::id(&self.program(program)?)
     }
 
-    /// From now on what comes at this interface is from the endpoint with this address, and what is for this address leaves by it.
-    /// The program has to be attached there.
+    /// From now on packets that arrive at this interface are from the endpoint with this address, and packets for
+    /// this address leave by it. The program has to be attached there.
     ///
     /// # Errors
     /// If another endpoint of this host has the address, or the kernel refuses.
@@ -231,8 +236,8 @@ impl Host {
         self.endpoints.iter().map(|(&ifindex, value)| (ifindex, layout::endpoint_mac(value))).collect()
     }
 
-    /// Removes all pins, also those of older versions. Programs that are attached run on until they are detached or their interface
-    /// is gone: detach them before.
+    /// Removes all pins, also those of older versions. Attached programs continue to run until they are detached or
+    /// their interface is deleted: detach them before.
     ///
     /// # Errors
     /// If pins cannot be removed.
@@ -259,7 +264,7 @@ impl Host {
     }
 }
 
-/// Pins of other versions in a folder: their programs go on as they are attached, with the rules they had.
+/// Returns the pins of other versions in a folder: their programs stay attached, with their old rules.
 fn older(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     let names = entries.map(|entry| entry.path());

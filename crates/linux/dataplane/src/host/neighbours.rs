@@ -1,4 +1,5 @@
-//! Who is asked when an endpoint asks all (ARP, DHCP, neighbours and routers of IPv6), and whose packets are not as they were declared.
+//! Receivers of an endpoint's broadcasts (ARP, DHCP, neighbours and routers of IPv6), and packets that do not match
+//! the endpoint's declaration.
 
 use std::net::IpAddr;
 
@@ -8,12 +9,13 @@ use super::Host;
 use crate::error::Error;
 use crate::layout::{self, MAX_MEMBERS};
 
-/// Why packets of an endpoint are not what they should be.
+/// Reason for which packets of an endpoint are wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SpoofKind {
     /// Dropped: another Ethernet address than the endpoint's.
     Address,
-    /// Without a contract: the contracts of the endpoint say which source addresses their packets have, and this is none of those.
+    /// It has no contract: the contracts of the endpoint list the source addresses of its packets, and this is none
+    /// of those.
     Source,
 }
 
@@ -22,19 +24,20 @@ pub enum SpoofKind {
 pub struct SpoofReport {
     /// The endpoint's interface.
     pub ifindex: u32,
-    /// Why.
+    /// Reason for which they are wrong.
     pub why: SpoofKind,
     /// The Ethernet address that they were sent with.
     pub mac: Mac,
     /// Their source address, if they are IP packets.
     pub source: Option<IpAddr>,
-    /// How many.
+    /// Number of packets.
     pub packets: u64,
 }
 
 impl Host {
-    /// From now on these get a copy of what this endpoint asks all. In the order of the list: those on this host first, then those with fewest
-    /// tags on their routes; beyond [`Host::MAX_MEMBERS`] nobody is asked.
+    /// Sets the receivers of this endpoint's broadcasts. Copies are sent in the order of the list: receivers on this
+    /// host first, then those with the fewest tags on their routes. Receivers beyond [`Host::MAX_MEMBERS`] get no
+    /// copy.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -47,15 +50,15 @@ impl Host {
         }
         let is_there = before.is_some();
         self.settle()?;
-        // What replaces an entry frees it.
+        // Replacing an entry frees the old one.
         self.is_stale = is_there;
         self.groups.insert(ifindex, after).map_err(failed)
     }
 
-    /// How many can be asked.
+    /// Maximum number of receivers of a broadcast.
     pub const MAX_MEMBERS: usize = MAX_MEMBERS;
 
-    /// Nobody is asked any more.
+    /// Removes all receivers of the endpoint's broadcasts.
     pub(super) fn remove_group(&mut self, ifindex: u32) -> Result<(), Error> {
         self.is_stale = true;
         self.groups.remove(&ifindex).map_err(|error| Error::failed("removing who is asked", error))

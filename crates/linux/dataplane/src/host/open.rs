@@ -30,8 +30,8 @@ impl Settings {
 }
 
 impl Host {
-    /// Finds a host's data plane in a folder of a bpf file system (made if it is not there), or makes one. What was installed is
-    /// installed still; the settings are these.
+    /// Opens a host's data plane in a folder of a bpf file system (created if it does not exist), or creates one.
+    /// Everything installed stays installed; the settings are replaced.
     ///
     /// Pins that another version has made are left alone: see [`Host::older`].
     ///
@@ -154,8 +154,8 @@ impl Host {
     }
 }
 
-/// How often a lock is tried again, and after how long: a process that was just started by its last owner still holds it until it has
-/// become another program.
+/// Number of attempts to get a lock, and the interval between them: a process that was just started by the last owner
+/// still holds it until it has become another program.
 const TIMEOUT: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(10);
 

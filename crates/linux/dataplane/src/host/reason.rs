@@ -1,9 +1,9 @@
-//! What can happen to a packet.
+//! Outcomes of packets.
 
-/// What happened to a packet; `enum reason` of bpf/maps.h, in its order.
+/// Outcome of a packet; `enum reason` of bpf/maps.h, in its order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// Sent, as its contract says.
+    /// Sent within its contract.
     Guaranteed,
     /// Sent without a contract, in the lowest class.
     BestEffort,
@@ -17,9 +17,10 @@ pub enum Reason {
     Forged,
     /// Dropped: its sender's address is not the endpoint's.
     Spoofed,
-    /// Dropped: it is shorter than its headers say, or its headers are none.
+    /// Dropped: it is shorter than its headers declare, or its headers are invalid.
     Malformed,
-    /// Dropped: it is for a group or for all, and nothing without which hosts do not find each other; or there was too much of it.
+    /// Dropped: it is a multicast or broadcast that hosts do not need to find each other, or there were too many of
+    /// these.
     Multicast,
     /// Dropped: there is no route to its receiver.
     NoRoute,
@@ -37,7 +38,7 @@ pub enum Reason {
     Tagged,
     /// From the network for the host itself, or for an address that is not here.
     ToHost,
-    /// Passed without a look for duplicates: there is no room for another filter.
+    /// Passed without a check for duplicates: there is no room for another filter.
     Unfiltered,
     /// Has to wait for the tokens of its contract; it is counted again when it is sent.
     Delayed,
@@ -49,7 +50,7 @@ pub enum Reason {
     Split,
     /// Asked all (ARP, DHCP, neighbours and routers of IPv6), and copied to those whom it may concern; each copy is counted by itself.
     Carried,
-    /// Was chosen to be followed, but could not be noted: nobody has read what was noted before.
+    /// Chosen to be followed, but not noted: the buffer is full of notes that have not been read.
     Unsampled,
 }
 

@@ -1,4 +1,4 @@
-//! What somebody else has changed in the maps of a host, made as it was again.
+//! Repair of a host's maps after changes by other programs.
 
 use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -15,8 +15,8 @@ use crate::sys;
 use crate::table::Table;
 
 impl Host {
-    /// Compares the maps with what was written into them, makes them so again, and says what was wrong, one sentence each. Rules are not among
-    /// them: [`Host::lost_rules`] tells which have to be installed again.
+    /// Compares the maps with their intended contents, restores them, and returns the faults, one sentence each.
+    /// Rules are not included: [`Host::lost_rules`] returns those that have to be reinstalled.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -39,7 +39,7 @@ impl Host {
                 count => done.push(format!("{count} entries of the map {name} were others")),
             }
         }
-        // What replaces an entry frees it.
+        // Replacing an entry frees the old one.
         self.is_stale |= !done.is_empty();
         let settings = self.settings.get(&0, 0).map_err(|error| Error::failed("reading the settings", error))?;
         if settings != self.settings_now().bytes() {
@@ -54,7 +54,7 @@ impl Host {
         if pins == 0 {
             return Ok(Vec::new());
         }
-        // The lock may be of a folder that is gone.
+        // The lock may be of a folder that no longer exists.
         if !is_same_folder(&self.owner, &self.folder) {
             self.owner = own(&self.folder)?;
         }
@@ -62,7 +62,7 @@ impl Host {
     }
 }
 
-/// Whether a folder that was opened is still the one at this place.
+/// Returns `true` if a folder that was opened is still the one at this path.
 fn is_same_folder(opened: &File, folder: &Path) -> bool {
     let of = |metadata: std::io::Result<Metadata>| metadata.map(|metadata| (metadata.dev(), metadata.ino())).ok();
     of(opened.metadata()) == of(folder.metadata())
@@ -72,7 +72,7 @@ fn is_same_folder(opened: &File, folder: &Path) -> bool {
 fn mend<K: Pod + Ord, V: Pod>(table: &mut Table<K, V>, is_same: impl Fn(&V, &V) -> bool) -> Result<usize, MapError> {
     let differences = table.differences(is_same)?;
     if differences.count() > 0 {
-        // A program may still read what somebody has just removed.
+        // A program may still read an entry that another program has just removed.
         let waited = sys::wait_for_programs();
         waited.map_err(|error| MapError::IoError(std::io::Error::other(error)))?;
         table.undo(&differences)?;

@@ -14,7 +14,7 @@ const UNDER_LOCK: u64 = 4;
 /// Bytes of an Ethernet header.
 const HEADER: u64 = 14;
 
-/// Beyond twice the longest wait: a machine that stands still for so long has other troubles.
+/// A time of more than twice the longest wait: a machine that pauses for this long has other troubles.
 const STALE: Time = Time::from_millis(1_000);
 
 /// Packets of one kind from one endpoint.
@@ -22,11 +22,11 @@ const STALE: Time = Time::from_millis(1_000);
 pub struct Sender {
     /// The host's end of the endpoint's interface.
     pub ifindex: u32,
-    /// Which of its packets.
+    /// Selection of its packets.
     pub selector: Selector,
 }
 
-/// A way through the network.
+/// A route through the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostPath {
     /// The interface by which packets leave the host.
@@ -39,12 +39,12 @@ pub struct HostPath {
     pub mtu: Bytes,
 }
 
-/// How a host treats the packets of a contract.
+/// Treatment of the packets of a contract on a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostRule {
-    /// Whose packets; all share one bucket.
+    /// Senders of the packets; all share one bucket.
     pub senders: Vec<Sender>,
-    /// What they may put on the wire.
+    /// Arrival curve of the packets on the wire.
     pub demand: Demand,
     /// Each packet takes all of these; none for a receiver on this host. At most four.
     pub paths: Vec<HostPath>,
@@ -85,14 +85,15 @@ impl HostRule {
         self.paths.iter().map(|path| path.tags.len()).max().unwrap_or(0) + usize::from(self.paths.len() > 1)
     }
 
-    /// The largest frame, in wire bytes: what the contract says, but no more than its links take.
+    /// Returns the largest frame, in wire bytes: that of the contract, but no more than its links take.
     pub fn max_frame(&self) -> Bytes {
         let links = self.paths.iter().map(largest).min();
         let links = links.map_or(Bytes::MAX, |frame| wire_bytes(frame as usize, self.depth()));
         self.demand.max_frame.unwrap_or(Bytes::MAX).min(links)
     }
 
-    /// As programs have it; `holder` is where packets wait, and how many of them may.
+    /// Encodes the rule for the programs; `holder` is the interface at which packets wait, and the limits of its
+    /// queue.
     fn encode(
         &self,
         (serial, version): (u64, u64),
@@ -101,7 +102,7 @@ impl HostRule {
     ) -> Result<[u8; RULE], Error> {
         let routes = routes(&self.paths)?;
         let max_frame = match holder {
-            // What never has enough tokens shall not wait for them.
+            // A packet for which the bucket can never hold enough tokens must not wait.
             Some(_) => self.max_frame().min(self.demand.burst),
             None => self.max_frame(),
         };
@@ -123,11 +124,11 @@ impl HostRule {
 }
 
 impl Host {
-    /// From now on packets of this contract are charged, tagged and sent as the rule says. A rule that is there is replaced between one
-    /// packet and the next, and its bucket keeps its level; a new one begins full.
+    /// From now on packets of this contract are charged, tagged and sent as the rule demands. An existing rule is
+    /// replaced between one packet and the next, and its bucket keeps its level; a new bucket begins full.
     ///
     /// # Errors
-    /// If the rule cannot be followed, or a sender is not there, or the kernel refuses. What was there is still there.
+    /// If the rule cannot be followed, a sender does not exist, or the kernel refuses. The existing rule then stays.
     pub fn install(&mut self, serial: u64, version: u64, rule: &HostRule) -> Result<(), Error> {
         if serial == 0 {
             return Err(Error::Refused("contracts count from 1: 0 is none".to_owned()));
@@ -148,7 +149,7 @@ impl Host {
         self.check_classes(serial, &after)?;
         let added: Vec<_> = after.iter().filter(|class| !before.contains(class)).copied().collect();
         if let Err(error) = self.add_classes(serial, slot, &added) {
-            // What was there before is still there; nothing more can be done if this fails, too.
+            // The existing rule stays; nothing more can be done if this fails, too.
             let _ = self.remove_classes(serial, &added);
             return Err(error);
         }
@@ -178,7 +179,7 @@ impl Host {
         self.slots.iter().map(|(&serial, &(_, version))| (serial, version)).collect()
     }
 
-    /// The rules that are not in the map any more as they were installed: somebody has changed it.
+    /// Returns the rules whose entries in the map differ from the installed ones: another program has changed it.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -193,7 +194,8 @@ impl Host {
         Ok(lost)
     }
 
-    /// Where packets of a rule wait, and how many of them may; `None` if they are dropped instead.
+    /// Returns the interface at which packets of a rule wait, and the limits of its queue; `None` if they are dropped
+    /// instead.
     fn waiting(&self, rule: &HostRule) -> Option<(u32, QueueLimit)> {
         let holder = self.holder.as_ref()?;
         let largest = rule.max_frame().min(rule.demand.burst);

@@ -5,12 +5,13 @@ use crate::error::Error;
 use crate::samples::{self, Sample};
 
 impl Host {
-    /// What was noted since the last time, in order. What does not fit between two times is counted ([`super::Reason::Unsampled`]).
+    /// Returns the samples since the last call, in order. Samples that do not fit into the buffer are counted
+    /// ([`super::Reason::Unsampled`]).
     pub fn samples(&mut self) -> Vec<Sample> {
         samples::read(&mut self.samples)
     }
 
-    /// From now on packets are chosen by so many bits, or none are.
+    /// Sets the number of bits by which packets are chosen; with `None` no packet is.
     ///
     /// # Errors
     /// If the kernel refuses.

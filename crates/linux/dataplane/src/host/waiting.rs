@@ -18,7 +18,7 @@ pub(super) struct Shape {
 /// The place where packets wait.
 #[derive(Debug)]
 pub(super) struct Holder {
-    /// The way to the kernel by which classes are made.
+    /// Netlink socket by which classes are made.
     pub(super) kernel: HtbClasses,
     pub(super) ifindex: u32,
     pub(super) splitter: u32,

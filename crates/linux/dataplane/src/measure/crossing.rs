@@ -1,5 +1,6 @@
-//! What a packet costs on its way across a host: from a tenant's interface to the wire, beside a host that only forwards and one that shapes
-//! by HTB. All of it: the kernel's work on both virtual links, programs, queues.
+//! Cost of a packet that crosses a host: from a tenant's interface to the wire, compared with a host that only
+//! forwards and one that shapes by HTB. The cost includes the kernel's work on both virtual links, programs, and
+//! queues.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -93,7 +94,7 @@ fn forwarding((tap, net, _): (&str, &str, u32)) -> Result<(), Error> {
     ])
 }
 
-/// As somebody shapes a contract who has HTB: a class, and a filter that finds it.
+/// Returns the commands of a typical HTB setup for shaping a contract: a class, and a filter that selects it.
 fn shaping(net: &str) -> [String; 3] {
     let rate = format!("rate {}bps burst 10m cburst 10m", FAST.bits_per_second() / 8);
     [
@@ -157,7 +158,8 @@ impl Wire {
         Ok(Self { socket, address: address.ok_or_else(|| format!("{interface} is not there"))? })
     }
 
-    /// How long it takes to send a batch. Each packet is through before the call returns: virtual links work in the sender's time.
+    /// Measures the time to send a batch. Each packet is through before the call returns: virtual links work in the
+    /// sender's time.
     fn batch(&self, frame: &[u8]) -> Result<Duration, Error> {
         debug_assert_eq!(frame.get(..6), Some(RECEIVER.bytes().as_slice()));
         let began = Instant::now();

@@ -1,6 +1,6 @@
-//! How fast and how exact the programs are: Chameleon (CoNEXT 2020), section 5.3.
+//! Speed and exactness of the programs: Chameleon (CoNEXT 2020), section 5.3.
 //!
-//! Measurements run in a place apart and disturb nothing but the processor.
+//! Measurements run in isolation and use nothing of the machine but the processor.
 
 mod crossing;
 mod shaping;
@@ -62,8 +62,8 @@ pub fn memory(endpoints: u8, contracts: u16) -> Result<Bytes, Error> {
     })
 }
 
-/// How long it takes to make the data planes of this many hosts at the same time, maps and programs, until the last one is there. What a
-/// process does only once is not counted.
+/// Measures the time to make the data planes of this many hosts concurrently, maps and programs, until all exist.
+/// Work that a process does only once is not counted.
 ///
 /// # Errors
 /// If the kernel refuses.
@@ -82,7 +82,7 @@ pub fn load(hosts: u16) -> Result<Duration, Error> {
     })
 }
 
-/// An address of an endpoint, or of what it sends to.
+/// Returns the address of an endpoint, or of a receiver.
 fn mac(last: u8) -> Mac {
     Mac::new([2, 0, 0, 0, 1, last])
 }

@@ -1,4 +1,5 @@
-//! How exact the bucket is: rate and burst of what passes, against what the rule says, on the machine's own clock.
+//! Exactness of the bucket: rate and burst of the packets that pass, against those of the rule, on the machine's own
+//! clock.
 
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use crate::test_run::{Input, run};
 /// Tags of every packet (section 5.3.2).
 const TAGS: u16 = 6;
 
-/// What is sent: a scenario of Table 4.
+/// Offered traffic: a scenario of Table 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shaping {
     /// Endpoints.
@@ -56,21 +57,22 @@ pub const TABLE_4: [Shaping; 17] = [
     scenario(1, 1, 1522, 10_000_000, 1_000_000),
 ];
 
-/// How far what passed was from the rule, of the flow that was furthest from it.
+/// Deviation of the passed packets from the rule, for the flow with the largest deviation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ShapingError {
-    /// Of the rate, as a part of it.
+    /// Relative error of the rate.
     pub rate_error: f64,
-    /// Of the burst, as a part of it.
+    /// Relative error of the burst.
     pub burst_error: f64,
 }
 
-/// Sends more than every bucket allows, and looks at what passes, and when by the program's clock. A rule's rate and burst count wire
-/// bytes; they are those of the scenario, grown by what a packet has on the wire.
+/// Sends more than every bucket allows, and records the packets that pass, with their times by the program's clock. A
+/// rule's rate and burst count wire bytes; they are those of the scenario, increased by the overhead of a packet on
+/// the wire.
 ///
-/// Each flow is offered packets from a little before its bucket should allow one until one passes. Of `rounds` the largest burst
-/// counts. The rate is that of the median time between packets before which others were refused: a machine that is stopped for a
-/// moment is not taken for a slow bucket.
+/// Each flow is offered packets from shortly before its bucket should allow one until one passes. Of `rounds` the
+/// largest burst counts. The rate is that of the median time between packets before which others were refused: a
+/// machine that pauses for a moment is not taken for a slow bucket.
 ///
 /// # Errors
 /// If the kernel refuses.
@@ -109,7 +111,7 @@ fn measure(what: Shaping, rounds: usize) -> Result<ShapingError, Error> {
     })
 }
 
-/// What a rule says in wire bytes.
+/// A rule's limits in wire bytes.
 #[derive(Clone, Copy)]
 struct Allowed {
     cost: u64,
@@ -125,7 +127,7 @@ impl Allowed {
         Self { cost, rate: Rate::from_bits_per_second(grown(what.rate)), burst }
     }
 
-    /// How long this many bits take to come, in ns.
+    /// Returns the time in which tokens for this many bits arrive, in ns.
     fn nanos(self, bits: f64) -> f64 {
         bits / self.rate.bits_per_second() as f64 * 1e9
     }
@@ -136,7 +138,7 @@ impl Allowed {
 struct Passed {
     /// By the program's clock, in ns.
     at: u64,
-    /// Whether one was refused just before.
+    /// `true` if one was refused just before.
     is_tight: bool,
 }
 
@@ -146,14 +148,15 @@ struct Flow {
     ifindex: u32,
     frame: Vec<u8>,
     passed: Vec<Passed>,
-    /// What the bucket should hold after the last packet, in bits.
+    /// Expected level of the bucket after the last packet, in bits.
     level: f64,
-    /// When it should allow another one.
+    /// Time at which it should allow another one.
     due: u64,
 }
 
 impl Flow {
-    /// The smallest bucket that allows what passed, in bits: the most in any interval, less what the rate brings meanwhile.
+    /// Returns the smallest bucket that allows the passed packets, in bits: the maximum in any interval, less the
+    /// tokens that arrive in it.
     fn burst(&self, allowed: Allowed) -> f64 {
         let (cost, rate) = ((allowed.cost * 8) as f64, allowed.rate.bits_per_second() as f64);
         let (mut burst, mut level, mut last) = (0.0_f64, 0.0_f64, 0);
@@ -170,7 +173,7 @@ impl Flow {
         tight.map(|pair| pair[1].at - pair[0].at)
     }
 
-    /// Whether this many packets were seen after the burst.
+    /// Returns `true` if this many packets passed after the burst.
     fn is_seen(&self, steady: usize) -> bool {
         let first = self.passed.iter().position(|passed| passed.is_tight);
         first.is_some_and(|first| self.passed.len() > first + steady)
@@ -196,7 +199,7 @@ fn endpoint(apart: &Apart, vm: u8) -> Result<u32, Error> {
     apart.veth(&format!("vm{vm}"), ifindex).map(|()| ifindex)
 }
 
-/// One look at all flows: their bursts, and then as many packets as the rate allows.
+/// Measures all flows once: their bursts, and then as many packets as the rate allows.
 fn round(host: &mut Host, what: Shaping, allowed: Allowed, interfaces: &[u32]) -> Result<Vec<Flow>, Error> {
     let mut flows = Vec::new();
     for (vm, &ifindex) in (0..).zip(interfaces) {
@@ -218,7 +221,7 @@ fn round(host: &mut Host, what: Shaping, allowed: Allowed, interfaces: &[u32]) -
     // A rate is seen over 20 ms, or three packets of a slow flow.
     let steady = (20e6 / allowed.nanos((allowed.cost * 8) as f64)).ceil().max(3.0) as usize;
     let program = host.program(HostProgram::Endpoint)?;
-    // One after another, so that they are not due at the same moment.
+    // The flows are staggered, so that they are not due at one moment.
     let (begin, count) = (now()? + 100_000, flows.len() as f64);
     for (at, flow) in flows.iter_mut().enumerate() {
         flow.due = begin + (allowed.nanos((allowed.cost * 8) as f64).min(1e7) * at as f64 / count) as u64;
@@ -245,7 +248,8 @@ fn offer(
     /// Packets of one call; they come about 100 ns apart. Once one has passed, the frame has tags, and the others are forged.
     const OFFERS: u32 = 30;
     let interval = allowed.nanos((allowed.cost * 8) as f64) as u64;
-    // So long before a packet is due, in ns, its flow is offered one; the first call after a pause is slow.
+    // Time before a packet is due at which its flow is first offered one, in ns; the first call after a pause is
+    // slow.
     let before = (interval / (4 * flows.len() as u64)).clamp(2_500, 30_000);
     // A machine that is busy may never see as many.
     let end = now()? + 100_000_000 + interval * (steady as u64 + 3);
@@ -262,7 +266,7 @@ fn offer(
         if after.packets > then.packets {
             let was_refused = then.last > flow.passed.last().map_or(u64::MAX, |last| last.at);
             let is_close = was_refused && after.last - then.last < interval / 1_000;
-            // Refused in the same call, and the machine did not stand still in between.
+            // A packet was refused in this call, and the machine did not pause in between.
             let refused = after.shaped - then.shaped;
             let is_prompt = refused > 0 && after.last.saturating_sub(began) < 3_000 + 300 * refused + interval / 1_000;
             flow.pass(after.last, is_close || is_prompt, allowed);

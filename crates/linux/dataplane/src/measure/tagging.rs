@@ -1,4 +1,4 @@
-//! What a packet costs: the whole program of an endpoint, with classification, bucket and tags.
+//! Cost of a packet: the whole program of an endpoint, with classification, bucket and tags.
 
 use aya::programs::SchedClassifier;
 use wayleave_units::{Bytes, Rate};
@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::host::{Host, Sender};
 use crate::test_run::{Input, REDIRECTED, run};
 
-/// What is sent: a row of Table 3.
+/// Offered traffic: a row of Table 3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tagging {
     /// Bytes of a packet, from its destination address on.
@@ -25,8 +25,8 @@ pub struct Tagging {
 /// packet on an interface needs.
 const ROOM: u32 = 64;
 
-/// Nanoseconds a packet. Of `trials` runs the fastest counts: what else the machine does makes runs longer, and never shorter. What
-/// the kernel takes to run a program that does nothing is not counted.
+/// Returns the nanoseconds per packet. Of `trials` runs the fastest counts: other work of the machine makes runs
+/// longer, and never shorter. The kernel's time to run an empty program is not counted.
 ///
 /// # Errors
 /// If the kernel refuses, or a packet was not sent.
@@ -36,7 +36,7 @@ pub fn tag(what: Tagging, trials: u32) -> Result<f64, Error> {
         host.add_endpoint(LOOPBACK, mac(1))?;
         for flow in 0..what.flows {
             let sender = Sender { ifindex: LOOPBACK, selector: selector(1, flow) };
-            // So much that every packet passes.
+            // The rate is large enough for every packet.
             let rule = rule(sender, Rate::from_gbit(1_000), Bytes::new(1_000_000_000), what.tags)?;
             host.install(1 + u64::from(flow), 1, &rule)?;
         }

@@ -1,4 +1,4 @@
-//! What is attached to interfaces now: programs, queues, MTU and offloads, all of a namespace at once.
+//! Current attachments of interfaces: programs, queues, MTU and offloads, for a whole namespace in one read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -21,19 +21,20 @@ const QUEUE_LENGTH: u16 = 13;
 /// Bytes of `struct ifinfomsg`; `IFF_UP` in its flags.
 const HEAD: usize = 16;
 const UP: u32 = 1;
-/// So many interfaces are asked for their offloads one by one; of more it is cheaper to hear of all that there are.
+/// Maximum number of interfaces whose offloads are read individually; for more it is cheaper to read those of all
+/// interfaces.
 const FEW: usize = 4;
 
-/// Where a program sees the packets of an interface.
+/// Hook at which a program sees the packets of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hook {
-    /// What comes in by it.
+    /// Packets that the interface receives.
     Ingress,
-    /// What leaves by it.
+    /// Packets that leave by the interface.
     Egress,
 }
 
-/// What is attached to the interfaces of a namespace.
+/// Attachments of the interfaces of a namespace.
 #[derive(Clone, Debug, Default)]
 pub struct Attached {
     /// The number of the program at each place that was asked for, in order; `None` where none is.
@@ -83,10 +84,10 @@ struct Feature {
 }
 
 impl Attached {
-    /// Looks at a namespace; `places` have to be there. Offloads are asked of the interfaces in `plain`.
+    /// Reads the attachments in a namespace; `places` have to exist. Offloads are read for the interfaces in `plain`.
     ///
     /// # Errors
-    /// If a tool fails, or an interface is not there.
+    /// If a tool fails, or an interface does not exist.
     pub fn of(namespace: &Namespace, places: &[(&str, Hook)], plain: &[&str]) -> Result<Self, NetError> {
         let programs = programs(namespace, places)?;
         let interfaces = namespace
@@ -95,7 +96,7 @@ impl Attached {
         Ok(Self { programs, interfaces, merging: merging(namespace, plain) })
     }
 
-    /// Whether an interface has these queues.
+    /// Returns `true` if an interface has these queues.
     pub fn has_queues(&self, interface: &str, queues: &PortQdisc) -> bool {
         self.interfaces.get(interface).is_some_and(|found| queues.is(found))
     }
@@ -105,19 +106,22 @@ impl Attached {
         self.interfaces.get(interface).map(|found| found.mtu)
     }
 
-    /// Whether an interface merges packets or sends what is larger than a frame. `false` where that cannot be found out.
+    /// Returns `true` if an interface merges packets or sends packets larger than a frame; `false` if that cannot be
+    /// determined.
     pub fn merges(&self, interface: &str) -> bool {
         self.merging.contains(interface)
     }
 
-    /// Filters of others that are in the way at an interface: a sentence, and the line for `tc` that takes one away.
+    /// Returns the conflicting filters of other programs at an interface: a sentence, and the line for `tc` that
+    /// removes the filter.
     pub fn conflicting_filters(&self, interface: &str) -> Vec<(String, String)> {
         self.interfaces
             .get(interface)
             .map_or(Vec::new(), |found| filters::conflicting_filters(interface, &found.filters))
     }
 
-    /// Who else sees the packets of an interface, one sentence each; to be asked in its namespace.
+    /// Returns a sentence for each other program that sees the packets of an interface; to be called in its
+    /// namespace.
     pub fn beside(&self, interface: &str) -> Vec<String> {
         self.interfaces.get(interface).map_or(Vec::new(), |found| filters::beside(interface, &found.filters))
     }
@@ -170,7 +174,8 @@ fn interface(body: &[u8]) -> Option<(u32, String, Interface)> {
     Some((index, name, Interface { mtu, length, is_up: flags & UP != 0, ..Interface::default() }))
 }
 
-/// Which of these merge packets or send what is larger than a frame; those of which `ethtool` says nothing are left out.
+/// Returns the interfaces that merge packets or send packets larger than a frame; those without output of `ethtool`
+/// are left out.
 fn merging(namespace: &Namespace, plain: &[&str]) -> BTreeSet<String> {
     let asked = if plain.len() > FEW { vec!["*"] } else { plain.to_vec() };
     let shown = asked.iter().filter_map(|which| output(namespace, "ethtool", &["--json", "-k", which]).ok());

@@ -37,15 +37,15 @@ impl Batch {
         self
     }
 
-    /// What will be carried out.
+    /// Returns the lines of the batch.
     pub fn lines(&self) -> &[String] {
         &self.lines
     }
 
-    /// Carries out all lines in a namespace. None is no error.
+    /// Runs all lines in a namespace. An empty batch is no error.
     ///
     /// # Errors
-    /// The first line that failed, with what the tool said; those before it have been carried out.
+    /// The first line that failed, with the output of the tool; the lines before have been carried out.
     pub fn run(&self, namespace: &Namespace) -> Result<(), NetError> {
         if self.lines.is_empty() {
             return Ok(());
@@ -71,7 +71,7 @@ impl Batch {
         self.lines.iter().map(one).fold(Ok(()), Result::and)
     }
 
-    /// What the tool prints for all lines, as JSON one behind the other; nothing for a line that fails.
+    /// Returns the tool's output for all lines, as concatenated JSON; a line that fails adds nothing.
     pub(super) fn json(&self, namespace: &Namespace) -> Result<String, NetError> {
         let output = namespace.run(|| self.feed(&["-j", "-force"]))??;
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
@@ -85,7 +85,7 @@ impl Batch {
         let mut text = self.lines.join("\n");
         text.push('\n');
         if let Some(mut stdin) = child.stdin.take() {
-            // A tool that stops at a wrong line does not read the rest; its exit code says so.
+            // A tool that stops at a wrong line does not read the rest; its exit code shows that.
             let _ = stdin.write_all(text.as_bytes());
         }
         child
@@ -131,7 +131,7 @@ fn failed_line(said: &str) -> Option<usize> {
     line.rsplit(':').next()?.trim().parse().ok()
 }
 
-/// What a tool said of the failure, in one line and without its preludes.
+/// Extracts the reason of the failure from a tool's output, in one line and without its preludes.
 fn reason(said: &str) -> String {
     let is_reason = |line: &&str| {
         !line.is_empty()

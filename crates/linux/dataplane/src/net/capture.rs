@@ -19,7 +19,7 @@ use super::error::NetError;
 use super::namespace::Namespace;
 
 sockopt_impl!(
-    /// The kernel says beside a frame which tag it has taken off it.
+    /// The kernel passes the tag that it has removed from a frame as auxiliary data.
     AuxiliaryData,
     SetOnly,
     libc::SOL_PACKET,
@@ -33,7 +33,7 @@ const HAS_TYPE: u32 = 1 << 6;
 const TAG_TYPE: u16 = 0x8100;
 /// `PACKET_OUTGOING`.
 const OUTGOING: u8 = 4;
-/// Space for what comes while nobody reads, and the largest frame.
+/// Size of the buffer for frames that are not yet read, and of the largest frame.
 const BUFFER: usize = 8 << 20;
 const LONGEST: usize = 1 << 16;
 /// `struct tpacket_auxdata`.
@@ -42,11 +42,11 @@ const AUXILIARY: usize = 20;
 /// A frame that was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Captured {
-    /// When, by the calendar's clock.
+    /// Time of the frame, by the calendar's clock.
     pub at_ns: u64,
     /// The interface.
     pub ifindex: u32,
-    /// Whether it left by the interface.
+    /// `true` if it left by the interface.
     pub is_outgoing: bool,
     /// The frame, with all its tags.
     pub frame: Vec<u8>,
@@ -88,7 +88,7 @@ impl Capture {
         SockRef::from(&self.socket).attach_filter(&carrying(mark))
     }
 
-    /// The next frame; `None` if none has come for so long.
+    /// Returns the next frame; `None` if none arrives within `most`.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -142,7 +142,8 @@ impl Capture {
     }
 }
 
-/// The first place of the mark: behind Ethernet and IPv4. All others are behind it in steps of 4 B: IPv6, UDP, TCP and tags are multiples of it apart.
+/// First offset of the mark: behind Ethernet and IPv4. All others follow in steps of 4 B: IPv6, UDP, TCP and tags are
+/// multiples of 4 B longer.
 const FIRST_PLACE: u32 = 14 + 20;
 /// The last one: behind IPv6, TCP and all tags.
 const LAST_PLACE: u32 = 14 + 40 + 20 + 4 * (MAX_TAGS as u32 + 1);
@@ -161,7 +162,7 @@ fn carrying(mark: [u8; 8]) -> Vec<SockFilter> {
     places.flat_map(look).chain([end(0)]).collect()
 }
 
-/// The tag that a `struct tpacket_auxdata` tells, as it stands in a frame.
+/// Returns the tag of a `struct tpacket_auxdata`, as encoded in a frame.
 fn tag_beside(bytes: &[u8]) -> Option<[u8; 4]> {
     let status = u32::from_ne_bytes(bytes.get(..4)?.try_into().ok()?);
     let short = |at: usize| Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?));

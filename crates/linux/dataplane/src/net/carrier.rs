@@ -1,4 +1,4 @@
-//! Which interfaces have a carrier, and when that changes.
+//! The interfaces with a carrier, and notifications of changes.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -26,7 +26,7 @@ pub fn with_carrier() -> io::Result<BTreeSet<String>> {
     Ok(there.map(|interface| interface.interface_name).collect())
 }
 
-/// Hears of every change of an interface in a network namespace, and of what is attached to it.
+/// Watches all changes of interfaces in a network namespace, and of the programs and queues attached to them.
 #[derive(Debug)]
 pub struct LinkWatch(OwnedFd);
 
@@ -42,7 +42,7 @@ impl LinkWatch {
         Ok(Self(watch))
     }
 
-    /// Waits until something has changed; `false` if nothing has for so long.
+    /// Waits for a change; returns `false` if there is none within `most`.
     ///
     /// # Errors
     /// If the socket cannot be read.

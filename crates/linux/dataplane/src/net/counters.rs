@@ -1,4 +1,4 @@
-//! What the queues of a port have sent, dropped and hold.
+//! Counters of a port's queues: packets sent, dropped and queued.
 
 use serde::{Deserialize, Serialize};
 

@@ -34,13 +34,13 @@ pub(crate) struct Discipline {
     pub(crate) parent: u32,
     /// As `tc` calls it.
     pub(crate) kind: String,
-    /// What it was given, where that is known here.
+    /// Its parameters, where they are known here.
     pub(crate) given: QdiscParams,
     /// Bytes that its size table adds to every frame.
     pub(crate) table: Option<i32>,
 }
 
-/// What a discipline was given.
+/// Parameters of a discipline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum QdiscParams {
     Tbf(Tbf),
@@ -64,7 +64,7 @@ pub(crate) struct Tbf {
     pub(crate) overhead: u16,
     /// Bytes that may wait.
     pub(crate) limit: u32,
-    /// How long what may be sent at once takes, ns.
+    /// Transmission time of its burst, in ns.
     pub(crate) burst_ns: u64,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Leaf {
     pub(crate) rate: u64,
     pub(crate) ceiling: u64,
     pub(crate) overhead: u16,
-    /// How long its bursts take at these rates, ns.
+    /// Transmission times of its bursts at these rates, in ns.
     pub(crate) burst_ns: u64,
     pub(crate) ceiling_burst_ns: u64,
     pub(crate) quantum: u32,
@@ -105,7 +105,7 @@ impl Interface {
 }
 
 impl Discipline {
-    /// Whether it is the one by which all packets leave.
+    /// Returns `true` if it is the root discipline.
     pub(crate) const fn is_root(&self) -> bool {
         self.parent == ROOT
     }
@@ -184,7 +184,7 @@ impl Leaf {
     }
 }
 
-/// Whether two times are the same but for what the kernel and `tc` round.
+/// Returns `true` if two times differ only by the rounding of the kernel and `tc`.
 pub(crate) const fn is_about(one: u64, other: u64) -> bool {
     one.abs_diff(other) <= 4 * TICK_NS + other / 1_000
 }

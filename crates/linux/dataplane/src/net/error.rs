@@ -1,11 +1,12 @@
-//! What can go wrong with namespaces, links and queues. Every error says what was tried, and what the kernel or the tool said.
+//! Errors of namespaces, links and queues. Every error names the operation, and the message of the kernel or the
+//! tool.
 
 use std::fmt;
 use std::io;
 
 use wayleave_units::Rate;
 
-/// Why the plumbing failed.
+/// Reason for which an operation on namespaces, links or queues failed.
 #[derive(Debug)]
 pub enum NetError {
     /// A tool is not installed.
@@ -19,41 +20,41 @@ pub enum NetError {
     Tool {
         /// Its name.
         tool: &'static str,
-        /// What it was told.
+        /// Command.
         command: String,
-        /// Where: the namespace.
+        /// Namespace of the command.
         place: String,
-        /// What it said.
+        /// Output of the tool.
         said: String,
     },
     /// A call of the kernel failed.
     Io {
-        /// What was tried.
+        /// Failed operation.
         what: String,
-        /// What the kernel said.
+        /// Error of the kernel.
         error: io::Error,
     },
     /// A name that Linux does not take for an interface or a namespace.
     Name {
-        /// What the name is for.
+        /// Kind of the name.
         what: &'static str,
         /// The name.
         name: String,
-        /// What is accepted.
+        /// Accepted form.
         expected: &'static str,
     },
     /// A tool printed something else than was expected.
     Output {
-        /// Its name and what it was asked.
+        /// Name and arguments of the tool.
         command: String,
-        /// What is wrong with the answer.
+        /// Fault of the answer.
         why: String,
     },
     /// A port has no queue, or more than the qdisc can order.
     Queues {
-        /// How many.
+        /// Number of queues.
         given: usize,
-        /// How many there may be.
+        /// Maximum number of queues.
         most: usize,
     },
     /// A port is faster than its queues can be.

@@ -1,7 +1,8 @@
-//! Filters and programs of others at the interfaces of a node.
+//! Filters and programs of other software at the interfaces of a node.
 //!
-//! What stands before Wayleave's programs, or chooses among its queues, is taken away. What only sees packets beside them (TCX, and the egress hook
-//! before the queues) may be somebody's own measurement: it is told and left.
+//! Filters that run before Wayleave's programs, or choose among its queues, are removed. Programs that only see
+//! packets beside them (TCX, and the egress hook before the queues) may be another user's measurement: they are
+//! reported and left.
 
 use std::io;
 
@@ -37,7 +38,7 @@ pub(super) fn filters(kernel: &mut Netlink, ifindex: u32) -> io::Result<Vec<Filt
             let (Some(of), Some(handle), Some(info)) = (number(&body, 4), number(&body, 8), number(&body, 16)) else {
                 continue;
             };
-            // The list of a preference is told as well, with the handle 0.
+            // The kernel also reports the list of a preference, with the handle 0.
             if of == ifindex && handle != 0 {
                 // Above its preference there is nothing.
                 all.push(Filter { parent, preference: (info >> 16) as u16, handle });
@@ -47,7 +48,7 @@ pub(super) fn filters(kernel: &mut Netlink, ifindex: u32) -> io::Result<Vec<Filt
     Ok(all)
 }
 
-/// Those that are in the way: a sentence, and the line for `tc` that takes one away.
+/// Returns the conflicting filters: a sentence, and the line for `tc` that removes the filter.
 pub(super) fn conflicting_filters(interface: &str, filters: &[Filter]) -> Vec<(String, String)> {
     let of = |filter: &Filter| match *filter {
         Filter { parent: INGRESS, preference, handle } if preference == OWN.0 && handle != OWN.1 => Some((
@@ -65,7 +66,7 @@ pub(super) fn conflicting_filters(interface: &str, filters: &[Filter]) -> Vec<(S
     found
 }
 
-/// Who else sees the packets of an interface of the namespace of this thread, one sentence each.
+/// Returns a sentence for each other program that sees the packets of an interface in the namespace of this thread.
 pub(super) fn beside(interface: &str, filters: &[Filter]) -> Vec<String> {
     let mut all = Vec::new();
     for (hook, name) in [(TcAttachType::Ingress, "ingress"), (TcAttachType::Egress, "egress")] {

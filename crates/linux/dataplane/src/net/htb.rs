@@ -34,7 +34,7 @@ pub struct HtbClass {
     pub priority: u32,
     /// Bytes a second that it is sure of.
     pub rate: u64,
-    /// Bytes a second that it may have with what its parent lends.
+    /// Maximum rate including that lent by its parent, in bytes per second.
     pub ceiling: u64,
     /// Bytes that may be sent at once at its rate.
     pub burst: u64,
@@ -63,7 +63,7 @@ impl HtbClass {
     }
 }
 
-/// A way to the kernel, in the network namespace in which it was opened.
+/// A netlink socket in the network namespace in which it was opened.
 #[derive(Debug)]
 pub struct HtbClasses(Netlink);
 
@@ -86,7 +86,7 @@ impl HtbClasses {
         self.0.ask(NEW_CLASS, CREATE | REPLACE, &message)
     }
 
-    /// Removes a class, with what waits there. That it is not there is no error.
+    /// Removes a class, with the packets that wait there. A missing class is no error.
     ///
     /// # Errors
     /// If the kernel refuses.

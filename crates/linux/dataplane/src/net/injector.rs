@@ -14,13 +14,14 @@ use super::error::NetError;
 use super::link::{check_interface, disable_ipv6};
 use super::namespace::Namespace;
 
-/// Both ends of the pair. One at a time is in a namespace; one that a killed program has left gives way.
+/// Names of both ends of the pair. Only one pair exists in a namespace; one that a killed program has left is
+/// replaced.
 const FROM: &str = "wl-probe";
 const PEER: &str = "wl-probe-end";
 /// As the largest frames that endpoints have.
 const MTU: u32 = 65_535;
 
-/// A way into an interface. It goes with the value.
+/// An interface pair by which frames are put into an interface. It is removed when the value is dropped.
 #[derive(Debug)]
 pub struct Injector {
     socket: OwnedFd,
@@ -87,7 +88,7 @@ impl Drop for Injector {
 
 fn remove(here: &Namespace) {
     if nix::net::if_::if_nametoindex(FROM).is_ok() {
-        // What stays is taken away by the next one.
+        // If this fails, the next injector removes the pair.
         let _ = Batch::ip().extend([format!("link del dev {FROM}")]).run(here);
     }
 }

@@ -1,4 +1,4 @@
-//! Virtual links, and what the data plane needs of an interface.
+//! Virtual links, and the operations on interfaces that the data plane needs.
 
 use std::path::Path;
 
@@ -48,10 +48,10 @@ pub fn create_veth(a: &VethEnd, b: &VethEnd) -> Result<String, NetError> {
     Ok(format!("link add {} type veth peer {}", a.arguments(), b.arguments()))
 }
 
-/// What Linux takes for the name of an interface, and a line of `ip` or `tc` for one word.
+/// Checks that Linux accepts a name for an interface, and that a line of `ip` or `tc` takes it for one word.
 ///
 /// # Errors
-/// If it is none.
+/// If it is invalid.
 pub fn check_interface(name: &str) -> Result<(), NetError> {
     let fine = |c: char| c.is_ascii_graphic() && !matches!(c, '/' | ':' | '"' | '\'' | '\\' | '#');
     if name.is_empty()
@@ -66,8 +66,8 @@ pub fn check_interface(name: &str) -> Result<(), NetError> {
     Ok(())
 }
 
-/// Makes an interface send and receive packets as they are on the wire: no packet larger than a frame, nothing merged. What is larger
-/// could neither be shaped nor delayed as a frame is.
+/// Makes an interface send and receive packets as they are on the wire: no packet larger than a frame, nothing
+/// merged. A larger packet could neither be shaped nor delayed as a frame is.
 ///
 /// # Errors
 /// If `ethtool` fails.
@@ -96,7 +96,8 @@ pub fn attach_pass(interface: &str, program: &Path) -> String {
     format!("link set dev {interface} xdpdrv pinned {}", program.display())
 }
 
-/// The lines for `tc` that attach a pinned classifier to what an interface receives, in place of another. It stays when its owner ends.
+/// Returns the lines for `tc` that attach a pinned classifier to the ingress of an interface, in place of another. It
+/// stays when its owner ends.
 pub fn attach_ingress(interface: &str, program: &Path) -> [String; 2] {
     [
         format!("qdisc replace dev {interface} clsact"),
@@ -107,7 +108,7 @@ pub fn attach_ingress(interface: &str, program: &Path) -> [String; 2] {
     ]
 }
 
-/// The same for what leaves by an interface, before its queues.
+/// Returns the lines for `tc` that attach a pinned classifier to the egress of an interface, before its queues.
 pub fn attach_egress(interface: &str, program: &Path) -> [String; 2] {
     attach_ingress(interface, program).map(|line| line.replace(" ingress ", " egress "))
 }

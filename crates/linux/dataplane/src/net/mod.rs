@@ -1,9 +1,9 @@
 //! The plumbing under the data plane: namespaces, virtual links, the queues of a port.
 //!
-//! Most things are set by `ip -batch` and `tc -batch`: many lines in one process. The classes of contracts are made by messages to the kernel,
-//! since there are many and they come one at a time; and what interfaces have is read by messages, which say more than `tc` shows.
-//! Programs run inside a namespace by `setns` of the thread that starts them. `ip netns exec` and `ip -n` would mount a new /sys
-//! there, and hide what is pinned below it.
+//! Most settings are made by `ip -batch` and `tc -batch`: many lines in one process. The classes of contracts are
+//! made by messages to the kernel, since there are many and they are created individually. Attachments of interfaces
+//! are read by messages, which contain more than `tc` shows. Programs run inside a namespace by `setns` of the thread
+//! that starts them. `ip netns exec` and `ip -n` would mount a new /sys there, and hide the pins below it.
 
 mod attached;
 mod batch;

@@ -28,7 +28,7 @@ impl Namespace {
             batch.line(format_args!("netns del {name}"));
         }
         match batch.run(&Self::current()) {
-            // A creation that was killed half way leaves a file that is no namespace; `ip` removes the file and says that.
+            // An interrupted creation leaves a file that is no namespace; `ip` removes the file and reports an error.
             Err(NetError::Tool { .. }) => batch.run_each(&Self::current()),
             other => other,
         }

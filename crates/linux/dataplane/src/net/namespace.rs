@@ -12,7 +12,7 @@ use nix::sched::{CloneFlags, setns};
 
 use super::error::NetError;
 
-/// Where iproute2 keeps the names of namespaces.
+/// Folder in which iproute2 keeps the names of namespaces.
 const FOLDER: &str = "/run/netns";
 /// The longest name: that of a file.
 const MAX_NAME: usize = 255;
@@ -29,10 +29,10 @@ impl Namespace {
         Self { named: None }
     }
 
-    /// The namespace of this name. It stays usable while this value lives, also when its name is gone.
+    /// Opens the namespace of this name. It stays usable while this value lives, even after its name is removed.
     ///
     /// # Errors
-    /// If there is none, or the name cannot be one.
+    /// If there is none, or the name is invalid.
     pub fn open(name: &str) -> Result<Self, NetError> {
         check_name(name)?;
         let file = File::open(Self::path(name))
@@ -40,7 +40,7 @@ impl Namespace {
         Ok(Self { named: Some((name.to_owned(), Arc::new(file))) })
     }
 
-    /// Whether there is one of this name, or what is left of one.
+    /// Returns `true` if a namespace of this name, or the rest of one, exists.
     pub fn exists(name: &str) -> bool {
         Self::path(name).exists()
     }
@@ -86,7 +86,7 @@ impl Namespace {
             .map_err(|error| NetError::io(format!("network namespace {name} cannot be entered"), error))
     }
 
-    /// Does some work inside of it, in a thread of its own; the caller's thread stays where it is.
+    /// Runs `work` inside the namespace, in a thread of its own; the caller's thread stays where it is.
     ///
     /// # Errors
     /// If it cannot be entered.
@@ -101,7 +101,7 @@ impl Namespace {
         thread::scope(|scope| scope.spawn(inside).join()).unwrap_or_else(|panic| resume_unwind(panic))
     }
 
-    /// Starts a program inside of it.
+    /// Starts a program inside the namespace.
     ///
     /// # Errors
     /// If it cannot be entered, or the program cannot be started.

@@ -1,5 +1,5 @@
-//! Requests to the kernel about interfaces and their disciplines (rtnetlink(7)): a message takes microseconds, where a process of `tc` takes
-//! milliseconds, and its answers are the same whatever version of iproute2 is installed.
+//! Requests to the kernel about interfaces and their disciplines (rtnetlink(7)): a message takes microseconds, where
+//! a process of `tc` takes milliseconds, and its answers do not depend on the version of iproute2.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -18,12 +18,13 @@ const ERROR: u16 = 2;
 const DONE: u16 = 3;
 /// Bytes of `struct nlmsghdr`.
 const HEADER: usize = 16;
-/// How long the kernel may take to answer: it does at once.
+/// Timeout of the kernel's answer, which normally arrives at once.
 const TIMEOUT_S: i64 = 10;
-/// The kernel sends lists in parts of at most so many bytes (`NLMSG_GOODSIZE`, and what a larger buffer allows).
+/// Maximum size of a part in which the kernel sends lists, in bytes (`NLMSG_GOODSIZE`, and the amount that a larger
+/// buffer allows).
 const PART: usize = 1 << 16;
 
-/// A way to the kernel, in the network namespace in which it was opened.
+/// A netlink socket in the network namespace in which it was opened.
 #[derive(Debug)]
 pub(super) struct Netlink {
     socket: OwnedFd,
@@ -71,7 +72,7 @@ impl Netlink {
         Ok(())
     }
 
-    /// Hears the bodies of what answers the last request, to its end.
+    /// Receives the answer to the last request up to its end, and passes on the body of each message.
     fn receive(&mut self, mut each: impl FnMut(&[u8])) -> io::Result<()> {
         let mut part = vec![0; PART];
         loop {
@@ -82,7 +83,7 @@ impl Netlink {
                 let (message, kind) = (rest.get(..length).ok_or_else(broken)?, short(rest, 4).ok_or_else(broken)?);
                 let body = message.get(HEADER..).ok_or_else(broken)?;
                 rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
-                // What was asked before, and given up.
+                // Answer to an earlier request that was given up.
                 if number(message, 8) != Some(self.number) {
                     continue;
                 }
@@ -96,7 +97,7 @@ impl Netlink {
     }
 }
 
-/// What an answer says that is an error or none.
+/// Decodes an answer that is an error or an acknowledgement.
 fn code(body: &[u8]) -> io::Result<()> {
     match number(body, 0).ok_or_else(broken)?.cast_signed() {
         0 => Ok(()),
@@ -133,7 +134,7 @@ pub(super) fn find(mut bytes: &[u8], kind: u16) -> Option<&[u8]> {
     loop {
         let length = usize::from(short(bytes, 0)?);
         let value = bytes.get(4..length)?;
-        // The two highest bits say how the value is written.
+        // The two highest bits are flags of the value's encoding.
         if short(bytes, 2)? & 0x3fff == kind {
             return Some(value);
         }

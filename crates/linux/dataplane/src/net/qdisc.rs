@@ -16,26 +16,26 @@ use crate::class::MAJOR;
 pub const MAX_CLASSES: usize = 8;
 /// Bytes of a frame beyond the payload of its link (MTU): header and tags, and a reserve.
 const AROUND: u64 = 100;
-/// What the shortest frame takes on the wire: it is padded to 60 B, and 24 B are around it.
+/// Size of the shortest frame on the wire: it is padded to 60 B, and 24 B are around it.
 const SHORTEST: u32 = 84;
-/// How late a timer of the kernel may fire before rate is lost: the bucket of TBF holds what the rate gives in this time (333 us, in parts
-/// of a second), beside a frame. What it holds beyond a frame is how much too early the second frame of a burst leaves an idle port, so
-/// it is no more than that: on a busy machine with two cores, 0.3 ms keep 99.5 % of 10 Mbit/s and no two frames come together; with nothing
-/// beside the frame 11 % of the rate were lost, and with 2 ms a fifth of all frames left together with the one before
-/// (docs/decisions/049).
+/// Delay of a kernel timer up to which no rate is lost, as parts of a second: the bucket of TBF holds the amount at
+/// its rate in this time (333 us), beside a frame. The amount beyond a frame lets the second frame of a burst leave
+/// an idle port too early, so it is no larger. On a busy machine with two cores, 0.3 ms keep 99.5 % of 10 Mbit/s and
+/// no two frames leave together. With nothing beside the frame 11 % of the rate were lost, and with 2 ms a fifth of
+/// all frames left together with the one before (docs/decisions/049).
 const LATENESS_PER_SECOND: u64 = 3_000;
-/// What a bfifo can be told (its limit has 32 bits), where a host's own memory is the limit.
+/// Maximum limit of a bfifo (32 bits), where a host's own memory is the limit.
 const MAX_BUFFER: u64 = 64_000_000;
-/// Leaves never wait for their own rate: one that has tokens comes before all priorities of those that have none.
-/// Nor for their ceiling: without a bucket of its own every packet would stop its leaf for a moment, and one that begins again loses what is left of its
-/// turn (measured: weights of 6:3:1 gave 1:1:1).
+/// Leaves never wait for their own rate: one that has tokens comes before all priorities of those that have none. Nor
+/// for their ceiling: without a bucket of its own every packet would stop its leaf for a moment, and a leaf that
+/// resumes loses the rest of its turn (measured: weights of 6:3:1 gave 1:1:1).
 const UNLIMITED: &str = "rate 100gbit burst 100mb cburst 100mb";
-/// The same as the kernel tells it: bytes a second, and how long such a burst takes.
+/// `UNLIMITED` as the kernel reports it: bytes per second, and the duration of such a burst.
 const UNLIMITED_RATE: u64 = 12_500_000_000;
 const UNLIMITED_BURST_NS: u64 = 8_388_608;
-/// What TBF itself may hold: more than what all queues below it do.
+/// Limit of TBF itself: more than all queues below it together.
 const ALL: u32 = 10_000_000;
-/// Where programs are attached: these hold no packets.
+/// Disciplines to which programs are attached: these hold no packets.
 const HOOKS: [&str; 2] = ["clsact", "ingress"];
 /// The major number of the shaper.
 const SHAPER: u16 = 1;
@@ -47,7 +47,7 @@ const FASTEST: u64 = 8 * UNLIMITED_RATE;
 pub struct PortQdisc {
     /// The rate of the link.
     pub rate: Rate,
-    /// What each queue holds, highest priority first.
+    /// Size of each queue, highest priority first.
     pub queues: Vec<Bytes>,
     /// Weights of the last queues: they share what the others leave, in turns (deficit round robin), where these are in strict priority.
     pub weights: Vec<u16>,
@@ -58,18 +58,19 @@ pub struct PortQdisc {
 }
 
 impl PortQdisc {
-    /// What is on the wire around a frame: preamble, checksum and gap (24 B). The first VLAN tag of a packet is kept beside it by the
-    /// kernel, so a port whose packets leave with tags has 4 B more.
+    /// Returns the bytes on the wire around a frame: preamble, checksum and gap (24 B). The kernel keeps the first
+    /// VLAN tag of a packet beside it, so a port whose packets leave with tags has 4 B more.
     pub const fn overhead(is_tagged: bool) -> u32 {
         if is_tagged { 28 } else { 24 }
     }
 
-    /// The lines for `tc` that give the interface these queues, whatever it has. Packets that wait there are dropped.
+    /// Returns the lines for `tc` that give the interface these queues, in place of any others. Packets that wait
+    /// there are dropped.
     ///
     /// # Errors
     /// As [`Self::lines`].
     pub fn rebuild(&self, interface: &str) -> Result<Vec<String>, NetError> {
-        // HTB with the same handle cannot be changed, so what is there gives way to something else first.
+        // HTB with the same handle cannot be changed, so another discipline replaces the existing one first.
         let mut lines = vec![format!("qdisc replace dev {interface} root pfifo")];
         lines.extend(self.lines(interface)?);
         Ok(lines)
@@ -93,7 +94,7 @@ impl PortQdisc {
                 "qdisc replace dev {interface} root handle 1: tbf rate {rate} burst {burst} limit {ALL} mpu {SHORTEST} overhead {}",
                 self.overhead
             ),
-            // What says nothing of its class is best effort: the last one.
+            // Packets without a class are best effort: the last one.
             format!("qdisc replace dev {interface} parent 1:1 handle {MAJOR}: htb default {count}"),
         ];
         for (queue, buffer) in self.queues.iter().enumerate() {
@@ -109,10 +110,10 @@ impl PortQdisc {
         Ok(lines)
     }
 
-    /// The priority of a queue, and what it sends at its turn among those of the same priority.
+    /// Returns the priority of a queue, and the amount that it sends at its turn among those of its priority.
     fn order(&self, queue: usize) -> (usize, u32) {
         let first = self.queues.len().saturating_sub(self.weights.len());
-        // What a queue sends at its turn, for each unit of its weight: a frame, so that no turn is lost.
+        // A queue sends a frame at its turn for each unit of its weight, so that no turn is lost.
         let turn = u32::try_from(self.mtu.get().saturating_add(AROUND)).unwrap_or(u32::MAX);
         match queue.checked_sub(first).and_then(|at| self.weights.get(at)) {
             Some(&weight) => (first, turn.saturating_mul(u32::from(weight.max(1)))),
@@ -125,12 +126,12 @@ impl PortQdisc {
         Self::burst_at(self.rate, self.mtu)
     }
 
-    /// The same at this rate: a frame, and what a timer that fires late would lose.
+    /// Returns the burst at this rate: a frame, and the amount that a late timer would lose.
     pub(super) const fn burst_at(rate: Rate, mtu: Bytes) -> u64 {
         mtu.get().saturating_add(AROUND) + rate.bits_per_second() / 8 / LATENESS_PER_SECOND
     }
 
-    /// Whether an interface has these queues, and nothing else.
+    /// Returns `true` if an interface has exactly these queues.
     pub(crate) fn is(&self, found: &Interface) -> bool {
         let shaper = found.discipline(SHAPER).filter(|one| one.is_root()).map(|one| &one.given);
         let order = found.discipline(MAJOR).filter(|one| one.parent == handle(SHAPER, 1)).map(|one| &one.given);
@@ -169,7 +170,7 @@ impl PortQdisc {
         has_limit && is_leaf
     }
 
-    /// The queue whose counters stand at this handle of `tc`, as `lines` chose it.
+    /// Returns the queue whose counters `tc` lists under this handle, as `lines` chose it.
     pub(super) fn queue_of_handle(handle: &str) -> Option<usize> {
         let minor: usize = handle.strip_suffix(':')?.strip_prefix('1')?.parse().ok()?;
         minor.checked_sub(1).filter(|&queue| queue < MAX_CLASSES)

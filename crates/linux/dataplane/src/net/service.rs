@@ -1,7 +1,9 @@
-//! One queue behind all ports of a switch: a low-cost switch, whose ports share a processor that is slower than they are (Loko, CoNEXT 2019).
+//! One queue behind all ports of a switch: a low-cost switch, whose ports share a processor that is slower than they
+//! are (Loko, CoNEXT 2019).
 //!
-//! It is a network namespace in front of the switch. Each cable ends at a front there, and a back leads on to the switch's own port. What comes from a
-//! cable goes through one pair of interfaces with a rate and a buffer; what comes from the switch goes to its cable at once.
+//! It is a network namespace in front of the switch. Each cable ends at a front there, and a back leads to the
+//! switch's own port. Frames from a cable pass one pair of interfaces with a rate and a buffer; frames from the
+//! switch go to its cable at once.
 
 use std::path::Path;
 
@@ -21,16 +23,16 @@ static SERVICE: &[u8] = aya::include_bytes_aligned!("../../bpf/objects/service.o
 const QUEUE: &str = "queue";
 const SERVED: &str = "served";
 
-/// What all ports of a switch share.
+/// Service that all ports of a switch share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Service {
-    /// How fast frames are served, as on the wire: with their tags and 24 B around them.
+    /// Rate at which frames are served, in wire bytes: with their tags and 24 B around them.
     pub rate: Rate,
     /// Bytes of frames that wait.
     pub buffer: Bytes,
 }
 
-/// Where the frames of a port pass: the index of the back is that of the front and one.
+/// Interfaces that the frames of a port pass: the index of the back is that of the front plus one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServicePort<'a> {
     /// The interface towards the cable.

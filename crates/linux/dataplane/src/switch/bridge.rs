@@ -1,4 +1,4 @@
-//! A bridge of Open vSwitch: where it is, and what can go wrong with it.
+//! A bridge of Open vSwitch: its location, and its errors.
 
 use std::fmt;
 use std::io;
@@ -13,9 +13,10 @@ use crate::net::NetError;
 
 /// The cookie of our rules: "wayleave" in ASCII.
 pub(super) const COOKIE: u64 = u64::from_be_bytes(*b"wayleave");
-/// How long Open vSwitch may take for an answer, and to take what is sent: shorter than the silence after which an agent counts as gone (5 s).
+/// Timeout of Open vSwitch for an answer, and for taking a request: shorter than the silence after which an agent
+/// counts as failed (5 s).
 const TIMEOUT: Duration = Duration::from_secs(2);
-/// How long one that is asked twice a second whether it is there.
+/// Timeout of the check for an answering bridge, which runs twice a second.
 const GLANCE: Duration = Duration::from_secs(1);
 /// Packets of the low queue that are sent to see whether a packet of the high one overtakes them.
 pub(super) const LOW: usize = 20;
@@ -29,17 +30,17 @@ pub struct OvsBridge {
     pub run: PathBuf,
 }
 
-/// Why a bridge could not be driven.
+/// Reason for which a bridge could not be driven.
 #[derive(thiserror::Error, Debug)]
 pub enum OvsError {
-    /// Nobody listens.
+    /// No program listens at the socket.
     #[error("bridge {bridge} of Open vSwitch cannot be reached at {}: {error}; is ovs-vswitchd running, and is there such a bridge (`ovs-vsctl list-br`)?", .socket.display())]
     Unreachable {
         /// The bridge.
         bridge: String,
         /// Its management socket.
         socket: PathBuf,
-        /// What was said.
+        /// Error of the connection.
         error: io::Error,
     },
     /// A conversation that came to no end.
@@ -47,7 +48,7 @@ pub enum OvsError {
     Client {
         /// The bridge.
         bridge: String,
-        /// What went wrong.
+        /// Error of the OpenFlow client.
         error: ClientError,
     },
     /// An interface of the plan does not belong to the bridge.
@@ -63,7 +64,7 @@ pub enum OvsError {
     Disorder {
         /// The bridge.
         bridge: String,
-        /// What was seen.
+        /// Observed disorder.
         why: Disorder,
     },
     /// Queues, programs and interfaces.
@@ -78,17 +79,18 @@ impl From<NetError> for OvsError {
 }
 
 impl OvsBridge {
-    /// Where it can be asked and told.
+    /// Returns the management socket of the bridge.
     pub fn socket(&self) -> PathBuf {
         self.run.join(format!("{}.mgmt", self.name))
     }
 
-    /// Where the database of Open vSwitch listens.
+    /// Returns the address at which the database of Open vSwitch listens.
     pub(super) fn database(&self) -> String {
         format!("--db=unix:{}", self.run.join("db.sock").display())
     }
 
-    /// Whether Open vSwitch answers for it. One that does not answer does not forward: its userspace datapath is the same program.
+    /// Returns `true` if Open vSwitch answers for the bridge. One that does not answer does not forward: its
+    /// userspace datapath is in the same program.
     pub fn answers(&self) -> bool {
         self.connect_within(GLANCE).is_ok()
     }
@@ -124,12 +126,12 @@ impl OvsBridge {
     }
 }
 
-/// What was seen where packets are not ordered.
+/// Observation which shows that packets are not ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disorder {
     /// Not all of the packets arrived.
     Lost {
-        /// How many did.
+        /// Number of packets that arrived.
         arrived: usize,
     },
     /// The packet of the high queue came too late.

@@ -1,10 +1,11 @@
-//! Tables of a bridge as Loko's benchmark needs them (A. Van Bemten and others, CoNEXT 2019, slides, step 1): so many entries, of which one matches, with an action.
+//! Tables of a bridge as Loko's benchmark needs them (A. Van Bemten and others, CoNEXT 2019, slides, step 1): a
+//! number of entries, of which one matches, with an action.
 //!
 //! | dimension | here |
 //! |---|---|
 //! | number of entries | those that match nothing, and the one that is used. A second flow has one more, and the bridge keeps the rules that it has, below them |
-//! | match type | with what the action needs to find, such as a tag; `masked-nw-dst` is a network of 24 bits; `all` are port, both addresses of every layer, type, tag, protocol and ports |
-//! | action | sets what is not there yet, so that a datapath cannot leave it out; then the packet is sent on |
+//! | match type | with the fields that the action needs, such as a tag; `masked-nw-dst` is a network of 24 bits; `all` are port, both addresses of every layer, type, tag, protocol and ports |
+//! | action | sets a new value, so that a datapath cannot leave it out; then the packet is sent on |
 //! | used entry, priorities | entries are added one by one, the used one first or last |
 
 use std::net::Ipv4Addr;
@@ -56,7 +57,7 @@ pub struct CaseFlow {
 }
 
 impl OvsBridge {
-    /// Forwards these flows, of which the first is that of the case, by a table as the case says. Other rules stay.
+    /// Forwards these flows, of which the first is that of the case, by the table of the case. Other rules stay.
     ///
     /// # Errors
     /// If the bridge does not answer, has no such port, or refuses a rule.
@@ -115,7 +116,7 @@ fn rules(case: &Case, flows: &[(&CaseFlow, [u32; 2])]) -> Vec<FlowMod> {
     rules
 }
 
-/// What no packet is.
+/// Returns a flow that no packet belongs to.
 fn unmatched_flow(index: u16) -> CaseFlow {
     let [high, low] = index.to_be_bytes();
     CaseFlow {
@@ -161,7 +162,7 @@ fn fields(match_type: MatchType, flow: &CaseFlow, in_port: u32) -> Match {
     }
 }
 
-/// The same match with what an action has to find in a packet (section 7.2.3.8).
+/// Adds the fields to a match that an action needs in a packet (section 7.2.3.8).
 fn needed(action: Action, flow: &CaseFlow, mut fields: Match) -> Match {
     match action {
         Action::Output | Action::SetDlSrc => {}
@@ -170,7 +171,7 @@ fn needed(action: Action, flow: &CaseFlow, mut fields: Match) -> Match {
         Action::SetTpSrc => {
             fields.eth_type = Some(IPV4);
             let protocol = oxm(field::IP_PROTO, &[UDP]);
-            // What a field needs stands before it.
+            // The prerequisite of a field comes before it.
             if !fields.others.contains(&protocol) {
                 fields.others.insert(0, protocol);
             }

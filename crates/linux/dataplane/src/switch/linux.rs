@@ -16,33 +16,34 @@ use crate::samples::Sample;
 pub struct LinuxSwitch {
     namespace: Namespace,
     program: SwitchProgram,
-    /// Where ports see packets: as they come, to be forwarded, or as they leave, where something else has forwarded them.
+    /// Hook at which ports see packets: at the ingress to forward them, or at the egress behind another forwarder.
     hook: Hook,
     /// The indices of the ports, as they were configured.
     ports: Vec<u32>,
-    /// How packets are chosen that are noted; `None` before the first are.
+    /// Sampling of the packets that are noted; `None` before the first are.
     level: Option<u32>,
-    /// Who else sees packets of the ports.
+    /// Other programs that see packets of the ports.
     beside: Vec<String>,
-    /// As it was found or made, to notice when somebody changes it; `None` before the first look.
+    /// State as it was found or made, to notice changes by other programs; `None` before the first inspection.
     found: Option<Found>,
 }
 
-/// How to undo what somebody has changed.
+/// Repair of a change by another program.
 enum Undo {
     Mtu(String, u64),
     Merging(String),
 }
 
-/// What the ports had that the plan does not say.
+/// Properties of the ports that the plan does not define.
 #[derive(Debug)]
 struct Found {
     mtus: BTreeMap<String, u64>,
-    /// Ports that neither merge packets nor send what is larger than a frame. Not every interface can be told to.
+    /// Ports that neither merge packets nor send packets larger than a frame. Not every interface can be configured
+    /// so.
     plain: BTreeSet<String>,
 }
 
-/// Why a Linux switch could not be driven.
+/// Reason for which a Linux switch could not be driven.
 #[derive(thiserror::Error, Debug)]
 pub enum LinuxSwitchError {
     /// Queues, or attaching the program.
@@ -51,7 +52,7 @@ pub enum LinuxSwitchError {
     /// The program and its table.
     #[error("{0}")]
     Program(Error),
-    /// An interface takes no packets as large as the topology says.
+    /// The MTU of an interface is smaller than the topology requires.
     #[error(
         "the MTU of {interface} is {has} B, and the topology says that its link takes packets of {needed} B: `ip link set dev {interface} mtu \
          {with_tags}` leaves room for tags"
@@ -59,9 +60,9 @@ pub enum LinuxSwitchError {
     Mtu {
         /// The interface.
         interface: String,
-        /// What it takes.
+        /// MTU of the interface.
         has: u64,
-        /// What it has to take at least.
+        /// Required minimum.
         needed: u64,
         /// The same with tags.
         with_tags: u64,
@@ -90,8 +91,8 @@ impl LinuxSwitch {
         Self::at(Hook::Ingress, namespace, pins)
     }
 
-    /// The same for ports to which something else forwards: each chooses the queue of what leaves, takes the tag off, and lets nothing pass whose tag names
-    /// another port.
+    /// Creates the driver of ports with another forwarder: each chooses the queue of leaving packets, removes the
+    /// tag, and drops packets whose tag names another port.
     ///
     /// # Errors
     /// If the kernel refuses the program.
@@ -134,7 +135,7 @@ impl LinuxSwitch {
         let names = || plan.ports.iter().map(|port| port.interface.clone());
         let merging: Vec<String> = names().filter(|name| there.merges(name)).collect();
         for name in &merging {
-            // What it says against that is told by the second look.
+            // The second inspection shows if this fails.
             let _ = plain_packets(&self.namespace, name);
         }
         let after = if merging.is_empty() { None } else { Some(self.inspect(plan)?) };
@@ -144,7 +145,7 @@ impl LinuxSwitch {
         Ok(())
     }
 
-    /// What ports had besides their queues and programs, and have no more: sentences, and how to undo it.
+    /// Returns the properties of ports besides queues and programs that have changed: sentences, and their repair.
     fn changed(&self, plan: &SwitchPlan, there: &Attached) -> Vec<(String, Undo)> {
         let Some(found) = &self.found else { return Vec::new() };
         let mut changed = Vec::new();
@@ -168,10 +169,10 @@ impl LinuxSwitch {
         }
     }
 
-    /// What of programs, queues and table is not as the plan says, one sentence each.
+    /// Returns the deviations of programs, queues and table from the plan, one sentence each.
     ///
     /// # Errors
-    /// If that cannot be found out.
+    /// If they cannot be determined.
     pub fn plan_problems(&self, plan: &SwitchPlan) -> Result<Vec<String>, LinuxSwitchError> {
         self.problems_of(plan, &self.inspect(plan)?)
     }
@@ -206,7 +207,7 @@ impl LinuxSwitch {
         Ok(troubles)
     }
 
-    /// Makes the table that of the plan. Entries that are there already are not touched, so packets find their way all the time.
+    /// Makes the table that of the plan. Existing entries are not touched, so packets are forwarded all the time.
     fn fill(&mut self, plan: &SwitchPlan) -> Result<(), Error> {
         let ports: BTreeSet<u32> = plan.ports.iter().map(|port| port.ifindex).collect();
         let wanted: BTreeMap<(u32, u16), Port> = self

@@ -1,7 +1,8 @@
-//! A switch: what its ports are, and what drives it.
+//! A switch: the plan of its ports, and its driver.
 //!
-//! Switches are configured once, when they start (Chameleon, section 3.4): a packet carries one VLAN tag for each switch on its way, and the
-//! tag says by which port and queue it leaves. So a switch keeps no state of contracts, and admission never touches it.
+//! Switches are configured once, when they start (Chameleon, section 3.4): a packet carries one VLAN tag for each
+//! switch on its route, and the tag names the port and queue by which it leaves. So a switch keeps no state of
+//! contracts, and admission never touches it.
 
 mod bridge;
 mod cases;
@@ -23,7 +24,7 @@ pub use registers::{ProbeFor, ProbeRequest, QueueReply, RegisterSettings, Regist
 use crate::net::QueueCounters;
 use crate::samples::Sample;
 
-/// What a port has sent and dropped, queue by queue.
+/// Packets that a port has sent and dropped, queue by queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortCounters {
     /// The port's interface.
@@ -32,7 +33,7 @@ pub struct PortCounters {
     pub queues: Vec<QueueCounters>,
 }
 
-/// What a switch has sent and dropped.
+/// Packets that a switch has sent and dropped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SwitchCounters {
     /// The ports that lead out.
@@ -41,19 +42,19 @@ pub struct SwitchCounters {
     pub unroutable: u64,
 }
 
-/// What makes a switch do as planned: Linux, or one that is told from outside.
+/// Driver that makes a switch follow its plan: Linux, or a switch that is configured from outside.
 pub trait SwitchDriver {
-    /// Why it could not.
+    /// Error of the driver.
     type Error: fmt::Display;
 
-    /// Makes the switch do as planned, whatever it did before. Done twice, it changes nothing.
+    /// Makes the switch follow the plan, from any earlier state. The operation is idempotent.
     ///
     /// # Errors
     /// If the switch cannot, or cannot be reached.
     fn configure(&mut self, plan: &SwitchPlan) -> Result<(), Self::Error>;
 
-    /// Makes it again as planned where somebody has changed it since it was configured, and says what that was. A switch that tells
-    /// nothing of itself is never changed.
+    /// Restores the plan where another program has changed the switch since it was configured, and returns the
+    /// changes. A switch whose state cannot be read is never changed.
     ///
     /// # Errors
     /// If the switch cannot, or cannot be reached.
@@ -62,17 +63,19 @@ pub trait SwitchDriver {
         Ok(Vec::new())
     }
 
-    /// Whether the kernel tells of everything that somebody can change. Where it does not, the switch has to be looked at more often.
+    /// Returns `true` if the kernel notifies the agent of every change by other programs. Otherwise the switch has to
+    /// be inspected more often.
     fn is_watched(&self) -> bool {
         true
     }
 
-    /// What is wrong now and not for this driver to mend, one sentence each.
+    /// Returns the current faults that this driver cannot repair, one sentence each.
     fn problems(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// From now on it notes some of the packets that come by, chosen by so many bits of their numbers; `false` if it never notes any.
+    /// Sets the number of bits by which forwarded packets are chosen to be noted; returns `false` if the switch never
+    /// notes any.
     ///
     /// # Errors
     /// If the switch cannot, or cannot be reached.
@@ -81,7 +84,7 @@ pub trait SwitchDriver {
         Ok(false)
     }
 
-    /// What it has noted since the last time, and how many packets it could not note so far.
+    /// Returns the samples since the last call, and the number of packets that it could not note so far.
     ///
     /// # Errors
     /// If it cannot be reached.
@@ -89,7 +92,7 @@ pub trait SwitchDriver {
         Ok((Vec::new(), 0))
     }
 
-    /// What the switch has sent and dropped since it was configured.
+    /// Returns the counters since the switch was configured.
     ///
     /// # Errors
     /// If it cannot be reached.

@@ -1,8 +1,8 @@
-//! Whether what leaves a bridge comes by the queues of its ports: measured, because datapaths differ. One that sends by its own driver (DPDK) never meets
-//! the queues of Linux.
+//! Measurement of the order of packets that leave a bridge, because datapaths differ. Packets of a datapath with its
+//! own driver (DPDK) bypass the queues of Linux.
 //!
-//! A port is made for it, with two queues and a slow rate, and taken away again. Twenty long packets of the low queue are sent and one of the high queue behind them: if order is
-//! kept, that one is among the first to arrive.
+//! A port is made for this, with two queues and a slow rate, and removed afterwards. Twenty long packets of the low
+//! queue are sent and one of the high queue behind them: if order is kept, that one is among the first to arrive.
 
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -18,20 +18,21 @@ use super::linux::LinuxSwitch;
 use super::{PortPlan, SwitchDriver, SwitchPlan};
 use crate::net::{Batch, Capture, Namespace, NetError, PortQdisc, VLAN_ROOM, disable_ipv6, output};
 
-/// Both ends of the pair. One that a killed program has left gives way.
+/// Names of both ends of the pair. One that a killed program has left is replaced.
 const NEAR: &str = "wl-order";
 const FAR: &str = "wl-order-end";
-/// At this rate a long packet takes 5.7 ms: long beside what a bridge needs to forward all of them.
+/// Rate at which a long packet takes 5.7 ms: long compared with the time that a bridge needs to forward all of them.
 const RATE: Rate = Rate::from_mbit(2);
 /// Bytes of a packet behind its Ethernet header.
 const LENGTH: usize = 1_400;
-/// The highest place of the packet of the high queue. Two are on their way when it comes; where nothing is ordered it is the last of 21.
+/// Maximum position of the packet of the high queue. Two others are in transit when it arrives; without ordering it
+/// is the last of 21.
 const HIGHEST: usize = LOW / 2;
 /// A processor that stalls may make the bridge late, but not always.
 const ATTEMPTS: usize = 3;
 /// The rate needs 120 ms for all of them.
 const TIMEOUT: Duration = Duration::from_secs(3);
-/// How long `ovs-vsctl` waits for Open vSwitch, in seconds.
+/// Timeout of `ovs-vsctl` for Open vSwitch, in seconds.
 const VSCTL_TIMEOUT: &str = "--timeout=5";
 /// `EtherType` for experiments (IEEE 802, local experimental 1).
 const EXPERIMENT: u16 = 0x88B5;
@@ -53,7 +54,7 @@ pub(super) fn check(
     seen.map_err(|why| OvsError::Disorder { bridge: bridge.name.clone(), why })
 }
 
-/// What the queues of the packets say that arrived, in order: 0 is the high one.
+/// Judges the queues of the packets in order of arrival: 0 is the high one.
 fn judge(queues: &[u8]) -> Result<(), Disorder> {
     match queues.iter().position(|&queue| queue == 0) {
         Some(at) if queues.len() == LOW + 1 && at < HIGHEST => Ok(()),
@@ -62,7 +63,7 @@ fn judge(queues: &[u8]) -> Result<(), Disorder> {
     }
 }
 
-/// Sends the packets once, and says from which queues they arrived.
+/// Sends the packets once; returns their queues in order of arrival.
 fn once(
     bridge: &OvsBridge,
     namespace: &Namespace,
@@ -135,7 +136,7 @@ fn index(namespace: &Namespace, interface: &str) -> Result<u32, NetError> {
     index.map_err(|error| NetError::io(format!("interface {interface} is not there"), io::Error::from(error)))
 }
 
-/// A port of a bridge that leads to nobody. It goes with the value.
+/// A port of a bridge without anything behind it. It is removed when the value is dropped.
 struct Port<'a> {
     bridge: &'a OvsBridge,
     namespace: &'a Namespace,
@@ -174,7 +175,7 @@ impl<'a> Port<'a> {
 
 impl Drop for Port<'_> {
     fn drop(&mut self) {
-        // What stays is taken away by the next one.
+        // If this fails, the next port replaces the remains.
         let _ = self.remove();
     }
 }

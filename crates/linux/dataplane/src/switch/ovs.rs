@@ -1,12 +1,15 @@
-//! A bridge of Open vSwitch as a switch: it forwards, by rules of OpenFlow 1.3, and Linux orders what leaves.
+//! A bridge of Open vSwitch as a switch: it forwards, by rules of OpenFlow 1.3, and Linux orders the packets that
+//! leave.
 //!
-//! A rule for each link that leaves: the outer tag names it in its VLAN identifier, and Open vSwitch looks at no other (it parses two tags and forwards packets with any
-//! number of them; docs/decisions/113). The tag stays on until the packet leaves, since Open vSwitch's userspace datapath ignores `set_queue`: a program at the egress of each
-//! port takes it off, puts the packet into the queue that it names, and lets nothing pass whose tag names another port, whatever rules somebody adds. Whether
-//! packets come by the port's queues at all is measured before a bridge is used ([`super::Disorder`]).
+//! There is a rule for each link that leaves. The outer tag names the link in its VLAN identifier, and Open vSwitch
+//! inspects no other (it parses two tags and forwards packets with any number of them; docs/decisions/113). The tag
+//! stays on until the packet leaves, since Open vSwitch's userspace datapath ignores `set_queue`. A program at the
+//! egress of each port removes it, puts the packet into the queue that it names, and drops packets whose tag names
+//! another port, even if other rules are added. A measurement shows whether packets reach the port's queues at all,
+//! before a bridge is used ([`super::Disorder`]).
 //!
-//! The bridge is Wayleave's alone: rules of others are removed and told. Its management socket is used, where Open vSwitch always listens, so it needs no controller
-//! to be set.
+//! The bridge is Wayleave's alone: rules of others are removed and reported. Its management socket is used, where
+//! Open vSwitch always listens, so no controller has to be set.
 
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
@@ -22,7 +25,7 @@ use super::{SwitchCounters, SwitchDriver, SwitchPlan};
 use crate::net::Namespace;
 use crate::samples::Sample;
 
-/// The priority that Open vSwitch gives rules of which nothing is said.
+/// Priority that Open vSwitch gives rules without an explicit one.
 const PRIORITY: u16 = 0x8000;
 /// The bits of a tag that are the VLAN identifier.
 const IDENTIFIER: u16 = 0x0fff;
@@ -34,7 +37,7 @@ pub struct OvsSwitch {
     pins: PathBuf,
     ports: LinuxSwitch,
     client: Option<Client<UnixStream>>,
-    /// Whether it was seen that packets are ordered.
+    /// `true` once the measurement has shown that packets are ordered.
     is_ordered: bool,
 }
 
@@ -48,7 +51,7 @@ impl OvsSwitch {
         Ok(Self { bridge, namespace, pins: pins.to_owned(), ports, client: None, is_ordered: false })
     }
 
-    /// The rules of a plan: one for each link that leaves, whatever is promised on it.
+    /// Returns the rules of a plan: one for each link that leaves, independent of its contracts.
     ///
     /// # Errors
     /// If an interface is no port of the bridge.
@@ -92,7 +95,7 @@ impl OvsSwitch {
         Ok(ports.into_iter().map(|port| (port.name, port.number)).collect())
     }
 
-    /// What of the rules is not as the plan says.
+    /// Returns the deviations of the rules from the plan.
     fn changes(&mut self, plan: &SwitchPlan) -> Result<Changes, OvsError> {
         let numbers = self.numbers()?;
         let wanted = self.rules(plan, &numbers)?;
@@ -136,7 +139,7 @@ impl SwitchDriver for OvsSwitch {
     }
 
     fn is_watched(&self) -> bool {
-        // Of rules only Open vSwitch knows, and it tells nobody.
+        // Only Open vSwitch knows the rules, and it sends no notifications.
         false
     }
 

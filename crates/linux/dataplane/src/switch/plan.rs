@@ -1,4 +1,4 @@
-//! What a switch has to be told, from the topology. Pure.
+//! The configuration of a switch, from the topology. Pure.
 
 use wayleave_topology::{Class, LinkId, Network, NodeId, NodeKind};
 use wayleave_units::{Bytes, Rate};
@@ -8,7 +8,7 @@ use wayleave_packet_format::{Tag, TagError};
 use crate::class;
 use crate::net::{MAX_CLASSES, PortQdisc};
 
-/// What best effort may hold at a host: as much as one queue of a switch in Chameleon, section 5.1.1.
+/// Buffer of best effort at a host: that of one queue of a switch in Chameleon, section 5.1.1.
 const BEST_EFFORT_BUFFER: Bytes = Bytes::new(97_000);
 
 /// One port, of a switch or of a host.
@@ -20,7 +20,7 @@ pub struct PortPlan {
     pub interface: String,
     /// The interface's index.
     pub ifindex: u32,
-    /// What leads out of it.
+    /// Queues of the link that leaves by it, if one does.
     pub egress: Option<PortQdisc>,
     /// The largest packet of its links, without tags.
     pub mtu: Bytes,
@@ -31,24 +31,24 @@ pub struct PortPlan {
 pub struct SwitchPlan {
     /// Its name in the topology.
     pub name: String,
-    /// Those that lead out in order of the topology's links, then those where packets only come in.
+    /// Outgoing ports in order of the topology's links, then ports that only receive packets.
     pub ports: Vec<PortPlan>,
 }
 
 /// One line of a switch's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Forward {
-    /// Where the packet comes in.
+    /// Interface at which the packet arrives.
     pub ingress: u32,
     /// Its tag: the port among those that lead out, and the queue.
     pub tag: Tag,
-    /// Where it leaves.
+    /// Interface by which it leaves.
     pub egress: u32,
     /// The class of the queue there.
     pub priority: u32,
 }
 
-/// Why a node cannot be driven.
+/// Reason for which a node cannot be driven.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum PlanError {
     /// It has more ports than tags can name.
@@ -56,10 +56,10 @@ pub enum PlanError {
     Ports {
         /// The node.
         node: String,
-        /// What tags can name.
+        /// Limit that is exceeded.
         why: TagError,
     },
-    /// Its port has so many queues that no priority is left.
+    /// Its port has too many queues: no priority is left.
     #[error(
         "the port of {link} has {queues} queues: Linux orders {MAX_CLASSES}, and a host's best effort needs one below \
                      those of contracts, so {most} are possible here"
@@ -67,9 +67,9 @@ pub enum PlanError {
     Queues {
         /// The link that leaves the port.
         link: String,
-        /// How many.
+        /// Number of queues.
         queues: usize,
-        /// How many there may be.
+        /// Maximum number of queues.
         most: usize,
     },
 }
@@ -82,11 +82,11 @@ pub fn port_of(network: &Network, link: LinkId) -> u16 {
 }
 
 impl SwitchPlan {
-    /// The ports of a switch or a host, whose interfaces are named by the caller: `interface` gets the link that leaves a port, or the
-    /// one that enters it where none leaves, and answers with name and index.
+    /// Plans the ports of a switch or a host, whose interfaces are named by the caller: `interface` gets the link
+    /// that leaves a port, or the one that enters it where none leaves, and returns name and index.
     ///
     /// # Errors
-    /// If Linux cannot have so many ports or queues.
+    /// If Linux cannot have this number of ports or queues.
     pub fn of(network: &Network, node: NodeId, interface: impl Fn(LinkId) -> (String, u32)) -> Result<Self, PlanError> {
         let name = network.node(node).name.clone();
         let mut outgoing = network.links_from(node).to_vec();
@@ -117,8 +117,8 @@ impl SwitchPlan {
         self.ports.iter().flat_map(from).collect()
     }
 
-    /// The table where something else forwards: which tags may leave by each port, and in which queue. Packets are seen as they leave, so that
-    /// port stands in place of the one where they came in.
+    /// Returns the table for ports with another forwarder: the tags that may leave by each port, and their queues.
+    /// Packets are seen as they leave, so `ingress` is that port.
     pub fn leaving(&self) -> Vec<Forward> {
         let mut table = Vec::new();
         for (port, to) in (0..).zip(&self.ports) {
@@ -174,7 +174,7 @@ fn egress(network: &Network, id: LinkId) -> Result<PortQdisc, PlanError> {
     queues.extend(vec![BEST_EFFORT_BUFFER; own]);
     let leaves_tagged = network.node(link.to).kind == NodeKind::Switch;
     let rate: Rate = link.rate;
-    // Below the queues of latency contracts are those of classes that share what is left.
+    // Below the queues of latency contracts are those of the classes that share the rest.
     let shared = network.classes().map_or(Vec::new(), |classes| {
         let weights = Class::SHARING.map(|class| classes.weight(class));
         let below = queues.len().saturating_sub(usize::from(classes.latency).min(latency)).min(weights.len());

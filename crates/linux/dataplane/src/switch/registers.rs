@@ -1,8 +1,9 @@
-//! The registers of uFAB-C (SIGCOMM 2022, sections 3.6 and 4.2) in an eBPF program: what a queue of a port knows of the pairs that are active on
-//! it. `schemes::ufab_core` is the model; a test holds both against each other, probe by probe.
+//! The registers of uFAB-C (SIGCOMM 2022, sections 3.6 and 4.2) in an eBPF program: the state of a port's queue about
+//! the pairs that are active on it. `schemes::ufab_core` is the model; a test compares both, probe by probe.
 //!
-//! This is the arithmetic of a port. What a probe says comes as the bytes of [`Said`] behind an Ethernet header and is answered behind them; the
-//! format of probes on the wire (`wayleave_packet_format::probe`) is not read here yet, and no agent attaches it.
+//! This is the arithmetic of a port. A probe's request comes as the bytes of [`Said`] behind an Ethernet header, and
+//! the answer follows them; the format of probes on the wire (`wayleave_packet_format::probe`) is not parsed here
+//! yet, and no agent attaches the program.
 
 use std::path::Path;
 
@@ -23,18 +24,18 @@ const LOOPBACK: u32 = 1;
 /// `NONE` of bpf/ufab.c.
 const NONE: u8 = 2;
 
-/// How long what is remembered, as in the parameters of the model.
+/// Lifetimes of the state, as in the parameters of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegisterSettings {
-    /// How long the filter remembers a change at least.
+    /// Minimum time for which the filter remembers a change.
     pub remember: Time,
-    /// After so long without a probe a pair is not counted any more.
+    /// Time without a probe after which a pair no longer counts.
     pub clean: Time,
     /// In which the rate of a queue is measured, at least.
     pub interval: Time,
 }
 
-/// What a probe is for.
+/// Purpose of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeFor {
     /// It only asks.
@@ -45,30 +46,30 @@ pub enum ProbeFor {
     Finish,
 }
 
-/// What a probe says to a queue.
+/// Request of a probe to a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeRequest {
     /// The queue, below 64.
     pub queue: u32,
     /// The pair.
     pub pair: u64,
-    /// What it is for.
+    /// Purpose of the probe.
     pub kind: ProbeFor,
     /// Tokens of the pair, and its window.
     pub wanted: (u64, Bytes),
-    /// What the queue counts of it, as far as its sender knows.
+    /// Tokens and window that the queue counts for the pair, as far as its sender knows.
     pub counted: (u64, Bytes),
     /// The period in which it does; `None`: it counts nothing.
     pub period: Option<bool>,
     /// The number of the change.
     pub change: u16,
-    /// Whether it may have been here before.
+    /// `true` if the probe may be a retransmission.
     pub is_repeated: bool,
     /// Bytes that the queue has sent.
     pub sent: u64,
 }
 
-/// What the queue answers.
+/// Answer of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueReply {
     /// Phi.

@@ -1,10 +1,13 @@
-//! Rules that change while other processors send: every packet takes a whole route of one version, and no bucket is filled by a change.
+//! Rules that change while other processors send: every packet takes a whole route of one version, and no bucket is
+//! filled by a change.
 //!
-//! Switches tell what arrived. At each port only the tags of one route are known that may come there, so that a packet with tags of two
-//! versions, or of half a stack, is unknown somewhere; the last port counts packets that have no tag left.
+//! Switches count the packets that arrive. Each port knows only the tags of one route that may arrive there, so a
+//! packet with tags of two versions, or of half a stack, is unknown somewhere; the last port counts packets that have
+//! no tag left.
 //!
-//! That it notices was tried with two mutations: a bucket that a change fills, and a rule that is written in two steps. It did not notice a rule
-//! that is written without the lock: the kernel copies 208 bytes too fast for that to be seen often.
+//! Two mutations made the test fail: a bucket that a change fills, and a rule that is written in two steps. It did
+//! not notice a rule that is written without the lock: the kernel copies 208 bytes too fast for that to be seen
+//! often.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -28,13 +31,13 @@ const SECOND: u32 = 1005;
 const SECOND_LONG: u32 = 1007;
 const THIRD_LONG: u32 = 1009;
 const END: u32 = 1011;
-/// The contract that is looked at, and the UDP port of its packets.
+/// The contract under test, and the UDP port of its packets.
 const SERIAL: u64 = 5;
 const UDP: u16 = 9;
 const PAYLOAD: usize = 60;
 /// Changes of its rule.
 const CHANGES: u64 = 5_000;
-/// So many changes are made if need be until both versions have sent this many packets.
+/// Maximum number of changes until both versions have sent enough packets.
 const MAX_CHANGES: u64 = 1_000_000;
 const PACKETS: u64 = 500;
 const RATE: Rate = Rate::from_mbit(10);
@@ -70,7 +73,7 @@ fn tool(name: &str, arguments: &str) {
     assert!(output.status.success(), "{name} {arguments}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A tenant at 10.0.0.1, and switches on the way to 10.0.0.2.
+/// Sets up a tenant at 10.0.0.1, and switches on the route to 10.0.0.2.
 fn network(world: &World, host: &Host, switch: &mut SwitchProgram) {
     let names =
         [("tap", TAP), ("net", UPLINK), ("second", SECOND), ("long", SECOND_LONG), ("third", THIRD_LONG), ("end", END)];
@@ -98,7 +101,7 @@ fn network(world: &World, host: &Host, switch: &mut SwitchProgram) {
     tool("ip", &format!("neigh add 10.0.0.2 lladdr {} dev tapp", mac(2)));
 }
 
-/// What arrived where a link ends.
+/// Returns the packets that arrived at the end of each link.
 fn arrived(switch: &SwitchProgram) -> BTreeMap<u32, SwitchCounts> {
     let mut counters = switch.counters().unwrap();
     let links = [UPLINK, SECOND, SECOND_LONG, THIRD_LONG, END];
@@ -168,7 +171,7 @@ pub(crate) fn a_rule_that_changes_under_traffic_is_a_whole_rule_and_fills_no_buc
     let allowed = u128::from(BURST) + bits / 8;
     let passed = u128::from(counters.contracts[&SERIAL].bytes.get());
     assert!(passed <= allowed, "{passed} B passed, and the bucket allows {allowed} B");
-    // The same by what arrived.
+    // The bound also holds for the bytes that arrived.
     let cost = |tags| u128::from(wire_bytes(PAYLOAD + 42, tags).get());
     let of = |link| u128::from(arrived[&link].forwarded);
     let bytes = of(SECOND) * cost(2) + of(SECOND_LONG) * cost(3);

@@ -1,13 +1,18 @@
 //! The eBPF programs against the models, packet by packet: bytes, verdict, interface, class, tokens left, counters.
 //!
-//! `WAYLEAVE_FRAMES` says how many packets each of these tests runs (`make fuzz-dataplane`).
+//! `WAYLEAVE_FRAMES` sets the number of packets that each of these tests runs (`make fuzz-dataplane`).
 //!
-//! That they notice was tried with these mutations of the programs, each of which made at least one of them fail: a bucket that may hold more than its
-//! burst; a clock that goes back and refills; short frames that cost what they are; 4 B too few for each frame; of two contracts the one with the
-//! higher serial; ports of a first fragment; a sender's address that is not checked; an 802.1ad tag of a tenant; a window that is one number too
-//! long; a history that is not cleared where it is written again; extension headers that reach behind their packet; a frame that grows by a whole
-//! stack for each copy; a switch that does not set the class; a mask that takes another field's bit; a fragment behind extension headers that has
-//! ports; eight extension headers; space for the number's tag where there is none.
+//! Each of these mutations of the programs made at least one of the tests fail:
+//! - a bucket that may hold more than its burst; a clock that goes back and refills; short frames that cost only
+//!   their own length; 4 B too few for each frame;
+//! - of two contracts the one with the higher serial; ports of a first fragment; a sender's address that is not
+//!   checked; an 802.1ad tag of a tenant;
+//! - a window that is one number too long; a history that is not cleared where it is written again; extension headers
+//!   that reach behind their packet;
+//! - a frame that grows by a whole stack for each copy; a switch that does not set the class; a mask that takes
+//!   another field's bit;
+//! - a fragment behind extension headers that has ports; eight extension headers; space for the number's tag where
+//!   there is none.
 
 use std::collections::BTreeMap;
 
@@ -123,7 +128,7 @@ pub(crate) fn endpoints_do_what_the_models_say() {
     let rare =
         [Reason::NoEndpoint, Reason::Failed, Reason::Delivered, Reason::Duplicate, Reason::Tagged, Reason::ToHost];
     let waiting = [Reason::Delayed, Reason::QueueFull, Reason::Withdrawn, Reason::Split];
-    // Nobody is in a group here: nothing that is for all is carried. No packets are followed.
+    // There are no groups here, so no broadcast is carried. No packets are followed.
     for (reason, count) in &pair.model.counts {
         let is_here = !rare.contains(reason)
             && !waiting.contains(reason)
@@ -141,7 +146,7 @@ fn compare(out: &wayleave_dataplane::test_run::Output, expected: &Expected, what
     }
 }
 
-/// Whatever a frame says, and however much of it is nonsense: what leaves in a guaranteed queue is what the model puts there.
+/// Malformed and random frames: exactly the packets that the model puts into a guaranteed queue leave by it.
 pub(crate) fn no_malformed_frame_reaches_a_guaranteed_queue() {
     let mut pair = Pair::new();
     let mut rng = ChaCha8Rng::seed_from_u64(4);
@@ -182,7 +187,7 @@ pub(crate) fn uplinks_do_what_the_models_say() {
     }
 }
 
-/// Frames from the network: numbers that go on, that come twice, late, and from nowhere.
+/// Runs frames from the network: their sequence numbers are consecutive, repeated, late, or arbitrary.
 fn deliver(pair: &mut Pair, packets: u64) {
     let program = pair.host.program(HostProgram::Uplink).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(2);

@@ -53,7 +53,7 @@ pub(crate) fn frames_follow_their_outer_tag_and_lose_it() {
             }
         };
         match table.get(&(ingress, tci)) {
-            // The kernel looks at the next tag, and this one has been cut.
+            // The kernel reads the next tag, which is truncated here.
             Some(_) if is_tag(&frame[4..]) && frame.len() < 22 => {
                 counted.unknown += 1;
                 assert_eq!(out.verdict, DROPPED, "{what}");
@@ -61,7 +61,8 @@ pub(crate) fn frames_follow_their_outer_tag_and_lose_it() {
             Some(port) => {
                 counted.forwarded += 1;
                 assert_eq!((out.verdict, out.priority), (REDIRECTED, port.priority), "{what}");
-                // What is below goes on; a tag that comes to light may be carried beside the frame.
+                // The rest of the frame is forwarded; the kernel may carry a tag that is now outermost beside the
+                // frame.
                 let below = [&frame[..12], &frame[16..]].concat();
                 let carried = [&below[..12], below.get(16..).unwrap_or_default()].concat();
                 assert!(out.frame == below || (is_tag(&below) && out.frame == carried), "{what}");

@@ -1,7 +1,7 @@
-//! Packets that wait for their tokens: what exceeds a contract is delayed, and what leaves is never more than its curve.
+//! Packets that wait for their tokens: packets beyond a contract are delayed, and the output never exceeds its curve.
 //!
-//! A tenant and a receiver, each in a network namespace of a thread of its own, with a host between them:
-//! `tenant eth0 ── tap [host] net ── eth0 receiver`. All of it is gone when the threads end, however they end.
+//! A tenant and a receiver, each in a network namespace of a thread of its own, with a host between them: `tenant
+//! eth0 ── tap [host] net ── eth0 receiver`. Everything is deleted when the threads end, in any case.
 
 use std::collections::BTreeMap;
 use std::io::{IoSliceMut, Read, Write};
@@ -90,7 +90,7 @@ fn listen() -> UdpSocket {
     socket
 }
 
-/// What arrives until nothing has come for so long.
+/// Returns the arrivals until there has been none for `quiet`.
 fn arrivals(socket: &UdpSocket, quiet: Duration) -> Vec<Arrival> {
     socket.set_read_timeout(Some(quiet)).unwrap();
     let mut all = Vec::new();
@@ -100,7 +100,7 @@ fn arrivals(socket: &UdpSocket, quiet: Duration) -> Vec<Arrival> {
         let mut into = [IoSliceMut::new(&mut frame)];
         let message = match recvmsg::<()>(socket.as_raw_fd(), &mut into, Some(&mut control), MsgFlags::empty()) {
             Ok(message) => message,
-            // A process that was stopped and goes on.
+            // The process was stopped and resumed.
             Err(Errno::EINTR) => continue,
             Err(_) => return all,
         };
@@ -114,7 +114,7 @@ fn arrivals(socket: &UdpSocket, quiet: Duration) -> Vec<Arrival> {
     }
 }
 
-/// By how many bytes more arrived, in the worst interval, than the curve allows.
+/// Returns the bytes by which arrivals exceed the curve in the worst interval.
 fn excess(arrivals: &[Arrival], rate: Rate, burst: Bytes) -> i128 {
     let rate = i128::from(rate.bits_per_second());
     let (mut level, mut last, mut worst) = (0_i128, None, 0);
@@ -137,14 +137,15 @@ pub(crate) fn what_exceeds_a_contract_waits_and_all_of_it_arrives() {
     let arrived = arrivals(&socket, Duration::from_secs(2));
     let contract = stand.contract();
     assert_eq!((arrived.len(), contract.packets, contract.shaped), (15, 15, 0), "{contract:?}");
-    // Two frames had tokens; a machine that stands still may give tokens to more.
+    // Two frames had tokens; a machine that pauses may give tokens to more.
     assert!(contract.delayed >= 5 && contract.delayed <= 13, "{contract:?}");
     assert_eq!(contract.waits.counts.iter().sum::<u64>(), contract.delayed);
     assert!(contract.waits.sum > Time::ZERO && contract.waiting == 0, "{contract:?}");
 }
 
-/// Bursts below three frames, and frames of every size. That a machine stands still between the decision and the receiver brings frames closer
-/// together; that does not happen in every round, but a shaper that lets a frame too many go does it every time.
+/// Bursts below three frames, and frames of every size. If the machine pauses between the decision and the receiver,
+/// frames arrive closer together. That does not happen in every round, but a shaper that passes a frame too many does
+/// so every time.
 pub(crate) fn what_leaves_stays_below_the_admitted_curve() {
     let mut stand = Stand::new();
     let socket = stand.receiver.run(listen);
@@ -192,7 +193,8 @@ pub(crate) fn no_more_waits_than_the_queue_holds_and_the_longest_wait_is_told() 
     assert!(contract.shaped > 0 && contract.packets >= waiting.limit.get() / 1538, "{contract:?}");
 }
 
-/// The rule goes while packets wait: what waits is dropped, and the next contract in the same slot begins with nothing of it.
+/// The rule is removed while packets wait: these are dropped, and the next contract in this slot begins with an empty
+/// queue.
 pub(crate) fn a_contract_that_is_removed_takes_along_what_waits() {
     let mut stand = Stand::new();
     let slow = rule(Rate::from_bits_per_second(100_000), Bytes::new(1600));
@@ -208,7 +210,8 @@ pub(crate) fn a_contract_that_is_removed_takes_along_what_waits() {
     assert!(arrived.len() < 5, "{}", arrived.len());
 }
 
-/// Somebody deletes what holds packets back: what waited there is lost, and nothing that comes later waits behind it for good.
+/// The queues that hold packets back are deleted by hand: packets that waited there are lost, and later packets do
+/// not wait behind them forever.
 pub(crate) fn what_is_lost_with_its_class_is_not_waited_for() {
     let mut stand = Stand::new();
     let (rate, burst) = (Rate::from_mbit(2), Bytes::new(2 * 1538));
@@ -278,7 +281,7 @@ pub(crate) fn tcp_with_its_super_frames_waits_and_hardly_loses_a_packet() {
         let bytes = 1_000_000;
         transfer(&stand, congestion, bytes);
         let contract = stand.contract();
-        // 1448 B a frame; some are smaller, and what opens and closes the connection.
+        // 1448 B per frame; some are smaller, and packets that open and close the connection are added.
         let frames = bytes as u64 / 1448;
         assert!(contract.packets >= frames && contract.packets < frames * 11 / 10, "{congestion}: {contract:?}");
         // The start of bbr sends nearly three times what fits until it has found out.
@@ -298,7 +301,7 @@ pub(crate) fn tcp_reaches_the_rate_of_its_contract() {
         stand.host.install(SERIAL, version, &rule(Rate::from_mbit(300), Bytes::new(30_000))).unwrap();
         let took = transfer(&stand, congestion, 150_000_000);
         let contract = stand.contract();
-        // What it carried, on the wire.
+        // Throughput on the wire.
         let reached = contract.bytes.get() as f64 * 8.0 / took.as_secs_f64() / 1e6;
         println!("{congestion}: {reached:.1} of 300 Mbit/s, {contract:?}");
         assert!(reached > 270.0, "{congestion}: {reached:.1} Mbit/s");
@@ -343,7 +346,7 @@ pub(crate) fn a_thousand_contracts_have_a_class_each() {
     assert!(index("wl-shape").is_none() && index("wl-hold").is_none());
 }
 
-/// What `tc` says of a class.
+/// Returns the description of a class by `tc`.
 fn shown(minor: u32) -> String {
     let output =
         Command::new("tc").args(["class", "show", "dev", "wl-shape", "classid", &format!("1:{minor:x}")]).output();
@@ -362,7 +365,7 @@ pub(crate) fn a_thousand_contracts_have_classes_as_tc_would_make_them_and_the_la
         let rate = Rate::from_bits_per_second(100_000 * serial);
         stand.host.install(serial, 1, &of(20_000 + serial as u16, rate, 3_076)).unwrap();
     }
-    // Every one has its class with two leaves; that of what has none is one more.
+    // Every contract has a class with two leaves; the class of packets without one is added.
     let classes = Command::new("tc").args(["class", "show", "dev", "wl-shape"]).output().unwrap();
     assert_eq!(String::from_utf8(classes.stdout).unwrap().lines().count(), 3_001);
     // 2 Mbit/s less a ten-thousandth; what a late timer may cost is below the burst.
@@ -447,7 +450,7 @@ pub(crate) fn what_waits_leaves_in_the_order_in_which_it_came() {
             let fast = rate.bits_per_second() * speed;
             tool("tc", &format!("class change dev wl-shape parent 1: classid 1:1 htb rate {fast} burst 30k"));
         }
-        // Half of what may wait.
+        // Half of the maximum that may wait.
         let bytes: usize = sizes.iter().map(|size| size + 24).sum();
         let may = (rate.bits_per_second() as usize / 80).max(16 * 1538);
         let count = (3 * may / bytes / 2) as u32;

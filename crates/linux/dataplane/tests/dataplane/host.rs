@@ -1,4 +1,4 @@
-//! What a host's data plane keeps, and what it does with single packets.
+//! State of a host's data plane, and its treatment of single packets.
 
 use crate::world::{World, mac, udp};
 use wayleave_dataplane::Error;
@@ -199,7 +199,7 @@ pub(crate) fn delays_are_measured_where_both_ends_share_a_kernel() {
         receiver.set(&settings(arrives)).unwrap();
         let input = Input { ifindex: UPLINK, frame: &frame, gso_size: 0 };
         assert_eq!(run(&uplink, input, 1).unwrap().verdict, REDIRECTED);
-        // The same frame again was not sent again.
+        // A repeated frame was not sent a second time.
         assert_eq!(run(&uplink, input, 1).unwrap().verdict, REDIRECTED);
     }
     let worst = Time::from_micros(30);

@@ -67,7 +67,7 @@ impl Stand {
             let mut frame = vec![0; 2048];
             let length = recv(self.sees.as_raw_fd(), &mut frame, MsgFlags::empty()).expect("a frame within 5 s");
             frame.truncate(length);
-            // On its way out a frame has its tags still in it; where it comes in, the kernel has taken the first one.
+            // At the egress a frame still contains its tags; at the ingress the kernel has taken the first one.
             if frame[12..14] == [0x81, 0] && frame[14..16] == FIRST.to_be_bytes() {
                 return frame;
             }

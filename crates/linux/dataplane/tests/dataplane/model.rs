@@ -1,4 +1,4 @@
-//! What a host's programs should do, by the models of crate wire and of `schemes::duplicates`.
+//! Expected results of a host's programs, by the models of crate wire and of `schemes::duplicates`.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,8 @@ pub(crate) struct Rule {
     counted: Contract,
 }
 
-/// What becomes of a packet: the verdict, and if it leaves, the frame, the interface and the class of the last copy.
+/// Expected outcome of a packet: the verdict, and if it leaves, the frame, the interface and the class of the last
+/// copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Expected {
     pub(crate) verdict: u32,

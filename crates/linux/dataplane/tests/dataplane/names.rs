@@ -1,4 +1,4 @@
-//! Names of namespaces that belong to one process of tests, and what dead ones have left.
+//! Names of namespaces that belong to one test process, and removal of those that dead processes have left.
 
 use std::path::Path;
 use std::sync::Once;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use wayleave_dataplane::net::Namespace;
 
-/// What names of tests begin with: this, then the number of the process.
+/// Prefix of the names of tests; the number of the process follows.
 const PREFIX: &str = "wltest";
 
 static SWEEP: Once = Once::new();

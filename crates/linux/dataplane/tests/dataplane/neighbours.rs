@@ -1,7 +1,7 @@
-//! Hosts that boot: they find each other, ask for addresses and look for routers, though nothing is ever sent to all. And endpoints whose frames
-//! have tags of their own, or addresses that are not theirs.
+//! Hosts that boot: they find each other, ask for addresses and find routers, though no frame is ever sent to all.
+//! And endpoints whose frames have tags of their own, or addresses that are not theirs.
 //!
-//! `tenant eth0 ── tap [host] net ── eth0 receiver`, and nobody knows anybody.
+//! `tenant eth0 ── tap [host] net ── eth0 receiver`, without any known neighbours.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
@@ -26,7 +26,7 @@ use crate::world::{World, ipv4, mac, udp};
 const TAP: u32 = 1401;
 const NET: u32 = 1403;
 const SECOND: u32 = 1405;
-/// How long a kernel may take to find a neighbour: it asks once a second, three times.
+/// Maximum time in which a kernel finds a neighbour: it asks once a second, three times.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 fn host(world: &World, settings: Settings) -> Host {
@@ -45,7 +45,7 @@ fn attach(host: &Host) {
     }
 }
 
-/// Sends again and again until the receiver has something.
+/// Sends repeatedly until the receiver gets a packet.
 fn arrives(tenant: &Party, receiver: &Party, bound: SocketAddr, to: SocketAddr) -> bool {
     let inbox = receiver.run(move || UdpSocket::bind(bound).unwrap());
     let outbox = tenant.run(move || {
@@ -174,7 +174,7 @@ fn link(interface: &str) -> nix::sys::socket::LinkAddr {
     *found.unwrap().address.unwrap().as_link_addr().unwrap()
 }
 
-/// What is seen at one interface.
+/// Opens a socket that captures the frames of one interface.
 fn sniff_at(interface: &str) -> std::os::fd::OwnedFd {
     let sees = sniff();
     bind(sees.as_raw_fd(), &link(interface)).unwrap();
@@ -214,7 +214,7 @@ pub(crate) fn a_guest_with_a_vlan_sends_and_gets_its_tag_and_the_network_never_s
     attach_ingress("second", &host.pinned(HostProgram::Endpoint)).iter().for_each(|line| tool("tc", line));
     let (network, guest) = (sniff_at("net"), sniff_at("second"));
     let [away, here] = [udp(1, 2, (7, 9), 100), udp(1, 4, (7, 9), 100)];
-    // Without a tag, with another one, and with two: nothing of it goes on.
+    // Without a tag, with another one, and with two: none of these is forwarded.
     for wrong in [away.clone(), tagged(101, &away), tagged(100, &tagged(100, &away))] {
         send("tapp", &wrong);
     }

@@ -63,7 +63,7 @@ pub(crate) fn the_sources_compile_to_the_shipped_objects() {
     fs::remove_dir_all(&compiled).unwrap();
 }
 
-/// What every compiler makes of the same source alike.
+/// Properties that every compiler produces identically from one source.
 #[derive(Debug, PartialEq, Eq)]
 struct Interface {
     license: String,
@@ -89,7 +89,7 @@ impl Interface {
     }
 }
 
-/// Without a compiler this is all that tells objects of other sources; and the folder of pins carries this hash.
+/// Without a compiler only the hash shows that objects are of other sources; the folder of pins carries this hash.
 pub(crate) fn the_hash_of_the_sources_is_that_of_the_shipped_objects() {
     let mut hash = Sha256::new();
     for source in SOURCES {

@@ -1,4 +1,5 @@
-//! A bridge of Open vSwitch in a namespace of its own, as a switch: source routes with more tags than it parses, strict priorities, and what somebody changes.
+//! A bridge of Open vSwitch in a namespace of its own, as a switch: source routes with more tags than it parses,
+//! strict priorities, and changes by other programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,9 +17,9 @@ use wayleave_topology::builders::{Cabling, build};
 use wayleave_units::{Bytes, Rate};
 
 const BRIDGE: &str = "br0";
-/// Where Debian has what a new database looks like.
+/// Schema of a new database on Debian.
 const SCHEMA: &str = "/usr/share/openvswitch/vswitch.ovsschema";
-/// How long Open vSwitch may take to begin.
+/// Timeout of the start of Open vSwitch.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A namespace with a bridge and its three ports, whose other ends are in another one.
@@ -69,7 +70,7 @@ impl Site {
         site
     }
 
-    /// Starts a program of Open vSwitch that ends with this one, and waits for a file of it.
+    /// Starts a program of Open vSwitch that ends with this process, and waits for the file that it creates.
     fn daemon(&mut self, program: &str, arguments: &[String], file: &str) {
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -128,7 +129,8 @@ impl Site {
         OvsSwitch::open(self.bridge(), self.namespace(), &self.pins).unwrap()
     }
 
-    /// Sends frames into a port, and says which come out of others: the port, and what is behind both addresses.
+    /// Sends frames into a port, and returns those that leave by others: the port, and the bytes behind both
+    /// addresses.
     fn send(&self, port: u32, frames: &[Vec<u8>], expected: usize) -> Vec<(u32, Vec<u8>)> {
         let cables = Namespace::open(self.names.get(1)).unwrap();
         let mut capture = Capture::open(&cables).unwrap();
@@ -179,7 +181,7 @@ fn plan() -> SwitchPlan {
     SwitchPlan::of(&network, switch, |link| (format!("p{}", port(link)), 100 + port(link))).unwrap()
 }
 
-/// A frame with tags for these ports and queues, and what is behind them.
+/// Builds a frame with tags for these ports and queues, followed by `body`.
 fn frame(tags: &[(u16, u8)], body: &[u8]) -> Vec<u8> {
     let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
     frame.extend(behind(tags, body));
@@ -217,7 +219,7 @@ pub(crate) fn packets_go_where_their_outer_tag_says_however_many_they_have() {
     let sent: u64 = counters.ports.iter().find(|port| port.interface == "p1").unwrap().queues[0].packets;
     assert_eq!(sent, tags.len() as u64, "all of them left by the queue that their tag names");
 
-    // What somebody changes is seen and undone, and nothing else is touched.
+    // Changes by other programs are found and undone, and nothing else is touched.
     assert_eq!(switch.repair(&plan()).unwrap(), Vec::<String>::new());
     site.ofctl("add-flow", &["priority=40000,in_port=1,actions=flood"]);
     site.ofctl("del-flows", &["dl_vlan=2"]);
@@ -236,7 +238,7 @@ pub(crate) fn packets_go_where_their_outer_tag_says_however_many_they_have() {
     assert_eq!(site.send(0, &[frame(&[(1, 0)], &[9])], 1), [(1, behind(&[], &[9]))]);
 }
 
-/// A queue that is full says so to who sends, and Open vSwitch leaves the rest of what it sends together unsent then.
+/// A full queue returns an error to its sender, and Open vSwitch then drops the rest of the batch.
 pub(crate) fn a_full_queue_costs_no_packet_of_another_queue() {
     let site = Site::new();
     let mut plan = plan();
@@ -253,11 +255,12 @@ pub(crate) fn a_full_queue_costs_no_packet_of_another_queue() {
     assert!(seen.len() < frames.len(), "the low queue was full: {} of {}", seen.len(), frames.len());
 }
 
-/// What waits at one port belongs to the socket by which Open vSwitch sends to all ports, unless somebody takes it off.
+/// Packets that wait at one port use the buffer of the socket by which Open vSwitch sends to all ports, unless they
+/// are detached from it.
 pub(crate) fn packets_that_wait_at_one_port_keep_none_from_another() {
     let site = Site::new();
     let mut plan = plan();
-    // More than the memory of a socket, and so slow that all of it waits meanwhile.
+    // The packets exceed the memory of a socket, and the rate is so low that all of them still wait.
     let port = plan.ports[1].egress.as_mut().unwrap();
     *port.queues.last_mut().unwrap() = Bytes::new(2_000_000);
     port.rate = Rate::from_mbit(1);
@@ -269,7 +272,7 @@ pub(crate) fn packets_that_wait_at_one_port_keep_none_from_another() {
         counters.ports.iter().find(|one| one.interface == "p1").unwrap().queues[7].backlog
     };
     let (mut before, begin) = (0, Instant::now());
-    // In parts that fit into what the bridge receives; those that are sent meanwhile are few.
+    // The packets are sent in parts that fit into the bridge's receive buffer; few are transmitted in between.
     for _ in 0..4 {
         cables.run(|| put(0, &waiting)).unwrap();
         while waits() < before + 20 * 914 && begin.elapsed() < TIMEOUT {

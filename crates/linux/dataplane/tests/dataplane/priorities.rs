@@ -1,6 +1,8 @@
-//! A port under overload, in real namespaces: with strict priority the highest queue overtakes all others; without it nothing does.
+//! A port under overload, in real namespaces: with strict priority the highest queue overtakes all others; without it
+//! none does.
 //!
-//! Judged by the order of arrivals and by counters. How long packets take is a claim for a quiet machine (`make quiet-lab`).
+//! Judged by the order of arrivals and by counters. Delays can only be asserted on a quiet machine (`make
+//! quiet-lab`).
 
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
@@ -21,7 +23,7 @@ use wayleave_units::{Bytes, Rate};
 const PACKETS: usize = 900;
 const AT_ONCE: usize = 6;
 const SIZE: usize = 1000 - 42 - 24;
-/// What waits in the lowest queue when it is full: 60 frames of 1.2 ms.
+/// Size of the lowest queue: 60 frames of 1.2 ms.
 const LOW_BUFFER: u64 = 90_000;
 
 /// Leaves the test out unless such a link can be made on this machine. Without ethtool the kernel would send super-frames, which wait
@@ -45,7 +47,7 @@ impl Bottleneck {
         Self::sharing(queues, &[])
     }
 
-    /// The last queues share what is left by their weights.
+    /// Creates a port whose last queues share the rest by their weights.
     fn sharing(queues: &[u64], weights: &[u16]) -> Self {
         let names = Names::new(&["a", "b"]);
         Namespace::create(names.all()).unwrap();
@@ -81,7 +83,7 @@ impl Bottleneck {
         socket
     }
 
-    /// What becomes of the packets of the first queue, while all others have far more than the link carries.
+    /// Measures the packets of the first queue, while the load of all others far exceeds the link.
     fn measure(&self, others: &[u8]) -> Seen {
         let receiver = self.to.run(|| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 7000))).unwrap().unwrap();
         receiver.set_read_timeout(Some(Duration::from_secs(3))).unwrap();
@@ -89,7 +91,7 @@ impl Bottleneck {
             (others.iter().map(|&queue| self.sender(queue)).collect(), self.sender(0));
         let (start, done) = (Instant::now(), AtomicBool::new(false));
         let target = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 2), 7000);
-        // How many packets of the other queues have been handed to the kernel.
+        // Number of packets of the other queues that have been handed to the kernel.
         let sent_low = AtomicU64::new(0);
         thread::scope(|scope| {
             scope.spawn(|| {
@@ -125,11 +127,11 @@ impl Bottleneck {
             let mut packet = [0; 1400];
             // Of the packets of the first queue: how many others had been sent before.
             let mut before = Vec::new();
-            // Until nothing has come for as long as the receiver waits: nobody sends any more.
+            // The loop ends when the receiver times out: the senders have ended.
             loop {
                 let length = match receiver.recv(&mut packet) {
                     Ok(length) => length,
-                    // A process that was stopped and goes on.
+                    // The process was stopped and resumed.
                     Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                     Err(_) => break,
                 };
@@ -148,7 +150,7 @@ impl Bottleneck {
     }
 }
 
-/// What became of the packets of the first queue.
+/// Results for the packets of the first queue.
 #[derive(Default)]
 struct Seen {
     /// From handing them to the kernel until they were read, shortest first.
@@ -163,7 +165,7 @@ impl Seen {
     }
 }
 
-/// Whether claims about times are made: `make quiet-lab`.
+/// Returns `true` if delays are asserted: `make quiet-lab`.
 fn is_quiet() -> bool {
     std::env::var_os("WAYLEAVE_QUIET").is_some()
 }
@@ -187,8 +189,8 @@ pub(crate) fn the_highest_queue_is_fast_and_whole_while_the_lowest_overflows() {
     let pairs = seen.delays.len() as u64;
     assert!(pairs > 100 && seen.overtaken > 10 * pairs, "{pairs} packets overtook {} times", seen.overtaken);
     if is_quiet() {
-        // One frame that is on the wire already (1.2 ms), six packets (4.8 ms), and what the machine does meanwhile. If queues took turns,
-        // the first would be full, with 70 ms.
+        // One frame that is already on the wire (1.2 ms), six packets (4.8 ms), and delays of the machine. If queues
+        // took turns, the first would be full, with 70 ms.
         assert_eq!(seen.delays.len(), PACKETS, "the receiver lost packets");
         assert!(seen.median() < Duration::from_millis(15), "{:?}", seen.median());
     }
@@ -226,8 +228,8 @@ pub(crate) fn queues_below_the_strict_ones_share_what_is_left_by_their_weights()
     let (before, now) = loop {
         let now = queues();
         match &before {
-            // A queue that is not empty before it is filled again was not empty since it was filled; otherwise the machine stood still,
-            // and it begins anew.
+            // A queue that is not empty before a refill has not been empty since the last one; otherwise the machine
+            // paused, and the measurement restarts.
             Some(before) if is_full(&now) => {
                 if sent(3, before, &now) >= 100 || begin.elapsed() > Duration::from_secs(100) {
                     break (before.clone(), now);

@@ -16,7 +16,7 @@ const PROBES: usize = 20_000;
 const QUEUES: u32 = 3;
 const PAIRS: u64 = 40;
 
-/// What a sender knows of a pair at a queue.
+/// State of a pair at a queue, as its sender knows it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     counted: (u64, u64),
@@ -38,7 +38,7 @@ pub(crate) fn the_registers_in_the_kernel_are_those_of_the_model() {
     let (mut turns, mut repeats, mut seen_twice) = (0, 0, 0);
     for at in 0..PROBES {
         now += 10_u64.pow(random.random_range(0..6)) * random.random_range(0..8);
-        // Now and then nobody says anything for periods.
+        // Sometimes no probe is sent for whole periods.
         now += if random.random_range(0..500) == 0 { random.random_range(0..30_000_000) } else { 0 };
         let queue = random.random_range(0..QUEUES);
         sent[queue as usize] += 1 << random.random_range(0..31);

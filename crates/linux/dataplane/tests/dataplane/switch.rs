@@ -77,7 +77,8 @@ fn plan(network: &Network) -> SwitchPlan {
     SwitchPlan::of(network, switch, |link| (format!("p{}", port(link)), 100 + port(link))).unwrap()
 }
 
-/// What is larger than an interface takes would be lost there, whatever was promised: the switch is not set up, and nothing of it is.
+/// A packet larger than an interface's MTU would be lost there, in spite of its contract: the switch is refused, and
+/// no part is set up.
 pub(crate) fn a_port_that_takes_no_packet_of_its_link_is_refused() {
     require_namespaces();
     let place = Site::new();
@@ -109,7 +110,7 @@ pub(crate) fn a_switch_that_is_configured_again_keeps_its_queues_and_takes_what_
     place.switch().configure(&slow).unwrap();
     assert_eq!(marks(), 1, "the same plan touches no queue");
 
-    // Another process, another plan: one rate is new, one port is gone.
+    // Another process with another plan: one rate is new, one port is removed.
     let fast = plan(&star(Rate::from_mbit(20)));
     slow.ports[1] = fast.ports[1].clone();
     slow.ports.pop();

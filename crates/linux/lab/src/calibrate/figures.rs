@@ -1,4 +1,4 @@
-//! What the times of probes say of a switch. Pure.
+//! Figures of a switch from the times of probes. Pure.
 
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -7,13 +7,14 @@ use crate::traffic::ProbeResult;
 /// A burst of packets, from when the switch was idle: all that were sent, in their order.
 pub(super) type Burst = [ProbeResult];
 
-/// How long the slowest took.
+/// Returns the longest delay.
 pub(super) fn slowest(burst: &Burst) -> Option<Time> {
     let delays = burst.iter().filter_map(|one| Some(one.received?.saturating_sub(one.sent)));
     delays.max().map(Time::from_nanos)
 }
 
-/// How fast packets leave while others wait: from the first that arrives to the last, rounded down. `None` below three.
+/// Returns the rate at which packets leave while others wait: from the first arrival to the last, rounded down.
+/// `None` below three packets.
 pub(super) fn rate(received: &[u64], packet: Bytes) -> Option<Rate> {
     let (first, last) = (received.first()?, received.last()?);
     let nanos = u128::from(last.checked_sub(*first).filter(|&nanos| nanos > 0)?);
@@ -39,8 +40,9 @@ pub(super) fn lag(begin: u64, received: &[u64], packet: Bytes, rate: Rate) -> Ti
     Time::from_nanos(received.iter().enumerate().map(lag).max().unwrap_or(0))
 }
 
-/// How many packets of a burst of which none was lost were in the switch at once, at least: all, without those that had left before the last one was there. That is when the line
-/// of the sender has carried all; `transit` is the least that a packet takes through an idle switch.
+/// Returns the minimum number of packets of a lossless burst that were in the switch at once: all, without those that
+/// had left when the last one arrived there. It arrives when the sender's line has carried all; `transit` is the
+/// minimum delay through an idle switch.
 pub(super) fn held(burst: &Burst, packet: Bytes, line: Rate, transit: Time) -> usize {
     let (Some(first), Some(last)) = (burst.first(), burst.last()) else { return 0 };
     let bits = u128::from(packet.bits()) * burst.len() as u128;
@@ -49,7 +51,7 @@ pub(super) fn held(burst: &Burst, packet: Bytes, line: Rate, transit: Time) -> u
     burst.iter().filter(|one| one.received.is_none_or(|at| at > there)).count()
 }
 
-/// When packets arrived, in order.
+/// Returns the times of arrival, in order.
 pub(super) fn arrivals<'a>(bursts: impl IntoIterator<Item = &'a Vec<ProbeResult>>) -> Vec<u64> {
     let mut all: Vec<u64> = bursts.into_iter().flatten().filter_map(|one| one.received).collect();
     all.sort_unstable();

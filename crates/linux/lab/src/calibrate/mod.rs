@@ -1,15 +1,17 @@
-//! Loko's benchmark (A. Van Bemten and others, CoNEXT 2019, slides, step 1) of a switch in a lab, with real packets: what gets through, what a packet takes, and
-//! how many find room at once. The switch is a black box between endpoints that send and receive.
+//! Loko's benchmark (A. Van Bemten and others, CoNEXT 2019, slides, step 1) of a switch in a lab, with real packets:
+//! throughput, delay per packet, and buffer capacity. The switch is a black box between endpoints that send and
+//! receive.
 //!
 //! | slides | here |
 //! |---|---|
-//! | step 0, which services are independent | [`Calibrated::is_shared`]: two ports that are loaded at once get together what one gets, or twice as much |
-//! | throughput | the least of [`LOADS`] loads that exceed it |
-//! | per-packet delay | the longest of single packets, and T of a service curve R (t - T) that lies below all that was seen of loads and bursts |
+//! | step 0, which services are independent | [`Calibrated::is_shared`]: the joint throughput of two ports that are loaded at once equals that of one, or twice that |
+//! | throughput | the minimum over [`LOADS`] loads that exceed it |
+//! | per-packet delay | the longest of single packets, and T of a service curve R (t - T) below all observations of loads and bursts |
 //! | buffer capacity | packets of the largest burst of which [`TRAINS`] times none was lost, without those that had left before the last came |
 //!
-//! Sizes are those on the wire, as contracts count them: the frame, a tag, and 24 B. Runs in which a processor of this machine stood still say nothing about the switch; they are repeated,
-//! [`TIMEOUT`] times as often as runs are wanted, and then they count.
+//! Sizes are those on the wire, as contracts count them: the frame, a tag, and 24 B. Runs in which a processor of
+//! this machine stalled are not valid for the switch. They are repeated, up to [`TIMEOUT`] times the number of runs,
+//! and then they count.
 
 mod figures;
 
@@ -36,32 +38,32 @@ const SINGLES: usize = 100;
 const TRAINS: usize = 8;
 /// Loads that exceed what the switch serves.
 const LOADS: usize = 8;
-/// How long each lasts.
+/// Duration of each load.
 const LOAD: Duration = Duration::from_millis(150);
-/// How much more than what gets through is offered.
+/// Ratio of the offered load to the throughput.
 const EXCESS: u64 = 3;
 /// The longest burst that is tried.
 const LONGEST: usize = 4096;
-/// How many runs are made for each that is wanted, until stalls are accepted.
+/// Maximum number of runs per valid run, until stalls are accepted.
 const TIMEOUT: usize = 4;
-/// Nothing more comes after so long, or after as long as two packets take.
+/// Time without an arrival after which a run ends; it is at least the time of two packets.
 const SILENCE: Duration = Duration::from_millis(60);
-/// A switch that serves two ports at once with so much more than one of them, in percent, has a service for each.
+/// Percentage of one port's throughput from which two ports together count as having a service each.
 const INDEPENDENT: u64 = 150;
 
-/// What was measured of a case.
+/// Measurements of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Calibrated {
-    /// What Loko's table has of it.
+    /// Measurements as in Loko's table.
     pub measurement: Measurement,
-    /// What two ports got that were loaded at once.
+    /// Throughput of two ports that were loaded at once.
     pub together: Rate,
-    /// Runs that had to be counted although a processor stood still in them.
+    /// Number of runs that count although a processor stalled in them.
     pub stalled: usize,
 }
 
 impl Calibrated {
-    /// Whether both ports were served by one service.
+    /// Returns `true` if both ports were served by one service.
     pub fn is_shared(&self) -> bool {
         self.together.bits_per_second() < self.measurement.throughput.bits_per_second() / 100 * INDEPENDENT
     }
@@ -122,7 +124,7 @@ pub fn calibrate(
 }
 
 fn check(cases: &[Case], mtu: Bytes, has_tables: bool) -> Result<(), LabError> {
-    // Header and tag, and what is around a frame.
+    // Header and tag, and the 24 B around a frame.
     let most = mtu.get() + 14 + 4 + 24;
     if let Some(wrong) = cases.iter().map(|case| case.packet).find(|one| !(SMALLEST_PROBE..=most).contains(&one.get()))
     {
@@ -179,7 +181,7 @@ fn attached(lab: &Lab, switch: NodeId) -> Vec<&EndpointPlan> {
     hosts.filter_map(|host| lab.plan().on_host(host).next()).collect()
 }
 
-/// What became of the packets of a run, by pair.
+/// Outcomes of a run's packets, by pair.
 type Run = Vec<Vec<ProbeResult>>;
 
 struct Bench<'a> {
@@ -234,7 +236,8 @@ impl Bench<'_> {
         Ok((delays.first().copied().unwrap_or(Time::ZERO), delays.last().copied().unwrap_or(Time::ZERO)))
     }
 
-    /// The longest bursts of which nothing is lost, and how many packets of them were in the switch at once at least.
+    /// Returns the longest bursts without loss, and the minimum number of their packets that were in the switch at
+    /// once.
     fn trains(&mut self, packet: Bytes, transit: Time) -> Result<(Vec<Run>, u32), LabError> {
         let (mut fits, mut longest) = (None, 1);
         // From here on something is lost.
@@ -265,7 +268,7 @@ impl Bench<'_> {
         self.runs(count, |bench| bench.prober.send(1, packet, length, interval, SILENCE))
     }
 
-    /// More than the switch serves, by so many ports at once.
+    /// Offers more than the switch serves, by this number of ports at once.
     fn loads(&mut self, packet: Bytes, about: Rate, ports: usize) -> Result<Vec<Run>, LabError> {
         let offered = about.bits_per_second().saturating_mul(EXCESS).min(self.line.bits_per_second());
         let interval = time_of(packet, offered);
@@ -273,7 +276,7 @@ impl Bench<'_> {
         self.runs(LOADS, |bench| bench.prober.send(ports, packet, count, interval, SILENCE))
     }
 
-    /// As many runs as are wanted, in which no processor stood still if that is possible.
+    /// Returns the required number of runs, without stalls of a processor if possible.
     fn runs(
         &mut self,
         wanted: usize,
@@ -310,7 +313,7 @@ impl Bench<'_> {
     }
 }
 
-/// What a packet takes at a rate.
+/// Returns the transmission time of a packet at a rate.
 fn time_of(packet: Bytes, rate: u64) -> Duration {
     let nanos = u128::from(packet.bits()) * 1_000_000_000 / u128::from(rate.max(1));
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))

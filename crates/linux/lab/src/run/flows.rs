@@ -29,13 +29,13 @@ pub struct OfferedContract {
     pub to: String,
     /// The token bucket in wire bytes.
     pub demand: Demand,
-    /// How long a packet may take.
+    /// Deadline of a packet.
     pub deadline: Time,
     /// The receiver's port.
     pub port: u16,
     /// The sender's port, if the match names one.
     pub source_port: Option<u16>,
-    /// What its sender does with it.
+    /// Load that its sender offers.
     pub sends: SenderLoad,
 }
 
@@ -55,7 +55,7 @@ impl OfferedContract {
     }
 }
 
-/// What the sender of a contract sends, of what it may.
+/// Load of a contract's sender, within the contract.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum SenderLoad {
     /// The most that the contract allows: the whole burst at instants that all contracts share, then the rate.
@@ -75,12 +75,12 @@ pub enum SenderLoad {
     },
 }
 
-/// What the flows of a run are, in their order.
+/// Flows of a run, in order.
 pub(super) struct Flows {
     pub(super) specs: Vec<FlowSpec>,
     /// The contract of each; none for floods.
     pub(super) contracts: Vec<Option<ReportedContract>>,
-    /// Contracts whose bucket is too small for a packet that says when it was sent.
+    /// Contracts whose bucket is too small for a packet that carries its time of sending.
     pub(super) silent: Vec<String>,
     /// The contract whose sender ignores its bucket, and the longest that its packets wait for tokens on their host.
     waits: Option<(String, Time)>,
@@ -96,7 +96,7 @@ impl Flows {
         let shown: BTreeMap<&str, &ReportedContract> = shown.iter().map(|one| (one.id.as_str(), one)).collect();
         let mut flows = Self { specs: Vec::new(), contracts: Vec::new(), silent: Vec::new(), waits: None };
         for one in promised {
-            // What was refused sends nothing.
+            // A refused contract sends nothing.
             let Some(&contract) = shown.get(one.id.as_str()) else { continue };
             let Some(payload) = payload(&one.demand) else {
                 flows.silent.push(one.id.clone());
@@ -137,7 +137,7 @@ impl Flows {
         self.waits.as_ref().filter(|(id, _)| id == contract).map_or(Time::ZERO, |&(_, longest)| longest)
     }
 
-    /// What the sender of a contract does.
+    /// Returns the load of a contract's sender.
     fn load(&self, one: &OfferedContract, period: Time) -> Result<Load, LabError> {
         let Demand { rate, burst, .. } = one.demand;
         Ok(match &one.sends {

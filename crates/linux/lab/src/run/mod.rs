@@ -1,6 +1,8 @@
-//! A run: contracts that the lab's controller admits, the worst traffic that they allow, and what became of every packet.
+//! A run: contracts that the lab's controller admits, the worst traffic that they allow, and the outcome of every
+//! packet.
 //!
-//! The controller is asked over its REST interface like by anybody else; what of it a run needs is [`Operator`].
+//! The controller is accessed over its REST interface like by any client; [`Operator`] has the requests that a run
+//! needs.
 
 mod flows;
 mod operator;
@@ -66,7 +68,7 @@ pub fn run(
         if !stop.sleep_until(due) {
             break;
         }
-        // What fails is no reason to lose what was measured until then.
+        // A failed action is recorded, and the earlier measurements are kept.
         let action = script.act(lab, operator).unwrap_or_else(Action::failed);
         on_action(&action);
         actions.push(action);
@@ -82,7 +84,7 @@ pub fn run(
             mended.map_err(LabError::Controller)?;
             settled(operator, stop)?
         }
-        // Who was asked to stop waits for nobody.
+        // A run that is asked to stop does not wait.
         (false, false) => operator.contracts().map_err(LabError::Controller)?,
     };
     let mut shaped = operator.shaped().map_err(LabError::Controller)?;

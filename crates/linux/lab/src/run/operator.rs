@@ -1,4 +1,4 @@
-//! What a run asks of a controller, and how it waits until nothing is under way.
+//! Requests of a run to a controller, and waiting until no operation is pending.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread::sleep;
@@ -10,11 +10,11 @@ use wayleave_units::Time;
 use crate::error::LabError;
 use crate::stop::Stop;
 
-/// Whose contracts are that name no tenant.
+/// Tenant of contracts that name none.
 pub const DEFAULT_TENANT: &str = "default";
-/// How long agents may take until all contracts are enforced.
+/// Maximum time in which agents enforce all contracts.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(60);
-/// Between one look at the contracts and the next.
+/// Poll interval for the contracts.
 pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A contract as the controller shows it.
@@ -24,20 +24,20 @@ pub struct ReportedContract {
     pub id: String,
     /// Its number.
     pub serial: u64,
-    /// What it promises.
+    /// Kind of its promise.
     pub kind: Kind,
     /// `enforced`, `pending` and so on.
     pub state: String,
-    /// The code of why, if it is degraded or pending.
+    /// Reason code, if it is degraded or pending.
     pub reason: Option<String>,
     /// No packet takes longer, by proof.
     pub bound: Time,
-    /// Each of its routes, link by link with the queue in front of it.
+    /// Its routes, link by link with the queue in front of each.
     pub routes: Vec<Vec<(String, u8)>>,
 }
 
 impl ReportedContract {
-    /// Whether nothing more will happen to it by itself soon.
+    /// Returns `true` if its state will not change soon by itself.
     fn is_settled(&self) -> bool {
         // Agents that have not confirmed yet may still do so: those that start together take seconds.
         let is_late = self.reason.as_deref() == Some("UNCONFIRMED");
@@ -45,13 +45,13 @@ impl ReportedContract {
         !is_coming && !is_late && !self.is_silent()
     }
 
-    /// Returns `true` if its agent was not heard of. A machine at its limit keeps agents from speaking for a while.
+    /// Returns `true` if its agent is silent. A machine at its limit may delay agents for some time.
     fn is_silent(&self) -> bool {
         self.reason.as_deref() == Some("SILENT")
     }
 }
 
-/// What a run asks of a controller, and of the agents of its hosts.
+/// Requests of a run to a controller, and to the agents of its hosts.
 pub trait Operator {
     /// Every contract that was admitted.
     ///
@@ -65,13 +65,14 @@ pub trait Operator {
     /// A message, if the controller does not do it.
     fn end(&mut self, id: &str) -> Result<(), String>;
 
-    /// Gives a contract this route, link by link with the queue in front of it; without one, any route.
+    /// Pins a contract to this route, link by link with the queue in front of each; `None` allows any route.
     ///
     /// # Errors
     /// A message, if the controller refuses.
     fn pin(&mut self, id: &str, route: Option<&[(String, u8)]>) -> Result<(), String>;
 
-    /// Whether the controller takes a link for down: agents tell it when the carrier is gone, and when it is back.
+    /// Returns `true` if the controller counts a link as down: agents notify it when the carrier is lost, and when it
+    /// is back.
     ///
     /// # Errors
     /// A message, if the controller does not answer.
@@ -84,12 +85,12 @@ pub trait Operator {
     fn shaped(&mut self) -> Result<BTreeMap<u64, u64>, String>;
 }
 
-/// Waits until nothing is under way; the contracts then.
+/// Waits until no operation is pending; returns the contracts then.
 pub(super) fn settled(operator: &mut dyn Operator, stop: &Stop) -> Result<Vec<ReportedContract>, LabError> {
     settling(operator, &mut BTreeSet::new(), stop)
 }
 
-/// The same; also which contracts were pending on the way.
+/// Waits until no operation is pending; also adds the contracts that were pending in the time to `stopped`.
 pub(super) fn settling(
     operator: &mut dyn Operator,
     stopped: &mut BTreeSet<String>,
@@ -101,7 +102,7 @@ pub(super) fn settling(
         stopped.extend(all.iter().filter(|one| one.state == "pending").map(|one| one.id.clone()));
         match all.iter().find(|contract| !contract.is_settled()) {
             None => return Ok(all),
-            // Its agent has ended: that is what has become of it, and no reason to lose what was measured.
+            // Its agent has ended: that is a result of the run, and the measurements are kept.
             Some(contract) if contract.is_silent() && start.elapsed() > TIMEOUT => return Ok(all),
             Some(contract) if start.elapsed() > TIMEOUT => {
                 return Err(LabError::Controller(format!(

@@ -1,4 +1,4 @@
-//! What happens in a run.
+//! Options of a run.
 
 use std::time::Duration;
 
@@ -6,18 +6,18 @@ use wayleave_units::{Rate, Time};
 
 use super::shares::SharedPromise;
 
-/// What happens in a run.
+/// Options of a run.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// How long contracts send.
+    /// Time for which contracts send.
     pub lasts: Duration,
     /// From one instant at which all contracts send their bursts to the next.
     pub period: Time,
-    /// How often a contract is given another route while it sends.
+    /// Number of contracts that are given another route while they send.
     pub reroutings: usize,
     /// A cable between switches that is really cut, if any: this one, or the one that most contracts use.
     pub cut: Option<Cut>,
-    /// Every host sends so much best-effort traffic to another one.
+    /// Rate of best-effort traffic that every host sends to another one.
     pub flood: Option<Rate>,
     /// A contract whose sender ignores its bucket, and the rate that it sends.
     pub adversary: Option<(String, Rate)>,
@@ -36,7 +36,7 @@ impl RunOptions {
     }
 }
 
-/// Which cable is cut.
+/// Choice of the cable that is cut.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// The one that most contracts use.

@@ -1,4 +1,4 @@
-//! From what somebody orders to what a lab can send and tell apart.
+//! Conversion of orders to contracts whose packets a lab can send and distinguish.
 
 use std::num::NonZeroU16;
 
@@ -49,7 +49,7 @@ impl OfferedContract {
         })
     }
 
-    /// The same, whose sender does something else with it.
+    /// Replaces the load of its sender.
     #[must_use]
     pub fn sending(self, sends: SenderLoad) -> Self {
         Self { sends, ..self }

@@ -1,4 +1,5 @@
-//! A run without a controller: somebody has decided which contracts are admitted, on which routes, and hosts keep to it until the next run.
+//! A run without a controller: the caller has decided which contracts are admitted, on which routes, and hosts
+//! enforce this until the next run.
 
 use std::collections::BTreeMap;
 
@@ -20,27 +21,27 @@ const UDP: u8 = 17;
 /// A contract that was admitted.
 #[derive(Clone, Debug)]
 pub struct PlannedContract<'a> {
-    /// Whose packets.
+    /// The contract.
     pub promised: &'a OfferedContract,
-    /// What its host lets pass, in wire bytes.
+    /// Arrival curve that its host enforces, in wire bytes.
     pub demand: Demand,
-    /// The way of every packet.
+    /// Route of every packet.
     pub route: &'a Route,
     /// No packet takes longer.
     pub bound: Time,
 }
 
-/// Contracts that were decided beforehand. Nobody moves them, and nobody looks whether links are up.
+/// Contracts that were decided beforehand. They are never moved, and carriers are not monitored.
 pub struct Planned {
     hosts: Hosts,
     contracts: Vec<ReportedContract>,
 }
 
 impl Planned {
-    /// Tells the hosts of a lab that has no controller.
+    /// Configures the hosts of a lab that has no controller.
     ///
     /// # Errors
-    /// If the lab has a controller, an endpoint is not there, or the kernel refuses.
+    /// If the lab has a controller, an endpoint does not exist, or the kernel refuses.
     pub fn begin(lab: &Lab, contracts: &[PlannedContract<'_>]) -> Result<Self, LabError> {
         if lab.server().is_some() {
             let why = "this lab has a controller, which decides: `lab up --no-controller` makes one without";

@@ -1,4 +1,4 @@
-//! What a run has shown.
+//! Results of a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -20,38 +20,38 @@ pub enum NetworkAction {
     Free,
     /// A cable was cut, and reported down.
     Cut,
-    /// Nothing came of it.
+    /// The action had no effect.
     Nothing,
 }
 
-/// What was done, and what came of it.
+/// An action and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {
-    /// What.
+    /// Kind of the action.
     pub deed: NetworkAction,
     /// The contract, or one of the links of the cable.
     pub what: String,
-    /// Contracts that got other routes, with what they were promised there.
+    /// Contracts that got other routes, with their bounds there.
     pub moved: Vec<(String, Time)>,
-    /// Contracts that had to stop on the way: they were pending, and their packets went best effort.
+    /// Contracts that were interrupted: they were pending, and their packets went best effort.
     pub stopped: BTreeSet<String>,
     /// Contracts that were not kept then.
     pub degraded: usize,
-    /// When that was over, in nanoseconds of the calendar's clock.
+    /// Time at which that was over, in nanoseconds of the calendar's clock.
     pub ended: u64,
     /// From the deed until every contract was enforced again, or known not to be kept.
     pub took: Duration,
-    /// Why nothing came of it.
+    /// Reason for which the action had no effect.
     pub failed: Option<String>,
 }
 
 impl Action {
-    /// Whether nothing was promised to a contract when a packet was sent: it had no route that was whole, or had to stop.
+    /// Returns `true` if a contract had no promise when a packet was sent: its route was broken, or it had to stop.
     fn breaks(&self, contract: &str, sent: u64) -> bool {
         (self.began()..=self.ended).contains(&sent) && self.interrupts(contract)
     }
 
-    /// Whether nothing was promised to a contract for some time.
+    /// Returns `true` if a contract had no promise for some time.
     fn interrupts(&self, contract: &str) -> bool {
         let is_cut = self.deed == NetworkAction::Cut && self.promised(contract).is_some();
         is_cut || self.stopped.contains(contract)
@@ -62,7 +62,7 @@ impl Action {
         self.ended.saturating_sub(u64::try_from(self.took.as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// What a contract was promised on its other route, if it got one.
+    /// Returns the bound of a contract on its other route, if it got one.
     fn promised(&self, contract: &str) -> Option<Time> {
         self.moved.iter().find(|(moved, _)| moved == contract).map(|&(_, bound)| bound)
     }
@@ -90,23 +90,24 @@ pub struct Losses {
     pub network: u64,
 }
 
-/// What became of a contract's packets.
+/// Outcome of a contract's packets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContractReport {
     /// The contract as it was before.
     pub contract: ReportedContract,
     /// Its state in the end.
     pub state: String,
-    /// How often it was moved.
+    /// Number of times that it was moved.
     pub moved: usize,
-    /// The longest that its packets wait for tokens on their host, if its sender ignores its bucket. What is promised counts from then, and
-    /// delays from the sender: bounds of its packets have this on top.
+    /// Maximum time for which its packets wait for tokens on their host, if its sender ignores its bucket. The
+    /// promise counts from the end of this wait, and delays from the sender: this is added to the bounds of its
+    /// packets.
     pub waits: Time,
     /// Its packets.
     pub flow: FlowReport,
-    /// Those that did not arrive.
+    /// Packets that did not arrive.
     pub losses: Losses,
-    /// Packets later than the bound while a processor stood still long enough.
+    /// Packets later than the bound while a processor stalled for long enough.
     pub excused: u64,
     /// Packets later than the bound that were sent while nothing was promised: between a cut and its repair by another route, or while
     /// the contract was stopped.
@@ -122,22 +123,22 @@ impl ContractReport {
     }
 }
 
-/// What a run has shown.
+/// Results of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunReport {
-    /// Whether it lasted as long as it should: nobody has stopped it.
+    /// `true` if it had its full duration: it was not stopped by the user.
     pub is_whole: bool,
     /// By contract, in the order of the file.
     pub contracts: Vec<ContractReport>,
-    /// Contracts that sent nothing, because their bucket holds no packet that says when it was sent.
+    /// Contracts that sent nothing, because their bucket is too small for a packet that carries its time of sending.
     pub silent: Vec<String>,
-    /// What members of contracts of other kinds got.
+    /// Throughput of the members of contracts of other kinds.
     pub shares: Vec<ShareReport>,
     /// Best effort.
     pub floods: Vec<FlowReport>,
-    /// What was done.
+    /// Actions of the run.
     pub actions: Vec<Action>,
-    /// When processors stood still.
+    /// Stalls of processors.
     pub stalls: Stalls,
 }
 
@@ -155,12 +156,12 @@ impl RunReport {
         self.contracts.iter().filter(|one| !is_interrupted(one)).map(|one| one.losses.network).sum()
     }
 
-    /// How many pairs of members got less than their minimum.
+    /// Returns the number of pairs of members that got less than their minimum.
     pub fn short(&self) -> usize {
         self.shares.iter().map(|one| one.short().len()).sum()
     }
 
-    /// How often a contract was moved.
+    /// Returns the number of times that a contract was moved.
     pub fn moves(&self) -> usize {
         self.actions.iter().map(|action| action.moved.len()).sum()
     }

@@ -1,18 +1,18 @@
-//! Another way to go.
+//! An alternative route.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 
-/// Whether a link joins two switches.
+/// Returns `true` if a link joins two switches.
 pub(super) fn is_between(network: &Network, link: LinkId) -> bool {
     let link = network.link(link);
     [link.from, link.to].iter().all(|&node| network.node(node).kind == NodeKind::Switch)
 }
 
-/// A shortest route between the same hosts that shares as few cables between switches with this one as can be: none of them, or all
-/// but one. Each hop has the queue of the hop in its place, and those beyond that of the last one: a route in other queues could make a
-/// contract stop before it goes on.
+/// Returns a shortest route between these hosts that shares as few cables between switches with the given one as
+/// possible: none, or all but one. Each hop has the queue of the hop at its index, and further hops that of the last
+/// one: a route in other queues could make a contract stop before it resumes.
 pub(super) fn other(network: &Network, route: &[(String, u8)]) -> Option<Vec<(String, u8)>> {
     let links: Option<Vec<LinkId>> = route.iter().map(|(name, _)| network.find_link(name)).collect();
     let links = links?;
@@ -30,7 +30,7 @@ pub(super) fn other(network: &Network, route: &[(String, u8)]) -> Option<Vec<(St
     Some(found.into_iter().enumerate().map(hop).collect())
 }
 
-/// A shortest way that leads through switches and avoids these cables.
+/// Returns a shortest route that leads through switches and avoids these cables.
 fn shortest(network: &Network, from: NodeId, to: NodeId, avoided: &BTreeSet<LinkId>) -> Option<Vec<LinkId>> {
     let mut entered: BTreeMap<NodeId, LinkId> = BTreeMap::new();
     let mut open = VecDeque::from([from]);

@@ -1,4 +1,4 @@
-//! What happens while contracts send: they get other routes, and a cable is cut.
+//! Actions while contracts send: they get other routes, and a cable is cut.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -19,12 +19,12 @@ use crate::up::Lab;
 /// Between one question whether a cut was noticed and the next.
 const NOTICE: Duration = Duration::from_millis(5);
 
-/// What is left to do.
+/// Remaining actions.
 pub(super) struct Script {
-    /// When, after the start, and what.
+    /// Time after the start, and the action.
     steps: std::vec::IntoIter<(Duration, Step)>,
     next: Option<(Duration, Step)>,
-    /// Contracts that were given a route, and how often.
+    /// Contracts that were given a route, with the number of times.
     moved: BTreeMap<String, usize>,
     /// The link that is cut.
     cut: Option<LinkId>,
@@ -54,7 +54,7 @@ impl Script {
         Self { steps, next, moved: BTreeMap::new(), cut: None, lab: lab.clone() }
     }
 
-    /// When something is to be done.
+    /// Returns the time of the next action.
     pub(super) fn due(&self, start: Instant) -> Option<Instant> {
         self.next.as_ref().map(|(after, _)| start + *after)
     }
@@ -101,7 +101,7 @@ impl Script {
         Err(refused)
     }
 
-    /// Cuts a cable, and waits until agents have told the controller.
+    /// Cuts a cable, and waits until agents have notified the controller.
     fn cut(
         &mut self,
         lab: &Lab,
@@ -133,7 +133,7 @@ impl Script {
 
     /// Joins again what was cut; contracts may go anywhere again.
     pub(super) fn mend(&mut self, lab: &Lab, operator: &mut dyn Operator) -> Result<(), String> {
-        // The cable first: whatever the controller says, no run leaves one cut.
+        // The cable is joined first: no run leaves one cut, even if the controller fails.
         let joined = self.cut.take().map_or(Ok(()), |link| join(lab, operator, link));
         self.unpin(operator).and(joined)
     }

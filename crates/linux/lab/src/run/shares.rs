@@ -1,7 +1,9 @@
-//! Contracts of other kinds than latency in a run: every member sends as much as it can, and counters say what it got.
+//! Contracts of other kinds than latency in a run: every member sends as much as it can, and counters show its
+//! throughput.
 //!
-//! Member *i* sends to member *i + 1*, the last one to the first; of a pair the sender to the receiver. So every member has its whole minimum to
-//! send and to receive. What arrives in the second half of a run counts: agents need seconds until they know which contracts there are.
+//! Member *i* sends to member *i + 1*, the last one to the first; of a pair the sender to the receiver. So every
+//! member has its whole minimum to send and to receive. Packets that arrive in the second half of a run count: agents
+//! need seconds until they know the contracts.
 
 use std::time::Duration;
 
@@ -17,9 +19,10 @@ use crate::traffic::{FlowSpec, Load};
 const FIRST_PORT: u16 = 40_000;
 /// Of each packet: a full frame.
 const PAYLOAD: usize = 1_458;
-/// What is on the wire around a frame; tags are not counted, so what arrived is never said to be more than it was.
+/// Bytes on the wire around a frame. Tags are not counted, so the throughput is never overestimated.
 const OVERHEAD: u64 = 24;
-/// A minimum counts as kept from so many per cent of it on: agents divide nine tenths of a line ten times a second, by whole packets.
+/// Percentage from which a minimum counts as kept: agents divide nine tenths of a line ten times a second, by whole
+/// packets.
 const KEPT_PERCENT: u64 = 95;
 
 /// A contract of another kind than latency that was offered to the controller.
@@ -27,11 +30,11 @@ const KEPT_PERCENT: u64 = 95;
 pub struct SharedPromise {
     /// `tenant:name`.
     pub id: String,
-    /// What it promises.
+    /// Kind of its promise.
     pub kind: ContractKind,
     /// Of each pair that sends here, on the wire; zero of best effort.
     pub min: Rate,
-    /// Who sends to whom, by the names of endpoints.
+    /// Pairs of sender and receiver, by the names of endpoints.
     pub pairs: Vec<(String, String)>,
 }
 
@@ -56,34 +59,34 @@ impl SharedPromise {
     }
 }
 
-/// What a member of a contract got.
+/// Throughput of a member of a contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PairReport {
-    /// Who sent.
+    /// Sender.
     pub from: String,
-    /// Who received.
+    /// Receiver.
     pub to: String,
     /// Bytes on the wire that arrived while it counted.
     pub arrived: Bytes,
 }
 
-/// What the members of a contract got.
+/// Throughput of the members of a contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShareReport {
-    /// What was promised.
+    /// The promise.
     pub promise: SharedPromise,
-    /// Whether it was admitted.
+    /// `true` if it was admitted.
     pub is_admitted: bool,
-    /// For how long it counted.
+    /// Duration of the measurement.
     pub lasted: Duration,
-    /// For how much of that processors stood still.
+    /// Part of that during which processors stalled.
     pub stalled: Duration,
     /// By pair.
     pub pairs: Vec<PairReport>,
 }
 
 impl ShareReport {
-    /// What a pair got, on the wire.
+    /// Returns the rate of a pair, on the wire.
     pub fn rate(&self, pair: &PairReport) -> Rate {
         let nanos = self.lasted.as_nanos().max(1);
         let rate = u128::from(pair.arrived.get()) * 8_000_000_000 / nanos;
@@ -131,7 +134,8 @@ pub(super) fn flows(plan: &LabPlan, promises: &[SharedPromise], line: Rate) -> R
     Ok(flows)
 }
 
-/// What became of them: packets that had arrived of each flow when it began to count, and when it ended.
+/// Returns the reports; `before` and `after` are the packets of each flow that had arrived at the beginning and at
+/// the end of the measurement.
 pub(super) fn reports(
     promises: &[SharedPromise],
     specs: &[FlowSpec],

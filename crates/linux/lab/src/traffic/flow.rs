@@ -1,4 +1,4 @@
-//! A flow: between whom, how much, and how many packets there were.
+//! A flow: its endpoints, its load, and its counters of packets.
 
 use std::net::Ipv4Addr;
 use std::sync::atomic::AtomicU64;
@@ -13,7 +13,7 @@ pub const HEADERS: u64 = 14 + 20 + 8;
 /// Any address of a namespace.
 pub(super) const ANY: Ipv4Addr = Ipv4Addr::UNSPECIFIED;
 
-/// What a flow sends.
+/// Load of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
     /// The most that a token bucket lets pass: the whole burst at instants that all flows share, and the rate until the bucket has to
@@ -26,7 +26,7 @@ pub enum Load {
         /// From one instant to the next. Less than twice what the bucket takes to fill is raised to that.
         period: Time,
     },
-    /// A constant rate of wire bytes, whatever was agreed: an adversary, or best effort.
+    /// A constant rate of wire bytes, independent of any contract: an adversary, or best effort.
     Constant {
         /// Of wire bytes.
         rate: Rate,
@@ -38,7 +38,7 @@ pub enum Load {
         /// Of wire bytes.
         burst: Bytes,
     },
-    /// One packet after another that somebody answers. What was missed is not made up for.
+    /// Single packets at equal intervals, each of which is answered. Missed ones are not made up for.
     Requests {
         /// From one to the next.
         every: Time,
@@ -51,7 +51,7 @@ pub enum Load {
 }
 
 impl Load {
-    /// Whether every packet is kept in the report.
+    /// Returns `true` if every packet is kept in the report.
     pub(super) const fn is_exchange(self) -> bool {
         matches!(self, Self::Requests { .. } | Self::Answers { .. })
     }
@@ -60,11 +60,11 @@ impl Load {
 /// One flow.
 #[derive(Clone, Debug)]
 pub struct FlowSpec {
-    /// What it is called.
+    /// Name of the flow.
     pub name: String,
     /// The sender.
     pub from: EndpointPlan,
-    /// Who receives.
+    /// Receiver.
     pub to: EndpointPlan,
     /// The port of UDP at which it is received.
     pub port: u16,
@@ -72,22 +72,22 @@ pub struct FlowSpec {
     pub source_port: Option<u16>,
     /// Bytes of each packet behind the header of UDP; at least 24.
     pub payload: usize,
-    /// What each packet occupies on the wire beyond its frame: 24 B, and 4 B for each tag.
+    /// Bytes that each packet occupies on the wire beyond its frame: 24 B, and 4 B for each tag.
     pub overhead: u64,
-    /// What it sends.
+    /// Offered load.
     pub load: Load,
-    /// What was promised, if anything was.
+    /// Promised delay bound, if there is one.
     pub bound: Option<Time>,
 }
 
 impl FlowSpec {
-    /// What a packet occupies on the wire.
+    /// Returns the bytes that a packet occupies on the wire.
     pub const fn wire_bytes(&self) -> u64 {
         self.payload as u64 + HEADERS + self.overhead
     }
 }
 
-/// What senders and receivers share of a flow.
+/// Counters of a flow that its sender and its receiver share.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     pub(super) sent: AtomicU64,

@@ -1,10 +1,11 @@
-//! Real packets with their send time, from endpoint to endpoint, and what became of them.
+//! Real packets with their send time, from endpoint to endpoint, and their outcomes.
 //!
-//! A packet carries the number of its flow, its own number, and when it was sent; the kernel stamps when it was received, by the same
-//! clock. So a delay is one-way, and the receiver's thread may be late. The send time is taken before the packet is handed to the kernel:
-//! what the sender waits there counts against the network.
+//! A packet carries the number of its flow, its own number, and the time when it was sent; the kernel stamps the time
+//! of reception, by the same clock. So a delay is one-way, and the receiver's thread may be late. The send time is
+//! taken before the packet is handed to the kernel: time that the sender waits there counts against the network.
 //!
-//! Few threads serve many flows. A socket belongs to the namespace in which it was opened, whatever its thread does later.
+//! Few threads serve many flows. A socket belongs to the namespace in which it was opened, even if its thread later
+//! enters another.
 
 mod flow;
 mod packet;
@@ -33,9 +34,9 @@ use sender::{Outbox, send};
 
 /// Threads that send, and threads that receive.
 const THREADS: usize = 2;
-/// How long nothing may arrive before the network counts as empty.
+/// Time without an arrival after which the network counts as empty.
 const SILENCE: Duration = Duration::from_millis(500);
-/// How long the network may take to become empty.
+/// Maximum time in which the network becomes empty.
 const TIMEOUT: Duration = Duration::from_secs(20);
 /// From the start of the threads to the first packet, so that all begin together.
 const LEAD_NS: u64 = 200_000_000;
@@ -55,7 +56,7 @@ pub struct Traffic {
     receivers: Vec<JoinHandle<Vec<Inbox>>>,
 }
 
-/// Says how many packets have arrived of each flow.
+/// Counters of the packets that have arrived of each flow.
 #[derive(Clone, Debug)]
 pub struct ArrivalCounts(Arc<[Counts]>);
 
@@ -107,7 +108,7 @@ impl Traffic {
         Ok(Self { specs, counts, begins, senders_end, receivers_end, senders, receivers })
     }
 
-    /// When the first packets are sent, in nanoseconds of the calendar's clock.
+    /// Returns the time of the first packets, in nanoseconds of the calendar's clock.
     pub const fn begins(&self) -> u64 {
         self.begins
     }
@@ -118,7 +119,7 @@ impl Traffic {
         (sum(|counts| &counts.sent), sum(|counts| &counts.received))
     }
 
-    /// Says how many packets have arrived, while they do and afterwards.
+    /// Returns the counters of arrived packets, which can be read during the run and afterwards.
     pub fn arrived(&self) -> ArrivalCounts {
         ArrivalCounts(Arc::clone(&self.counts))
     }
@@ -128,11 +129,11 @@ impl Traffic {
         self.counts.iter().map(|counts| counts.sent.load(Relaxed)).min().unwrap_or(0)
     }
 
-    /// Stops sending, waits until the network is empty, and says what became of each flow.
+    /// Stops sending, waits until the network is empty, and returns the report of each flow.
     pub fn stop(self) -> Vec<FlowReport> {
         self.senders_end.store(true, Relaxed);
         for thread in self.senders {
-            // A thread that panicked has said so; what it sent is counted.
+            // A thread that panicked has printed a message; its packets are counted.
             let _ = thread.join();
         }
         let received = || self.counts.iter().map(|counts| counts.received.load(Relaxed)).sum::<u64>();

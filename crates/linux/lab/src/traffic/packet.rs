@@ -1,8 +1,8 @@
-//! What a packet carries.
+//! Contents of a packet.
 
 /// Bytes that every packet begins with.
 pub(super) const HEADER: usize = 24;
-/// Tells packets of a lab from others that come to a port.
+/// Mark that distinguishes packets of a lab from others at a port.
 const MAGIC: u32 = 0x5761_796c;
 
 /// The number of a flow, the number of the packet, and when it was sent.

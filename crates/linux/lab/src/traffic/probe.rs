@@ -14,19 +14,19 @@ use crate::clock::stamp;
 use crate::error::LabError;
 use crate::plan::EndpointPlan;
 
-/// Space for what arrives while nobody reads.
+/// Size of the buffer for packets that are not yet read.
 const BUFFER: usize = 4 << 20;
 /// The port at which probes are received.
 const PORT: u16 = 11;
-/// From one look for arrivals to the next, while nothing is to be sent.
+/// Poll interval for arrivals while no packet is due.
 const NAP: Duration = Duration::from_micros(100);
 
 /// A probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeResult {
-    /// When it was handed to the kernel, in nanoseconds of the calendar's clock.
+    /// Time at which it was handed to the kernel, in nanoseconds of the calendar's clock.
     pub sent: u64,
-    /// When it was received, if it was.
+    /// Time at which it was received, if it was.
     pub received: Option<u64>,
 }
 
@@ -34,7 +34,7 @@ pub struct ProbeResult {
 #[derive(Debug)]
 pub struct Prober {
     pairs: Vec<(UdpSocket, UdpSocket)>,
-    /// Which experiment: what arrives late of another one is not counted.
+    /// Number of the experiment: late packets of another one are not counted.
     experiment: u32,
 }
 
@@ -62,18 +62,19 @@ impl Prober {
         Ok(Self { pairs, experiment: 0 })
     }
 
-    /// The ports of UDP of each pair: the sender's, and the receiver's.
+    /// Returns the UDP ports of each pair: the sender's, and the receiver's.
     ///
     /// # Errors
-    /// If the kernel does not tell.
+    /// If the kernel does not return them.
     pub fn ports(&self) -> Result<Vec<[u16; 2]>, LabError> {
         let port = |(sender, _): &(UdpSocket, UdpSocket)| Ok([sender.local_addr()?.port(), PORT]);
         let ports = self.pairs.iter().map(port).collect::<std::io::Result<_>>();
         ports.map_err(|error| LabError::io("a socket does not tell its port", error))
     }
 
-    /// Sends so many packets from each of the first so many senders, one every `interval` (zero: as fast as it can), and waits until none has come for `silence`; what became of them, by pair.
-    /// `packet` is what one occupies on the wire, with a tag.
+    /// Sends packets from each of the first senders, one every `interval` (zero: as fast as it can), and waits until
+    /// none has arrived for `silence`. Returns their outcomes, by pair. `packet` is the size of one on the wire, with
+    /// a tag.
     ///
     /// # Errors
     /// If the kernel does not take a packet.
@@ -112,7 +113,7 @@ impl Prober {
         Ok(seen)
     }
 
-    /// What has arrived; how many packets.
+    /// Records the packets that have arrived; returns their number.
     fn collect(&self, seen: &mut [Vec<ProbeResult>]) -> usize {
         let (mut buffer, mut count) = ([0; HEADER], 0);
         let mut control = nix::cmsg_space!(nix::sys::time::TimeSpec);
@@ -130,7 +131,7 @@ impl Prober {
     }
 }
 
-/// What is around the payload of a packet with one tag, on the wire.
+/// Bytes on the wire around the payload of a packet with one tag.
 const AROUND: u64 = HEADERS + 4 + 24;
 /// The smallest probe on the wire.
 pub const SMALLEST_PROBE: u64 = HEADER as u64 + AROUND;

@@ -18,14 +18,14 @@ use super::sender::{Outbox, PRIORITY};
 use crate::clock::{hurry, stamp};
 use crate::error::LabError;
 
-/// How long the end may go unnoticed, in milliseconds.
+/// Maximum delay until the end is noticed, in milliseconds.
 const NAP_MS: u8 = 20;
-/// Space for what arrives while the thread does not run.
+/// Size of the buffer for packets that arrive while the thread does not run.
 const BUFFER: usize = 4 << 20;
 /// The largest packet.
 const MAX_PACKET: usize = 2048;
 
-/// The receiver of one flow, and what it has seen.
+/// The receiver of one flow, with its observations.
 #[derive(Debug)]
 pub(super) struct Inbox {
     pub(super) index: usize,
@@ -39,7 +39,7 @@ pub(super) struct Inbox {
     /// In nanoseconds.
     delays: Vec<u64>,
     arrivals: Vec<Arrival>,
-    /// Whether they are kept.
+    /// `true` if arrivals are kept.
     keeps: bool,
     /// The sender that answers each packet that is received.
     answers: Vec<Outbox>,
@@ -117,7 +117,7 @@ pub(super) fn receive(mut inboxes: Vec<Inbox>, counts: &[Counts], end: &AtomicBo
     let mut events = [EpollEvent::empty(); 64];
     let mut buffer = vec![0; MAX_PACKET];
     let mut control = cmsg_space!(TimeSpec);
-    // What was there before the end is read after it, too.
+    // Packets that arrived before the end are also read after it.
     let mut is_last = false;
     loop {
         let ready = epoll.wait(&mut events, NAP_MS).unwrap_or(0);

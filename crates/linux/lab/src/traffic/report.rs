@@ -1,4 +1,4 @@
-//! What became of a flow.
+//! Report on a flow.
 
 use wayleave_units::Time;
 
@@ -9,24 +9,24 @@ use crate::sentinel::Stalls;
 pub struct Arrival {
     /// Its number in the flow.
     pub number: u64,
-    /// When it was sent, in nanoseconds of the calendar's clock.
+    /// Time at which it was sent, in nanoseconds of the calendar's clock.
     pub sent: u64,
-    /// When it was received.
+    /// Time at which it was received.
     pub received: u64,
 }
 
 impl Arrival {
-    /// How long it took, in nanoseconds.
+    /// Returns the delay in nanoseconds.
     pub const fn delay(self) -> u64 {
         self.received.saturating_sub(self.sent)
     }
 }
 
-/// What was promised to a flow, and since when.
+/// Promised bounds of a flow, with the times of changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bounds {
     first: Time,
-    /// From when, until when it may have been either, and what it was then.
+    /// Earliest and latest time of each change, and the new bound.
     changes: Vec<(u64, u64, Time)>,
 }
 
@@ -41,7 +41,7 @@ impl Bounds {
         self.changes.push((from, until, to));
     }
 
-    /// What holds for a packet that was sent then: the longer one, if it may have been either.
+    /// Returns the bound of a packet that was sent at this time: the longer one, if it may have been either.
     pub fn at(&self, sent: u64) -> Time {
         let mut bound = self.first;
         for &(_, until, to) in self.changes.iter().take_while(|(from, ..)| *from <= sent) {
@@ -56,10 +56,10 @@ impl Bounds {
     }
 }
 
-/// What became of the packets of a flow.
+/// Outcome of the packets of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowReport {
-    /// What it is called.
+    /// Name of the flow.
     pub name: String,
     /// Packets that were handed to the kernel.
     pub sent: u64,
@@ -69,7 +69,7 @@ pub struct FlowReport {
     pub duplicates: u64,
     /// Packets at its port that are not its own.
     pub strangers: u64,
-    /// What was promised, if anything.
+    /// Promised bounds, if there are any.
     pub bounds: Option<Bounds>,
     /// Every delay in nanoseconds, shortest first.
     pub delays: Vec<u64>,
@@ -83,7 +83,8 @@ impl FlowReport {
         self.delays.len() as u64
     }
 
-    /// Packets that did not arrive: dropped by the shaper, which its counters say, or by a queue, which those of its port say.
+    /// Returns the number of packets that did not arrive: dropped by the shaper, as its counters show, or by a queue,
+    /// as those of its port show.
     pub fn lost(&self) -> u64 {
         self.sent.saturating_sub(self.received())
     }
@@ -99,15 +100,16 @@ impl FlowReport {
         self.delays.get(rank as usize).copied().map(Time::from_nanos)
     }
 
-    /// Packets later than what was promised when they were sent.
+    /// Returns the packets later than the bound at their time of sending.
     pub fn late(&self) -> Vec<Arrival> {
         let Some(bounds) = &self.bounds else { return Vec::new() };
         let is_late = |arrival: &&Arrival| arrival.delay() > bounds.at(arrival.sent).as_nanos();
         self.arrivals.iter().filter(is_late).copied().collect()
     }
 
-    /// Late packets for which the machine's stalls account, and those for which they do not. A stall accounts for a packet that is late by
-    /// no more than processors stood still from one bound before it was sent (what waits then is still ahead of it) until it arrived.
+    /// Returns the late packets for which the machine's stalls account, and the others. A stall accounts for a packet
+    /// if its lateness does not exceed the time for which processors stalled, from one bound before it was sent
+    /// (packets that wait then are still ahead) until it arrived.
     pub fn late_by_stalls(&self, stalls: &Stalls) -> (Vec<Arrival>, Vec<Arrival>) {
         self.late().into_iter().partition(|late| {
             let bound = self.bounds.as_ref().map_or(Time::MAX, |bounds| bounds.at(late.sent)).as_nanos();

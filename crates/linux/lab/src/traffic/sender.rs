@@ -14,7 +14,7 @@ use crate::error::LabError;
 
 /// The longest sleep: how long the end may go unnoticed.
 const NAP_NS: u64 = 20_000_000;
-/// Space for what the network holds of one sender.
+/// Size of the buffer for packets of one sender that are in the network.
 const BUFFER: usize = 4 << 20;
 /// Below the sentinels.
 pub(super) const PRIORITY: u8 = 20;
@@ -39,7 +39,7 @@ impl Outbox {
             .map_err(|error| {
                 LabError::io(format!("{} cannot send from port {port} of {}", spec.name, spec.from.id), error)
             })?;
-        // Where the kernel allows less, a flood is a little smaller.
+        // If the kernel allows less, a flood is a little smaller.
         let _ = setsockopt(&socket, sockopt::SndBufForce, &BUFFER);
         let target = SocketAddrV4::new(spec.to.address, spec.port);
         Ok(Self { index, socket, target, packet: vec![0; spec.payload], spec: spec.clone() })
@@ -59,7 +59,7 @@ impl Outbox {
     }
 }
 
-/// Sends until the end, each flow as its load says, all from the same beginning.
+/// Sends until the end, each flow by its load, all from one beginning.
 pub(super) fn send(outboxes: Vec<Outbox>, begins: u64, counts: &[Counts], end: &AtomicBool) {
     // Without it packets leave a little later than planned; delays are counted from when they leave.
     let _ = hurry(PRIORITY);

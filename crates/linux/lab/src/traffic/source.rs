@@ -1,20 +1,20 @@
-//! When a flow may send. Pure: time is an argument.
+//! Send times of a flow. Pure: time is an argument.
 
 use super::flow::{FlowSpec, Load};
 
 /// Nanobits of a bit.
 const NANO: u128 = 1_000_000_000;
-/// How much a constant rate makes up for when the sender could not run.
+/// Maximum time for which a constant rate makes up when the sender could not run.
 const MEMORY_NS: u64 = 500_000_000;
 
 /// The sender's side of a flow.
 #[derive(Clone, Debug)]
 pub(super) enum Source {
-    /// One packet after another, at even distances. What the sender missed it makes up for, as far back as `memory`.
+    /// Single packets at equal intervals. The sender makes up for missed ones, as far back as `memory`.
     Steady { due: u64, interval: u64, memory: u64 },
     /// As much as a token bucket lets pass.
     Bucket(Bucket),
-    /// So many packets at once, of which some are left; then none while the bucket fills.
+    /// Trains of `packets`, of which `left` are still to be sent; then none while the bucket fills.
     Trains { due: u64, left: u64, packets: u64, fill: u64 },
     /// Nothing by itself.
     Silent,
@@ -25,16 +25,16 @@ pub(super) enum Source {
 pub(super) struct Bucket {
     rate: u128,
     burst: u128,
-    /// What a packet takes.
+    /// Tokens that a packet costs.
     cost: u128,
     tokens: u128,
-    /// When `tokens` was right.
+    /// Time for which `tokens` is valid.
     last: u64,
     /// The first instant.
     begins: u64,
     /// From one instant to the next.
     period: u64,
-    /// What an empty bucket takes to fill.
+    /// Time in which an empty bucket fills.
     fill: u64,
 }
 
@@ -152,7 +152,7 @@ pub(super) mod tests {
         }
     }
 
-    /// When packets go within a time, if the kernel takes `busy` for each.
+    /// Returns the times of packets before `until`, if the kernel takes `busy` for each.
     fn times(load: Load, until: u64, busy: u64) -> Vec<u64> {
         let mut source = Source::new(&spec(load), 0);
         let (mut times, mut now) = (Vec::new(), 0);

@@ -1,4 +1,4 @@
-//! Labs that belong to one process of tests, and what dead ones have left.
+//! Labs that belong to one test process, and removal of those that dead processes have left.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -17,7 +17,7 @@ pub(crate) fn labs_folder() -> PathBuf {
     std::env::temp_dir().join("wayleave-lab-tests")
 }
 
-/// Where labs of tests are kept.
+/// Returns the labs of tests.
 pub(crate) fn labs() -> Labs {
     let labs = Labs::at(labs_folder());
     SWEEP.call_once(|| {

@@ -1,21 +1,21 @@
-//! Contracts of tests: what one endpoint sends to another one's port, on the shortest way.
+//! Contracts of tests: packets from one endpoint to another one's port, on the shortest route.
 
 use wayleave_dataplane::host::{HostRule, Sender};
 use wayleave_lab::{Hosts, Lab, host_path, shortest};
 use wayleave_packet_format::{Demand, Mac, Selector};
 use wayleave_units::{Bytes, Rate, Time};
 
-/// Where the receivers of contracts listen.
+/// Port at which the receivers of contracts listen.
 pub(crate) const CONTRACT_PORT: u16 = 7000;
 
-/// Packets of a contract that its sender's host dropped, because they were more than its bucket allows. Senders wait for their bucket, but
-/// where a processor is busy (floods on the same host, a machine that stands still), the kernel hands packets to the host's program
-/// later than it took them, and closer together.
+/// Returns the packets of a contract that its sender's host dropped, because they exceeded its bucket. Senders wait
+/// for their bucket, but where a processor is busy (floods on this host, a machine that stalls), the kernel hands
+/// packets to the host's program later than it took them, and closer together.
 pub(crate) fn shaped(hosts: &Hosts, serial: u64) -> u64 {
     hosts.shaped().unwrap()[&serial]
 }
 
-/// Lets what one endpoint sends to another one's port for contracts use the highest queue of the shortest way.
+/// Lets packets of contracts from one endpoint to another one's port use the highest queue of the shortest route.
 pub(crate) fn promise(
     hosts: &mut Hosts,
     lab: &Lab,

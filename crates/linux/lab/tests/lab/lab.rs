@@ -1,4 +1,4 @@
-//! Labs on this machine: they come, they go, and leave nothing, whatever happens meanwhile.
+//! Labs on this machine: they are made and removed, and leave nothing behind, even after failures.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -33,12 +33,12 @@ fn up(name: &LabName, network: &Network) -> Result<Lab, LabError> {
     })
 }
 
-/// The namespaces of a lab that are there.
+/// Returns the existing namespaces of a lab.
 fn namespaces(name: &LabName) -> Vec<String> {
     Namespace::list().unwrap().into_iter().filter(|one| one.starts_with(&name.prefix())).collect()
 }
 
-/// What a lab could leave that does not carry its name: links outside of namespaces, mounts.
+/// Returns remains of a lab that do not carry its name: links outside of namespaces, mounts.
 fn traces(name: &LabName) -> BTreeSet<String> {
     let is_ours = |name: &String| {
         ["p", "up", "e", "in"].iter().any(|stem| {
@@ -152,7 +152,8 @@ pub(crate) fn child_that_sets_up_a_lab() {
     }
 }
 
-/// Whether so much of a fat tree's lab is made: its folder, then ever more of 53 namespaces, then ever more pins of its 20 switches.
+/// Returns `true` if a fat tree's lab is made up to `step`: its folder, then a growing number of its 53 namespaces,
+/// then of the pins of its 20 switches.
 fn is_made(name: &LabName, step: usize) -> bool {
     match step {
         0 => labs().list().contains(&name.to_string()),

@@ -53,7 +53,7 @@ const CONTRACT: Load = Load::Bursts {
     period: Time::from_millis(50),
 };
 
-/// Two seconds, and longer on a machine that stands still: until every flow has sent this many packets.
+/// Runs for two seconds, and longer on a machine that stalls: until every flow has sent this many packets.
 fn run(specs: Vec<FlowSpec>, packets: u64) -> Vec<FlowReport> {
     let traffic = Traffic::start(specs).unwrap();
     let start = Instant::now();

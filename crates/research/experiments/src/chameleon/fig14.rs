@@ -22,13 +22,13 @@ use crate::stats::percentile;
 const MIX: [u32; 4] = [31, 31, 31, 11];
 /// One list of requests, as in the paper.
 const SEED: u64 = 1;
-/// How many flows are shown.
+/// Number of flows that are shown.
 const SHOWN: usize = 5;
 /// A flow with fewer packets has no 10 % and 90 % percentile.
 const FEWEST: u64 = 10;
 /// The flows of a quick look.
 const QUICK_REQUESTS: usize = 60;
-/// Nobody admits so many.
+/// More requests than are ever admitted.
 const MAX_REQUESTS: usize = 5_000;
 /// A bound of which less was used was not tested.
 const TESTED: f64 = 0.1;
@@ -107,7 +107,7 @@ fn scene(run: &Run, part: Part, title: &'static str, name: &'static str, papers:
     Ok(Scene { title, name, papers, requests, offered, seen })
 }
 
-/// What the choice of five needs to know of a flow.
+/// Properties of a flow that the choice of five needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Candidate {
     packets: u64,
@@ -134,7 +134,7 @@ fn five(candidates: &[Candidate], seed: u64) -> Vec<usize> {
 }
 
 impl Scene {
-    /// Whether a flow was itself given another route while it sent.
+    /// Returns `true` if a flow was itself given another route while it sent.
     fn is_moved(&self, one: &ContractReport) -> bool {
         one.moved > 0
     }
@@ -255,7 +255,7 @@ fn table(scenes: &[Scene]) -> Table {
     }
 }
 
-/// How much of its bound each flow used.
+/// Returns the used share of each flow's bound.
 fn shares(scenes: &[Scene]) -> Panel {
     let series = |scene: &Scene| {
         let mut all: Vec<f64> = scene.seen.contracts.iter().map(|one| 100.0 * used(one)).collect();
@@ -302,7 +302,7 @@ fn bounds(scenes: &[Scene]) -> Table {
     }
 }
 
-/// What statements are about, of one scenario.
+/// Counts of one scenario that statements use.
 #[derive(Clone, Debug, Default)]
 struct Counts {
     title: &'static str,
@@ -481,7 +481,7 @@ pub(crate) mod tests {
             assert!(drawn.len() == 5 && drawn.is_sorted_by(|one, next| one < next) && drawn.contains(&7), "{drawn:?}");
         }
         assert_ne!(five(&all, 1), five(&all, 2));
-        // Where enough were moved, nobody is exchanged: the draw is that of flows that all look alike.
+        // If enough were moved, none is exchanged: flows are drawn as if all were alike.
         let all_moved = candidates(FEWEST, 200, &(0..200).collect::<Vec<_>>());
         assert_eq!(five(&all_moved, 1), five(&candidates(FEWEST, 200, &[]), 1));
     }

@@ -1,16 +1,22 @@
 //! Fig. 15 (section 5.4.2): clock synchronisation beside Hadoop-like bursts, on real packets. Needs root and eBPF.
 //!
-//! A master sends a message (sent at t1, received at t2), the slave answers it (t3, t4); as PTP does, the slave takes half of what the two
-//! ways differ for the offset of its clock. Both have one clock here, so the true offset is 0, and what comes out is the error.
+//! A master sends a message (sent at t1, received at t2), the slave answers it (t3, t4). As in PTP, the slave uses
+//! half of the difference between both directions as the offset of its clock. Both have one clock here, so the true
+//! offset is 0, and the result is the error.
 //!
 //! Readings:
-//! - "around 480 Mbps" is taken of both senders together: two of 480 Mbit/s would leave a twenty-fifth of the master's link to everybody else.
-//! - The text does not say how long a burst is, beside Table 1, where those of Hadoop are of 1 to 5 kB: 3 full frames. Without contracts 20 are shown as well.
-//! - Which server stands where is only in a picture: the senders are under different switches of the pod that is not the master's.
-//! - "On appropriate queues": once where admission by least delay (4.1.4) puts the contracts, and once with the exchange in the first queue of every port, and the bursts
-//!   below it where they meet: at their hosts and in front of the master, as an operator can pin them. For that hosts have two queues, of 0.5 ms
-//!   and 1 ms; the paper's have one, and take packets of VMs in turn before it (4.2.1).
-//! - Messages are not divided by the scale: one every 47 ms (23 kbit/s of a link's 10 Mbit/s), so that there are enough to count.
+//! - "around 480 Mbps" applies to both senders together: two of 480 Mbit/s would leave a twenty-fifth of the master's
+//!   link to all others.
+//! - The text does not state the length of a burst; in Table 1 those of Hadoop have 1 to 5 kB: 3 full frames. Without
+//!   contracts 20 are shown as well.
+//! - The places of the servers are only in a picture: the senders are under different switches of the pod that is not
+//!   the master's.
+//! - "On appropriate queues": in one case, admission by least delay (4.1.4) chooses the queues. In the other case,
+//!   the exchange is in the first queue of every port, and the bursts are below it where they meet: at their hosts
+//!   and in front of the master, as an operator can pin them. For that hosts have two queues, of 0.5 ms and 1 ms; the
+//!   paper's have one, and take packets of VMs in turn before it (4.2.1).
+//! - Messages are not divided by the scale: one every 47 ms (23 kbit/s of a link's 10 Mbit/s), so that there are
+//!   enough to count.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -31,7 +37,8 @@ use crate::statement::Statement;
 use crate::stats::percentile;
 use crate::testbed::Testbed;
 
-/// From one message of the master to the next: neither divides the time from burst to burst (104 ms), so messages meet all parts of it.
+/// Interval of the master's messages: it and the interval of bursts (104 ms) do not divide each other, so messages
+/// meet all parts of the latter.
 const EVERY: Time = Time::from_millis(47);
 /// PTP of Table 1: 80 B to 300 B at most 220 kbit/s within 2 ms to 4 ms; a message of 44 B is 134 B on the wire with six tags.
 const MESSAGE: u64 = 134;
@@ -40,7 +47,7 @@ const FRAME: u64 = 1562;
 /// Frames of a burst: 4.7 kB of the up to 5 kB of Table 1; and as many as make a burst of line rate last.
 const TRAIN: u64 = 3;
 const LONG_TRAIN: u64 = 20;
-/// How much of the beginning is drawn over time.
+/// Length of the beginning that is drawn over time, in seconds.
 const DRAWN: f64 = 5.0;
 
 /// Measures Fig. 15.
@@ -84,12 +91,12 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     .with("time", format!("{} s each", lasts.as_secs())))
 }
 
-/// Who else is in the network.
+/// Other senders in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Company {
     Nobody,
     Bursts,
-    /// The same, of many frames.
+    /// Bursts of many frames.
     LongBursts,
     /// All with contracts, in the queues that admission has chosen.
     Chosen,
@@ -164,7 +171,7 @@ impl Orders {
     fn sort(&self, testbed: &mut dyn Testbed) -> Result<(), Failed> {
         let operator = testbed.operator();
         let shown = operator.contracts().map_err(Failed::broken)?;
-        // The bursts go first, out of the way.
+        // The bursts are moved first, to free the path.
         for (order, is_burst) in self.0.iter().zip([false, false, true, true]).rev() {
             let name = order.name();
             let contract = shown.iter().find(|one| one.id.ends_with(&format!(":{name}")));
@@ -211,11 +218,11 @@ fn below(route: &[(String, u8)]) -> Vec<(String, u8)> {
 /// A message with its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Exchange {
-    /// When the message was sent.
+    /// Time when the message was sent.
     from: u64,
-    /// When the answer was received.
+    /// Time when the answer was received.
     to: u64,
-    /// What the slave takes its clock to be ahead by, in nanoseconds; it is not.
+    /// Offset of its clock that the slave computes, in nanoseconds; the true offset is 0.
     offset: i64,
 }
 
@@ -233,8 +240,8 @@ fn exchanges(messages: &[Arrival], answers: &[Arrival]) -> Vec<Exchange> {
     all
 }
 
-/// Those whose error the machine does not account for: processors did not stand still for twice as long on the way, in both directions
-/// together. As with packets that are late, a stall excuses no more than it lasted.
+/// Returns the exchanges whose error the machine does not explain: processors were not stopped for twice this time
+/// during the exchange, in both directions together. As for late packets, a stall excuses at most its own duration.
 fn undisturbed(exchanges: &[Exchange], stalls: &Stalls) -> Vec<Exchange> {
     let is_own = |exchange: &&Exchange| {
         let stalled = stalls.within(exchange.from, exchange.to);
@@ -243,7 +250,7 @@ fn undisturbed(exchanges: &[Exchange], stalls: &Stalls) -> Vec<Exchange> {
     exchanges.iter().filter(is_own).copied().collect()
 }
 
-/// What was seen in one company.
+/// Observations with one set of other senders.
 struct Case {
     company: Company,
     exchanges: Vec<Exchange>,
@@ -360,7 +367,7 @@ fn table(cases: &[Case]) -> Table {
     }
 }
 
-/// Where contracts were admitted, and what became of their packets.
+/// Returns the queues of admitted contracts, and the results of their packets.
 fn queues(cases: &[Case]) -> Table {
     let columns = ["case", "contract", "queues from host to host", "bound", "99 %", "longest delay"];
     let with_contracts = cases.iter().filter(|case| case.company.has_contracts());
@@ -386,10 +393,10 @@ fn queues(cases: &[Case]) -> Table {
     }
 }
 
-/// What statements are about.
+/// Errors that statements use.
 #[derive(Clone, Debug, Default)]
 struct Errors {
-    /// What 90 % of the exchanges err by at most, us: by company.
+    /// Maximum error of 90 % of the exchanges, in us: by company.
     by_company: [f64; 5],
     /// Of packets with contracts.
     packets: u64,
@@ -413,7 +420,8 @@ impl Errors {
         }
     }
 
-    /// What a company adds to the error of an idle network, at the rate of the paper's testbed, us. Less than nothing is the machine's noise.
+    /// Returns the additional error over an idle network, at the rate of the paper's testbed, in us. Negative values
+    /// are the machine's noise.
     fn added(&self, company: Company) -> f64 {
         let at = |wanted| {
             Company::ALL.iter().position(|&company| company == wanted).map_or(f64::NAN, |at| self.by_company[at])
@@ -424,7 +432,7 @@ impl Errors {
 
 /// "In the order of hundreds of microseconds".
 const HUNDREDS: std::ops::RangeInclusive<f64> = 100.0..=1_000.0;
-/// "In the order of tens of microseconds": what adds less than ten does not change the order of what is there.
+/// "In the order of tens of microseconds": an addition below ten does not change the order.
 const LESS_THAN_TENS: std::ops::RangeInclusive<f64> = 0.0..=10.0;
 
 fn statements(errors: &Errors) -> Vec<Statement> {
@@ -521,7 +529,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_clock_that_is_ahead_is_seen_through_equal_ways() {
-        // The slave's clock is 70 ahead, both ways take 30.
+        // The slave's clock is 70 ahead, both directions take 30.
         let seen = exchanges(&[arrival(0, 100, 200)], &[arrival(0, 250, 210)]);
         assert_eq!(seen[0].offset, 70);
     }

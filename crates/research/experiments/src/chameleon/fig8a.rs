@@ -13,11 +13,11 @@ use crate::stats::{Summary, mean, ratio_of_means};
 /// The eight delays of section 4.1.2, of which footnote 2 takes the best for Silo.
 const DELAYS_US: [u64; 8] = [100, 500, 1_000, 1_500, 3_000, 6_000, 12_000, 24_000];
 
-/// The n that are tried for QJump: powers of two, and 83, the largest whose epoch is within the tightest deadline of Table 1, 2 ms
-/// (2 n P / R + 4 us = 1.996 ms). Footnote 3 does not say which were tried.
+/// The n that are tried for QJump: powers of two, and 83, the largest whose epoch is within the tightest deadline of
+/// Table 1, 2 ms (2 n P / R + 4 us = 1.996 ms). Footnote 3 does not list the tried values.
 const APPLICATIONS: [u32; 9] = [2, 4, 8, 16, 32, 64, 83, 128, 256];
 
-/// The published controller in scenario 8, three runs of it by us: without and with rerouting.
+/// Results of the published controller in scenario 8, in three runs by us: without and with rerouting.
 const PUBLISHED: [f64; 3] = [681.0, 723.0, 759.0];
 const PUBLISHED_REROUTING: [f64; 3] = [1_235.0, 1_769.0, 1_875.0];
 
@@ -42,7 +42,7 @@ const SWEPT_SILOS: [Silo; 3] = [Silo::TEXT, Silo::AROUND, Silo::UNSHAPED];
 /// The readings of QJump whose n is swept.
 const SWEPT_QJUMPS: [Qjump; 4] = [Qjump::READINGS[0], Qjump::READINGS[1], Qjump::READINGS[2], Qjump::WITH_HOSTS];
 
-/// What a system admitted.
+/// Flows admitted by a system.
 #[derive(Clone, Debug)]
 struct Admitted {
     system: System,
@@ -94,7 +94,7 @@ impl Admitted {
     }
 }
 
-/// What was measured.
+/// Measurements.
 #[derive(Clone, Debug)]
 struct Data {
     admitted: Vec<Admitted>,
@@ -105,7 +105,7 @@ impl Data {
         let mut systems: Vec<System> = MAIN.into_iter().chain(BASELINES).collect();
         systems.extend(silo_sweeps().into_iter().flatten());
         systems.extend(qjump_sweeps().into_iter().flatten());
-        // All at once: threads have more to do, and who watches sees one list.
+        // All at once: threads have more to do, and the progress shows one list.
         let cases: Vec<_> = systems.iter().flat_map(|&system| small_cases(system, seeds)).collect();
         run.fillings(&cases)?;
         systems.dedup();
@@ -115,7 +115,7 @@ impl Data {
     }
 
     fn of(&self, system: System) -> &Admitted {
-        // Every system that is asked for was measured; the first stands for what was not, as in no figure.
+        // Every requested system was measured; an unmeasured one, which no figure has, would get the first result.
         self.admitted.iter().find(|of| of.system == system).unwrap_or(&self.admitted[0])
     }
 
@@ -295,7 +295,7 @@ fn qjump_series(data: &Data) -> Vec<Series> {
     qjump_sweeps().iter().map(|systems| data.sweep(systems, &places)).collect()
 }
 
-/// Where the means of a sweep are largest; the first of equals.
+/// Returns the place of the largest mean of a sweep; the first of equals.
 fn best(series: &Series) -> usize {
     let mean = |at: usize| series.points[at].summary.mean;
     (0..series.points.len()).fold(0, |best, at| if mean(at) > mean(best) { at } else { best })

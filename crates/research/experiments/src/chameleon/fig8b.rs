@@ -1,4 +1,4 @@
-//! Fig. 8b: how many flows are reconfigured, by category, and how rate, burst and deadline matter (5.1.3).
+//! Fig. 8b: number of reconfigured flows by category, and influence of rate, burst and deadline (5.1.3).
 
 use wayleave_contracts::Category;
 
@@ -36,7 +36,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
 /// The very first candidates: a quarter of the 20 that are tried (4.1.3).
 const FIRST: u32 = 5;
 
-/// Flows of one kind, and how many of them were moved.
+/// Flows of one kind, and the number of them that were moved.
 #[derive(Clone, Copy, Debug, Default)]
 struct Share {
     moved: u32,
@@ -50,7 +50,7 @@ impl Share {
     }
 }
 
-/// What one run comes to.
+/// Counts of one run.
 #[derive(Clone, Debug)]
 struct Counted {
     total: Share,

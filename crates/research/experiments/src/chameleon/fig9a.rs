@@ -20,7 +20,7 @@ const SYSTEMS: [System; 7] = [
     System::Wayleave,
 ];
 
-/// What was reserved in all runs of a system.
+/// Reservations in all runs of a system.
 #[derive(Clone, Debug)]
 struct Used {
     system: System,
@@ -92,7 +92,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
 }
 
 fn statements(used: &[Used]) -> Vec<Statement> {
-    // Every system that is asked for was measured; the first stands for what was not, as in no figure.
+    // Every requested system was measured; an unmeasured one, which no figure has, would get the first result.
     let of = |system: System| used.iter().find(|used| used.system == system).unwrap_or(&used[0]);
     let text = |value: &dyn Fn(&Used) -> f64| {
         let named = used.iter().map(|used| format!("{} {:.1} %", used.system.name(), value(used)));

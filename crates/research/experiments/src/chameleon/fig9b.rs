@@ -34,7 +34,7 @@ struct Timed {
     moving: f64,
 }
 
-/// What was measured.
+/// Measurements.
 #[derive(Clone, Debug)]
 struct Data {
     timed: Vec<Timed>,
@@ -42,7 +42,7 @@ struct Data {
 
 impl Data {
     fn of(&self, system: System) -> &Timed {
-        // Every system that is asked for was measured; the first stands for what was not, as in no figure.
+        // Every requested system was measured; an unmeasured one, which no figure has, would get the first result.
         self.timed.iter().find(|timed| timed.system == system).unwrap_or(&self.timed[0])
     }
 }

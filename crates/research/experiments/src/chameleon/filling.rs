@@ -38,20 +38,20 @@ pub(crate) struct Case {
     pub(crate) seed: u64,
 }
 
-/// What came of it.
+/// Result of a filling.
 #[derive(Clone, Debug)]
 pub(crate) struct FillResult {
     /// Flows admitted before the first refusal.
     pub(crate) accepted: usize,
-    /// What became of each, in the order of admission; only of systems that move flows.
+    /// Fate of each flow, in the order of admission; only for systems that move flows.
     pub(crate) fates: Vec<AdmittedFlowFate>,
     /// Reserved share of the rate of each link between switches, from 0 to 1; only of the small network.
     pub(crate) utilisation: Vec<f64>,
-    /// How long each decision took in ns, the refusal included.
+    /// Duration of each decision in ns, including the refusal.
     pub(crate) times_ns: Vec<u32>,
-    /// How many flows each admitted request moved; only of systems that move flows.
+    /// Number of flows that each admitted request moved; only for systems that move flows.
     pub(crate) moved: Vec<u32>,
-    /// Whether the request that was refused does not fit an empty network either; only of Silo.
+    /// `true` if the refused request does not fit an empty network either; only for Silo.
     pub(crate) is_hopeless: bool,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct AdmittedFlowFate {
     pub(crate) rate: Rate,
     pub(crate) burst: Bytes,
     pub(crate) deadline: Time,
-    /// How often it was moved.
+    /// Number of moves.
     pub(crate) moves: u32,
 }
 
@@ -77,7 +77,7 @@ struct Fillings {
 
 impl Fillings {
     fn known(&self) -> MutexGuard<'_, HashMap<Case, Arc<FillResult>>> {
-        // Whoever panicked while holding it has put in whole fillings or none.
+        // A thread that panicked while holding the lock has inserted whole fillings or none.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -14,13 +14,16 @@
 //! All of section 5.1 and 5.2 is one experiment, a network that is filled until the first refusal ([`filling`]), with
 //! systems that are set up in one place ([`system`]). Figures of the same fillings share them.
 //!
-//! What the text leaves open, and what is taken here:
-//! - The order of equal rerouting candidates: oldest first; newest first is shown beside it.
-//! - Which of several shortest paths Silo takes: one by a hash of the flow. Searching around full links is shown beside it.
-//! - Whether Silo's arrival curves are capped by their input lines, and whether frames delay its links: all four are shown.
-//! - What QJump does with a flow that asks for more than its share of the rate: both readings are shown.
-//! - Whether the host links that Fig. 9a leaves out are those of both directions: both are left out.
-//! - How long the bursts of Fig. 15 are, whether its 480 Mbit/s are of each sender, and where its servers stand: `fig15.rs`.
+//! Points that the text leaves open, and the assumptions here:
+//! - Order of equal rerouting candidates: oldest first; newest first is shown beside it.
+//! - Silo's choice among several shortest paths: one by a hash of the flow. Searching around full links is shown
+//!   beside it.
+//! - Silo's arrival curves may be capped by their input lines, and frames may delay its links: all four cases are
+//!   shown.
+//! - QJump's treatment of a flow that requests more than its share of the rate: both readings are shown.
+//! - Host links that Fig. 9a leaves out: both directions are left out.
+//! - Length of the bursts of Fig. 15, its 480 Mbit/s (of each sender or of both), and the places of its servers:
+//!   `fig15.rs`.
 //! - Requests are drawn by this project's own generator, so no run has the paper's requests.
 
 pub(crate) mod fig12;
@@ -58,7 +61,7 @@ fn small_cases(system: System, seeds: &[u64]) -> Vec<Case> {
     SCENARIOS.flat_map(of).collect()
 }
 
-/// What every figure of section 5.1 was measured with.
+/// Adds the settings of every figure of section 5.1.
 fn small_settings(figure: Figure) -> Figure {
     figure
         .with("network", "fat tree, k = 4, 16 hosts, links at 1 Gbit/s (5.1)")
@@ -75,7 +78,7 @@ fn small_settings(figure: Figure) -> Figure {
         )
 }
 
-/// What is said of Silo in every figure.
+/// Note about Silo in every figure.
 const SILO: &str = "one queue of 590 kB a port, 0.1 ms a link, hosts included (5.1.1); one of the shortest paths by a hash of the flow, whatever \
                     is reserved on it (2.2, 3.1.2, 5.1.5)";
 

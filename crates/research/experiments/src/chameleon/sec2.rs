@@ -221,14 +221,14 @@ const BLUE: &[&str] = &["h1", "pod1-edge1", "pod1-agg1", "core1", "pod3-agg1", "
 const PURPLE: &[&str] = &["h7", "pod2-edge2", "pod2-agg2", "core3", "pod4-agg2", "pod4-edge1", "h13"];
 const GREEN: &[&str] = &["h15", "pod4-edge2", "pod4-agg2", "core4", "pod3-agg2", "pod3-edge2", "h11"];
 const RED: (&str, &str) = ("h5", "h9");
-/// Flows that stand in the way while blue chooses its path, so that it takes the one of Fig. 1. A flow whose path is given is
-/// not moved later.
+/// Flows that block other paths while blue chooses its path, so that it takes the one of Fig. 1. A flow with a given
+/// path is not moved later.
 const BEFORE: [&[&str]; 2] = [
     &["h2", "pod1-edge1", "pod1-agg2", "pod1-edge2", "h3"],
     &["h4", "pod1-edge2", "pod1-agg1", "core2", "pod3-agg1", "pod3-edge2", "h12"],
 ];
 
-/// What one flow of the figure asks for.
+/// Request of one flow of the figure.
 #[derive(Clone, Copy)]
 struct Size {
     rate: Rate,
@@ -240,7 +240,7 @@ fn flow(network: &Network, (from, to): (&str, &str), size: Size) -> Result<Reque
     Ok(Request { rate: size.rate, burst: size.burst, ..request(network, from, to, size.deadline)? })
 }
 
-/// On a path, in the first queues of it that have room.
+/// Embeds a flow on a path, in the first queues that have room.
 fn embed(scheme: &mut Scheme, network: &Network, path: &[&str], size: Size) -> Result<FlowId, Failed> {
     let no_path = || Failed::broken("a path of Fig. 1 is not in the network, or has no room");
     let (Some(&from), Some(&to)) = (path.first(), path.last()) else { return Err(no_path()) };

@@ -15,7 +15,7 @@ use wayleave_units::{Bytes, Time};
 
 use crate::failed::Failed;
 
-/// Who decides.
+/// The system that decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum System {
     /// Chameleon; nothing is moved.
@@ -26,18 +26,18 @@ pub(crate) enum System {
     Silo(Silo),
     /// QJump.
     Qjump(Qjump),
-    /// What `wayleave` does by itself: its own model, its own defaults.
+    /// Wayleave with its own model and its own defaults.
     Wayleave,
 }
 
-/// How many flows Chameleon tries to move for a request, and which of equal candidates first (4.1.3 does not say).
+/// Number of flows that Chameleon tries to move for a request, and order of equal candidates (not stated in 4.1.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RerouteSettings {
     pub(crate) limit: usize,
     pub(crate) first: First,
 }
 
-/// Which of several candidates that share equally many links goes first.
+/// Order of candidates that share equally many links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum First {
     /// The least recently placed.
@@ -55,18 +55,18 @@ impl RerouteSettings {
     pub(crate) const NEWEST: Self = Self { limit: Self::LIMIT, first: First::Newest };
 }
 
-/// How Silo is read.
+/// A reading of Silo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Silo {
     /// The delay of every link in microseconds.
     pub(crate) budget_us: u64,
-    /// How routes are chosen.
+    /// Choice of routes.
     pub(crate) route: RouteChoice,
-    /// What counts at a link.
+    /// Parts of the delay that count at a link.
     pub(crate) counts: Counts,
 }
 
-/// What Silo counts at a link, besides the bursts.
+/// Parts of the delay that Silo counts at a link, besides the bursts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Counts {
     /// Input lines cap arrival curves, and two frames delay the service: the model that Chameleon's figures have as well.
@@ -80,9 +80,10 @@ pub(crate) enum Counts {
 }
 
 impl Silo {
-    /// With 0.1 ms a link (5.1.1), the best of the eight (footnote 2), on a shortest path whatever its load (3.1.2).
+    /// With 0.1 ms a link (5.1.1), the best of the eight (footnote 2), on a shortest path regardless of its load
+    /// (3.1.2).
     pub(crate) const TEXT: Self = Self { budget_us: 100, route: RouteChoice::Shortest, counts: Counts::LinesAndFrames };
-    /// The same, searching around full links.
+    /// As the text, but searching around full links.
     pub(crate) const AROUND: Self = Self { route: RouteChoice::Around, ..Self::TEXT };
     /// Without input lines.
     pub(crate) const UNSHAPED: Self = Self { counts: Counts::Frames, ..Self::TEXT };
@@ -113,21 +114,21 @@ impl Silo {
     }
 }
 
-/// How QJump is read.
+/// A reading of QJump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Qjump {
     /// n: how many applications may send.
     pub(crate) applications: u32,
-    /// What becomes of a flow that asks for more than its share of the rate.
+    /// Treatment of a flow that requests more than its share of the rate.
     pub(crate) fast: FastFlowRule,
-    /// What hosts take, in microseconds, besides the 4 us of 5.1.1.
+    /// Delay of hosts, in microseconds, besides the 4 us of 5.1.1.
     pub(crate) hosts_us: u64,
 }
 
-/// What QJump does with a flow that asks for more than its share of the rate; the text does not say.
+/// QJump's treatment of a flow that requests more than its share of the rate; the text leaves it open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum FastFlowRule {
-    /// It takes one of the n places all the same: closest to "a maximum of n = 32 flows" (5.1.3).
+    /// It still takes one of the n places: closest to "a maximum of n = 32 flows" (5.1.3).
     Flat,
     /// It is refused (2.1.1).
     Refused,
@@ -138,9 +139,9 @@ pub(crate) enum FastFlowRule {
 impl Qjump {
     /// With n = 32 (5.1.1), the best (footnote 3).
     pub(crate) const FLAT: Self = Self { applications: 32, fast: FastFlowRule::Flat, hosts_us: 0 };
-    /// The same, whose hosts take 0.5 ms, as Chameleon's do (4.1.2).
+    /// As `FLAT`, but hosts take 0.5 ms, as Chameleon's do (4.1.2).
     pub(crate) const WITH_HOSTS: Self = Self { hosts_us: 500, ..Self::FLAT };
-    /// All readings of it.
+    /// All readings of QJump.
     pub(crate) const READINGS: [Self; 3] = [
         Self::FLAT,
         Self { fast: FastFlowRule::Refused, ..Self::FLAT },
@@ -180,7 +181,8 @@ impl System {
         }
     }
 
-    /// The queues of a switch port, where Chameleon has so many: Silo does not exploit them (5.1.1, 5.2.1).
+    /// Returns the number of queues of a switch port, for Chameleon's number: Silo does not exploit them (5.1.1,
+    /// 5.2.1).
     pub(crate) const fn queues(self, chameleon: usize) -> usize {
         match self {
             Self::Silo(_) => 1,
@@ -188,7 +190,7 @@ impl System {
         }
     }
 
-    /// What is counted.
+    /// Returns the network model.
     pub(crate) fn model(self) -> Model {
         match self {
             Self::Wayleave => Model::default(),
@@ -202,7 +204,7 @@ impl System {
         self.with_model(network, self.model())
     }
 
-    /// The same, counting otherwise.
+    /// Returns the scheme with another model.
     pub(crate) fn with_model(self, network: &Arc<Network>, model: Model) -> Result<Scheme, Failed> {
         let network = network.clone();
         let chameleon = |rerouting| Chameleon::new(network.clone(), model, published(rerouting)).map(Scheme::from);

@@ -34,7 +34,7 @@ impl Part {
         self.with_host_queues(&Allocation::default().host)
     }
 
-    /// The same, whose hosts have queues of these delays.
+    /// Returns the network with hosts that have queues of these delays.
     pub(super) fn with_host_queues(self, delays: &[Time]) -> Result<Network, Failed> {
         let testbed = testbeds::by_name("chameleon-testbed").ok_or_else(|| Failed::broken("no testbed"))?;
         let whole = testbed.map_err(Failed::broken)?;
@@ -79,8 +79,8 @@ fn left_pod(whole: &Network) -> Result<Network, Failed> {
     Ok(builder.build())
 }
 
-/// A request of the paper's testbed as one of the lab's. Its bytes are those of frames, in packets of one size that fill the burst: a burst of
-/// Table 1 can be smaller than what a packet has around it on the wire.
+/// Converts a request of the paper's testbed to one of the lab's. Its bytes are those of frames, in packets of one
+/// size that fill the burst: a burst of Table 1 can be smaller than the overhead of a packet on the wire.
 pub(super) fn at_lab_rate(contract: LatencyContract) -> LatencyContract {
     let rate = Rate::from_bits_per_second((contract.rate.bits_per_second() / SCALE).max(1));
     let deadline = Time::from_nanos(contract.deadline.as_nanos().saturating_mul(SCALE)).min(MAX_DEADLINE);
@@ -89,14 +89,14 @@ pub(super) fn at_lab_rate(contract: LatencyContract) -> LatencyContract {
     LatencyContract { rate, deadline, accounting: Accounting::Frame { min_frame }, ..contract }
 }
 
-/// A contract between hosts as the lab's controller gets it, told apart by a port of UDP.
+/// Returns the order of a contract between hosts for the lab's controller, distinguished by a UDP port.
 pub(super) fn order(network: &Network, contract: LatencyContract, index: u16) -> Result<Order, Failed> {
     let name = |node| network.node(node).name.clone();
     let (from, to) = (name(contract.from), name(contract.to));
     matched(Order::plain(contract, &[&from, &to]), FIRST_PORT + index).map_err(Failed::broken)
 }
 
-/// What both figures say of how they were measured.
+/// Returns a note on the scale of both figures' measurements.
 pub(super) fn scale() -> String {
     format!(
         "1 : {SCALE}. Links have 10 Mbit/s instead of 1 Gbit/s, a frame of 1500 B takes 1.25 ms instead of 12 us; rates of requests are divided by \
@@ -142,7 +142,7 @@ mod tests {
             assert_eq!(after.deadline.as_nanos(), before.deadline.as_nanos() * 100);
             let Accounting::Frame { min_frame } = after.accounting else { panic!("frames are counted") };
             let packets = before.burst.get().div_ceil(FRAME);
-            // As many full packets of one size as the burst has frames, and what is around each.
+            // Full packets of one size, one for each frame of the burst, and the overhead of each.
             let demand = after.demand(WireOverhead::Counted { tags: 6 });
             let wire = min_frame.get() + 48;
             assert!(

@@ -1,4 +1,4 @@
-//! The table, and what was expected.
+//! The table, and the expected results.
 
 use super::readings::{TenantReadings, seen};
 use super::systems::{BIN, Case, System};
@@ -11,7 +11,8 @@ use crate::statement::Statement;
 use crate::stats::mean;
 use wayleave_units::Time;
 
-/// How long a full run takes. Objectives have it in a quick one too, and twice of it in a full one, as an experiment: their levels come together in some tens of milliseconds.
+/// Simulated time of a full run. Objectives use it in a quick run too, and twice this time in a full one, as an
+/// experiment: their levels converge in some tens of milliseconds.
 const LONG: Time = Time::from_millis(48);
 const TWICE: Time = Time::from_millis(96);
 
@@ -92,13 +93,15 @@ fn percent(parts: &[f64]) -> String {
     }
 }
 
-/// How far the divisions are from their weights: the largest distance from the mean, as a part of it.
+/// Returns the deviation of the divisions from their weights: the largest distance from the mean, relative to the
+/// mean.
 fn distance(seen: &TenantReadings) -> f64 {
     let middle = mean(&seen.divisions);
     seen.divisions.iter().map(|got| (got - middle).abs() / middle).fold(0.0, f64::max)
 }
 
-/// How far they are from what their tunnels are due on the paths that they take, if all of them have as much of that as they have together.
+/// Returns the deviation of the divisions from the due shares of their tunnels on their paths, with the total scaled
+/// to the divisions' actual total.
 fn distance_from_due(seen: &TenantReadings) -> f64 {
     let weighted =
         |of: &[f64]| of.iter().zip(DIVISIONS).map(|(rate, (_, weight, _))| rate * weight as f64).sum::<f64>();
@@ -107,7 +110,8 @@ fn distance_from_due(seen: &TenantReadings) -> f64 {
     parts.fold(0.0, f64::max)
 }
 
-/// Of a kind of tenants, what arrives once the switch is dead, as a part of what arrives then without that.
+/// Returns the traffic of one kind of tenants that arrives after the switch's failure, relative to the traffic
+/// without a failure in this time.
 fn left(seen: &[TenantReadings], failed: &[TenantReadings], kind: usize, case: Case) -> f64 {
     let first = (case.dies_at().as_nanos() / BIN.as_nanos()) as usize;
     let sum = |seen: &TenantReadings| seen.kinds.iter().skip(first).map(|kinds| kinds[kind]).sum::<f64>();
@@ -115,7 +119,8 @@ fn left(seen: &[TenantReadings], failed: &[TenantReadings], kind: usize, case: C
     mean(&parts)
 }
 
-/// After how many ms hoses have nine tenths again of what they have without the failure, for good; `None` if they never have.
+/// Returns the time in ms after which hoses permanently have nine tenths of their traffic without the failure; `None`
+/// if they never have.
 fn back(seen: &TenantReadings, failed: &TenantReadings, case: Case) -> Option<f64> {
     let first = (case.dies_at().as_nanos() / BIN.as_nanos()) as usize;
     let pairs = seen.kinds.iter().zip(&failed.kinds).skip(first);
@@ -135,7 +140,7 @@ fn listed(seen: &[TenantReadings], of: impl Fn(&TenantReadings) -> &[f64]) -> St
     (0..DIVISIONS.len()).map(|at| format!("{:.1}", mean_of(at))).collect::<Vec<_>>().join(", ")
 }
 
-/// What arrives in one fabric over time, with a core switch that dies.
+/// Returns the arrivals in one fabric over time, with a failing core switch.
 fn panel(size: Size, rows: &[(Case, Vec<TenantReadings>)]) -> Panel {
     let failed = of(rows, size, System::OneFabric, true);
     let bins = failed.first().map_or(0, |seen| seen.kinds.len());
@@ -207,7 +212,8 @@ fn table(size: Size, rows: &[(Case, Vec<TenantReadings>)]) -> Table {
     }
 }
 
-/// What a dead core switch does: what arrives once it is dead, of what arrives in the same time without that.
+/// Returns the effect of a failed core switch: the arrivals after the failure, relative to those without it in this
+/// time.
 fn failed_table(size: Size, rows: &[(Case, Vec<TenantReadings>)]) -> Table {
     let row = |system: System| {
         let (seen, failed) = (of(rows, size, system, false), of(rows, size, system, true));
@@ -246,7 +252,7 @@ fn failed_table(size: Size, rows: &[(Case, Vec<TenantReadings>)]) -> Table {
     }
 }
 
-/// Why hoses of pairs that choose among paths, to which nothing is guaranteed, can be late.
+/// Reason why hoses of pairs that choose among paths without guarantees can be late.
 const LATE_HOSES: &str = "A pair that goes on while 127 others end is admitted a 128th of the hose, and hears of more with its next probe, which takes 4 kB. Where those that are held \
      back probe again after 1, 2, 4 and so on round trips, none of 384 hoses is late, and what is in flight is 2.84 times its bound (docs/theory/ufab.md).";
 
@@ -392,7 +398,8 @@ pub(crate) mod tests {
         );
     }
 
-    /// A core switch that dies is seen by everybody: contracts whose only route leads over it send in vain, hoses look for other paths.
+    /// A failing core switch affects all tenants: contracts whose only route crosses it send in vain, hoses search
+    /// other paths.
     #[test]
     fn a_core_switch_that_dies_is_felt() {
         let case = Case::one_fabric(Size(4), Time::from_millis(16));
@@ -412,7 +419,7 @@ pub(crate) mod tests {
         assert!(last > 0.9, "hoses find other paths: in the last 3 ms they have {last:.2} of what they have otherwise");
     }
 
-    /// The first of the experiment, for a moment: everybody is there, and nothing that was promised is broken.
+    /// A short version of the experiment's first run: all tenants are present, and no promise is broken.
     #[test]
     fn one_fabric_keeps_its_promises_for_a_while() {
         let case = Case::one_fabric(Size(4), Time::from_millis(6));

@@ -1,12 +1,14 @@
-//! One fabric: latency contracts, minima, objectives and best effort on one network, against systems that promise a part of that.
+//! One fabric: latency contracts, minima, objectives and best effort on one network, against systems that promise a
+//! part of that.
 //!
-//! The design's experiment: a fat tree at 10 Gbit/s with four kinds of tenants, each of which makes it hard for the others.
+//! The design's experiment: a fat tree at 10 Gbit/s with four kinds of tenants, each of which makes it hard for the
+//! others.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `tenants` | who is there, and what is promised to whom |
+//! | `tenants` | the tenants and their promises |
 //! | `systems` | one scenario under each of seven systems |
-//! | `readings`, `shares` | what is read from a run; what divisions are due on the paths that their tunnels take |
+//! | `readings`, `shares` | results read from a run; due shares of divisions on the paths of their tunnels |
 //! | `figure` | the table and its statements |
 
 mod figure;

@@ -1,4 +1,4 @@
-//! What is read from a run.
+//! Results read from a run.
 
 use std::collections::BTreeSet;
 
@@ -13,26 +13,28 @@ use super::tenants::{Admitted, BEST_EFFORT, DIVISIONS, HOSES, LATENCY};
 use crate::checkpoint::stored;
 use crate::failed::Failed;
 
-/// What became of everybody in a run.
+/// Results of all tenants in a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TenantReadings {
-    /// Latency contracts that were admitted, of how many, and those of them with a packet that was late or lost.
+    /// Number of requested latency contracts, number of admitted ones, and number of those with a late or lost
+    /// packet.
     pub(super) asked: f64,
     pub(crate) admitted: f64,
     pub(crate) broken: f64,
     /// Of all their packets, the longest time as a part of its deadline; how many were lost.
     pub(crate) slowest: f64,
     pub(super) lost: f64,
-    /// Hoses at hosts, those that lagged behind by more than is said, the longest lag and what is said, in ms.
+    /// Number of hoses at hosts, number of those with a lag beyond the bound, the longest lag and the bound, in ms.
     pub(crate) hoses: f64,
     pub(crate) short: f64,
     pub(crate) lag: f64,
     pub(super) theta: f64,
-    /// What each hose was promised, in Gbit/s.
+    /// Promise to each hose, in Gbit/s.
     pub(super) hose: f64,
-    /// What each division got, over its weight, in Gbit/s, in the second half of the run.
+    /// Traffic of each division over its weight, in Gbit/s, in the second half of the run.
     pub(super) divisions: Vec<f64>,
-    /// The same of what its tunnels are due by their weights on the paths that they take; empty where no tunnels are.
+    /// Due traffic of each division over its weight, by the weights of its tunnels on their paths; empty without
+    /// tunnels.
     pub(super) due: Vec<f64>,
     /// Mean utilisation of the busiest tenth of the links between switches and to hosts.
     pub(crate) busiest: f64,
@@ -41,11 +43,11 @@ pub(crate) struct TenantReadings {
     pub(super) messages: f64,
     /// Gbit/s that arrived in all.
     pub(super) all: f64,
-    /// The most in flight, as a part of what is held at most.
+    /// Maximum amount in flight, relative to its bound.
     pub(super) in_flight: f64,
     /// Latency contracts whose only route leads over the switch that dies.
     pub(super) cut: f64,
-    /// What arrives of hoses, objectives, best effort and latency contracts, in Gbit/s, in each interval.
+    /// Arriving traffic of hoses, objectives, best effort and latency contracts, in Gbit/s, in each interval.
     pub(super) kinds: Vec<[f64; 4]>,
 }
 
@@ -101,7 +103,8 @@ fn latency(seen: &mut TenantReadings, set: &Set, outcome: &Outcome) {
         let deadline = set.admitted[number].contract.deadline.as_nanos() as f64 * 1e3;
         let slowest = flow.delay.max().unwrap_or(0) as f64 / deadline;
         seen.slowest = seen.slowest.max(slowest);
-        // What a dead switch swallows is no promise of a contract without protection. Where packets go by a hash, nobody knows whose that is.
+        // Packets lost in a dead switch break no promise of a contract without protection. If a hash chooses the
+        // paths, it is unknown which contracts are affected.
         let may_be_cut = is_cut(set, &set.admitted[number]);
         let lost = if fails.is_some_and(|at| traffic.start >= at) && may_be_cut { 0 } else { flow.drops };
         seen.lost += lost as f64;
@@ -116,14 +119,14 @@ fn latency(seen: &mut TenantReadings, set: &Set, outcome: &Outcome) {
     }
 }
 
-/// Whether the switch that dies may be on the way of a contract.
+/// Returns `true` if the failing switch may be on the path of a contract.
 fn is_cut(set: &Set, contract: &Admitted) -> bool {
     let network = &set.stage.network;
     let touches = |link| network.node(network.link(link).to).name == DEAD;
     contract.route.as_ref().is_none_or(|route| route.hops.iter().any(|hop| touches(hop.link)))
 }
 
-/// What divisions got over their weights, and what is due to them.
+/// Reads the traffic of divisions over their weights, and their due traffic.
 fn divisions(seen: &mut TenantReadings, set: &Set, outcome: &Outcome) {
     let Some(sharing) = &outcome.sharing else { return };
     let half = set.scenario.duration.saturating_sub(set.scenario.record.carried_from);
@@ -139,7 +142,7 @@ fn divisions(seen: &mut TenantReadings, set: &Set, outcome: &Outcome) {
     (seen.divisions, seen.due) = (over_weights(&shares.got), over_weights(&shares.due));
 }
 
-/// What arrives of each kind of tenants, interval by interval.
+/// Returns the arriving traffic of each kind of tenants, for each interval.
 fn kinds(outcome: &Outcome) -> Vec<[f64; 4]> {
     let mut all = vec![[0.0; 4]; (outcome.simulated.as_nanos() / BIN.as_nanos()) as usize];
     let kind = |name: &str| match name {

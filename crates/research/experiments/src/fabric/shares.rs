@@ -1,8 +1,10 @@
-//! Whether divisions have their shares: what the weights of their tunnels give them on the paths that they take.
+//! Comparison of divisions with their shares: the shares that the weights of their tunnels give on the tunnels'
+//! paths.
 //!
-//! SCC promises a part of every full link, by the weights of the tunnels on it. What that is for a division in a network follows from all links at once: the
-//! weighted max-min allocation, in which each tunnel has a full link where no other has more for its weight. A tunnel divides what it has over its paths as
-//! it did in the run, and a link has for the divisions what they carried there and what nobody did.
+//! SCC promises a part of every full link, by the weights of the tunnels on it. The resulting share of a division in
+//! a network depends on all links together: the weighted max-min allocation, in which each tunnel has a full link
+//! where no other tunnel has more for its weight. A tunnel divides its traffic over its paths as in the run. The
+//! capacity of a link for divisions is their traffic in the run plus the idle capacity.
 
 use std::collections::BTreeMap;
 
@@ -15,18 +17,18 @@ struct Tunnel {
     division: usize,
     weight: f64,
     bytes: f64,
-    /// The part of what it carried that went over each link.
+    /// Share of its carried traffic on each link.
     parts: BTreeMap<LinkId, f64>,
 }
 
-/// What each division carried, and what it is due, in bytes.
+/// Carried and due traffic of each division, in bytes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Shares {
     pub(super) got: Vec<f64>,
     pub(super) due: Vec<f64>,
 }
 
-/// What divisions of these names had and were due. `seconds`: how long it was counted.
+/// Returns the carried and due traffic of divisions of these names. `seconds` is the counted time.
 pub(super) fn shares(
     divisions: &[&str],
     carried: &[CarriedBytes],

@@ -1,7 +1,8 @@
 //! One scenario under each system.
 //!
-//! Everybody asks for the same. A system gives each kind of tenants what it has for them; what it has nothing for goes by DCTCP. Latency contracts that
-//! a system admits are held to their token buckets by its shapers, however much their tenants send; where there are none, three times as much is sent.
+//! All tenants have equal requests. A system gives each kind of tenants its matching mechanism; the rest uses DCTCP.
+//! Shapers hold the latency contracts that a system admits to their token buckets, regardless of the tenants' load;
+//! without shapers, three times this traffic is sent.
 
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
@@ -21,7 +22,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use super::tenants::{Admitted, BEST_EFFORT, BUFFER, DIVISIONS, HOSES, LATENCY, LINE, Objectives, Size, Stage, policy};
 use crate::failed::Failed;
 
-/// What keeps promises, if anything does.
+/// System that keeps promises, if any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum System {
     /// All classes: contracts by Chameleon's placement, hoses by uFAB, objectives by SCC, each in its queues.
@@ -32,7 +33,7 @@ pub(super) enum System {
     Ufab,
     /// Everything in Parley's shapers.
     Parley,
-    /// QJump's highest priority for what it admits; everything else below, by DCTCP.
+    /// QJump's highest priority for admitted traffic; everything else below, by DCTCP.
     Qjump,
     /// Nothing: hashes and DCTCP.
     Dctcp,
@@ -56,17 +57,18 @@ impl System {
         }
     }
 
-    /// Whether latency contracts are promised their deadlines.
+    /// Returns `true` if the deadlines of latency contracts are promised.
     pub(super) const fn promises_latency(self) -> bool {
         matches!(self, Self::OneFabric | Self::Chameleon | Self::Qjump)
     }
 }
 
-/// What arrives is counted in intervals of this length.
+/// Length of the intervals in which arriving traffic is counted.
 pub(super) const BIN: Time = Time::from_micros(500);
-/// How long hoses stay in one pattern.
+/// Duration of one pattern of hoses.
 pub(super) const PATTERN: Time = Time::from_millis(4);
-/// Latency tenants send together, at their fastest, for so long in each round: what their buckets hold is back when the next one begins.
+/// Period in which latency tenants send together, at their fastest: their buckets are full again when the next one
+/// begins.
 const ROUND: Time = Time::from_millis(2);
 const ROUND_ON: Time = Time::from_micros(800);
 /// Flows of one division.
@@ -79,21 +81,22 @@ const THRESHOLD: Bytes = Bytes::new(97_500);
 /// SCC takes it that the fabric spreads flowcells over all paths (III-A). One packet each: those of 64 kB are longer than the queue above which ports
 /// mark, so that cells that meet look like a full link (docs/theory/fabric.md).
 const CELL: Bytes = Bytes::new(1_460);
-/// A path that acknowledges nothing for so long is left out: objectives and best effort wait for less than that even where bursts of contracts are before them.
+/// Time without acknowledgements after which a path is left out. Objectives and best effort wait for less than this,
+/// even behind bursts of contracts.
 const SILENCE: Time = Time::from_millis(2);
 
 /// The switch that dies.
 pub(super) const DEAD: &str = "core1";
 
-/// What a run is made of.
+/// Parameters of a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Case {
     pub(super) system: System,
     pub(super) size: Size,
     pub(super) duration: Time,
-    /// Whether a core switch dies.
+    /// `true` if a core switch dies.
     pub(super) fails: bool,
-    /// Whether hoses turn to all-to-one and back; otherwise they stay in their permutation.
+    /// `true` if hoses turn to all-to-one and back; otherwise they stay in their permutation.
     pub(super) flips: bool,
 }
 
@@ -103,14 +106,15 @@ impl Case {
         Self { system: System::OneFabric, size, duration, fails: false, flips: true }
     }
 
-    /// When the switch dies: in the middle of a permutation, in which all that hoses send passes the cores. All-to-one is held up at its receivers, and would not
-    /// miss a core. Runs last a multiple of four patterns.
+    /// Returns the time when the switch dies: in the middle of a permutation, in which all hose traffic passes the
+    /// cores. All-to-one traffic is limited at its receivers, and would not miss a core. Runs last a multiple of four
+    /// patterns.
     pub(super) fn dies_at(&self) -> Time {
         Time::from_nanos(self.duration.as_nanos() / 4 * 3 - PATTERN.as_nanos() / 2)
     }
 }
 
-/// A run, with what was promised.
+/// A run with its promises.
 pub(super) struct Set {
     pub(super) stage: Stage,
     pub(super) scenario: Scenario,
@@ -152,7 +156,7 @@ pub(super) fn set(case: Case, seed: u64) -> Result<Set, Failed> {
         scenario.routing = Routing::Flowcells(presto::Spreading { size: CELL, silence: Some(SILENCE) });
     }
     share(case.system, &stage, hose, &residuals, &mut scenario)?;
-    // A core switch dies, and nobody is told.
+    // A core switch dies, without a notification.
     if let Some(core) = stage.network.find_node(DEAD).filter(|_| case.fails) {
         let at = case.dies_at();
         scenario.outages.push(Outage { at, what: Element::Switch(core), change: Change::FailsSilently });
@@ -298,7 +302,7 @@ fn share(
 ) -> Result<(), Failed> {
     let unlimited = || HostSchemeConfig::StaticLimits(StaticLimits::default());
     let named = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
-    // Where there are no contracts, their tenants have a minimum that carries them all.
+    // Without contracts, their tenants have a minimum that carries them all.
     let latency = Some(Rate::from_mbit(1_000));
     let machine = |objectives, latency| policy(stage, PolicyLevel::Machine, hose, objectives, latency);
     let sharing = match system {

@@ -1,4 +1,4 @@
-//! Who is on the network, and what is promised to whom.
+//! Tenants on the network, and their promises.
 
 use std::num::NonZeroU16;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(super) const BUFFER: Bytes = Bytes::new(500_000);
 
 /// Hoses: three tenants have one at every host.
 pub(super) const HOSES: [&str; 3] = ["g1", "g2", "g3"];
-/// Divisions with their weights, and what each asks for at a host.
+/// Divisions with their weights, and the objective of each at a host.
 pub(super) const DIVISIONS: [(&str, u64, Objective); 3] =
     [("ds", 3, Objective::Deadline), ("cs", 2, Objective::Completion), ("ls", 1, Objective::Latency)];
 /// Of all divisions at a host.
@@ -43,7 +43,7 @@ pub(super) const BEST_EFFORT: &str = "best";
 const BUDGETS: [u64; 5] = [10, 20, 40, 80, 160];
 const HOST_BUDGET: u64 = 80;
 
-/// How many ports a switch has.
+/// Number of ports of a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Size(pub(super) u64);
 
@@ -105,7 +105,8 @@ impl Stage {
         Ok(Self { network, hosts, asked })
     }
 
-    /// The latency contracts that fit into so many queues of switches, and what they have reserved of each link. The others are refused.
+    /// Returns the latency contracts that fit into the queues of switches, and their reservations on each link. The
+    /// others are refused.
     pub(super) fn chameleon(&self, classes: Option<Classes>) -> Result<(Vec<Admitted>, Vec<Residual>), Failed> {
         let network = match classes {
             Some(classes) => Arc::new((*self.network).clone().with_classes(classes).map_err(Failed::broken)?),
@@ -119,7 +120,7 @@ impl Stage {
         let admitted = self.admit(&mut scheme, &model);
         let mut bursts = vec![Amount::from(Bytes::ZERO); network.links().len()];
         for admitted in &admitted {
-            // A burst grows by what the contract's rate brings during the budgets before.
+            // A burst grows by the contract's rate during the earlier budgets.
             let hops = admitted.route.iter().flat_map(|route| &route.hops);
             let mut before = Time::ZERO;
             for hop in hops {
@@ -138,7 +139,7 @@ impl Stage {
         Ok((admitted, residuals))
     }
 
-    /// Those that QJump lets send in its highest priority.
+    /// Returns the contracts that QJump admits to its highest priority.
     pub(super) fn qjump(&self) -> Vec<Admitted> {
         let params = qjump::Params { reading: qjump::Reading::Charged, ..qjump::Params::default() };
         let model = Model::default();
@@ -165,7 +166,7 @@ impl Stage {
         SharedLink { classes, line: LINE, frame: FRAME, round_trip }
     }
 
-    /// What is promised to each hose at each host: a third of what can be promised on the fullest link, in Mbit/s.
+    /// Returns the promise to each hose at each host: a third of the promisable rate on the fullest link, in Mbit/s.
     pub(super) fn hose(&self, link: &SharedLink, residuals: &[Residual]) -> Rate {
         let least = residuals.iter().map(|residual| residual.rate).min().unwrap_or(Rate::ZERO);
         let most = link.promisable(Class::Guaranteed, least).bits_per_second();
@@ -173,7 +174,7 @@ impl Stage {
     }
 }
 
-/// How objectives are told to hosts.
+/// Configuration of objectives at hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Objectives {
     /// As divisions with weights.
@@ -182,7 +183,7 @@ pub(super) enum Objectives {
     Minima,
 }
 
-/// What hosts are told of the tenants; latency contracts have a minimum where a system knows no contracts.
+/// Returns the hosts' policy for the tenants; latency contracts have a minimum if a system knows no contracts.
 pub(super) fn policy(
     stage: &Stage,
     level: PolicyLevel,

@@ -18,7 +18,7 @@ use wayleave_units::Time;
 
 use super::ControlError;
 
-/// How long agents may take to begin.
+/// Maximum time until agents have started.
 const TIMEOUT: Duration = Duration::from_secs(90);
 /// Between one look and the next.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);

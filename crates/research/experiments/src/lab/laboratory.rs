@@ -1,4 +1,4 @@
-//! Networks for figures that need real packets: labs that are gone when nobody needs them any more.
+//! Networks for figures that need real packets: labs that are removed when they are not used any more.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::testbed::{Laboratory, Testbed};
 pub struct Namespaces {
     /// The command wayleave, which is the controller and the agents.
     pub program: PathBuf,
-    /// Who is told that a lab could not be taken away.
+    /// Receiver of warnings that a lab could not be removed.
     pub warn: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
@@ -46,7 +46,7 @@ impl Laboratory for Namespaces {
             services: Default::default(),
         });
         let lab = lab.map_err(Failed::broken)?;
-        // From here on it is taken away whatever happens.
+        // From here on it is removed in any case.
         let guard = Guard { labs, name, warn: self.warn.clone() };
         let controller = begin(&lab, &self.program, options).map_err(Failed::broken)?;
         Ok(Box::new(RunningLab { lab, controller, _guard: guard }))

@@ -9,7 +9,7 @@ use crate::statement::Statement;
 
 const SLIDE: &str = "slide \"Remember! SoA was failing!\"";
 
-/// What the slide gives for Loko.
+/// Number of packets that the slide gives for Loko.
 const PUBLISHED_PACKETS: u64 = 10_000_000;
 
 /// Measures it.

@@ -42,7 +42,7 @@ fn panel(name: &str, title: &str, axes: (Axis, Axis), form: Form, series: Vec<Se
     }
 }
 
-/// What every figure with flows was measured with.
+/// Adds the settings of every figure with flows.
 fn settings(figure: Figure) -> Figure {
     figure
         .with("switches", "the simulated Zodiac FX at the proof of concept's scenario, two hosts each, in a line; links at 100 Mbit/s")

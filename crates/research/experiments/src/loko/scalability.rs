@@ -1,4 +1,4 @@
-//! How full networks get: the rate and the burst in use at the fullest switch.
+//! Utilisation of networks: the rate and the burst in use at the fullest switch.
 
 use wayleave_scheme_api::{Admission, Request};
 use wayleave_schemes::admission::loko::{Allocation, Model, Share, SwitchAccounting};
@@ -32,7 +32,7 @@ const PACKET: Bytes = Bytes::new(306);
 struct Part {
     name: &'static str,
     title: &'static str,
-    /// How many times the measured buffer.
+    /// Buffer, as a multiple of the measured one.
     buffer: u64,
     /// Printed, in per cent.
     rate: [f64; 7],
@@ -71,7 +71,7 @@ struct Measured {
     by_burst: Columns,
 }
 
-/// What was measured.
+/// Measurements.
 #[derive(Clone, Debug)]
 struct Data {
     parts: [Measured; 2],
@@ -197,7 +197,7 @@ impl Columns {
         format!("max. rate {} %; max. burst {} %", row(&means(&self.rate)), row(&means(&self.burst)))
     }
 
-    /// Whether every number is the printed one, as the slide rounds: two digits.
+    /// Returns `true` if every number equals the printed one, as the slide rounds: two digits.
     fn fits(&self, part: &Part) -> bool {
         let half = |printed: f64| if printed < 10.0 { 0.05 } else { 0.5 };
         let fits = |columns: &[Vec<f64>], printed: &[f64; 7]| {
@@ -213,7 +213,7 @@ fn statements(data: &Data) -> Vec<Statement> {
 
 fn judge(part: &Part, measured: &Measured, (rate, burst): (f64, f64)) -> [Statement; 2] {
     let Measured { by_length, by_burst } = measured;
-    // What the printed columns are in whole flows of 1 Mbit/s, and how large the bursts of those would be.
+    // The printed columns in whole flows of 1 Mbit/s, and the resulting size of their bursts.
     let flows: Vec<f64> = part.rate.iter().map(|percent| (percent / 100.0 * rate).round().max(1.0)).collect();
     let of_part = burst * part.buffer as f64;
     let bytes: Vec<f64> =
@@ -251,7 +251,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::statement::assert_each_can_change;
 
-    /// All three seeds see the same.
+    /// Returns equal columns for all three seeds.
     fn columns(rate: f64, burst: f64) -> Columns {
         let all = |value: f64| vec![vec![value; 3]; 7];
         Columns { rate: all(rate), burst: all(burst), flows: all(10.0) }

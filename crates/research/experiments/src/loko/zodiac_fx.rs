@@ -51,7 +51,7 @@ fn mbit(rate: wayleave_units::Rate) -> f64 {
     rate.bits_per_second() as f64 / 1e6
 }
 
-/// What was measured.
+/// Measurements.
 #[derive(Clone, Debug)]
 struct Data {
     model: Model,
@@ -67,7 +67,7 @@ struct Dimension {
     values: Vec<Value>,
 }
 
-/// One value of a dimension, and what was measured with it.
+/// One value of a dimension, with its measurements.
 #[derive(Clone, Debug)]
 struct Value {
     name: String,
@@ -78,7 +78,7 @@ struct Value {
 }
 
 impl Dimension {
-    /// Whether its values are told apart by what is measured.
+    /// Returns `true` if the measurements distinguish its values.
     fn matters(&self) -> bool {
         self.values.windows(2).any(|pair| pair[0].delay_us != pair[1].delay_us)
     }
@@ -112,7 +112,7 @@ fn dimensions(run: &Run, case: Case) -> Result<Vec<Dimension>, Failed> {
         measured("used entry", UsedEntry::ALL.iter().map(|&used| named(&used, Case { used, ..case })).collect())?,
         measured(
             "priorities",
-            // Which way they go matters only where entries come after the one that matches.
+            // Their direction only matters if entries follow the matching one.
             Priorities::ALL
                 .iter()
                 .map(|&priorities| named(&priorities, Case { priorities, used: UsedEntry::First, ..case }))
@@ -179,7 +179,7 @@ fn buffers(dimensions: &[Dimension]) -> Statement {
     }
 }
 
-/// How throughput and delay go with each dimension.
+/// Returns the statement about the dependence of throughput and delay on each dimension.
 fn trends(dimensions: &[Dimension]) -> Statement {
     const SLIDE: &str = "slide \"Step 1: Benchmarking\"";
     let says =

@@ -1,10 +1,15 @@
-//! Loko's evaluation on simulated switches: who keeps his guarantees on a shared service (slides, "proof-of-concept implementation
-//! and evaluation" and "scalability analysis").
+//! Loko's evaluation on simulated switches: schemes that keep their guarantees on a shared service (slides,
+//! "proof-of-concept implementation and evaluation" and "scalability analysis").
 //!
-//! The slides print neither topology nor flows nor Silo's and QJump's parameters. Chosen here, before
-//! the comparison was run (the scalability analysis got its deadline and counting after a first try in which nothing was admitted): a line of switches with two hosts each, so that a switch has at most the four ports of a Zodiac FX; 100 Mbit/s; flows between random
-//! hosts with packets of 306 B. Silo and QJump believe that every port forwards at line rate and has a buffer of its own.
-//! Silo has 1 ms a link: 0.1 ms (Chameleon, 5.1.1) at a tenth of the rate. QJump has n = 100 packets of 306 B, an epoch of 4.9 ms.
+//! The slides print neither topology nor flows nor Silo's and QJump's parameters. They were chosen here, before the
+//! comparison was run (the scalability analysis got its deadline and counting after a first try in which nothing was
+//! admitted):
+//! - a line of switches with two hosts each, so that a switch has at most the four ports of a Zodiac FX;
+//! - 100 Mbit/s;
+//! - flows between random hosts with packets of 306 B.
+//!
+//! Silo and QJump assume that every port forwards at line rate and has a buffer of its own. Silo has 1 ms a link: 0.1
+//! ms (Chameleon, 5.1.1) at a tenth of the rate. QJump has n = 100 packets of 306 B, an epoch of 4.9 ms.
 
 use std::sync::Arc;
 
@@ -26,7 +31,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use crate::low_cost::experiment::{PacketCounts, Trial, run};
 
-/// What flows ask for, at random between two values each.
+/// Ranges of the random properties of flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowSize {
     /// kbit/s.
@@ -42,18 +47,18 @@ impl FlowSize {
     pub const MEDIUM: Self = Self { rate_kbit: (50, 400), burst_packets: (1, 2), deadline: Time::from_millis(40) };
 }
 
-/// How a scheme fared.
+/// Results of a scheme.
 #[derive(Clone, Debug)]
 pub struct SchemeResult {
-    /// Which.
+    /// Name of the scheme.
     pub scheme: &'static str,
-    /// How many of the requests it admitted.
+    /// Number of admitted requests.
     pub admitted: usize,
-    /// What became of their packets.
+    /// Counts of their packets.
     pub counted: PacketCounts,
 }
 
-/// What a network holds, by Loko.
+/// Flows that a network holds, by Loko.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LokoFill {
     /// Switches in the line.
@@ -66,7 +71,7 @@ pub struct LokoFill {
     pub burst: u64,
 }
 
-/// Why there is nothing to compare.
+/// Reason why a comparison failed.
 #[derive(Debug)]
 pub enum ComparisonError {
     /// The network cannot be built.
@@ -106,7 +111,7 @@ pub fn line(switches: u64) -> Result<Arc<Network>, ComparisonError> {
     build::line(&chain).map(Arc::new).map_err(ComparisonError::Network)
 }
 
-/// So many requests between random hosts.
+/// Returns `count` requests between random hosts.
 pub fn requests(network: &Network, size: FlowSize, seed: u64, count: usize) -> Vec<Request> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let hosts: Vec<NodeId> = network.hosts().collect();
@@ -129,7 +134,7 @@ pub fn requests(network: &Network, size: FlowSize, seed: u64, count: usize) -> V
     (0..count).map(|_| one()).collect()
 }
 
-/// Loko after steps 0 to 3, with the buffer of every switch made so many times as large.
+/// Returns Loko after steps 0 to 3, with the buffer of every switch multiplied by `buffer`.
 ///
 /// # Errors
 /// If the modelled switch cannot be measured or allocated.
@@ -147,10 +152,11 @@ pub fn loko(
     Loko::new(network.clone(), params).map_err(ComparisonError::Loko)
 }
 
-/// Silo, QJump and Loko, each with what it has admitted of the same list, until about so many packets were sent by each.
+/// Compares Silo, QJump and Loko, each with its admitted flows of one list, until each has sent about `packets`
+/// packets.
 ///
 /// # Errors
-/// What cannot be built or simulated.
+/// If something cannot be built or simulated.
 pub fn compare(switches: u64, seed: u64, packets: u64) -> Result<Vec<SchemeResult>, ComparisonError> {
     let network = line(switches)?;
     let list = requests(&network, FlowSize::MEDIUM, seed, 400);
@@ -169,10 +175,10 @@ pub fn compare(switches: u64, seed: u64, packets: u64) -> Result<Vec<SchemeResul
     fared.collect()
 }
 
-/// Loko's flows send so many times their burst, for every multiplier from 1 to 11 (the slides' axis).
+/// Lets Loko's flows send a multiple of their burst, for every multiplier from 1 to 11 (the slides' axis).
 ///
 /// # Errors
-/// What cannot be built or simulated.
+/// If something cannot be built or simulated.
 pub fn burst(switches: u64, seed: u64, packets: u64) -> Result<Vec<(u64, PacketCounts)>, ComparisonError> {
     let network = line(switches)?;
     let mut loko = loko(&network, Share::FullRate, SwitchAccounting::Sound, 1)?;
@@ -186,10 +192,10 @@ pub fn burst(switches: u64, seed: u64, packets: u64) -> Result<Vec<(u64, PacketC
     (1..=11).map(one).collect()
 }
 
-/// How many flows networks of these sizes hold, and what is used up first.
+/// Returns the number of flows that networks of these sizes hold, and the resource that is exhausted first.
 ///
 /// # Errors
-/// What cannot be built.
+/// If something cannot be built.
 pub fn scalability(
     sizes: &[u64],
     size: FlowSize,

@@ -11,24 +11,24 @@ use wayleave_topology::Network;
 use wayleave_topology::devices::{Case, SoftwareSwitch};
 use wayleave_units::{Bytes, Rate, Time};
 
-/// What is sent, and for how long.
+/// Traffic of a trial, and its duration.
 #[derive(Clone, Copy, Debug)]
 pub struct Trial {
     /// Every switch is this device.
     pub device: SoftwareSwitch,
     /// Under this combination; all packets have its size.
     pub case: Case,
-    /// Flows send so many times their burst at once (slides, "burst multiplier").
+    /// Multiple of their burst that flows send at once (slides, "burst multiplier").
     pub burst_multiplier: u64,
     /// All bursts at once, or each at random.
     pub phase: Phase,
-    /// How long they send.
+    /// Duration of sending.
     pub duration: Time,
     /// Of the random phases.
     pub seed: u64,
 }
 
-/// What became of the packets.
+/// Counts of the packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PacketCounts {
     /// They came within what was promised to their flows.
@@ -39,7 +39,7 @@ pub struct PacketCounts {
     pub lost: u64,
     /// The longest that a packet took.
     pub longest: Time,
-    /// The longest that a packet took, in thousandths of what was promised to its flow.
+    /// Maximum delay of a packet, in thousandths of its flow's promise.
     pub longest_share: u64,
 }
 

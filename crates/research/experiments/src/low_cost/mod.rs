@@ -1,8 +1,9 @@
-//! Low-cost switches, simulated, as black boxes (Loko, CoNEXT 2019, slides): [`wayleave::switch_benchmark`] measures one of them (step 1), and the experiments
-//! let the flows that a scheme has admitted send over a network of them. The figures of Loko use it.
+//! Low-cost switches, simulated, as black boxes (Loko, CoNEXT 2019, slides): [`wayleave::switch_benchmark`] measures
+//! one of them (step 1), and the experiments let the flows that a scheme has admitted send over a network of them.
+//! The figures of Loko use it.
 //!
-//! A device is seen only through packets: what is sent to its ports, and what comes out when. So the same benchmark says of a
-//! model what it would say of a switch on a table.
+//! A device is only observed through packets: the input of its ports, and the output with its times. So a benchmark
+//! of a model is the benchmark of a switch on a table.
 
 mod comparison;
 mod experiment;

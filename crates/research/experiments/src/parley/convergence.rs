@@ -1,4 +1,5 @@
-//! Section 6.3: after how many iterations the machine shaper's rate is within 0.01 % of the ideal, in a fluid model of many equal senders.
+//! Section 6.3: number of iterations until the machine shaper's rate is within 0.01 % of the ideal, in a fluid model
+//! of many equal senders.
 
 use wayleave_scheme_api::Arrivals;
 use wayleave_schemes::host::eyeq::{Marks, MeterParams, RateMeter};
@@ -13,22 +14,22 @@ use crate::statement::Statement;
 /// Of the machine shaper in section 6.3.
 const INTERVAL: Time = Time::from_micros(500);
 const LINE: f64 = 10e9;
-/// What the meter shares out of it.
+/// Rate that the meter shares.
 const CAPACITY: f64 = 9e9;
 /// "Regardless of the number of flows"; at most as many as R's floor of 1 Mbit/s allows with room below it.
 const SENDERS: [u32; 7] = [1, 3, 10, 30, 100, 300, 1_000];
 /// Within 0.01 % of the ideal, as the text says, and within 1 %.
 const WITHIN: [f64; 2] = [1e-4, 1e-2];
-/// What a port can hold in all other figures.
+/// Buffer of a port in all other figures.
 const BUFFER: f64 = 4.5e6;
 const LONGEST: usize = 2_000;
 
-/// What lies between the senders and the meter.
+/// Path between the senders and the meter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Path {
-    /// Whatever they send arrives.
+    /// All traffic arrives.
     Open,
-    /// A line of 10 Gbit/s, and what it cannot carry at once is lost.
+    /// A line of 10 Gbit/s; traffic beyond its rate is lost.
     Bare,
     /// The same with a queue, and nothing marks.
     Line,
@@ -78,7 +79,7 @@ pub(crate) fn measure(_run: &Run) -> Result<Figure, Failed> {
         .with("queue", "4.5 MB, marks from 80 kB on (Table 1)"))
 }
 
-/// After how many iterations R stays within a part of the ideal.
+/// Returns the numbers of iterations after which R stays within a part of the ideal.
 fn taken(path: Path, senders: f64) -> [usize; 2] {
     let marks = if let Path::Marked(marks) = path { marks } else { Marks::Printed };
     let mut meter =

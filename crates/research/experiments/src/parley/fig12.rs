@@ -1,4 +1,4 @@
-//! Fig. 12: two receivers behind one congested link, whose machine shapers hear of marks only (6.1).
+//! Fig. 12: two receivers behind one congested link, whose machine shapers only receive marks (6.1).
 
 use std::sync::Arc;
 
@@ -20,31 +20,32 @@ use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::{Summary, mean};
 
-/// When the second service begins, when T becomes 1 ms, and the end, in seconds. The paper has 40, 60 and 80; nothing happens in the first 40.
+/// Times when the second service begins, when T becomes 1 ms, and of the end, in seconds. The paper has 40, 60 and
+/// 80; nothing happens in the first 40.
 const PHASES: [[f64; 3]; 2] = [[0.5, 5.5, 10.5], [0.2, 1.0, 1.8]];
 const SLOW: Time = Time::from_millis(1);
-/// What is left out of the begin of each phase, as a part of it.
+/// Part of the beginning of each phase that is left out, relative to the phase.
 const SETTLING: f64 = 0.25;
 /// "Jain's Fairness Index is 0.99", to its digits; below that shares are less fair than those that the text calls almost equal.
 const FAIR: f64 = 0.985;
 /// 9 MB in 48 equal parts.
 const SMALL: Bytes = Bytes::new(187_000);
 
-/// What the text leaves open.
+/// A reading of points that the text leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Reading {
     hearing: MarkFeedback,
     load: Load,
-    /// What a queue may hold; as in the other figures if absent.
+    /// Buffer of a queue; as in the other figures if absent.
     buffer: Option<Bytes>,
 }
 
-/// What A and B send.
+/// Traffic of A and B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Load {
-    /// One TCP flow of A, and so many of B.
+    /// One TCP flow of A, and this number of flows of B.
     Tcp(usize),
-    /// Packets at line rate that nobody acknowledges.
+    /// Packets at line rate without acknowledgements.
     Udp,
 }
 
@@ -77,7 +78,7 @@ impl Reading {
     }
 }
 
-/// What was measured.
+/// Measurements.
 #[derive(Clone, Debug)]
 struct Data {
     phases: [f64; 3],
@@ -91,7 +92,7 @@ struct Row {
     runs: Vec<Seen>,
 }
 
-/// A run: what A and B receive in Gbit/s at times in seconds, and how many packets were lost.
+/// A run: traffic received by A and B in Gbit/s at times in seconds, and number of lost packets.
 #[derive(Clone, Debug)]
 struct Seen {
     rates: [Vec<(f64, f64)>; 2],
@@ -106,7 +107,7 @@ impl Seen {
         mean(&both.map(|((_, one), (_, other))| jain(&[*one, *other])).collect::<Vec<f64>>())
     }
 
-    /// What both receive together between two times.
+    /// Returns the traffic that both receive together between two times.
     fn total(&self, from: f64, to: f64) -> f64 {
         self.rates.iter().map(|rate| mean_between(rate, from + SETTLING * (to - from), to)).sum()
     }
@@ -182,7 +183,7 @@ fn statements(data: &Data) -> Vec<Statement> {
         .collect()
 }
 
-/// What the readings show together.
+/// Returns the common conclusion of the readings.
 fn cause(data: &Data) -> String {
     let tcp = || data.rows.iter().filter(|row| row.reading.load != Load::Udp);
     let as_printed = |row: &&Row| {
@@ -317,7 +318,7 @@ pub(crate) mod tests {
         assert_eq!((jain(&[3.0, 3.0]), jain(&[5.0, 0.0])), (1.0, 0.5));
     }
 
-    /// A has 4 Gbit/s, B what is said with 200 us and with 1 ms.
+    /// Returns observations with 4 Gbit/s for A, and for B the given rates with 200 us and with 1 ms.
     fn seen(fast: f64, slow: f64) -> Seen {
         let times = || (0..18).map(|tenth| f64::from(tenth) / 10.0 + 0.05);
         let other = times().map(|at| (at, if at < PHASES[1][1] { fast } else { slow })).collect();

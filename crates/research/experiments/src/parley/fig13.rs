@@ -1,4 +1,4 @@
-//! Fig. 13: the fabric broker holds a tenant of 100 racks to a rate, whatever its racks do (6.2).
+//! Fig. 13: the fabric broker holds a tenant of 100 racks to a rate, regardless of its racks' load (6.2).
 
 use std::sync::Arc;
 
@@ -28,8 +28,8 @@ const BURST: u64 = 5;
 const SLEEP: u64 = 2;
 /// Each rack's link to the fabric.
 const UPLINK: Rate = Rate::from_mbit(100);
-/// A frame on the wire. The text does not say how large packets of the bursts are; with frames of 9 kB what is offered, which is mostly dropped at
-/// once, takes a sixth of the time to simulate.
+/// A frame on the wire. The text does not state the packet size of the bursts. With frames of 9 kB, the offered
+/// traffic, which is mostly dropped at once, takes a sixth of the time to simulate.
 const FRAME: Bytes = Bytes::new(9_038);
 /// "Within a few iterations (at t=30s)", in seconds.
 const SETTLED: f64 = 30.0;
@@ -59,10 +59,10 @@ impl Pattern {
     }
 }
 
-/// What the tenant uses: seconds, Mbit/s.
+/// Usage of the tenant: seconds, Mbit/s.
 type Usage = Vec<(f64, f64)>;
 
-/// What was measured.
+/// Measurements.
 #[derive(Clone, Debug)]
 struct Data {
     racks: u64,
@@ -232,7 +232,7 @@ fn fabric(pattern: Pattern, racks: u64, phases: usize, seed: u64) -> Result<Scen
     Ok(scenario)
 }
 
-/// What the tenant sends from all racks together: seconds, Mbit/s.
+/// Returns the tenant's traffic from all racks together: seconds, Mbit/s.
 fn usage(outcome: &Outcome) -> Vec<(f64, f64)> {
     let end = outcome.simulated.as_nanos() * 1_000;
     let mut sum: Vec<(f64, f64)> = Vec::new();
@@ -253,7 +253,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::statement::assert_each_can_change;
 
-    /// At 1 Gbit/s for so many seconds, and at a part of each limit afterwards.
+    /// Returns 1 Gbit/s for `until` seconds, and a part of each limit afterwards.
     fn used(until: f64, part: f64) -> Usage {
         let limit = |at: f64| LIMITS[(at / PHASE as f64) as usize] as f64;
         let times = (0..300).map(|second| f64::from(second) + 0.5);

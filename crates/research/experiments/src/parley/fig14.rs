@@ -1,4 +1,4 @@
-//! Fig. 14: two services share a rack's links, by what the rack policy says (6.3, throughput protection).
+//! Fig. 14: two services share a rack's links, according to the rack policy (6.3, throughput protection).
 
 use std::ops::RangeInclusive;
 
@@ -23,20 +23,20 @@ const FIRST_ENDS: f64 = 12.0;
 const END: f64 = 18.0;
 /// The digits of 30 and of 60 Gbit/s.
 const DIGIT: f64 = 0.5;
-/// A round of brokers after a change everybody has been seen in it, and one later what was said is in force; the first round after a
-/// start tells where counters stand.
+/// Settling time in rounds: a broker round after a change has observed all services, and its limits are in force one
+/// round later. The first round after a start only reads the counters.
 const SETTLED: f64 = 3.5;
 
-/// How the text's policy is read.
+/// Reading of the text's policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Guaranteed {
-    /// As it stands: A at most 30 Gbit/s, B at least 30. Weights share the excess above the minima (3.1).
+    /// As printed: A at most 30 Gbit/s, B at least 30. Weights share the excess above the minima (3.1).
     Printed,
     /// A is guaranteed its 30 as well.
     Both,
 }
 
-/// What is simulated.
+/// A simulated case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Case {
     terms: Guaranteed,
@@ -59,15 +59,15 @@ impl Case {
     }
 }
 
-/// What A and B receive in Gbit/s at times in rounds of rack brokers.
+/// Traffic received by A and B in Gbit/s at times in rounds of rack brokers.
 type Rates = [Vec<(f64, f64)>; 2];
 
-/// What was measured.
+/// Measurements.
 #[derive(Clone, Debug)]
 struct Data {
     /// The runs of each of [`CASES`].
     runs: Vec<Vec<Rates>>,
-    /// What B alone gets, in Gbit/s, where both services have static limits of 3 Gbit/s at each machine.
+    /// Traffic of B alone, in Gbit/s, if both services have static limits of 3 Gbit/s at each machine.
     capped: Vec<f64>,
 }
 
@@ -89,7 +89,7 @@ impl Data {
         self.means(case, 1, FIRST_ENDS + SETTLED, END)
     }
 
-    /// From when on both services stay within a tenth of what they have in the end, in rounds after B began.
+    /// Returns the time from which both services stay within a tenth of their final traffic, in rounds after B began.
     fn converged(&self, case: usize) -> Vec<f64> {
         let of = |rates: &Rates| {
             let ends = [0, 1].map(|service| mean_between(&rates[service], SECOND + SETTLED, FIRST_ENDS));
@@ -102,7 +102,7 @@ impl Data {
     }
 }
 
-/// How long an interval of the series is, in rounds.
+/// Length of an interval of the series, in rounds.
 const QUARTER: f64 = 0.25;
 
 /// Measures it.
@@ -180,7 +180,7 @@ fn kept(data: &Data, case: usize) -> [Statement; 3] {
     ]
 }
 
-/// What both have of the 60.
+/// Returns the statement about the total of both services out of 60.
 fn together(data: &Data, case: usize, shares: &[Reading]) -> Statement {
     let [a, b] = data.both(case);
     let farther = farther_from_30(&a, &b);
@@ -212,7 +212,7 @@ fn farther_from_30<'a>(a: &'a [f64], b: &'a [f64]) -> &'a [f64] {
     if off(a) > off(b) { a } else { b }
 }
 
-/// How long it takes.
+/// Returns the statements about the convergence time.
 fn rounds(data: &Data, case: usize, shares: &[Reading]) -> [Statement; 2] {
     let (rounds, name) = (data.converged(case), CASES[case].name());
     let of = |section: &'static str, says: &str, most: f64| {
@@ -238,7 +238,7 @@ fn rounds(data: &Data, case: usize, shares: &[Reading]) -> [Statement; 2] {
     ]
 }
 
-/// What static limits waste.
+/// Returns the statement about the waste of static limits.
 fn caps(data: &Data) -> Statement {
     let used: Vec<f64> = data.capped.iter().map(|capped| 100.0 * capped / 60.0).collect();
     Statement::within(
@@ -255,7 +255,7 @@ fn caps(data: &Data) -> Statement {
     .remark("Ten times 3 of 60 Gbit/s, to a tenth of it.")
 }
 
-/// What a reading of the policy gives, in Gbit/s.
+/// Shares by a reading of the policy, in Gbit/s.
 #[derive(Clone, Debug)]
 struct Reading {
     name: &'static str,
@@ -265,7 +265,8 @@ struct Reading {
     later: f64,
 }
 
-/// The shares by each reading, computed: minimum and maximum of A and of B in Gbit/s, and how the excess is shared.
+/// Returns the computed shares by each reading: minimum and maximum of A and of B in Gbit/s, and the sharing of the
+/// excess.
 fn shares() -> Vec<Reading> {
     let all: [(&str, MinMax, Share); 3] = [
         ("weights share the excess above the minima (3.1)", [(0.0, Some(30.0)), (30.0, None)], excess),
@@ -303,7 +304,8 @@ fn excess(terms: MinMax, active: [bool; 2]) -> [f64; 2] {
     build().unwrap_or([f64::NAN; 2])
 }
 
-/// Max-min with minima as floors: everybody gets the same level, but no less than its minimum and no more than its maximum.
+/// Returns max-min shares with minima as floors: all get one level, but no less than their minimum and no more than
+/// their maximum.
 fn floors(terms: MinMax, active: [bool; 2]) -> [f64; 2] {
     let at = |level: f64| {
         let mut shares = [0.0; 2];
@@ -371,7 +373,7 @@ fn notes(round: Time) -> Vec<String> {
     ]
 }
 
-/// How long static limits are looked at, in rounds.
+/// Observed time of static limits, in rounds.
 const CAPPED: f64 = 3.0;
 
 /// A case, or static limits with B alone.
@@ -421,7 +423,8 @@ pub(crate) mod tests {
         assert!(all.iter().all(|reading| reading.alone.round() == 30.0 && reading.later.round() == 60.0));
     }
 
-    /// What A and B receive: A alone, both, B alone; with `settling` B has half of its share in the first rounds.
+    /// Returns the traffic received by A and B: A alone, both, B alone; with `settling` B has half of its share in
+    /// the first rounds.
     fn rates(alone: f64, both: [f64; 2], later: f64, settling: f64) -> Rates {
         let times = (0..72).map(|quarter| f64::from(quarter) * QUARTER + QUARTER / 2.0);
         let of = |service: usize| {

@@ -19,12 +19,13 @@ const RPC: u64 = 2_500_000;
 const PERIOD: Time = Time::from_millis(20);
 /// The 3 Gbit/s of the text are payload: 3.16 Gbit/s with headers. A little more, so that the queue does not grow from round to round.
 const LIMIT: Rate = Rate::from_mbit(3_300);
-/// By so much the limit is above 3 Gbit/s of payload (3.3 * 1460 / 1538 = 3.13), so that requests take so much less than 20 ms; and as much more.
+/// Relative tolerance of the 20 ms of a request, in both directions: the limit exceeds 3 Gbit/s of payload (3.3 *
+/// 1460 / 1538 = 3.13), so requests take less time by nearly this fraction.
 const MARGIN: f64 = 0.05;
 /// As printed, and "scaled up by a factor of 10".
 const SCALES: [u64; 2] = [1, 10];
 
-/// How the service is limited.
+/// Limit of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Limited {
     Not,
@@ -46,7 +47,7 @@ impl Limited {
     }
 }
 
-/// One way to limit, at one scale, and its runs: the median and the 99 % percentile in ms.
+/// One limit at one scale, and its runs: the median and the 99 % percentile in ms.
 #[derive(Clone, Debug)]
 struct Row {
     scale: u64,
@@ -83,7 +84,8 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
     SCALES.iter().flat_map(|&scale| at_scale(scale, LIMITS.map(|limited| tails(scale, limited)))).collect()
 }
 
-/// What the text says at one scale, of the percentiles without limit, with a fast one, and with a slow one.
+/// Returns the text's statements at one scale, about the percentiles without limit, with a fast one, and with a slow
+/// one.
 fn at_scale(scale: u64, [none, fast, slow]: [Vec<f64>; 3]) -> [Statement; 4] {
     let text = |values: &[f64]| {
         let shown: Vec<String> = values.iter().map(|value| format!("{value:.1}")).collect();

@@ -91,7 +91,7 @@ fn statements(tails: &[Vec<f64>; LOADS.len()]) -> Vec<Statement> {
     ]
 }
 
-/// What packets find at the receiver's port, in bytes.
+/// Returns the queue that packets find at the receiver's port, in bytes.
 fn queue(load: u64, seed: u64, duration: Time) -> Result<Histogram, Failed> {
     let cabling = Cabling { rate: LINE, ..Cabling::default() };
     let network = std::sync::Arc::new(build::star(SENDERS + 1, cabling).map_err(Failed::broken)?);

@@ -1,11 +1,11 @@
-//! Parley's evaluation: V. Jeyakumar et al., "Flexible Network Bandwidth and Latency Provisioning in the Datacenter", 2014,
-//! sections 4, 6 and 7.
+//! Parley's evaluation: V. Jeyakumar et al., "Flexible Network Bandwidth and Latency Provisioning in the Datacenter",
+//! 2014, sections 4, 6 and 7.
 //!
 //! | figure | here |
 //! |---|---|
 //! | Fig. 9 | `fig9.rs` |
 //! | Table 2, overheads of 6.2 | `table2.rs`, with the trees of `shares.rs` |
-//! | Table 3 | `table3.rs`, with what the text says of it in `table3_statements.rs` |
+//! | Table 3 | `table3.rs`, with the text's statements in `table3_statements.rs` |
 //! | iterations of 6.3 | `convergence.rs` |
 //! | Fig. 12 to 15 | `fig12.rs` to `fig15.rs`, in the networks of `testbed.rs` |
 

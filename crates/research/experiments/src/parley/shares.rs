@@ -39,8 +39,8 @@ const fn case(name: &'static str, services: usize, levels: u32) -> ShareCase {
 /// The capacity in Table 2's remark.
 const CAPACITY: Rate = Rate::from_gbit(80);
 
-/// The demands of all services together in the mean, in per cent of the capacity. Maxima take some of it away, so that the load is
-/// close to the capacity, as in Table 2.
+/// Average demand of all services together, in per cent of the capacity. Maxima reduce it, so that the load is close
+/// to the capacity, as in Table 2.
 const LOAD_PERCENT: u64 = 120;
 
 /// Computations for each figure.
@@ -49,12 +49,12 @@ const ROUNDS: usize = 200;
 /// Changes for each figure.
 const UPDATES: u32 = 10_000;
 
-/// How long a case took.
+/// Durations of a case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShareTimes {
     /// Each computation of all shares, shortest first.
     pub computations: Vec<Duration>,
-    /// One changed demand, and one share that is read, in the mean.
+    /// Average time of one changed demand and one share that is read.
     pub update: Duration,
     /// Services that share.
     pub services: usize,
@@ -105,8 +105,8 @@ pub fn time_shares(case: ShareCase, seed: u64) -> Result<ShareTimes, TreeError> 
     Ok(ShareTimes { computations: times, update, services: leaves.len(), least_load, limited, iterations })
 }
 
-/// How many iterations water-filling takes, where each one satisfies the services with the smallest demand that is left (Bertsekas and Gallager, 6.5.2),
-/// with demands rounded up to 1 Mbit/s.
+/// Returns the number of iterations of water-filling, where each one satisfies the services with the smallest
+/// remaining demand (Bertsekas and Gallager, 6.5.2), with demands rounded up to 1 Mbit/s.
 fn iterations(demands: impl Iterator<Item = Rate>) -> u64 {
     let mut steps: Vec<u64> = demands.map(|demand| demand.bits_per_second().div_ceil(1_000_000)).collect();
     steps.sort_unstable();
@@ -123,8 +123,8 @@ fn iterations(demands: impl Iterator<Item = Rate>) -> u64 {
     done
 }
 
-/// Every inner node has the same number of children, up to one. Weights are from 1 to 8; a quarter of the nodes has a minimum, and a
-/// quarter a maximum, around what is theirs in the mean.
+/// Returns a tree in which all inner nodes have one number of children, up to one. Weights are from 1 to 8; a quarter
+/// of the nodes has a minimum, and a quarter a maximum, around their average share.
 fn tree(case: ShareCase, random: &mut ChaCha8Rng) -> Result<Tree, TreeError> {
     let mut tree = Tree::new(Terms::default())?;
     let mut above = vec![Tree::ROOT];
@@ -156,7 +156,7 @@ mod tests {
     fn an_iteration_satisfies_all_of_the_smallest_demand_until_nothing_is_left() {
         let of = |mbit: &[u64]| iterations(mbit.iter().copied().map(Rate::from_mbit));
         assert_eq!([of(&[1, 2, 2, 3]), of(&[]), of(&[100_000])], [3, 0, 1]);
-        // 20 Gbit/s each, of which two want less: the third iteration gives what is left to those that want more.
+        // 20 Gbit/s each, of which two need less: the third iteration gives the rest to those that need more.
         assert_eq!(of(&[1_000, 2_000, 60_000, 70_000]), 3);
     }
 }

@@ -1,4 +1,4 @@
-//! Table 2: how long the shares of N services take; and what brokers send one another (6.2).
+//! Table 2: computation time of the shares of N services, and messages between brokers (6.2).
 
 use std::time::Duration;
 
@@ -23,12 +23,13 @@ const RACKS: u64 = 10_000;
 /// UDP, IPv4, and Ethernet with checksum, preamble and gap, for each datagram.
 const HEADERS: usize = 8 + 20 + 38;
 
-/// What was measured.
+/// Measurements.
 #[derive(Clone, Debug)]
 struct Data {
     /// Trees of one level, by the number of services.
     flat: Vec<Flat>,
-    /// What a machine of a rack sends to the others, and what the fabric broker receives, in one round, in Mbit.
+    /// Traffic that a machine of a rack sends to the others, and that the fabric broker receives, in one round, in
+    /// Mbit.
     rack: f64,
     fabric: f64,
 }
@@ -48,7 +49,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(3, 1);
     let jobs: Vec<(ShareCase, u64)> =
         SHARE_CASES.iter().flat_map(|&case| seeds.iter().map(move |&seed| (case, seed))).collect();
-    // One after another: they are times.
+    // Sequentially, since times are measured.
     let mut all: Vec<ShareTimes> = Vec::new();
     for (done, &(case, seed)) in jobs.iter().enumerate() {
         run.report_progress(done, jobs.len())?;
@@ -114,7 +115,8 @@ fn row(case: ShareCase, summary: &Summary, update: f64) -> Vec<String> {
     ]
 }
 
-/// What a machine of a rack sends to the others in a round, and what the fabric broker receives in one, in Mbit on the wire.
+/// Returns the traffic that a machine of a rack sends to the others in a round, and that the fabric broker receives
+/// in one, in Mbit on the wire.
 fn overheads() -> [f64; 2] {
     let datagrams = |subject| -> u64 {
         let wants = |service| {

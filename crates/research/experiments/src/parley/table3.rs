@@ -24,7 +24,7 @@ const SIZES: [u64; 2] = [200_000, 1_000_000];
 /// A's part of the capacity of the rack's links, in per cent.
 const LOAD_OF_A: u64 = 14;
 
-/// What the bounds of equation 2 are for; the last one is that of the policy, 60 Gbit/s "or about 80 %".
+/// Loads of the bounds of equation 2; the last one is that of the policy, 60 Gbit/s "or about 80 %".
 const BOUND_LOADS: [&str; 4] = ["0.15", "0.5", "0.7", "0.8"];
 /// Payload of a full frame.
 const PAYLOAD: f64 = 1460.0;
@@ -33,7 +33,7 @@ const CONNECTIONS: u32 = 24;
 /// Of the machine shaper (6.3).
 const INTERVAL: Time = Time::from_micros(500);
 
-/// How long, and with what.
+/// Duration of a run and its systems.
 #[derive(Clone, Copy, Debug)]
 struct Length {
     /// In rounds of rack brokers.
@@ -123,7 +123,7 @@ fn table(data: &Data) -> Table {
     }
 }
 
-/// What marks do: how many there are, and what the rack receives.
+/// Returns the effects of marks: their number, and the traffic that the rack receives.
 fn effects(data: &Data) -> Table {
     let cell = |runs: &[RunReadings]| {
         let of = |what: fn(&RunReadings) -> f64| mean(&runs.iter().map(what).collect::<Vec<_>>());
@@ -169,7 +169,7 @@ fn notes(length: Length, data: &Data) -> Vec<String> {
     ]
 }
 
-/// In ms, at 10 Gbit/s: the burst is what 15 iterations of 500 us bring (6.3).
+/// Returns the bound in ms, at 10 Gbit/s: the burst is the traffic of 15 iterations of 500 us (6.3).
 fn bound(size: u64, load: &str) -> f64 {
     let burst = Burst::Convergence(Time::from_nanos(15 * INTERVAL.as_nanos()));
     let bound = Bound { burst, size: Bytes::new(size) };

@@ -2,7 +2,7 @@
 
 use super::testbed::{MarkFeedback, RELEASED, System, THRESHOLD};
 
-/// A and B together. What the last column offers the text does not say: B offers its maximum and more.
+/// Loads of A and B together. The text does not state the load of the last column: B offers its maximum and more.
 pub(super) const LOADS: [u64; 4] = [15, 50, 70, 110];
 
 /// The last of them: more than the policy allows.
@@ -15,11 +15,12 @@ pub(super) const READINGS: [System; 3] =
 /// Without Parley: nothing, and EyeQ, which "assumes a congestion-free core" (6.3).
 pub(super) const OTHERS: [System; 2] = [System::Nothing, System::Eyeq(MarkFeedback::Deaf)];
 
-/// Controls: what marks do without brokers, beyond 100 %; and what the released form does at 70 % with the threshold of Table 1 for K.
+/// Controls: the effect of marks without brokers, beyond 100 %; and the effect of the released form at 70 % with the
+/// threshold of Table 1 for K.
 pub(super) const CONTROLS: [(System, u64); 2] =
     [(System::Eyeq(MarkFeedback::Printed), BEYOND), (System::Parley(THRESHOLD), 70)];
 
-/// What is simulated.
+/// A simulated case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Case {
     pub(super) system: System,
@@ -28,7 +29,7 @@ pub(super) struct Case {
     pub(super) crashed: usize,
 }
 
-/// What was measured, and the bounds of equation 2 in ms.
+/// Measurements, and the bounds of equation 2 in ms.
 #[derive(Clone, Debug)]
 pub(super) struct Data {
     /// Each case with its runs.
@@ -44,9 +45,9 @@ pub(super) struct RunReadings {
     pub(super) tails: [f64; 2],
     /// Requests of A that count.
     pub(super) requests: u64,
-    /// What the rack receives, in Gbit/s.
+    /// Traffic that the rack receives, in Gbit/s.
     pub(super) received: f64,
-    /// Which part of packets arrives marked, in per cent.
+    /// Share of packets that arrive marked, in per cent.
     pub(super) marked: f64,
 }
 
@@ -62,7 +63,7 @@ impl Data {
     }
 }
 
-/// In ms, or that it is longer than what was looked at.
+/// Returns a time in ms, or a text that it exceeds the observed time.
 pub(super) fn text(tail: f64) -> String {
     if tail.is_finite() { format!("{tail:.2} ms") } else { "more than the run".to_owned() }
 }

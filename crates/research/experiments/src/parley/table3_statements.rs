@@ -1,4 +1,4 @@
-//! What section 6.3 says about Table 3, beside what was measured.
+//! Statements of section 6.3 about Table 3, compared with the measurements.
 
 use super::table3_data::{BEYOND, CONTROLS, Data, LOADS, OTHERS, READINGS, text};
 use super::testbed::System;

@@ -1,4 +1,4 @@
-//! What the simulated experiments have in common: networks, services by port, transport, switches.
+//! Common parts of the simulated experiments: networks, services by port, transport, switches.
 
 use std::num::NonZeroU16;
 use std::sync::Arc;
@@ -23,28 +23,30 @@ pub(super) const FRAME: Bytes = Bytes::new(1_538);
 /// ECN marking threshold (Table 1).
 pub(super) const ECN: Bytes = Bytes::new(80_000);
 
-/// What all ports of a switch share. The paper does not say; 9 MB is what switches of 10 Gbit/s of that time had.
+/// Buffer shared by all ports of a switch. The paper does not state it; 9 MB is the size of 10 Gbit/s switches of
+/// that time.
 const BUFFER: Bytes = Bytes::new(9_000_000);
 
 /// The shortest retransmission time-out of Linux.
 const MIN_TIMEOUT: Time = Time::from_millis(200);
 
-/// What section 6.2 says that is possible for T_rack, in place of the 1 s of Table 1: a tenth of the time shows as many rounds. For a quick
-/// look it is a quarter of that, 50 iterations of the machine shaper of section 6.3.
+/// Possible T_rack according to section 6.2, in place of the 1 s of Table 1: a tenth of the time shows an equal
+/// number of rounds. In a quick run it is a quarter of that, 50 iterations of the machine shaper of section 6.3.
 pub(super) const ROUNDS: [Time; 2] = [Time::from_millis(100), Time::from_millis(25)];
 
-/// What a packet and its acknowledgement take between idle hosts. The paper does not say. The machine
-/// shaper works "at network round-trip timescales" (3.5), and that is every 200 us (Table 1): hosts' software takes most of it, and is in the
-/// cables here. With cables alone (500 ns each) requests are faster than the paper's at low load.
+/// Round-trip time of a packet and its acknowledgement between idle hosts. The paper does not state it. The machine
+/// shaper works "at network round-trip timescales" (3.5), and that is every 200 us (Table 1). Hosts' software takes
+/// most of this time, and is in the cables here. With cables alone (500 ns each) requests are faster than the paper's
+/// at low load.
 const ROUND_TRIP: Time = Time::from_micros(200);
 
-/// Cables of 10 Gbit/s, so many of them between two hosts.
+/// Returns cables of 10 Gbit/s, for `hops` cables between two hosts.
 pub(super) fn cabling(hops: u64) -> Cabling {
     let propagation = Time::from_nanos(ROUND_TRIP.as_nanos() / (2 * hops));
     Cabling { rate: Rate::from_gbit(10), propagation, ..Cabling::default() }
 }
 
-/// How large the network of Fig. 11 is.
+/// Size of the network of Fig. 11.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Size {
     /// 9 racks of 10 hosts, 2 spines, 4 parallel links each, 10 Gbit/s.
@@ -63,7 +65,7 @@ impl Size {
         build::leaf_spine(&fabric).map(Arc::new).map_err(Failed::broken)
     }
 
-    /// So many Gbit/s of the printed rack.
+    /// Returns the scaled rate for a rate of the printed rack.
     pub(super) const fn gbit(self, gbit: u64) -> Rate {
         match self {
             Self::Printed => Rate::from_gbit(gbit),
@@ -71,7 +73,7 @@ impl Size {
         }
     }
 
-    /// What would be measured in the printed rack.
+    /// Returns the factor from a measurement to the printed rack.
     pub(super) const fn scale(self) -> f64 {
         match self {
             Self::Printed => 1.0,
@@ -98,7 +100,7 @@ pub(super) fn racks(network: &Network) -> Vec<Vec<NodeId>> {
     network.switches().map(attached).filter(|hosts| !hosts.is_empty()).collect()
 }
 
-/// A service that is told by the port at which it listens.
+/// Returns a service that is identified by its listening port.
 pub(super) fn service(name: &str, port: u16, bandwidth: PerDirection<Bandwidth>) -> Service {
     let filter = Match { protocol: Some(Protocol::TCP), destination_port: NonZeroU16::new(port), ..Match::default() };
     Service { name: name.to_owned(), filter: Some(filter), bandwidth, ..Service::default() }
@@ -109,7 +111,7 @@ pub(super) fn free() -> PerDirection<Bandwidth> {
     PerDirection::default()
 }
 
-/// Minimum and maximum of what is received.
+/// Returns a minimum and maximum of received traffic.
 pub(super) fn received(min: Option<Rate>, max: Option<Rate>) -> PerDirection<Bandwidth> {
     PerDirection { receive: Bandwidth { min, max, weight: None }, ..PerDirection::default() }
 }
@@ -126,14 +128,15 @@ pub(super) fn policy(
     })
 }
 
-/// What machine shapers hear of marks, and in which form.
+/// Marks that machine shapers receive, and their form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MarkFeedback {
     /// Nothing: switches do not mark.
     Deaf,
     /// The equation as it is printed.
     Printed,
-    /// EyeQ as its program was released: its form of marks, its floor of R, its feedback; with so many bytes for K.
+    /// EyeQ as its program was released: its form of marks, its floor of R, its feedback; with this number of bytes
+    /// for K.
     Released(Bytes),
 }
 
@@ -166,7 +169,7 @@ impl MarkFeedback {
     }
 }
 
-/// What shares the network.
+/// Scheme that shares the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum System {
     /// Nothing but TCP.
@@ -230,7 +233,8 @@ pub(super) fn simulate(scenario: &Scenario, seed: u64) -> Result<Outcome, Failed
     wayleave_sim::run(scenario, seed, |_| true).map_err(Failed::broken)
 }
 
-/// Of one traffic, over time: the middle of each interval in seconds, and what arrived in Gbit/s.
+/// Returns the throughput of one traffic over time: the middle of each interval in seconds, and the arrivals in
+/// Gbit/s.
 pub(super) fn throughput(outcome: &Outcome, traffic: usize) -> Vec<(f64, f64)> {
     let end = outcome.simulated.as_nanos() * 1_000;
     let series = outcome.traffic[traffic].throughput.as_ref();
@@ -238,7 +242,7 @@ pub(super) fn throughput(outcome: &Outcome, traffic: usize) -> Vec<(f64, f64)> {
     bins.map(|bin| ((bin.start_ps + bin.end_ps) as f64 / 2e12, bin.per_second() * 8.0 / 1e9)).collect()
 }
 
-/// What A and B receive over time, one value for each run.
+/// Returns the traffic received by A and B over time, one value for each run.
 pub(super) fn curves(runs: &[&[Vec<(f64, f64)>; 2]]) -> Vec<Series> {
     let values =
         |service: usize, at: usize| runs.iter().filter_map(|run| run[service].get(at)).map(|(_, rate)| *rate).collect();
@@ -253,13 +257,13 @@ pub(super) fn curves(runs: &[&[Vec<(f64, f64)>; 2]]) -> Vec<Series> {
         .collect()
 }
 
-/// The mean of what lies between two times.
+/// Returns the mean of the points between two times.
 pub(super) fn mean_between(points: &[(f64, f64)], from: f64, to: f64) -> f64 {
     let values: Vec<f64> = points.iter().filter(|(at, _)| (from..to).contains(at)).map(|(_, value)| *value).collect();
     crate::stats::mean(&values)
 }
 
-/// What every simulated figure was measured with.
+/// Adds the settings of every simulated figure.
 pub(super) fn settings(figure: Figure) -> Figure {
     figure
         .with(

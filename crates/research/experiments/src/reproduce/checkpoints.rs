@@ -1,7 +1,7 @@
-//! A folder of runs that have ended, one file each, so that figures that take hours can be interrupted.
+//! A folder of completed runs, one file each, so that figures that take hours can be interrupted.
 //!
-//! A file is named by the hash of what its run depends on, and says that in full, with the program that measured it. What is damaged, of
-//! another run or of another program is an error, and never used.
+//! A file is named by the hash of its run's inputs, and contains these in full, with the program that measured it. A
+//! file that is damaged, of another run or of another program is an error, and never used.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -15,7 +15,7 @@ use super::MeasuredBy;
 use wayleave::Error;
 use wayleave::sim::write_whole;
 
-/// What stands in a file.
+/// Contents of a file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Finished {
@@ -23,9 +23,9 @@ struct Finished {
     wayleave: String,
     /// The commit it was built from.
     commit: Option<String>,
-    /// What the run depends on.
+    /// Inputs of the run.
     inputs: String,
-    /// What it found out.
+    /// Result of the run.
     result: String,
     /// FNV-1a over the rest.
     checksum: String,
@@ -53,7 +53,7 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Makes it where it is not there. What is kept is kept as measured by `origin`.
+    /// Opens the folder, and creates it if necessary. Results are stored as measured by `origin`.
     pub(super) fn open(path: &Path, origin: &MeasuredBy) -> Result<Self, Error> {
         let made = fs::create_dir_all(path);
         made.map_err(|error| Error::Internal(format!("{} cannot be made: {error}", path.display())))?;
@@ -64,7 +64,7 @@ impl Folder {
         self.path.join(format!("{:016x}.json", fnv1a(inputs.as_bytes())))
     }
 
-    /// What is wrong with a file that is there, if anything is.
+    /// Returns the error of an existing file, if any.
     fn fault(&self, finished: &Finished, inputs: &str) -> Option<String> {
         let program = |version: &str, commit: Option<&str>| {
             let commit =

@@ -22,7 +22,7 @@ pub(crate) fn runs(figure: &Figure) -> String {
     text
 }
 
-/// What the values of each point come to.
+/// Returns the summary of each point's values.
 pub(crate) fn summaries(figure: &Figure) -> String {
     let mut text = "panel,series,x,samples,mean,ci95_low,ci95_high,median,p1,p10,p90,p99,min,max\n".to_owned();
     for panel in &figure.panels {

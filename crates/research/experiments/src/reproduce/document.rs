@@ -1,4 +1,5 @@
-//! The JSON of figures: everything that was measured, with where it comes from and how to do it again. What is written can be read again.
+//! The JSON of figures: all measurements, their origin and the command that repeats them. Written documents can be
+//! read again.
 
 use crate::{Figure, Paper, Statement, find};
 use serde::{Deserialize, Serialize};
@@ -22,7 +23,7 @@ struct Document<'a> {
     measured: &'a Figure,
 }
 
-/// What the catalogue says of the figure is not read: it may have been put better since.
+/// A document without the catalogue's texts about the figure: they may have been improved since.
 #[derive(Deserialize)]
 struct Read {
     #[serde(flatten)]
@@ -60,10 +61,10 @@ pub(crate) fn of(measured: &Measured) -> serde_json::Result<String> {
     })
 }
 
-/// The figure that a document describes.
+/// Returns the figure of a document.
 ///
 /// # Errors
-/// If it is no such document, or this program has no figure of its name; with what is wrong.
+/// If it is no such document, or this program has no figure of its name; with the reason.
 pub(crate) fn read(text: &str) -> Result<Measured, String> {
     let Read { origin, figure, effort, command, measured } =
         serde_json::from_str(text).map_err(|error| error.to_string())?;

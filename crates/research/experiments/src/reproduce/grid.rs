@@ -20,7 +20,7 @@ const HEAD: f64 = 52.0;
 pub(super) struct Grid {
     /// Its height.
     pub(super) height: f64,
-    /// What it consists of.
+    /// Parts of the picture.
     pub(super) parts: Vec<Element>,
 }
 
@@ -57,7 +57,7 @@ pub(super) fn lay(table: &Table, width: f64) -> Grid {
     Grid { height: top, parts }
 }
 
-/// How much wider a capital is than other characters.
+/// Width of a capital relative to other characters.
 const CAPITAL: f64 = 1.35;
 
 /// The width of a text, generously.
@@ -83,7 +83,8 @@ fn in_columns(texts: &[String], widths: &[f64], character: f64) -> Vec<Vec<Strin
     texts.iter().zip(widths).map(cell).collect()
 }
 
-/// Columns as wide as their longest cell, if there is room; the widest give way first, down to their longest word.
+/// Returns columns as wide as their longest cell, if there is room; the widest are reduced first, down to their
+/// longest word.
 fn widths(table: &Table, width: f64) -> Vec<f64> {
     let widest = |at: usize, of: &dyn Fn(&str, f64) -> f64| {
         let head = table.columns.get(at).map_or(0.0, |head| of(head, STRONG_CHARACTER));
@@ -94,13 +95,13 @@ fn widths(table: &Table, width: f64) -> Vec<f64> {
         text.split_whitespace().map(|word| length(word, character)).fold(0.0, f64::max) + PAD
     };
     let columns = 0..table.columns.len();
-    // Heads are wrapped sooner than cells: they are longer than what stands below them.
+    // Heads are wrapped sooner than cells: they are longer than the cells below them.
     let cell = |text: &str, character: f64| length(text, character.min(CHARACTER)) + 2.0 * PAD;
     let mut widths: Vec<f64> = columns.clone().map(|at| widest(at, &cell)).collect();
     let wanted: f64 = widths.iter().sum();
     if wanted > width {
         let words: Vec<f64> = columns.map(|at| widest(at, &word)).collect();
-        // What is narrow stays; the others share what is left, by what they want.
+        // Narrow columns are kept; the others share the rest in proportion to their wanted width.
         let fair = width / widths.len().max(1) as f64;
         let narrow: f64 = widths.iter().filter(|&&of| of <= fair).sum();
         let wide = wanted - narrow;
@@ -119,7 +120,7 @@ fn widths(table: &Table, width: f64) -> Vec<f64> {
     widths
 }
 
-/// A text in lines of so many characters.
+/// Wraps a text into lines of at most `most` characters.
 pub(super) fn wrapped(text: &str, most: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

@@ -1,23 +1,24 @@
-//! What was measured: a figure, and a run of several.
+//! Measured figures: one figure, and a run of several.
 
 use crate::{Entry, Figure};
 use serde::{Deserialize, Serialize};
 
-/// A figure that was measured, and how.
+/// A measured figure, and its origin.
 pub struct Measured {
-    /// Which.
+    /// The figure's catalogue entry.
     pub entry: &'static Entry,
-    /// What came of it.
+    /// The measured figure.
     pub figure: Figure,
     /// `full` or `quick`.
     pub effort: String,
-    /// The command that does the same.
+    /// Command that measures it again.
     pub command: String,
-    /// By what, and when.
+    /// Program and date of the measurement.
     pub origin: MeasuredBy,
 }
 
-/// What measured a figure, and when. A program does not know its commit, and results should not depend on a clock: both are told.
+/// Program that measured a figure, and the date. A program does not know its commit, and results must not depend on a
+/// clock: the caller passes both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MeasuredBy {
     /// The version of the program.
@@ -31,15 +32,15 @@ pub struct MeasuredBy {
     pub date: Option<String>,
 }
 
-/// What came of a run.
+/// Outcome of a reproduction.
 pub struct Reproduced {
     /// The figures, in the order in which they were asked for.
     pub figures: Vec<Measured>,
-    /// Those that were left out, each with what this machine lacks.
+    /// Figures that were left out, each with the requirement that this machine lacks.
     pub left_out: Vec<(&'static Entry, String)>,
-    /// Those that could not be measured although they should, each with the reason. The others were measured all the same.
+    /// Figures whose measurement failed, each with the reason. The others were still measured.
     pub failed: Vec<(&'static Entry, String)>,
-    /// Whether somebody has stopped it.
+    /// `true` if the run was stopped.
     pub is_stopped: bool,
 }
 
@@ -58,7 +59,8 @@ impl MeasuredBy {
 }
 
 impl Measured {
-    /// A short name for what was measured with what: FNV-1a over the figure's name, settings and seeds, and the effort.
+    /// Returns a short name for the inputs of a measurement: FNV-1a over the figure's name, settings and seeds, and
+    /// the effort.
     pub fn input_hash(&self) -> String {
         let Figure { settings, seeds, .. } = &self.figure;
         let text = format!("{} {} {settings:?} {seeds:?}", self.entry.id, self.effort);

@@ -48,7 +48,7 @@ use totals::Reasons;
 pub use measured::{Measured, MeasuredBy, Reproduced};
 pub use totals::{Missing, Row, Tally, Totals};
 
-/// The file with how many statements came to what.
+/// Name of the file with the numbers of statements by result.
 const TOTALS: &str = "totals.json";
 
 /// Effort, threads and output files of a reproduction.
@@ -111,18 +111,18 @@ fn unknown(name: &str) -> Error {
     ))
 }
 
-/// Measures figures one after another; the files of each are written as soon as it is there. [`Reproduced::write_page`] adds
-/// the page of all.
+/// Measures figures in sequence; the files of each are written as soon as it is finished. [`Reproduced::write_page`]
+/// adds the page of all.
 ///
 /// # Errors
-/// If this machine can measure none of the figures, or a file cannot be written. A figure that fails is no error here: the others are
-/// measured all the same, and [`Reproduced::failed`] says why.
+/// Returns an error if this machine can measure none of the figures, or a file cannot be written. A failed figure is
+/// not an error here: the others are still measured, and [`Reproduced::failed`] gives the reason.
 ///
 /// ```
-/// use wayleave::Watch;
+/// use wayleave::{Cancel, NoProgress};
 /// use wayleave_experiments::{ReproduceOptions, figures, reproduce};
 /// let chosen = figures(&["sec2-examples".to_owned()])?;
-/// let done = reproduce(&chosen, ReproduceOptions::default(), &mut Watch::none())?;
+/// let done = reproduce(&chosen, ReproduceOptions::default(), NoProgress, &Cancel::default())?;
 /// assert!(done.figures[0].figure.statements.len() >= 6);
 /// # Ok::<(), wayleave::Error>(())
 /// ```
@@ -189,7 +189,7 @@ pub fn reproduce(
     Ok(reproduced)
 }
 
-/// That all of these figures can be measured on a network of so many servers.
+/// Checks that all of these figures can be measured on a network of `servers` servers.
 fn can_have(chosen: &[&'static Entry], servers: u64) -> Result<(), Error> {
     match chosen.iter().find(|entry| !entry.has_network_of(servers)) {
         None => Ok(()),
@@ -264,11 +264,11 @@ impl ReproduceOptions {
 }
 
 impl Reproduced {
-    /// Writes the page of all figures into a folder where their files are, `index.html`, and beside it how many statements came to what,
-    /// `totals.json`. `command` is what does the same.
+    /// Writes the page of all figures, `index.html`, into the folder of their files, and beside it the numbers of
+    /// statements by result, `totals.json`. `command` is the command that measures them again.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Returns an error if a file cannot be written.
     pub fn write_page(&self, folder: &Path, command: &str) -> Result<PathBuf, Error> {
         let path = folder.join("index.html");
         write_whole(&path, page::render(self, command).as_bytes())?;
@@ -276,10 +276,10 @@ impl Reproduced {
         Ok(path)
     }
 
-    /// Writes how many statements came to what, for people.
+    /// Writes the numbers of statements by result, for people.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Returns an error if the output cannot be written.
     pub fn write_totals(&self, out: &mut impl Write, layout: Layout) -> Result<(), Error> {
         terminal::write_totals(out, &Totals::of(self), layout)
     }
@@ -341,16 +341,16 @@ fn broken(folder: &Path, name: &str, why: &dyn Display) -> Error {
     Error::Usage(format!("{}: {why}", folder.join(name).display()))
 }
 
-/// What a build without the feature `png` says about pictures.
+/// Returns the message about pictures in a build without the feature `png`.
 pub const fn png_hint() -> Option<&'static str> {
     if png::IS_BUILT_IN { None } else { Some(png::HINT) }
 }
 
 impl Measured {
-    /// Writes the measured values for people, and what the text says beside them.
+    /// Writes the measured values for people, beside the statements of the text.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Returns an error if the output cannot be written.
     pub fn write_text(&self, out: &mut impl Write, layout: Layout) -> Result<(), Error> {
         terminal::write(out, self, layout)
     }

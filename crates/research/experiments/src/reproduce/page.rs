@@ -1,4 +1,4 @@
-//! `index.html`: every figure of a run, with what the texts say beside what was measured.
+//! `index.html`: every figure of a run, with the texts' statements beside the measured values.
 
 use crate::{Statement, Verdict};
 

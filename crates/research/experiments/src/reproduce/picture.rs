@@ -1,4 +1,4 @@
-//! A figure as one SVG: its panels side by side, its tables, and how it was measured.
+//! A figure as one SVG: its panels side by side, its tables, and the settings of its measurement.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use wayleave_report::svg::{self, Anchor, FigureBackground, Point as At};
 const MARGIN: f64 = 24.0;
 /// The space between two panels.
 const GAP: f64 = 40.0;
-/// What is below the title.
+/// Height of the title.
 const TOP: f64 = 66.0;
 /// A line of the caption.
 const LINE: f64 = 17.0;
@@ -84,7 +84,7 @@ fn caption(measured: &Measured) -> Vec<String> {
     lines
 }
 
-/// What it says, for those who cannot see it.
+/// Returns a text description of the figure, for accessibility.
 fn description(figure: &Figure) -> String {
     let says = figure.statements.iter().map(|of| format!("{}: {} ({}).", of.in_full(), of.measured, of.verdict.name()));
     says.collect::<Vec<_>>().join(" ")
@@ -137,7 +137,7 @@ fn plot(figure: &Figure, panel: &Panel, width: f64) -> Plot {
     }
 }
 
-/// Whether points have marks and bars.
+/// Returns `true` if points have marks and bars.
 fn has_marks(panel: &Panel) -> bool {
     panel.form != Form::Joined || panel.series.iter().all(|series| series.points.len() <= MAX_MARKS)
 }
@@ -148,7 +148,8 @@ fn whisker(panel: &Panel, point: &Point) -> (f64, f64) {
     if panel.form == Form::Deciles { (summary.p10, summary.p90) } else { (summary.p1, summary.p99) }
 }
 
-/// A series looks the same in all panels of a figure, and like no other one that stands in a panel with it.
+/// Returns the style of each series: equal in all panels of a figure, and distinct from all other series of these
+/// panels.
 fn styles(figure: &Figure) -> BTreeMap<&str, usize> {
     let mut styles: BTreeMap<&str, usize> = BTreeMap::new();
     for name in figure.panels.iter().flat_map(|panel| &panel.series).map(|series| series.name.as_str()) {
@@ -241,7 +242,7 @@ mod tests {
         }
     }
 
-    /// Tenants in one panel and systems in another begin at the same style; who stands in both keeps his.
+    /// Tenants in one panel and systems in another begin at the same style; a series in both panels keeps its style.
     #[test]
     fn series_of_a_panel_differ_and_look_the_same_in_others() {
         let panels = vec![panel(&["vf1", "vf2", "vf3"]), panel(&["uFAB", "PWC"]), panel(&["PWC", "vf1", "ES"])];

@@ -1,10 +1,10 @@
 //! An SVG as a PNG, in the one font that comes with the program: it looks the same on a machine without fonts. Only with the
 //! feature `png`: fifty crates draw it, a fifth of a cold build.
 
-/// Whether this program writes PNGs.
+/// `true` if this program writes PNGs.
 pub(crate) const IS_BUILT_IN: bool = cfg!(feature = "png");
 
-/// What a program that writes none says about it.
+/// Message of a program that writes no PNGs.
 pub(crate) const HINT: &str = "there are no PNGs: this wayleave was built without them \
                                (cargo build --locked --release --package wayleave-cli --features png)";
 

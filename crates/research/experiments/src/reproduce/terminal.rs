@@ -1,4 +1,4 @@
-//! What people see on the terminal: the measured values, and what the text says beside them.
+//! Terminal output: the measured values, and the statements of the text beside them.
 
 use std::io::Write;
 
@@ -21,7 +21,7 @@ pub(super) fn write(out: &mut impl Write, measured: &Measured, layout: Layout) -
     for panel in &figure.panels {
         write_panel(out, panel, layout)?;
     }
-    // Statements that are a figure's table stand below.
+    // Statements that form a figure's table are written below.
     for table in figure.tables.iter().filter(|table| !repeats(table, &figure.statements)) {
         write_rows(out, table, layout)?;
     }
@@ -74,7 +74,7 @@ fn write_statements(out: &mut impl Write, measured: &Measured, layout: Layout) -
     Ok(write_table(out, &mut table)?)
 }
 
-/// Prints how many statements of each figure came to what.
+/// Prints the numbers of statements by result for each figure.
 pub(super) fn write_totals(out: &mut impl Write, totals: &Totals, layout: Layout) -> Result<(), Error> {
     let heads: Vec<&str> = ["claims"].iter().chain(&HEADS).copied().collect();
     let mut table = plain_table(&heads, layout);

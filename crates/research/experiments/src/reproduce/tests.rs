@@ -1,4 +1,4 @@
-//! Files of a figure that is measured here: that they are well formed, and say what the data says.
+//! Files of a figure that is measured here: they are well formed and match the data.
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -60,7 +60,7 @@ fn a_picture_is_well_formed_and_becomes_pixels() {
             // The signature of PNG, and more than a white sheet.
             assert!(png.starts_with(b"\x89PNG\r\n\x1a\n") && png.len() > 20_000, "{id}: {} bytes", png.len());
         }
-        // The page links to what is written, and to nothing else.
+        // The page links only to files that are written.
         assert_eq!(page::render(&reproduced(measured), "").contains(&format!("{id}.png")), png::IS_BUILT_IN);
     }
 }
@@ -128,7 +128,7 @@ fn what_is_written_can_be_read_again() {
     }
 }
 
-/// A figure with one seed, whose runs are kept in a folder if there is one; stopped when so many of them have ended.
+/// Measures a figure with one seed, with its runs kept in a folder if one is given; stops after `stop_after` runs.
 fn resumed(resume: Option<&Path>, stop_after: usize) -> Reproduced {
     let cancel = Cancel::default();
     let stop = cancel.clone();

@@ -70,15 +70,15 @@ pub(crate) const HEADS: [&str; 6] = {
     heads
 };
 
-/// What became of the figures that were asked for.
+/// Results of the requested figures.
 #[derive(Serialize)]
 pub struct Totals {
-    /// Those that were measured.
+    /// Measured figures.
     pub figures: Vec<Row>,
-    /// Those that this machine cannot measure.
+    /// Figures that this machine cannot measure.
     #[serde(rename = "leftOut")]
     pub left_out: Vec<Missing>,
-    /// Those that should have been measured.
+    /// Figures whose measurement failed.
     pub failed: Vec<Missing>,
     /// All statements.
     pub total: Tally,
@@ -120,7 +120,7 @@ impl Totals {
         }
     }
 
-    /// Of figures that were measured, whatever became of the others.
+    /// Returns the totals of measured figures only.
     pub(crate) fn of_figures(figures: &[Measured]) -> Self {
         let row =
             |measured: &Measured| Row { figure: measured.entry.id, tally: Tally::of(&measured.figure.statements) };
@@ -141,7 +141,8 @@ impl Totals {
     }
 }
 
-/// Why figures are not in a folder: what the file of totals says about the last run, and nothing about runs before it.
+/// Reasons for which figures are not in a folder, from the file of totals. It covers the last run, but not runs
+/// before it.
 #[derive(Deserialize, Default)]
 pub(crate) struct Reasons {
     #[serde(rename = "leftOut")]
@@ -150,7 +151,7 @@ pub(crate) struct Reasons {
 }
 
 impl Reasons {
-    /// Why a figure was not measured, as far as it is known.
+    /// Returns the reason for which a figure was not measured, as far as it is known.
     pub(crate) fn of(&self, entry: &Entry) -> String {
         let missing =
             |of: &[Missing]| of.iter().find(|missing| missing.figure == entry.id).map(|missing| missing.why.clone());

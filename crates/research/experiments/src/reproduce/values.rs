@@ -15,7 +15,7 @@ pub(crate) fn with_unit(value: f64, axis: &Axis) -> String {
 
 /// `time of one decision, us`.
 pub(crate) fn axis_name(axis: &Axis) -> String {
-    // Flows, and how many times as many, are in the name already.
+    // The name already contains the unit "flows" or "times".
     if matches!(axis.unit.as_str(), "" | "flows" | "x") {
         axis.name.clone()
     } else {
@@ -23,7 +23,7 @@ pub(crate) fn axis_name(axis: &Axis) -> String {
     }
 }
 
-/// What stands for the values of a point.
+/// Returns the central value of a point.
 pub(crate) fn centre(panel: &Panel, point: &Point) -> f64 {
     match panel.centre {
         Centre::Mean => point.summary.mean,
@@ -51,7 +51,7 @@ pub(crate) fn places(panel: &Panel) -> Vec<String> {
     names
 }
 
-/// Whether a table has a row for each statement and nothing else: where statements are shown, it says everything twice.
+/// Returns `true` if a table has a row for each statement and nothing else, so that it only repeats the statements.
 pub(crate) fn repeats(table: &Table, statements: &[Statement]) -> bool {
     let mut rows = table.rows.iter().zip(statements);
     table.rows.len() == statements.len() && rows.all(|(row, statement)| row.contains(&statement.says))

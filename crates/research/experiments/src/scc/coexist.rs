@@ -1,4 +1,4 @@
-//! The three applications on the networks of section VI: leaves and spines, everybody to everybody.
+//! The three applications on the networks of section VI: leaves and spines, traffic between all hosts.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ const CORE_DEMAND: Rate = Rate::from_mbit(100);
 /// 20, 30 and 40 ms that D3 and D2TCP have, and no less than 3 ms, as there.
 const DEADLINES: Deadline = Deadline::Exponential { mean: Time::from_millis(30), min: Time::from_millis(3) };
 
-/// What flows are as long as.
+/// Distribution of flow sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sizes {
     DataMining,
@@ -62,7 +62,7 @@ impl Sizes {
         self.mean_alone(|nanoseconds| nanoseconds / 1e6)
     }
 
-    /// The mean of what follows from the time in ns that a flow alone takes at 1 Gbit/s, without its round trip.
+    /// Returns the mean of a function of the time in ns that a flow alone takes at 1 Gbit/s, without its round trip.
     fn mean_alone(self, of: impl Fn(f64) -> f64) -> f64 {
         const STEPS: u32 = 10_000;
         let Some(sizes) = FlowSizes::published(self.name()) else { return f64::NAN };
@@ -70,14 +70,14 @@ impl Sizes {
         (0..STEPS).map(|step| of(time(step))).sum::<f64>() / f64::from(STEPS)
     }
 
-    /// How long a full run takes: 100 s where the mean flow has 7.47 MB, as a host begins five of them a second.
+    /// Returns the duration of a run: 100 s if the mean flow has 7.47 MB, as a host begins five of them per second.
     fn duration(self, run: &Run) -> Time {
         let full = if self == Self::DataMining { 100_000 } else { 5_000 };
         Time::from_millis(run.choose(full, 1_000))
     }
 }
 
-/// Which network.
+/// Network of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NetworkCase {
     /// Leaves and two spines; 90 % of the links of hosts.
@@ -97,7 +97,7 @@ impl NetworkCase {
         }
     }
 
-    /// What each application sends from each host, on the wire.
+    /// Returns the rate of each application from each host, on the wire.
     const fn demand(self) -> Rate {
         match self {
             Self::Clos | Self::LargerClos => DEMAND,
@@ -106,7 +106,7 @@ impl NetworkCase {
     }
 }
 
-/// Who sends what, under which system.
+/// Network, traffic and system of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Case {
     pub(super) place: NetworkCase,
@@ -142,7 +142,7 @@ fn hosts(network: &Network) -> Vec<(NodeId, NodeId)> {
     nodes.filter_map(|(host, _)| Some((host, network.link(*network.links_from(host).first()?).to))).collect()
 }
 
-/// Who sends to whom.
+/// Returns the senders and receivers of flows.
 fn ends(place: NetworkCase, hosts: &[(NodeId, NodeId)]) -> FlowEndpoints<NodeId> {
     let all = || hosts.iter().map(|&(host, _)| host).collect();
     match place {
@@ -185,7 +185,7 @@ fn one(case: &Case, network: &Arc<Network>, duration: Time, seed: u64) -> Result
     simulate(&run, seed).map(|outcome| Metrics::of(&outcome))
 }
 
-/// What every figure of these networks was measured with.
+/// Adds the settings of all figures of these networks.
 pub(super) fn settings(figure: Figure, run: &Run, place: NetworkCase) -> Figure {
     let mut network = run.choose("4 leaves of 16 hosts, 2 spines", "2 leaves of 4 hosts, 2 spines").to_owned();
     network.push_str(match place {
@@ -206,7 +206,7 @@ pub(super) fn settings(figure: Figure, run: &Run, place: NetworkCase) -> Figure 
         .with("time", format!("{times}, of which the first tenth does not count"))
 }
 
-/// What readers of these figures have to know.
+/// Returns the notes for readers of these figures.
 pub(super) fn notes() -> Vec<String> {
     vec![
         "The text gives neither the size of the network nor the deadlines' mean: 4 leaves of 16 hosts with 2 spines, and 30 ms, were chosen. \"MapReduce\" is a study of jobs (Chen and others, \

@@ -44,11 +44,11 @@ const ALMOST_NONE: f64 = 5.0;
 /// "very close to the RTT": within a tenth. The text has no number.
 const CLOSE_US: f64 = 1.1 * ROUND_TRIP.as_nanos() as f64 / 1e3;
 
-/// Who sends over the bottleneck; all rates in Mbit/s.
+/// Traffic over the bottleneck; all rates in Mbit/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Case {
     capacity: u32,
-    /// Of LS, DS and CS on the wire; 0 is nobody.
+    /// Rates of LS, DS and CS on the wire; 0 is no traffic.
     demands: [u32; 3],
     spacing: Spacing,
 }

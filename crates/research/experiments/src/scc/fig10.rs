@@ -43,7 +43,7 @@ pub(crate) const ENTRY: Entry = Entry {
 
 const SYSTEMS: [System; 2] = [System::Direct, System::Scc];
 
-/// [`SYSTEMS`], and what sharing alone does.
+/// [`SYSTEMS`], and sharing alone.
 const ALL: [System; 3] = [System::Direct, System::Scc, System::Weighted];
 
 /// On which network, with which flows.
@@ -94,7 +94,7 @@ fn runs_at(rows: &[Row], system: System, at: Where) -> &[Metrics] {
     rows.iter().find(|row| (row.system, row.at) == (system, at)).map_or(&[], |row| &row.runs)
 }
 
-/// What it is with SCC, as a part of what it is without.
+/// Returns the metric with SCC as a part of the metric without.
 fn part(rows: &[Row], sizes: Sizes, metric: fn(&Metrics) -> f64) -> Vec<f64> {
     let [direct, scc] = SYSTEMS.map(|system| each(runs(rows, system, sizes), metric));
     ratio_of_means(&scc, &direct)
@@ -105,7 +105,7 @@ fn with_and_without(rows: &[Row], sizes: Sizes, metric: fn(&Metrics) -> f64, uni
     format!("{scc:.2} {unit} with SCC, {direct:.2} {unit} without")
 }
 
-/// A reduction by so many per cent.
+/// Returns the statement that SCC reduces a metric by up to `percent` per cent.
 fn reduction(
     rows: &[Row],
     sizes: Sizes,
@@ -148,7 +148,7 @@ fn experiments(
     statement.tested(name, &compare(&each(scc, metric), &each(direct, metric)))
 }
 
-/// What a fair share alone does.
+/// Describes the result of a fair share alone.
 fn fair(rows: &[Row], sizes: Sizes, metric: fn(&Metrics) -> f64, unit: &str) -> String {
     let weighted = mean_of(runs(rows, System::Weighted, sizes), metric);
     format!(

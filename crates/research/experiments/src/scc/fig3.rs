@@ -29,7 +29,7 @@ pub(crate) const ENTRY: Entry = Entry {
     check: tests::every_verdict_can_change,
 };
 
-/// What is compared: "We have not implemented in-tunnel algorithms for the testbed" (V).
+/// Compared systems: "We have not implemented in-tunnel algorithms for the testbed" (V).
 const COMPARED: [System; 2] = [System::Direct, System::SccTransports];
 
 /// The last two are experiments.
@@ -38,7 +38,7 @@ const SYSTEMS: [System; 4] = [System::Direct, System::SccTransports, System::Scc
 /// Servers that each application has; with one, which is an experiment, a division has one tunnel.
 const SENDERS: [usize; 2] = [5, 1];
 
-/// Who sends, each from five of the servers to the last one.
+/// Sending applications, each from five of the servers to the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mix {
     Alone,
@@ -67,7 +67,7 @@ impl Mix {
     }
 }
 
-/// One system with one mix and so many senders each, run with every seed.
+/// One system with one mix and one number of senders for each application, run with every seed.
 #[derive(Clone, Debug)]
 struct Row {
     case: Case,

@@ -29,7 +29,7 @@ pub(crate) const ENTRY: Entry = Entry {
     check: tests::every_verdict_can_change,
 };
 
-/// Loads beyond those of section II, of each application: in per cent of what the link carries.
+/// Loads of each application beyond those of section II, in per cent of the link's capacity.
 const NEARLY_FULL: (u32, u32) = (45, TOGETHER);
 const FULL: (u32, u32) = (50, TOGETHER);
 
@@ -39,7 +39,7 @@ const SYSTEMS: [System; 3] = [System::Direct, System::Scc, System::SccTransports
 #[derive(Clone, Debug)]
 struct Row {
     system: System,
-    /// In per cent, of what counts for so many Mbit/s.
+    /// Load of each application in per cent, and the Mbit/s that count as 100 %.
     load: (u32, u32),
     runs: Vec<Metrics>,
 }

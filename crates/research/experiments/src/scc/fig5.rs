@@ -31,10 +31,10 @@ pub(crate) const ENTRY: Entry = Entry {
 /// "low (20%), medium(50%) and high (80%) load" of 500 Mbit/s each, as in Fig. 1.
 const LOADS: [u32; 3] = [20, 50, 80];
 const ALONE: u32 = 500;
-/// What DS and CS share.
+/// Rate that DS and CS share.
 const TOGETHER: Rate = Rate::from_mbit(1_000);
 
-/// Who sends.
+/// Sending applications.
 const APPLICATIONS: [Application; 2] = [Application::Deadline, Application::Completion];
 
 /// A system at a load.
@@ -151,7 +151,7 @@ fn shortest_first_of((low, high): (f64, f64), load: f64) -> f64 {
     const STEPS: u32 = 2_000;
     let density = 1.0 / (high - low);
     let rate = load / f64::midpoint(low, high);
-    // Until the smallest size nobody is in the way of what is left of a flow.
+    // Up to the smallest size, no new flow can preempt the remainder of a flow.
     let (mut mean, mut residence, mut squares, mut below) = (0.0, low, 0.0, 0.0);
     let step = (high - low) / f64::from(STEPS);
     for index in 0..STEPS {
@@ -202,7 +202,7 @@ pub(crate) mod tests {
         rows.iter_mut().filter(|row| row.case.system == system).flat_map(|row| &mut row.runs).for_each(change);
     }
 
-    /// Of sizes that are nearly the same, the first that came goes first: M/D/1 takes 1 + load / (2 - 2 load).
+    /// With nearly equal sizes, the first flow to arrive is served first: M/D/1 takes 1 + load / (2 - 2 load).
     #[test]
     fn shortest_first_agrees_with_textbook_cases() {
         for load in [0.1_f64, 0.5, 0.8] {

@@ -28,7 +28,7 @@ pub(crate) const ENTRY: Entry = Entry {
 
 use Application::{Completion, Deadline, Latency};
 
-/// Who sends.
+/// Sending applications.
 const ALONE: &[Application] = &[Deadline];
 const ALL: &[Application] = &Application::ALL;
 const CASES: [&[Application]; 6] =

@@ -1,4 +1,4 @@
-//! Fig. 8b: two tenants with deadlines, of whom one goes before the other (section VI-B).
+//! Fig. 8b: two tenants with deadlines; one is preferred over the other (section VI-B).
 
 use wayleave_scenarios::{FlowEndpoints, Traffic};
 use wayleave_units::{Rate, Time};
@@ -40,7 +40,7 @@ const ALMOST_NONE: f64 = 5.0;
 
 const NAMES: [&str; 2] = ["A", "B"];
 
-/// How the two are kept apart, with so much for A under SCC.
+/// System that isolates the two tenants, and A's share under SCC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Case {
     system: System,
@@ -50,7 +50,7 @@ struct Case {
 impl Case {
     const DIRECT: Self = Self { system: System::Direct, share: TOGETHER as u64 / 2 };
 
-    /// What is compared with it.
+    /// SCC with the share that is compared.
     const SCC: Self = Self::scc(SHARES[0]);
 
     /// An experiment.

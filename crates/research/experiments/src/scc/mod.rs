@@ -1,5 +1,5 @@
-//! SCC's evaluation: C. Tian and others, "Multi-Tenant Multi-Objective Bandwidth Allocation in Datacenters Using Stacked
-//! Congestion Control", INFOCOM 2017.
+//! SCC's evaluation: C. Tian and others, "Multi-Tenant Multi-Objective Bandwidth Allocation in Datacenters Using
+//! Stacked Congestion Control", INFOCOM 2017.
 //!
 //! | figure | here |
 //! |---|---|
@@ -8,15 +8,15 @@
 //! | 4: deadlines and completion times beside each other | `fig4.rs` |
 //! | 5: tunnels with and without a schedule of their own | `fig5.rs` |
 //! | 6, 10: the three applications beside each other | `fig10.rs`, on the networks of `coexist.rs` |
-//! | 7: who suffers from whom | `fig7.rs` |
+//! | 7: interference between applications | `fig7.rs` |
 //! | 8a: beside pFabric | `fig8a.rs` |
 //! | 8b: one tenant before another | `fig8b.rs` |
 //! | 9: one objective alone | `fig9.rs` |
 //! | 11: an oversubscribed network, and one transport for all | `fig11.rs` |
 //! | 12: LS in a higher queue | `fig12.rs` |
 //!
-//! All of them have three applications ([`workloads`]), each with the transport of its objective, on a single bottleneck or on the
-//! networks of section VI ([`testbed`]), under the systems that the text compares ([`systems`]).
+//! All of them have three applications ([`workloads`]), each with the transport of its objective, on a single
+//! bottleneck or on the networks of section VI ([`testbed`]), under the systems that the text compares ([`systems`]).
 
 mod coexist;
 pub(crate) mod fig1;

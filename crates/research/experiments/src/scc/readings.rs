@@ -1,4 +1,4 @@
-//! What is read from a run: the metric of each objective.
+//! Metrics of a run: one for each objective.
 
 use wayleave_sim::{Outcome, TrafficOutcome};
 
@@ -20,7 +20,7 @@ pub(super) struct Metrics {
 stored!(Metrics { round_trip, missed, completion });
 
 impl Metrics {
-    /// Those of a run.
+    /// Returns the metrics of a run.
     pub(super) fn of(outcome: &Outcome) -> Self {
         let of = |application: Application| traffic(outcome, application.name());
         let round_trips =
@@ -49,7 +49,7 @@ pub(super) fn missed_by(outcome: &Outcome, name: &str) -> f64 {
     fraction.map_or(f64::NAN, |missed| 100.0 * missed)
 }
 
-/// Which metric of a run.
+/// Selector of one metric of a run.
 pub(super) type Metric = fn(&Metrics) -> f64;
 
 /// One metric of each run.

@@ -11,14 +11,14 @@ use wayleave_units::Rate;
 use super::workloads::Application;
 use crate::failed::Failed;
 
-/// What keeps objectives apart, if anything does.
+/// Systems that isolate objectives, or do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum System {
     /// Nothing: each application has the transport of its objective, and they meet in the queues ("direct coexistence").
     Direct,
     /// SCC over the same transports.
     Scc,
-    /// SCC without in-tunnel scheduling: transports hear the marks of tunnels.
+    /// SCC without in-tunnel scheduling: transports receive the marks of tunnels.
     SccTransports,
     /// SCC over DCTCP for all of them.
     SccOverDctcp,
@@ -47,7 +47,7 @@ impl System {
         }
     }
 
-    /// How many queues ports need.
+    /// Returns the number of queues that ports need.
     pub(super) const fn queues(self) -> usize {
         match self {
             Self::Weighted => Application::ALL.len(),
@@ -55,7 +55,7 @@ impl System {
         }
     }
 
-    /// How the flows of an application are carried.
+    /// Returns the congestion control of an application's flows.
     fn congestion(self, application: Application) -> Congestion {
         match (self, application) {
             (Self::Pfabric, Application::Deadline) => Congestion::pfabric(),
@@ -120,7 +120,7 @@ pub(super) struct Tenant {
     pub(super) share: Rate,
 }
 
-/// What an application sends from each host at a single bottleneck.
+/// Rate of an application from each host at a single bottleneck.
 pub(super) const SHARE: Rate = Rate::from_mbit(300);
 
 /// One tenant for each application, with this share each, for all of its hosts together.
@@ -128,7 +128,7 @@ pub(super) fn equal_tenants(applications: &[Application], share: Rate) -> Vec<Te
     applications.iter().map(|&application| Tenant { name: application.name(), application, share }).collect()
 }
 
-/// What hosts are told of the divisions.
+/// Returns the policy that configures the divisions at hosts.
 fn policy(run: &Scenario, divisions: &[Tenant]) -> Result<Policy, Failed> {
     let service = |(port, tenant): (u16, &Tenant)| {
         let objective = match tenant.application {

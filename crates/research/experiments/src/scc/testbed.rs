@@ -71,7 +71,7 @@ pub(super) fn propagation(rates: &[Rate]) -> Time {
     Time::from_nanos(ROUND_TRIP.as_nanos().saturating_sub(sending) / (2 * rates.len().max(1) as u64))
 }
 
-/// The testbed of section V: 16 servers at one switch, 1 Gbit/s, with so many queues at its ports.
+/// Returns the testbed of section V: 16 servers at one switch, 1 Gbit/s, with `queues` queues at its ports.
 pub(super) fn rack(queues: usize) -> Result<Arc<Network>, Failed> {
     let rate = Rate::from_gbit(1);
     let propagation = propagation(&[rate; 2]);
@@ -81,8 +81,8 @@ pub(super) fn rack(queues: usize) -> Result<Arc<Network>, Failed> {
         .map_err(Failed::broken)
 }
 
-/// The Clos of section VI, whose size the text does not give: 4 leaves and 2 spines, with so many hosts under each leaf.
-/// "The capacity of edge links is 1 Gbps and core links is 10 Gbps".
+/// Returns the Clos of section VI, whose size the text does not give: 4 leaves and 2 spines, with `hosts_per_leaf`
+/// hosts under each leaf. "The capacity of edge links is 1 Gbps and core links is 10 Gbps".
 pub(super) fn clos(hosts_per_leaf: u64) -> Result<Arc<Network>, Failed> {
     let [edge, core] = [Rate::from_gbit(1), Rate::from_gbit(10)];
     let propagation = propagation(&[edge, core, core, edge]);
@@ -118,7 +118,7 @@ pub(super) fn simulate(scenario: &Scenario, seed: u64) -> Result<Outcome, Failed
     wayleave_sim::run(scenario, seed, |_| true).map_err(Failed::broken)
 }
 
-/// What every figure of the bottleneck was measured with.
+/// Adds the settings of every figure of the bottleneck.
 pub(super) fn settings(figure: Figure) -> Figure {
     figure
         .with("network", "three pairs of hosts, 10 Gbit/s, over one bottleneck; base round trip 300 us")
@@ -133,7 +133,7 @@ pub(super) fn settings(figure: Figure) -> Figure {
         )
 }
 
-/// What every figure of the Clos was measured with.
+/// Adds the settings of every figure of the Clos.
 pub(super) fn clos_settings(figure: Figure, hosts_per_leaf: u64, duration: Time) -> Figure {
     figure
         .with("network", format!("4 leaves of {hosts_per_leaf} hosts, 2 spines; 1 Gbit/s, 10 Gbit/s between switches; 250 kB a queue, base round trip 300 us"))
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
     use wayleave_scenarios::{Arrivals, FlowEndpoints, FlowSizes, Traffic};
 
-    /// One packet alone takes the round trip of the text, whatever the rate.
+    /// A single packet takes the round trip of the text, at any rate.
     #[test]
     fn the_base_round_trip_is_that_of_the_text() {
         for rate in [Rate::from_mbit(500), Rate::from_gbit(1)] {

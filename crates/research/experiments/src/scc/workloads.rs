@@ -1,10 +1,10 @@
-//! The three applications, and what they send over the single bottleneck.
+//! The three applications, and their traffic over the single bottleneck.
 
 use wayleave_scenarios::{Arrivals, Deadline, FlowEndpoints, FlowSizes, Reliable, Traffic, Workload};
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Time};
 
-/// What an application wants.
+/// Objective of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Application {
     /// Latency-sensitive (LS).
@@ -34,7 +34,7 @@ impl Application {
     }
 }
 
-/// When flows of the latency-sensitive application begin.
+/// Start times of the latency-sensitive application's flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spacing {
     /// As a Poisson process, as the text has them.
@@ -55,22 +55,23 @@ const DEADLINES: Deadline = Deadline::Uniform(Time::from_millis(5), Time::from_m
 /// Payload of a full packet.
 const SEGMENT: u64 = 1_460;
 
-/// What a packet has on the wire beside payload: 40 B of headers, 38 B of Ethernet with preamble and gap.
+/// Overhead of a packet on the wire beside payload: 40 B of headers, 38 B of Ethernet with preamble and gap.
 const OVERHEAD: u64 = 78;
 
-/// The mean of what flows of these sizes take on the wire, in bytes: by a thousand sizes, each as likely.
+/// Returns the mean size on the wire of flows of these sizes, in bytes: from a thousand equally likely sizes.
 pub(super) fn wire_mean(sizes: &FlowSizes) -> f64 {
     const STEPS: u32 = 1_000;
     let size = |step: u32| wire(sizes.quantile((f64::from(step) + 0.5) / f64::from(STEPS))) as f64;
     (0..STEPS).map(size).sum::<f64>() / f64::from(STEPS)
 }
 
-/// What a flow of so much payload takes on the wire, in bytes.
+/// Returns the size on the wire of a flow with this payload, in bytes.
 pub(super) fn wire(payload: u64) -> u64 {
     payload + payload.div_ceil(SEGMENT) * OVERHEAD
 }
 
-/// What an application of section II sends between these ends, so much on the wire a second on average, in Mbit/s.
+/// Returns the traffic of an application of section II between these ends; `mbit` is its average rate on the wire, in
+/// Mbit/s.
 pub(super) fn traffic(application: Application, ends: FlowEndpoints<NodeId>, mbit: f64, spacing: Spacing) -> Traffic {
     let (sizes, deadline) = match application {
         Application::Latency => (FlowSizes::Fixed(SMALL), None),
@@ -92,7 +93,7 @@ const EXPONENTIAL: Deadline = Deadline::Exponential { mean: Time::from_millis(20
 /// Flows of section VI up to this size have a deadline: "small message application", of pFabric's and PDQ's size, from memory.
 const SMALL_MESSAGES: f64 = 200_000.0;
 
-/// To whom a host of section VI sends.
+/// Receivers of a host of section VI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Receivers {
     /// Each flow to another host, drawn at random.
@@ -101,8 +102,9 @@ pub(super) enum Receivers {
     Kept,
 }
 
-/// What an application of section VI sends between all these hosts, by a published distribution: so much on the wire a
-/// second on average from all of them, in Mbit/s. Longer flows of the deadline-sensitive one are a traffic of their own, without deadlines.
+/// Returns the traffic of an application of section VI between all these hosts, with a published distribution of
+/// sizes. The given rate is the average of all hosts together on the wire, in Mbit/s. Longer flows of the
+/// deadline-sensitive application are a traffic of their own, without deadlines.
 pub(super) fn published(
     application: Application,
     (name, receivers): (&str, Receivers),

@@ -39,17 +39,17 @@ pub(crate) const ENTRY: Entry = Entry {
 const MINIMA: [u64; 3] = [1, 2, 5];
 /// "We randomly insert a VF every 20 ms" (5.2).
 const STEP: Time = Time::from_millis(20);
-/// What is measured of the time when all are there begins so long after the last one came: Table 1 gives 10 to 200 ms to converge to systems like
-/// the alternatives.
+/// Time after the last tenant's start from which all are measured: Table 1 gives 10 to 200 ms to converge to systems
+/// like the alternatives.
 const SETTLING: Time = Time::from_millis(60);
 /// For so long that is measured.
 const MEASURED: Time = Time::from_millis(40);
-/// How often the rule for paths is tried without packets.
+/// Number of trials of the path rule without packets.
 const DRAWS: usize = 1_000;
 const BIN: Time = Time::from_micros(400);
 /// The links carry this part of their rate at most, and a tenant that gets this part of its minimum has it (5.1: target utilisation).
 const TARGET: f64 = 0.95;
-/// Bound of what is in flight, section 3.4, at 10 Gbit/s, in kB: three times 9.5 Gbit/s and 24 us.
+/// Bound of the amount in flight, section 3.4, at 10 Gbit/s, in kB: three times 9.5 Gbit/s and 24 us.
 const BOUND_KB: f64 = 3.0 * TARGET * 10.0 * ROUND_TRIP.as_nanos() as f64 / 8e3;
 
 const SYSTEMS: [System; 6] =
@@ -61,9 +61,9 @@ struct Vf {
     /// In Gbit/s.
     min: f64,
     rates: Curve,
-    /// What it got when all were there, in Gbit/s.
+    /// Its traffic when all were present, in Gbit/s.
     late: f64,
-    /// What it missed of its minimum then.
+    /// Its shortfall from its minimum then.
     late_missed: f64,
     /// From when it came until it had its minimum, in ms; not a number if it never had.
     served_after: f64,
@@ -75,22 +75,22 @@ stored!(Vf { min, rates, late, late_missed, served_after });
 #[derive(Clone, Debug)]
 struct Case {
     vfs: Vec<Vf>,
-    /// What all missed together over what all got, over time.
+    /// Total shortfall over total traffic, over time.
     dissatisfaction: Curve,
-    /// When all were there.
+    /// Dissatisfaction when all were present.
     late_dissatisfaction: f64,
     /// In kB.
     queue: Curve,
-    /// Whether the pairs can be given to paths so that all minima fit.
+    /// `true` if paths can be assigned to pairs so that all minima fit.
     is_feasible: bool,
-    /// In which part of draws the rule for paths ends without room for somebody, where four or all paths are looked at.
+    /// Fraction of draws in which the path rule ends without room for a pair, if four or all paths are inspected.
     dead_ends: [f64; 2],
 }
 
 stored!(Case { vfs, dissatisfaction, late_dissatisfaction, queue, is_feasible, dead_ends });
 
 impl Case {
-    /// How many tenants have their minimum.
+    /// Returns the number of tenants that have their minimum.
     fn kept(&self) -> f64 {
         self.vfs.iter().filter(|vf| vf.late_missed <= (1.0 - TARGET) * vf.min).count() as f64
     }
@@ -139,7 +139,7 @@ const NOTES: [&str; 2] = [
     "Dissatisfaction is what all tenants missed of their minima over what all of them got. The text does not say over which time; here it is when all are there.",
 ];
 
-/// When the `index`th tenant comes.
+/// Returns the start time of the `index`th tenant.
 fn comes_at(index: usize) -> Time {
     Time::from_nanos(STEP.as_nanos() * index as u64)
 }
@@ -345,7 +345,7 @@ fn panels(rows: &[Row]) -> Vec<Panel> {
     panels
 }
 
-/// The largest of so many neighbours each.
+/// Returns the maxima of groups of `neighbours` points.
 fn most_of(curve: &Curve, neighbours: usize) -> Curve {
     let most = |chunk: &[(f64, f64)]| {
         (mean(&chunk.iter().map(|point| point.0).collect::<Vec<_>>()), most_in(chunk, (0.0, f64::INFINITY)).max(0.1))

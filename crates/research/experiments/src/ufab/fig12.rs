@@ -31,7 +31,7 @@ pub(crate) const ENTRY: Entry = Entry {
 const SYSTEMS: [System; 6] =
     [System::Ufab, System::Unbounded, System::Pwc, System::Elastic, System::PwcCubic, System::ElasticCubic];
 const SENDERS: usize = 14;
-/// When they begin, in ms.
+/// Start time, in ms.
 const START: f64 = 1.0;
 /// Of 9.5 Gbit/s.
 const FAIR: f64 = 9.5 / SENDERS as f64;
@@ -49,7 +49,7 @@ const FACTOR: f64 = 2.0;
 #[derive(Clone, Debug)]
 struct Case {
     rates: Vec<Curve>,
-    /// When the last tenant had converged, in ms after the beginning; not a number if one never did.
+    /// Time when the last tenant had converged, in ms after the start; not a number if one never did.
     converged: f64,
     /// Standard deviation over mean of the rates of tenants in the second half, the mean of all.
     fluctuation: f64,
@@ -174,7 +174,8 @@ fn converges_quickly(system: System, times: &[f64]) -> Statement {
     )
 }
 
-/// Who never converges in the time of the run does not converge quickly either: `times` has the whole run then.
+/// Returns the statement of slow convergence. A system that never converges in the time of the run is slow too:
+/// `times` contains the whole run then.
 fn converges_slowly(system: System, times: &[f64]) -> Statement {
     let never = times.iter().filter(|time| time.is_nan()).count();
     let slow = times.iter().all(|&time| is_slow(time));

@@ -37,7 +37,7 @@ const REQUEST: Bytes = Bytes::new(100);
 /// Minima of Memcached and MongoDB at each of their hosts in Gbit/s, which the text does not give: these first, the others to see how much they
 /// matter. Each pair fits: four hosts of a pod have at most 36 of the 38 Gbit/s of its links.
 const MINIMA: [[u64; 2]; 4] = [[2, 6], [1, 5], [4, 4], [8, 1]];
-/// How many requests of a Memcached client are under way: the workloads.
+/// Number of outstanding requests of a Memcached client: the workloads.
 const LOADS: [u32; 2] = [1, 4];
 const TAIL: f64 = 99.0;
 /// Ratios that were measured on hardware are met within a factor of two; the text prints no interval.
@@ -45,7 +45,7 @@ const FACTOR: f64 = 2.0;
 /// "similar to the ideal case": as near as links are filled (5.1: 95 %), since the text prints no number.
 const SIMILAR: f64 = 0.05;
 
-/// How it is run.
+/// Configuration of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Beside {
     /// Without MongoDB, under uFAB: the ideal case.
@@ -79,13 +79,13 @@ struct Case {
     kqps: f64,
     /// Of a query, in us: mean and tail.
     times: [f64; 2],
-    /// What MongoDB's clients receive together, in Gbit/s of payload.
+    /// Traffic that MongoDB's clients receive together, in Gbit/s of payload.
     mongo: f64,
 }
 
 stored!(Case { kqps, times, mongo });
 
-/// One way to run it, with these minima and so many requests at once.
+/// One configuration, with these minima and a number of requests at once.
 #[derive(Clone, Debug)]
 struct Row {
     beside: Beside,
@@ -145,7 +145,7 @@ fn values() -> Result<FlowSizes, Failed> {
         .map_err(Failed::broken)
 }
 
-/// So many virtual machines of a tenant at each of these hosts.
+/// Adds `each` virtual machines of a tenant at each of these hosts.
 fn machines(vms: &mut Vec<Vm>, tenant: &str, what: &str, hosts: &[NodeId], each: usize) -> Vec<Endpoint> {
     let mut all = Vec::new();
     for &host in hosts {

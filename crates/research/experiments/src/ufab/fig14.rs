@@ -37,16 +37,17 @@ const WRITES: Time = Time::from_micros(320);
 const REPLICAS: u32 = 3;
 /// "GC reads data from a random CS every 1ms" (5.3).
 const COLLECTIONS: Time = Time::from_millis(1);
-/// What asks for the data. Ours.
+/// Size of a request for data. Our choice.
 const ASK: Bytes = Bytes::new(200);
-/// How much garbage collection reads, which the text does not say: this first, the others to see how much it matters. It writes half of it back.
+/// Amount that garbage collection reads, which the text does not state: the first is used, the others show its
+/// influence. It writes half of this amount back.
 const READS: [Bytes; 3] = [Bytes::new(64_000), Bytes::new(32_000), Bytes::new(128_000)];
 /// Minima of SA, BA and GC in Gbit/s (5.3).
 const MINIMA: [(&str, u64); 3] = [("sa", 2), ("ba", 6), ("gc", 1)];
-/// What storage has to keep, "converted to 2ms on average and 10ms at tails" (5.3).
+/// Requirement of storage, "converted to 2ms on average and 10ms at tails" (5.3).
 const MEAN_MS: f64 = 2.0;
 const TAIL_MS: f64 = 10.0;
-/// The tail, in per cent: the text does not say which.
+/// Percentile of the tail, in per cent: the text does not state it.
 const TAIL: f64 = 99.0;
 /// Ratios that were measured on hardware are met within a factor of two; the text prints no interval.
 const FACTOR: f64 = 2.0;
@@ -57,7 +58,7 @@ const SYSTEMS: [System; 6] =
 /// Tasks, as the figure names them. `Total` is from the beginning of a write to its last replica.
 const TASKS: [&str; 4] = ["SA", "BA", "GC", "total"];
 
-/// One run: of each task the mean and the tail in ms, and how many of the writes that began were stored.
+/// One run: the mean and the tail of each task in ms, and the number of started writes that were stored.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     times: [[f64; 2]; 4],
@@ -66,7 +67,7 @@ struct Case {
 
 stored!(Case { times, stored });
 
-/// One system with so much garbage.
+/// One system with one amount of garbage.
 #[derive(Clone, Debug)]
 struct Row {
     system: System,
@@ -210,7 +211,7 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
     statements
 }
 
-/// The tail of the whole is so many times shorter than that of another system.
+/// Returns the statement that the tail of the whole is shorter than that of another system by the factor `times`.
 fn shorter(than: System, times: f64, others: &[f64], ours: &[f64]) -> Statement {
     let ratios = ratio_of_means(others, ours);
     Statement::mean_within(

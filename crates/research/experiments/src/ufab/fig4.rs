@@ -35,7 +35,7 @@ const MAX_SENDERS: usize = 14;
 /// Section 3.4: in flight is below three bandwidth-delay products, so a round trip takes less than four base round trips.
 const BOUND_US: f64 = 4.0 * ROUND_TRIP.as_nanos() as f64 / 1e3;
 
-/// One system with so many senders: of each run the median, 99 % and the longest round trip in us.
+/// One system with a number of senders: of each run the median, 99 % and the longest round trip in us.
 #[derive(Clone, Debug)]
 struct Row {
     system: System,

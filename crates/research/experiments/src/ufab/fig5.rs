@@ -32,8 +32,9 @@ pub(crate) const ENTRY: Entry = Entry {
     check: tests::every_verdict_can_change,
 };
 
-/// Minimum and demand of F1 to F4 in Gbit/s; no demand is everything. P1, P2 and P3 are subscribed to 90, 80 and 40 % and used to 80, 90 and 100 % (2.2),
-/// so those of F1 to F3 follow. The text does not say what F4 has: it has to fit beside F3 (up to 5.5 of 9.5 Gbit/s), and not beside F2 (above 1.5).
+/// Minimum and demand of F1 to F4 in Gbit/s; no demand is unlimited. P1, P2 and P3 are subscribed to 90, 80 and 40 %
+/// and used to 80, 90 and 100 % (2.2), which determines F1 to F3. The text does not give F4's values: it has to fit
+/// beside F3 (up to 5.5 of 9.5 Gbit/s), and not beside F2 (above 1.5).
 const FLOWS: [(u64, Option<u64>); 4] = [(9, Some(8)), (8, Some(9)), (4, None), (5, None)];
 /// "At 100ms, F4 enters into the network" (2.2). The others come one by one before, so that each finds an empty path.
 const STARTS_MS: [u64; 4] = [0, 10, 20, 100];
@@ -41,7 +42,7 @@ const DURATION: Time = Time::from_millis(200);
 const BIN: Time = Time::from_micros(200);
 /// The last part of the run, in ms: "until the end".
 const LATE: Span = (150.0, 200.0);
-/// Who gets so much of what is owed to him has it (5.1: target utilisation).
+/// Fraction of the owed rate that counts as kept (5.1: target utilisation).
 const TARGET: f64 = 0.95;
 /// A frame of 1,538 B on four links of 10 Gbit/s, an acknowledgement of 84 B back, and eight times this are the 24 us of 2.2.
 const LINK: Time = Time::from_nanos(2_351);
@@ -51,11 +52,11 @@ const LINK: Time = Time::from_nanos(2_351);
 struct Case {
     /// Of each flow, over time.
     rates: [Curve; 4],
-    /// What each gets in the last part, in Gbit/s.
+    /// Traffic of each flow in the last part, in Gbit/s.
     late: [f64; 4],
-    /// What it misses there of its minimum, in Gbit/s.
+    /// Shortfall of each flow from its minimum in that part, in Gbit/s.
     missed: [f64; 4],
-    /// In how many intervals of 2 ms after it came F4 has its minimum, of all of them.
+    /// Fraction of intervals of 2 ms after its start in which F4 has its minimum.
     f4_served: f64,
 }
 

@@ -1,4 +1,5 @@
-//! Choosing paths by minima alone, without packets: whether there is a way that serves all, and how often the rule of section 3.5 finds one.
+//! Choice of paths by minima alone, without packets: existence of an assignment that serves all, and success rate of
+//! the rule of section 3.5.
 
 use std::collections::HashMap;
 
@@ -9,10 +10,11 @@ use wayleave_topology::{HopDistances, LinkId, Network, NodeId};
 /// A minimum in Gbit/s, from where, to where.
 pub(super) type Pair = (u64, NodeId, NodeId);
 
-/// What can be promised of a link, in Gbit/s: 9.5 of 10, and minima are whole ones.
+/// Promisable rate of a link, in Gbit/s: 9.5 of 10, and minima are integers.
 const MAX: u64 = 9;
 
-/// Whether every pair can have one of its shortest paths so that no link carries more minima than can be promised: all ways are tried, large minima first.
+/// Returns `true` if every pair can have one of its shortest paths so that no link carries more minima than
+/// promisable: all assignments are tried, large minima first.
 pub(super) fn is_feasible(network: &Network, pairs: &[Pair]) -> bool {
     let mut wanted: Vec<(u64, Vec<Vec<LinkId>>)> =
         pairs.iter().map(|&(min, from, to)| (min, shortest_paths(network, from, to))).collect();
@@ -33,9 +35,10 @@ fn fits(wanted: &[(u64, Vec<Vec<LinkId>>)], used: &mut HashMap<LinkId, u64>) -> 
     })
 }
 
-/// In which part of so many draws the rule ends where somebody has no path with room for its minimum, and nobody on a link that is promised twice can
-/// move to a path that has room: a dead end, since "it will not continue this migration" (3.3). Pairs come one after the other; each looks at so many of
-/// its paths and takes one of those with room at random, the more room the more likely, or the one with most.
+/// Returns the fraction of random draws in which the rule ends in a dead end: a pair has no path with room for its
+/// minimum, and no pair on an overbooked link can move to a path that has room. It is a dead end since "it will not
+/// continue this migration" (3.3). Pairs arrive sequentially. Each inspects `candidates` of its paths, and takes one
+/// of those with room at random, weighted by the room, or the one with most.
 pub(super) fn dead_ends(
     network: &Network,
     pairs: &[Pair],
@@ -50,7 +53,7 @@ pub(super) fn dead_ends(
     ends.count() as f64 / draws as f64
 }
 
-/// Which path each of the pairs that have come is on.
+/// Path of each pair that has arrived.
 struct Choice<'a> {
     paths: &'a [Vec<Vec<LinkId>>],
     minima: &'a [u64],
@@ -69,7 +72,8 @@ impl Choice<'_> {
         (0..self.taken.len()).any(|pair| self.residual(pair, self.taken[pair]) < 0)
     }
 
-    /// Somebody without room who can move does. Whatever is looked at, it is looked at again and again: what decides is whether there is a path with room.
+    /// Moves a pair without room that can move. Candidates are inspected repeatedly, so only the existence of a path
+    /// with room matters.
     fn moves(&mut self, candidates: usize, random: &mut impl Rng) -> bool {
         let has_room = |pair: usize, path: usize| self.residual(pair, path) >= 0;
         let can_move = |&pair: &usize| {
@@ -107,7 +111,7 @@ impl Choice<'_> {
         drawn.or(good.last()).map(|&(path, _)| path)
     }
 
-    /// What a path has left for others once a pair is on it, in Gbit/s; less than nothing if it does not fit.
+    /// Returns the room that a path has for others once a pair is on it, in Gbit/s; negative if it does not fit.
     fn residual(&self, pair: usize, path: usize) -> i64 {
         let others = (0..self.taken.len()).filter(|&other| other != pair);
         let used = |link: &LinkId| -> u64 {
@@ -164,8 +168,9 @@ mod tests {
         );
     }
 
-    /// Two links leave the rack of both hosts. 5 and 4 fill one if they come first, and then 5 and 4 the other; 5 and 5 never meet. But 4 and 4 may, and then 5 finds
-    /// room and the other 5 does not: 4 of 9 cannot move to a link with 5, since nobody looks for others.
+    /// Two links leave the rack of both hosts. 5 and 4 fill one if they arrive first, and then 5 and 4 the other; 5
+    /// and 5 never meet. But 4 and 4 may, and then 5 finds room and the other 5 does not: 4 of 9 cannot move to a
+    /// link with 5, since no pair searches for others.
     #[test]
     fn the_rule_has_dead_ends_where_one_would_have_to_make_room_for_another() {
         let network = network(Rate::from_gbit(10)).unwrap();

@@ -1,4 +1,4 @@
-//! What is read from a run: rates and misses of tenants, round trips, queues.
+//! Results read from a run: rates and shortfalls of tenants, round trips, queues.
 
 use wayleave_sim::Outcome;
 use wayleave_sim::stats::Histogram;
@@ -20,14 +20,14 @@ fn end_ps(outcome: &Outcome) -> u64 {
     outcome.simulated.as_nanos() * 1_000
 }
 
-/// What arrived of a traffic over time, in Gbit/s on the wire.
+/// Returns the arrivals of a traffic over time, in Gbit/s on the wire.
 pub(super) fn rates(outcome: &Outcome, traffic: usize) -> Curve {
     let series = outcome.traffic[traffic].throughput.as_ref();
     let bins = series.into_iter().flat_map(|series| series.bins(end_ps(outcome)));
     bins.map(|bin| ((bin.start_ps + bin.end_ps) as f64 / 2.0 / MS, bin.per_second() * 8.0 / 1e9)).collect()
 }
 
-/// What a tenant missed of its minimum over time, at all hosts that receive, in Gbit/s on the wire.
+/// Returns a tenant's shortfall from its minimum over time, at all hosts that receive, in Gbit/s on the wire.
 pub(super) fn missed(outcome: &Outcome, tenant: &str) -> Curve {
     let share = outcome.sharing.as_ref().and_then(|sharing| sharing.service(tenant));
     let machines = share.into_iter().flat_map(|share| &share.machines);
@@ -80,7 +80,7 @@ pub(super) fn most_in(curve: &[(f64, f64)], span: Span) -> f64 {
     within(curve, span).fold(f64::NAN, f64::max)
 }
 
-/// Means of so many neighbours each: for panels.
+/// Returns the means of groups of `neighbours` points: for panels.
 pub(super) fn thinned(curve: &[(f64, f64)], neighbours: usize) -> Curve {
     let mean = |chunk: &[(f64, f64)]| {
         let count = chunk.len() as f64;
@@ -98,12 +98,13 @@ pub(super) fn round_trips(outcome: &Outcome) -> Histogram {
     all
 }
 
-/// Of a histogram of ps, not exceeded by so many per cent, in us.
+/// Returns a percentile of a histogram of ps, in us.
 pub(super) fn microseconds(histogram: &Histogram, percent: f64) -> f64 {
     histogram.percentile(percent).map_or(f64::NAN, |ps| ps as f64 / 1e6)
 }
 
-/// From a time on a curve stays within these bounds for so long, in ms after the start; not a number if it never does.
+/// Returns the time from which a curve stays within these bounds for `stay`, in ms after the start; not a number if
+/// it never does.
 pub(super) fn settles(curve: &[(f64, f64)], start: f64, bounds: (f64, f64), stay: f64) -> f64 {
     let after: Curve = curve.iter().copied().filter(|(at, _)| *at >= start).collect();
     let mut since = None;
@@ -126,7 +127,7 @@ pub(super) fn longest(times: impl IntoIterator<Item = f64>) -> f64 {
     times.into_iter().fold(0.0, more)
 }
 
-/// What some have over time under a system, in the run of the first seed.
+/// Returns the panel of rates over time under a system, in the run of the first seed.
 pub(super) fn over_time(who: &str, system: System, curves: impl Iterator<Item = (String, Curve)>) -> Panel {
     let series = |(name, curve): (String, Curve)| Series {
         name,

@@ -10,15 +10,16 @@ use wayleave_schemes::host::ufab;
 use wayleave_schemes::path::clove;
 use wayleave_units::{Bytes, Rate, Time};
 
-/// What keeps the minima of tenants. The first of each kind has the parameters that serve it best (docs/theory/sharing.md says which were tried);
-/// the others are experiments.
+/// System that keeps the minima of tenants. The first of each kind has the parameters that serve it best
+/// (docs/theory/sharing.md lists the tried ones); the others are experiments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum System {
     /// uFAB.
     Ufab,
-    /// uFAB whose pairs look at all their paths before they take one, where the text has "a few" (3.5).
+    /// uFAB whose pairs inspect all their paths before they take one, where the text has "a few" (3.5).
     AllPaths,
-    /// uFAB whose pairs keep their paths, and their part of the hose, for 24 ms without data, where the text has "a while" (3.6).
+    /// uFAB whose pairs keep their paths, and their part of the hose, for 24 ms without data; the text (3.6) gives no
+    /// number.
     Patient,
     /// uFAB whose pairs keep them for two round trips.
     Hasty,
@@ -36,14 +37,14 @@ pub(super) enum System {
     PwcCubic,
     /// ElasticSwitch+Clove, over DCTCP.
     Elastic,
-    /// The same over CUBIC, which hears no marks.
+    /// ElasticSwitch over CUBIC, which ignores marks.
     ElasticCubic,
     /// TCP (CUBIC) without minima: nothing limits hosts.
     Plain,
 }
 
 impl System {
-    /// Those that most figures compare.
+    /// Systems that most figures compare.
     pub(super) const COMPARED: [Self; 4] = [Self::Ufab, Self::Unbounded, Self::Pwc, Self::Elastic];
 
     /// In legends and statements.
@@ -84,8 +85,9 @@ impl System {
         }
     }
 
-    /// Where paths are chosen by Clove, a packet of each pair every 8 ms opens it before its flows begin, so that they know the paths: Clove's text keeps what
-    /// it knows for each destination host, here it belongs to a pair (docs/theory/sharing.md). Without, tenants draw their first path at random.
+    /// Adds packets for Clove's path choice: a packet of each pair every 8 ms opens it before its flows begin, so
+    /// that they know the paths. Clove's text stores paths for each destination host, here they belong to a pair
+    /// (docs/theory/sharing.md). Without these packets, tenants draw their first path at random.
     pub(super) fn open_pairs(self, run: &mut Scenario) {
         if !matches!(run.routing, Routing::Clove(_)) {
             return;
@@ -132,7 +134,7 @@ const SHORT_GAP: Time = Time::from_micros(36);
 /// Two full frames at 10 Gbit/s.
 const TIGHT_GAP: Time = Time::from_nanos(2_461);
 
-/// Where switches mark for ElasticSwitch and DCTCP.
+/// Queue length at which switches mark for ElasticSwitch and DCTCP.
 const MARKS: Bytes = Bytes::new(80_000);
 
 fn share_by_ufab(run: &mut Scenario, settings: ufab::Settings, tenants: Policy) {

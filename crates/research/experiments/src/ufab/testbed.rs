@@ -1,4 +1,4 @@
-//! The testbed of Fig. 10, its tenants, and what is read from a run.
+//! The testbed of Fig. 10, its tenants, and the results read from a run.
 
 use std::num::NonZeroU16;
 use std::sync::Arc;
@@ -14,7 +14,8 @@ use super::systems::System;
 use crate::data::Figure;
 use crate::failed::Failed;
 
-/// What all ports of a switch share. The text does not say; queues of 2.2 ms at 10 Gbit/s (Fig. 12b) take 2.75 MB of one port.
+/// Buffer shared by all ports of a switch. The text does not state it; queues of 2.2 ms at 10 Gbit/s (Fig. 12b) take
+/// 2.75 MB of one port.
 const BUFFER: Bytes = Bytes::new(22_000_000);
 
 /// The longest round trip of the idle testbed, between pods (2.2).
@@ -36,11 +37,11 @@ pub(super) struct Tenant {
     pub(super) name: String,
     /// Of its hose at each of its hosts, to send and to receive.
     pub(super) min: Rate,
-    /// Where it is.
+    /// Hosts of the tenant.
     pub(super) hosts: Vec<NodeId>,
 }
 
-/// What hosts are told of the tenants.
+/// Returns the hosts' policy for the tenants.
 pub(super) fn policy(network: &Network, tenants: &[Tenant]) -> Result<Policy, Failed> {
     let service = |(port, tenant): (u16, &Tenant)| {
         let bandwidth = Bandwidth { min: Some(tenant.min), ..Bandwidth::default() };
@@ -60,7 +61,7 @@ pub(super) fn policy(network: &Network, tenants: &[Tenant]) -> Result<Policy, Fa
     })
 }
 
-/// A run of tenants under a system, still without traffic. What happens is recorded in intervals of `bin`.
+/// Returns a run of tenants under a system, still without traffic. Results are recorded in intervals of `bin`.
 pub(super) fn scenario(
     name: &str,
     network: &Arc<Network>,
@@ -93,7 +94,7 @@ pub(super) fn simulate(scenario: &Scenario, seed: u64) -> Result<Outcome, Failed
     wayleave_sim::run(scenario, seed, |_| true).map_err(Failed::broken)
 }
 
-/// What every figure of the testbed was measured with.
+/// Adds the settings of every figure of the testbed.
 pub(super) fn settings(figure: Figure) -> Figure {
     figure
         .with("network", "the testbed of Fig. 10 at 10 Gbit/s, base round trip 24 us between pods, 22 MB of buffer a switch")

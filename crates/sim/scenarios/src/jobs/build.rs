@@ -50,7 +50,7 @@ impl Graph {
         Ok(graph)
     }
 
-    /// Kahn's algorithm: what is left when nothing can be removed is on a cycle, or behind one.
+    /// Kahn's algorithm: the operations that remain when none can be removed are on a cycle, or behind one.
     fn check_cycles(&self) -> Result<(), GraphError> {
         let mut missing = self.waits_for.clone();
         let mut ready: Vec<u32> = (0..).zip(&missing).filter(|(_, missing)| **missing == 0).map(|(at, _)| at).collect();
@@ -65,7 +65,7 @@ impl Graph {
         let Some(mut operation) = (0..).zip(&missing).find(|(_, missing)| **missing > 0).map(|(at, _)| at) else {
             return Ok(());
         };
-        // Backwards along what is left for as many steps as there are operations: the end is on a cycle.
+        // Backwards along the remaining ones, one step for each operation: the end is on a cycle.
         let mut before = vec![u32::MAX; self.operations.len()];
         for on in (0..self.operations.len() as u32).filter(|&on| missing[on as usize] > 0) {
             for &(other, _) in self.waiting_for(on) {

@@ -7,44 +7,46 @@ use wayleave_units::{Bytes, Time};
 
 use super::{Action, Dependency, Graph, GraphError, MAX_OPERATIONS, Operation, WaitUntil};
 
-/// What the ranks of a job do together.
+/// Collective operation of the ranks of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Collective {
-    /// Everybody has the sum of all data: parts go once around a ring to be added, and once more to be known. Each rank sends 2(N-1)/N of the data.
+    /// Every rank gets the sum of all data: parts are passed around a ring to be added, and once more to be
+    /// distributed. Each rank sends 2(N-1)/N of the data.
     RingAllReduce,
     /// The same along a binary tree: sums go up to rank 0, the result comes down.
     TreeAllReduce,
     /// The same between partners that differ in one bit of their number: halves, quarters and so on are exchanged and added, then collected again.
     /// The number of ranks is a power of two.
     HalvingDoublingAllReduce,
-    /// Everybody has the sum of one part: the first half of a ring all-reduce.
+    /// Every rank gets the sum of one part: the first half of a ring all-reduce.
     RingReduceScatter,
-    /// Everybody has the parts of all: the second half.
+    /// Every rank gets the parts of all: the second half.
     RingAllGather,
-    /// Everybody sends a different part to everybody else, all at once.
+    /// Every rank sends a different part to every other rank, all at once.
     AllToAll,
 }
 
-/// What a collective operation moves, and how.
+/// Data of a collective operation, and its algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// Which.
+    /// The algorithm.
     pub collective: Collective,
-    /// What each rank has in the end, or sends in an all-to-all with what stays at home.
+    /// Data that each rank has in the end, or sends in an all-to-all, including the part that stays local.
     pub data: Bytes,
-    /// The data goes in so many equal pieces, each for itself: the hops of a tree or ring work at the same time. At least 1.
+    /// Number of equal pieces into which the data is split: the hops of a tree or ring then work concurrently. At
+    /// least 1.
     pub pieces: u32,
-    /// Each rank computes for so long before it sends.
+    /// Time for which each rank computes before it sends.
     pub compute: Time,
 }
 
-/// Why a collective operation cannot be.
+/// Error of a collective operation.
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CollectiveError {
-    /// Nobody to talk to.
+    /// There are no partners.
     #[error("a collective operation of {0} ranks: at least 2 are expected")]
     TooFewRanks(u32),
-    /// Partners that differ in one bit need all numbers of so many bits.
+    /// The number of ranks must be a power of two, because partners differ in one bit.
     #[error("halving and doubling among {0} ranks: a power of two is expected (ring-all-reduce works with any number)")]
     NoPowerOfTwo(u32),
     /// No data.
@@ -69,7 +71,7 @@ impl Collective {
         ("all-to-all", Self::AllToAll),
     ];
 
-    /// How many messages there are for one piece.
+    /// Returns the number of messages for one piece.
     fn messages(self, ranks: u32) -> u64 {
         let ranks = u64::from(ranks);
         match self {
@@ -82,11 +84,13 @@ impl Collective {
 }
 
 impl Exchange {
-    /// The messages among so many ranks. Parts that do not divide the data evenly differ by one byte.
+    /// Returns the graph of messages among `ranks` ranks. Parts that do not divide the data evenly differ by one
+    /// byte.
     ///
     /// ```
     /// use wayleave_scenarios::{Collective, Exchange};
     /// use wayleave_units::{Bytes, Time};
+    ///
     /// let ring = Exchange { collective: Collective::RingAllReduce, data: Bytes::new(4000), pieces: 1, compute: Time::ZERO };
     /// // Four ranks, each of which sends six parts of 1000 B.
     /// assert_eq!(ring.graph(4)?.payload(), 24_000);
@@ -94,7 +98,8 @@ impl Exchange {
     /// ```
     ///
     /// # Errors
-    /// Fewer than two ranks, no data or pieces, a number of ranks that the algorithm does not have, more than [`MAX_OPERATIONS`].
+    /// Fewer than two ranks, no data or pieces, a number of ranks that the algorithm does not support, more than
+    /// [`MAX_OPERATIONS`].
     pub fn graph(&self, ranks: u32) -> Result<Graph, CollectiveError> {
         if ranks < 2 {
             return Err(CollectiveError::TooFewRanks(ranks));
@@ -134,7 +139,7 @@ impl Exchange {
     }
 }
 
-/// How much of `whole` the part with this number has, of so many.
+/// Returns the size of the part with this number, out of `parts` parts of `whole`.
 fn part(whole: u64, parts: u64, number: u64) -> u64 {
     whole / parts + u64::from(number < whole % parts)
 }
@@ -157,7 +162,7 @@ impl Messages {
     fn message(&mut self, (from, to): (u32, u32), size: u64, tag: u32, after: &[u32]) -> u32 {
         let size = Bytes::new(size);
         let send = self.add(from, Action::Send { to, size, tag });
-        // The first operation of each rank is what it computes, if it computes.
+        // The first operation of each rank is its computation, if it computes.
         let computed = (self.compute > Time::ZERO).then_some(from);
         let needed = computed.iter().chain(after);
         let needs = needed.map(|&on| Dependency { operation: send, on, until: WaitUntil::Over });
@@ -165,14 +170,14 @@ impl Messages {
         self.add(to, Action::Receive { from: Some(from), size, tag: Some(tag) })
     }
 
-    /// In each step everybody passes a part on: in the first its own, then the one that came.
+    /// In each step every rank passes a part on: in the first its own, then the one that arrived.
     fn ring(&mut self, piece: u32, data: u64, steps: u32) {
         let ranks = self.ranks;
         let mut came: Vec<Option<u32>> = vec![None; ranks as usize];
         for step in 0..steps {
             let before = came.clone();
             for rank in 0..ranks {
-                // Step by step the part before, so that each has gone around when the first half is over.
+                // Each step takes the part before, so that each has been passed around when the first half is over.
                 let number = (rank + 2 * ranks - step) % ranks;
                 let size = part(data, u64::from(ranks), u64::from(number));
                 let to = (rank + 1) % ranks;
@@ -200,7 +205,8 @@ impl Messages {
         }
     }
 
-    /// Half of the data to the partner that differs in the highest bit, a quarter to the next, and all of it back the other way.
+    /// Adds messages of half of the data to the partner that differs in the highest bit, a quarter to the next, and
+    /// all in the reverse order.
     fn halving_doubling(&mut self, piece: u32, data: u64) {
         let bits = self.ranks.ilog2();
         let mut came: Vec<Option<u32>> = vec![None; self.ranks as usize];

@@ -1,6 +1,6 @@
-//! Graphs of dependent operations: what each rank of a job sends, receives and computes, and what waits for what.
+//! Graphs of dependent operations: messages and computations of each rank of a job, and their dependencies.
 //!
-//! The words are those of GOAL (Hoefler, Siebert, Lumsdaine: Group Operation Assembly Language, ICPP 2009).
+//! The terms are those of GOAL (Hoefler, Siebert, Lumsdaine: Group Operation Assembly Language, ICPP 2009).
 
 use wayleave_units::{Bytes, Time};
 
@@ -13,38 +13,38 @@ pub const MAX_RANKS: u32 = 1 << 20;
 /// One operation of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// Whose, counted from 0.
+    /// Its rank, counted from 0.
     pub rank: u32,
-    /// What it does.
+    /// The action.
     pub action: Action,
-    /// The processor that computes it: one thing at a time. Messages take no time of it.
+    /// Processor that computes it: one operation at a time. Messages take no time there.
     pub cpu: u8,
-    /// The network interface, as a trace says it. It changes nothing: hosts have one.
+    /// Network interface from a trace. It has no effect: hosts have one.
     pub nic: u8,
 }
 
-/// What an operation does.
+/// Action of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// A message leaves; over when the receiver has acknowledged all of it.
+    /// A message leaves; over when the receiver has acknowledged the whole message.
     Send {
         /// To which rank.
         to: u32,
         /// Payload.
         size: Bytes,
-        /// What receivers tell messages apart by.
+        /// Tag by which receivers distinguish messages.
         tag: u32,
     },
-    /// Over when a message is there that matches: the first that came and that nobody has received.
+    /// Over when a matching message has arrived: the first one that is not received yet.
     Receive {
         /// From which rank; from any if absent.
         from: Option<u32>,
-        /// Payload, as a trace says it; the message has the size that was sent.
+        /// Payload from a trace; the message has the size that was sent.
         size: Bytes,
-        /// Which tag; any if absent.
+        /// Tag to match; any if absent.
         tag: Option<u32>,
     },
-    /// The rank is busy for so long.
+    /// The rank is busy for this time.
     Compute(Time),
 }
 
@@ -84,11 +84,11 @@ pub struct Graph {
     /// Of each operation: where those that wait for it begin in `waiting`; one more for the end.
     pub(super) first: Vec<u32>,
     pub(super) waiting: Vec<(u32, WaitUntil)>,
-    /// How many others each one waits for.
+    /// Number of others that each one waits for.
     pub(super) waits_for: Vec<u32>,
 }
 
-/// Why operations are no graph that ends. Operations are places in their list.
+/// Reason why operations do not form a graph that ends. Operations are indices into their list.
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GraphError {
     /// Nothing to do.
@@ -97,26 +97,26 @@ pub enum GraphError {
     /// Too many.
     #[error("{operations} operations: up to {MAX_OPERATIONS} are simulated")]
     TooLarge {
-        /// How many.
+        /// Number of operations.
         operations: usize,
     },
     /// Too many ranks.
     #[error("{ranks} ranks: up to {MAX_RANKS} are simulated")]
     TooManyRanks {
-        /// How many.
+        /// Number of ranks.
         ranks: u32,
     },
     /// A rank that is not there.
     #[error("there is no rank {rank}: the ranks are 0 to {}", ranks - 1)]
     UnknownRank {
-        /// Which operation names it.
+        /// Operation that names it.
         operation: u32,
         /// The rank.
         rank: u32,
-        /// How many there are; at least 1.
+        /// Number of ranks; at least 1.
         ranks: u32,
     },
-    /// Something waits for what another rank does.
+    /// An operation waits for one of another rank.
     #[error("operations of two ranks depend on one another: only a message can go from rank {rank} to rank {other}")]
     AcrossRanks {
         /// The one that waits.
@@ -138,7 +138,7 @@ pub enum GraphError {
         /// The first one.
         operation: u32,
     },
-    /// Nobody receives a message.
+    /// A message without a receiver.
     #[error("nobody receives this message: its rank has no receive of its sender and tag left")]
     NotReceived {
         /// The first one that is sent so.
@@ -161,7 +161,7 @@ impl GraphError {
 }
 
 impl Graph {
-    /// How many ranks there are, at least 1.
+    /// Returns the number of ranks, at least 1.
     pub fn ranks(&self) -> u32 {
         self.ranks
     }
@@ -171,13 +171,13 @@ impl Graph {
         &self.operations
     }
 
-    /// What waits for an operation, and until when.
+    /// Returns the operations that wait for an operation, each with the moment until which it waits.
     pub fn waiting_for(&self, operation: u32) -> &[(u32, WaitUntil)] {
         let [from, to] = [operation, operation + 1].map(|place| self.first[place as usize] as usize);
         &self.waiting[from..to]
     }
 
-    /// How many operations each one waits for.
+    /// Returns the number of operations that each one waits for.
     pub(super) fn waits_for(&self) -> &[u32] {
         &self.waits_for
     }

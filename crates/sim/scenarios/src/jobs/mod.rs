@@ -14,13 +14,15 @@ use std::sync::Arc;
 
 use crate::{Endpoint, Transport};
 
-/// A job, such as the training of a model: the same graph of operations again and again, each time when all of it is over.
+/// A job, such as the training of a model: iterations of one graph of operations, each after the previous one is
+/// over.
 ///
 /// ```
 /// use std::sync::Arc;
 /// use wayleave_scenarios::{Collective, Endpoint, Exchange, Job, JobError};
 /// use wayleave_topology::NodeId;
 /// use wayleave_units::{Bytes, Time};
+///
 /// let data = Bytes::new(4_000_000);
 /// let ring = Exchange { collective: Collective::RingAllReduce, data, pieces: 1, compute: Time::ZERO };
 /// let graph = Arc::new(ring.graph(4)?);
@@ -33,19 +35,19 @@ pub struct Job {
     ranks: Vec<Endpoint>,
     graph: Arc<Graph>,
     iterations: u32,
-    /// How its messages are carried, if not as the scenario says. Each is a flow of its own.
+    /// Transport of its messages, if not the scenario's. Each message is a flow of its own.
     pub transport: Option<Transport>,
 }
 
-/// Why a job cannot be.
+/// Error of a job.
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobError {
     /// Not one endpoint for each rank.
     #[error("{endpoints} endpoints for {ranks} ranks: one for each is expected")]
     Ranks {
-        /// How many there are.
+        /// Number of endpoints.
         endpoints: usize,
-        /// How many are needed.
+        /// Number of ranks.
         ranks: u32,
     },
     /// It does nothing.
@@ -68,17 +70,17 @@ impl Job {
         Ok(Self { ranks, graph, iterations, transport: None })
     }
 
-    /// Where each rank is.
+    /// Returns the endpoint of each rank.
     pub fn ranks(&self) -> &[Endpoint] {
         &self.ranks
     }
 
-    /// What they do.
+    /// Returns the graph of operations.
     pub fn graph(&self) -> &Arc<Graph> {
         &self.graph
     }
 
-    /// How often, one after the other; at least 1.
+    /// Returns the number of iterations, one after the other; at least 1.
     pub fn iterations(&self) -> u32 {
         self.iterations
     }

@@ -1,13 +1,13 @@
-//! How far a job is: which operations have begun and are over.
+//! Progress of a job: operations that have begun and are over.
 //!
-//! A pure state machine. Its drivers carry out what [`Progress::next`] returns and say when it is done: the simulator with packets and time,
-//! [`Graph::new`](super::Graph::new) without either.
+//! A pure state machine. Its drivers carry out the steps that [`Progress::next`] returns and report their completion:
+//! the simulator with packets and time, [`Graph::new`](super::Graph::new) without either.
 
 use std::collections::{HashMap, VecDeque};
 
 use super::{Action, Graph, WaitUntil};
 
-/// What a driver carries out. Numbers are places in the list of operations.
+/// Step for a driver. Numbers are indices into the list of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// This message leaves.
@@ -16,21 +16,21 @@ pub enum Step {
     Compute(u32),
 }
 
-/// The state of all operations of a graph.
+/// State of all operations of a graph.
 ///
-/// Beside what happens it knows how long everything would have taken if nothing had waited for anything but its dependencies: the longest chain
-/// of operations, each as fast as its driver says that it could be. The unit is the driver's.
+/// It also computes the ideal time, in which operations wait only for their dependencies: the longest chain of
+/// operations, each with the minimum time from its driver. The unit is the driver's.
 #[derive(Clone, Debug)]
 pub struct Progress {
-    /// How many others each operation still waits for.
+    /// Number of others that each operation still waits for.
     missing: Vec<u32>,
-    /// When each could have begun at the earliest.
+    /// Earliest possible start of each operation.
     earliest: Vec<u64>,
     is_over: Vec<bool>,
-    /// Those that begin now.
+    /// Operations that begin now.
     ready: VecDeque<u32>,
     mailboxes: Vec<Mailbox>,
-    /// Processors that compute, with what waits for them.
+    /// Processors that compute, with the operations that wait for them.
     busy: HashMap<(u32, u8), VecDeque<u32>>,
     /// Computations whose turn it is.
     resumed: VecDeque<u32>,
@@ -38,12 +38,12 @@ pub struct Progress {
     longest: u64,
 }
 
-/// What came to a rank, and what it waits for.
+/// Messages that have arrived at a rank, and its pending receives.
 #[derive(Clone, Debug, Default)]
 struct Mailbox {
     /// Receives that have begun, in order.
     posted: VecDeque<u32>,
-    /// Messages that nobody has received, in order, with when they could have been there.
+    /// Messages that are not received yet, in order, with their earliest possible arrival.
     arrived: VecDeque<(u32, u64)>,
 }
 
@@ -66,7 +66,7 @@ impl Progress {
         }
     }
 
-    /// What begins now, until there is nothing more. Receives need nobody.
+    /// Returns the next step that begins now, until there is none. Receives need no driver.
     #[allow(clippy::should_implement_trait, reason = "it needs the graph, which it does not own")]
     pub fn next(&mut self, graph: &Graph) -> Option<Step> {
         if let Some(place) = self.resumed.pop_front() {
@@ -131,12 +131,12 @@ impl Progress {
         self.earliest[operation as usize]
     }
 
-    /// Whether all operations are over.
+    /// Returns `true` if all operations are over.
     pub fn is_over(&self) -> bool {
         self.left == 0
     }
 
-    /// How long the longest chain of what is over takes at the least.
+    /// Returns the minimum time of the longest chain of operations that are over.
     pub fn longest(&self) -> u64 {
         self.longest
     }
@@ -146,7 +146,7 @@ impl Progress {
         (0..).zip(&self.is_over).find(|(_, is_over)| !**is_over).map(|(place, _)| place)
     }
 
-    /// The first message that came and that nobody has received.
+    /// Returns the first message that has arrived and is not received yet.
     pub(super) fn first_left(&self) -> Option<u32> {
         self.mailboxes.iter().flat_map(|mailbox| &mailbox.arrived).map(|(message, _)| *message).min()
     }
@@ -185,7 +185,7 @@ impl Progress {
     }
 }
 
-/// Whether a receive takes a message.
+/// Returns `true` if a receive matches a message.
 fn matches(graph: &Graph, receive: u32, message: u32) -> bool {
     let [receive, message] = [receive, message].map(|place| graph.operations()[place as usize]);
     let (Action::Receive { from, tag, .. }, Action::Send { tag: sent, .. }) = (receive.action, message.action) else {

@@ -10,7 +10,7 @@ use wayleave_units::Bytes;
 
 pub use published::PUBLISHED;
 
-/// How long flows are.
+/// Distribution of flow sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FlowSizes {
     /// All alike.
@@ -26,10 +26,12 @@ pub enum FlowSizes {
 }
 
 impl FlowSizes {
-    /// A distribution from points of its cumulative form: (size in bytes, share of flows that are not longer).
+    /// Creates a distribution from points of its cumulative form: (size in bytes, share of flows that are not
+    /// longer).
     ///
     /// ```
     /// use wayleave_scenarios::FlowSizes;
+    ///
     /// // Three of ten flows have 100 B exactly; the others are spread evenly up to 300 B.
     /// let sizes = FlowSizes::from_points(vec![(100.0, 0.3), (300.0, 1.0)])?;
     /// assert_eq!((sizes.quantile(0.2), sizes.quantile(0.65)), (100, 200));
@@ -38,6 +40,7 @@ impl FlowSizes {
     /// ```
     ///
     /// # Errors
+    ///
     /// If there is no point, a size or a share falls or is no number, a size is negative or above [`Bytes::MAX`], a
     /// share is outside [0, 1], the last share is not 1, or all flows would be empty.
     pub fn from_points(points: Vec<(f64, f64)>) -> Result<Self, SizesError> {
@@ -155,7 +158,7 @@ fn check_points(points: &[(f64, f64)]) -> Result<(), SizesError> {
     }
 }
 
-/// What is wrong with a distribution. Points are counted from 0 here and from 1 in messages.
+/// Error of a distribution. Points are counted from 0 here and from 1 in messages.
 #[derive(thiserror::Error, Clone, Debug, PartialEq)]
 pub enum SizesError {
     /// There is no point.
@@ -175,13 +178,13 @@ pub enum SizesError {
     /// A size or a share is not a number.
     #[error("point {} of the distribution is not a number", .point + 1)]
     NoNumber {
-        /// Which point.
+        /// Index of the point.
         point: usize,
     },
     /// A size is negative or above [`Bytes::MAX`].
     #[error("point {} has a size of {size} bytes: from 0 to {} is accepted", .point + 1, Bytes::MAX)]
     BadSize {
-        /// Which point.
+        /// Index of the point.
         point: usize,
         /// Its size in bytes.
         size: f64,
@@ -189,7 +192,7 @@ pub enum SizesError {
     /// A share is not within [0, 1].
     #[error("point {} has a share of {share}: from 0 to 1 is accepted", .point + 1)]
     BadShare {
-        /// Which point.
+        /// Index of the point.
         point: usize,
         /// Its share.
         share: f64,
@@ -197,7 +200,7 @@ pub enum SizesError {
     /// A size is below the one before it.
     #[error("the sizes do not rise: point {} has {size} bytes after {before}", .point + 1)]
     SizeFalls {
-        /// Which point.
+        /// Index of the point.
         point: usize,
         /// The size before, in bytes.
         before: f64,
@@ -207,14 +210,14 @@ pub enum SizesError {
     /// A share is below the one before it.
     #[error("the shares do not rise: point {} has {share} after {before}", .point + 1)]
     ShareFalls {
-        /// Which point.
+        /// Index of the point.
         point: usize,
         /// The share before.
         before: f64,
         /// The share.
         share: f64,
     },
-    /// The last share is not 1: nobody knows how long the other flows are.
+    /// The last share is not 1: the sizes of the other flows are unknown.
     #[error("the last share is {share}, and 1 is expected")]
     Unfinished {
         /// The last share.

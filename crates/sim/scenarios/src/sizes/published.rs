@@ -1,9 +1,9 @@
 //! Published distributions of flow sizes, as the project's own tables of facts.
 //!
 //! Papers print curves; the points are those that the literature has read off them and that others simulate with, so
-//! that results can be compared. What counted packets counts bytes here: a packet is 1460 B of payload.
+//! that results can be compared. Counts of packets are converted to bytes: a packet is 1460 B of payload.
 //!
-//! | name | what | source | mean |
+//! | name | content | source | mean |
 //! |---|---|---|---|
 //! | `web-search` | flows of a cluster that answers queries | Alizadeh et al., DCTCP, SIGCOMM 2010, Fig. 4 | 1.67 MB |
 //! | `data-mining` | flows of a cluster that mines data | Greenberg et al., VL2, SIGCOMM 2009, Fig. 2 | 7.47 MB |
@@ -11,11 +11,12 @@
 //! | `hadoop` | flows of a Hadoop (MapReduce) cluster | Roy et al., SIGCOMM 2015, Fig. 6 | 120 kB |
 //! | `key-value` | values of a key-value store (ETC) | Atikoglu et al., SIGMETRICS 2012, section 5.1, Table 5 | 199 B |
 //!
-//! The points of the first three are those that the YAPS simulator uses; those of `hadoop` are those that the HPCC
-//! evaluation (Li et al., SIGCOMM 2019) uses. `mapreduce` is another name of `hadoop`.
+//! The points of the first three are those of the YAPS simulator; those of `hadoop` are those of the HPCC evaluation
+//! (Li et al., SIGCOMM 2019). `mapreduce` is another name of `hadoop`.
+//!
 //! `key-value` is computed from the model that the paper fits: fifteen sizes with their probabilities, and above them
-//! a generalised Pareto distribution with theta = 0, sigma = 214.476, k = 0.348238. A value of 0 B, which 0.5 % are,
-//! is a flow of 1 B here; the largest is 1 MB, the largest item of memcached.
+//! a generalised Pareto distribution with theta = 0, sigma = 214.476, k = 0.348238. A value of 0 B, with a share of
+//! 0.5 %, is a flow of 1 B here; the largest is 1 MB, the largest item of memcached.
 
 /// The names of the published distributions, and where each comes from.
 pub const PUBLISHED: &[(&str, &str)] = &[

@@ -1,4 +1,4 @@
-//! Who is admitted, where a scenario names contracts: by the scheme `fabric`, in their order.
+//! Admission of a scenario's contracts: by the scheme `fabric`, in their order.
 
 use std::sync::Arc;
 

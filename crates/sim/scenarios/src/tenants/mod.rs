@@ -1,13 +1,13 @@
-//! Tenants with contracts of every kind on one network, as a scenario: what ports and hosts do to keep what was promised, and tenants that
-//! send as much as they may.
+//! Tenants with contracts of every kind on one network, as a scenario: the configuration of ports and hosts that
+//! keeps the promises, and tenants that send at their limits.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | this one | who was admitted, and what latency contracts leave of each link |
-//! | `admission` | who is admitted, where nobody has decided that before |
+//! | this one | admitted contracts, and the residual capacity of each link below latency contracts |
+//! | `admission` | admission, if it was not decided before |
 //! | `setup` | queues, marks, shapers: latency contracts above, uFAB for minima, SCC for objectives |
-//! | `senders` | what everybody sends |
-//! | `promises` | by when a minimum is there, and what is in flight at most |
+//! | `senders` | traffic of all tenants |
+//! | `promises` | times by which minima are reached, and maximum amounts in flight |
 
 mod admission;
 mod promises;
@@ -25,7 +25,7 @@ pub use promises::{Competitor, Guaranteed, Maximum, Minimum, Weight};
 pub use senders::{Bursts, OfContract, PairDemand};
 pub use wayleave_schemes::admission::fabric::Settings as FabricSettings;
 
-/// A latency contract with what was decided of it.
+/// A latency contract with its decision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LatencyTenant {
     /// Its terms.
@@ -49,7 +49,7 @@ pub struct SharingTenant {
     pub route: Option<Route>,
 }
 
-/// Everybody who was admitted to a network whose queues are divided among classes.
+/// All tenants admitted to a network whose queues are divided among classes.
 #[derive(Clone, Debug)]
 pub struct Tenants {
     network: Arc<Network>,
@@ -62,7 +62,7 @@ pub struct Tenants {
     round_trip: Time,
 }
 
-/// Why there are none.
+/// Reason why tenants cannot be set up.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum TenantsError {
     /// The network has no classes.
@@ -74,19 +74,20 @@ pub enum TenantsError {
     /// Host ports cannot be given the queues.
     #[error(transparent)]
     Network(#[from] NetworkError),
-    /// What hosts are told contradicts itself.
+    /// The policy for hosts contradicts itself.
     #[error("{0}")]
     Policy(String),
 }
 
 impl Tenants {
-    /// Nobody yet. Of each link its classes, and what latency contracts will leave of it.
+    /// Creates a set without tenants. Each link has its classes, and the capacity that latency contracts will leave.
     ///
     /// # Errors
     /// If the queues of the network are not divided among classes.
     pub fn new(network: &Network, links: Vec<(SharedLink, Residual)>) -> Result<Self, TenantsError> {
         let classes = *network.classes().ok_or(TenantsError::NoClasses)?;
-        // A host queues its classes in memory, below whatever queues its port has. Queues below those of the classes carry nothing.
+        // A host queues its classes in memory, below the queues of its port. Queues below those of the classes carry
+        // nothing.
         let network = network.with_ports(|kind, _, port: &mut PortSpec| {
             port.queues.truncate(classes.queues());
             if kind == NodeKind::Host
@@ -157,7 +158,7 @@ pub(crate) fn members(contract: &Contract) -> Vec<NodeId> {
     }
 }
 
-/// Whether somebody may send from any member to any other.
+/// Returns `true` if any member may send to any other.
 pub(crate) fn is_pair(contract: &Contract) -> bool {
     matches!(contract, Contract::Bandwidth(contract) if matches!(contract.between, Endpoints::Pair(..)))
 }

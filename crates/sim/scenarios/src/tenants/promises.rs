@@ -1,7 +1,8 @@
-//! By when minima are there, and what they have in flight.
+//! Times by which minima are reached, and their amounts in flight.
 //!
-//! Where a contract says `within`, admission keeps the budgets of all links on the way, and what was decided is the promise. Elsewhere the same sum is made of what
-//! links are now: `d` of every link for all pairs that can meet there, two round trips, a token period, and a packet for every receiver
+//! If a contract defines `within`, admission keeps the budgets of all links on the path, and the decision is the
+//! promise. Otherwise the same sum is computed from the present state of links. It is `d` of every link for all pairs
+//! that can meet there, two round trips, a token period, and a packet for every receiver
 //! (`wayleave_topology::classes`).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -12,7 +13,7 @@ use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use super::{SharingTenant, Tenants, members};
 
-/// How often hosts give tokens anew (uFAB, section 5.1).
+/// Period at which hosts reassign tokens (uFAB, section 5.1).
 const TOKEN_PERIOD: Time = Time::from_micros(32);
 
 /// A minimum at a receiver.
@@ -20,31 +21,31 @@ const TOKEN_PERIOD: Time = Time::from_micros(32);
 pub struct Minimum {
     /// The contract.
     pub name: String,
-    /// Where.
+    /// The host.
     pub host: NodeId,
     /// Of the pair, or of the hose there.
     pub min: Rate,
-    /// In any time `t` in which somebody wants to send there, at least `min (t - within)` arrives.
+    /// In any time `t` with demand to send there, at least `min (t - within)` arrives.
     pub within: Time,
 }
 
-/// What an objective is sure to get at a host, where its members send around a ring and always have something to send.
+/// Guaranteed weight of an objective at a host, if its members send around a ring and are always backlogged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Weight {
     /// The contract.
     pub name: String,
-    /// Where.
+    /// The host.
     pub host: NodeId,
     /// Its weight on every link.
     pub rate: Rate,
 }
 
-/// What a bandwidth contract gets at most at a host.
+/// Maximum rate of a bandwidth contract at a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Maximum {
     /// The contract.
     pub name: String,
-    /// Where it sends and receives.
+    /// Host at which it sends and receives.
     pub host: NodeId,
     /// No more than this in each direction.
     pub max: Rate,
@@ -57,9 +58,9 @@ pub struct Competitor {
     pub name: String,
     /// Its sender.
     pub from: NodeId,
-    /// What it gets before anybody gets more.
+    /// Rate that it gets before any contract gets more.
     pub min: Rate,
-    /// Its part of what is above all minima; only ratios count.
+    /// Weight of its part above all minima; only ratios count.
     pub weight: u64,
     /// It gets no more.
     pub max: Option<Rate>,
@@ -198,7 +199,7 @@ impl Tenants {
         self.bandwidth().flat_map(of).collect()
     }
 
-    /// What pairs have in flight on each link at most, where any can be.
+    /// Returns the maximum amount that pairs have in flight on each link, if there can be any.
     pub fn held(&self) -> Vec<(LinkId, Bytes)> {
         let counts = Counts::of(self);
         let of = |(id, _): (LinkId, _)| {
@@ -212,8 +213,8 @@ impl Tenants {
         self.network.links().filter_map(of).collect()
     }
 
-    /// What windows alone have in flight, without what pairs may send beside them: `I`, and what a frame is more than the part of a pair, since each may have
-    /// one in flight.
+    /// Returns the amount that windows alone have in flight, without the amount that pairs may send beside them. It
+    /// is `I`, plus the excess of a frame over a pair's part, since each pair may have one in flight.
     pub fn in_windows(&self) -> Vec<(LinkId, Bytes)> {
         let counts = Counts::of(self);
         let of = |(id, _): (LinkId, _)| {
@@ -288,7 +289,7 @@ impl Counts {
     }
 }
 
-/// The parts of which times of minima are sums, from what links are now.
+/// Terms of which times of minima are sums, from the present state of links.
 struct Times<'t> {
     network: &'t Network,
     /// The longest wait on a link of a host in nanoseconds, by the index of the host; `None` where a wait has no bound.

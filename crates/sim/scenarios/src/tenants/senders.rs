@@ -1,4 +1,4 @@
-//! What everybody sends: all that contracts allow, and always something where they allow anything.
+//! Traffic of all tenants: the maximum that contracts allow, always backlogged.
 
 use std::collections::BTreeSet;
 
@@ -12,17 +12,18 @@ use crate::{Arrivals, Congestion, FlowEndpoints, PacketKind, Phase, Reliable, Sc
 /// Least time for which hoses stay in one pattern.
 const PATTERN: Time = Time::from_millis(4);
 
-/// How latency tenants use what they may send: their burst first, and then their rate for a while, until their buckets have to fill again.
+/// Sending pattern of latency tenants: their burst first, and then their rate for some time, until their buckets have
+/// to fill again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bursts {
-    /// They go on at their rates for 0.8 ms.
+    /// They continue at their rates for 0.8 ms.
     Long,
     /// Hardly anything after a burst: links seem to be free in between.
     Short,
 }
 
 impl Bursts {
-    /// How long they send.
+    /// Returns their sending time.
     const fn on(self) -> Time {
         match self {
             Self::Long => Time::from_micros(800),
@@ -30,7 +31,7 @@ impl Bursts {
         }
     }
 
-    /// Rounds are whole multiples of it, so that bursts of tenants with different buckets meet again.
+    /// Rounds are whole multiples of this step, so that bursts of tenants with different buckets meet again.
     const fn step(self) -> u64 {
         match self {
             Self::Long => 1_000_000,
@@ -47,18 +48,18 @@ const WINDOW: u32 = 10_000;
 /// The window as a multiple of the packets that the fastest line carries in the longest round trip; it is at least [`WINDOW`].
 const ROUND_TRIPS_OF_WINDOW: u128 = 2;
 
-/// What belongs to a contract: which service and queue, how it is carried, between whom.
+/// Configuration of a contract's traffic: service and queue, transport, and endpoints.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OfContract {
-    /// Of the policy that hosts are told.
+    /// Service in the policy for hosts.
     pub service: String,
     /// The queue of its class.
     pub queue: u8,
-    /// How its flows are carried where nothing else is said.
+    /// Default transport of its flows.
     pub transport: Transport,
     /// Its hosts: the sender and the receiver, or the members.
     pub hosts: Vec<NodeId>,
-    /// Whether only the first may send, and only to the second.
+    /// `true` if only the first may send, and only to the second.
     pub is_pair: bool,
     /// Time that an objective gives each of its flows.
     pub deadline: Option<Time>,
@@ -110,7 +111,7 @@ impl Tenants {
         latency.chain(self.sharing.iter().map(|tenant| tenant.contract.name()))
     }
 
-    /// What belongs to the contract of this name; `None` if there is none.
+    /// Returns the configuration of the contract of this name; `None` if there is none.
     pub fn of_contract(&self, name: &str) -> Option<OfContract> {
         if let Some(tenant) = self.latency.iter().find(|tenant| tenant.contract.name == name) {
             let contract = Contract::Latency(tenant.contract.clone());
@@ -136,9 +137,9 @@ impl Tenants {
         })
     }
 
-    /// What all tenants send in a run of this length: latency contracts their whole bursts and then their rates, together and again and again; hoses in
-    /// turn around a ring and all to one; pairs, objectives and best effort without end, from each member to the next. Contracts of these names
-    /// are left out.
+    /// Returns the traffic of all tenants in a run of this length. Latency contracts send their whole bursts and then
+    /// their rates, together and repeatedly; hoses send in turn around a ring and all to one. Pairs, objectives and
+    /// best effort send without end, from each member to the next. Contracts named in `without` are left out.
     pub fn senders(&self, duration: Time, bursts: Bursts, without: &BTreeSet<String>) -> Vec<Traffic> {
         let service = self.latency_service();
         let latency = self.latency.iter().filter(|tenant| !without.contains(&tenant.contract.name));
@@ -147,7 +148,7 @@ impl Tenants {
         latency.chain(sharing.flat_map(|tenant| self.shared(tenant, duration))).collect()
     }
 
-    /// The class of a contract, and what its flows leave to its edge.
+    /// Returns the class of a contract, with the tasks that its flows leave to its edge.
     fn class(contract: &Contract) -> Class {
         match contract {
             Contract::Latency(_) => Class::Latency,
@@ -157,7 +158,7 @@ impl Tenants {
         }
     }
 
-    /// The queue of a contract's packets, and how its flows are carried.
+    /// Returns the queue of a contract's packets, and the transport of its flows.
     pub fn carriage(&self, contract: &Contract) -> (u8, Transport) {
         let class = Self::class(contract);
         let transport = match class {

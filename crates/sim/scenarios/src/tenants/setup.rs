@@ -1,4 +1,4 @@
-//! What ports and hosts do.
+//! Configuration of ports and hosts.
 
 use std::num::{NonZeroU16, NonZeroU32};
 
@@ -16,19 +16,21 @@ use crate::{Discipline, Ecn, HostSchemeConfig, PortEcn, Routing, Scenario, Schem
 
 /// Presto's flowcells, of one packet each: those of 64 kB are longer than the queue above which ports mark (docs/theory/fabric.md).
 const CELL: Bytes = Bytes::new(1_460);
-/// Paths that answer nothing for so long are left out.
+/// Time after which paths without answers are left out.
 const SILENCE: Time = Time::from_millis(2);
 /// A change of uFAB is repeated so often before it is given up.
 const TRIES: u64 = 4;
-/// Changes are remembered no longer: a period after which switches count anew (10 s) has several of it.
+/// Maximum time for which changes are remembered: the period after which switches count anew (10 s) is several times
+/// longer.
 const MAX_REMEMBERED: Time = Time::from_millis(2_000);
 /// The largest filter of a queue.
 const MAX_FILTER: Bytes = Bytes::new(1 << 22);
-/// SCC's feedback comes after so many round trips: 300 us for the 70 us of its testbed.
+/// Number of round trips after which SCC's feedback comes: 300 us for the 70 us of its testbed.
 const PERIOD: u64 = 5;
 
 impl Tenants {
-    /// Ports with all classes, what is reserved, and who keeps what for whom. What the scenario says of these things is replaced.
+    /// Configures ports with all classes, the reservations, and the schemes that enforce each contract. The
+    /// scenario's own settings for these are replaced.
     ///
     /// # Errors
     /// If a host's minima are more than its line.
@@ -80,7 +82,7 @@ impl Tenants {
         others.push(self.latency_service());
         let period = Time::from_nanos(self.round_trip().as_nanos().saturating_mul(PERIOD).max(1));
         let scc = || HostSchemeConfig::Scc(scc::Params::below_classes(period));
-        // The first scheme has what belongs to nobody, and may have brokers.
+        // The first scheme handles traffic of no service, and may have brokers.
         let mut sharing = Sharing::new(if objectives.is_empty() { unlimited() } else { scc() }, policy);
         if !minima.is_empty() {
             sharing.also.push(SchemeOf { scheme: HostSchemeConfig::Ufab(self.ufab()), services: minima });
@@ -132,7 +134,7 @@ impl Tenants {
                 }
                 _ => None,
             };
-            // Both ends of a pair have its minimum both ways: what nobody sends costs nothing.
+            // Both ends of a pair have its minimum in both directions: unused minima cost nothing.
             let bandwidth = match contract {
                 Contract::Bandwidth(contract) => {
                     Bandwidth { min: Some(contract.min), max: contract.max, weight: NonZeroU32::new(weight(contract)) }
@@ -152,7 +154,7 @@ impl Tenants {
     }
 }
 
-/// By how much weights of contracts are divided, so that the largest is one of a service.
+/// Returns the divisor of contract weights that makes the largest a valid service weight.
 fn divisor<'a>(contracts: impl Iterator<Item = &'a Contract>) -> u64 {
     let weight = |contract: &Contract| match contract {
         Contract::Bandwidth(contract) => contract.weight_in_thousandths(),

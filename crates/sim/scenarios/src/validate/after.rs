@@ -1,4 +1,4 @@
-//! Flows that follow others: whom they follow, and whether everybody has somebody to send to.
+//! Flows that follow others: the followed traffic, and a check that every receiver has a next one.
 
 use super::TrafficError;
 use crate::{Arrivals, DependentFlows, Endpoint, FlowEndpoints, Onward, Scenario, Traffic, Workload};

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, with the values that explain it.
+//! Errors of a scenario, with the values that explain them.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use wayleave_units::{Bytes, Time};
 use super::limits::{MAX_ACTORS, MAX_HOP};
 use crate::{DeadlineError, ScheduleError, SharingError, SizesError, VmError};
 
-/// What is wrong with a scenario.
+/// Error of a scenario.
 #[derive(thiserror::Error, Clone, Debug, PartialEq)]
 pub enum ScenarioError {
     /// It lasts no time.
@@ -17,9 +17,9 @@ pub enum ScenarioError {
     /// The statistics would begin when the run is over.
     #[error("the warm-up of {warmup} does not end before the run of {duration}")]
     Warmup {
-        /// When they begin.
+        /// Start of the counts.
         warmup: Time,
-        /// When it is over.
+        /// End of the run.
         duration: Time,
     },
     /// A record of nothing.
@@ -31,7 +31,7 @@ pub enum ScenarioError {
     /// A parameter of a path scheme that is zero, such as the gap of flowlets.
     #[error("{what} above zero")]
     EmptyRouting {
-        /// Which.
+        /// Name of the value.
         what: &'static str,
     },
     /// A parameter of a path scheme that is out of range.
@@ -41,7 +41,7 @@ pub enum ScenarioError {
         parameter: &'static str,
         /// Its value.
         value: String,
-        /// What is accepted.
+        /// Accepted values.
         range: String,
     },
     /// A packet takes longer over a link than [`MAX_HOP`].
@@ -55,19 +55,19 @@ pub enum ScenarioError {
     /// The ports of switches or hosts cannot work so.
     #[error("{error}")]
     Port {
-        /// Whose.
+        /// Kind of the nodes.
         of: NodeKind,
-        /// What is wrong.
+        /// The error.
         error: PortError,
     },
     /// A service that switches share cannot work so.
     #[error("{node} {what}")]
     SharedService {
-        /// Which of the list.
+        /// Index in the list.
         index: usize,
         /// Its switch.
         node: String,
-        /// What is wrong.
+        /// The error.
         what: &'static str,
     },
     /// The transport cannot work so.
@@ -79,22 +79,22 @@ pub enum ScenarioError {
     /// A virtual machine that cannot be.
     #[error("{error}")]
     Vm {
-        /// Which of the list.
+        /// Index in the list.
         index: usize,
-        /// What is wrong.
+        /// The error.
         error: VmError,
     },
-    /// Nobody sends.
+    /// There is no traffic.
     #[error("no traffic: nobody sends anything")]
     NoTraffic,
-    /// What is wrong with one traffic.
+    /// Error of one traffic.
     #[error("{error}")]
     Traffic {
-        /// Which of the list.
+        /// Index in the list.
         index: usize,
         /// Its name.
         name: String,
-        /// What is wrong.
+        /// The error.
         error: Box<TrafficError>,
     },
     /// More links and flows than [`MAX_ACTORS`].
@@ -102,55 +102,55 @@ pub enum ScenarioError {
     TooLarge {
         /// Directed links, which count twice.
         links: u64,
-        /// Packet sources and flows that are there from the start.
+        /// Number of packet sources and flows from the start.
         flows: u64,
     },
-    /// An outage before the one that stands above it.
+    /// An outage before the previous one in the list.
     #[error("{at} is before {before}, the time of the outage above: they stand in order of time")]
     OutageOrder {
-        /// Which of the list.
+        /// Index in the list.
         index: usize,
-        /// When.
+        /// Time of this outage.
         at: Time,
-        /// When the one above is.
+        /// Time of the previous one.
         before: Time,
     },
     /// A host that fails.
     #[error("{host} is a host: links and switches fail here")]
     OutageOfHost {
-        /// Which of the list.
+        /// Index in the list.
         index: usize,
-        /// Which.
+        /// Name of the host.
         host: String,
     },
 }
 
-/// How ports cannot work.
+/// Error of a port configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PortError {
     /// Not one weight for each queue that is served by weight.
     Weights {
         /// A link whose port has another number of queues.
         link: String,
-        /// How many.
+        /// Number of queues.
         queues: usize,
-        /// How many of them go before all weights.
+        /// Number of queues above all weights.
         strict: usize,
-        /// How many weights there are.
+        /// Number of weights.
         weights: usize,
     },
     /// A list of marks with not one entry for each queue.
     Marks {
         /// A link whose port has another number of queues.
         link: String,
-        /// How many.
+        /// Number of queues.
         queues: usize,
-        /// How many entries there are.
+        /// Number of entries.
         marks: usize,
     },
     /// A queue of weight zero would never be served.
     ZeroWeight {
-        /// Which queue.
+        /// Index of the queue.
         queue: usize,
     },
     /// A buffer that holds nothing.
@@ -165,12 +165,12 @@ pub enum PortError {
         key: &'static str,
         /// Its value.
         value: String,
-        /// What is accepted.
+        /// Accepted values.
         range: String,
     },
 }
 
-/// What is wrong with one traffic, or with a transport.
+/// Error of one traffic, or of a transport.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TrafficError {
     /// It has no name.
@@ -184,11 +184,11 @@ pub enum TrafficError {
         /// `from`, `to` or `pairs`.
         key: &'static str,
     },
-    /// What is wrong with one flow of a list.
+    /// Error of one flow of a list.
     Flow {
-        /// Which.
+        /// Index of the flow.
         flow: usize,
-        /// What is wrong.
+        /// The error.
         error: Box<TrafficError>,
     },
     /// A host that sends to itself.
@@ -207,9 +207,9 @@ pub enum TrafficError {
         /// `pairs` or `from`.
         key: &'static str,
     },
-    /// A host that stands twice in a list that needs each once.
+    /// A host that occurs twice in a list that needs each once.
     Twice(String),
-    /// Nobody to send, or nobody to send to.
+    /// There is no sender, or no receiver.
     NoPair,
     /// All ranks of a job that exchange messages are at one host.
     NoMessage,
@@ -220,7 +220,7 @@ pub enum TrafficError {
         /// The receiver.
         to: String,
     },
-    /// No path leads back: a sender would never hear of what arrives.
+    /// No path leads back: a sender would never receive acknowledgements.
     NoWayBack {
         /// The sender.
         from: String,
@@ -233,7 +233,7 @@ pub enum TrafficError {
         key: &'static str,
         /// Its name.
         service: String,
-        /// Those that there are; none if hosts do not share.
+        /// Existing services; `None` if hosts do not share.
         known: Option<Vec<String>>,
     },
     /// No port of the network has this queue.
@@ -247,29 +247,29 @@ pub enum TrafficError {
     StartsLate {
         /// `start`, or `at` of a flow.
         key: &'static str,
-        /// When it begins.
+        /// Start of the traffic.
         start: Time,
-        /// When the run is over.
+        /// End of the run.
         duration: Time,
     },
     /// It ends before it begins.
     StopsEarly {
-        /// When it begins.
+        /// Start of the traffic.
         start: Time,
-        /// When it ends.
+        /// End of the traffic.
         stop: Time,
     },
     /// A route is for one pair of hosts.
     RouteForMany(usize),
     /// The route does not lead from the one to the other.
     Route(RouteError),
-    /// Copies of what is no packet of a fixed route.
+    /// Copies of traffic that is not packets on a fixed route.
     Copies,
     /// Something that must be above zero.
     Zero {
         /// Its key.
         key: &'static str,
-        /// What it is.
+        /// Name of the value.
         what: &'static str,
     },
     /// A parameter of congestion control that is out of range.
@@ -278,7 +278,7 @@ pub enum TrafficError {
         parameter: &'static str,
         /// Its value.
         value: String,
-        /// What is accepted.
+        /// Accepted values.
         range: String,
     },
     /// A burst that lets no frame through.
@@ -296,14 +296,14 @@ pub enum TrafficError {
         link: String,
         /// The largest that it carries, on the wire.
         most: Bytes,
-        /// The key that says so: `frame`, or `transport` for its MTU.
+        /// Key of the value: `frame`, or `transport` for its MTU.
         key: &'static str,
     },
     /// Flow sizes that cannot be drawn.
     Sizes {
         /// `sizes`, or `rpc` for answers.
         key: &'static str,
-        /// What is wrong.
+        /// The error.
         error: SizesError,
     },
     /// Deadlines that cannot be drawn.
@@ -314,20 +314,20 @@ pub enum TrafficError {
     KeptServer,
     /// Servers that would be drawn from pairs.
     ServersOfPairs,
-    /// Not so many servers as a step has requests.
+    /// Fewer servers than a step has requests.
     TooFewServers {
-        /// Whose requests they are.
+        /// Client of the requests.
         client: String,
-        /// How many there are beside it.
+        /// Number of servers beside it.
         servers: usize,
         /// Requests in a step.
         wanted: u32,
     },
-    /// No traffic of this name stands above.
+    /// No traffic of this name comes earlier in the list.
     FollowsNothing {
         /// The name.
         traffic: String,
-        /// Those that do.
+        /// Names of those that do.
         known: Vec<String>,
     },
     /// Flows that follow what is never complete, or counts as a whole.
@@ -337,20 +337,20 @@ pub enum TrafficError {
     },
     /// Flows that follow others between ends that are fixed.
     FollowsPairs,
-    /// Somebody would have to send or receive who is not among the ends.
+    /// An endpoint would have to send or receive that is not among the ends.
     FollowsStranger {
         /// `from` or `to`.
         key: &'static str,
-        /// Who.
+        /// The endpoint.
         endpoint: String,
         /// The traffic before.
         traffic: String,
     },
-    /// Not so many receivers as flows follow one.
+    /// Fewer receivers than flows that follow one.
     TooFewReceivers {
-        /// Who sends.
+        /// Sender.
         sender: String,
-        /// How many there are at other hosts.
+        /// Number of receivers at other hosts.
         receivers: usize,
         /// Flows that follow one.
         wanted: u32,
@@ -374,9 +374,9 @@ pub enum TrafficError {
     NoFlows,
     /// A flow of a list that begins before the one above it.
     FlowOrder {
-        /// When it begins.
+        /// Start of this entry.
         at: Time,
-        /// When the one above begins.
+        /// Start of the previous one.
         before: Time,
     },
     /// A segment size that is no MTU.
@@ -391,8 +391,8 @@ pub enum TrafficError {
 }
 
 impl ScenarioError {
-    /// Which part of the `spec` of a scenario file it is about, as a path with dots: `warmup`, `switches.ecn`,
-    /// `traffic.2.sizes`. Items of lists are counted from 0.
+    /// Returns the part of a scenario file's `spec` that the error concerns, as a path with dots: `warmup`,
+    /// `switches.ecn`, `traffic.2.sizes`. Items of lists are counted from 0.
     pub fn path(&self) -> String {
         match self {
             Self::NoDuration => "duration".to_owned(),

@@ -10,7 +10,8 @@ pub const MAX_ACTORS: u64 = (1 << 22) - 1;
 /// at most 2.19 s ahead of the present.
 pub const MAX_HOP: Time = Time::from_millis(2_000);
 
-/// What Ethernet adds to a layer-3 packet: 14 B of header, 4 B of FCS, 8 B of preamble and 12 B of gap (IEEE 802.3).
+/// Overhead of Ethernet on a layer-3 packet: 14 B of header, 4 B of FCS, 8 B of preamble and 12 B of gap (IEEE
+/// 802.3).
 pub const WIRE_OVERHEAD: Bytes = Bytes::new(38);
 
 /// The most tags of 4 B that a packet carries (Chameleon, section 3.3: one a hop, six in a fat tree).

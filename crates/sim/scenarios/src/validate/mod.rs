@@ -1,4 +1,4 @@
-//! What no run could mean: checked before anything is simulated.
+//! Validation of values without a meaning for a run, before anything is simulated.
 
 mod after;
 mod error;
@@ -20,7 +20,7 @@ pub use limits::{MAX_ACTORS, MAX_HOP, WIRE_OVERHEAD};
 use reach::Reachability;
 
 impl Scenario {
-    /// Checks everything that can be said before a run.
+    /// Checks everything that can be checked before a run.
     ///
     /// ```
     /// use wayleave_scenarios::{Scenario, ScenarioError};
@@ -34,9 +34,11 @@ impl Scenario {
     /// ```
     ///
     /// # Errors
-    /// The first thing that is wrong; [`ScenarioError::path`] says which part of a scenario file it is about.
+    ///
+    /// The first error; [`ScenarioError::path`] returns the part of a scenario file that it concerns.
     ///
     /// # Panics
+    ///
     /// If a node or a link is not of the scenario's network.
     pub fn validate(&self) -> Result<(), ScenarioError> {
         self.check_times()?;
@@ -202,7 +204,7 @@ impl Scenario {
     }
 }
 
-/// How long a link of this rate sends a frame, rounded up; the rate is above zero.
+/// Returns the transmission time of a frame on a link of this rate, rounded up; the rate is above zero.
 fn sending_time(frame: Bytes, bits_per_second: u64) -> Time {
     let nanos = (u128::from(frame.bits()) * 1_000_000_000).div_ceil(u128::from(bits_per_second));
     Time::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX).min(Time::MAX.as_nanos()))

@@ -1,4 +1,4 @@
-//! Who can send to whom, without a search for every pair.
+//! Reachability between senders and receivers, without a search for every pair.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ pub(super) struct Reachability<'n> {
     to_pivot: Vec<bool>,
     from_pivot: Vec<bool>,
     searches: HashMap<NodeId, HopDistances>,
-    /// `true` where receivers of the traffic that is looked at answer.
+    /// `true` if receivers of the traffic being checked answer.
     pub(super) is_answered: bool,
 }
 
@@ -42,7 +42,7 @@ impl<'n> Reachability<'n> {
         Self { network, to_pivot, from_pivot, searches: HashMap::new(), is_answered: false }
     }
 
-    /// Whether a path leads from `from` to `to`.
+    /// Returns `true` if a path leads from `from` to `to`.
     pub(super) fn joins(&mut self, from: NodeId, to: NodeId) -> bool {
         if self.to_pivot[from.index()] && self.from_pivot[to.index()] {
             return true;
@@ -51,7 +51,8 @@ impl<'n> Reachability<'n> {
         self.searches.entry(to).or_insert_with(|| HopDistances::to(network, to)).from(from).is_some()
     }
 
-    /// Returns `true` if the pivot shows that paths lead from all of the first to all of the second, and back if they answer; `false` says nothing.
+    /// Returns `true` if the pivot shows that paths lead from all of the first to all of the second, and back if they
+    /// answer. `false` gives no information.
     pub(super) fn joins_all(&self, from: &[NodeId], to: &[NodeId]) -> bool {
         let lead = |from: &[NodeId], to: &[NodeId]| {
             from.iter().all(|node| self.to_pivot[node.index()]) && to.iter().all(|node| self.from_pivot[node.index()])

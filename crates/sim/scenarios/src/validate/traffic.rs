@@ -1,4 +1,4 @@
-//! Who sends what to whom.
+//! Checks of the traffic.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -44,7 +44,8 @@ pub(super) fn check(traffic: &Traffic, scenario: &Scenario, reach: &mut Reachabi
     if matches!(&traffic.workload, Workload::Job(job) if job.pairs().is_empty()) {
         return Err(TrafficError::NoMessage);
     }
-    // Tenants that `verify` sets up may have hosts without a way back: nothing is promised between them, and what they send in vain harms nobody.
+    // Tenants that `verify` sets up may have hosts without a reverse path: nothing is promised between them, and
+    // their futile traffic harms no other.
     reach.is_answered = scenario.sharing.is_none() && !matches!(traffic.workload, Workload::Packets { .. });
     match &traffic.workload {
         Workload::Listed { flows, .. } => check_list(flows, scenario, reach)?,
@@ -348,7 +349,7 @@ fn check_flows(reliable: &Reliable) -> Result<(), TrafficError> {
     }
 }
 
-/// Who answers requests: a server that is kept answers one, and others are drawn from enough of them.
+/// Checks the servers of requests: a fixed server answers one, and drawn servers must be enough.
 fn check_servers(rpc: &Rpc, ends: &FlowEndpoints<Endpoint>, scenario: &Scenario) -> Result<(), TrafficError> {
     match (rpc.server, ends) {
         (Server::Kept, _) if rpc.chain > 1 || rpc.fan_out > 1 => Err(TrafficError::KeptServer),
@@ -382,8 +383,8 @@ fn check_segments(own: Option<&Transport>, traffic: &Traffic, scenario: &Scenari
     check_frame(mtu + WIRE_OVERHEAD, "transport", traffic, scenario)
 }
 
-/// A frame has to fit the links of its routes, where they are given, or else those next to the hosts; what lies between is the
-/// network's own matter then.
+/// Checks that a frame fits the links of given routes, or otherwise the links adjacent to the hosts; links between
+/// are then the network's own matter.
 fn check_frame(frame: Bytes, key: &'static str, traffic: &Traffic, scenario: &Scenario) -> Result<(), TrafficError> {
     let network = &scenario.network;
     let tags = if key == "frame" { MAX_TAGS } else { Bytes::ZERO };

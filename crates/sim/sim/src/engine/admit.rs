@@ -12,7 +12,7 @@ use crate::packet::{FRAMING, Flags, HEADERS, Kind, Packet, PacketId};
 use crate::recorder;
 use crate::trace::Event;
 
-/// What a pair did.
+/// Result of one step of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Advance {
     /// A packet left.
@@ -24,7 +24,7 @@ enum Advance {
 }
 
 impl Engine {
-    /// Whether a flow that can send may send its next segment. If not, it stands in line until it may.
+    /// Returns `true` if a flow that can send may send its next segment. If not, the flow is queued until it may.
     pub(super) fn admit(&mut self, flow: FlowSlot, now: Instant) -> bool {
         let (slot, granted) = (self.flows[flow].pair, self.flows[flow].granted);
         if slot == NO_PAIR || granted > 0 {
@@ -120,14 +120,14 @@ impl Engine {
         }
     }
 
-    /// Something stands in line.
+    /// Queues a flow or packet at its pair.
     fn wait(&mut self, slot: PairSlot, what: HostWaitQueue, now: Instant) {
         if self.hosts.stack(slot).is_some_and(|(stack, pair)| stack.wait(pair, what)) {
             self.run_pair(slot, now);
         }
     }
 
-    /// A pair that stands nowhere lets go what may leave, and stands where the rest has to wait.
+    /// Runs a pair that is not queued: sends all that may leave, and queues the pair if the rest has to wait.
     pub(super) fn run_pair(&mut self, slot: PairSlot, now: Instant) {
         loop {
             if self.is_queued_at_interface(slot, now) || self.advance(slot, now) == Advance::Idle {
@@ -136,7 +136,7 @@ impl Engine {
         }
     }
 
-    /// A pair that stands nowhere does one step. What became of it.
+    /// Lets a pair that is not queued do one step. Returns its result.
     fn advance(&mut self, slot: PairSlot, now: Instant) -> Advance {
         let Some((stack, pair)) = self.hosts.stack(slot) else { return Advance::Idle };
         let step = stack.advance(pair, now, &mut SendQuery::new(&mut self.flows, &self.fabric, now));
@@ -158,8 +158,8 @@ impl Engine {
         Advance::Idle
     }
 
-    /// A pair whose tunnel could send stands in line at the interface of its host if others send there: what waits stays in the
-    /// tunnel, which says whose packet is next, and does not pile up in the port. Whether it does.
+    /// Queues a pair whose tunnel could send at the interface of its host, if others send there. Its packets stay in
+    /// the tunnel, which orders them, and do not pile up in the port. Returns `true` if the pair was queued.
     fn is_queued_at_interface(&mut self, slot: PairSlot, now: Instant) -> bool {
         let next = self.hosts.next_of_tunnel(slot, &SendQuery::new(&mut self.flows, &self.fabric, now));
         let Some((first, bytes, weight)) = next else { return false };
@@ -176,7 +176,8 @@ impl Engine {
         true
     }
 
-    /// It is a pair's turn at the interface: one packet of its tunnel goes, and it stands in line again if there are more. Whether one went.
+    /// Takes a pair's turn at the interface: sends one packet of its tunnel, and queues it again if there are more.
+    /// Returns `true` if a packet was sent.
     pub(super) fn take_turn(&mut self, slot: PairSlot, now: Instant) -> bool {
         if !self.hosts.stack(slot).is_some_and(|(stack, pair)| stack.take_turn(pair)) {
             return false;
@@ -194,7 +195,7 @@ impl Engine {
             && (stack.has_gone() || stack.has_offers())
         {
             let (gone, offers) = (stack.take_gone(), stack.take_offers());
-            // A flow whose application was switched off while it stood in line wanted to send until now.
+            // A flow whose application was switched off while it was queued had demand until now.
             if !gone.is_empty() {
                 self.hosts.note_demand(slot, now);
             }
@@ -255,7 +256,7 @@ impl Engine {
             let packet = self.fabric.packet_mut(id);
             packet.flags = packet.flags.with(Flags::COPIED);
             let mut copy = *packet;
-            // Telemetry, and what a window counts, belong to the first.
+            // Telemetry and the window's count belong to the first copy.
             copy.extra.set_telemetry(0);
             if copy.kind == Kind::Data {
                 self.flows[copy.flow].on_the_way += 1;

@@ -1,4 +1,4 @@
-//! Packets arrive at hosts, or are lost on the way.
+//! Arrivals of packets at hosts, and losses in the network.
 
 use wayleave_scheme_api::IntHop;
 
@@ -61,7 +61,7 @@ impl Engine {
         }
     }
 
-    /// A packet that nobody acknowledges reaches its host.
+    /// Handles the arrival at its host of a packet that is not acknowledged.
     #[inline]
     fn on_datagram(&mut self, id: PacketId, now: Instant) {
         let packet = self.fabric.packet(id);
@@ -176,8 +176,8 @@ impl Engine {
         self.pump(slot, now);
     }
 
-    /// An acknowledgement of a pair's flow: its tunnel says what was marked, its window gets room, and whatever spreads
-    /// the pair's packets hears of the path.
+    /// Handles an acknowledgement of a pair's flow: its tunnel computes the marks, its window gets room, and the
+    /// pair's path scheme receives a report on the path.
     #[cold]
     fn on_pair_acknowledgement(&mut self, id: PacketId, slot: FlowSlot, now: Instant) {
         let packet = self.fabric.packet(id);
@@ -249,7 +249,7 @@ impl Engine {
             Kind::Message => self.hosts.message_lost(packet.flow),
             Kind::Data | Kind::Ack => {
                 let flow = &mut self.flows[packet.flow];
-                // Where another part sends for the flow, nobody here counts what it sends.
+                // If another part sends for the flow, its packets are not counted here.
                 flow.on_the_way = flow.on_the_way.wrapping_sub(1);
                 self.stats.dropped(flow.stat, &packet);
                 self.leave_if_over(packet.flow);
@@ -258,7 +258,7 @@ impl Engine {
         }
     }
 
-    /// A flow whose last segment was acknowledged, and of which nothing is on the way, leaves its place to another.
+    /// Frees the slot of a flow whose last segment was acknowledged and that has no packets in flight.
     pub(super) fn leave_if_over(&mut self, slot: FlowSlot) {
         if self.flows.leave_if_over(slot) {
             let flow = &self.flows[slot];
@@ -269,7 +269,7 @@ impl Engine {
     }
 }
 
-/// An acknowledgement as its sender sees it, whose clock stood still for so long.
+/// Returns an acknowledgement as its sender sees it; the sender's clock was stopped for `skipped`.
 #[inline]
 fn answer_of<'a>(packet: &Packet, hops: &'a [IntHop], skipped: Instant) -> SegmentReply<'a> {
     SegmentReply {

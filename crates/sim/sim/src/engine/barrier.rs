@@ -1,4 +1,5 @@
-//! Where the threads of a run meet: after every window, each says when it goes on and hands over what concerns others.
+//! Barrier of the threads of a run: after every window, each publishes its next event time and hands over data for
+//! others.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -7,27 +8,28 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::clock::Instant;
 use crate::fabric::{Change, CrossingPacket, NetworkState, Total};
 
-/// How often a thread looks whether the others have come before it lets somebody else have its core: about a millisecond, many windows. On a
-/// busy machine who yields waits for a whole slice of another process.
+/// Number of polls for the other threads before a thread yields its core: about a millisecond, many windows. On a
+/// busy machine a thread that yields waits for a whole time slice of another process.
 const INSPECTION_BATCH: u32 = 100_000;
 
 /// All threads of a run.
 #[derive(Debug)]
 pub(crate) struct Barrier {
     members: usize,
-    /// [`INSPECTION_BATCH`], or none where there are fewer cores than threads: whoever waits has the core of one that works.
+    /// [`INSPECTION_BATCH`], or zero if there are fewer cores than threads: a waiting thread would occupy the core of
+    /// a working one.
     looks: u32,
-    /// How many have come to the present round.
+    /// Number of threads that have reached the present round.
     arrived: AtomicUsize,
     round: AtomicUsize,
-    /// A thread has panicked; nobody waits any more.
+    /// A thread has panicked; no thread waits any more.
     is_broken: AtomicBool,
-    /// For even and odd rounds: whoever is ahead writes what is read in the next round.
+    /// For even and odd rounds: a thread that is ahead writes data that is read in the next round.
     mailboxes: [Mailbox; 2],
     total: Mutex<Total>,
 }
 
-/// What is said in one round.
+/// Data exchanged in one round.
 #[derive(Debug)]
 struct Mailbox {
     next: Vec<AtomicU64>,
@@ -37,7 +39,7 @@ struct Mailbox {
     changes: Vec<Mutex<Vec<Change>>>,
 }
 
-/// What all have agreed on.
+/// Common result of all threads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Agreed {
     /// Nothing happens before that.
@@ -45,7 +47,7 @@ pub(crate) struct Agreed {
     pub(crate) is_stopped: bool,
 }
 
-/// What a thread that panicked has left is thrown away with the run.
+/// The state left by a thread that panicked is discarded with the run.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -83,7 +85,8 @@ impl Barrier {
         }
     }
 
-    /// Waits for all, each of which says when it goes on, and whether somebody wants the run to end. `None`: it cannot go on.
+    /// Waits for all threads; each publishes its next event time and a possible request to stop. Returns `None` if
+    /// the run cannot continue.
     pub(crate) fn agree(&self, number: usize, round: usize, next: Instant, is_stopped: bool) -> Option<Agreed> {
         let mailbox = &self.mailboxes[round % 2];
         mailbox.next[number].store(next, Ordering::Relaxed);
@@ -113,7 +116,7 @@ impl Barrier {
         }
     }
 
-    /// Until all have come to a round. Whether they have.
+    /// Waits until all threads have reached a round. Returns `false` if one has panicked.
     fn wait(&self, round: usize) -> bool {
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.members {
             self.arrived.store(0, Ordering::Relaxed);
@@ -141,7 +144,7 @@ impl Barrier {
     }
 }
 
-/// Lets the others go on if its thread panics.
+/// Releases the other threads if its thread panics.
 #[derive(Debug)]
 pub(crate) struct Member<'a>(pub(crate) &'a Barrier);
 

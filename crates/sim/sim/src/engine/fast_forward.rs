@@ -1,4 +1,4 @@
-//! Where fast-forward meets the run: flows come, groups stand still and go on.
+//! Fast-forward in the run: flows begin, and groups are suspended and resumed.
 
 use wayleave_scheme_api::{Departure, Path};
 use wayleave_units::Time;
@@ -10,7 +10,7 @@ use crate::fast_forward::{Forward, ForwardOutcome, MIN_LOOK, Parked, Parts};
 use crate::flows::FlowSlot;
 
 impl Engine {
-    /// A flow begins: groups that stand still at one of its ports go on before its first packet leaves.
+    /// Handles a flow that begins: groups suspended at one of its ports resume before its first packet leaves.
     pub(super) fn forward_opened(&mut self, slot: FlowSlot, now: Instant) {
         let Some(mut forward) = self.forward.take() else { return };
         if !forward.is_refused() {
@@ -38,7 +38,7 @@ impl Engine {
         links
     }
 
-    /// It is time to look, or groups go on.
+    /// Inspects the state or resumes groups, when this is due.
     #[cold]
     pub(super) fn forward_due(&mut self, now: Instant) {
         let Some(mut forward) = self.forward.take() else { return };
@@ -66,8 +66,9 @@ impl Engine {
         }
     }
 
-    /// Groups go on from where they would be in the full simulation: what they do up to this time, in less than a period, is simulated
-    /// before anything else happens, and at this time what comes before an actor. All other events are later.
+    /// Resumes groups from the state that they would have in the full simulation. Their events up to this time, in
+    /// less than a period, are simulated before anything else, and at this time those before an actor. All other
+    /// events are later.
     fn resume_in_phase(&mut self, forward: &mut Forward, groups: Vec<Parked>, (now, actor): (Instant, Actor)) {
         if groups.is_empty() {
             return;
@@ -88,7 +89,7 @@ impl Engine {
         (self.now, self.actor) = (now, actor);
     }
 
-    /// The run ends: all groups go on, and what was found out.
+    /// Resumes all groups at the end of the run. Returns the results.
     pub(super) fn finish_forward(&mut self) -> Option<ForwardOutcome> {
         let mut forward = self.forward.take()?;
         let groups = forward.take_all();

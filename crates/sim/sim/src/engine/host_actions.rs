@@ -77,7 +77,7 @@ impl Engine {
         }
     }
 
-    /// Changes how a pair may send; what waits for that is looked at again.
+    /// Changes the permission of a pair to send, and runs the pair again if the change requires it.
     fn steer(&mut self, host: HostId, pair: Outgoing, now: Instant, change: impl FnOnce(&mut Stack, u32) -> bool) {
         let slot = self.hosts.outgoing(host, pair);
         if self.hosts.stack(slot).is_some_and(|(stack, pair)| change(stack, pair)) {
@@ -85,7 +85,7 @@ impl Engine {
         }
     }
 
-    /// A message leaves, if there is somebody whom it is for.
+    /// Sends a message, if it has a recipient.
     fn send_message(&mut self, message: Option<Message>, now: Instant) {
         let Some(message) = message else { return };
         for _ in 0..self.hosts.copies_of(&message) {
@@ -163,8 +163,8 @@ impl Engine {
         }
     }
 
-    /// The pair of what a traffic sends from one endpoint to another; [`NO_PAIR`] if one of their hosts does not share. `is_answer`:
-    /// from its receivers back to its senders. `route`: the only one, if the traffic has one.
+    /// Returns the pair of a traffic's packets from one endpoint to another; [`NO_PAIR`] if one of their hosts does
+    /// not share. `is_answer`: from its receivers back to its senders. `route`: the only one, if the traffic has one.
     pub(super) fn pair_of(
         &mut self,
         traffic: u32,
@@ -203,7 +203,7 @@ impl Engine {
         slot
     }
 
-    /// Paths were found again: the machines of pairs that have others now hear of it.
+    /// Handles recomputed paths: notifies the machines of pairs whose paths have changed.
     pub(super) fn pair_paths_changed(&mut self, now: Instant) {
         for slot in 0..self.hosts.pairs() {
             let Some(is_ready) = self.hosts.replace_paths(slot, &self.fabric, now) else { continue };

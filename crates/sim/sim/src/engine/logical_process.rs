@@ -14,7 +14,7 @@ impl Engine {
         self.fabric.restrict_to_part(number, cut);
     }
 
-    /// Runs a part to the end, or until `go_on` says no, which one of the parts asks.
+    /// Runs a part to the end, or until `go_on` returns `false`; one of the parts calls it.
     pub(crate) fn run_part(
         &mut self,
         number: usize,
@@ -53,7 +53,8 @@ impl Engine {
         RunEnd::Complete
     }
 
-    /// Whether a process acts only elsewhere. Those that are no sources act in all parts alike, and are counted in one.
+    /// Returns `true` if a process acts only in other parts. Processes that are not sources act in all parts alike,
+    /// and are counted in one.
     #[inline]
     pub(super) fn is_elsewhere(&mut self, number: usize) -> bool {
         self.fabric.part().is_some() && self.is_others(number)
@@ -71,7 +72,7 @@ impl Engine {
         !is_here
     }
 
-    /// Whether the sender of a flow that was opened is here.
+    /// Returns `true` if the sender of a flow that was opened is here.
     #[inline]
     pub(super) fn starts_in_part(&mut self, slot: FlowSlot) -> bool {
         if let Some(part) = self.fabric.part() {

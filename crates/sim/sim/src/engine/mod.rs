@@ -1,33 +1,33 @@
-//! The engine: takes one event after the other until the time is over, and hands it to the part that it concerns.
+//! The engine: takes one event after the other until the end time, and dispatches it to its part.
 //!
-//! | part | what it owns |
+//! | part | content |
 //! |---|---|
 //! | [`Fabric`] | links, ports, paths, packets, the event queue |
-//! | [`Interfaces`] | whose turn it is at the hosts' interfaces |
-//! | [`Flows`] | reliable flows, their places and alarms |
+//! | [`Interfaces`] | turns at the hosts' interfaces |
+//! | [`Flows`] | reliable flows, their slots and alarms |
 //! | [`Processes`] | sources, arrivals of flows, requests, outages |
-//! | [`Copies`] | packets of sources that go over several routes |
+//! | [`Copies`] | packets of sources that use several routes |
 //! | [`Hosts`] | the host layer: machines of schemes, stacks, pairs, messages, brokers |
-//! | [`RunStats`] | what is counted of flows and traffic |
+//! | [`RunStats`] | statistics of flows and traffic |
 //!
-//! A part does what concerns itself and those above it in this table; hosts know flows. What goes on in others is done here,
-//! where the parts meet: a packet that was dropped concerns its flow and its pair, a pair that may go on sends segments
-//! of flows, a flow that is complete is followed by another.
+//! A part handles its own events and those of the parts above it in this table; hosts know flows. Effects between
+//! parts are handled here: a dropped packet concerns its flow and its pair, a pair that may continue sends segments
+//! of flows, a complete flow is followed by another.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
 //! | `arrivals` | packets arrive at hosts, or are lost |
 //! | `sending` | flows send, and wait for their turn or an alarm |
 //! | `admit` | flows and packets pass the stack of their host, or wait there |
 //! | `host_actions` | actions of machines and brokers, and timers of the host layer |
 //! | `processes` | packets of sources, beginnings of flows and requests, failures |
-//! | `logical_process`, `barrier` | a part of a run in several threads, and where these meet |
-//! | `fast_forward` | parts of the network whose state repeats itself stand still, and are credited with that time |
+//! | `logical_process`, `barrier` | a part of a run in several threads, and their synchronisation |
+//! | `fast_forward` | parts of the network whose state repeats are suspended, and are credited with that time |
 //! | `outcome` | the end of a run |
 //!
 //! Actors are numbered without gaps: arrivals of all links, then services of all ports, then processes (sources,
-//! arrivals of flows, outages), then two alarms for each flow. The order matters where events fall on the same instant: packets arrive
-//! before ports choose.
+//! arrivals of flows, outages), then two alarms for each flow. The order matters for simultaneous events: packets
+//! arrive before ports choose.
 
 mod admit;
 mod arrivals;
@@ -56,13 +56,13 @@ use crate::outcome::RunEnd;
 use crate::processes::{Builder, Processes};
 use crate::run_stats::RunStats;
 
-/// Events between two looks at whether somebody wants the run to end.
+/// Number of events between two checks for a request to stop.
 const EVENTS_PER_LOOK: u64 = 1 << 16;
 
-/// Events between two looks at the event queue.
+/// Number of events between two checks of the event queue.
 const EVENTS_PER_STRETCH: u64 = 1 << 12;
 
-/// A run under way.
+/// A run in progress.
 #[derive(Debug)]
 pub(crate) struct Engine {
     fabric: NetworkState,
@@ -75,13 +75,13 @@ pub(crate) struct Engine {
     stats: RunStats,
     /// The part that skips traffic whose state repeats itself, if that is asked for.
     forward: Option<Box<Forward>>,
-    /// Events that were dealt with.
+    /// Number of handled events.
     events: u64,
     /// A flow could not be opened, because the event queue has no number for it.
     has_too_many_flows: bool,
     end: Instant,
     now: Instant,
-    /// Whose event is dealt with.
+    /// Actor of the present event.
     actor: Actor,
     prefetch: Prefetch,
 }
@@ -121,7 +121,7 @@ impl Engine {
         engine
     }
 
-    /// Runs to the end, or until `go_on`, which is told the time in ps now and then, says no.
+    /// Runs to the end, or until `go_on` returns `false`; it is called now and then with the time in ps.
     pub(crate) fn run(&mut self, go_on: &mut dyn FnMut(Instant) -> bool) -> RunEnd {
         let mut stretches = 0;
         loop {
@@ -132,7 +132,7 @@ impl Engine {
             if self.has_too_many_flows {
                 return RunEnd::TooManyFlows;
             }
-            // Not by `events`, which does not count everything that is dealt with.
+            // Not by `events`, which does not count all handled events.
             stretches += 1;
             if stretches % (EVENTS_PER_LOOK / EVENTS_PER_STRETCH) == 0 && !go_on(self.now) {
                 return RunEnd::Stopped;
@@ -140,9 +140,9 @@ impl Engine {
         }
     }
 
-    /// Deals with the events before a time, but with so many at most. Whether none is left before that time.
+    /// Handles the events before a time, but at most `most`. Returns `true` if no event is left before that time.
     ///
-    /// All that runs goes through this loop, whole networks and parts of one: what an event takes is one piece of machine code.
+    /// All runs use this loop, whole networks and parts of one: event handling is one piece of machine code.
     fn run_events(&mut self, until: Instant, most: u64) -> bool {
         let (kinds, is_large) = (self.kinds(), self.fabric.is_large());
         let events = self.fabric.events();
@@ -169,7 +169,7 @@ impl Engine {
         false
     }
 
-    /// Looks at what the packets meet that arrive next, as far as it is known.
+    /// Prefetches the state that the next arriving packets will need, as far as it is known.
     #[inline(never)]
     fn prefetch(&mut self) {
         self.fabric.prefetch(&mut self.prefetch);

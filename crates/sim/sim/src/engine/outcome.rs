@@ -8,7 +8,7 @@ use crate::flows::RpcStep;
 use crate::outcome::{Outcome, RunEnd};
 
 impl Engine {
-    /// What the run found out.
+    /// Returns the results of the run.
     pub(crate) fn outcome(mut self, name: &str, seed: u64, ending: RunEnd) -> Outcome {
         let forward = self.finish_forward();
         self.fabric.catch_up_all(self.now);
@@ -41,9 +41,9 @@ impl Engine {
         }
     }
 
-    /// Flows that are still under way or wait for a connection, and requests that are not answered yet.
+    /// Records flows that are still running or wait for a connection, and requests that are not answered yet.
     fn note_unfinished(&mut self) {
-        // A request may have several parts under way, and is unfinished once.
+        // A request may have several parts in flight, and is unfinished once.
         let mut requests = HashSet::new();
         for flow in self.flows.iter().filter(|flow| flow.is_open()) {
             let is_complete = flow.sender.segments() == Some(flow.receiver.expected());

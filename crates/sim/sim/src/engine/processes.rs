@@ -1,4 +1,4 @@
-//! What happens of itself: packets of sources leave, flows and requests begin and end, links fail.
+//! Events of processes: packets of sources leave, flows and requests begin and end, links fail.
 
 use wayleave_scenarios::{Change, Element, Outage};
 use wayleave_scheme_api::Path;
@@ -22,7 +22,7 @@ impl Engine {
         }
         match self.processes.wake(number, now) {
             Wakeup::Acts => {}
-            // Who looks at a run changes nothing of it.
+            // Observation of a run does not change the run.
             Wakeup::Looks => self.events -= 1,
             Wakeup::Hosts => return self.run_host_timers(now),
             Wakeup::Forward => return self.forward_due(now),
@@ -244,7 +244,7 @@ impl Engine {
         }
     }
 
-    /// Something fails or works again; paths avoid or use it from now on, unless nobody is told.
+    /// Fails or repairs an element. Paths avoid or use it from now on, unless the failure is silent.
     fn change(&mut self, outage: Outage, now: Instant) {
         let links = match outage.what {
             Element::Link(link) => vec![link],
@@ -270,7 +270,7 @@ impl Engine {
                 }
                 Change::FailsSilently => Health::SilentlyDown,
             };
-            // What is on the link or waits for it is lost.
+            // Packets on the link or queued for it are lost.
             for dropped in self.fabric.fail(link.0, health, now) {
                 self.dropped(dropped);
             }
@@ -280,7 +280,7 @@ impl Engine {
         }
     }
 
-    /// Everybody knows that links have failed or work again.
+    /// Handles failed or repaired links that are known everywhere.
     fn paths_changed(&mut self, now: Instant) {
         self.fabric.refresh_paths();
         self.processes.reroute(&self.fabric);

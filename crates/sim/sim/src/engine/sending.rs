@@ -17,7 +17,8 @@ impl Engine {
     pub(super) fn pump(&mut self, slot: FlowSlot, now: Instant) {
         let flow = &mut self.flows[slot];
         if flow.sender.is_done() {
-            // Who stands in a list leaves it when it is his turn; who is gone, since its last acknowledgement let its pair go on first, does not go twice.
+            // A queued flow is removed when it is dequeued. The flow may already be free, since its last
+            // acknowledgement let its pair continue first: do not free it twice.
             if !matches!(flow.state, FlowState::Ready | FlowState::Blocked | FlowState::Free | FlowState::Acked) {
                 flow.state = FlowState::Acked;
                 self.acknowledged(slot, now);
@@ -62,7 +63,7 @@ impl Engine {
         number
     }
 
-    /// A flow stands in the list of its interface.
+    /// Queues a flow at its interface.
     #[inline]
     fn join_interface(&mut self, number: u32, queue: usize, slot: FlowSlot) {
         let (hosts, pair) = (&self.hosts, self.flows[slot].pair);
@@ -97,8 +98,8 @@ impl Engine {
         self.interfaces.has_sent(self.interfaces.of(first.link()), &self.fabric);
     }
 
-    /// A packet comes to the interface of its host: to its port, or to the queue of its class where classes have weights
-    /// and others wait. Whether it found a place there.
+    /// Hands a packet to the interface of its host: to its port, or to the queue of its class if classes have weights
+    /// and others wait. Returns `true` if there was room.
     pub(super) fn enter_interface(&mut self, first: Step, id: PacketId, now: Instant) -> bool {
         let number = self.interfaces.of(first.link());
         let is_fair = self.interfaces.is_fair(number);
@@ -178,7 +179,7 @@ impl Engine {
         }
     }
 
-    /// A flow that has no more to send now stands in the list of its interface no longer.
+    /// Removes a flow that has no more to send now from the queue of its interface.
     #[inline]
     fn leave_interface(&mut self, slot: FlowSlot, now: Instant) {
         let flow = &self.flows[slot];
@@ -203,7 +204,7 @@ impl Engine {
         }
     }
 
-    /// An alarm rings, in vain if it was set again for an earlier time, or if the flow is gone.
+    /// Handles an alarm. It is ignored if it was set again for an earlier time, or if the flow has ended.
     pub(super) fn wake(&mut self, actor: Actor, now: Instant) {
         let slot = actor / 2;
         if actor.is_multiple_of(2) { self.on_slow_alarm(slot, now) } else { self.on_quick_alarm(slot, now) }
@@ -221,7 +222,7 @@ impl Engine {
         self.flows.set_alarm(slot, &mut self.fabric, now);
     }
 
-    /// The timers of a flow's sender that are due strike.
+    /// Fires the timers of a flow's sender that are due.
     #[inline]
     fn expire_timers(&mut self, slot: FlowSlot, now: Instant) {
         let flow = &mut self.flows[slot];

@@ -7,12 +7,12 @@ use super::key::{ACTOR_BITS, NONE};
 /// Buckets; a power of two.
 const BUCKETS: u64 = 1024;
 
-/// Events in a bucket, in the mean, below and above which the width of buckets changes. Sorting a few is cheaper than keeping them in a
-/// heap, and a batch has to be long enough for looking ahead.
+/// Average numbers of events per bucket below and above which the width of buckets changes. Sorting a few is cheaper
+/// than keeping them in a heap, and a batch has to be long enough for looking ahead.
 const FEW: u64 = 12;
 const MANY: u64 = 48;
 
-/// After so many buckets their width is looked at.
+/// Number of buckets after which their width is checked.
 const TURNS: u64 = 256;
 
 /// The width of a bucket is a power of two in ps: at most 1.1 ms, so that all buckets together last for half of [`super::HORIZON`]. Keys
@@ -26,13 +26,13 @@ pub(super) struct Calendar {
     batch: Vec<u64>,
     /// The number of the present bucket, counted from the time that keys count from.
     present: u64,
-    /// Those behind it, by number modulo [`BUCKETS`].
+    /// Later buckets, by number modulo [`BUCKETS`].
     buckets: Box<[Vec<u64>]>,
     /// One bit for each that is not empty.
     occupied: [u64; BUCKETS as usize / 64],
     /// The width of a bucket: its binary logarithm, in ps.
     width: u32,
-    /// Buckets and events since the width was looked at.
+    /// Buckets and events since the last check of the width.
     turns: u64,
     taken: u64,
 }
@@ -160,7 +160,7 @@ impl Calendar {
             return;
         }
         let mut keys: Vec<u64> = std::mem::take(&mut self.batch);
-        // What comes next is in the present bucket, whatever its width.
+        // The next event is in the present bucket, at any width.
         let next = keys.last().copied().unwrap_or(0);
         self.buckets.iter_mut().for_each(|bucket| keys.append(bucket));
         self.occupied.fill(0);
@@ -173,7 +173,7 @@ impl Calendar {
         keys.into_iter().for_each(|key| self.put(key, far));
     }
 
-    /// Keys count from a time that is later by at most so much, in ps; buckets keep their places. How much it is.
+    /// Moves the base of keys later by at most `by`, in ps; buckets keep their places. Returns the actual amount.
     #[cold]
     pub(super) fn rebase(&mut self, by: u64) -> u64 {
         let passed = (by >> self.width).min(self.present) / BUCKETS * BUCKETS;

@@ -73,7 +73,7 @@ impl Heap {
         all.families.into_iter().flatten().filter(|&key| key != NONE).collect()
     }
 
-    /// All keys become less by so much, which none is below.
+    /// Reduces all keys by `by`; no key is smaller.
     #[cold]
     pub(super) fn rebase(&mut self, by: u64) {
         let keys = self.families.as_flattened_mut().iter_mut().chain([&mut self.first]);

@@ -1,7 +1,9 @@
-//! A timing wheel (Varghese and Lauck, SOSP 1987) of events of the near future: a slot for each step of time, with two keys at most. A key that finds its slot
-//! full, or lies too far ahead, has no place here and goes to a heap; both are rare, since steps are as short as the traffic allows.
+//! A timing wheel (Varghese and Lauck, SOSP 1987) of events of the near future: a slot for each step of time, with
+//! two keys at most. A key goes to a heap if its slot is full, or if it lies too far ahead; both are rare, since the
+//! traffic determines the step length.
 //!
-//! One bit for each slot says whether it has a key, and one for each word of these whether it has a bit: the first key is found without a branch.
+//! One bit for each slot marks that it has a key, and one for each word of these that it has a bit: the first key is
+//! found without a branch.
 
 use super::key::{ACTOR_BITS, NONE};
 
@@ -11,16 +13,17 @@ const WORDS: usize = 64;
 /// Slots.
 const SLOTS: usize = 64 * WORDS;
 
-/// How many slots ahead a key may be: none is in the same word as the present slot and before that, where it would be taken for the first.
+/// Maximum number of slots that a key may be ahead: no key is in the same word as the present slot and before that
+/// slot, where it would be taken for the first.
 const MAX_AHEAD: u64 = (SLOTS - 64) as u64;
 
-/// After so many keys at least the length of a step is looked at.
+/// Minimum number of keys between two checks of the step length.
 const INSPECT_AFTER: u64 = 1 << 11;
 
-/// Another length is tried only if more than one of so many keys found no place.
+/// Another length is tried only if more than one key in this number did not fit.
 const MISSES: u64 = 32;
 
-/// After so many looks it is forgotten how many keys found no place with other lengths: traffic may have changed.
+/// Number of checks after which the misses of other lengths are forgotten: traffic may have changed.
 const FORGET_AFTER: u32 = 64;
 
 /// The binary logarithm of the longest step, in ps: at most 0.5 ms, so that the wheel ends before [`super::HORIZON`].
@@ -43,13 +46,15 @@ pub(super) struct Wheel {
     words: u64,
     /// The step in which the last key was taken, counted from the time that keys count from.
     present: u64,
-    /// How far a key is shifted to give its step: by the bits of the actor and the length of a step.
+    /// Number of bits by which a key is shifted to give its step: the bits of the actor and the length of a step.
     shift: u32,
-    /// Keys that were taken when the length of a step was looked at last; since then, how many were too far ahead, and how many found their slot full.
+    /// Number of keys taken at the last check of the step length; since then, number of keys too far ahead, and
+    /// number of keys that found their slot full.
     looked_at: u64,
     too_far: u64,
     full: u64,
-    /// With each length, by its logarithm: how many of [`INSPECT_AFTER`] keys found no place, 0 if that is not known; and for how many looks this is remembered.
+    /// With each length, by its logarithm: number of [`INSPECT_AFTER`] keys that did not fit, 0 if unknown; and the
+    /// number of checks for which this is remembered.
     misses: [u64; LONGEST as usize + 1],
     until_forgotten: u32,
 }
@@ -77,7 +82,7 @@ impl Wheel {
     #[inline(always)]
     pub(super) fn put(&mut self, key: u64) -> bool {
         let step = key >> self.shift;
-        // What lies before the present wraps far ahead.
+        // A key before the present wraps far ahead.
         let ahead = step.wrapping_sub(self.present);
         if ahead > MAX_AHEAD {
             self.too_far += 1;
@@ -123,7 +128,8 @@ impl Wheel {
         self.present = self.present.max(key >> self.shift);
     }
 
-    /// A better length of steps (its logarithm), if it is time to look for one. So many keys were taken until now.
+    /// Returns a better step length (its logarithm), if a check is due. `taken` is the number of keys taken until
+    /// now.
     pub(super) fn better_width(&mut self, taken: u64) -> Option<u32> {
         let keys = taken.saturating_sub(self.looked_at);
         if keys < INSPECT_AFTER {
@@ -158,7 +164,7 @@ impl Wheel {
         (self.occupied, self.words) = ([0; WORDS], 0);
     }
 
-    /// Keys count from a time that is later by so much, in ps; there is none here.
+    /// Moves the base of keys later by `by`, in ps; the wheel is empty.
     pub(super) fn rebase(&mut self, by: u64) {
         self.present = (((self.present << self.shift) >> ACTOR_BITS).saturating_sub(by) << ACTOR_BITS) >> self.shift;
     }

@@ -1,4 +1,5 @@
-//! What a fabric does as one [part](super::logical_process) of a network: it hands over what leads to others, and takes over what comes from them.
+//! A fabric as one [part](super::logical_process) of a network: it hands over packets to other parts, and takes over
+//! packets from them.
 
 use std::sync::Arc;
 
@@ -37,13 +38,13 @@ impl NetworkState {
         self.part.as_deref_mut()
     }
 
-    /// Whether the port of a link is simulated here.
+    /// Returns `true` if the port of a link is simulated here.
     #[inline]
     pub(crate) fn is_local(&self, link: u32) -> bool {
         self.part.as_ref().is_none_or(|part| part.cut.ends(link).0 == part.number)
     }
 
-    /// The shortest time from an event here to what follows from it elsewhere.
+    /// Returns the shortest time from an event here to its effects elsewhere.
     pub(crate) fn lookahead(&self) -> Instant {
         let Some(part) = &self.part else { return Instant::MAX };
         let crossing = (0..).zip(&self.links).zip(&self.speeds).filter(|((link, _), _)| {
@@ -53,7 +54,8 @@ impl NetworkState {
         crossing.map(|((_, link), speed)| link.latency + speed.transmission(1)).min().unwrap_or(Instant::MAX)
     }
 
-    /// The packet that was put on a link last arrives elsewhere. It stays here, too, as long as its link looks at it.
+    /// Hands over the packet that was put on a link last, and that arrives elsewhere. A copy stays here while its
+    /// link needs it.
     pub(super) fn hand_over(&mut self, link: u32, now: Instant) {
         let id = self.links[link as usize].pass_over(now, &mut self.arena);
         let Some(part) = &mut self.part else { return };
@@ -62,7 +64,7 @@ impl NetworkState {
         part.outboxes[part.cut.ends(link).1].push(CrossingPacket { link, packet });
     }
 
-    /// What others hand over.
+    /// Takes over packets from other parts.
     pub(crate) fn take_over(&mut self, crossings: &mut Vec<CrossingPacket>) {
         for CrossingPacket { link, packet } in crossings.drain(..) {
             if let Some(due) = self.links[link as usize].take_over(packet, &mut self.arena) {
@@ -71,18 +73,19 @@ impl NetworkState {
         }
     }
 
-    /// What is to be handed over to another part.
+    /// Returns the packets to be handed over to another part.
     pub(crate) fn outbox(&mut self, to: usize) -> Option<&mut Vec<CrossingPacket>> {
         Some(&mut self.part.as_mut()?.outboxes[to])
     }
 
-    /// All that happens here before a time has happened. The first thing that may happen then, here or of what was handed over.
+    /// Concludes all events here before a time. Returns the time of the first possible event after that, here or of
+    /// packets that were handed over.
     pub(crate) fn reach(&mut self, until: Instant) -> Instant {
         let Some(part) = &mut self.part else { return Instant::MAX };
         let late = std::mem::take(&mut part.late);
         let mut next = Instant::MAX;
         for &(link, port) in &late {
-            // Nobody here sees the link's end and would ask for the choices.
+            // No event here concerns the link's end and would trigger the choices.
             self.catch_up(link, port, until, ForwardedQuery::Arriving);
             if !self.ports[port as usize].is_empty() {
                 next = next.min(self.links[link as usize].free_at);
@@ -99,7 +102,7 @@ impl NetworkState {
         self.events.advance(to);
     }
 
-    /// At the end of a run, what another part knows of what is its own.
+    /// Takes over another part's state of its own elements at the end of a run.
     pub(crate) fn absorb(&mut self, mut other: Self, end: Instant) {
         other.flush_samples();
         self.hops += other.hops;

@@ -1,4 +1,4 @@
-//! Which part of a network has which node.
+//! Assignment of nodes to the parts of a network.
 
 use wayleave_topology::{Network, NodeId, NodeKind};
 
@@ -10,8 +10,9 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
-    /// Into at most so many parts; `None` if there would be only one. Switches with hosts are cut in their order, which is the order of
-    /// pods and racks, into parts with about as many hosts; every other switch joins the part to which more than half of its links lead, or the one with least.
+    /// Cuts into at most `parts` parts; `None` if there would be only one. Switches with hosts are cut in their
+    /// order, which is the order of pods and racks, into parts with about equally many hosts. Every other switch
+    /// joins the part to which more than half of its links lead, or the least loaded one.
     pub(crate) fn new(network: &Network, parts: usize) -> Option<Self> {
         let of_node = parts_of_nodes(network, parts.min(usize::from(u8::MAX)));
         let ends: Vec<(u8, u8)> =
@@ -20,7 +21,7 @@ impl Cut {
         (parts > 1).then_some(Self { parts, ends })
     }
 
-    /// How many there are.
+    /// Returns the number of parts.
     pub(crate) fn parts(&self) -> usize {
         self.parts
     }
@@ -64,7 +65,7 @@ fn parts_of_nodes(network: &Network, parts: usize) -> Vec<u8> {
                     links[usize::from(part)] += 1;
                 }
             }
-            // A switch of a pod stays there; one of the core belongs to nobody, and goes where there is least.
+            // A switch of a pod stays there; one of the core belongs to no part, and joins the least loaded one.
             let known: usize = links.iter().sum();
             let rank = |part: usize| (2 * links[part] > known, links[part] > 0, usize::MAX - load[part]);
             let best = (0..parts).rev().max_by_key(|&part| rank(part));

@@ -1,4 +1,4 @@
-//! Links that fail, with or without anybody being told.
+//! Links that fail, with or without notification.
 
 use super::NetworkState;
 use super::health::{DropCause, Dropped, Health};
@@ -10,8 +10,8 @@ use crate::recorder;
 use crate::trace::Event;
 
 impl NetworkState {
-    /// A link fails; `to` says who knows. What is on it and what waits for it is lost: the caller drops it. A failure
-    /// that is known stays known.
+    /// Fails a link; `to` is its new state, known or silent. Returns the packets on the link or queued for it, which
+    /// the caller drops. A failure that is known stays known.
     pub(crate) fn fail(&mut self, link: u32, to: Health, now: Instant) -> Vec<Dropped> {
         let health = &mut self.health[link as usize];
         if health.state != Health::Down {
@@ -57,7 +57,7 @@ impl NetworkState {
         gone.into_iter().map(|id| Dropped { id, cause }).collect()
     }
 
-    /// A link works again. Returns whether that is news: nobody knew of a silent failure.
+    /// Repairs a link. Returns `true` if the failure was known: a silent one was not.
     pub(crate) fn repair(&mut self, link: u32) -> bool {
         let limit = self.limits[link as usize];
         let state = &mut self.links[link as usize];

@@ -1,12 +1,12 @@
-//! Parts of the network that stand still for a while: what is due there comes later, and what was counted there before counts again
-//! for the time in between.
+//! Suspended parts of the network: their events are delayed, and their earlier counts are credited for the time in
+//! between.
 
 use super::{NetworkState, QueueRecord};
 use crate::clock::Instant;
 use crate::events::Actor;
 use crate::link::Port;
 
-/// What was counted at a link until a time.
+/// Counts of a link until a time.
 #[derive(Clone, Debug)]
 pub(crate) struct LinkCounts {
     taken: u64,
@@ -24,12 +24,12 @@ impl NetworkState {
         meant
     }
 
-    /// Whether events can be put from then on, which is a little before now.
+    /// Returns `true` if events can be put from then on, which is a little before now.
     pub(crate) fn reaches_back_to(&self, at: Instant) -> bool {
         self.events.reaches_back_to(at)
     }
 
-    /// A link, its port and the packets there stood still for so long.
+    /// Delays a link, its port and the packets there, which were suspended for this time.
     pub(crate) fn delay(&mut self, link: u32, by: Instant) {
         let state = &mut self.links[link as usize];
         state.delay(by, &mut self.arena);
@@ -38,7 +38,7 @@ impl NetworkState {
         }
     }
 
-    /// What was counted at a link until now.
+    /// Returns the counts of a link until now.
     pub(crate) fn counts_at(&mut self, link: u32) -> LinkCounts {
         self.flush_immediate(link);
         let first = link as usize * self.stride;
@@ -46,7 +46,7 @@ impl NetworkState {
         LinkCounts { taken: self.links[link as usize].taken(), queues }
     }
 
-    /// What was counted at a link since an earlier time counts `times.0 / times.1` times more.
+    /// Credits the counts of a link since an earlier time `times.0 / times.1` times more.
     pub(crate) fn repeat(&mut self, link: u32, earlier: &LinkCounts, times: (u64, u64)) {
         self.flush_immediate(link);
         let scaled = |now: u64, before: u64| {

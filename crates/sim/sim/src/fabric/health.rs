@@ -1,15 +1,15 @@
-//! Whether links work, and why packets are lost.
+//! Health of links, and causes of packet losses.
 
 use crate::packet::PacketId;
 
-/// A packet that goes no further; whoever gets it takes it out of the arena.
+/// A dropped packet; the receiver of this value removes it from the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dropped {
     pub(crate) id: PacketId,
     pub(crate) cause: DropCause,
 }
 
-/// Why a packet goes no further. A switch can tell the sender of a probe about [`LinkDown`](Self::LinkDown) and
+/// Reason why a packet is dropped. A switch can notify the sender of a probe of [`LinkDown`](Self::LinkDown) and
 /// [`NoRoute`](Self::NoRoute).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DropCause {
@@ -19,26 +19,26 @@ pub(crate) enum DropCause {
     PushedOut,
     /// It came to the port of a link that is known to be down.
     LinkDown,
-    /// It was on a link that failed, or waited for one, and everybody knows of the failure.
+    /// It was on a link that failed, or waited for one, and the failure is known.
     LostOnLink,
-    /// It came to, was on, or waited for a link that failed, and nobody knows of it.
+    /// It came to, was on, or waited for a link whose failure is not known.
     Silent,
     /// No path leads to its destination.
     NoRoute,
 }
 
-/// Whether a link works, and who knows.
+/// State of a link, and visibility of its failure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Health {
     #[default]
     Up,
-    /// Everybody knows: paths avoid it.
+    /// The failure is known: paths avoid it.
     Down,
-    /// Nobody knows.
+    /// The failure is not known.
     SilentlyDown,
 }
 
-/// The health of a link, and what went wrong because of it.
+/// Health of a link, and its losses.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LinkHealth {
     pub(super) state: Health,

@@ -31,12 +31,12 @@ pub(crate) struct Jitter {
 /// One node.
 #[derive(Debug, Default)]
 struct Stage {
-    /// Nobody is held up for longer.
+    /// Maximum hold time of a packet.
     most: Instant,
     held: BinaryHeap<Reverse<Held>>,
-    /// When the last packet that is to be delayed enters its queue.
+    /// Time at which the last packet that is to be delayed enters its queue.
     meets: Option<Instant>,
-    /// Where the order is kept: when the last packet of a queue enters it.
+    /// If the order is kept: the time at which the last packet of a queue enters it.
     last: HashMap<Step, Instant>,
     count: u64,
 }
@@ -116,7 +116,7 @@ impl Jitter {
 }
 
 impl Stage {
-    /// How long a packet is held up to the harm of some.
+    /// Returns the hold time of a packet that harms the attacked flows most.
     fn against(&mut self, is_delayed: bool, now: Instant) -> Instant {
         if is_delayed {
             self.meets = Some(now + self.most);

@@ -1,9 +1,9 @@
-//! A part of a fabric: others simulate the rest at the same time ([`crate::parallel`]).
+//! A part of a fabric: others simulate the rest concurrently ([`crate::parallel`]).
 //!
-//! Every part has the whole fabric, so that links, routes and places have the same numbers everywhere, and touches what is its own. A
-//! link's port belongs to the part of the node that it leaves, the packets that arrive at its end to the part of the node that it leads
-//! to. Where these are two, whoever puts a packet on the link hands it over, and the other one takes it over
-//! before it can arrive.
+//! Every part has the whole fabric, so that links, routes and indices have the same numbers everywhere, and modifies
+//! only its own elements. A link's port belongs to the part of the node that it leaves, and the packets that arrive
+//! at its end to the part of the node that it leads to. If these differ, the part that puts a packet on the link
+//! hands it over, and the other one takes it over before it can arrive.
 
 use std::sync::Arc;
 
@@ -19,14 +19,14 @@ pub(crate) struct CrossingPacket {
     pub(super) packet: Packet,
 }
 
-/// What is simulated here.
+/// State that is simulated here.
 #[derive(Debug)]
 pub(crate) struct LogicalProcess {
     pub(crate) number: usize,
     pub(super) cut: Arc<Cut>,
     /// By part, what it has to take over.
     pub(super) outboxes: Vec<Vec<CrossingPacket>>,
-    /// When the first packet that was handed over arrives.
+    /// Arrival time of the first packet that was handed over.
     pub(super) earliest: Instant,
     /// Ports of links that lead to other parts and choose late.
     pub(super) late: Vec<(u32, u32)>,

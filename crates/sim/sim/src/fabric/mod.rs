@@ -1,26 +1,26 @@
-//! Links, ports and the packets on them: how a packet gets from one node to the next.
+//! Links, ports and the packets on them: transport of packets from one node to the next.
 //!
-//! [`Fabric`] owns all of it, with the event queue and the packets themselves. Whoever puts a packet into it gets back
-//! the packet that was dropped there, if one was.
+//! [`Fabric`] owns all of them, with the event queue and the packets themselves. A caller that puts a packet into the
+//! fabric gets back the packet that was dropped there, if any.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `mod` | arrivals, first-come-first-served ports, what is counted |
-//! | `prefetch` | what arrives next is looked at before |
+//! | `mod` | arrivals, first-come-first-served ports, counters |
+//! | `prefetch` | prefetch of the next arrivals |
 //! | `queued` | ports that hold their packets |
 //! | `telemetry` | telemetry of first-come-first-served ports |
-//! | `jitter` | nodes whose packets each take a time of their own: for how long, in which order |
-//! | `jitter_queue` | the same packets as they come there and go on |
-//! | `failures` | links that fail, and what becomes of the packets there |
-//! | `health` | whether links work, and why packets are lost |
-//! | `packets` | packets, their telemetry and events, as those see them who send and receive |
-//! | `logical_process`, `boundary` | a fabric of which others simulate the rest: what it has of its own, what is handed over |
-//! | `cut`, `peak_packets` | which part has which nodes; how many packets there are in all of them |
-//! | `fast_forward` | parts of the network that stand still for a while, and what is counted for that time |
-//! | `paths` | the paths between hosts, and how long packets take there |
+//! | `jitter` | nodes whose packets each take a time of their own: hold times and order |
+//! | `jitter_queue` | the same packets as they enter there and leave |
+//! | `failures` | failures of links, and losses of the packets there |
+//! | `health` | health of links, and causes of losses |
+//! | `packets` | packets, their telemetry and events, in the view of senders and receivers |
+//! | `logical_process`, `boundary` | a fabric of which others simulate the rest: its own state, and packets handed over |
+//! | `cut`, `peak_packets` | nodes of each part; number of packets in all parts |
+//! | `fast_forward` | suspended parts of the network, and their counts for that time |
+//! | `paths` | the paths between hosts, and packet delays there |
 //! | `step` | steps of routes |
 //! | `build` | the fabric of a scenario |
-//! | `outcome` | what was counted, at the end |
+//! | `outcome` | counts at the end |
 
 mod boundary;
 mod build;
@@ -70,7 +70,7 @@ pub(crate) use prefetch::Prefetch;
 pub(crate) use step::Step;
 pub(crate) use telemetry::Stamper;
 
-/// What is counted at a queue.
+/// Counters of a queue.
 #[derive(Clone, Debug, Default)]
 struct QueueRecord {
     /// From coming to being sent, in ps; first-come-first-served ports leave out packets that find them idle.
@@ -106,7 +106,7 @@ pub(crate) struct NetworkState {
     /// Per link.
     rates: Vec<Rate>,
     ports: Vec<QueuedPort>,
-    /// What the queues of queued ports do beside queueing; each port knows where its own begin.
+    /// Functions of the queues of queued ports beside queueing; each port knows the index of its first.
     switches: Vec<AnySwitch>,
     /// Of first-come-first-served ports that write telemetry.
     stampers: Vec<Stamper>,
@@ -121,7 +121,7 @@ pub(crate) struct NetworkState {
     routes: Vec<Step>,
     /// No packet is larger.
     largest: u32,
-    /// What is not in its histogram yet.
+    /// Samples that are not in their histograms yet.
     samples: Vec<Sample>,
     /// Per link, `stride` queues.
     records: Vec<QueueRecord>,
@@ -130,13 +130,13 @@ pub(crate) struct NetworkState {
     recorder: Option<Box<Recorder>>,
     /// Per link, what its port holds over time, if that is recorded.
     levels: Option<Vec<Levels>>,
-    /// Whether there is a recorder or what ports hold is recorded.
+    /// `true` if there is a recorder or port levels are recorded.
     is_watched: bool,
     /// Nodes whose packets each take a time of their own.
     jitter: Option<Box<jitter::Jitter>>,
     /// Packets put on links.
     hops: u64,
-    /// What of it is simulated here, if others simulate the rest.
+    /// Part that is simulated here, if others simulate the rest.
     part: Option<Box<LogicalProcess>>,
     /// The most packets that there were at once in all parts, at the end.
     pub(crate) peak_of_all: Option<u64>,
@@ -144,7 +144,7 @@ pub(crate) struct NetworkState {
     memory_elsewhere: u64,
 }
 
-/// What is counted a little later.
+/// A sample that is added to its histogram in batches.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     /// The number of its record.
@@ -155,13 +155,13 @@ struct Sample {
 
 #[derive(Clone, Copy, Debug)]
 enum SampleKind {
-    /// How long a packet waited; first come, first served, with how long it is being sent then.
+    /// Waiting time of a packet; first come, first served, plus its transmission time.
     Wait { own: Instant },
-    /// What a packet found.
+    /// Amount that a packet found.
     Found,
 }
 
-/// What arrives at the end of a link.
+/// Result of an arrival at the end of a link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum LinkArrival {
     /// A packet at a switch; it is in its next port.
@@ -187,7 +187,7 @@ struct IncomingPacket {
 /// A port that writes no telemetry, or holds its packets and does it itself.
 pub(crate) const NO_STAMPER: u32 = u32::MAX;
 
-/// How many samples are counted together: 6 KiB.
+/// Number of samples that are counted together: 6 KiB.
 const SAMPLES: usize = 256;
 
 /// Bytes that a switch takes off a tagged packet: one 802.1Q tag.
@@ -203,7 +203,7 @@ impl NetworkState {
         self.links.len() as u32 + link
     }
 
-    /// What arrives at the end of a link now. A packet that comes to a switch enters its next port.
+    /// Handles an arrival at the end of a link. A packet that comes to a switch enters its next port.
     #[inline(always)]
     pub(crate) fn arrive(&mut self, link: u32, now: Instant) -> LinkArrival {
         if let Port::Queued(port) = self.links[link as usize].port() {
@@ -225,7 +225,7 @@ impl NetworkState {
         }
     }
 
-    /// Puts the event of what arrives next at the end of a link.
+    /// Puts the event of the next arrival at the end of a link.
     #[inline(always)]
     fn schedule_arrival(&mut self, next: NextArrival, link: u32, now: Instant) {
         let due = match next {
@@ -317,8 +317,8 @@ impl NetworkState {
         None
     }
 
-    /// A first-come-first-served port, which would have been free at `before`, has taken a packet, and somebody wants to know that: the trace, what is
-    /// recorded of the port, another part of the network, or the packet itself.
+    /// Records a packet that a first-come-first-served port has taken, which would have been free at `before`. The
+    /// record is for the trace, the port's levels, another part of the network, or the packet itself.
     #[cold]
     fn enter_specially(&mut self, link: u32, id: PacketId, (before, is_marked): (Instant, bool), now: Instant) {
         let Packet { size, flags, .. } = *self.arena.get(id);
@@ -353,7 +353,7 @@ impl NetworkState {
         count_immediate(&mut self.links[link as usize], &mut self.records[link as usize * self.stride]);
     }
 
-    /// What was sampled joins its histograms.
+    /// Adds samples to their histograms.
     fn flush_samples(&mut self) {
         count_samples(&mut self.samples, &mut self.records);
     }
@@ -422,7 +422,7 @@ impl NetworkState {
 #[inline(always)]
 fn next_step(packet: &mut Packet, routes: &[Step]) -> Step {
     packet.hop = packet.hop.wrapping_add(1);
-    // What the tag leaves is padded again; what is smaller was counted without padding from the start.
+    // The packet without tag is padded again; a smaller one was counted without padding from the start.
     if packet.flags.has(Flags::TAGGED) && packet.size > SMALLEST_FRAME {
         packet.size = (packet.size - TAG).max(SMALLEST_FRAME);
     }

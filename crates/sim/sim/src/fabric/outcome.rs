@@ -1,4 +1,4 @@
-//! What was counted at queues and links, at the end of a run.
+//! Counts of queues and links at the end of a run.
 
 use wayleave_topology::{Link, LinkId};
 use wayleave_units::{Bytes, Rate, Time};
@@ -20,12 +20,12 @@ impl NetworkState {
         self.peak_of_all.unwrap_or_else(|| u64::from(self.arena.peak()))
     }
 
-    /// Bytes of memory of what grows with traffic.
+    /// Returns the bytes of memory of structures that grow with traffic.
     pub(crate) fn memory(&self) -> u64 {
         (self.arena.memory() + self.events.memory()) as u64 + self.memory_elsewhere
     }
 
-    /// All links, after all queues. `counted` is how long it was counted what they sent.
+    /// Returns all links, after all queues. `counted` is the time for which their traffic was counted.
     pub(crate) fn link_outcomes(&mut self, counted: Time, end: Instant) -> Vec<LinkOutcome> {
         let mut levels = self.levels.take().map(Vec::into_iter);
         let (links, arena) = (&mut self.links, &self.arena);
@@ -73,7 +73,7 @@ impl NetworkState {
         outcomes
     }
 
-    /// What was counted at a queue, if anything passed it.
+    /// Returns the counts of a queue, if anything passed it.
     fn counts(&mut self, link: usize, queue: usize) -> Option<QueueCounts> {
         let mut record = std::mem::take(&mut self.records[link * self.stride + queue]);
         record.wait.record_many(0, record.immediate);

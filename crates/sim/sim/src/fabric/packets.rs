@@ -82,13 +82,13 @@ impl NetworkState {
         self.events.put(at, self.service_actor(link));
     }
 
-    /// How many actors there are in the fabric: those of others have higher numbers. The arrivals of all links are the
-    /// first half, the services of all ports the second.
+    /// Returns the number of actors in the fabric; other actors have higher numbers. The arrivals of all links are
+    /// the first half, the services of all ports the second.
     pub(crate) fn actors(&self) -> Actor {
         2 * self.links.len() as Actor
     }
 
-    /// How many links there are, those that stand for services among them.
+    /// Returns the number of links, including those that represent services.
     pub(crate) fn links(&self) -> u32 {
         self.links.len() as u32
     }
@@ -98,20 +98,21 @@ impl NetworkState {
         self.links[link as usize].port()
     }
 
-    /// When a link is free for the next packet.
+    /// Returns the time at which a link is free for the next packet.
     #[inline]
     pub(crate) fn free_at(&self, link: u32) -> Instant {
         self.links[link as usize].free_at
     }
 
-    /// Whether a queued port would send a packet at once.
+    /// Returns `true` if a queued port would send a packet at once.
     #[inline]
     pub(crate) fn is_idle(&self, link: u32, port: u32, now: Instant) -> bool {
         let port = &self.ports[port as usize];
         self.links[link as usize].free_at <= now && port.is_empty() && !port.is_scheduled
     }
 
-    /// Whether nothing waits in a queue of a queued port, and whether that sends what has least left first.
+    /// Returns two flags of a queued port: the queue is empty; the port sends the packet with the least remaining
+    /// first.
     #[inline]
     pub(crate) fn queue_state(&self, port: u32, class: u8) -> (bool, bool) {
         let port = &self.ports[port as usize];

@@ -1,4 +1,4 @@
-//! The paths between hosts, and how long packets take there if nothing delays them.
+//! The paths between hosts, and packet delays there without queueing.
 
 use wayleave_topology::{LinkId, NodeId, Route};
 use wayleave_units::Rate;
@@ -10,7 +10,7 @@ use crate::link::Target;
 use crate::packet::{ACKNOWLEDGEMENT, FRAMING, HEADERS, PacketId};
 use crate::router::PathSetId;
 
-/// The way of packets from one host to another.
+/// Paths of packets from one host to another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Direction {
     pub(crate) first: Step,
@@ -19,19 +19,19 @@ pub(crate) struct Direction {
 }
 
 impl NetworkState {
-    /// How many paths a set has: none if nothing joins its ends now.
+    /// Returns the number of paths of a set: zero if nothing joins its ends now.
     #[inline]
     pub(crate) fn path_count(&self, set: PathSetId) -> u32 {
         self.router.count(set)
     }
 
-    /// Where a path begins in the table of routes.
+    /// Returns the start of a path in the table of routes.
     #[inline]
     pub(crate) fn start(&self, set: PathSetId, path: u32) -> Option<u32> {
         self.router.start(set, path)
     }
 
-    /// Whether everybody takes a link to work.
+    /// Returns `true` if a link counts as up.
     pub(crate) fn is_up(&self, link: LinkId) -> bool {
         self.router.is_up(link)
     }
@@ -46,7 +46,7 @@ impl NetworkState {
         self.router.refresh(&mut self.routes);
     }
 
-    /// A route with its own queues: its first step, and where the others stand.
+    /// Adds a route with its own queues. Returns its first step, and the index of the others.
     pub(crate) fn add_route(&mut self, route: &Route) -> (Step, u32) {
         let mut steps = route.hops.iter().map(|hop| Step::new(hop.link.0, hop.queue));
         let first = steps.next().unwrap_or(Step::END);
@@ -56,12 +56,13 @@ impl NetworkState {
         (first, start)
     }
 
-    /// The way along one route that never changes.
+    /// Returns the direction along one route that never changes.
     pub(crate) fn fixed(&mut self, (first, route): (Step, u32)) -> Direction {
         Direction { first, paths: self.router.fixed(route), last_hop: Step::END }
     }
 
-    /// The way of packets from one host to another in a queue; `None` if one of them has no link to send or to receive on.
+    /// Returns the direction from one host to another in a queue; `None` if one of them has no link to send or to
+    /// receive on.
     pub(crate) fn direction(&mut self, from: NodeId, to: NodeId, queue: u8) -> Option<Direction> {
         if let (Some(source), Some(sink)) = (self.attachment(from), self.attachment(to)) {
             return Some(Direction {
@@ -93,7 +94,8 @@ impl NetworkState {
         self.router.has_several_links(from, to)
     }
 
-    /// The way of packets from a switch to a host, in a queue: its first step, where the others stand, and the last one.
+    /// Returns the route from a switch to a host, in a queue: its first step, the index of the others, and the last
+    /// one.
     pub(crate) fn path_from_switch(&mut self, at: NodeId, to: NodeId, queue: u8) -> Option<(Step, u32, Step)> {
         let network = self.network.clone();
         let downs = network.links_from_switches(to).iter();
@@ -160,8 +162,8 @@ impl NetworkState {
         links
     }
 
-    /// How many paths there are from one host to another in queue 0, and how long a full frame and a small answer take on the
-    /// first ones, if nothing delays them.
+    /// Returns the number of paths from one host to another in queue 0, and the round-trip time of a full frame and a
+    /// small answer on the first ones without queueing.
     pub(crate) fn path_between(&mut self, from: NodeId, to: NodeId) -> (u32, Instant) {
         let (Some(forward), Some(reverse)) = (self.direction(from, to, 0), self.direction(to, from, 0)) else {
             return (1, 0);
@@ -169,14 +171,14 @@ impl NetworkState {
         (self.path_count(forward.paths).max(1), self.frame_and_answer(&forward, &reverse))
     }
 
-    /// The time of a full frame one way and a small answer the other, if nothing delays them.
+    /// Returns the time of a full frame in one direction and a small answer in the other, without queueing.
     pub(crate) fn frame_and_answer(&self, forward: &Direction, reverse: &Direction) -> Instant {
         let mtu = self.network.link(LinkId(forward.first.link())).mtu.get();
         let frame = u32::try_from(mtu).unwrap_or(u32::MAX).saturating_add(FRAMING);
         self.duration(forward, frame) + self.duration(reverse, ACKNOWLEDGEMENT)
     }
 
-    /// How long a segment of this payload and its acknowledgement take, if nothing delays them.
+    /// Returns the time of a segment of this payload and its acknowledgement, without queueing.
     pub(crate) fn round_trip(&self, forward: &Direction, reverse: &Direction, payload: u32) -> Instant {
         self.duration(forward, payload + HEADERS + FRAMING) + self.duration(reverse, ACKNOWLEDGEMENT)
     }
@@ -186,7 +188,7 @@ impl NetworkState {
         links.iter().map(|&link| self.rates[link as usize]).min().unwrap_or(Rate::MAX)
     }
 
-    /// How long a packet takes on the first path.
+    /// Returns the time of a packet on the first path.
     fn duration(&self, direction: &Direction, bytes: u32) -> Instant {
         let one = |link: u32| self.links[link as usize].latency + self.transmission(link, bytes);
         self.links_along(direction, 0).into_iter().map(one).sum()
@@ -197,7 +199,7 @@ impl NetworkState {
         self.links[link as usize].transmission(bytes, || self.speeds[link as usize])
     }
 
-    /// How long so much payload takes in segments of this size, if nothing delays them: the last packet leaves the
+    /// Returns the time of this payload in segments of this size, without queueing: the last packet leaves the
     /// slowest link when all have passed there.
     pub(crate) fn alone(&self, forward: &Direction, segment: u32, bytes: u64) -> Instant {
         let count = bytes.div_ceil(u64::from(segment)).max(1);
@@ -245,14 +247,14 @@ impl NetworkState {
         self.duration(reverse, ACKNOWLEDGEMENT)
     }
 
-    /// How long so much payload takes on the last link of a way, in segments of this size.
+    /// Returns the time of this payload on the last link of a path, in segments of this size.
     pub(crate) fn last_transfer(&self, forward: &Direction, segment: u32, bytes: u64) -> Instant {
         let Some(&last) = self.links_along(forward, 0).last() else { return 0 };
         let wire = bytes + bytes.div_ceil(u64::from(segment)).max(1) * u64::from(HEADERS + FRAMING);
         clock::transmission(wire, self.rates[last as usize])
     }
 
-    /// How long a frame takes along a route to its last port, if nothing delays it.
+    /// Returns the time of a frame along a route to its last port, without queueing.
     pub(crate) fn transit(&self, first: Step, route: u32, last_hop: Step, bytes: u32) -> Instant {
         let mut time = 0;
         let mut step = first;

@@ -1,13 +1,13 @@
-//! How many packets there are at once in all parts together.
+//! Peak number of packets in all parts together.
 //!
-//! The most at once is a matter of the order of events in the whole network. Every part notes which events made packets come and go;
-//! one of them puts these notes in the order in which one thread would have dealt with the events.
+//! The peak depends on the order of events in the whole network. Every part records the events that made packets come
+//! and go; one of them sorts these records into the order in which one thread would have handled the events.
 
 use crate::clock::Instant;
 use crate::events::Actor;
 
-/// Where an event stands in the order of one thread. Of events of one instant the one with the lower actor goes first, of those that are
-/// there; one that is put only then stands behind the one that put it. So what counts is the highest actor so far.
+/// Position of an event in the order of one thread. Of simultaneous events in the queue the one with the lower actor
+/// is first; an event that is put later comes after the one that put it. So the highest actor so far counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Moment {
     at: Instant,
@@ -25,7 +25,7 @@ pub(crate) struct Change {
     by: i32,
 }
 
-/// What one part notes.
+/// Records of one part.
 #[derive(Debug, Default)]
 pub(crate) struct PeakPackets {
     moment: Moment,
@@ -56,7 +56,7 @@ impl PeakPackets {
         self.changes.push(Change { moment: self.moment, by });
     }
 
-    /// What was noted since the last time.
+    /// Swaps out the records since the last call.
     pub(crate) fn swap(&mut self, with: &mut Vec<Change>) {
         std::mem::swap(&mut self.changes, with);
     }
@@ -67,14 +67,14 @@ impl PeakPackets {
 pub(crate) struct Total {
     now: i64,
     peak: i64,
-    /// What was not put in order yet.
+    /// Records that are not sorted yet.
     changes: Vec<Change>,
-    /// At most so many more than now, if all parts had most at the same moment.
+    /// Maximum increase from now, if all parts had their peak at the same moment.
     most: i64,
 }
 
 impl Total {
-    /// What a part has noted.
+    /// Adds the records of a part.
     pub(crate) fn add(&mut self, changes: &mut Vec<Change>) {
         let (mut sum, mut most) = (0, 0);
         for change in changes.iter() {
@@ -85,7 +85,7 @@ impl Total {
         self.changes.append(changes);
     }
 
-    /// All parts have said what happened until now.
+    /// Concludes the round after all parts have added their records until now.
     pub(crate) fn conclude(&mut self) {
         let may_be_most = self.now + self.most > self.peak;
         if may_be_most {

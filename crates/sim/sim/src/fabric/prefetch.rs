@@ -1,25 +1,25 @@
-//! What arrives next is looked at before, so that a large network does not wait for memory once for each packet.
+//! Prefetch of the next arrivals, so that a large network does not wait for memory once for each packet.
 //!
-//! The packets of a bucket of the event queue have nothing to do with one another, mostly. Before the first of them arrives, all of their
-//! links are read, then they themselves, then where they go: reads that do not depend on one another wait together. Nothing follows from what is
-//! read here; a packet that arrives is looked at again.
+//! The packets of a bucket of the event queue are mostly independent. Before the first of them arrives, all of their
+//! links are read, then the packets, then their next hops: reads that do not depend on one another wait together.
+//! Nothing follows from the values read here; a packet that arrives is read again.
 
 use super::{NetworkState, Step};
 use crate::events::EventQueue;
 use crate::link::Target;
 use crate::packet::{Kind, PacketId};
 
-/// From so many links on their state, with what is on them, does not fit into the caches that a core has for itself.
+/// Number of links from which on their state, with their packets, does not fit into a core's own caches.
 pub(super) const LARGE: usize = 1_000;
 
-/// What is looked at, kept for its memory.
+/// Prefetched items, kept for their memory.
 #[derive(Debug, Default)]
 pub(crate) struct Prefetch {
     /// The packets that arrive, and where.
     packets: Vec<(PacketId, Target)>,
-    /// Those of them that arrive at switches: the place of their next step, and their last hop.
+    /// Packets that arrive at switches: the index of their next step, and their last hop.
     steps: Vec<(usize, u32)>,
-    /// Those that reach their hosts.
+    /// Packets that reach their hosts.
     at_hosts: Vec<PacketId>,
 }
 
@@ -30,19 +30,19 @@ impl NetworkState {
         &mut self.events
     }
 
-    /// Whether looking ahead pays.
+    /// Returns `true` if prefetching pays.
     pub(crate) fn is_large(&self) -> bool {
         self.events.is_large()
     }
 
-    /// Whether it is time to look ahead: the next event is the first of a bucket.
+    /// Returns `true` if it is time to prefetch: the next event is the first of a bucket.
     #[inline]
     pub(crate) fn needs_prefetch(&self) -> bool {
         self.events.is_batch_over()
     }
 
-    /// Looks at what the packets meet that arrive in the next bucket. `prefetch` is for what is found on the way; in the end it has those that reach
-    /// their hosts.
+    /// Prefetches the state for the packets that arrive in the next bucket. `prefetch` collects items during the
+    /// search; in the end it has the packets that reach their hosts.
     pub(crate) fn prefetch(&mut self, prefetch: &mut Prefetch) {
         self.events.turn();
         prefetch.packets.clear();
@@ -73,7 +73,8 @@ impl NetworkState {
         std::hint::black_box(seen);
     }
 
-    /// The flows of packets that are about to reach their hosts, and whether these are segments or acknowledgements.
+    /// Returns the flows of packets that are about to reach their hosts, and their kind: segments or
+    /// acknowledgements.
     pub(crate) fn flows_ahead(&self, prefetch: &Prefetch) -> impl Iterator<Item = (u32, Kind)> + Clone {
         let packets = prefetch.at_hosts.iter().map(|&id| self.arena.get(id));
         packets.filter(|packet| matches!(packet.kind, Kind::Data | Kind::Ack)).map(|packet| (packet.flow, packet.kind))

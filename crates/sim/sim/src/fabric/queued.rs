@@ -1,8 +1,9 @@
 //! Ports that hold their packets until they send them: several queues, another order, a shared buffer, telemetry.
 //!
-//! What such a port sends next depends on what has come until the line is free. A port with an event at that time
-//! ([`Fabric::serve`]) chooses then. Most ports need none: nobody sees the choice before its packet arrives at the other end of
-//! the link, so it is made up for ([`Fabric::catch_up`]) when that is due, or when another packet comes. Both choose the same.
+//! The next packet of such a port depends on the arrivals until the line is free. A port with an event at that time
+//! ([`Fabric::serve`]) chooses then. Most ports need none: the choice is not visible before its packet arrives at the
+//! other end of the link. It is therefore made later ([`Fabric::catch_up`]), when that arrival is due, or when
+//! another packet comes. Both give the same choice.
 
 use wayleave_scheme_api::{Mark, QueueState, Switch};
 use wayleave_units::Bytes;
@@ -64,8 +65,8 @@ impl NetworkState {
         evicted
     }
 
-    /// A packet that finds so many bytes in its queue is accepted, and somebody wants to know that: what the queue does beside queueing, a shared buffer, the
-    /// trace, or what is recorded of the port.
+    /// Accepts a packet that finds `held` bytes in its queue and that needs special handling: by the queue's switch
+    /// role, a shared buffer, the trace, or the port's levels.
     #[inline(never)]
     fn accept_specially(
         &mut self,
@@ -148,7 +149,7 @@ impl NetworkState {
         }
     }
 
-    /// What a port sends before a time.
+    /// Sends all packets of a port before a time.
     #[inline(never)]
     fn send_until(&mut self, link: u32, number: u32, until: Instant) {
         loop {
@@ -181,7 +182,7 @@ impl NetworkState {
         self.send_next(link, number, now);
     }
 
-    /// A port whose line is free sends the next packet, if one waits. Whether one did.
+    /// Sends the next packet of a port whose line is free. Returns `true` if a packet waited.
     #[inline(always)]
     fn send_next(&mut self, link: u32, number: u32, now: Instant) -> bool {
         let Some((queue, id, since)) = self.ports[number as usize].pop(&self.arena) else { return false };
@@ -229,7 +230,7 @@ impl NetworkState {
         }
     }
 
-    /// A port has sent a packet, and somebody wants to know that: the trace, or another part of the network.
+    /// Reports a packet that a port has sent to the trace, or to another part of the network.
     #[cold]
     fn send_specially(&mut self, link: u32, queue: u8, id: PacketId, now: Instant) {
         let state = &self.links[link as usize];

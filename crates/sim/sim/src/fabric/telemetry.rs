@@ -13,14 +13,15 @@ use super::NetworkState;
 use crate::clock::{self, Instant};
 use crate::packet::PacketId;
 
-/// What a port keeps for packets that ask.
+/// State of a port for packets that request telemetry.
 #[derive(Debug)]
 pub(crate) struct Stamper {
     /// The place of its switch role.
     role: usize,
-    /// What it had sent when the warm-up ended; what is counted of the link begins there.
+    /// Amount sent when the warm-up ended; the link's counts begin there.
     before: u64,
-    /// The packets that ask and wait: when each leaves, and what had come before it since the warm-up.
+    /// Waiting packets that request telemetry: departure time, packet, and the amount that had come before since the
+    /// warm-up.
     waiting: VecDeque<(Instant, PacketId, u64)>,
 }
 
@@ -34,7 +35,7 @@ impl Stamper {
         self.waiting.clear();
     }
 
-    /// What is counted of the link begins now, where `sent` was counted.
+    /// Restarts the link's counts now, after `sent`.
     pub(super) fn forget(&mut self, sent: u64) {
         self.before += sent;
         self.waiting.iter_mut().for_each(|(_, _, taken)| *taken = taken.saturating_sub(sent));
@@ -62,7 +63,7 @@ impl NetworkState {
     pub(crate) fn answer_waiting(&mut self, link: u32, now: Instant) {
         let place = self.stamper_of[link as usize] as usize;
         let Some(stamper) = self.stampers.get_mut(place) else { return };
-        // After a failure nothing waits any more, or what came since.
+        // After a failure the list is empty, or has only later packets.
         if let Some(&(leaves, id, taken)) = stamper.waiting.front()
             && leaves == now
         {
@@ -84,8 +85,8 @@ impl NetworkState {
         self.stamp((link, role), (behind, sent, None), id, now);
     }
 
-    /// The switch role of a link's port and what the port says of itself, written into a packet: what waits behind the packet, and what was
-    /// sent before it, and what there is of other classes.
+    /// Writes the state of a link's port and its switch role into a packet: the amount behind the packet, the amount
+    /// sent before, and the state of other classes.
     pub(super) fn stamp(
         &mut self,
         (link, role): (u32, usize),

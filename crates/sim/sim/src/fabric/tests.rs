@@ -1,4 +1,4 @@
-//! What ports tell packets with telemetry, and why packets are dropped.
+//! Telemetry that ports write into packets, and causes of drops.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -27,7 +27,7 @@ fn star() -> (Arc<Network>, NodeId, NodeId) {
     (network, hosts[0], hosts[1])
 }
 
-/// A queue as somebody sees it who only counts packets that come and go.
+/// A queue as seen by an observer who only counts packets that come and go.
 #[derive(Default)]
 struct Counter {
     waiting: VecDeque<u32>,
@@ -160,7 +160,7 @@ fn a_large_network_does_the_same_as_a_small_one() {
     }
 }
 
-/// What becomes of a packet of 1,000 B that comes to the port of the first host.
+/// Offers packets of 1,000 B to the port of the first host, and returns their outcomes.
 fn offered(engine: &mut Engine, count: u32) -> Vec<Option<DropCause>> {
     let offer = |_| {
         let packet = Packet { size: 1_000, kind: Kind::Datagram, hop: u8::MAX, ..Packet::default() };
@@ -174,7 +174,7 @@ fn offered(engine: &mut Engine, count: u32) -> Vec<Option<DropCause>> {
     (0..count).map(offer).collect()
 }
 
-/// The sender of a probe is told of a link that is known to be down, and of nothing else.
+/// The sender of a probe is notified of a link that is known to be down, and of nothing else.
 #[test]
 fn the_cause_of_a_drop_is_known() {
     for discipline in [Discipline::Fifo, Discipline::StrictPriority] {

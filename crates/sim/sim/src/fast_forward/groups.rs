@@ -1,4 +1,4 @@
-//! Which flows share ports, also through others.
+//! Groups of flows that share ports, directly or through others.
 
 use std::collections::BTreeMap;
 

@@ -1,30 +1,31 @@
-//! Fast-forward: where the state of flows repeats itself, nobody simulates their packets.
+//! Fast-forward: while the state of flows repeats, their packets are not simulated.
 //!
-//! After Long et al., "Supercharging Packet-level Network Simulation of Large Model Training via Memoization and Fast-Forwarding"
-//! (Wormhole, NSDI 2026): the network falls into parts that share no port, and a part that is steady is skipped up to the next event.
-//! Deviations: a part is steady where its state is the same a period later, not where its rates hardly change, so that a skip changes
-//! nothing (decision 121). Their memory of transients is not here.
+//! After Long et al., "Supercharging Packet-level Network Simulation of Large Model Training via Memoization and
+//! Fast-Forwarding" (Wormhole, NSDI 2026): the network falls into parts that share no port, and a part that is steady
+//! is skipped up to the next event. Deviations: a part is steady if its state is identical a period later, not if its
+//! rates hardly change, so that a skip changes nothing (decision 121). Their memory of transients is not included.
 //!
-//! A [group](Watch) is what flows share ports with one another, on the way of their segments or of their acknowledgements. Where its
-//! [state](state) repeats itself it is [parked](Parked): its events leave the queue, and nothing of it changes. When it goes on, because
-//! a flow would soon be complete, a new flow comes to one of its ports, or the run ends, everything that is due there is due whole periods
-//! later, its flows are credited with what they would have sent, and its ports with what they would have counted. No state has to be
-//! moved: senders and their congestion control have a clock of their own, which stood still
-//! ([`Flow::local`](crate::flows::Flow::local)), and instead of numbers on the way the number of the last segment
-//! changes ([`Sender::skip`](crate::transport::Sender::skip)).
+//! A [group](Watch) is a set of flows that share ports with one another, for their segments or their
+//! acknowledgements. When its [state](state) repeats, it is [parked](Parked): its events leave the queue, and its
+//! state is frozen. It resumes when a flow would soon be complete, a new flow comes to one of its ports, or the run
+//! ends. All of its events are then due whole periods later. Its flows are credited with the segments that they would
+//! have sent, and its ports with the counts that they would have had. No state has to be moved. Senders and their
+//! congestion control have a clock of their own, which was stopped ([`Flow::local`](crate::flows::Flow::local)).
+//! Instead of numbers in flight the number of the last segment changes
+//! ([`Sender::skip`](crate::transport::Sender::skip)).
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `mod` | which groups are watched and parked, and what is counted of that |
+//! | `mod` | groups that are watched or parked, and counts |
 //! | `groups` | flows that share ports |
 //! | `watch` | one group, until it is parked |
-//! | `period` | after how long a state may be repeated |
+//! | `period` | time after which a state may be repeated |
 //! | `state` | the state of a group, relative to a time |
-//! | `parts` | what groups are looked at with |
-//! | `scope` | what can be fast-forwarded at all |
-//! | `outcome` | what a run says of it |
+//! | `parts` | parts of the engine that an inspection needs |
+//! | `scope` | scenarios that can be fast-forwarded at all |
+//! | `outcome` | the report of a run |
 //!
-//! `engine/forward` is where it meets the rest of the run.
+//! `engine/fast_forward` connects it to the rest of the run.
 
 mod groups;
 mod member;
@@ -50,7 +51,7 @@ use crate::stats::Histogram;
 /// Largest change of a completion time by skips: none, since what they leave out is known exactly ([`state`]).
 const ERROR_OF_A_SKIP: u64 = 0;
 
-/// Parts of the network that are watched, and those that stand still.
+/// Groups of the network that are watched, and those that are suspended.
 #[derive(Debug)]
 pub(crate) struct Forward {
     error: f64,
@@ -69,7 +70,7 @@ pub(crate) struct Forward {
 }
 
 impl Forward {
-    /// What a scenario that was validated asks for.
+    /// Creates the fast-forward of a validated scenario; `None` if the scenario does not ask for it.
     pub(crate) fn new(scenario: &Scenario, custom: &Custom<'_>) -> Option<Box<Self>> {
         let asked = scenario.fast_forward?;
         let refusal = scope::refusal(scenario, custom);
@@ -86,12 +87,12 @@ impl Forward {
         }))
     }
 
-    /// Whether nothing can be skipped.
+    /// Returns `true` if nothing can be skipped.
     pub(crate) fn is_refused(&self) -> bool {
         self.outcome.refusal.is_some()
     }
 
-    /// A flow begins. Those groups that stand still and share a port with it, which have to go on.
+    /// Handles a flow that begins. Returns the suspended groups that share a port with it, which have to resume.
     pub(crate) fn opened(&mut self, slot: FlowSlot, links: Vec<u32>, now: Instant) -> Vec<Parked> {
         if self.known.len() <= slot as usize {
             self.known.resize_with(slot as usize + 1, FlowSnapshot::default);
@@ -108,17 +109,17 @@ impl Forward {
         self.errors.record(ERROR_OF_A_SKIP);
     }
 
-    /// Those groups whose time has come.
+    /// Returns the groups that are due.
     pub(crate) fn take_due(&mut self, now: Instant) -> Vec<Parked> {
         take_if(&mut self.parked, |parked| parked.until <= now)
     }
 
-    /// All groups that stand still: the run ends.
+    /// Returns all suspended groups at the end of the run.
     pub(crate) fn take_all(&mut self) -> Vec<Parked> {
         std::mem::take(&mut self.parked)
     }
 
-    /// A group that stood still goes on: it is watched again, with what is known of it.
+    /// Resumes a suspended group: it is watched again, with its known state.
     pub(crate) fn resume(&mut self, parked: Parked, parts: &mut Parts<'_>, now: Instant) {
         self.outcome.skipped_segments += parked.resume(parts, now);
         let by = now - parked.since;
@@ -130,8 +131,8 @@ impl Forward {
         self.watches.push(parked.into_watch());
     }
 
-    /// Looks at all groups that do not stand still, and parks those that repeat themselves. When to look again, if there is something to see.
-    /// `event`: when something begins that is known already.
+    /// Inspects all groups that are not suspended, and parks those whose state repeats. Returns the time of the next
+    /// inspection, if one is needed. `event`: start of the next known event.
     pub(crate) fn inspect(&mut self, parts: &mut Parts<'_>, event: Option<Instant>, now: Instant) -> Option<Instant> {
         if now < self.warmup {
             return Some(self.warmup);
@@ -161,7 +162,7 @@ impl Forward {
         self.parked.iter().map(|parked| parked.until).chain(looks).min()
     }
 
-    /// Groups of those flows that do not stand still. A group that is what it was stays watched.
+    /// Regroups the flows that are not suspended. An unchanged group stays watched.
     fn regroup(&mut self, flows: &Flows) {
         self.is_changed = false;
         let is_there = |slot: FlowSlot| flows[slot].state != FlowState::Free;
@@ -177,7 +178,7 @@ impl Forward {
         }
     }
 
-    /// What the run says of it.
+    /// Returns the report of the run.
     pub(crate) fn into_outcome(self) -> ForwardOutcome {
         ForwardOutcome { error: self.error, errors: self.errors, ..self.outcome }
     }

@@ -1,4 +1,4 @@
-//! What a run says of fast-forward.
+//! Report of a run on fast-forward.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,19 @@ use crate::stats::Histogram;
 /// The part that was skipped instead of simulated.
 #[derive(Clone, Debug, Default)]
 pub struct ForwardOutcome {
-    /// The error of a completion time that was allowed, as a share of it.
+    /// Maximum error of a completion time that was allowed, as a share of that time.
     pub error: f64,
-    /// Why nothing of the scenario could be skipped, if that is so.
+    /// Reason why nothing of the scenario could be skipped, if so.
     pub refusal: Option<&'static str>,
-    /// How often a group of flows was skipped.
+    /// Number of times that a group of flows was skipped.
     pub skips: u64,
-    /// Segments that nobody simulated.
+    /// Number of segments that were not simulated.
     pub skipped_segments: u64,
-    /// For how long, in ps, summed over flows.
+    /// Skipped time, in ps, summed over flows.
     pub skipped_flow_time: u128,
-    /// How often a group was looked at and not skipped, by what was wrong.
+    /// Number of times that a group was inspected and not skipped, by reason.
     pub declined: BTreeMap<&'static str, u64>,
-    /// Of completed flows: a bound of the error of the completion time, in millionths of it.
+    /// Of completed flows: a bound of the error of the completion time, in millionths of that time.
     pub errors: Histogram,
 }
 

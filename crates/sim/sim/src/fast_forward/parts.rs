@@ -1,4 +1,4 @@
-//! What groups are looked at with, and what is known of flows.
+//! Parts of the engine for the inspection of groups, and known data of flows.
 
 use crate::clock::Instant;
 use crate::fabric::NetworkState;
@@ -6,10 +6,10 @@ use crate::flows::Flows;
 use crate::interfaces::Interfaces;
 use crate::run_stats::RunStats;
 
-/// Nobody looks more often: below a round trip of a rack.
+/// Minimum interval between inspections: below a round trip of a rack.
 pub(crate) const MIN_LOOK: Instant = 1_000_000;
 
-/// What groups are looked at with.
+/// Parts of the engine for the inspection of groups.
 pub(crate) struct Parts<'a> {
     pub(crate) fabric: &'a mut NetworkState,
     pub(crate) flows: &'a mut Flows,
@@ -17,12 +17,12 @@ pub(crate) struct Parts<'a> {
     pub(crate) stats: &'a mut RunStats,
 }
 
-/// What is known of a flow.
+/// Known data of a flow.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FlowSnapshot {
-    /// When it was opened: with its place, which flow it is.
+    /// Time at which it was opened: with its slot, this identifies the flow.
     pub(super) opened: Instant,
-    /// Those that its segments and acknowledgements take, each once.
+    /// Links of its segments and acknowledgements, each once.
     pub(super) links: Vec<u32>,
     pub(super) is_parked: bool,
 }

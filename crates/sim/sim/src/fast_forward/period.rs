@@ -1,5 +1,5 @@
-//! After how long a segment of a flow follows the one before, and after how long several flows are in step again. It says when a state
-//! may be repeated, not that it is.
+//! Times between segments of a flow, and the time after which several flows are in step again. It determines when a
+//! state may be repeated, not that it is.
 
 use crate::clock::Instant;
 

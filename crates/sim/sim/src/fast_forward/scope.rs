@@ -1,4 +1,4 @@
-//! What can be fast-forwarded at all: what is named here, and nothing else.
+//! Scope of fast-forward: the scenarios that it supports.
 
 use wayleave_scenarios::{
     Buffering, Congestion, Discipline, Ecn, Jitter, PortBehaviour, Routing, Scenario, Transport, Workload,
@@ -6,7 +6,7 @@ use wayleave_scenarios::{
 
 use crate::custom::Custom;
 
-/// Why nothing of a scenario can be fast-forwarded, if that is so.
+/// Returns the reason why nothing of a scenario can be fast-forwarded, if so.
 pub(super) fn refusal(scenario: &Scenario, custom: &Custom<'_>) -> Option<&'static str> {
     let network = &scenario.network;
     let reasons = [

@@ -1,9 +1,10 @@
-//! State of a group relative to a time: two that are equal have the same future, shifted in time.
+//! State of a group relative to a time: two equal states have the same future, shifted in time.
 //!
-//! What a group does next depends on its senders, its receivers, the interfaces that send for it, the packets on its links and its
-//! events, and on nothing else: it shares no port with other flows, nothing in it is random ([`super::scope`]), and events at the same
-//! instant are ordered by their actors. Times are compared relative to the time of the state, segments relative to the first that is not
-//! acknowledged. A time that only matters while it is ahead counts as 0 once it is past.
+//! The future of a group depends only on its senders, its receivers, the interfaces that send for it, the packets on
+//! its links and its events. It shares no port with other flows, nothing in it is random ([`super::scope`]), and
+//! simultaneous events are ordered by their actors. Times are compared relative to the time of the state, segments
+//! relative to the first that is not acknowledged. A time that only matters while it is ahead counts as 0 once it is
+//! past.
 
 use super::member::Member;
 use super::parts::Parts;
@@ -21,7 +22,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// State of flows and of their links at a time, or why it is not compared.
+    /// Returns the state of flows and of their links at a time, or the reason why it is not compared.
     pub(super) fn of(
         members: &[Member],
         links: &[u32],
@@ -44,8 +45,8 @@ impl State {
         Ok(state)
     }
 
-    /// Returns `true` if the group does the same again and again: it was in this state, and is in the later one after each flow has acknowledged so
-    /// many segments; or what differs.
+    /// Checks if the group repeats itself: it was in this state, and is in the later one after each flow has
+    /// acknowledged these numbers of segments. The error is the difference.
     pub(super) fn is_repeated_by(&self, later: &Self, segments: &[u32]) -> Result<(), &'static str> {
         let controls = self.controls.iter().zip(&later.controls).zip(segments);
         if self.words != later.words {
@@ -77,8 +78,8 @@ impl State {
         Ok(())
     }
 
-    /// The packets of the group. On a link, and that is the only place where first-come-first-served ports have packets, a packet is due
-    /// later than now. Places of packets that are gone are not: those were due before.
+    /// Adds the packets of the group. A packet on a link is due later than now, and first-come-first-served ports
+    /// have packets only there. Slots of former packets are skipped: those were due before.
     fn add_packets(&mut self, members: &[Member], parts: &Parts<'_>, now: Instant) -> Result<(), &'static str> {
         let mut packets: Vec<[u64; 6]> = Vec::new();
         let mut counts = vec![0; members.len()];

@@ -16,10 +16,10 @@ use crate::transport::SenderState;
 /// Round trips of the shortest skip that is worth its cost.
 const MIN_ROUND_TRIPS: u64 = 4;
 
-/// So many round trips before a flow would be complete its packets are simulated again.
+/// Number of round trips before a flow's completion from which on its packets are simulated again.
 const ROUND_TRIPS_BEFORE_END: u64 = 4;
 
-/// A group whose state did not repeat itself is left alone for one look, then two, and for so many at most.
+/// Maximum number of inspections for which a group whose state did not repeat is left alone; at first one, then two.
 const MAX_PAUSE: u32 = 64;
 
 /// Skips are whole nanoseconds: congestion control sees no shorter time ([`crate::clock::to_time`]).
@@ -35,14 +35,14 @@ pub(crate) struct FlowGroupMonitor {
     sights: Vec<ProgressSample>,
     /// By member, how long a segment took between the looks before.
     periods: Vec<Option<Instant>>,
-    /// When to look at it again.
+    /// Time of the next inspection.
     pub(super) next: Instant,
     attempt: Option<Attempt>,
     /// Looks until the next attempt, and after the next failure.
     pauses: (u32, u32),
 }
 
-/// State of a group when its acknowledgements came evenly. A period later it has to be the same.
+/// State of a group when its acknowledgements came evenly. A period later it has to be equal.
 #[derive(Clone, Debug)]
 struct Attempt {
     since: Instant,
@@ -54,7 +54,7 @@ struct Attempt {
     flows: BTreeMap<u32, FlowCounts>,
 }
 
-/// A period after which the state of a group is what it was before.
+/// A period after which the state of a group is the same as before.
 #[derive(Clone, Debug)]
 pub(crate) struct Cycle {
     length: Instant,
@@ -64,11 +64,11 @@ pub(crate) struct Cycle {
     flows: BTreeMap<u32, FlowCounts>,
 }
 
-/// What a look found.
+/// Result of an inspection.
 pub(crate) enum InspectionResult {
     /// Nothing yet.
     Watching,
-    /// It is not skipped, and why.
+    /// It is not skipped, with the reason.
     Declined(&'static str),
     /// It repeats itself, and can be skipped until then.
     Steady { cycle: Cycle, until: Instant },
@@ -101,14 +101,14 @@ impl FlowGroupMonitor {
         self.members.iter().map(|member| flows[member.slot].sender.state())
     }
 
-    /// Looks at the group, if it is time. `end`: when the run ends, or something begins that is known already.
+    /// Inspects the group, if it is time. `end`: end of the run, or start of the next known event.
     pub(super) fn inspect_if_due(&mut self, parts: &mut Parts<'_>, end: Instant, now: Instant) -> InspectionResult {
         if now < self.next { InspectionResult::Watching } else { self.inspect(parts, end, now) }
     }
 
-    /// Looks at the group, after a round trip of its flows again.
+    /// Inspects the group, and schedules the next inspection after a round trip of its flows.
     fn inspect(&mut self, parts: &mut Parts<'_>, end: Instant, now: Instant) -> InspectionResult {
-        // At common times, so that one event looks at many groups.
+        // At common times, so that one event inspects many groups.
         let step = self.round_trip(parts.flows).max(MIN_LOOK).next_power_of_two();
         self.next = (now / step + 1) * step;
         // A flow that is over waits for the last of its packets: the group is about to change.
@@ -145,8 +145,8 @@ impl FlowGroupMonitor {
         InspectionResult::Declined(why)
     }
 
-    /// The common period of all flows, if each took as long for a segment since the latest look as it did before; or what is
-    /// wrong, once there were enough looks.
+    /// Returns the common period of all flows, if the time per segment since the latest inspection is unchanged for
+    /// each. The error is the reason, once there were enough inspections.
     fn evenness(&mut self, flows: &Flows) -> Result<Instant, Option<&'static str>> {
         let sights: Vec<ProgressSample> =
             self.standings(flows).map(|at| ProgressSample { at: at.at, acknowledged: at.acknowledged }).collect();
@@ -240,14 +240,14 @@ impl Cycle {
     }
 }
 
-/// A group that stands still.
+/// A suspended group.
 #[derive(Debug)]
 pub(crate) struct Parked {
     pub(crate) watch: FlowGroupMonitor,
     cycle: Cycle,
     pub(crate) since: Instant,
     pub(crate) until: Instant,
-    /// What was due.
+    /// Pending events.
     events: Vec<(Instant, Actor)>,
 }
 
@@ -275,14 +275,15 @@ impl Parked {
         self.watch.links.binary_search(&link).is_ok()
     }
 
-    /// The latest time up to now at which the group is where it stopped. It has to go on from there.
+    /// Returns the latest time up to now at which the group has the state in which it stopped. It has to resume from
+    /// there.
     pub(crate) fn same_before(&self, now: Instant) -> Instant {
         let unit = self.cycle.unit().unwrap_or(Instant::MAX);
         self.since + (now - self.since) / unit * unit
     }
 
-    /// Goes on at a time at which it is where it stopped: everything is later by the time that it stood still, and is credited with it.
-    /// Number of segments that were skipped.
+    /// Resumes the group at a time at which it has the state in which it stopped: all events are delayed by the
+    /// suspended time, which is credited. Returns the number of segments that were skipped.
     pub(super) fn resume(&self, parts: &mut Parts<'_>, now: Instant) -> u64 {
         let by = now - self.since;
         debug_assert_eq!(by % self.cycle.length, 0, "skips are whole periods");

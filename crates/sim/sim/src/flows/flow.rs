@@ -1,4 +1,4 @@
-//! One flow, both ends of it.
+//! One flow with both ends.
 
 use wayleave_scheme_api::{Departure, IntHop, Path, PathIndex, PathReport, RouteFacts};
 use wayleave_schemes::path::presto::Reorder;
@@ -16,7 +16,8 @@ use crate::transport::{NEVER, Receiver, Sender};
 /// A flow's place; used again when the flow is over and none of its packets is left.
 pub(crate) type FlowSlot = u32;
 
-/// One flow, both ends of it. What a segment touches that arrives is the first line of the cache; what seldom matters is behind the rest.
+/// One flow with both ends. The first cache line has the fields that an arriving segment needs; rarely used fields
+/// come last.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Flow {
@@ -28,20 +29,20 @@ pub(crate) struct Flow {
     pub(crate) reverse_path: u32,
     /// Index of its statistics.
     pub(crate) stat: u32,
-    /// What limits it, or [`crate::hosts::NO_PAIR`].
+    /// Pair that limits it, or [`crate::hosts::NO_PAIR`].
     pub(crate) pair: PairSlot,
     pub(crate) sender: Sender,
-    /// For how long it was fast-forwarded: its sender and what chooses its paths do not know of that time.
+    /// Fast-forwarded time, which its sender and its path scheme do not count.
     pub(crate) skipped: Instant,
-    /// Segments that were skipped then: numbers on the way leave them out.
+    /// Segments that were skipped then: numbers in flight leave them out.
     pub(crate) skipped_segments: u32,
-    /// When its alarms ring.
+    /// Times of its alarms.
     pub(crate) slow_at: Instant,
     pub(crate) quick_at: Instant,
     pub(crate) forward: Direction,
-    /// Which interface sends for it, and in which class.
+    /// Interface that sends for it, with its class.
     pub(crate) interface: u32,
-    /// Packets of it on the way.
+    /// Number of its packets in flight.
     pub(crate) on_the_way: u32,
     pub(crate) class: u8,
     pub(crate) state: FlowState,
@@ -55,7 +56,7 @@ pub(crate) struct Flow {
     pub(crate) planned_path: u16,
     /// Its paths have first and last links of their own.
     pub(crate) has_several_links: bool,
-    /// What its application writes, if not everything at once.
+    /// Data that its application writes, if not all at once.
     pub(crate) supply: Option<Box<Supply>>,
     pub(crate) path: AnyPath,
     /// Bytes on the wire for which it has tokens: one segment, or none.
@@ -71,7 +72,7 @@ const _: () = assert!(std::mem::offset_of!(Flow, sender) == 64);
 /// A flow chooses the path of its segment itself.
 pub(crate) const OWN_PATH: u16 = u16::MAX;
 
-/// What a flow waits for.
+/// State of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FlowState {
     /// Not in the interface's list.
@@ -102,7 +103,7 @@ impl Flow {
         sequence.saturating_add(self.skipped_segments)
     }
 
-    /// A time by the clock of its sender, which stood still while the flow was fast-forwarded.
+    /// Returns a time by the clock of its sender, which was stopped while the flow was fast-forwarded.
     #[inline]
     pub(crate) fn local(&self, now: Instant) -> Instant {
         now - self.skipped
@@ -114,7 +115,7 @@ impl Flow {
         if local == NEVER { NEVER } else { local + self.skipped }
     }
 
-    /// When its sender's time-out or probe strikes.
+    /// Returns the time at which its sender's time-out or probe fires.
     #[inline]
     pub(crate) fn timeout_at(&self) -> Instant {
         self.real(self.sender.timeout_at())
@@ -125,7 +126,7 @@ impl Flow {
         self.real(self.sender.forgets_at())
     }
 
-    /// It stood still for so long, until now.
+    /// Adds suspended time until now.
     pub(crate) fn delay(&mut self, by: Instant) {
         self.skipped += by;
         for alarm in [&mut self.slow_at, &mut self.quick_at] {
@@ -141,18 +142,18 @@ impl Flow {
         self.sender.next_bytes() + HEADERS + FRAMING
     }
 
-    /// Whether it can send a segment, and there is a path for it.
+    /// Returns `true` if it can send a segment, and there is a path for it.
     #[inline]
     pub(crate) fn can_send(&self, fabric: &NetworkState, now: Instant) -> bool {
         self.sender.can_send(self.local(now)) && fabric.path_count(self.forward.paths) > 0
     }
 
-    /// Whether more of it is to be sent.
+    /// Returns `true` if it has more to send.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self.state, FlowState::Waiting | FlowState::Ready | FlowState::Blocked)
     }
 
-    /// There are tokens for a segment of so many bytes, on this path or on one that it chooses.
+    /// Grants tokens for a segment of `bytes` bytes, on this path or on one that it chooses.
     pub(crate) fn grant(&mut self, bytes: u32, path: Option<PathIndex>) {
         (self.granted, self.granted_path) = (bytes, path.map_or(OWN_PATH, |path| path.0 as u16));
     }
@@ -164,7 +165,7 @@ impl Flow {
         (std::mem::take(&mut self.granted), path)
     }
 
-    /// Its sender is told what its application has written until now.
+    /// Notifies its sender of the data that its application has written until now.
     pub(crate) fn supply(&mut self, now: Instant) {
         if let Some(supply) = &self.supply {
             let available = supply.available(&self.sender, now);
@@ -172,7 +173,7 @@ impl Flow {
         }
     }
 
-    /// Its application writes, or is switched on or off. Whether it is on, if it was switched.
+    /// Handles a write of its application, or a switch on or off. Returns the new state, if it was switched.
     #[cold]
     pub(crate) fn feed(&mut self, now: Instant) -> Option<bool> {
         let switched = self.supply.as_mut()?.switch(now);
@@ -180,8 +181,8 @@ impl Flow {
         switched
     }
 
-    /// It hears of the route that its packets take from now on: the one that its pair uses, or the first of its paths, which
-    /// are all as long.
+    /// Notifies it of the route that its packets take from now on: its pair's route, or the first of its paths, which
+    /// all have equal lengths.
     pub(crate) fn notify_route(&mut self, fabric: &NetworkState, now: Instant) {
         if !self.sender.receives_routes() {
             return;
@@ -199,12 +200,12 @@ impl Flow {
         self.sender.set_route(self.local(now), facts);
     }
 
-    /// How long it would take alone.
+    /// Returns the time that it would take alone.
     pub(crate) fn ideal(&self, fabric: &NetworkState) -> Instant {
         let (segment, bytes) = (self.sender.segment(), self.purpose.bytes);
         let network = fabric.alone(&self.forward, segment, bytes);
         self.supply.as_ref().map_or(network, |supply| {
-            // Nobody sends the last segment before it is written.
+            // The last segment is not sent before it is written.
             let segments = bytes.div_ceil(u64::from(segment)).max(1);
             let last = bytes - (segments - 1) * u64::from(segment);
             network.max(supply.lasts(bytes) + fabric.alone(&self.forward, segment, last))
@@ -221,18 +222,19 @@ impl Flow {
     /// Returns its use of its sender's and its receiver's port.
     pub(crate) fn port_uses(&self, fabric: &NetworkState) -> [PortUse; 2] {
         if self.has_several_links {
-            // Messages need not share a port then: no more is known than how long each takes alone.
+            // Messages need not share a port then: only the time of each alone is known.
             return [PortUse { port: u32::MAX, before: 0, busy: 0, after: 0 }; 2];
         }
         fabric.port_uses(&self.forward, self.sender.segment(), self.purpose.bytes)
     }
 
-    /// How long its segments take on the last link of its way.
+    /// Returns the time of its segments on the last link of its path.
     pub(crate) fn last_transfer(&self, fabric: &NetworkState) -> Instant {
         fabric.last_transfer(&self.forward, self.sender.segment(), self.purpose.bytes)
     }
 
-    /// When it has to be looked at for its pace, its application, late segments or its reordering buffer.
+    /// Returns the time at which it has to be handled for its pace, its application, late segments or its reordering
+    /// buffer.
     #[inline]
     pub(crate) fn quick_alarm(&self, now: Instant) -> Instant {
         let mut at = self.real(self.sender.judge_at());
@@ -250,7 +252,7 @@ impl Flow {
         }
     }
 
-    /// Whatever chooses the flow's paths hears what an acknowledgement told of one.
+    /// Passes an acknowledgement's report on a path to the flow's path scheme.
     #[inline]
     pub(crate) fn report(&mut self, packet: &Packet, newly: u64, hops: &[IntHop], now: Instant) {
         if self.path.receives_reports() {
@@ -287,7 +289,8 @@ impl Flow {
         self.planned_path = OWN_PATH;
     }
 
-    /// The packet that carries a segment; `count` is how many paths there are, `way` gives the start and the last step of one.
+    /// Returns the packet that carries a segment; `count` is the number of paths, `way` gives the start and the last
+    /// step of one.
     #[inline]
     pub(crate) fn packet(
         &mut self,
@@ -345,7 +348,7 @@ pub(crate) fn answer(packet: &mut Packet, expected: u32, block: Block, last_hop:
     packet.extra = KindFields::ack(expected, block, packet.extra.telemetry());
 }
 
-/// What an acknowledgement tells of its path.
+/// Returns an acknowledgement's report on its path.
 pub(crate) fn report(packet: &Packet, newly: u64, now: Instant) -> PathReport {
     PathReport {
         path: u32::from(packet.path),

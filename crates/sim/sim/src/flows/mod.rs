@@ -1,11 +1,11 @@
-//! Reliable flows between hosts: which there are, where they stand, and when they have to be looked at.
+//! Reliable flows between hosts: their states, and the times at which they have to be handled.
 //!
-//! A place is used again when its flow is over and nothing of it is on the way.
+//! A slot is used again when its flow is over and has no packets in flight.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `flow` | one flow, both ends of it |
-//! | `purpose` | why it is there |
+//! | `flow` | one flow with both ends |
+//! | `purpose` | purpose of a flow |
 //! | `table` | all flows |
 //! | `alarms` | time-outs, pacing, reordering buffers |
 

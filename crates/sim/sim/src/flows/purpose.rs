@@ -1,4 +1,4 @@
-//! Why flows are there.
+//! Purposes of flows.
 
 use wayleave_scenarios::Endpoint;
 use wayleave_topology::NodeId;
@@ -6,16 +6,16 @@ use wayleave_topology::NodeId;
 use crate::clock::Instant;
 use crate::transport::NEVER;
 
-/// Where nobody is meant.
+/// Endpoint that denotes none.
 const NOBODY: Endpoint = Endpoint { host: NodeId(0), number: 0 };
 
-/// Why a flow is there, and what follows it.
+/// Purpose of a flow, and its followers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Purpose {
     /// Index of its traffic.
     pub(crate) traffic: u32,
     pub(crate) step: RpcStep,
-    /// When what it belongs to began: itself, or its request.
+    /// Start of the flow, or of the request that it belongs to.
     pub(crate) began: Instant,
     /// Payload; `u64::MAX` without end.
     pub(crate) bytes: u64,
@@ -23,11 +23,11 @@ pub(crate) struct Purpose {
     pub(crate) deadline: Instant,
     /// Index of its pair, of its closed loop, of its task, or of its operation.
     pub(crate) pair: u32,
-    /// Who answers, if it is part of a closed loop.
+    /// Endpoint that answers, if it is part of a closed loop.
     pub(crate) server: Endpoint,
-    /// Who sends and receives, if other flows follow it.
+    /// Sender and receiver, if other flows follow it.
     pub(crate) ends: (Endpoint, Endpoint),
-    /// What went before it, an answer's request, would have taken this long alone.
+    /// Time that its predecessor, an answer's request, would have taken alone.
     pub(crate) ideal_before: Instant,
 }
 
@@ -45,7 +45,7 @@ impl Purpose {
         ideal_before: 0,
     };
 
-    /// How long what it belongs to has from its beginning, if it has a deadline.
+    /// Returns the deadline of the flow or its request, counted from its start, if it has one.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         Some(self.deadline).filter(|&deadline| deadline != NEVER)
     }

@@ -20,7 +20,7 @@ use crate::transport::{NEVER, Receiver, Sender, SenderStep};
 #[derive(Debug)]
 pub(crate) struct Flows {
     all: Vec<Flow>,
-    /// Places of flows that are gone.
+    /// Slots of flows that have ended.
     vacant: Vec<FlowSlot>,
     /// Of the first place; every place has two actors.
     first_actor: Actor,
@@ -28,20 +28,20 @@ pub(crate) struct Flows {
     in_order: Vec<PacketId>,
     routing: Routing,
     seed: u64,
-    /// Whether segments collect telemetry.
+    /// `true` if segments collect telemetry.
     telemetry: bool,
 }
 
-/// What a flow begins with.
+/// Initial values of a flow.
 #[derive(Debug)]
 pub(crate) struct Start {
-    /// Which of all flows of the run; its random numbers follow from it.
+    /// Number of the flow in the run; its random numbers follow from it.
     pub(crate) number: u64,
     pub(crate) sender: Sender,
     pub(crate) supply: Option<Box<Supply>>,
     pub(crate) forward: Direction,
     pub(crate) reverse: Direction,
-    /// Which interface sends for it, with how many queues.
+    /// Interface that sends for it, with its number of queues.
     pub(crate) interface: (u32, usize),
     pub(crate) has_several_links: bool,
     pub(crate) stat: u32,
@@ -81,12 +81,12 @@ impl Flows {
         }
     }
 
-    /// Whether the event queue has no number for another one.
+    /// Returns `true` if the event queue has no number for another one.
     pub(crate) fn are_full(&self) -> bool {
         self.vacant.is_empty() && self.actor(self.all.len() as FlowSlot) as usize + 1 >= MAX_ACTORS
     }
 
-    /// What chooses the paths of a flow; nothing to speak of where its pair does.
+    /// Returns the path scheme of a flow; a trivial one if its pair chooses.
     fn path(&self, number: u64, pair: PairSlot) -> AnyPath {
         let is_pairs = pair != NO_PAIR && self.routing.knows_a_pair();
         let routing = if is_pairs { &Routing::ecmp() } else { &self.routing };
@@ -140,7 +140,8 @@ impl Flows {
         slot
     }
 
-    /// A flow whose last segment was acknowledged, and of which nothing is on the way, leaves its place to another. Whether it does.
+    /// Frees the slot of a flow whose last segment was acknowledged and that has no packets in flight. Returns `true`
+    /// if it did.
     pub(crate) fn leave_if_over(&mut self, slot: FlowSlot) -> bool {
         let flow = &mut self.all[slot as usize];
         if flow.state != FlowState::Acked || flow.on_the_way != 0 {
@@ -216,7 +217,8 @@ impl Flows {
         Some(fabric.insert(packet))
     }
 
-    /// A segment goes through the reordering buffer of its flow. What that hands up; [`Flows::keep`] keeps the list.
+    /// Passes a segment through the reordering buffer of its flow. Returns the packets that the buffer passes up;
+    /// [`Flows::keep`] keeps the list.
     pub(crate) fn put_in_order(
         &mut self,
         slot: FlowSlot,
@@ -233,7 +235,8 @@ impl Flows {
         up
     }
 
-    /// What the reordering buffer of a flow, if it has one, hands up because it has waited for long enough.
+    /// Returns the packets that a flow's reordering buffer, if it has one, passes up because they have waited long
+    /// enough.
     pub(crate) fn release_late(&mut self, slot: FlowSlot, now: Instant) -> Option<Vec<PacketId>> {
         let buffer = self.all[slot as usize].reorder.as_mut()?;
         let mut up = std::mem::take(&mut self.in_order);
@@ -241,7 +244,7 @@ impl Flows {
         Some(up)
     }
 
-    /// Looks at flows whose segments and acknowledgements are about to arrive, so that the memory of that end is there then.
+    /// Prefetches flows whose segments and acknowledgements are about to arrive: the memory of that end.
     #[inline]
     pub(crate) fn prefetch(&self, flows: impl Iterator<Item = (FlowSlot, Kind)>) {
         let mut seen = 0;

@@ -1,4 +1,4 @@
-//! What is counted at the host, and what the outcome of a run says of it.
+//! Counts at the host, for the outcome of a run.
 
 use wayleave_contracts::{Direction, Policy, PolicyLevel};
 use wayleave_scenarios::{Scenario, SharingChange};
@@ -20,7 +20,7 @@ const BEST_EFFORT: &str = "best effort";
 /// No rack.
 const NO_RACK: u32 = u32::MAX;
 
-/// What is counted.
+/// Counters.
 #[derive(Debug)]
 pub(crate) struct Account {
     names: Vec<String>,
@@ -28,7 +28,7 @@ pub(crate) struct Account {
     racks: Vec<NodeId>,
     /// Per host.
     rack_of: Vec<u32>,
-    /// What each machine's link carries: what a class may send that has no limit.
+    /// Rate of each machine's link: the rate of a class without a limit.
     line: Vec<Rate>,
     /// Per host and class.
     machines: Vec<Counts>,
@@ -38,9 +38,9 @@ pub(crate) struct Account {
     probes: MessageCounts,
     tunnels: Vec<TunnelOutcome>,
     interval: Option<Instant>,
-    /// What guarantees missed, transmitting and receiving, per host and class; empty if nobody asks.
+    /// Shortfalls of guarantees, transmitting and receiving, per host and class; empty if they are not recorded.
     shortfalls: Vec<[Option<Box<Shortfall>>; 2]>,
-    /// When the interval began in which they are measured.
+    /// Start of the interval in which they are measured.
     since: Instant,
 }
 
@@ -56,26 +56,25 @@ struct Counts {
     limit: Option<Levels>,
 }
 
-/// How hosts shared.
+/// Result of sharing by hosts.
 #[derive(Clone, Debug)]
 pub struct SharingOutcome {
     /// Best effort, and then all services in the order of their names.
     pub services: Vec<ServiceShare>,
-    /// What machines and brokers wrote to others.
-    /// Between a machine and its own broker nothing is counted.
+    /// Messages of machines and brokers to others. Messages between a machine and its own broker are not counted.
     pub messages: MessageCounts,
     /// Probes as they left; an answer that was lost counts as lost with them.
     pub probes: MessageCounts,
-    /// What tunnels carried, in the order in which their pairs were forgotten; the last are those that were open at the
+    /// Traffic of tunnels, in the order in which their pairs were forgotten; the last are those that were open at the
     /// end. Counted from the start of the run.
     pub tunnels: Vec<TunnelOutcome>,
     /// The most that pairs with windows and minima had in flight on each link, if promises are recorded. Links of which that is nothing are left out.
     pub in_flight: Vec<(LinkId, Bytes)>,
-    /// What pairs carried along which path, if promises are recorded.
+    /// Traffic of pairs along each path, if promises are recorded.
     pub carried: Vec<CarriedBytes>,
 }
 
-/// What a tunnel carried.
+/// Traffic of a tunnel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TunnelOutcome {
     /// Its sending host.
@@ -89,16 +88,16 @@ pub struct TunnelOutcome {
 }
 
 impl SharingOutcome {
-    /// The name of what belongs to no service.
+    /// Name of traffic that belongs to no service.
     pub const BEST_EFFORT: &'static str = BEST_EFFORT;
 
-    /// What a service got, by its name.
+    /// Returns a service's share, by its name.
     pub fn service(&self, name: &str) -> Option<&ServiceShare> {
         self.services.iter().find(|service| service.name == name)
     }
 }
 
-/// What one service got.
+/// Share of one service.
 #[derive(Clone, Debug)]
 pub struct ServiceShare {
     /// Its name.
@@ -114,25 +113,25 @@ pub struct ServiceShare {
 pub struct MachineShare {
     /// The machine.
     pub host: NodeId,
-    /// What its limiters let through.
+    /// Bytes that its limiters let through.
     pub sent: Bytes,
-    /// What arrived.
+    /// Bytes that arrived.
     pub received: Bytes,
     /// Packets that found too many before them that waited for tokens.
     pub drops: u64,
     /// Packets that left by another path than the one of their pair before. A pair with several flows may have several paths in turn.
     pub path_changes: u64,
-    /// What was sent, over time, if that is recorded.
+    /// Bytes sent, over time, if recorded.
     pub transmit: Option<Series>,
-    /// What arrived, over time, if that is recorded.
+    /// Bytes that arrived, over time, if recorded.
     pub receive: Option<Series>,
-    /// What its guarantee to transmit missed, if it has one and series are recorded. What waits for tokens or for the
-    /// interface is wanted.
+    /// Shortfall of its guarantee to transmit, if it has one and series are recorded. Data that waits for tokens or
+    /// for the interface counts as demand.
     pub transmit_shortfall: Option<Shortfall>,
-    /// The same of its guarantee to receive. What waits at its senders is wanted.
+    /// Shortfall of its guarantee to receive. Data that waits at its senders counts as demand.
     pub receive_shortfall: Option<Shortfall>,
-    /// By how much what arrived was late of the guarantee to receive, in every window in which somebody wanted to send there, if promises are
-    /// recorded.
+    /// Lag of arrivals behind the guarantee to receive, in every window in which a pair had data to send there, if
+    /// promises are recorded.
     pub receive_lag: Option<Lag>,
     /// The rate of its root limiter in bit/s over time, if that is recorded and there was a limit; the rate of the host's link
     /// where it had none.
@@ -148,13 +147,13 @@ pub struct RackShare {
     pub sent: Bytes,
     /// From hosts of other racks, as it arrived at its hosts.
     pub received: Bytes,
-    /// What was sent, over time, if that is recorded.
+    /// Bytes sent, over time, if recorded.
     pub transmit: Option<Series>,
-    /// What arrived, over time, if that is recorded.
+    /// Bytes that arrived, over time, if recorded.
     pub receive: Option<Series>,
 }
 
-/// What machines and brokers wrote.
+/// Messages of machines and brokers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MessageCounts {
     /// Packets.
@@ -299,7 +298,7 @@ impl Account {
         self.probes = MessageCounts::default();
     }
 
-    /// Whether it is measured what guarantees miss, and how often.
+    /// Returns the interval at which shortfalls of guarantees are measured, if they are.
     pub(super) fn measures_guarantees(&self) -> Option<Instant> {
         self.interval.filter(|_| !self.shortfalls.is_empty())
     }
@@ -366,8 +365,9 @@ impl Account {
     }
 }
 
-/// A place for what each guarantee misses, transmitting and receiving, per host and class: wherever a machine policy, also
-/// one that comes later, has a minimum for a service that is there. Empty without any, or if no series are recorded.
+/// Creates the records of shortfalls, transmitting and receiving, per host and class. There is one for each minimum
+/// of a machine policy, also a later one, for a service at the host. Empty without any minimum, or if no series are
+/// recorded.
 fn shortfalls(scenario: &Scenario, names: &[String], hosts: &[NodeId]) -> Vec<[Option<Box<Shortfall>>; 2]> {
     let (Some(sharing), Some(interval)) = (&scenario.sharing, scenario.record.series) else { return Vec::new() };
     let later = sharing.events.iter().filter_map(|event| match &event.what {

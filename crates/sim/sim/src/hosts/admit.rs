@@ -15,17 +15,17 @@ use crate::fabric::{NetworkState, Step};
 use crate::flows::{Flow, FlowSlot, Flows};
 use crate::packet::{Flags, Kind, Packet, PacketId};
 
-/// How long a window waits for answers before what is in flight counts as lost, in ps: the shortest retransmission
-/// time-out that is usual in datacenters (DCTCP, SIGCOMM 2010, section 4: 10 ms).
+/// Time for which a window waits for answers before its packets in flight count as lost, in ps: the shortest usual
+/// retransmission time-out in datacenters (DCTCP, SIGCOMM 2010, section 4: 10 ms).
 const SILENCE: Instant = 10_000_000_000;
 
-/// What a class does next.
+/// Next step of a class.
 type NextOfClass = ClassStep<FlowSlot, (PacketId, Step)>;
 
-/// What waits at a host.
+/// Flow or packet that waits at a host.
 pub(crate) type HostWaitQueue = PairBacklog<FlowSlot, (PacketId, Step)>;
 
-/// What a host's stack asks of flows.
+/// View of flows for a host's stack.
 pub(crate) struct SendQuery<'a> {
     flows: &'a mut Flows,
     fabric: &'a NetworkState,
@@ -63,7 +63,7 @@ impl StackFlows<FlowSlot, (PacketId, Step)> for SendQuery<'_> {
     }
 }
 
-/// What a pair or a class waits for.
+/// Event that a pair or a class waits for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum WaitReason {
     /// A pair, until this time, or for an event.
@@ -92,7 +92,8 @@ impl Hosts {
         &mut self.hosts[host as usize].stack
     }
 
-    /// A segment of a flow leaves: what it was granted beyond that goes back. What its answer has to bring back.
+    /// Sends a segment of a flow: the grant beyond its size is returned. Returns the count that its answer has to
+    /// bring back.
     #[cold]
     pub(crate) fn charge(&mut self, flow: &mut Flow, bytes: u32, path: u8, now: Instant) -> Option<u64> {
         let (slot, granted) = (flow.pair, std::mem::take(&mut flow.granted));
@@ -104,7 +105,8 @@ impl Hosts {
         self.left(slot, bytes, granted, path, now)
     }
 
-    /// Bytes of a pair leave its host, for which `granted` had been let go. What their answer has to bring back.
+    /// Records bytes of a pair that leave its host, for which `granted` had been granted. Returns the count that
+    /// their answer has to bring back.
     pub(crate) fn left(&mut self, slot: PairSlot, bytes: u32, granted: u32, path: u8, now: Instant) -> Option<u64> {
         let pair = &mut self.pairs[slot as usize];
         pair.used_at = now;
@@ -144,7 +146,7 @@ impl Hosts {
         self.notify(receiver, scheme, HostInput::Received { pair: incoming, arrivals }, now);
     }
 
-    /// Whether a source's packet may stand in line.
+    /// Returns `true` if a source's packet may be queued.
     pub(crate) fn has_place(&self, slot: PairSlot, bytes: u32) -> bool {
         let pair = &self.pairs[slot as usize];
         let queued = self.hosts[pair.sender as usize].stack.queued(pair.outgoing.0);
@@ -159,7 +161,7 @@ impl Hosts {
         Some((first, bytes, weight))
     }
 
-    /// What a class does next, and the pair that it is about; any pair of the host if it is about none.
+    /// Returns the next step of a class, and its pair; any pair of the host if the step concerns none.
     pub(crate) fn serve(
         &mut self,
         host: HostId,
@@ -190,7 +192,7 @@ impl Hosts {
         self.timer_queue.arm(at, what, fabric, now);
     }
 
-    /// What an acknowledgement told of a path, for what spreads a pair's packets.
+    /// Passes an acknowledgement's report on a path to the pair's path scheme.
     pub(crate) fn report_path(&mut self, slot: PairSlot, report: PathReport, hops: &[IntHop], now: Instant) {
         let Some((stack, pair)) = self.stack(slot) else { return };
         let path = report.path;
@@ -200,7 +202,8 @@ impl Hosts {
         }
     }
 
-    /// A packet was answered, which brought back what its pair had sent on its path. Whether the pair may go on.
+    /// Handles the answer to a packet, which carries the count that its pair had sent on its path. Returns `true` if
+    /// the pair may continue.
     #[cold]
     pub(crate) fn window_answered(&mut self, slot: PairSlot, path: u8, sent: u64, now: Instant) -> bool {
         if let Some(promises) = &mut self.promises
@@ -212,7 +215,8 @@ impl Hosts {
         self.stack(slot).is_some_and(|(stack, pair)| stack.answered(pair, path, sent, now))
     }
 
-    /// A transport of a pair found by its time-out that what is in flight will not be answered. Whether the pair may go on.
+    /// Handles a time-out of a pair's transport: packets in flight will not be answered. Returns `true` if the pair
+    /// may continue.
     #[cold]
     pub(crate) fn forget_in_flight(&mut self, slot: PairSlot) -> bool {
         if let Some(promises) = &mut self.promises
@@ -223,7 +227,7 @@ impl Hosts {
         self.stack(slot).is_some_and(|(stack, pair)| stack.forget_in_flight(pair))
     }
 
-    /// A pair that a window holds back is looked at again, in case its answers are lost.
+    /// Schedules a check of a pair that a window holds back, in case its answers are lost.
     fn watch_window(&mut self, slot: PairSlot, fabric: &mut NetworkState, now: Instant) {
         // A pair may have hundreds of windows: they are not looked through again while it is watched.
         if self.pairs.get(slot as usize).is_none_or(|pair| pair.is_watched) {
@@ -238,7 +242,8 @@ impl Hosts {
         self.timer_queue.arm(at, HostTimer::Silence(slot, epoch), fabric, now);
     }
 
-    /// A window has been silent for a while. Whether the pair may go on, because what is in flight counts as lost.
+    /// Checks a window that has been silent. Returns `true` if the pair may continue, because packets in flight count
+    /// as lost.
     pub(crate) fn on_silence(&mut self, slot: PairSlot, epoch: u32, fabric: &mut NetworkState, now: Instant) -> bool {
         let pair = &mut self.pairs[slot as usize];
         if pair.epoch != epoch {

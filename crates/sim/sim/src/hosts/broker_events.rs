@@ -91,7 +91,8 @@ impl Hosts {
         }
     }
 
-    /// What the links of contention points carry is another than before: brokers ask the network for it (Parley, 3.2.2).
+    /// Notifies brokers of changed link capacities at contention points: brokers ask the network for them (Parley,
+    /// 3.2.2).
     pub(crate) fn capacities_changed(&mut self, fabric: &NetworkState, now: Instant) {
         for number in 0..self.brokers.seats.len() {
             self.notify_capacity(number, fabric, now);
@@ -106,7 +107,7 @@ impl Hosts {
         self.notify_broker(BrokerId(number as u32), BrokerInput::Capacity { transmit, receive }, now);
     }
 
-    /// Something changes on the way.
+    /// Executes a scheduled change during the run.
     pub(crate) fn on_event(&mut self, event: usize, fabric: &NetworkState, now: Instant) {
         let Some(event) = self.sharing.events.get(event).cloned() else { return };
         match event.what {
@@ -142,7 +143,7 @@ impl Hosts {
         }
     }
 
-    /// Brokers hear the terms as they are now.
+    /// Notifies brokers of the current terms.
     fn renew_terms(&mut self, fabric: &NetworkState, now: Instant) {
         let mut states = std::mem::take(&mut self.brokers.states);
         for broker in states.iter_mut().filter_map(|state| state.broker.as_mut()) {

@@ -11,7 +11,7 @@ use super::timers::Timers;
 #[derive(Debug, Default)]
 pub(super) struct Brokers {
     pub(super) seats: Vec<BrokerSpec>,
-    /// What is in each seat.
+    /// State of each seat.
     pub(super) states: Vec<State>,
     /// The number of each scheme's first broker.
     first: Vec<u32>,
@@ -24,12 +24,12 @@ pub(super) struct Brokers {
 pub(super) struct State {
     pub(super) scheme: u8,
     pub(super) broker: Option<AnyBroker>,
-    /// How often it was started.
+    /// Number of times that it was started.
     pub(super) starts: u64,
 }
 
 impl Brokers {
-    /// Those of all schemes; none of them works yet.
+    /// Creates the seats of all schemes; no broker runs yet.
     pub(super) fn new(schemes: &[Scheme], around: &BrokerNetwork<'_>) -> Self {
         let mut brokers = Self::default();
         for (number, scheme) in schemes.iter().enumerate() {
@@ -41,7 +41,7 @@ impl Brokers {
         brokers
     }
 
-    /// Those of a scheme.
+    /// Returns the seats of a scheme.
     pub(super) fn of(&self, scheme: usize) -> BrokerSpecs<'_> {
         let first = self.first.get(scheme).copied().unwrap_or(0);
         let end = self.first.get(scheme + 1).map_or(self.seats.len(), |&end| end as usize);
@@ -53,7 +53,7 @@ impl Brokers {
         self.states.get(broker.index()).map(|state| state.scheme)
     }
 
-    /// Where a broker is; `None`: there is no such broker.
+    /// Returns the location of a broker; `None` if there is no such broker.
     pub(super) fn location(&self, broker: BrokerId) -> Option<BrokerLocation> {
         self.seats.get(broker.index()).map(|seat| seat.at)
     }
@@ -67,8 +67,8 @@ impl Brokers {
         self.timers.keep((self.starts(broker), timer))
     }
 
-    /// A timer rings, and gives up its place. What was armed before its broker was started again is forgotten with the
-    /// rest.
+    /// Takes a timer that fires, and frees its slot. Returns `None` if it was armed before its broker was started
+    /// again.
     pub(super) fn take_timer(&mut self, broker: BrokerId, place: u32) -> Option<AnyBrokerTimer> {
         let (starts, timer) = self.timers.take(place);
         (self.starts(broker) == starts).then_some(timer)

@@ -1,4 +1,5 @@
-//! What pairs carried along which path, and with which weight, where a scenario asks how promises are kept. Shares of a link can be compared with weights by it.
+//! Traffic of pairs along each path, with their weights, if a scenario records promises. It allows shares of a link
+//! to be compared with weights.
 
 use std::collections::HashMap;
 
@@ -8,7 +9,7 @@ use wayleave_units::Bytes;
 use super::slot::PairSlot;
 use crate::clock::Instant;
 
-/// What one pair carried along one path.
+/// Traffic of one pair along one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CarriedBytes {
     /// Its sending host.
@@ -21,14 +22,14 @@ pub struct CarriedBytes {
     pub links: Vec<LinkId>,
     /// On the wire, as they arrived.
     pub bytes: Bytes,
-    /// The mean weight of the pair while it was there, as its scheme set it (SCC: kbit/s); 1 where no scheme says one.
+    /// Mean weight of the pair while it existed, as its scheme set it (SCC: kbit/s); 1 if no scheme sets one.
     pub weight: u64,
 }
 
-/// Who a pair is: its ends and its class.
+/// Identity of a pair: its ends and its class.
 pub(super) type PairEnds = (NodeId, NodeId, u32);
 
-/// A pair, told from others that had its place before.
+/// A pair, distinct from earlier ones with its slot.
 type PairId = (PairSlot, u32);
 
 /// A weight over time.
@@ -56,7 +57,7 @@ impl Weight {
     }
 }
 
-/// What is counted.
+/// Counts of traffic.
 #[derive(Debug, Default)]
 pub(super) struct CarriedTotals {
     /// Nothing before it counts.
@@ -67,12 +68,12 @@ pub(super) struct CarriedTotals {
 }
 
 impl CarriedTotals {
-    /// What pairs carry from then on.
+    /// Creates counts that begin at a time.
     pub(super) fn after(from: Instant) -> Self {
         Self { from, ..Self::default() }
     }
 
-    /// So many bytes of a pair arrive along the path that begins there in the table of routes.
+    /// Counts bytes of a pair that arrive along the path that begins at `route` in the table of routes.
     pub(super) fn arrived(
         &mut self,
         pair: PairId,

@@ -14,7 +14,7 @@ use crate::interfaces::{Interfaces, Item};
 use crate::packet::Packet;
 
 impl Hosts {
-    /// A root limiter is set or lifted. Whether the class is to be looked at.
+    /// Sets or lifts a root limiter. Returns `true` if the class has to be served.
     pub(crate) fn limit_class(
         &mut self,
         host: HostId,
@@ -52,7 +52,7 @@ impl Hosts {
         }
     }
 
-    /// A pair gets another weight: its tunnel and its transports hear of it. The pair, whose flows may go on.
+    /// Sets a pair's weight, and notifies its tunnel and its transports. Returns the pair, whose flows may continue.
     pub(crate) fn weigh_pair(
         &mut self,
         host: HostId,
@@ -76,7 +76,7 @@ impl Hosts {
         slot
     }
 
-    /// Flows of a pair hear of the route that they take from now on.
+    /// Notifies the flows of a pair of their route from now on.
     pub(crate) fn notify_route(
         &self,
         host: HostId,
@@ -110,7 +110,8 @@ impl Hosts {
         self.notify(host, scheme, HostInput::Timer(timer), now);
     }
 
-    /// A source's packet arrives, and is answered if its pair has a window. What was dropped for that.
+    /// Handles an arriving packet of a source, and answers if its pair has a window. Returns a packet dropped for the
+    /// answer.
     #[cold]
     pub(crate) fn packet_arrived(
         &mut self,

@@ -1,4 +1,4 @@
-//! What guarantees missed, and what the outcome of a run says of the hosts.
+//! Shortfalls of guarantees, and the hosts' part of a run's outcome.
 
 use wayleave_scheme_api::ClassId;
 
@@ -20,7 +20,8 @@ impl Hosts {
         }
     }
 
-    /// A packet has left, with which its pair had sent so much on its path: it is in flight there.
+    /// Records a packet that has left as in flight on its path. `sent` is the count of its pair there, with the
+    /// packet.
     #[inline]
     pub(crate) fn note_flight(&mut self, slot: PairSlot, path: u8, sent: u64, fabric: &NetworkState) {
         if let Some(promises) = &mut self.promises {
@@ -34,7 +35,7 @@ impl Hosts {
         }
     }
 
-    /// Whether it is measured what guarantees miss, and how often.
+    /// Returns the interval at which shortfalls of guarantees are measured, if they are.
     pub(crate) fn measures_guarantees(&self) -> Option<Instant> {
         self.account.measures_guarantees()
     }
@@ -45,7 +46,8 @@ impl Hosts {
         self.account.measure_guarantees(&self.sharing.machine, &waiting, now);
     }
 
-    /// What is wanted and not sent, per host and class: on its way from there, and on its way to there. Bytes on the wire.
+    /// Returns the unsent demand, per host and class: of traffic from there, and of traffic to there. Bytes on the
+    /// wire.
     fn waiting(&self, flows: &Flows) -> Vec<[u64; 2]> {
         let mut waiting = vec![[0_u64; 2]; self.is_here.len()];
         let mut add = |pair: &Pair, bytes: u64| {
@@ -65,7 +67,7 @@ impl Hosts {
         waiting
     }
 
-    /// How hosts shared, at the end.
+    /// Returns the result of sharing at the end.
     pub(crate) fn outcome(mut self, flows: &Flows, end: Instant) -> SharingOutcome {
         if self.measures_guarantees().is_some() {
             self.measure_guarantees(flows, end);

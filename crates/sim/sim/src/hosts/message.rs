@@ -1,4 +1,4 @@
-//! One message, and those under way.
+//! One message, and the messages in transit.
 
 use wayleave_scheme_api::{BrokerId, Member};
 use wayleave_schemes::brokers::BrokerLocation;
@@ -8,7 +8,7 @@ use wayleave_units::Time;
 
 use super::slot::{HostId, PairSlot};
 
-/// Messages under way.
+/// Messages in transit.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     pending: Vec<Option<Message>>,
@@ -24,7 +24,7 @@ pub(crate) struct Message {
     pub(super) body: AnyMessage,
 }
 
-/// How a message travels.
+/// Transport of a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Transit {
     /// As a packet from one host to another.
@@ -33,7 +33,7 @@ pub(super) enum Transit {
     Outside(Time),
 }
 
-/// Whom a message is for.
+/// Recipient of a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Recipient {
     /// The sending end of a pair, from the receiving one.
@@ -47,13 +47,13 @@ pub(super) enum Recipient {
 }
 
 impl Message {
-    /// Whether it stays within a machine: one between that and its own broker.
+    /// Returns `true` if it stays within a machine: between the machine and its own broker.
     pub(super) fn is_local(&self) -> bool {
         let is_of_broker = matches!(self.to, Recipient::Machine(..) | Recipient::Broker(..));
         is_of_broker && matches!(self.way, Transit::Network(from, to) if from == to)
     }
 
-    /// Whether the faults of the scenario are its: it comes from a broker or goes to one, elsewhere.
+    /// Returns `true` if the scenario's faults apply: it comes from a broker or goes to one on another machine.
     pub(super) fn has_faults(&self) -> bool {
         matches!(self.to, Recipient::Machine(..) | Recipient::Broker(..)) && !self.is_local()
     }
@@ -69,7 +69,8 @@ impl Messages {
         self.pending.len() as u32 - 1
     }
 
-    /// A message leaves as a packet: its number, and what spreads packets over paths, without random numbers.
+    /// Stores a message that leaves as a packet. Returns its number, and a value that spreads packets over paths
+    /// without random numbers.
     pub(super) fn post(&mut self, message: Message) -> (u32, u32) {
         self.sent += 1;
         let spread = (self.sent.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32;
@@ -83,7 +84,7 @@ impl Messages {
     }
 }
 
-/// As a packet if both are at hosts; otherwise it takes the time of whoever is outside.
+/// Returns a packet transport if both are at hosts; otherwise the delay of the end outside.
 pub(super) fn transit(from: BrokerLocation, to: BrokerLocation) -> Transit {
     let outside = Transit::Outside(from.delay() + to.delay());
     from.host().zip(to.host()).map_or(outside, |(from, to)| Transit::Network(from, to))

@@ -14,7 +14,7 @@ use crate::packet::{Kind, Packet};
 use crate::random;
 
 impl Hosts {
-    /// What a machine writes to somebody; `None` if there is nobody.
+    /// Returns a machine's message to a peer; `None` if there is no such peer.
     pub(crate) fn machine_message(&self, host: HostId, to: Peer, body: AnyMessage) -> Option<Message> {
         let host = &self.hosts[host as usize];
         let slot_of = |list: &[PairSlot], at: usize| list.get(at).copied().filter(|&slot| slot != NO_PAIR);
@@ -30,7 +30,7 @@ impl Hosts {
         Some(Message { way, to, body })
     }
 
-    /// What a broker writes to somebody; `None` if there is nobody.
+    /// Returns a broker's message to a member; `None` if there is no such member.
     pub(crate) fn broker_message(&self, from: BrokerId, to: Member, body: AnyMessage) -> Option<Message> {
         let node = match to {
             Member::Broker(broker) => return self.to_broker(Member::Broker(from), broker, body),
@@ -51,7 +51,8 @@ impl Hosts {
         Some(Message { way, to: Recipient::Broker(to, from), body })
     }
 
-    /// How often a message is sent: those of brokers have the faults of the scenario. [`Hosts::send`] sends each.
+    /// Returns the number of times that a message is sent: broker messages have the faults of the scenario.
+    /// [`Hosts::send`] sends each.
     pub(crate) fn copies_of(&mut self, message: &Message) -> u32 {
         if !message.has_faults() {
             return 1;
@@ -59,7 +60,7 @@ impl Hosts {
         if random::unit(&mut self.rng) < self.sharing.faults.duplicate { 2 } else { 1 }
     }
 
-    /// A message is on its way: as a packet, later, or not at all; at once within a machine. What was dropped for it.
+    /// Sends a message: as a packet, later, or not at all; at once within a machine. Returns a packet dropped for it.
     pub(crate) fn send(&mut self, message: Message, fabric: &mut NetworkState, now: Instant) -> Option<Dropped> {
         if !message.has_faults() {
             if message.is_local() {
@@ -86,7 +87,7 @@ impl Hosts {
         None
     }
 
-    /// A message that was held back goes on. What was dropped for it, and whether it was heard.
+    /// Sends a delayed message. Returns a packet dropped for it, and `true` if the message was delivered.
     pub(crate) fn send_held(
         &mut self,
         number: u32,
@@ -104,7 +105,7 @@ impl Hosts {
         }
     }
 
-    /// A message leaves its host as a packet. What was dropped for it.
+    /// Sends a message from its host as a packet. Returns a packet dropped for it.
     pub(super) fn post(&mut self, message: Message, fabric: &mut NetworkState, now: Instant) -> Option<Dropped> {
         let Transit::Network(from, to) = message.way else { return None };
         let direction = fabric.direction(from, to, self.queue)?;
@@ -140,7 +141,7 @@ impl Hosts {
         }
     }
 
-    /// Whom a message is for hears it.
+    /// Delivers a message to its recipient.
     fn deliver_message(&mut self, message: Message, fabric: &mut NetworkState, now: Instant) {
         let Message { to, body: message, .. } = message;
         match to {

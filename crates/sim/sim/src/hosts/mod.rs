@@ -1,11 +1,12 @@
 //! The host layer: at every host that has a service, a machine of each scheme sets limits, and the
 //! [stack](wayleave_stack) enforces them.
 //!
-//! A pair is what one service of one endpoint (a host or a virtual machine) sends to one service of another. It opens with its first flow or packet, and
-//! is forgotten when nothing was sent for a while. Hosts pull ([`crate::flows`]), so a limiter or a window holds a flow
-//! back before a segment is made, unless its pair has a tunnel: tunnels hold packets.
+//! A pair is the traffic of one service of one endpoint (a host or a virtual machine) to one service of another. It
+//! opens with its first flow or packet, and is forgotten when it has been idle for some time. Hosts pull
+//! ([`crate::flows`]), so a limiter or a window holds a flow back before a segment is made, unless its pair has a
+//! tunnel: tunnels hold packets.
 //!
-//! | module | what |
+//! | module | content |
 //! |---|---|
 //! | `state` | all hosts, and their state at the start of a run |
 //! | `pair`, `pairs` | one pair; pairs open, are found, and are forgotten |
@@ -20,30 +21,32 @@
 //! | `brokers` | brokers of all schemes: their seats, states and timers |
 //! | `broker_events` | inputs of brokers, and scheduled changes |
 //! | `roles` | a machine or a broker of a scheme, from a scenario |
-//! | `account`, `measures` | what is counted, and what guarantees missed |
-//! | `promises`, `carried` | what is in flight, lags of minima; what pairs carried along which path |
+//! | `account`, `measures` | counts, and shortfalls of guarantees |
+//! | `promises`, `carried` | bytes in flight, lags of minima; traffic of pairs along each path |
 //!
-//! [`Hosts`] owns all of it, and is empty if hosts do not share. Its methods return consequences for flows and ports (a pair that may
-//! send, a packet that was dropped), which [`crate::engine`] carries out. The engine calls the stack of a pair's host directly.
+//! [`Hosts`] owns all of them, and is empty if hosts do not share. Its methods return consequences for flows and
+//! ports (a pair that may send, a packet that was dropped), which [`crate::engine`] carries out. The engine calls the
+//! stack of a pair's host directly.
 //!
 //! Details of the model:
 //! - Acknowledgements are neither limited nor metered: 84 B for every full segment, 5 % of the other direction.
-//! - All packets of a pair are ECN capable, and the machine that receives them hears of their marks. Congestion control
-//!   that does not know marks (NewReno, CUBIC) never sees them; DCTCP does. A tunnel replaces what transports hear of
-//!   marks by what it says itself.
-//! - A packet that was lost anywhere is told as lost with the next one of its pair that arrives, as a gap in numbers
-//!   would show it. What a tunnel or a limiter drops never had a number.
-//! - A machine hears of a pair that it receives from when its first packet or probe arrives.
-//! - A pair wants to send while a flow of it is open whose application is not switched off, or a packet of it waits
+//! - All packets of a pair are ECN capable, and the machine that receives them sees their marks. Congestion control
+//!   without mark support (NewReno, CUBIC) never sees them; DCTCP does. A tunnel replaces the marks that transports
+//!   see with its own.
+//! - A packet lost anywhere is reported as lost with the next packet of its pair that arrives, as a gap in numbers
+//!   would reveal it. Packets that a tunnel or a limiter drops never had a number.
+//! - A machine is notified of a pair that it receives from when the first packet or probe arrives.
+//! - A pair has demand while it has an open flow whose application is not switched off, or a waiting packet
 //!   ([`HostInput::Demand`]).
-//! - Where a window counts, acknowledgements bring back what the pair had sent; packets that nobody acknowledges are
-//!   answered by a frame of the smallest size. A window whose last packets were lost opens again when a transport of the
-//!   pair times out, and at the latest when nothing was sent or answered for 10 ms.
-//! - What spreads the packets of all flows of a pair may send probes as well: they have no header, and machines never hear of
-//!   them.
-//! - Ports write telemetry where the scenario says so, or what spreads packets needs it; probes collect it on the way there and carry it back.
-//! - Messages between a machine and a broker at the same host take no time. All others are packets, which may be lost in
-//!   full queues; those of a broker outside of the network take the time that its scheme says.
+//! - If a window counts, acknowledgements bring back the count that the pair had sent. Packets that are not
+//!   acknowledged are answered by a frame of the smallest size. A window whose last packets were lost opens again
+//!   when a transport of the pair times out, or at the latest after 10 ms without packets and answers.
+//! - The path scheme for the packets of all flows of a pair may send probes as well: they have no header, and
+//!   machines are never notified of them.
+//! - Ports write telemetry if the scenario configures it, or a path scheme needs it; probes collect it on the forward
+//!   path and return it.
+//! - Messages between a machine and a broker at the same host take no time. All others are packets, which may be lost
+//!   in full queues. Messages of a broker outside of the network take the time that its scheme defines.
 
 mod account;
 mod action;

@@ -11,16 +11,16 @@ use crate::flows::FlowSlot;
 /// No flow has this number of its pair.
 pub(super) const NO_FLOW: FlowSlot = FlowSlot::MAX;
 
-/// What a pair is known by: both hosts, the class at each, and the endpoint at each (0 is the host itself).
+/// Key of a pair: both hosts, the class at each, and the endpoint at each (0 is the host itself).
 pub(crate) type PairKey = (NodeId, NodeId, u32, u32, (u32, u32));
 
 /// A service of one host that sends to a service of another.
 #[derive(Debug)]
 pub(super) struct Pair {
     pub(super) key: PairKey,
-    /// Told from other pairs that had its place before.
+    /// Distinguishes it from earlier pairs with its slot.
     pub(super) epoch: u32,
-    /// Which of all pairs of the run: the same number at both ends.
+    /// Number among all pairs of the run: equal at both ends.
     pub(super) number: u64,
     pub(super) sender: HostId,
     pub(super) outgoing: Outgoing,
@@ -32,21 +32,21 @@ pub(super) struct Pair {
     pub(super) to_place: u32,
     /// Its scheme.
     pub(super) scheme: u8,
-    /// The ways of its packets, and of what comes back for them.
+    /// Paths of its packets, and of their answers.
     pub(super) forward: Direction,
     pub(super) reverse: Direction,
-    /// What its host role last said (W of SCC; weighted Swift).
+    /// Last weight from its host role (W of SCC; weighted Swift).
     pub(super) weight: u32,
     /// Its flows by their numbers; `NO_FLOW` where one is free.
     pub(super) flows: Vec<FlowSlot>,
     pub(super) free_flows: Vec<u32>,
-    /// Whether somebody looks after a window that waits for answers.
+    /// `true` if a check of a window that waits for answers is scheduled.
     pub(super) is_watched: bool,
     /// Flows that are open.
     pub(super) users: u32,
     /// Of these, flows whose applications are switched off.
     pub(super) paused: u32,
-    /// Whether its machine takes it to have something to send.
+    /// `true` if its machine was notified of demand.
     pub(super) wants: bool,
     pub(super) used_at: Instant,
     /// Bytes that were lost since the last packet that arrived.

@@ -19,7 +19,7 @@ use crate::clock::{self, Instant};
 use crate::fabric::{Direction, NetworkState};
 use crate::flows::{FlowSlot, Flows};
 
-/// A pair that nothing was sent in for a while: both ends hear that it is forgotten, and then give up its numbers.
+/// A pair that has been idle: both ends are notified that it is forgotten, and then free its numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ExpiredPair {
     sender: u32,
@@ -28,7 +28,7 @@ pub(crate) struct ExpiredPair {
     incoming: Option<Incoming>,
 }
 
-/// What spreads the packets of a pair, where the scenario's way of it learns of a pair's paths.
+/// Returns the path scheme for the packets of a pair, if the scenario's scheme learns of a pair's paths.
 fn listed_path((routing, seed): &(Routing, u64), pair: u64) -> Option<CustomPath> {
     // Numbers of pairs are not those of flows.
     let seed = seed.rotate_left(32) ^ !pair;
@@ -36,7 +36,7 @@ fn listed_path((routing, seed): &(Routing, u64), pair: u64) -> Option<CustomPath
 }
 
 impl Hosts {
-    /// What a pair of these endpoints and classes is known by; `None` if one of their hosts does not share.
+    /// Returns the key of a pair of these endpoints and classes; `None` if one of their hosts does not share.
     pub(crate) fn key_of(&self, (from, to): (Endpoint, Endpoint), (class, to_class): (u32, u32)) -> Option<PairKey> {
         let endpoints = (from.number, to.number);
         let (from, to) = (from.host, to.host);
@@ -60,8 +60,9 @@ impl Hosts {
         self.known.get(key).copied()
     }
 
-    /// A pair opens. Its machine has to be heard before anything is sent: its limits hold for the first packet. `queue`: of
-    /// the first traffic of the pair, and of its probes and answers. `route`: the only one, if that traffic has one.
+    /// Opens a pair. Its machine's actions have to be applied before anything is sent: its limits hold for the first
+    /// packet. `queue`: of the first traffic of the pair, and of its probes and answers. `route`: the only one, if
+    /// that traffic has one.
     pub(crate) fn open_pair(
         &mut self,
         key: PairKey,
@@ -151,12 +152,12 @@ impl Hosts {
         Some(slot)
     }
 
-    /// A pair, unless it was forgotten meanwhile.
+    /// Returns a pair, unless it has been forgotten since.
     pub(super) fn open(&self, slot: PairSlot, epoch: u32) -> Option<&Pair> {
         self.pairs.get(slot as usize).filter(|pair| pair.epoch == epoch)
     }
 
-    /// The receiving machine's number of a pair; it hears of the pair first, if it has not.
+    /// Returns the receiving machine's number of a pair; the machine is notified of the pair first, if necessary.
     pub(super) fn incoming(&mut self, slot: PairSlot, fabric: &mut NetworkState, now: Instant) -> Incoming {
         let pair = &mut self.pairs[slot as usize];
         if let Some(incoming) = pair.incoming {
@@ -223,7 +224,7 @@ impl Hosts {
         }
     }
 
-    /// A pair's machine hears whether it has something to send, if that has changed.
+    /// Notifies a pair's machine if the presence of demand has changed.
     pub(crate) fn note_demand(&mut self, slot: PairSlot, now: Instant) {
         let pair = &mut self.pairs[slot as usize];
         let wants = pair.users > pair.paused || !self.hosts[pair.sender as usize].stack.is_idle(pair.outgoing.0);
@@ -257,7 +258,7 @@ impl Hosts {
         self.source(stat).filter(still).map_or(NO_PAIR, |source| source.pair)
     }
 
-    /// What the pair of a source is known by, and the queue of its packets.
+    /// Returns the key of a source's pair, and the queue of its packets.
     pub(crate) fn source_key(&self, stat: u32) -> Option<(PairKey, u8)> {
         self.source(stat).map(|source| (source.key, source.queue))
     }
@@ -279,7 +280,7 @@ impl Hosts {
         self.source(stat).map_or(0, |source| source.local)
     }
 
-    /// Whether a pair is still in use; if not, both ends forget it.
+    /// Checks if a pair is still in use; if not, both ends forget it.
     pub(crate) fn on_idle_wake(
         &mut self,
         slot: PairSlot,
@@ -295,7 +296,7 @@ impl Hosts {
             self.timer_queue.arm(until, HostTimer::Idle(slot, epoch), fabric, now);
             return None;
         }
-        // Nobody finds its place any more before it is taken again.
+        // Its slot is not found any more before it is taken again.
         let forgotten = pair.epoch;
         pair.epoch += 1;
         if let Some(promises) = &mut self.promises {
@@ -319,7 +320,7 @@ impl Hosts {
         Some(ExpiredPair { sender, outgoing, receiver, incoming })
     }
 
-    /// Both ends have done what they wanted when they heard that a pair is forgotten.
+    /// Frees a forgotten pair's numbers, after both ends have handled the notification.
     pub(crate) fn free_numbers(&mut self, pair: ExpiredPair) {
         let ExpiredPair { sender, outgoing, receiver, incoming } = pair;
         self.hosts[sender as usize].free_outgoing.push(outgoing.0);
@@ -330,13 +331,13 @@ impl Hosts {
         }
     }
 
-    /// How many places of pairs there are.
+    /// Returns the number of slots of pairs.
     pub(crate) fn pairs(&self) -> PairSlot {
         self.pairs.len() as PairSlot
     }
 
-    /// Paths were found again: a pair has others now. Whether it may send because of that, or `None` if it is not open;
-    /// [`Hosts::notify_paths`] is next.
+    /// Handles recomputed paths of a pair. Returns `true` if it may send because of them, or `None` if it is not
+    /// open; [`Hosts::notify_paths`] is next.
     pub(crate) fn replace_paths(&mut self, slot: PairSlot, fabric: &NetworkState, now: Instant) -> Option<bool> {
         let pair = &self.pairs[slot as usize];
         if self.known.get(&pair.key) != Some(&slot) {
@@ -347,7 +348,7 @@ impl Hosts {
         Some(stack.replace_paths(number, paths, now))
     }
 
-    /// The machine of a pair hears of its paths.
+    /// Notifies the machine of a pair of its paths.
     pub(crate) fn notify_paths(&mut self, slot: PairSlot, fabric: &NetworkState, now: Instant) {
         let pair = &self.pairs[slot as usize];
         let (sender, scheme, outgoing) = (pair.sender, pair.scheme, pair.outgoing);
@@ -366,7 +367,7 @@ impl Hosts {
         self.pairs.get(slot as usize).map_or_else(Vec::new, |pair| pair.members().copied().collect())
     }
 
-    /// What a pair's tunnel has carried is counted: the pair is forgotten, or the run is over.
+    /// Counts the traffic of a pair's tunnel: the pair is forgotten, or the run is over.
     fn count_tunnel(&mut self, slot: PairSlot) {
         let pair = &self.pairs[slot as usize];
         if let Some(tunnel) = self.hosts[pair.sender as usize].stack.tunnel(pair.outgoing.0) {

@@ -11,7 +11,7 @@ use crate::fabric::{NetworkState, Step};
 use crate::flows::Flows;
 use crate::packet::{Kind, Packet, PacketId};
 
-/// How many numbers of packets a receiver remembers of a source that is copied, and for how long after the last one: the
+/// Number of packets that a receiver remembers of a copied source. This and the time after the last packet are the
 /// defaults of contracts with protection (IEEE 802.1CB, 7.4.3.2.2 and 7.4.3.3).
 const REMEMBERED: u16 = 1024;
 const RESET: Time = Time::from_millis(1_000);
@@ -43,7 +43,7 @@ impl Hosts {
         Some(first)
     }
 
-    /// The further paths of a packet that has taken one, if its scheme wants copies of it.
+    /// Returns the further paths of a packet that has taken one, if its scheme wants copies.
     #[cold]
     pub(crate) fn further_paths(&mut self, slot: PairSlot, taken: u8, now: Instant) -> Vec<PathIndex> {
         match self.stack(slot) {
@@ -56,7 +56,7 @@ impl Hosts {
         }
     }
 
-    /// Whether a datagram that goes over several paths has come already; it is forgotten then.
+    /// Returns `true` if a datagram that uses several paths has arrived already, and removes it then.
     #[cold]
     pub(crate) fn is_known_copy(&mut self, id: PacketId, fabric: &mut NetworkState, now: Instant) -> bool {
         let packet = fabric.packet(id);
@@ -78,7 +78,8 @@ impl Hosts {
         }
     }
 
-    /// The class of a packet at its sender's interface, and how much of one may wait there.
+    /// Returns the class of a packet at its sender's interface, and the maximum amount of a class that may wait
+    /// there.
     pub(crate) fn class_of_packet(&self, packet: &Packet, flows: &Flows) -> (u32, u64) {
         let slot = self.pair_of_packet(packet, flows);
         (self.class_of_pair(slot), self.sharing.packet_queue.get())

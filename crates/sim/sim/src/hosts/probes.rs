@@ -1,8 +1,9 @@
-//! Probes travel as packets along their path, in the queue of their pair, and come back with the answer of the other end.
+//! Probes travel as packets along their path, in the queue of their pair, and return with the answer of the other
+//! end.
 //!
-//! A probe is `18 + 20` B of Ethernet and framing, 20 B of IPv4, one byte a hop of source route, 4 B of header and 8 B a
-//! hop of telemetry (uFAB, SIGCOMM 2022, G), and never less than a frame of the smallest size. Room for all hops is there
-//! from the start, so that its size is the same at every port.
+//! A probe is `18 + 20` B of Ethernet and framing, 20 B of IPv4, one byte per hop of source route, 4 B of header and
+//! 8 B per hop of telemetry (uFAB, SIGCOMM 2022, G), and never less than a frame of the smallest size. It has room
+//! for all hops from the start, so that its size is equal at every port.
 
 use wayleave_scheme_api::{HopWindow, HostInput, Outgoing, PathIndex, PathProbe, Probe, ProbeOutcome};
 
@@ -25,7 +26,7 @@ fn probe_bytes(hops: u32) -> u32 {
 }
 
 impl Hosts {
-    /// A machine sends a probe along one of a pair's candidate paths. What was dropped for it.
+    /// Sends a machine's probe along one of a pair's candidate paths. Returns a packet dropped for it.
     pub(crate) fn send_probe(
         &mut self,
         (host, pair): (HostId, Outgoing),
@@ -42,7 +43,7 @@ impl Hosts {
         let loss = self.sharing.faults.probe_loss;
         let is_lost = loss > 0.0 && random::unit(&mut self.rng) < loss;
         let Some(route) = fabric.start(forward.paths, path.0) else {
-            // No path is left: nobody forwards it, and nobody says so.
+            // No path is left: the probe is not forwarded, and its sender is not notified.
             self.account.probe(0, true);
             return None;
         };
@@ -55,8 +56,8 @@ impl Hosts {
         leave(Packet { flow: slot, sequence: epoch, size, route, ..packet(path, stack) }, forward, fabric, now)
     }
 
-    /// What spreads a pair's packets over paths may want a probe: one without a header, to which ports add nothing but their
-    /// records. It does not keep its pair open. What was dropped for it.
+    /// Sends a probe for a pair's path scheme: one without a header, to which ports add only their records. It does
+    /// not keep its pair open. Returns a packet dropped for it.
     #[cold]
     pub(crate) fn probe_path(
         &mut self,
@@ -82,7 +83,8 @@ impl Hosts {
         )
     }
 
-    /// A probe arrives at the other end of its pair, which answers at once. What was dropped for that.
+    /// Handles a probe that arrives at the other end of its pair, which answers at once. Returns a packet dropped for
+    /// the answer.
     #[cold]
     pub(crate) fn probe_arrived(&mut self, id: PacketId, fabric: &mut NetworkState, now: Instant) -> Option<Dropped> {
         let Packet { flow: slot, sequence: epoch, extra, .. } = *fabric.packet(id);
@@ -123,9 +125,9 @@ impl Hosts {
         fabric.forget_packet(id);
     }
 
-    /// A switch could not forward a probe, because it knows that the link is down, and says so (uFAB, G: failure
-    /// response). The answer goes back from there, with this step. `None`: it is not such a probe, or the host itself could
-    /// not send it, and it is lost.
+    /// Answers a probe that a switch could not forward because it knows that the link is down (uFAB, G: failure
+    /// response). Returns the first step of the answer from there. Returns `None` if it is not such a probe, or if
+    /// the host itself could not send it; it is then lost.
     #[cold]
     pub(crate) fn probe_failed(&self, id: PacketId, fabric: &mut NetworkState) -> Option<Step> {
         let Packet { kind, flow: slot, sequence: epoch, extra, .. } = *fabric.packet(id);
@@ -144,8 +146,8 @@ impl Hosts {
         Some(first)
     }
 
-    /// The receiving machine of a packet of a pair, for a window: it answers packets that nobody acknowledges. What was
-    /// dropped for that.
+    /// Answers, for a window, a packet of a pair that is not acknowledged otherwise. Returns a packet dropped for the
+    /// answer.
     pub(super) fn answer_packet(
         &mut self,
         slot: PairSlot,
@@ -172,7 +174,7 @@ impl Hosts {
         send_back(id, Kind::PairAnswer, reverse, fabric, now)
     }
 
-    /// The answer of a packet that nobody acknowledges is back. The pair, if that may go on because of it.
+    /// Handles the answer to a packet that is not acknowledged otherwise. Returns the pair, if it may continue.
     #[cold]
     pub(crate) fn pair_answered(&mut self, id: PacketId, fabric: &mut NetworkState, now: Instant) -> Option<PairSlot> {
         let Packet { flow: slot, sequence: epoch, path, extra, .. } = *fabric.packet(id);
@@ -191,14 +193,14 @@ fn packet(path: PathIndex, stack: u32) -> Packet {
     packet
 }
 
-/// A probe leaves its host. What was dropped for it.
+/// Sends a probe from its host. Returns a packet dropped for it.
 fn leave(packet: Packet, forward: Direction, fabric: &mut NetworkState, now: Instant) -> Option<Dropped> {
     let (first, last_hop) = fabric.ends(&forward, u32::from(packet.path));
     let id = fabric.insert(Packet { sent: now, due: now, last_hop: last_hop.bits(), ..packet });
     fabric.enter(first, id, now)
 }
 
-/// A packet turns round: it goes back to the sender of its pair, and collects nothing more. What was dropped for that.
+/// Returns a packet to the sender of its pair, without further records. Returns a packet dropped for it.
 fn send_back(id: PacketId, kind: Kind, reverse: Direction, fabric: &mut NetworkState, now: Instant) -> Option<Dropped> {
     let packet = fabric.packet_mut(id);
     packet.kind = kind;

@@ -1,8 +1,9 @@
-//! What is measured of what classes promise, where a scenario asks for it: how much the windows of pairs have in flight on every link, and
-//! how long the guarantees of receiving hoses were behind while somebody wanted to send there.
+//! Measurement of promises to classes, if a scenario records them. It covers the bytes in flight of pairs' windows on
+//! every link, and the lag of receiving hoses behind their guarantees while there was demand.
 //!
-//! In flight is what a pair sent along a path and has not been confirmed, on all links of the path at once, and also what was lost until a later packet is
-//! confirmed: a host knows no better. A path that is left keeps what it has in flight.
+//! In flight is the unconfirmed traffic of a pair along a path, on all links of the path at once. It includes lost
+//! packets until a later packet is confirmed: a host has no better information. A path that is left keeps its bytes
+//! in flight.
 
 use std::collections::HashMap;
 
@@ -32,26 +33,26 @@ struct Flight {
     answered: u64,
 }
 
-/// What is in flight on a link now, and was at most.
+/// Bytes in flight on a link: present and maximum.
 #[derive(Clone, Copy, Debug, Default)]
 struct Level {
     now: u64,
     peak: u64,
 }
 
-/// What is measured.
+/// Measured values.
 #[derive(Debug)]
 pub(super) struct PromiseMonitor {
     flights: HashMap<PairOnPath, Flight>,
     links: Vec<Level>,
-    /// Per host and class: how many pairs want to send there, and how its guarantee is kept if it has one.
+    /// Per host and class: number of pairs with demand there, and the lag behind its guarantee if it has one.
     pub(super) receivers: Vec<(u32, Option<Box<Lag>>)>,
-    /// What pairs carried along which path.
+    /// Traffic of pairs along each path.
     pub(super) carried: CarriedTotals,
 }
 
 impl PromiseMonitor {
-    /// What is measured of promises, if a scenario asks for it.
+    /// Creates the measurement, if a scenario records promises.
     pub(super) fn of(scenario: &Scenario, links: u32, services: &Services, hosts: &[NodeId]) -> Option<Box<Self>> {
         let sharing = scenario.sharing.as_ref().filter(|_| scenario.record.promises)?;
         let minimum =
@@ -76,12 +77,12 @@ impl PromiseMonitor {
         }
     }
 
-    /// Whether a class is guaranteed a minimum at a host.
+    /// Returns `true` if a class is guaranteed a minimum at a host.
     pub(super) fn is_guaranteed(&self, place: u32) -> bool {
         self.receivers.get(place as usize).is_some_and(|(_, lag)| lag.is_some())
     }
 
-    /// A packet leaves, with which a pair has sent so much along a path.
+    /// Records a packet that leaves; `sent` is the count of its pair along the path, with the packet.
     pub(super) fn sent(&mut self, way: PairOnPath, sent: u64, links: impl FnOnce() -> Vec<u32>) {
         let flight = self.flights.entry(way).or_insert_with(|| Flight { links: links(), ..Flight::default() });
         // Windows that begin anew, because all paths are others, count from zero.
@@ -98,7 +99,7 @@ impl PromiseMonitor {
         }
     }
 
-    /// So much of it has left the path.
+    /// Records the count `sent` as having left the path.
     pub(super) fn answered(&mut self, way: PairOnPath, sent: u64) {
         if let Some(flight) = self.flights.get_mut(&way) {
             land(&mut self.links, flight, sent);
@@ -136,7 +137,7 @@ impl PromiseMonitor {
         self.carried.forget(now);
     }
 
-    /// The run is over: the most that was in flight on each link, and what became of guarantees.
+    /// Returns the results at the end of the run: the maximum in flight on each link, and the lags of guarantees.
     pub(super) fn outcome(mut self, end: Instant) -> (Vec<(LinkId, Bytes)>, Lags) {
         self.receivers.iter_mut().filter_map(|(_, lag)| lag.as_mut()).for_each(|lag| lag.end(end));
         let used = self.links.iter().enumerate().filter(|(_, level)| level.peak > 0);

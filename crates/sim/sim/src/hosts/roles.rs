@@ -17,7 +17,7 @@ use wayleave_units::{Rate, Time};
 use crate::custom::{Custom, CustomScheme, HostPlace};
 use crate::{clock, random};
 
-/// Which policies everybody has: a run begins with the first ones, and terms that change keep the numbers of services.
+/// Epoch of the policies: a run begins with the first ones, and terms that change keep the numbers of services.
 pub(super) const EPOCH: u32 = 1;
 
 /// The policies as brokers know them.
@@ -71,7 +71,7 @@ impl Scheme {
         }
     }
 
-    /// What spreads the packets of a pair.
+    /// Returns the path scheme for the packets of a pair.
     pub(super) fn path(&self, from: NodeId, pair: &PairSpec) -> Option<CustomPath> {
         self.custom.as_ref()?.path(from, pair)
     }
@@ -116,12 +116,14 @@ pub(super) fn host(
     }
 }
 
-/// Where a scheme has no machine to give, which its constructors say never to happen.
+/// Returns a host without limits, in case a scheme cannot build its machine; according to its constructors that never
+/// happens.
 fn unlimited() -> AnyHost {
     StaticLimits::new(static_limits::Params::default()).into()
 }
 
-/// What a scheme has of a machine's links, at most the policy's peak: all of a link that is not in `left`.
+/// Returns the rates of a machine's links for a scheme, at most the policy's peak: the whole rate of a link that is
+/// not in `left`.
 pub(super) fn line(scenario: &Scenario, sharing: &Sharing, left: &[Rate], node: NodeId) -> Line {
     let rate = |direction| {
         let capacity = capacity(&scenario.network, ContentionPoint::Machine(node), direction, left, |_| true);
@@ -138,7 +140,7 @@ fn rack_of(scenario: &Scenario, node: NodeId) -> Vec<NodeId> {
     network.hosts().filter(is_here).collect()
 }
 
-/// What a scheme has of the links of a contention point that are up, in a direction.
+/// Returns a scheme's rate on the links of a contention point that are up, in a direction.
 pub(super) fn capacity(
     network: &wayleave_topology::Network,
     point: ContentionPoint,

@@ -40,7 +40,7 @@ const HOSTS: u64 = 1 << 40;
 /// All hosts of a network that share.
 #[derive(Debug)]
 pub(crate) struct Hosts {
-    /// The scenario says how its hosts share. Otherwise there are no hosts here.
+    /// `true` if the scenario defines sharing by its hosts. Otherwise there are no hosts here.
     is_shared: bool,
     pub(super) hosts: Vec<HostState>,
     /// The node of each of them.
@@ -58,25 +58,25 @@ pub(crate) struct Hosts {
     pub(super) pairs: Vec<Pair>,
     pub(super) vacant: Vec<PairSlot>,
     pub(super) known: HashMap<PairKey, PairSlot>,
-    /// How many pairs were opened.
+    /// Number of pairs that were opened.
     pub(super) opened: u64,
     /// By the statistics of a packet source.
     pub(super) sources: Vec<Option<SourcePair>>,
-    /// What machines and brokers want done, in order.
+    /// Pending actions of machines and brokers, in order.
     pub(crate) actions: VecDeque<Action>,
     pub(crate) timer_queue: TimerQueue,
     pub(super) timers: Timers<(u8, AnyTimer)>,
     pub(super) messages: Messages,
-    /// What removes duplicates of sources whose packets are copied, by their statistics.
+    /// Duplicate filters of sources whose packets are copied, by their statistics.
     pub(super) filters: HashMap<u32, Filter>,
     pub(super) brokers: Brokers,
-    /// Per link, what the scheme with brokers has of it: the first one.
+    /// Per link, the rate for the scheme with brokers: the first one.
     pub(super) left: Vec<Rate>,
     pub(crate) account: Account,
-    /// What is measured of promises, if a scenario asks for it.
+    /// Measurement of promises, if a scenario records them.
     pub(super) promises: Option<Box<PromiseMonitor>>,
     pub(super) sharing: Box<Sharing>,
-    /// How packets are spread over paths, and the seed of what spreads those of a pair.
+    /// Path scheme of the scenario, and the seed of the pairs' path schemes.
     pub(super) routing: (Routing, u64),
     /// Of every port, for messages.
     pub(super) queue: u8,
@@ -114,7 +114,7 @@ impl Hosts {
         let mut rng = random::generator(seed, HOSTS);
         let nodes: Vec<NodeId> = network.hosts().filter(|&node| fabric.can_send_and_receive(node)).collect();
         let is_here = |class: ClassId, node| services.name(class).is_none_or(|name| sharing.is_at(name, node));
-        // Where there are brokers they count every machine of a rack.
+        // If there are brokers, they count every machine of a rack.
         let is_sharing = |node: &NodeId| {
             sharing.has_brokers() || services.classes().any(|class| class != Services::OTHER && is_here(class, *node))
         };
@@ -180,7 +180,7 @@ impl Hosts {
         }
     }
 
-    /// Returns `true` if the scenario says how its hosts share.
+    /// Returns `true` if the scenario defines sharing by its hosts.
     pub(crate) fn is_shared(&self) -> bool {
         self.is_shared
     }
@@ -190,7 +190,7 @@ impl Hosts {
         self.services.class(service).unwrap_or(Services::OTHER).0
     }
 
-    /// The machines begin to work, and hear of their classes; so do the brokers.
+    /// Starts the machines, and notifies them of their classes; starts the brokers.
     pub(crate) fn start(&mut self, fabric: &mut NetworkState) {
         for host in 0..self.hosts.len() as HostId {
             for scheme in 0..self.schemes.len() {
@@ -205,7 +205,7 @@ impl Hosts {
         }
     }
 
-    /// A machine hears the terms of the classes that are there.
+    /// Notifies a machine of the terms of its classes.
     pub(super) fn notify_terms(&mut self, host: HostId, now: Instant) {
         let policy = &self.sharing.machine;
         let [transmit, receive] = Direction::ALL.map(|direction| policy.terms(direction, None));
@@ -227,7 +227,7 @@ impl Hosts {
         }
     }
 
-    /// Something happens at a machine; what it wants done is done behind what was wanted before.
+    /// Passes an input to a machine; its actions are queued after the pending ones.
     pub(super) fn notify(
         &mut self,
         host: HostId,

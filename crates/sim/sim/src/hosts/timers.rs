@@ -18,7 +18,7 @@ pub(crate) enum HostTimer {
     Class(HostId, u32),
     /// A machine's timer, by its place.
     Scheme(HostId, u32),
-    /// Closes a pair that was not used for a while.
+    /// Closes a pair that has been idle.
     Idle(PairSlot, u32),
     /// Sends a delayed message.
     Message(u32),
@@ -68,8 +68,8 @@ impl TimerQueue {
         fabric.schedule(self.at, self.actor);
     }
 
-    /// Returns `true` if the event is the one for the next timer: then [`TimerQueue::due`] returns the due timers, and
-    /// [`TimerQueue::end`] goes on.
+    /// Returns `true` if the event is the one for the next timer: then [`TimerQueue::due`] returns the due timers,
+    /// and [`TimerQueue::end`] schedules the next event.
     pub(crate) fn begin(&mut self, now: Instant) -> bool {
         let is_next = self.at == now;
         if is_next {
@@ -78,13 +78,13 @@ impl TimerQueue {
         is_next
     }
 
-    /// What is due next, and since when.
+    /// Returns the next due timer, and its time.
     pub(crate) fn due(&mut self, now: Instant) -> Option<(Instant, HostTimer)> {
         self.all.peek().filter(|Reverse((at, ..))| *at <= now)?;
         self.all.pop().map(|Reverse((at, _, what))| (at, what))
     }
 
-    /// All that is due was dealt with.
+    /// Schedules the next event after all due timers were handled.
     pub(crate) fn end(&mut self, fabric: &mut NetworkState, now: Instant) {
         self.at = NEVER;
         if let Some(&Reverse((at, ..))) = self.all.peek() {

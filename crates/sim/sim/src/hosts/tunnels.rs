@@ -11,14 +11,14 @@ use crate::flows::{Flow, FlowSlot};
 use crate::packet::PacketId;
 
 impl Hosts {
-    /// Whether a pair's packets go through a tunnel.
+    /// Returns `true` if a pair's packets pass through a tunnel.
     pub(crate) fn has_tunnel(&self, slot: PairSlot) -> bool {
         let pair = self.pairs.get(slot as usize);
         pair.is_some_and(|pair| self.hosts[pair.sender as usize].stack.tunnel(pair.outgoing.0).is_some())
     }
 
-    /// What a tunnel does with a packet of a flow that asks; one that is held back stands in line then. `None` if there is
-    /// no tunnel.
+    /// Returns a tunnel's decision on a packet of a flow; a flow that is held back is queued then. Returns `None` if
+    /// there is no tunnel.
     pub(crate) fn ask_tunnel(
         &mut self,
         slot: PairSlot,
@@ -34,7 +34,7 @@ impl Hosts {
         Some(entry)
     }
 
-    /// What a tunnel does with the packet of a source. Nobody can be held back there: what would be is dropped.
+    /// Returns a tunnel's decision on the packet of a source. A source cannot be held back: such packets are dropped.
     pub(crate) fn ask_tunnel_of_source(&mut self, slot: PairSlot, packet: TunnelPacket, now: Instant) -> Option<Entry> {
         let (stack, pair) = self.stack(slot)?;
         match stack.tunnel_mut(pair)?.ask(now, packet) {
@@ -43,7 +43,7 @@ impl Hosts {
         }
     }
 
-    /// A packet enters a tunnel that has said so. Whether it is dropped there.
+    /// Enters a packet into a tunnel according to its decision. Returns `true` if the packet is dropped there.
     pub(crate) fn enter_tunnel(
         &mut self,
         slot: PairSlot,
@@ -68,14 +68,14 @@ impl Hosts {
         }
     }
 
-    /// Whether packets of a flow have not left their host yet.
+    /// Returns `true` if packets of a flow have not left their host yet.
     pub(crate) fn holds(&mut self, flow: &Flow) -> bool {
         let local = LocalFlow(flow.local);
         let Some((stack, pair)) = self.stack(flow.pair) else { return false };
         stack.tunnel(pair).is_some_and(|tunnel| tunnel.holds(local))
     }
 
-    /// How much of an acknowledgement its transport is told was marked.
+    /// Returns the bytes of an acknowledgement that are reported as marked to its transport.
     #[cold]
     pub(crate) fn through_tunnel(&mut self, flow: &Flow, newly: u64, marked: u64, now: Instant) -> u64 {
         let remaining = flow.sender.segments().map(|_| flow.sender.remaining());
@@ -105,7 +105,7 @@ impl Hosts {
         self.on_slot(slot, epoch, fabric, now)
     }
 
-    /// A decision slot of a pair's tunnel begins. Whether there is one.
+    /// Begins a decision slot of a pair's tunnel. Returns `true` if there is a tunnel.
     pub(crate) fn on_slot(&mut self, slot: PairSlot, epoch: u32, fabric: &mut NetworkState, now: Instant) -> bool {
         let Some(pair) = self.open(slot, epoch) else { return false };
         let (sender, scheme, outgoing) = (pair.sender, pair.scheme, pair.outgoing);

@@ -1,23 +1,24 @@
-//! One run on several threads, with the same outcome bit for bit whatever their number.
+//! One run on several threads, with the same outcome bit for bit for any number of threads.
 //!
-//! The network is cut into parts, and every thread simulates one of them: its hosts, its switches, and the ports of both. Whatever
-//! happens in one part is seen in another after the propagation delay of a link and the transmission of a byte at least, the
-//! *lookahead*. So all threads may deal with the events of a window of this length at the same time, and hand over what they have put
-//! on links to other parts before the next one (conservative windows; Chandy and Misra 1979, Nicol 1993, and for networks of data
-//! centres Bai et al., "Unison", EuroSys 2024). Within a part events are taken in the order of one thread, by time and actor, and those
-//! of two parts in one window do not see each other.
+//! The network is cut into parts, and every thread simulates one of them: its hosts, its switches, and the ports of
+//! both. An event in one part can affect another only after the propagation delay of a link and the transmission of a
+//! byte, the *lookahead*. So all threads may handle the events of a window of this length concurrently, and hand over
+//! packets that they have put on links to other parts before the next one (conservative windows; Chandy and Misra
+//! 1979, Nicol 1993, and for networks of data centres Bai et al., "Unison", EuroSys 2024). Within a part events are
+//! taken in the order of one thread, by time and actor, and those of two parts in one window do not affect each
+//! other.
 //!
-//! Every thread has a whole engine ([`crate::engine`]), in which links, routes, flows and processes have the same numbers, and leaves
-//! alone what is not its own; at the end the others are added to the first.
+//! Every thread has a whole engine ([`crate::engine`]), in which links, routes, flows and processes have the same
+//! numbers, and modifies only its own elements; at the end the others are added to the first.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `obstacle` | which runs use one thread, and why |
-//! | `fabric/cut` | which part has which node |
-//! | `fabric/logical_process`, `fabric/boundary` | what a part has, what is handed over |
-//! | `fabric/peak_packets` | how many packets there are at once |
+//! | `obstacle` | runs that use one thread, with the reason |
+//! | `fabric/cut` | nodes of each part |
+//! | `fabric/logical_process`, `fabric/boundary` | state of a part, packets handed over |
+//! | `fabric/peak_packets` | number of packets at once |
 //! | `engine/logical_process` | the windows of one part |
-//! | `engine/barrier` | where threads meet after each window |
+//! | `engine/barrier` | synchronisation of threads after each window |
 
 mod obstacle;
 #[cfg(test)]
@@ -37,11 +38,11 @@ use crate::outcome::{Outcome, RunEnd};
 
 pub use obstacle::{Obstacle, TrafficObstacle, obstacle};
 
-/// Runs a scenario as [`run`](crate::run) does, on several threads if it can be divided ([`obstacle`] says why not), otherwise on one. The
-/// outcome is the same, but for the memory that it took.
+/// Runs a scenario as [`run`](crate::run) does, on several threads if it can be divided ([`obstacle`] returns the
+/// reason if not), otherwise on one. The outcome is identical, except for the memory used.
 ///
 /// # Errors
-/// What is wrong with the scenario; nothing was simulated then.
+/// The error of the scenario; nothing was simulated then.
 pub fn run_on(
     threads: NonZeroUsize,
     scenario: &Scenario,

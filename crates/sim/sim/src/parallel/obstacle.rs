@@ -1,4 +1,4 @@
-//! Why a run uses one thread.
+//! Reasons why a run uses one thread.
 
 use std::fmt;
 
@@ -8,14 +8,14 @@ use wayleave_units::Time;
 use crate::fabric::Cut;
 use crate::processes::MAX_COUNTED_PAIRS;
 
-/// Why a run cannot be divided among several threads and stay the same.
+/// Reason why a run cannot be divided among several threads without a change of its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Obstacle {
     /// The network has one switch with hosts.
     OneSwitch,
     /// A host has several links.
     SeveralLinks,
-    /// A link between parts takes no time: whatever happens on one side is seen on the other at once.
+    /// A link between parts has no latency: an event on one side affects the other at once.
     NoLatency,
     /// Hosts share: pairs, brokers and their messages know both ends.
     Sharing,
@@ -37,7 +37,7 @@ pub enum Obstacle {
     Traffic(String, TrafficObstacle),
 }
 
-/// What of a traffic concerns several parts at once.
+/// Aspect of a traffic that concerns several parts at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrafficObstacle {
     /// Flows begin when something else happens, or at random times.
@@ -83,11 +83,11 @@ impl fmt::Display for TrafficObstacle {
     }
 }
 
-/// Why a run of a scenario would use one thread only, if it would.
+/// Returns the reason why a run of a scenario would use only one thread, if so.
 pub fn obstacle(scenario: &Scenario) -> Option<Obstacle> {
     let network = &scenario.network;
     let record = &scenario.record;
-    // Which links are cut depends on the number of threads, and all have some delay in networks where it matters.
+    // The cut links depend on the number of threads, and all links have some delay in networks where it matters.
     let is_instant = network.links().any(|(_, link)| link.propagation == Time::ZERO);
     let of_scenario = [
         (Cut::new(network, 2).is_none(), Obstacle::OneSwitch),

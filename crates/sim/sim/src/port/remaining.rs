@@ -1,17 +1,17 @@
-//! A queue whose packets go by what their flows have left (pFabric, SIGCOMM 2013, section 4.2).
+//! A queue whose packets are ordered by the remaining sizes of their flows (pFabric, SIGCOMM 2013, section 4.2).
 
 use std::collections::BTreeMap;
 
 use crate::packet::{Packet, PacketId};
 
-/// Packets by urgency and by flow, so that neither choice looks at all of them: a full port has hundreds.
+/// Packets by urgency and by flow, so that no choice scans all of them: a full port has hundreds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Remaining {
     /// Packets that came, ever: the number of the next.
     arrivals: u64,
-    /// By what their flows had left, and in order of arrival where that is equal.
+    /// By the remaining sizes of their flows, and in order of arrival among equals.
     by_urgency: BTreeMap<(u32, u64), (u32, PacketId)>,
-    /// Of each flow in order of arrival, with what it had left.
+    /// Of each flow in order of arrival, with its remaining size.
     by_flow: BTreeMap<(u32, u64), (u32, PacketId)>,
 }
 

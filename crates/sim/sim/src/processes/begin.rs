@@ -1,4 +1,4 @@
-//! Flows and requests begin, and what follows when they are complete.
+//! Starts of flows and requests, and the actions after their completion.
 
 use std::cmp::Reverse;
 
@@ -19,13 +19,13 @@ use crate::rpc::{AfterReply, Calls, Loop};
 use crate::run_stats::RunStats;
 use crate::transport::Sender;
 
-/// What the transport of a flow begins with.
+/// Transport of a flow at its start.
 pub(crate) struct Transport {
     pub(crate) sender: Sender,
-    /// As others hear of it.
+    /// Start parameters in the form for other components.
     pub(crate) start: FlowStart,
     pub(crate) hears_marks: bool,
-    /// What a tunnel tells it by.
+    /// Signal of a tunnel to it.
     pub(crate) signal: CongestionSignal,
     pub(crate) supply: Option<Box<Supply>>,
     /// The only path, if it is fixed.
@@ -73,7 +73,8 @@ impl Processes {
         Opening { from: flow.from.into(), to: flow.to.into(), queue, purpose }
     }
 
-    /// The next request of a closed loop begins; [`Processes::servers`] has its first step. Whether there is one.
+    /// Begins the next request of a closed loop; [`Processes::servers`] has its first step. Returns `false` if the
+    /// traffic has no loops.
     pub(crate) fn request(&mut self, traffic: u32, index: u32, now: Instant) -> bool {
         let spec = &mut self.traffic[traffic as usize];
         let deadline = spec.draw_deadline();
@@ -109,7 +110,7 @@ impl Processes {
         Some(Opening { from: request.server, to: client, queue: spec.queue, purpose })
     }
 
-    /// Whether several answers of a traffic share the client's link.
+    /// Returns `true` if several answers of a traffic share the client's link.
     pub(crate) fn fans_out(&self, traffic: u32) -> bool {
         self.traffic[traffic as usize].calls.as_ref().is_some_and(Calls::fans_out)
     }
@@ -137,13 +138,14 @@ impl Processes {
         self.put(number, at, fabric, now);
     }
 
-    /// A flow is complete that belongs to no request: the task that is over with it, if it is part of one, which would have taken so long alone.
+    /// Handles a complete flow that belongs to no request. Returns the task that is over with the flow, if any.
+    /// `ideal` is the time that the flow would have taken alone.
     pub(crate) fn task_over(&mut self, purpose: &Purpose, ideal: Instant, sender: PortUse) -> Option<TaskEnd> {
         let chains = self.traffic[purpose.traffic as usize].chains.as_mut()?;
         chains.completed(purpose.pair, purpose.bytes, ideal, sender)
     }
 
-    /// When the chain of a flow began that belongs to no request.
+    /// Returns the start of the chain of a flow that belongs to no request.
     pub(crate) fn origin(&self, purpose: &Purpose) -> Instant {
         let chains = self.traffic[purpose.traffic as usize].chains.as_ref();
         let task = chains.filter(|_| purpose.step == RpcStep::Task);
@@ -192,7 +194,7 @@ impl Processes {
         }
     }
 
-    /// Where a flow is counted.
+    /// Returns the index of statistics of a flow.
     pub(crate) fn counted_at(&mut self, traffic: u32, ends: (Endpoint, Endpoint), stats: &mut RunStats) -> u32 {
         match &mut self.traffic[traffic as usize].counting {
             FlowAccounting::PerPair(known) => *known.entry(ends).or_insert_with(|| stats.open(traffic, Some(ends))),
@@ -200,8 +202,8 @@ impl Processes {
         }
     }
 
-    /// The queue of a traffic, and the classes of a flow of it: where it is sent, and where it is received. An answer goes
-    /// from receivers back to senders.
+    /// Returns the queue of a traffic, and the classes of one of its flows at its sender and its receiver. An answer
+    /// is sent from receivers back to senders.
     pub(crate) fn classes_of(
         &self,
         traffic: u32,

@@ -39,7 +39,7 @@ pub(crate) const MAX_COUNTED_PAIRS: usize = 4096;
 /// The purposes of the random numbers of deadlines; those of traffic are below, with those of the hosts between them.
 const DEADLINES: u64 = 1 << 41;
 
-/// Seeds of what chooses paths for packets of sources; those of flows are below.
+/// Seeds of the path schemes for packets of sources; those of flows are below.
 const SOURCES: u64 = 1 << 63;
 
 /// Each pair for itself, if they are known and not too many.
@@ -50,7 +50,7 @@ fn counting(pairs: &Pairs) -> FlowAccounting {
     }
 }
 
-/// Makes the processes of a scenario, and tells the other parts of a run what they have to know of them.
+/// Makes the processes of a scenario, and registers them with the other parts of a run.
 pub(crate) struct Builder<'a> {
     scenario: &'a Scenario,
     seed: u64,
@@ -197,7 +197,7 @@ impl<'a> Builder<'a> {
         (!is_one).then(|| routing.path(self.seed.rotate_left(32) ^ (SOURCES | u64::from(way.flow))))
     }
 
-    /// The way of a source.
+    /// Returns the route of a source.
     fn destination(
         &mut self,
         index: u32,
@@ -239,14 +239,14 @@ impl<'a> Builder<'a> {
         Some(SourceDestination { flow: own, copies: Some(set), ..way })
     }
 
-    /// A place to count packets that nobody acknowledges.
+    /// Opens statistics of packets that are not acknowledged.
     fn open_packets(&mut self, index: u32, spec: &TrafficSpec, ends: (Endpoint, Endpoint)) -> u32 {
         let flow = self.stats.open(index, Some(ends));
         self.fabric.name(Kind::Datagram, flow, &spec.name, (ends.0.host, ends.1.host), 0);
         flow
     }
 
-    /// When each source of a token bucket begins.
+    /// Returns the start time of each source of a token bucket.
     fn phases(
         &self,
         ways: &[(SourceDestination, NodeId)],
@@ -325,7 +325,7 @@ impl<'a> Builder<'a> {
             }
             Arrivals::After(after) => {
                 spec.chains = Some(Chains::new(after, ends));
-                // It stands above, as validated.
+                // It comes earlier in the list, as validated.
                 if let Some(before) = self.processes.traffic.iter_mut().find(|other| other.name == after.traffic) {
                     before.followers.push(index);
                 }

@@ -9,10 +9,10 @@ use crate::flows::{Purpose, RpcStep};
 use crate::ideal::PortUse;
 use crate::jobs::JobStep;
 
-/// What is due of a job that has not begun: the number of no operation.
+/// Pending event of a job that has not begun: the number of no operation.
 pub(super) const BEGINNING: u32 = u32::MAX;
 
-/// What a job does that others carry out.
+/// Action of a job that other components carry out.
 #[derive(Debug)]
 pub(crate) enum JobAction {
     /// An iteration begins.
@@ -24,7 +24,7 @@ pub(crate) enum JobAction {
 }
 
 impl Processes {
-    /// A job begins, or a rank of it has computed.
+    /// Handles the start of a job, or the end of a computation of one of its ranks.
     pub(crate) fn job_due(&mut self, traffic: u32, what: u32, now: Instant) {
         match &mut self.traffic[traffic as usize].job {
             Some(job) if what == BEGINNING => job.begin(now),
@@ -47,7 +47,7 @@ impl Processes {
         }
     }
 
-    /// What a job does next, until it waits.
+    /// Returns the next action of a job, until it waits.
     pub(crate) fn next_job_action(
         &mut self,
         traffic: u32,

@@ -1,11 +1,11 @@
-//! What happens of itself: packets of sources, flows that begin, links that fail.
+//! Events without external cause: packets of sources, flows that begin, links that fail.
 //!
-//! [`Processes`] says what happens at a time, a [`ProcessAction`], and whoever drives it carries it out.
+//! [`Processes`] returns the action at a time, a [`ProcessAction`], which its driver carries out.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `table` | all processes, and what is due |
-//! | `begin` | flows and requests begin, and what follows when they are complete |
+//! | `table` | all processes, and their due actions |
+//! | `begin` | starts of flows and requests, and the actions after their completion |
 //! | `jobs` | messages that depend on one another |
 //! | `traffic` | one kind of traffic |
 //! | `build` | from a scenario's traffic to sources and arrivals of flows |

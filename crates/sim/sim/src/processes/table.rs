@@ -1,4 +1,4 @@
-//! All processes, and what is due.
+//! All processes, and their due actions.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,7 +20,7 @@ use crate::transport::NEVER;
 /// One actor of its own.
 #[derive(Debug)]
 pub(super) enum Process {
-    /// Packets that nobody acknowledges.
+    /// Packets that are not acknowledged.
     Source { traffic: u32, source: Source, start: Instant },
     /// Flows at random times.
     Poisson { traffic: u32, next: Instant, mean_gap: f64 },
@@ -30,7 +30,7 @@ pub(super) enum Process {
     Loops { traffic: u32, due: BinaryHeap<Reverse<(Instant, u32)>>, wakes_at: Instant },
     /// Flows of every pair after uniform gaps of this mean; the next ones by pair.
     Uniform { traffic: u32, due: BinaryHeap<Reverse<(Instant, u32)>>, mean: Instant },
-    /// Flows of every pair, or of every sender to somebody who is drawn, in turn after this long; the next ones by pair.
+    /// Flows of every pair, or of every sender to a drawn receiver, each after this period; the next ones by pair.
     Periodic { traffic: u32, due: BinaryHeap<Reverse<(Instant, u32)>>, period: Instant },
     /// Flows from a list, in order.
     Listed { traffic: u32, flows: Vec<FlowSpec>, next: usize },
@@ -40,11 +40,11 @@ pub(super) enum Process {
     Outage(Outage),
     /// The warm-up is over.
     WarmedUp(Instant),
-    /// What guarantees missed is measured at the end of each interval.
+    /// Shortfalls of guarantees are measured at the end of each interval.
     Guarantees { next: Instant, interval: Instant },
     /// Timers of the host layer, which has a queue of its own.
     Hosts,
-    /// Fast-forward looks at the run, or ends.
+    /// Fast-forward inspects the run, or ends.
     Forward { wakes_at: Instant },
 }
 
@@ -59,12 +59,12 @@ pub(crate) struct Processes {
     first_actor: Actor,
 }
 
-/// Whether a process does something when its event comes.
+/// Effect of a process's event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wakeup {
     /// It does what is due.
     Acts,
-    /// The same, and it only looks at the run: it changes nothing of it.
+    /// It acts, and only observes the run: it does not change the run.
     Looks,
     /// Timers of the host layer.
     Hosts,
@@ -74,7 +74,7 @@ pub(crate) enum Wakeup {
     Sleeps,
 }
 
-/// What happens.
+/// Action of a process.
 #[derive(Debug)]
 pub(crate) enum ProcessAction {
     /// The packet of a source leaves: [`Processes::emit`].
@@ -85,7 +85,7 @@ pub(crate) enum ProcessAction {
     Round(u32, Vec<(Endpoint, Endpoint)>),
     /// A request of this traffic and loop begins: [`Processes::request`].
     Request(u32, u32),
-    /// The job of this traffic begins, or an operation of it has computed: [`Processes::job_due`].
+    /// The job of this traffic begins, or one of its operations has computed: [`Processes::job_due`].
     Job(u32, u32),
     /// Something fails or works again. Nothing follows.
     Change(Outage),
@@ -110,7 +110,7 @@ pub(crate) struct Opening {
 #[derive(Debug)]
 pub(crate) struct Emission {
     pub(crate) packet: Packet,
-    /// Where it goes first.
+    /// First step of its route.
     pub(crate) first: Step,
     /// The set of its copies, if it has any.
     pub(crate) copies: Option<u32>,
@@ -136,7 +136,7 @@ impl Processes {
         }
     }
 
-    /// When a process acts next.
+    /// Returns the time of a process's next action.
     fn due(&self, number: usize) -> Option<Instant> {
         match &self.all[number] {
             Process::Source { source, start, .. } => source.next_at(*start),
@@ -161,7 +161,7 @@ impl Processes {
         }
     }
 
-    /// When the first process acts next.
+    /// Returns the time of the first action of all processes.
     pub(crate) fn next_due(&self) -> Option<Instant> {
         (0..self.all.len()).filter_map(|number| self.due(number)).min()
     }
@@ -207,7 +207,7 @@ impl Processes {
         }
     }
 
-    /// What a process does next, if that is due; otherwise its event is put, if there is one.
+    /// Returns the next action of a process, if it is due; otherwise puts its event, if there is one.
     #[inline]
     pub(crate) fn next(&mut self, number: usize, fabric: &mut NetworkState, now: Instant) -> Option<ProcessAction> {
         let at = self.due(number)?;

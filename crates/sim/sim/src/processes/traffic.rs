@@ -33,19 +33,19 @@ pub(super) struct TrafficSpec {
     pub(super) chains: Option<Chains>,
     /// The numbers of those that follow it.
     pub(super) followers: Vec<u32>,
-    /// Where it is in its graph, if it is a job.
+    /// Progress in its graph, if it is a job.
     pub(super) job: Option<JobRun>,
     /// Pairs with arrivals of their own, by number.
     pub(super) loops: Vec<(Endpoint, Endpoint)>,
-    /// How many flows of a pair go on at once, if that is limited.
+    /// Number of concurrent flows of a pair, if limited.
     pub(super) connections: Option<Connections>,
     pub(super) queue: u8,
     /// Its classes where it is sent and where it is received, if hosts share and it names services.
     pub(super) classes: (Option<u32>, Option<u32>),
     pub(super) stop: Instant,
-    /// When it is active, if not always. Arrivals of flows count the time of being active.
+    /// Times at which it is active, if not always. Arrivals of flows count the active time.
     pub(super) schedule: Option<Arc<Schedule>>,
-    /// What applications of flows write, if not everything at once.
+    /// Data that applications of flows write, if not all at once.
     pub(super) offer: Option<SendSchedule>,
     pub(super) sizes: Option<FlowSizes>,
     pub(super) deadline: Option<Deadline>,
@@ -54,7 +54,7 @@ pub(super) struct TrafficSpec {
     pub(super) transport: Transport,
     /// The only path, if it is fixed: its first step, the rest in the table of routes.
     pub(super) fixed: Option<(Step, u32)>,
-    /// Where copies go beside it, and what removes them.
+    /// Further routes of copies, and the duplicate filter.
     pub(super) copies: Option<(Vec<(Step, u32)>, Filter)>,
     pub(super) counting: FlowAccounting,
     /// Of its own, so that no traffic changes what another one draws.
@@ -62,37 +62,37 @@ pub(super) struct TrafficSpec {
 }
 
 impl TrafficSpec {
-    /// The classes of what goes from one endpoint to another: those of the services that it names, otherwise those of the
-    /// endpoints.
+    /// Returns the classes of traffic from one endpoint to another: those of the services that it names, otherwise
+    /// those of the endpoints.
     pub(super) fn classes_between(&self, from: Endpoint, to: Endpoint, vm_classes: &[u32]) -> (u32, u32) {
         let of = |end: Endpoint| end.vm().and_then(|vm| vm_classes.get(vm)).copied();
         let at = |named: Option<u32>, end: Endpoint| named.or_else(|| of(end)).unwrap_or(Services::OTHER.0);
         (at(self.classes.0, from), at(self.classes.1, to))
     }
 
-    /// For how long it has been active at a time.
+    /// Returns the active time until a time.
     pub(super) fn active(&self, now: Instant) -> Instant {
         self.schedule.as_ref().map_or(now, |schedule| schedule.active(now))
     }
 
-    /// When it has been active for so long.
+    /// Returns the time at which it has been active for this long.
     pub(super) fn real(&self, active: Instant) -> Instant {
         self.schedule.as_ref().map_or(active, |schedule| schedule.real(active))
     }
 
-    /// When it is active, at a time or later.
+    /// Returns the first time at which it is active, from a time on.
     pub(super) fn next_on(&self, at: Instant) -> Instant {
         self.schedule.as_ref().map_or(at, |schedule| schedule.next_on(at))
     }
 
-    /// What the application of a flow that begins now writes, if not everything at once. Requests and answers are there
-    /// at once, and flows with an end do not pause.
+    /// Returns the supply of the application of a flow that begins now, if not all data is available at once.
+    /// Requests and answers are available at once, and flows with an end do not pause.
     pub(super) fn supply(&self, purpose: &Purpose, now: Instant) -> Option<Supply> {
         let pauses = self.schedule.is_some() && purpose.bytes == u64::MAX;
         (self.offer.is_some() || pauses).then(|| Supply::new(self.offer, self.schedule.clone(), now))
     }
 
-    /// What the sender of a flow that begins now has to do.
+    /// Returns the task of the sender of a flow that begins now.
     pub(super) fn setup(&self, purpose: &Purpose, now: Instant) -> Setup {
         let transport = &self.transport;
         let left = |deadline| clock::to_time(purpose.began.saturating_add(deadline).saturating_sub(now));
@@ -108,13 +108,13 @@ impl TrafficSpec {
         }
     }
 
-    /// The payload of the next flow; `usual` where none is said.
+    /// Returns the payload of the next flow; `usual` if no size is configured.
     pub(super) fn draw_size(&mut self, usual: u64) -> u64 {
         let unit = random::unit(&mut self.rng);
         self.sizes.as_ref().map_or(usual, |sizes| sizes.quantile(unit).max(1))
     }
 
-    /// What the next flow has from its arrival on; [`NEVER`] without a deadline.
+    /// Returns the time that the next flow has from its arrival on; [`NEVER`] without a deadline.
     pub(super) fn draw_deadline(&mut self) -> Instant {
         let Some(deadline) = &self.deadline else { return NEVER };
         let unit = if deadline.is_drawn() { random::unit(&mut self.deadline_rng) } else { 0.0 };
@@ -122,7 +122,7 @@ impl TrafficSpec {
     }
 }
 
-/// Where flows are counted.
+/// Statistics in which flows are counted.
 #[derive(Debug)]
 pub(super) enum FlowAccounting {
     /// Each pair for itself.

@@ -1,9 +1,9 @@
-//! What flows are credited with for time that is skipped and not simulated.
+//! Credits of flows for time that is skipped and not simulated.
 
 use super::{FlowRecord, RunStats};
 use crate::packet::{FRAMING, HEADERS};
 
-/// What was counted of a flow until a time.
+/// Statistics of a flow until a time.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowCounts(FlowRecord);
 
@@ -17,7 +17,7 @@ pub(crate) struct Credit {
 }
 
 impl Credit {
-    /// So many segments with so much payload each.
+    /// Adds `segments` segments of this payload each.
     pub(crate) fn add(&mut self, segments: u64, payload: u32) {
         self.segments += segments;
         self.bytes += segments * u64::from(payload + HEADERS + FRAMING);
@@ -26,13 +26,13 @@ impl Credit {
 }
 
 impl RunStats {
-    /// What was counted of a flow until now.
+    /// Returns the statistics of a flow until now.
     pub(crate) fn counts_of(&self, flow: u32) -> FlowCounts {
         FlowCounts(self.flows[flow as usize].clone())
     }
 
-    /// Flows that are counted there have sent and received so many more segments, with as long delays as those that came since an earlier
-    /// time. Nothing was lost, marked or sent again.
+    /// Credits flows with segments that count as sent and received, with the delays of those that arrived since an
+    /// earlier time. Nothing was lost, marked or retransmitted.
     pub(crate) fn credit(&mut self, flow: u32, earlier: &FlowCounts, credit: Credit) {
         let record = &mut self.flows[flow as usize];
         let Credit { segments, bytes, payload } = credit;

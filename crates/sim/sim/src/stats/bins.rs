@@ -3,9 +3,9 @@
 /// The most bins of a series: more than a plot has pixels to show them, and an even number.
 pub(super) const MAX_BINS: usize = 1_024;
 
-/// What can stand in a bin.
+/// Content of a bin.
 pub(super) trait Content: Copy + Default {
-    /// What two neighbouring bins hold together.
+    /// Returns the joined content of two neighbouring bins.
     fn join(self, other: Self) -> Self;
 }
 
@@ -27,7 +27,7 @@ impl<T: Content> Bins<T> {
         self.interval_ps
     }
 
-    /// Those that were touched, and all before them.
+    /// Returns the bins up to the last one that was used.
     pub(super) fn contents(&self) -> &[T] {
         &self.contents
     }
@@ -55,8 +55,8 @@ impl<T: Content> Bins<T> {
         self.interval_ps *= 2;
     }
 
-    /// What stands in the bins from zero to `end_ps`, with start and end; the last one is cut there. Joins bins until
-    /// they reach so far, so that there are never more than [`MAX_BINS`].
+    /// Returns the contents of the bins from zero to `end_ps`, with start and end; the last one is cut there. Joins
+    /// bins until they reach the end, so that there are never more than [`MAX_BINS`].
     pub(super) fn into_spans(mut self, end_ps: u64) -> impl Iterator<Item = (u64, u64, T)> {
         if let Some(last) = end_ps.checked_sub(1) {
             self.at(last);

@@ -6,7 +6,7 @@
 
 use super::histogram::Histogram;
 
-/// Parts of a slowdown of one that a histogram tells apart.
+/// Resolution of slowdowns in a histogram: parts of a slowdown of one.
 pub const SLOWDOWN_PARTS: u64 = 1_000;
 
 /// Decades of sizes: 0 and 1 byte, then (1, 10], (10, 100] and so on up to the largest `u64`.
@@ -33,20 +33,20 @@ pub struct Completions {
     deadlines: Deadlines,
 }
 
-/// What is known of the flows of some sizes.
+/// Statistics of the flows in a size range.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SizeClass {
-    /// What the finished ones delivered, in bytes.
+    /// Bytes delivered by finished flows.
     pub bytes: u128,
     /// Their completion times in ps.
     pub times: Histogram,
     /// Their slowdowns in thousandths, rounded up: 1,000 where a flow was as fast as if it were alone.
     pub slowdowns: Histogram,
-    /// How many flows had not finished when the run ended.
+    /// Number of flows that had not finished when the run ended.
     pub unfinished: u64,
 }
 
-/// What became of deadlines.
+/// Results of deadlines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Deadlines {
     /// Finished in time.
@@ -72,7 +72,7 @@ impl Deadlines {
 }
 
 impl SizeClass {
-    /// How many flows finished.
+    /// Returns the number of finished flows.
     pub fn finished(&self) -> u64 {
         self.times.count()
     }
@@ -102,12 +102,11 @@ impl Completions {
         Self::default()
     }
 
-    /// Counts a flow of some bytes that finished `elapsed_ps` after its arrival. Alone in the network it would need
-    /// `ideal_ps`, which is above zero; `deadline_ps` is what it had from its arrival on, if it has a deadline.
+    /// Counts a flow of `bytes` bytes that finished `elapsed_ps` after its arrival. Alone in the network it would
+    /// need `ideal_ps`, which is above zero; `deadline_ps` is its deadline, counted from its arrival, if it has one.
     ///
     /// # Panics
-    ///
-    /// Where the ideal is zero.
+    /// If the ideal is zero.
     pub fn record(&mut self, bytes: u64, elapsed_ps: u64, ideal_ps: u64, deadline_ps: Option<u64>) {
         assert!(ideal_ps > 0, "a flow of {bytes} B needs some time even when it is alone");
         let class = self.decade(bytes);
@@ -151,17 +150,17 @@ impl Completions {
         self.deadlines.merge(&other.deadlines);
     }
 
-    /// How many flows finished.
+    /// Returns the number of finished flows.
     pub fn finished(&self) -> u64 {
         self.decades.iter().map(SizeClass::finished).sum()
     }
 
-    /// How many flows had not finished when the run ended.
+    /// Returns the number of flows that had not finished when the run ended.
     pub fn unfinished(&self) -> u64 {
         self.decades.iter().map(|class| class.unfinished).sum()
     }
 
-    /// What became of deadlines.
+    /// Returns the results of deadlines.
     pub fn deadlines(&self) -> Deadlines {
         self.deadlines
     }
@@ -201,7 +200,7 @@ fn sum<'a>(classes: impl IntoIterator<Item = &'a SizeClass>) -> SizeClass {
     })
 }
 
-/// How many times the ideal, in thousandths, rounded up.
+/// Returns the time as a multiple of the ideal, in thousandths, rounded up.
 fn slowdown(elapsed_ps: u64, ideal_ps: u64) -> u64 {
     let slowdown = (u128::from(elapsed_ps) * u128::from(SLOWDOWN_PARTS)).div_ceil(ideal_ps.into());
     slowdown.min(u64::MAX.into()) as u64

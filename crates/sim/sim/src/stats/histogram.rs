@@ -1,27 +1,28 @@
 //! A distribution in bounded memory, after HdrHistogram (G. Tene, <http://hdrhistogram.org>).
 //!
-//! It differs from its model in three ways. Zero is counted apart, because most waits are zero and those need no
-//! bucket. Memory covers only the octaves that were seen, because a run has a histogram for every queue. The sum, the
-//! lowest and the highest value are exact, because a bound is held against the highest.
+//! It differs from its model in three points. Zero is counted separately, because most waits are zero and those need
+//! no bucket. Memory covers only the octaves that were seen, because a run has a histogram for every queue. The sum,
+//! the lowest and the highest value are exact, because the highest is compared with bounds.
 
 mod repeat;
 
 use super::buckets::{BUCKETS_PER_OCTAVE, bucket_of, range_of};
 
-/// Parts of a percent that [`Histogram::percentile`] tells apart.
+/// Resolution of [`Histogram::percentile`]: parts of a percent.
 const PARTS_PER_PERCENT: f64 = 1e6;
 
-/// How often which values occurred, for waits in ps as for sizes in bytes.
+/// Frequencies of values, for waits in ps as for sizes in bytes.
 ///
 /// Zero and the values below 32 are kept exactly; above, sixteen buckets of equal width share an octave, so that a
 /// value read back is too large by less than 1/16 (6.25 %) and never too small. Count, sum, lowest and highest value
 /// are exact.
 ///
-/// Empty it owns no memory; 8 bytes per bucket of every octave from the lowest to the highest value above zero come on
-/// demand, 7,808 bytes at most. Two histograms of the same values are equal, whatever the order.
+/// Empty it owns no memory. It allocates 8 bytes per bucket of every octave from the lowest to the highest value
+/// above zero on demand, 7,808 bytes at most. Two histograms of the same values are equal, in any order of recording.
 ///
 /// ```
 /// use wayleave_sim::stats::Histogram;
+///
 /// let mut sizes = Histogram::new();
 /// (1..=1_000).for_each(|bytes| sizes.record(bytes));
 /// assert_eq!((sizes.count(), sizes.sum(), sizes.min(), sizes.max()), (1_000, 500_500, Some(1), Some(1_000)));
@@ -75,7 +76,7 @@ impl Histogram {
         }
     }
 
-    /// Counts a value so many times.
+    /// Counts a value `count` times.
     pub fn record_many(&mut self, value: u64, count: u64) {
         if let Some(others) = count.checked_sub(1) {
             self.record(value);
@@ -141,12 +142,12 @@ impl Histogram {
         }
     }
 
-    /// How many values were recorded.
+    /// Returns the number of recorded values.
     pub fn count(&self) -> u64 {
         self.zeros + self.counts.iter().sum::<u64>()
     }
 
-    /// How many of them were zero.
+    /// Returns the number of recorded zeros.
     pub fn zeros(&self) -> u64 {
         self.zeros
     }
@@ -237,14 +238,14 @@ impl Histogram {
     }
 }
 
-/// Some neighbouring values, and how many of them occurred.
+/// Some neighbouring values, and the number of their occurrences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
     /// The lowest value that counts here.
     pub low: u64,
     /// The highest one.
     pub high: u64,
-    /// How many values were between them.
+    /// Number of values in this range.
     pub count: u64,
 }
 
@@ -253,7 +254,7 @@ pub struct Bucket {
 pub struct CdfPoint {
     /// A value, as recorded.
     pub value: u64,
-    /// Which part of all values does not exceed it, from 0 to 1.
+    /// Share of all values that do not exceed it, from 0 to 1.
     pub fraction: f64,
 }
 

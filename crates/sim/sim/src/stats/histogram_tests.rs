@@ -78,7 +78,7 @@ fn percents_outside_their_range_are_clipped() {
 fn buckets_are_listed_in_order_without_empty_ones() {
     let buckets: Vec<Bucket> = of(&[33, 0, 1_000, 32, 0]).iter().collect();
     let bucket = |low, high, count| Bucket { low, high, count };
-    // 1,000 stands in a bucket that ends at 1,023, but nothing above 1,000 came.
+    // 1,000 is in a bucket that ends at 1,023, but nothing above 1,000 was recorded.
     assert_eq!(buckets, [bucket(0, 0, 2), bucket(32, 33, 2), bucket(992, 1_000, 1)]);
 }
 

@@ -21,18 +21,18 @@ use super::histogram::Histogram;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histograms {
     interval_ps: u64,
-    /// Those that were touched, and all before them.
+    /// Bins up to the last one that was used.
     bins: Vec<Histogram>,
 }
 
 /// One interval of [`Histograms`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistogramBin<'a> {
-    /// When it starts, in ps.
+    /// Start, in ps.
     pub start_ps: u64,
-    /// When it ends, in ps; this time itself belongs to the next one.
+    /// End, in ps; this time itself belongs to the next one.
     pub end_ps: u64,
-    /// What came in it.
+    /// Values recorded in it.
     pub values: &'a Histogram,
 }
 

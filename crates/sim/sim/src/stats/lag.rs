@@ -1,16 +1,19 @@
-//! How far a service stays behind a rate that it was promised while there was demand: the latency of the rate-latency service curve that it
-//! kept (Le Boudec and Thiran, "Network Calculus", 2001, section 1.3).
+//! Lag of a service behind a promised rate while there was demand: the latency of its rate-latency service curve (Le
+//! Boudec and Thiran, "Network Calculus", 2001, section 1.3).
 
 /// Bits of a byte times ps of a second.
 const BITS_PS: i128 = 8 * 1_000_000_000_000;
 
-/// The least time that makes "in every window of length t, while there is demand, at least rate (t - time)" true of what arrived.
+/// The least time that makes "in every window of length t, while there is demand, at least rate (t - time)" true of
+/// the arrivals.
 ///
-/// What is owed grows with the rate and shrinks with what arrives; the largest rise of it between two times of one period of demand, divided by the
-/// rate, is that time. So every window is looked at, with a constant amount of work for each arrival.
+/// The debt grows with the rate and shrinks with arrivals. Its largest rise between two times of one period of
+/// demand, divided by the rate, is that time. So every window is covered, with a constant amount of work for each
+/// arrival.
 ///
 /// ```
 /// use wayleave_sim::stats::Lag;
+///
 /// // 8 Gbit/s are 1,000 B in a microsecond.
 /// let mut lag = Lag::new(8_000_000_000);
 /// lag.begin(0);
@@ -25,9 +28,9 @@ const BITS_PS: i128 = 8 * 1_000_000_000_000;
 pub struct Lag {
     /// In bit/s.
     rate: u64,
-    /// Whether there is demand, and since when what is owed was counted.
+    /// Time until which the debt was counted; `None` without demand.
     since: Option<u64>,
-    /// Owed, and the least of it in this period.
+    /// Debt, and its minimum in this period.
     owed: i128,
     least: i128,
     worst: i128,
@@ -81,7 +84,7 @@ impl Lag {
         }
     }
 
-    /// What was owed before does not count any more: the warm-up is over.
+    /// Forgets the debt until now: the warm-up is over.
     pub fn forget(&mut self, now_ps: u64) {
         self.grow(now_ps);
         (self.owed, self.least, self.worst, self.arrived) = (0, 0, 0, 0);

@@ -37,7 +37,7 @@ pub struct Levels {
 
 const _: () = assert!(size_of::<Levels>() == 64);
 
-/// What is known of an interval. Halves of 64 bits keep it at 24 bytes, where a `u128` would make it 32.
+/// State of an interval. Halves of 64 bits keep it at 24 bytes; a `u128` would make it 32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Level {
     area: [u64; 2],
@@ -104,7 +104,7 @@ impl Levels {
             // There is an even number of bins: what starts behind the last one starts a bin of twice the length too.
             (_, self.start) = self.closed.at(end);
             self.interval = self.closed.interval_ps();
-            // At the very start of an interval the old level has gone already.
+            // At the very start of an interval the old level has ended already.
             self.maximum = if time_ps > end { self.level } else { 0 };
         }
     }
@@ -149,9 +149,9 @@ impl Levels {
 /// One interval of [`Levels`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LevelBin {
-    /// When it starts, in ps.
+    /// Start, in ps.
     pub start_ps: u64,
-    /// When it ends, in ps; this time itself belongs to the next one.
+    /// End, in ps; this time itself belongs to the next one.
     pub end_ps: u64,
     /// The level times how long it lasted, in ps, summed.
     pub area: u128,

@@ -1,12 +1,13 @@
-//! What a run remembers of millions of packets, in bounded memory: distributions, time series, completions of flows.
+//! Statistics of millions of packets in bounded memory: distributions, time series, completions of flows.
 //!
-//! The simulator calls these on its hot path. So a [`Histogram`] is one cache line beside its counters, a
-//! series keeps what is open in its own line and touches its bins only when a bin ends, and
-//! everything that is only asked at the end of a run is computed then. Nothing here knows the simulator: times are
-//! picoseconds since the start of the run and sizes are bytes, both as `u64`.
+//! The simulator calls these on its hot path. So a [`Histogram`] is one cache line beside its counters. A series
+//! keeps its open interval in its own line and touches its bins only when a bin ends. Values needed only at the end
+//! of a run are computed then. Nothing here knows the simulator: times are picoseconds since the start of the run and
+//! sizes are bytes, both as `u64`.
 //!
 //! ```
 //! use wayleave_sim::stats::Histogram;
+//!
 //! let mut waits = Histogram::new();
 //! for wait_ps in [0, 0, 0, 5_120, 1_230_400] {
 //!     waits.record(wait_ps);

@@ -1,4 +1,4 @@
-//! What happened when, in bounded memory: a sum for each interval.
+//! Amounts over time in bounded memory: a sum for each interval.
 
 use super::bins::{Bins, Content};
 
@@ -31,7 +31,7 @@ pub struct Series {
     /// Since when the open interval lasts.
     start: u64,
     interval: u64,
-    /// What came in the open interval and does not stand in its bin yet.
+    /// Amount in the open interval that is not in its bin yet.
     open: u64,
     bins: Bins<u64>,
 }
@@ -108,11 +108,11 @@ impl Series {
 /// One interval of a [`Series`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bin {
-    /// When it starts, in ps.
+    /// Start, in ps.
     pub start_ps: u64,
-    /// When it ends, in ps; this time itself belongs to the next one.
+    /// End, in ps; this time itself belongs to the next one.
     pub end_ps: u64,
-    /// What came in it.
+    /// Amount in it.
     pub amount: u64,
 }
 

@@ -1,18 +1,19 @@
-//! What a guarantee missed while there was demand (uFAB, SIGCOMM 2022, section 5: bandwidth dissatisfaction).
+//! Shortfall of a guarantee while there was demand (uFAB, SIGCOMM 2022, section 5: bandwidth dissatisfaction).
 
 use super::series::Series;
 
 /// Bits of a byte times ps of a second.
 const BITS_PS: u128 = 8 * 1_000_000_000_000;
 
-/// What a guaranteed rate owed and did not give, interval by interval.
+/// Amounts that a guaranteed rate owed and missed, interval by interval.
 ///
-/// In an interval the demand is what was got in it and what still waits at its end. Owed is the guarantee or the demand,
-/// whichever is less; missed is what was owed beyond what was got. What is wanted in a part of an interval only may be
-/// owed for all of it, so intervals should be short beside the demands.
+/// In an interval the demand is the amount received in the interval plus the amount that still waits at its end. Owed
+/// is the lesser of guarantee and demand; missed is the owed amount beyond the received one. Demand in only a part of
+/// an interval may be owed for the whole interval, so intervals should be short beside the demands.
 ///
 /// ```
 /// use wayleave_sim::stats::Shortfall;
+///
 /// // 8 Gbit/s, 1 kB in every microsecond.
 /// let mut shortfall = Shortfall::new(1_000_000);
 /// let guarantee = 8_000_000_000;
@@ -29,7 +30,7 @@ const BITS_PS: u128 = 8 * 1_000_000_000_000;
 pub struct Shortfall {
     owed: u64,
     missed: u64,
-    /// What had been got in all when the last interval ended; wraps.
+    /// Total amount received until the end of the last interval; wraps.
     before: u64,
     series: Series,
 }
@@ -53,8 +54,8 @@ impl Shortfall {
         self.series.add(start_ps, missed);
     }
 
-    /// What was owed and missed is forgotten, and the count of what was got, which is `got`, begins again. The series keeps
-    /// what it has.
+    /// Forgets the owed and missed amounts. The count of the received amount, which is `got`, begins again. The
+    /// series keeps its content.
     pub fn forget(&mut self, got: u64) {
         (self.owed, self.missed) = (0, 0);
         self.before = self.before.wrapping_sub(got);
@@ -65,12 +66,12 @@ impl Shortfall {
         self.owed
     }
 
-    /// Bytes, part of what was owed.
+    /// Returns the missed bytes, a part of the owed ones.
     pub fn missed(&self) -> u64 {
         self.missed
     }
 
-    /// The part of what was owed that was missed; `None` where nothing was owed.
+    /// Returns the missed share of the owed amount; `None` if nothing was owed.
     pub fn fraction(&self) -> Option<f64> {
         (self.owed > 0).then(|| self.missed as f64 / self.owed as f64)
     }

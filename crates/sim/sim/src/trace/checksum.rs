@@ -5,10 +5,10 @@
 /// The offset basis (draft-eastlake-fnv, section 5).
 const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// The prime (the same).
+/// The prime (draft-eastlake-fnv, section 5).
 const PRIME: u64 = 0x100_0000_01b3;
 
-/// A checksum that grows with what it is given.
+/// An incremental checksum.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Checksum(u64);
 

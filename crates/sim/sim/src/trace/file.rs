@@ -5,15 +5,16 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// How many names are tried for the temporary file. Others may be left over from programs that were killed.
+/// Maximum number of names that are tried for the temporary file. Others may be left over from programs that were
+/// killed.
 const NAMES: u32 = 100;
 
-/// A file could not be written. Nothing of it is left, and what had its name before is as it was.
+/// A file could not be written. No part remains, and the previous file of its name is unchanged.
 #[derive(Debug)]
 pub struct WriteError {
     /// The file that was asked for.
     pub path: PathBuf,
-    /// Why.
+    /// Cause.
     pub source: io::Error,
 }
 
@@ -29,14 +30,14 @@ impl std::error::Error for WriteError {
     }
 }
 
-/// A file on its way. Dropped before [`finish`](Self::finish) it is removed.
+/// A file that is being written. Dropped before [`finish`](Self::finish) it is removed.
 #[derive(Debug)]
 pub(super) struct WholeFile {
     /// The name that was asked for.
     path: PathBuf,
-    /// Where that leads, behind symbolic links.
+    /// Target of the name, behind symbolic links.
     target: PathBuf,
-    /// Where it is written; `None` once it has its own name.
+    /// Name during writing; `None` once it has its own name.
     temporary: Option<PathBuf>,
     out: BufWriter<File>,
 }
@@ -48,9 +49,9 @@ impl WholeFile {
     }
 
     fn begin(path: &Path) -> io::Result<Self> {
-        // Renaming would replace a symbolic link instead of what it leads to.
+        // Renaming would replace a symbolic link instead of its target.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        // And a device or a pipe by a file, for everybody.
+        // It would also replace a device or a pipe by a file, for all users.
         if fs::metadata(&target).is_ok_and(|known| !known.is_file()) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is there, and is no regular file"));
         }
@@ -105,7 +106,7 @@ impl Write for WholeFile {
 impl Drop for WholeFile {
     fn drop(&mut self) {
         if let Some(temporary) = &self.temporary {
-            // The error that led here is what matters; a second one has nowhere to go.
+            // The earlier error matters; a second one cannot be returned.
             let _ = fs::remove_file(temporary);
         }
     }

@@ -1,4 +1,4 @@
-//! What explains the records of a trace: names, and where the trace comes from.
+//! Header that explains the records of a trace: names, and the origin of the trace.
 
 /// Everything in a trace file beside its records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

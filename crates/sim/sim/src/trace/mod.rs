@@ -1,26 +1,28 @@
 //! The last packet events of a run: kept in a ring, written to a file, shown as text, turned into a capture.
 //!
-//! While a run lasts, a [`Ring`] keeps its last records, 32 bytes each. At the end [`write()`] puts them into a file with
-//! everything that explains them: the [`Header`] names nodes, links and flows, and says which program, seed and input
-//! made them. A [`Reader`] takes nothing for a trace that was not written to its end. [`pcap`] makes a capture of
-//! it that Wireshark and tcpdump read.
+//! While a run lasts, a [`Ring`] keeps its last records, 32 bytes each. At the end [`write()`] puts them into a file
+//! with their [`Header`], which names nodes, links and flows, and the program, seed and input of the run. A
+//! [`Reader`] rejects a trace that was not written to its end. [`pcap`] makes a capture that Wireshark and tcpdump
+//! read.
 //!
 //! Nothing here knows the simulator: records are plain values, times are picoseconds since the start of the run, and
 //! nodes, links and flows are indices into the tables of the header.
 //!
 //! ```
 //! use wayleave_sim::trace::{Event, Flags, FlowEntry, Header, LinkEntry, Reader, Record, Ring, write_to};
+//!
 //! let mut ring = Ring::new(2);
 //! let record = Record { sequence: 0, size: 1_538, flags: Flags::SEGMENT, ..Record::default() };
 //! for (time_ps, event) in [(0, Event::Sent), (0, Event::Enqueued), (1_230_400, Event::Departed)] {
 //!     ring.push(Record { time_ps, event, ..record });
 //! }
+//!
 //! let links = vec![LinkEntry { name: "h1->s1".into(), from: 0, to: 1 }];
 //! let flows = vec![FlowEntry { name: "web".into(), from: 0, to: 2, segment_bytes: 1_460 }];
 //! let header = Header { program: "0.1.0".into(), seed: 7, links, flows, ..Header::default() };
-//!
 //! let mut file = Vec::new();
 //! write_to(&mut file, &header, &ring)?;
+//!
 //! let reader = Reader::new(std::io::Cursor::new(file))?;
 //! // Three events came, two fitted in.
 //! assert_eq!((reader.seen(), reader.kept()), (3, 2));

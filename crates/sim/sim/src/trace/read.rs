@@ -1,4 +1,4 @@
-//! Reading a trace file: all of it is checked before the first record is given away.
+//! Reading a trace file: the whole file is checked before the first record is returned.
 
 use std::fmt;
 use std::fs::File;
@@ -10,7 +10,7 @@ use super::format::{END, MAGIC, RECORD_BYTES, VERSION, decode};
 use super::header::{FlowEntry, Header, LinkEntry, NodeEntry};
 use super::record::Record;
 
-/// Why something is not taken for a trace.
+/// Reason why something is not accepted as a trace.
 #[derive(Debug)]
 pub enum ReadError {
     /// It does not begin as a trace does.
@@ -22,7 +22,7 @@ pub enum ReadError {
     },
     /// It ends too early: it was cut, or its writer did not come to the end.
     Truncated {
-        /// Bytes that are there.
+        /// Number of bytes in the file.
         bytes: u64,
     },
     /// Something in it was changed since it was written.
@@ -34,7 +34,7 @@ pub enum ReadError {
     },
     /// Its end mark is not there.
     NoEnd,
-    /// It is longer than it says.
+    /// It is longer than its own counts.
     TooLong,
     /// A name in it is no UTF-8.
     NotText,
@@ -106,11 +106,11 @@ impl Reader<File> {
 }
 
 impl<R: Read + Seek> Reader<R> {
-    /// A trace that starts where `source` stands.
+    /// Opens a trace that starts at the present position of `source`.
     ///
     /// # Errors
     ///
-    /// What is not a whole trace, with the reason.
+    /// The reason, if it is not a whole trace.
     pub fn new(source: R) -> Result<Self, ReadError> {
         let mut source = BufReader::new(source);
         let start = source.stream_position()?;
@@ -119,7 +119,7 @@ impl<R: Read + Seek> Reader<R> {
         let header = input.header()?;
         let (seen, kept) = (input.long()?, input.long()?);
         let records = start + input.bytes;
-        // What is damaged may not even make sense: the checksum decides before the contents do.
+        // Damaged contents may not even make sense: the checksum decides before the contents do.
         let mut unknown = None;
         for record in 0..kept {
             let decoded = decode(&input.array()?);
@@ -140,12 +140,12 @@ impl<R> Reader<R> {
         &self.header
     }
 
-    /// How many records the trace holds.
+    /// Returns the number of records in the trace.
     pub fn kept(&self) -> u64 {
         self.kept
     }
 
-    /// How many events there were in the run; the first ones are missing where this is more than [`kept`](Self::kept).
+    /// Returns the number of events in the run; the first ones are missing if this is more than [`kept`](Self::kept).
     pub fn seen(&self) -> u64 {
         self.seen
     }
@@ -170,7 +170,7 @@ impl<R: Read> Iterator for Reader<R> {
     }
 }
 
-/// A source, the checksum of what came from there, and how much that was.
+/// A source, and the checksum and the number of the bytes read.
 struct Input<'a, R> {
     source: &'a mut R,
     checksum: Checksum,
@@ -226,7 +226,7 @@ impl<R: Read> Input<'_, R> {
     }
 
     fn table<T>(&mut self, entry: impl Fn(&mut Self) -> Result<T, ReadError>) -> Result<Vec<T>, ReadError> {
-        // No memory is taken for a number that may be wrong: the vector grows with what is really there.
+        // No memory is allocated for a number that may be wrong: the vector grows with the actual content.
         (0..self.word()?).map(|_| entry(self)).collect()
     }
 

@@ -3,7 +3,7 @@
 /// In place of an index: no link, or no flow.
 pub const NONE: u32 = u32::MAX;
 
-/// What happened to a packet.
+/// Event of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Event {
     /// Its host released it for the first time.
@@ -25,7 +25,7 @@ pub enum Event {
     Lost,
 }
 
-/// Why a packet was dropped.
+/// Reason why a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DropReason {
     /// Its queue was full.
@@ -36,13 +36,13 @@ pub enum DropReason {
     PushedOut,
     /// A limiter at its host let no more through.
     Policed,
-    /// There was no way to its host.
+    /// There was no path to its host.
     NoRoute,
     /// A link spoiled it.
     Corrupted,
 }
 
-/// Where the codes of drops begin; the reason is added.
+/// First code of drops; the reason is added.
 const DROPPED: u8 = 16;
 
 impl Event {
@@ -70,7 +70,7 @@ impl Event {
         }
     }
 
-    /// What a number in a file means; `None` where it means nothing.
+    /// Returns the event of a code in a file; `None` if the code is unknown.
     pub(super) const fn from_code(code: u8) -> Option<Self> {
         Some(match code {
             1 => Self::Sent,
@@ -110,12 +110,13 @@ impl Event {
     }
 }
 
-/// What a packet is, and what happened to it before: a set.
+/// Properties and history of a packet: a set.
 ///
-/// Without [`SEGMENT`](Self::SEGMENT) and [`ACK`](Self::ACK) it is a datagram, which nobody acknowledges.
+/// Without [`SEGMENT`](Self::SEGMENT) and [`ACK`](Self::ACK) it is a datagram, which is not acknowledged.
 ///
 /// ```
 /// use wayleave_sim::trace::Flags;
+///
 /// let flags = Flags::SEGMENT | Flags::MARKED;
 /// assert!(flags.has(Flags::MARKED) && !flags.has(Flags::AGAIN));
 /// ```
@@ -125,7 +126,7 @@ pub struct Flags(u8);
 impl Flags {
     /// A segment of a reliable flow.
     pub const SEGMENT: Self = Self(1);
-    /// An acknowledgement, on its way from the receiver of its flow to the sender.
+    /// An acknowledgement, sent from the receiver of its flow to the sender.
     pub const ACK: Self = Self(2);
     /// Its transport understands congestion marks.
     pub const ECN_CAPABLE: Self = Self(4);
@@ -136,7 +137,7 @@ impl Flags {
     /// It collects telemetry.
     pub const TELEMETRY: Self = Self(32);
 
-    /// Whether everything in `other` is in this set too.
+    /// Returns `true` if all flags of `other` are in this set too.
     #[inline]
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -167,7 +168,7 @@ impl std::ops::BitOr for Flags {
 // Half a cache line, never two halves of different ones.
 #[repr(C, align(32))]
 pub struct Record {
-    /// When, in ps since the start of the run.
+    /// Time, in ps since the start of the run.
     pub time_ps: u64,
     /// On which link, or at the port of which link; [`NONE`] where there is none.
     pub link: u32,
@@ -179,13 +180,13 @@ pub struct Record {
     pub expected: u32,
     /// Bytes on the wire, with preamble, gap, FCS and tags.
     pub size: u32,
-    /// What happened.
+    /// The event.
     pub event: Event,
     /// In which queue of the port, 0 the highest.
     pub queue: u8,
-    /// What the packet is.
+    /// Properties of the packet.
     pub flags: Flags,
-    /// How many tags of 4 bytes it carries here; `size` includes them.
+    /// Number of tags of 4 bytes that it carries here; `size` includes them.
     pub tags: u8,
 }
 

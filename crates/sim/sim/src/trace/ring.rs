@@ -2,13 +2,15 @@
 
 use super::record::Record;
 
-/// How many records the first memory is for; later it doubles up to the bound.
+/// Number of records in the first allocation; later it doubles up to the bound.
 const FIRST: usize = 1_024;
 
-/// Keeps the last so many records. Memory grows with what comes, up to 32 bytes for each record of the bound.
+/// Keeps the last records, up to a bound. Memory grows with the number of records, up to 32 bytes for each record of
+/// the bound.
 ///
 /// ```
 /// use wayleave_sim::trace::{Record, Ring};
+///
 /// let mut ring = Ring::new(2);
 /// (0..5).for_each(|time_ps| ring.push(Record { time_ps, ..Record::default() }));
 /// assert_eq!(ring.iter().map(|record| record.time_ps).collect::<Vec<_>>(), [3, 4]);
@@ -60,12 +62,12 @@ impl Ring {
         older.iter().chain(newer)
     }
 
-    /// How many records are left.
+    /// Returns the number of records that are kept.
     pub fn kept(&self) -> usize {
         self.records.len()
     }
 
-    /// How many records came, also those that are forgotten.
+    /// Returns the number of all records, including the forgotten ones.
     pub fn seen(&self) -> u64 {
         self.seen
     }

@@ -13,8 +13,8 @@ use super::ring::Ring;
 ///
 /// # Errors
 ///
-/// Where the file cannot be written, for instance because the disk is full. Then nothing of it is left, and a file that
-/// had the name before is as it was. What is there and is no regular file, such as a device, is not replaced.
+/// If the file cannot be written, for instance because the disk is full. Then no part remains, and a previous file of
+/// that name is unchanged. An existing file that is not a regular file, such as a device, is not replaced.
 pub fn write(path: &Path, header: &Header, ring: &Ring) -> Result<(), WriteError> {
     let mut file = WholeFile::create(path)?;
     write_to(&mut file, header, ring).map_err(|error| file.error(error))?;
@@ -43,7 +43,7 @@ pub fn write_to(target: &mut impl Write, header: &Header, ring: &Ring) -> io::Re
     output.target.flush()
 }
 
-/// A target, and the checksum of what went there.
+/// A target, and the checksum of the bytes written.
 struct Output<'a, W> {
     target: &'a mut W,
     checksum: Checksum,

@@ -1,20 +1,20 @@
-//! What comes back to a sender: acknowledgements, what they say about losses, and its three timers.
+//! Acknowledgements at a sender, their evidence of losses, and its three timers.
 //!
-//! | timer | of | strikes | then |
+//! | timer | of | expires | then |
 //! |---|---|---|---|
 //! | retransmission | RFC 6298 | when nothing was acknowledged in order for a time-out | the first segment is lost, the window starts again |
-//! | probe | RFC 8985, 7 | when nothing came for two round trips, and nothing is known to be lost | one more segment, to get an answer |
-//! | reordering | RFC 8985, 6.2 | when what is late has become too late | it is lost |
+//! | probe | RFC 8985, 7 | when nothing arrived for two round trips, and nothing is known to be lost | one more segment, to get an answer |
+//! | reordering | RFC 8985, 6.2 | when a late segment has become too late | it is lost |
 //!
-//! A loss shrinks the window once for each window of data: again if a segment, or a retransmission, is lost that was sent
-//! after the window last shrank (RFC 5681, 4.3; RFC 6675, RecoveryPoint; RFC 8985, 9.3).
+//! A loss shrinks the window once for each window of data: again if a segment, or a retransmission, is lost that was
+//! sent after the window last shrank (RFC 5681, 4.3; RFC 6675, RecoveryPoint; RFC 8985, 9.3).
 //!
-//! Where congestion control fixes the time-out (pFabric), it alone finds losses: all that is outstanding is lost when it strikes,
-//! and the other two timers do not run.
+//! If congestion control fixes the time-out (pFabric), it alone detects losses: all outstanding segments are lost
+//! when it expires, and the other two timers do not run.
 //!
-//! Deviation: the retransmission timer runs beside the other two, where RFC 8985 (8) has one timer for all. A probe that
-//! leaves starts it anew, as the text wants (7.3); a probe time-out that may send nothing does not, or an application that
-//! writes now and then would put it off for ever.
+//! Deviation: the retransmission timer runs beside the other two, whereas RFC 8985 (8) has one timer for all. A probe
+//! that leaves restarts it, as the text requires (7.3). A probe time-out that may send nothing does not; otherwise an
+//! application that writes now and then would defer it for ever.
 
 use wayleave_scheme_api::{Ack, Flow, IntHop, Limit, Loss, Phase};
 
@@ -26,27 +26,27 @@ use super::timer::NEVER;
 use crate::clock::{self, Instant};
 use crate::packet::Block;
 
-/// What comes back for a segment.
+/// Answer to a segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SegmentReply<'a> {
     /// The segment that is answered.
     pub(crate) sequence: u32,
-    /// When that was sent.
+    /// Time at which that segment was sent.
     pub(crate) sent: Instant,
-    /// What the receiver expects next.
+    /// Segment that the receiver expects next.
     pub(crate) expected: u32,
-    /// What arrived around the segment, if out of order.
+    /// Block around the segment, if it arrived out of order.
     pub(crate) block: Block,
-    /// Whether the segment was marked.
+    /// `true` if the segment was marked.
     pub(crate) is_marked: bool,
-    /// Whether it had come before (D-SACK, RFC 2883).
+    /// `true` if it had arrived before (D-SACK, RFC 2883).
     pub(crate) is_duplicate: bool,
-    /// Whether it answers a probe of the sender, which carried no whole segment.
+    /// `true` if it answers a probe of the sender, which carried no whole segment.
     pub(crate) is_partial: bool,
     pub(crate) telemetry: &'a [IntHop],
 }
 
-/// What an acknowledgement told a sender, between being accounted for and being told to congestion control.
+/// Result of an acknowledgement at a sender, before it is passed to congestion control.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Account {
     /// Payload newly acknowledged.
@@ -58,20 +58,22 @@ pub(crate) struct Account {
 }
 
 impl Sender {
-    /// When a timer strikes that is mostly put off before: for a time-out or a probe. [`NEVER`] if none runs.
+    /// Returns the time at which the time-out or probe timer expires, which is usually deferred before. [`NEVER`] if
+    /// none runs.
     #[inline]
     pub(crate) fn timeout_at(&self) -> Instant {
         self.timer.at().min(self.prober.at())
     }
 
-    /// When the reordering timer strikes, [`NEVER`] if it does not run.
+    /// Returns the time at which the reordering timer expires; [`NEVER`] if it does not run.
     #[inline]
     pub(crate) fn judge_at(&self) -> Instant {
         self.judge_at
     }
 
-    /// An acknowledgement. `remark` is told how much payload is newly acknowledged, how much of it the network marked, and
-    /// what is left, and says how much counts as marked. Returns what is newly acknowledged.
+    /// Processes an acknowledgement. `remark` receives the newly acknowledged payload, its part that the network
+    /// marked, and the remaining payload. It returns the amount that counts as marked. Returns the newly acknowledged
+    /// payload.
     #[inline]
     pub(crate) fn on_answer(
         &mut self,
@@ -87,7 +89,8 @@ impl Sender {
         account.newly
     }
 
-    /// The first half of an acknowledgement: what it says about segments and losses. [`Self::conclude`] follows.
+    /// Processes the first half of an acknowledgement: its information on segments and losses. [`Self::conclude`]
+    /// follows.
     #[inline]
     pub(crate) fn account_for(&mut self, now: Instant, answer: &SegmentReply<'_>) -> Account {
         let limit =
@@ -98,7 +101,7 @@ impl Sender {
         self.prober.sample();
         if answer.is_partial {
             self.due = DueSegment::Window;
-            // What was sent before it counts as lost, mostly; what leaves next starts the timer anew.
+            // Earlier segments usually count as lost; the next transmission restarts the timer.
             if self.flight.in_flight() == 0 {
                 self.timer.stop()
             } else {
@@ -114,7 +117,7 @@ impl Sender {
         Account { newly, marked: if answer.is_marked { newly } else { 0 }, limit, round_trip }
     }
 
-    /// Whether everything is in order, before and after: no loss is near, and there is nothing to find out.
+    /// Returns `true` if everything is in order, before and after: no loss is likely, and no probe is open.
     #[inline]
     fn is_usual(&self, answer: &SegmentReply<'_>) -> bool {
         self.flight.is_in_order()
@@ -160,7 +163,7 @@ impl Sender {
         newly
     }
 
-    /// What the acknowledgement says about segments; how many of them are newly acknowledged.
+    /// Processes the acknowledgement's information on segments; returns the number of newly acknowledged ones.
     fn acknowledge(&mut self, now: Instant, answer: &SegmentReply<'_>) -> u32 {
         let mut latest: Option<Transmission> = None;
         let rack = &mut self.rack;
@@ -227,7 +230,7 @@ impl Sender {
     /// The probe time-out begins, unless losses are known or may be near: those are RACK's (RFC 8985, 7.2).
     #[inline]
     pub(super) fn schedule_probe(&mut self, now: Instant) {
-        // What an acknowledgement lets go leaves with it, mostly.
+        // Segments that an acknowledgement releases usually leave with it.
         if self.prober.is_scheduled(now) || self.timer.is_fixed() {
             return;
         }
@@ -240,7 +243,8 @@ impl Sender {
         }
     }
 
-    /// The second half: congestion control hears of what is new, `marked` of it with a mark.
+    /// Processes the second half: congestion control receives the newly acknowledged amount, `marked` bytes with a
+    /// mark.
     #[inline]
     pub(crate) fn conclude(&mut self, now: Instant, answer: &SegmentReply<'_>, account: Account, marked: u64) {
         if account.newly == 0 && !answer.is_partial {
@@ -265,14 +269,14 @@ impl Sender {
         );
     }
 
-    /// Lets those timers strike that are due; whether the retransmission timer was one.
+    /// Handles the timers that are due. Returns `true` if the retransmission timer was one.
     pub(crate) fn on_timer(&mut self, now: Instant) -> bool {
         if self.judge_at <= now {
             self.judge(now);
         }
         if self.prober.at() <= now && self.prober.on_timeout() {
             self.due = DueSegment::Probe;
-            // The last resort is put off, or it would strike together with the probe (RFC 8985, 7.3).
+            // The last resort is deferred, or it would expire together with the probe (RFC 8985, 7.3).
             self.timer.restart(now);
             return false;
         }
@@ -296,7 +300,7 @@ impl Sender {
         }
     }
 
-    /// The retransmission timer strikes (RFC 6298, 5.4 to 5.6; RFC 8985, 6.3).
+    /// Handles the expiry of the retransmission timer (RFC 6298, 5.4 to 5.6; RFC 8985, 6.3).
     fn time_out(&mut self, now: Instant) {
         let in_flight = u64::from(self.flight.in_flight()) * u64::from(self.segment);
         let lost_after = if self.timer.is_fixed() { 0 } else { self.rack.round_trip() + self.reordering_window() };

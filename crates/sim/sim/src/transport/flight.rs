@@ -1,7 +1,7 @@
-//! What was sent and is not acknowledged in order: when each segment was sent last, and what is known of it.
+//! Segments that were sent and are not acknowledged in order: the last transmission time and the state of each.
 //!
-//! One word for each segment, in a ring. Where everything arrives in order that is all; what is out of order, lost or sent
-//! again has lists of its own, so that nobody has to look through a window.
+//! One word for each segment, in a ring. If everything arrives in order that is all. Segments that are out of order,
+//! lost or retransmitted are in separate lists, so that no operation has to scan a window.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ struct Segment(u64);
 
 /// It has arrived beyond a gap.
 const ARRIVED: u64 = 1 << 63;
-/// It is taken for lost, and was not sent again since.
+/// It counts as lost, and was not retransmitted since.
 const LOST: u64 = 1 << 62;
 /// It was sent more than once.
 const AGAIN: u64 = 1 << 61;
@@ -34,7 +34,7 @@ impl Segment {
     }
 }
 
-/// The segments of one flow that are under way.
+/// The segments of one flow that are in flight.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flight {
     /// From `first` on.
@@ -43,55 +43,54 @@ pub(crate) struct Flight {
     first: u32,
     /// Sent, not arrived, not taken for lost.
     in_flight: u32,
-    /// Something arrived beyond a gap or has to be sent again, or was sent before something that was sent again.
+    /// A segment arrived beyond a gap or has to be retransmitted, or was sent before a retransmitted one.
     is_out_of_order: bool,
-    /// What there is beside the ring, from the first time on that something is out of order.
+    /// Data beside the ring, from the first disorder on.
     disorder: Option<Box<Disorder>>,
 }
 
-/// What is out of order, lost, or sent again.
+/// Segments that are out of order, lost, or retransmitted.
 #[derive(Clone, Debug, Default)]
 struct Disorder {
-    /// What has arrived beyond a gap, and how many segments these are.
+    /// Segments that have arrived beyond a gap, and their number.
     arrived: Ranges,
     count: u32,
     /// Before it, first transmissions have been judged.
     judged: u32,
-    /// Lost, and not sent again.
+    /// Lost, and not retransmitted.
     to_send_again: u32,
     /// None of these is before.
     again_from: u32,
-    /// What was sent again, in the order of time; some of it is over.
+    /// Retransmissions in the order of time; some of them are over.
     again: VecDeque<Transmission>,
     /// Everything before was sent before the latest of these, whose arrival judges it.
     sent_before: u32,
 }
 
-/// By what segments are judged (RFC 8985, 6.2, step 5).
+/// Rule by which segments are judged (RFC 8985, 6.2, step 5).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LossRule {
     /// The one that was sent last of all that were delivered (RACK.segment).
     pub(crate) latest: Transmission,
     /// After this long a segment that was sent before is lost (RACK.rtt + RACK.reo_wnd).
     pub(crate) lost_after: Instant,
-    /// What was sent from then on belongs to a new episode: transmissions from this segment on, retransmissions from this
-    /// time on.
+    /// Start of a new episode: transmissions from this segment on, retransmissions from this time on.
     pub(crate) since: Transmission,
 }
 
-/// What judging found.
+/// Result of judging.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LossDetection {
     /// Segments that are taken for lost now.
     pub(crate) lost: u32,
     /// One of these was sent since the window last shrank.
     pub(crate) is_new_episode: bool,
-    /// When to judge again, or [`NEVER`].
+    /// Time of the next judgement, or [`NEVER`].
     pub(crate) again_at: Instant,
 }
 
 impl Flight {
-    /// With room for so many segments from the start.
+    /// Creates a flight with room for `room` segments from the start.
     pub(crate) fn new(room: u32) -> Self {
         Self { segments: VecDeque::with_capacity(room as usize), ..Self::default() }
     }
@@ -114,7 +113,8 @@ impl Flight {
         self.in_flight
     }
 
-    /// Of what is under way nothing has arrived beyond a gap, was lost, or was sent before something that was sent again.
+    /// Returns `true` if no segment in flight has arrived beyond a gap, was lost, or was sent before a retransmitted
+    /// one.
     #[inline]
     pub(crate) fn is_in_order(&self) -> bool {
         !self.is_out_of_order
@@ -127,18 +127,18 @@ impl Flight {
         !self.is_out_of_order && self.segments.iter().all(|segment| !segment.is(ARRIVED | LOST | AGAIN))
     }
 
-    /// How many segments have arrived beyond a gap.
+    /// Returns the number of segments that have arrived beyond a gap.
     pub(crate) fn arrived(&self) -> u32 {
         self.disorder.as_ref().map_or(0, |disorder| disorder.count)
     }
 
-    /// Those that are taken for lost and were not sent again.
+    /// Returns the segments that count as lost and were not retransmitted.
     #[cfg(test)]
     pub(crate) fn lost(&self) -> impl Iterator<Item = u32> {
         self.segments.iter().zip(self.first..).filter(|(segment, _)| segment.is(LOST)).map(|(_, sequence)| sequence)
     }
 
-    /// Whether something has to be sent again.
+    /// Returns `true` if a segment has to be retransmitted.
     #[inline]
     pub(crate) fn has_to_send_again(&self) -> bool {
         self.is_out_of_order && self.disorder.as_ref().is_some_and(|disorder| disorder.to_send_again > 0)
@@ -168,8 +168,8 @@ impl Flight {
         Some((latest, expected - 1))
     }
 
-    /// Everything before `expected` has arrived, and the block. `news` hears of each segment that was not known to have
-    /// arrived, and whether it was sent again; the number of these.
+    /// Records that everything before `expected` and the block have arrived. Calls `news` for each segment that was
+    /// not known to have arrived, with a flag: it was retransmitted. Returns the number of these segments.
     pub(crate) fn acknowledge(&mut self, expected: u32, block: Block, mut news: impl FnMut(Transmission, bool)) -> u32 {
         self.is_out_of_order = true;
         let first = self.first;
@@ -221,7 +221,7 @@ impl Flight {
         self.is_out_of_order = disorder.count > 0 || disorder.to_send_again > 0 || self.first < disorder.sent_before;
     }
 
-    /// Takes for lost what the rule says (RACK_detect_loss).
+    /// Marks segments as lost according to the rule (RACK_detect_loss).
     pub(crate) fn judge(&mut self, now: Instant, rule: &LossRule) -> LossDetection {
         let mut judgement = LossDetection { lost: 0, is_new_episode: false, again_at: NEVER };
         if !self.is_out_of_order {
@@ -326,7 +326,7 @@ impl Flight {
         Some(sequence)
     }
 
-    /// The last segment that was sent, if any is under way, leaves again, whatever is known of it.
+    /// Retransmits the last segment that was sent, if any is in flight, in any state.
     pub(crate) fn send_last_again(&mut self, now: Instant) -> u32 {
         let sequence = self.next().saturating_sub(1).max(self.first);
         self.disorder.get_or_insert_default();
@@ -347,7 +347,7 @@ impl Flight {
     }
 }
 
-/// Whether a retransmission is the latest transmission of its segment, which is under way.
+/// Returns `true` if a retransmission is the latest transmission of its segment, which is in flight.
 fn is_current(segments: &VecDeque<Segment>, first: u32, (sent, sequence): Transmission) -> bool {
     let segment = sequence.checked_sub(first).and_then(|at| segments.get(at as usize));
     segment.is_some_and(|segment| !segment.is(ARRIVED | LOST) && segment.is(AGAIN) && segment.sent() == sent)

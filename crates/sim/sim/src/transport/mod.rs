@@ -1,11 +1,12 @@
-//! Reliable delivery: segments, acknowledgements, retransmission. Congestion control is a scheme of its own; this is what all share.
+//! Reliable delivery: segments, acknowledgements, retransmission. All transports share it; congestion control is a
+//! separate scheme.
 //!
-//! Sequence numbers count segments. Every segment is acknowledged at once, with the segment that is expected next and
-//! the block around the one that came (a first SACK block, RFC 2018), or that it had come before (D-SACK, RFC 2883);
-//! acknowledgements echo when their segment was sent, so that every one is a valid sample of the round trip (RFC 7323).
-//!
-//! Losses are found by time: RACK-TLP (RFC 8985, `rack`, `probe`), and in the end the retransmission timer (RFC 6298,
-//! `timer`). `flight` has the segments under way, `answers` what acknowledgements and timers do, `sender` what leaves.
+//! Sequence numbers count segments. Every segment is acknowledged at once, with the segment that is expected next.
+//! The acknowledgement also has the block around the arrived segment (a first SACK block, RFC 2018), or reports that
+//! it had arrived before (D-SACK, RFC 2883). Acknowledgements echo the time at which their segment was sent, so that
+//! every one is a valid sample of the round trip (RFC 7323). Losses are detected by time: RACK-TLP (RFC 8985, `rack`,
+//! `probe`), and in the end the retransmission timer (RFC 6298, `timer`). `flight` has the segments in flight,
+//! `answers` the effects of acknowledgements and timers, `sender` the transmissions.
 
 mod answers;
 mod flight;

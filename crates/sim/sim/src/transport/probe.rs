@@ -15,8 +15,8 @@
 use super::timer::NEVER;
 use crate::clock::{Instant, PS_PER_SECOND};
 
-/// How long a receiver may hold an acknowledgement back (TLP.max_ack_delay), in ps: receivers of this simulator answer at
-/// once.
+/// Maximum time for which a receiver may delay an acknowledgement (TLP.max_ack_delay), in ps: receivers of this
+/// simulator answer at once.
 pub(crate) const MAX_ACK_DELAY: Instant = 0;
 
 /// The probe time-out before the first sample (RFC 8985, 7.2), in ps.
@@ -39,8 +39,8 @@ pub(crate) fn probe_timeout(
     timeout.max(MIN_TICKS * granularity).min(left)
 }
 
-/// No probe time-out is less than two ticks of the clock, as in Linux (`TCP_TIMEOUT_MIN`): with a tick of 1 ms, which is usual,
-/// two round trips of a datacenter are less than what one queue adds to the next.
+/// Minimum probe time-out, in ticks of the clock, as in Linux (`TCP_TIMEOUT_MIN`). With a usual tick of 1 ms, two
+/// round trips of a datacenter are shorter than the delay of one more queue.
 const MIN_TICKS: Instant = 2;
 
 /// A probe whose effect is not known yet.
@@ -48,36 +48,36 @@ const MIN_TICKS: Instant = 2;
 pub(crate) enum Pending {
     /// There is none.
     None,
-    /// It was new data. All of it is before `end`.
+    /// It was new data, all before `end`.
     NewData { end: u32 },
-    /// It was the last segment, sent again; all data is before `end`.
+    /// It was the last segment, retransmitted; all data is before `end`.
     Again { end: u32 },
 }
 
-/// What an acknowledgement says about a probe.
+/// Result of an acknowledgement for a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Finding {
     /// Nothing, or that there was no loss.
     None,
-    /// The probe replaced a segment that was lost: congestion control has to hear of it.
+    /// The probe replaced a segment that was lost: congestion control has to be notified.
     Repaired,
 }
 
-/// What matters of an acknowledgement.
+/// Fields of an acknowledgement that matter for probes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Feedback {
-    /// Everything before is acknowledged, it says.
+    /// Everything before is acknowledged.
     pub(crate) first: u32,
-    /// The segment that was there already, if that is what it says (D-SACK).
+    /// The segment that had arrived before, if the acknowledgement reports one (D-SACK).
     pub(crate) duplicate: Option<u32>,
-    /// It tells of nothing new, and of nothing beyond a gap.
+    /// It reports nothing new, and nothing beyond a gap.
     pub(crate) is_bare: bool,
 }
 
 /// The probes of one sender.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Prober {
-    /// When the probe time-out strikes.
+    /// Time at which the probe time-out expires.
     at: Instant,
     /// Since when it runs.
     since: Instant,
@@ -96,13 +96,13 @@ impl Prober {
         self.at
     }
 
-    /// Adds when its time-out strikes, relative to a time.
+    /// Adds the expiry time of its time-out, relative to a time.
     pub(crate) fn add_state(&self, now: Instant, words: &mut Vec<u64>) {
         let at = if self.at == NEVER { NEVER } else { self.at - now };
         words.extend([at, now - self.since, u64::from(self.has_sample)]);
     }
 
-    /// Whether no probe's effect is open.
+    /// Returns `true` if no probe is pending.
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
         self.pending == Pending::None
@@ -113,7 +113,7 @@ impl Prober {
         (self.at, self.since) = (now + timeout, now);
     }
 
-    /// Whether it runs since then.
+    /// Returns `true` if it runs since then.
     #[inline]
     pub(crate) fn is_scheduled(&self, since: Instant) -> bool {
         self.since == since && self.at != NEVER
@@ -134,7 +134,7 @@ impl Prober {
         self.has_sample = true;
     }
 
-    /// Its time-out strikes: whether a probe may be sent.
+    /// Handles the expiry of its time-out. Returns `true` if a probe may be sent.
     pub(crate) fn on_timeout(&mut self) -> bool {
         self.at = NEVER;
         self.pending == Pending::None && self.has_sample
@@ -160,7 +160,7 @@ impl Prober {
             () if !is_again || was_there => Finding::None,
             () if feedback.first > end => Finding::Repaired,
             () if feedback.is_bare => Finding::None,
-            // Whether the probe or the segment itself arrived is not known yet.
+            // It is not known yet if the probe or the segment itself arrived.
             () => return Finding::None,
         };
         self.pending = Pending::None;

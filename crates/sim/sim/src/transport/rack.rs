@@ -1,29 +1,29 @@
-//! RACK: what is lost is judged by when segments were sent (RFC 8985, section 6).
+//! RACK: losses are judged by the transmission times of segments (RFC 8985, section 6).
 //!
 //! A segment is lost if one that was sent after it has been delivered, and a round trip and a reordering window have
-//! passed since it was sent. A retransmission has a time of its own, so the same test finds it if it is lost again.
-//! [`Flight`](super::flight::Flight) has the segments and their times; this is what RACK remembers beside them.
+//! passed since it was sent. A retransmission has a time of its own, so the same test detects a second loss.
+//! [`Flight`](super::flight::Flight) has the segments and their times; this module has the rest of RACK's state.
 //!
 //! | text | here |
 //! |---|---|
 //! | 6.2, step 1: RACK.min_RTT over a window of time | [`LeastRoundTrip`] |
-//! | step 2: RACK.rtt, RACK.xmit_ts, RACK.end_seq; retransmissions that cannot be told apart do not count | `hear`, `update` |
+//! | step 2: RACK.rtt, RACK.xmit_ts, RACK.end_seq; ambiguous retransmissions do not count | `hear`, `update` |
 //! | step 3: reordering, by RACK.fack | `hear` |
 //! | step 4: the reordering window, larger after D-SACKs, for 16 recoveries | `window`, `on_duplicate`, `on_recovered` |
 //! | step 5: losses, and the reordering timer | `Flight::judge` |
-//! | 6.3: what a time-out takes for lost | `Flight::time_out` |
+//! | 6.3: losses at a time-out | `Flight::time_out` |
 
 use crate::clock::{Instant, PS_PER_SECOND};
 
-/// How many segments beyond a gap mean a loss at once, as long as no reordering was seen (RFC 8985, 6.2, step 4; RFC
+/// Number of segments beyond a gap that mean a loss at once, while no reordering was seen (RFC 8985, 6.2, step 4; RFC
 /// 5681, 3.2).
 const DUPLICATE_THRESHOLD: u32 = 3;
 
-/// For how many recoveries a larger window stays (RFC 8985, 6.2, step 4).
+/// Number of recoveries for which a larger window stays (RFC 8985, 6.2, step 4).
 const PERSISTENCE: u8 = 16;
 
-/// How long the least round trip stays the least: 300 s in Linux (`tcp_min_rtt_wlen`); RFC 8985 (6.2, step 1) leaves it
-/// open. In ps.
+/// Time for which the least round trip stays the least: 300 s in Linux (`tcp_min_rtt_wlen`); RFC 8985 (6.2, step 1)
+/// leaves it open. In ps.
 const MIN_FOR: Instant = 300 * PS_PER_SECOND;
 
 /// The least round trip of the past [`MIN_FOR`], or up to twice that.
@@ -31,7 +31,7 @@ const MIN_FOR: Instant = 300 * PS_PER_SECOND;
 struct LeastRoundTrip {
     current: Instant,
     previous: Instant,
-    /// When the current window of time ends.
+    /// End of the current window of time.
     until: Instant,
 }
 
@@ -50,7 +50,7 @@ impl LeastRoundTrip {
     }
 }
 
-/// What one sender remembers.
+/// RACK state of one sender.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rack {
     /// Of the segment that was sent last of all that were delivered: when that was (RACK.xmit_ts).
@@ -108,7 +108,7 @@ impl Rack {
         self.least.until
     }
 
-    /// A time has passed that its clock did not count: the least round trip is measured anew so much earlier.
+    /// Accounts for time that its clock did not count: the least round trip is measured anew that much earlier.
     pub(crate) fn pass(&mut self, by: Instant) {
         self.least.until = self.least.until.saturating_sub(by);
     }
@@ -125,8 +125,8 @@ impl Rack {
         self.least.sample(now, round_trip);
     }
 
-    /// A segment is newly acknowledged, whose latest transmission was then. `echo`: when what the acknowledgement answers
-    /// was sent. Whether it says something about round trips.
+    /// Processes a newly acknowledged segment with its latest transmission. `echo`: time at which the acknowledged
+    /// packet was sent. Returns `true` if it is a valid sample of the round trip.
     pub(crate) fn on_delivered(
         &mut self,
         now: Instant,
@@ -144,7 +144,7 @@ impl Rack {
         !is_again || (echo >= sent && now - sent >= self.least.get())
     }
 
-    /// Of all that an acknowledgement told of, this was sent last.
+    /// Updates the state with the latest transmission that an acknowledgement covers.
     #[inline]
     pub(crate) fn update(&mut self, now: Instant, latest: Transmission) {
         self.round_trip = (now - latest.0).max(1);
@@ -153,7 +153,7 @@ impl Rack {
         }
     }
 
-    /// When it heard of the latest arrival.
+    /// Returns the time of the latest arrival's acknowledgement.
     pub(crate) fn last_delivered_at(&self) -> Instant {
         self.sent + self.round_trip
     }
@@ -182,7 +182,8 @@ impl Rack {
         }
     }
 
-    /// How much longer than a round trip a segment may take (RACK.reo_wnd). `arrived`: segments that arrived beyond a gap.
+    /// Returns the time beyond a round trip that a segment may take (RACK.reo_wnd). `arrived`: segments that arrived
+    /// beyond a gap.
     pub(crate) fn window(&self, is_recovering: bool, arrived: u32, smoothed: Instant) -> Instant {
         if !self.has_reordering && (is_recovering || arrived >= DUPLICATE_THRESHOLD) {
             return 0;

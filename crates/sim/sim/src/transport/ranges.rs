@@ -2,7 +2,8 @@
 
 use crate::packet::Block;
 
-/// Ranges in order; no two of them touch. A receiver keeps what came early so, and a sender what it was told of that.
+/// Ranges in order; no two of them touch. A receiver keeps early segments in this form, and a sender the reports on
+/// them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ranges(Vec<Block>);
 
@@ -16,7 +17,7 @@ impl Ranges {
         self.0.iter().copied()
     }
 
-    /// Adds a block. `news` hears of each part of it that was not there, in order. The range that contains it now.
+    /// Adds a block. Calls `news` for each new part of the block, in order. Returns the range that now contains it.
     pub(crate) fn insert(&mut self, block: Block, mut news: impl FnMut(Block)) -> Block {
         let from = self.0.partition_point(|range| range.end < block.start);
         let (mut to, mut merged, mut known) = (from, block, block.start);
@@ -40,7 +41,7 @@ impl Ranges {
         merged
     }
 
-    /// Everything before a segment is of no interest any more. What is next to it is: the first segment that is missing.
+    /// Drops everything before a segment. Returns the first segment from there on that is missing.
     pub(crate) fn advance(&mut self, expected: u32) -> u32 {
         let over = self.0.partition_point(|range| range.start <= expected);
         let reached = self.0[..over].last().map_or(expected, |range| range.end.max(expected));

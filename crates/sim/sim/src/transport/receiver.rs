@@ -1,4 +1,4 @@
-//! The receiving half: what is expected next, and what came early.
+//! The receiving half: the expected segment, and early arrivals.
 
 use super::ranges::Ranges;
 use crate::packet::Block;
@@ -7,18 +7,18 @@ use crate::packet::Block;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Receiver {
     expected: u32,
-    /// What has come beyond it.
+    /// Segments that have arrived beyond it.
     early: Ranges,
 }
 
-/// What came of a segment.
+/// Result of a segment's arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Received {
-    /// Whether it was there already.
+    /// `true` if it had arrived before.
     pub(crate) is_duplicate: bool,
     /// The segment that is expected next.
     pub(crate) expected: u32,
-    /// What has come around it, if something before it is missing.
+    /// Block that has arrived around it, if an earlier segment is missing.
     pub(crate) block: Block,
 }
 
@@ -56,7 +56,7 @@ impl Receiver {
         self.early.is_empty().then_some(self.expected)
     }
 
-    /// How many segments have come without a gap.
+    /// Returns the number of segments that have arrived without a gap.
     pub(crate) fn expected(&self) -> u32 {
         self.expected
     }

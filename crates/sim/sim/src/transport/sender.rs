@@ -1,4 +1,4 @@
-//! The sending half: what leaves next. What comes back, and the timers, are in [`super::answers`].
+//! The sending half: transmissions. Acknowledgements and timers are in [`super::answers`].
 
 use wayleave_scenarios::Pacing;
 use wayleave_scheme_api::{Flow, FlowStart, RouteFacts};
@@ -14,10 +14,10 @@ use crate::clock::{self, Instant};
 /// Endless flows have this many segments.
 pub(super) const ENDLESS: u32 = u32::MAX;
 
-/// Segments under way for which a flow has room from the start; more when they come.
+/// Number of segments in flight for which a flow has room from the start; more on demand.
 const MAX_ROOM: u32 = 64;
 
-/// What a sender has to do.
+/// Task of a sender.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setup {
     /// Payload; `None` never ends.
@@ -49,10 +49,10 @@ impl Setup {
     }
 }
 
-/// What a sender does next.
+/// Next action of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SenderStep {
-    /// It sends this segment with so much payload, for the first time or again.
+    /// It sends this segment with this payload, as a first transmission or a retransmission.
     Send { sequence: u32, bytes: u32, is_again: bool, is_partial: bool },
     /// It may not send before.
     At(Instant),
@@ -60,7 +60,7 @@ pub(crate) enum SenderStep {
     Wait,
 }
 
-/// Whether losses are being repaired, up to which segment (RecoveryPoint of RFC 6675).
+/// State of loss repair, up to which segment (RecoveryPoint of RFC 6675).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Repair {
     None,
@@ -74,10 +74,10 @@ pub(super) enum Repair {
     },
 }
 
-/// What leaves next, whatever the window is.
+/// Next transmission, which may ignore the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DueSegment {
-    /// What the window lets go.
+    /// Segments that the window permits.
     Window,
     /// The first segment that is lost, after a time-out (RFC 6298, 5.4), or when a loss is found (RFC 6675, 5, step 4.3).
     First,
@@ -95,14 +95,14 @@ pub(crate) struct Sender {
     pub(super) timer: RetransmissionTimer,
     pub(super) rack: Rack,
     pub(super) prober: Prober,
-    /// When losses are judged again (RACK's reordering timer).
+    /// Time of the next judgement of losses (RACK's reordering timer).
     pub(super) judge_at: Instant,
     pub(super) repair: Repair,
-    /// When the window last shrank for a loss.
+    /// Time at which the window last shrank for a loss.
     pub(super) shrank_at: Instant,
     pub(super) due: DueSegment,
     pub(super) segments: u32,
-    /// Those that the application has written; all of them, mostly.
+    /// Segments that the application has written; usually all.
     pub(super) available: u32,
     pub(super) segment: u32,
     last_bytes: u32,
@@ -155,17 +155,17 @@ impl Sender {
         self.segment
     }
 
-    /// How many segments there are; `None` if without end.
+    /// Returns the number of segments; `None` if without end.
     pub(crate) fn segments(&self) -> Option<u32> {
         Some(self.segments).filter(|&segments| segments != ENDLESS)
     }
 
-    /// So many segments are there now. What was sent stays sent.
+    /// Sets the number of segments available now. It is at least the number already sent.
     pub(crate) fn make_available(&mut self, segments: u32) {
         self.available = segments.clamp(self.flight.next(), self.segments);
     }
 
-    /// How many segments so much payload makes: whole ones, and the last one as soon as all of it is there.
+    /// Returns the number of segments in this payload: whole ones, and the last one as soon as it is complete.
     pub(crate) fn whole_segments(&self, bytes: u64) -> u32 {
         let whole = bytes / u64::from(self.segment);
         if self.segments != ENDLESS && bytes >= self.bytes_until(self.segments) {
@@ -174,18 +174,19 @@ impl Sender {
         u32::try_from(whole).unwrap_or(ENDLESS).min(self.segments.saturating_sub(1))
     }
 
-    /// Payload of the first so many segments, more than none.
+    /// Returns the payload of the first `segments` segments, more than zero.
     fn bytes_until(&self, segments: u32) -> u64 {
         u64::from(segments - 1) * u64::from(self.segment) + u64::from(self.bytes_of(segments - 1))
     }
 
-    /// How much payload there has to be before the next segment can be sent for the first time, if it waits for that.
+    /// Returns the payload that is needed before the next segment can be sent for the first time, if the sender waits
+    /// for that.
     pub(crate) fn starved_of(&self) -> Option<u64> {
         let next = self.flight.next();
         (next == self.available && self.available < self.segments).then(|| self.bytes_until(next + 1))
     }
 
-    /// What was written and not sent yet, with so much overhead for each segment.
+    /// Returns the bytes that were written and not sent yet, with this overhead for each segment.
     pub(crate) fn unsent(&self, overhead: u32) -> u64 {
         let count = u64::from(self.available.saturating_sub(self.flight.next()));
         match self.available.checked_sub(1) {
@@ -215,7 +216,7 @@ impl Sender {
         Some(if sent >= all { 0 } else { self.bytes_until(all) - u64::from(sent) * u64::from(self.segment) })
     }
 
-    /// How urgent the next segment is: by what has not arrived, as far as is known (pFabric, SIGCOMM 2013).
+    /// Returns the urgency of the next segment: from the payload not known to have arrived (pFabric, SIGCOMM 2013).
     #[inline]
     pub(crate) fn urgency(&self) -> u64 {
         let arrived = u64::from(self.flight.arrived()) * u64::from(self.segment);
@@ -226,7 +227,7 @@ impl Sender {
         if sequence + 1 == self.segments { self.last_bytes } else { self.segment }
     }
 
-    /// Whether the window is open; below one segment, one at a time.
+    /// Returns `true` if the window is open; below one segment, one at a time.
     #[inline]
     pub(super) fn has_window(&self) -> bool {
         let in_flight = self.flight.in_flight();
@@ -248,7 +249,7 @@ impl Sender {
         self.flight.next() < self.available || self.flight.has_to_send_again() || self.due == DueSegment::Probe
     }
 
-    /// What to do now; a segment that is returned counts as sent.
+    /// Returns the next action; a segment that is returned counts as sent.
     #[inline]
     pub(crate) fn poll(&mut self, now: Instant) -> SenderStep {
         if !self.has_to_send() || !self.may_send() {
@@ -323,37 +324,38 @@ impl Sender {
         self.timer.fix(self.control.fixed_timeout().map(clock::from_time));
     }
 
-    /// Whether congestion control has to hear of routes.
+    /// Returns `true` if congestion control has to be notified of routes.
     pub(crate) fn receives_routes(&self) -> bool {
         self.control.receives_routes()
     }
 
-    /// Payload of what [`Self::poll`] sends next, or more: what is sent again counts as a full segment.
+    /// Returns the payload that [`Self::poll`] sends next, or more: a retransmission counts as a full segment.
     pub(crate) fn next_bytes(&self) -> u32 {
         let next = self.flight.next();
         let is_again = self.flight.has_to_send_again() || self.due == DueSegment::Probe;
         if is_again || next >= self.segments { self.segment } else { self.bytes_of(next) }
     }
 
-    /// Whether [`Self::poll`] would send now.
+    /// Returns `true` if [`Self::poll`] would send now.
     #[inline]
     pub(crate) fn can_send(&self, now: Instant) -> bool {
         self.wants_to_send() && self.pace_at <= now
     }
 
-    /// Whether it would send if time were no matter.
+    /// Returns `true` if it would send without pacing.
     #[inline]
     pub(crate) fn wants_to_send(&self) -> bool {
         self.may_send() && self.has_to_send()
     }
 
-    /// When pacing lets the next segment go.
+    /// Returns the time from which pacing permits the next segment.
     #[inline]
     pub(crate) fn paced_until(&self) -> Instant {
         self.pace_at
     }
 
-    /// When a paced sender may send the next segment; also one whose window is below one segment.
+    /// Returns the time from which a paced sender may send the next segment; also for one whose window is below one
+    /// segment.
     #[inline]
     fn earliest_after(&self, now: Instant, bytes: u32) -> Instant {
         if let Some(rate) = self.control.pacing() {
@@ -372,8 +374,7 @@ impl Sender {
         }
     }
 
-    /// What was sent from then on belongs to a new episode of losses: transmissions by their numbers, retransmissions by
-    /// their times.
+    /// Returns the start of a new episode of losses: transmissions by their numbers, retransmissions by their times.
     pub(super) fn new_episode_since(&self) -> Transmission {
         match self.repair {
             Repair::None => (0, 0),

@@ -11,12 +11,12 @@ use super::sender::{DueSegment, ENDLESS, Repair, Sender};
 use super::timer::NEVER;
 use crate::clock::{self, Instant};
 
-/// Where a sender stands.
+/// Progress of a sender.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SenderState {
     /// Segments that are acknowledged without a gap.
     pub(crate) acknowledged: u32,
-    /// When the latest of them was, by the sender's clock.
+    /// Time of the latest acknowledgement, by the sender's clock.
     pub(crate) at: Instant,
     /// Segments that were never sent; `None` without end.
     pub(crate) unsent: Option<u32>,
@@ -30,14 +30,15 @@ pub(crate) enum Control {
     NewReno(NewReno),
     Cubic(Cubic),
     Swift(Swift),
-    /// With what is acknowledged, and the payload of a segment, in bytes.
+    /// With the acknowledged amount, and the payload of a segment, in bytes.
     Dctcp(Dctcp, u64, u64),
 }
 
 impl Control {
-    /// Returns `true` if congestion control does the same again and again, where it was this before and is `later` after so many
-    /// acknowledgements. Alpha of DCTCP may have sunk in between as it does where nothing is marked: until the next mark nothing goes
-    /// by it. It is known how it goes on if the same is outstanding after each acknowledgement, which is so if there is one in a period.
+    /// Returns `true` if congestion control repeats itself: it had this state before and has the state `later` after
+    /// `segments` acknowledgements. Alpha of DCTCP may have decreased in between as it does without marks: it has no
+    /// effect until the next mark. Its further course is known if the outstanding amount is equal after each
+    /// acknowledgement, which holds for one acknowledgement per period.
     pub(crate) fn is_repeated_by(&self, later: &Self, segments: u32) -> bool {
         match (self, later) {
             (Self::NewReno(one), Self::NewReno(other)) => one == other,
@@ -61,7 +62,8 @@ impl Sender {
         }
     }
 
-    /// Adds its state relative to a time, and returns that of its congestion control; or why it cannot do the same again.
+    /// Adds its state relative to a time, and returns that of its congestion control. The error is the reason why it
+    /// cannot repeat.
     pub(crate) fn add_state(&self, now: Instant, words: &mut Vec<u64>) -> Result<Control, &'static str> {
         let is_usual = self.repair == Repair::None && self.due == DueSegment::Window && self.prober.is_idle();
         if !self.flight.add_state(now, words) || !is_usual {
@@ -100,8 +102,8 @@ impl Sender {
         self.rack.forgets_at()
     }
 
-    /// So many segments, fewer than are unsent, count as sent and acknowledged, in a time that its clock did not count. Numbers on the
-    /// way stay what they are: there are fewer segments behind them. Nothing was lost or marked.
+    /// Counts segments, fewer than are unsent, as sent and acknowledged, in a time that its clock did not count.
+    /// Numbers in flight stay unchanged: there are fewer segments behind them. Nothing was lost or marked.
     pub(crate) fn skip(&mut self, segments: u64, by: Instant) {
         let segment = u64::from(self.segment);
         match &mut self.control {
@@ -145,7 +147,7 @@ mod tests {
         [AnyFlow::newreno(&start()), AnyFlow::cubic(&start()), AnyFlow::swift(&start()), AnyFlow::dctcp(&start())]
     }
 
-    /// Congestion control with the window full after each of so many acknowledgements.
+    /// Feeds `count` acknowledgements to congestion control, with the window full after each.
     fn acknowledge(flow: &mut AnyFlow, from: u64, count: u64, marked: u64, limit: Limit) {
         for acknowledged in from + 1..=from + count {
             let ack = Ack {
@@ -184,7 +186,7 @@ mod tests {
         sender.control_at(1_000_000_000)
     }
 
-    /// Of each kind of congestion control: what may be different a period later, and what may not.
+    /// Checks, for each kind of congestion control, the allowed and the forbidden differences a period later.
     #[test]
     fn windows_that_change_are_no_repetition() {
         for kind in 0..controls().len() {
@@ -205,7 +207,7 @@ mod tests {
         }
     }
 
-    /// Its clock stands still, and what expires at a time of its own does so earlier by that clock.
+    /// Its clock is stopped, and timers with a time of their own expire earlier by that clock.
     #[test]
     fn what_expires_moves_by_what_was_skipped() {
         let setup = super::super::Setup {

@@ -1,24 +1,25 @@
-//! The retransmission timer of RFC 6298: how long it waits, and when it strikes.
+//! The retransmission timer of RFC 6298: its time-out and its expiry.
 //!
 //! | text | here |
 //! |---|---|
 //! | 2.1: 1 s before the first sample | `first`, which a scenario may change |
 //! | 2.2, 2.3: SRTT, RTTVAR; alpha 1/8, beta 1/4 | `sample` |
-//! | 2.4: the shortest time-out | `least`: 1 s in the text, 10 ms unless the scenario says otherwise |
+//! | 2.4: the shortest time-out | `least`: 1 s in the text, 10 ms unless the scenario sets another |
 //! | 2.5: the longest, at least 60 s | [`LONGEST`] |
-//! | 3, Karn's algorithm | every acknowledgement says when its segment was sent, so that every sample is valid |
+//! | 3, Karn's algorithm | every acknowledgement has the transmission time of its segment, so that every sample is valid |
 //! | 5.1: sending starts it, unless it runs | `start` |
 //! | 5.2: it stops when nothing is outstanding | `stop` |
 //! | 5.3: an acknowledgement of new data in order restarts it | `restart` |
 //! | 5.5: it backs off; a sample ends that | `back_off`, `end_backoff` |
 //!
 //! Deviations:
-//! - Every acknowledgement is a sample, as in Linux; the text wants at least one in a round trip, and RFC 7323 (appendix G) would weigh
-//!   several less.
-//! - Congestion control may fix the time-out (pFabric): then it is no other, whatever round trips are, and does not back off.
-//! - G, the granularity of the clock, is a tenth of the shortest time-out and at most 1 ms (the text leaves it open; 1 ms is a tick of Linux).
-//!   Where round trips are all the same and longer than the shortest time-out, the timer would otherwise strike
-//!   together with the acknowledgement.
+//! - Every acknowledgement is a sample, as in Linux; the text requires at least one in a round trip, and RFC 7323
+//!   (appendix G) would weigh several less.
+//! - Congestion control may fix the time-out (pFabric): then it does not depend on round trips, and does not back
+//!   off.
+//! - G, the granularity of the clock, is a tenth of the shortest time-out and at most 1 ms (the text leaves it open;
+//!   1 ms is a tick of Linux). If round trips are all equal and longer than the shortest time-out, the timer would
+//!   otherwise expire together with the acknowledgement.
 
 use crate::clock::{Instant, PS_PER_SECOND};
 
@@ -34,7 +35,7 @@ const COARSEST: Instant = PS_PER_SECOND / 1000;
 /// The timer of one sender.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RetransmissionTimer {
-    /// When it strikes.
+    /// Expiry time.
     at: Instant,
     /// SRTT; 0 before the first sample.
     smoothed: Instant,
@@ -46,7 +47,7 @@ pub(crate) struct RetransmissionTimer {
     granularity: Instant,
     /// The only time-out that there is; 0 if it follows round trips.
     fixed: Instant,
-    /// How often it has struck in a row.
+    /// Number of expiries in a row.
     backoff: u32,
 }
 
@@ -62,19 +63,19 @@ impl RetransmissionTimer {
         self.fixed = timeout.map_or(0, |timeout| timeout.max(1));
     }
 
-    /// Whether there is only one time-out.
+    /// Returns `true` if the time-out is fixed.
     #[inline]
     pub(crate) fn is_fixed(&self) -> bool {
         self.fixed > 0
     }
 
-    /// When it strikes; [`NEVER`] if it does not run.
+    /// Returns the expiry time; [`NEVER`] if it does not run.
     #[inline]
     pub(crate) fn at(&self) -> Instant {
         self.at
     }
 
-    /// Adds when it strikes, relative to a time, and what that follows from.
+    /// Adds the expiry time, relative to a time, and the values that determine it.
     pub(crate) fn add_state(&self, now: Instant, words: &mut Vec<u64>) {
         words.extend([self.at.wrapping_sub(now), self.smoothed, self.variation, u64::from(self.backoff)]);
     }
@@ -135,7 +136,7 @@ impl RetransmissionTimer {
         self.at = NEVER;
     }
 
-    /// It has struck.
+    /// Backs off after an expiry.
     pub(crate) fn back_off(&mut self) {
         self.backoff += 1;
     }

@@ -22,7 +22,7 @@ struct Compared {
     control: &'static str,
     /// By traffic: how far the completion times are off, as a share of them.
     errors: Vec<f64>,
-    /// The part that is not the same.
+    /// Differences of the outcomes.
     differences: Vec<String>,
     events: (u64, u64),
     hops: (u64, u64),
@@ -57,7 +57,7 @@ fn compare(seed: u64, scale: u64) -> Compared {
     }
 }
 
-/// By traffic: how far the sum of its completion times is off, as a share of it.
+/// Returns, by traffic, the relative error of the sum of its completion times.
 fn errors(full: &Outcome, fast: &Outcome) -> Vec<f64> {
     let sums = |outcome: &Outcome| -> Vec<f64> {
         outcome.traffic.iter().map(|traffic| traffic.completions.times().sum() as f64).collect()
@@ -65,7 +65,7 @@ fn errors(full: &Outcome, fast: &Outcome) -> Vec<f64> {
     sums(full).iter().zip(sums(fast)).map(|(full, fast)| (fast - full).abs() / full.max(1.0)).collect()
 }
 
-/// All results that are not the same. What tells of the effort is left out: events, packets on links, and packets at once.
+/// Returns all results that differ. Measures of effort are left out: events, packets on links, and packets at once.
 fn differences(full: &Outcome, fast: &Outcome) -> Vec<String> {
     let mut found = Vec::new();
     let mut compare = |what: String, one: String, other: String| {

@@ -1,4 +1,4 @@
-//! Workloads for which fast-forward was wrong before, and those that tell why.
+//! Workloads for which fast-forward was wrong before, and those that show the causes.
 
 use std::sync::Arc;
 

@@ -37,7 +37,7 @@ impl Dice {
     }
 }
 
-/// What a workload is like.
+/// Kind of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Class {
     Permutation,
@@ -46,7 +46,7 @@ pub(crate) enum Class {
     RingAllReduce,
     OtherCollective,
     JobsAndBulk,
-    /// Flows that share some ports of both ends, begin together and give way to one another.
+    /// Flows that share some ports of both ends, begin together and yield to one another.
     Crossing,
     /// Flows that come to ports where others are steady, some at the very instant at which a segment leaves.
     Joining,

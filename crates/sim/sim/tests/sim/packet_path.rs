@@ -1,4 +1,4 @@
-//! `docs/develop/packet-path.md` names functions that exist, in the files that it says, and counts these files.
+//! `docs/develop/packet-path.md` names existing functions, in the right files, and counts these files.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,7 +1,7 @@
-//! Scenarios at random: every port, transport, routing and workload with every other, with failures in the middle.
+//! Random scenarios: every port, transport, routing and workload with every other, with failures in the middle. In
+//! any combination a run ends, twice with the same outcome, traced or not, and every lost packet is counted.
 //!
-//! Whatever is put together, a run ends, twice with the same outcome, traced or not, and no packet is lost without being counted.
-//! `SIM_CASES` says how many are tried, `SIM_CASE` replays one.
+//! `SIM_CASES` sets the number of cases, `SIM_CASE` replays one.
 
 use std::num::NonZeroU16;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 const CASES: u64 = 300;
 
-/// What one case is made of.
+/// Generator of one case.
 struct Maker {
     rng: ChaCha8Rng,
 }
@@ -322,7 +322,7 @@ impl Maker {
     }
 }
 
-/// What has to be the same in every run, in all detail.
+/// Returns the results that have to be equal in every run, in all detail.
 fn found(outcome: &Outcome) -> String {
     let Outcome { ending, hops, traffic, flows, queues, services, links, sharing, .. } = outcome;
     format!("{:?}", (ending, hops, traffic, flows, queues, services, links, sharing))
@@ -367,7 +367,7 @@ fn whatever_is_put_together_runs_and_counts_every_packet() {
             let most = about.rate.bits_per_second() as f64 / 8.0 * time + 2.0 * 1_562.0;
             assert!(link.sent.get() as f64 <= most, "{replay}: {} sent {}, {most} B at most", about.name, link.sent);
         }
-        // Ports choose at other moments where a trace is recorded, and choose the same.
+        // With a trace, ports choose at other moments, and make the same choices.
         scenario.record.trace = if scenario.record.trace.is_none() { Some(1) } else { None };
         let again = run(&scenario, case, |_| true).unwrap();
         assert!(

@@ -1,4 +1,4 @@
-//! Packets that leave a host, wait in its stack, or are answered: tokens, paths and windows on the way.
+//! Packets that leave a host, wait in its stack, or are answered: tokens, paths and windows.
 
 use wayleave_scheme_api::{ClassId, Departure, Excess, IntHop, PathIndex, PathReport};
 
@@ -7,9 +7,9 @@ use crate::clock::{self, Instant, NEVER};
 use crate::tunnel::NextPacket;
 use crate::window::WindowCheck;
 
-// What is asked before a packet leaves, in the order of the stack.
+// Checks before a packet leaves, in the order of the stack.
 impl<F: Copy, K: Copy> Pair<F, K> {
-    /// Whether the pair's own bucket has the tokens.
+    /// Checks if the pair's own bucket has the tokens.
     fn tokens(&mut self, bytes: u32, now: Instant) -> WindowCheck {
         match self.bucket.as_mut().map(|bucket| bucket.ready_at(bytes, now)) {
             Some(at) if at > now => WindowCheck::Until(at),
@@ -17,7 +17,7 @@ impl<F: Copy, K: Copy> Pair<F, K> {
         }
     }
 
-    /// The path of the next packet, if the stack has to know it, and whether the path takes it now.
+    /// Returns the path of the next packet, if the stack has to know it, and the path's room for the packet now.
     fn path(
         &mut self,
         what: PairBacklog<F, K>,
@@ -64,7 +64,7 @@ impl<F: Copy, K: Copy> Pair<F, K> {
     }
 }
 
-/// Of what is first in a pair's line.
+/// First item in a pair's line.
 enum Head<F, K> {
     None,
     First(PairBacklog<F, K>, u32, Option<u64>),
@@ -72,8 +72,8 @@ enum Head<F, K> {
 }
 
 impl<F: Copy, K: Copy> HostStack<F, K> {
-    /// Whether a packet that comes now may leave at once: nothing waits before it, and there are tokens and room. What
-    /// may leave has its tokens taken.
+    /// Returns `Go` if a new packet may leave at once: nothing waits before it, and there are tokens and room. Its
+    /// tokens are then taken.
     pub fn admit(
         &mut self,
         pair: u32,
@@ -102,7 +102,7 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
         AdmitOutcome::Go(path)
     }
 
-    /// Something waits at a pair. Whether [`Self::advance`] is to be called.
+    /// Queues an item at a pair. Returns `true` if [`Self::advance`] is to be called.
     pub fn wait(&mut self, pair: u32, what: PairBacklog<F, K>) -> bool {
         let Some(state) = self.pair_mut(pair) else { return false };
         if let PairBacklog::Packet(_, bytes) = what {
@@ -112,12 +112,13 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
         state.state == State::Free
     }
 
-    /// Whether [`Self::advance`] is to be called because a packet came into a pair's tunnel.
+    /// Returns `true` if [`Self::advance`] is to be called because a packet came into a pair's tunnel.
     pub fn is_free(&self, pair: u32) -> bool {
         self.pair(pair).is_some_and(|pair| pair.state == State::Free)
     }
 
-    /// The packet of its tunnel that a pair, which stands nowhere, could send now if it had its turn at the interface, and its bytes.
+    /// Returns the tunnel packet, with its bytes, that a pair in state `Free` could send now if it had its turn at
+    /// the interface.
     pub fn next_of_tunnel(&mut self, pair: u32, now: Instant, flows: &impl Flows<F, K>) -> Option<(K, u32)> {
         let Some(Some(state)) = self.pairs.get(pair as usize) else { return None };
         if state.tunnel.is_none() || state.state != State::Free {
@@ -128,19 +129,20 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
         (state.tokens(bytes, now) == WindowCheck::Open).then_some((packet, bytes))
     }
 
-    /// A pair stands in line at the interface until its turn.
+    /// Marks a pair as queued at the interface until its turn.
     pub fn queue_at_interface(&mut self, pair: u32) {
         self.enqueue(pair, State::AtInterface);
     }
 
-    /// It is a pair's turn at the interface. Whether it stands there; then [`Self::advance`] is to be called.
+    /// Handles a pair's turn at the interface. Returns `true` if the pair is queued there; then [`Self::advance`] is
+    /// to be called.
     pub fn take_turn(&mut self, pair: u32) -> bool {
         let Some(state) = self.pair_mut(pair).filter(|pair| pair.state == State::AtInterface) else { return false };
         state.state = State::Free;
         true
     }
 
-    /// What a pair does next, which stands nowhere: when something waits that did not before, when its time has come,
+    /// Returns the next step of a pair in state `Free`. To be called when a new item waits, when its time has come,
     /// and after a [`Step::Go`] or [`Step::Drop`].
     pub fn advance(&mut self, pair: u32, now: Instant, flows: &mut impl Flows<F, K>) -> Step<F, K> {
         let (what, bytes, number) = match self.head(pair, now, flows) {
@@ -184,7 +186,7 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
         Step::Go(self.leave(pair, what, number, now), bytes, path)
     }
 
-    /// What a class does next whose time has come, or whose bucket is another.
+    /// Returns the next step of a class whose time has come, or whose bucket has changed.
     pub fn serve(&mut self, class: ClassId, now: Instant, flows: &mut impl Flows<F, K>) -> ClassStep<F, K> {
         loop {
             let Some(&pair) = self.classes.get(class.index()).and_then(|class| class.line.front()) else {
@@ -238,8 +240,8 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
         }
     }
 
-    /// A pair that had its turn in its class goes to the end of the line, if something waits there that could leave but
-    /// for the class. When it is to be looked at otherwise.
+    /// Moves a pair that had its turn in its class to the end of the line, if it has an item that only waits for the
+    /// class. Otherwise returns the time at which the pair is to be checked.
     pub fn queue_up(&mut self, pair: u32, now: Instant, flows: &mut impl Flows<F, K>) -> Option<Instant> {
         self.enqueue(pair, State::Free);
         let (what, bytes) = match self.head(pair, now, flows) {
@@ -273,7 +275,8 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
         }
     }
 
-    /// A pair's time has come; whether [`Self::advance`] is to be called. Out of date if it was to be looked at earlier.
+    /// Handles the wake-up time of a pair. Returns `true` if [`Self::advance`] is to be called. A wake-up is out of
+    /// date if an earlier one was set.
     pub fn on_pair_wake(&mut self, pair: u32, at: Instant) -> bool {
         let Some(state) = self.pair_mut(pair) else { return false };
         let is_due = state.wake_at == at && state.state == State::Sleeps;
@@ -294,8 +297,8 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
         is_due
     }
 
-    /// A packet leaves that had been let go with `granted` bytes on `path`. What its answer has to bring back, if a
-    /// window counts it.
+    /// Records a packet that leaves and had been granted `granted` bytes on `path`. Returns the count that its answer
+    /// has to bring back, if a window counts it.
     pub fn sent(&mut self, pair: u32, path: PathIndex, bytes: u32, granted: u32, now: Instant) -> Option<u64> {
         let state = self.pair_mut(pair)?;
         let round_trip = state.round_trip;
@@ -303,7 +306,7 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
         Some(window.send(bytes, granted, round_trip, now))
     }
 
-    /// What was let go with so many bytes sent only `used` of them, or was not sent at all.
+    /// Returns tokens to the buckets: of `granted` bytes only `used` were sent, or none.
     pub fn put_back(&mut self, pair: u32, granted: u32, used: u32) {
         let Some(Some(state)) = self.pairs.get_mut(pair as usize) else { return };
         let class = &mut self.classes[state.class as usize];
@@ -312,7 +315,7 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
         }
     }
 
-    /// What was let go on a path will not be sent.
+    /// Releases a grant on a path that will not be used.
     pub fn release(&mut self, pair: u32, path: PathIndex, granted: u32) -> bool {
         let window = self.pair_mut(pair).and_then(|pair| pair.windows.get_mut(path.index()));
         if let Some(window) = window {
@@ -327,28 +330,28 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
         window.is_some_and(|window| window.answer(sent, now)) && self.wake_if_blocked(pair)
     }
 
-    /// What is in flight of a pair will not be answered any more: a transport found that by a time-out.
+    /// Forgets a pair's packets in flight, which will not be answered: a transport detected that by a time-out.
     pub fn forget_in_flight(&mut self, pair: u32) -> bool {
         let Some(state) = self.pair_mut(pair) else { return false };
         let is_new = state.windows.iter_mut().fold(false, |is_new, window| window.forget() | is_new);
         is_new && self.wake_if_blocked(pair)
     }
 
-    /// What an acknowledgement told of a path, for the pair's path role.
+    /// Passes an acknowledgement's report on a path to the pair's path role.
     pub fn on_path_report(&mut self, pair: u32, report: PathReport, now: Instant) {
         if let Some(role) = self.pair_mut(pair).and_then(|pair| pair.path_role.as_mut()) {
             role.on_report(clock::to_time(now), report);
         }
     }
 
-    /// What the ports of a path wrote, for the pair's path role.
+    /// Passes the telemetry of a path's ports to the pair's path role.
     pub fn on_path_telemetry(&mut self, pair: u32, path: u32, hops: &[IntHop], now: Instant) {
         if let Some(role) = self.pair_mut(pair).and_then(|pair| pair.path_role.as_mut()) {
             role.on_telemetry(clock::to_time(now), path, hops);
         }
     }
 
-    /// What is first in a pair's line. Flows that cannot send any more leave it.
+    /// Returns the first item in a pair's line. Flows that cannot send any more leave it.
     fn head(&mut self, pair: u32, now: Instant, flows: &impl Flows<F, K>) -> Head<F, K> {
         let Self { pairs, gone, .. } = self;
         let Some(Some(pair)) = pairs.get_mut(pair as usize) else { return Head::None };
@@ -413,7 +416,7 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
         Step::PairWaits(at)
     }
 
-    /// When a class is to be looked at whose first pair lacks tokens, if that is not known yet.
+    /// Returns the time at which a class whose first pair lacks tokens is to be checked, if that is not known yet.
     fn class_wake(&mut self, class: ClassId, now: Instant, flows: &impl Flows<F, K>) -> Option<Instant> {
         let state = &self.classes[class.index()];
         if state.wake_at.is_some() {

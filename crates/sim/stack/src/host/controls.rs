@@ -81,12 +81,12 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
         self.wake_if_blocked(pair)
     }
 
-    /// What the pair's path role wants probed now, of so many paths.
+    /// Returns the probe that the pair's path role requests now, out of `paths` paths.
     pub fn path_probe(&mut self, pair: u32, paths: u32, now: Instant) -> Option<PathProbe> {
         self.pair_mut(pair)?.path_role.as_mut()?.probe(clock::to_time(now), paths)
     }
 
-    /// A pair that stands like this stands nowhere now.
+    /// Sets a pair in this state to `Free`. Returns `true` if it was in the state.
     fn wake(&mut self, pair: u32, state: State) -> bool {
         let Some(pair) = self.pair_mut(pair) else { return false };
         let is_so = pair.state == state;

@@ -1,11 +1,12 @@
-//! What stands between the transports of one host and its network interface: for each pair a tunnel if there is one, a
-//! limiter, the paths in use and their windows; for each class a root limiter.
+//! The stack between the transports of one host and its network interface. It has for each pair a tunnel if there is
+//! one, a limiter, the paths in use and their windows; for each class a root limiter.
 //!
-//! # How it is driven
-//! Transports *pull*: a flow that could send asks whether it may ([`HostStack::admit`]), and stands in its pair's line if
-//! not. The driver calls [`HostStack::advance`] for a pair, and [`HostStack::serve`] for a class, at the times that they
-//! ask for; each call returns one [`Step`], which the driver carries out before it calls again. The stack never calls the
-//! driver, except to ask flows what they would send ([`Flows`]).
+//! # Driver interface
+//!
+//! Transports *pull*: a flow that could send asks if it may ([`HostStack::admit`]), and is queued in its pair's line
+//! if not. The driver calls [`HostStack::advance`] for a pair, and [`HostStack::serve`] for a class, at the times
+//! that they return. Each call returns one [`Step`], which the driver carries out before it calls again. The stack
+//! never calls the driver, except to query flows for their next packets ([`Flows`]).
 //!
 //! Flows of a pair take turns, one packet each, as do the pairs of a class.
 
@@ -25,7 +26,7 @@ use crate::paths::Paths;
 use crate::tunnel::TunnelState;
 use crate::window::Window;
 
-/// What waits at a pair.
+/// Item that waits at a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairBacklog<F, K> {
     /// A flow, for one packet of its own.
@@ -34,19 +35,19 @@ pub enum PairBacklog<F, K> {
     Packet(K, u32),
 }
 
-/// What the stack asks of the driver's flows.
+/// Queries of the stack to the driver's flows.
 pub trait Flows<F, K> {
     /// Bytes on the wire of a flow's next packet, or more; `None` if it cannot send now.
     fn next_bytes(&self, flow: F) -> Option<u32>;
 
-    /// Which of `departure.paths` paths the next packet takes.
+    /// Returns the path of the next packet, out of `departure.paths`.
     fn choose(&mut self, what: PairBacklog<F, K>, departure: Departure) -> u32;
 
-    /// The number of what waits among the flows of its pair, for a path role that serves all of them.
+    /// Returns the number of a waiting item among the flows of its pair, for a path role that serves all of them.
     fn local(&self, what: PairBacklog<F, K>) -> LocalFlow;
 }
 
-/// What becomes of a packet that could leave at once.
+/// Decision on a packet that could leave at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdmitOutcome {
     /// It leaves; on this path, or on one that its flow chooses.
@@ -57,27 +58,28 @@ pub enum AdmitOutcome {
     Wait,
 }
 
-/// What a pair does next.
+/// Next step of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step<F, K> {
-    /// This leaves, with tokens for so many bytes; on this path, or on one that its flow chooses. Call again.
+    /// This item leaves, with tokens for this number of bytes; on this path, or on one that its flow chooses. Call
+    /// again.
     Go(PairBacklog<F, K>, u32, Option<PathIndex>),
-    /// A limiter drops one packet of it. Call again.
+    /// A limiter drops one packet of this item. Call again.
     Drop(PairBacklog<F, K>, u32),
     /// It waits until this time.
     PairWaits(Instant),
-    /// It waits for its class, which is to be looked at then.
+    /// It waits for its class, which is to be served at that time.
     ClassWaits(ClassId, Instant),
-    /// Nothing waits, or what waits needs an event.
+    /// Nothing waits, or the waiting item needs an event.
     Idle,
 }
 
-/// What a class does next.
+/// Next step of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClassStep<F, K> {
     /// As [`Step::Go`], of this pair. Then [`HostStack::queue_up`] for the pair, and call again.
     Go(u32, PairBacklog<F, K>, u32, Option<PathIndex>),
-    /// As [`Step::Drop`], of this pair; go on in the same way.
+    /// As [`Step::Drop`], of this pair; continue as after `Go`.
     Drop(u32, PairBacklog<F, K>, u32),
     /// This pair has to wait for something of its own until then. Call again.
     PairWaits(u32, Instant),
@@ -87,7 +89,7 @@ pub enum ClassStep<F, K> {
     Idle,
 }
 
-/// Where a pair stands.
+/// State of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// Nothing waits.
@@ -135,18 +137,18 @@ struct Class {
     wake_at: Option<Instant>,
 }
 
-/// What a pair needs to open.
+/// Parameters of a pair that opens.
 #[derive(Debug)]
 pub struct Opening {
     /// Its class.
     pub class: ClassId,
-    /// How many candidate paths it has.
+    /// Number of its candidate paths.
     pub paths: u32,
     /// Its round trip without queues.
     pub round_trip: Time,
     /// Its tunnel, if its scheme has tunnels.
     pub tunnel: Option<CustomTunnel>,
-    /// What spreads its packets over paths, if its flows do not choose for themselves.
+    /// Path role for its packets, if its flows do not choose for themselves.
     pub path_role: Option<CustomPath>,
 }
 
@@ -156,14 +158,14 @@ pub struct Opening {
 pub struct HostStack<F, K> {
     pairs: Vec<Option<Pair<F, K>>>,
     classes: Vec<Class>,
-    /// Flows that stood in a line and cannot send any more.
+    /// Flows that were in a line and cannot send any more.
     gone: Vec<F>,
     /// Flows that a tunnel may take another packet of.
     offers: Vec<F>,
 }
 
 impl<F: Copy, K: Copy> HostStack<F, K> {
-    /// With so many classes.
+    /// Creates a stack with `classes` classes.
     pub fn new(classes: usize) -> Self {
         let classes = std::iter::repeat_with(Class::default).take(classes).collect();
         Self { pairs: Vec::new(), classes, gone: Vec::new(), offers: Vec::new() }
@@ -192,7 +194,7 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
         });
     }
 
-    /// A pair is forgotten; nothing of it waits.
+    /// Closes a pair, which has no waiting items.
     pub fn close(&mut self, pair: u32) {
         if let Some(place) = self.pairs.get_mut(pair as usize) {
             *place = None;
@@ -207,12 +209,12 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
         self.pairs.get_mut(pair as usize)?.as_mut()
     }
 
-    /// Flows that stood in a line and cannot send any more: they left it. To be asked for after every call.
+    /// Returns the flows that were in a line, cannot send any more and left the line. To be called after every call.
     pub fn take_gone(&mut self) -> Vec<F> {
         std::mem::take(&mut self.gone)
     }
 
-    /// Whether there are any of them; cheaper to ask first.
+    /// Returns `true` if there are any of them; cheaper to check first.
     pub fn has_gone(&self) -> bool {
         !self.gone.is_empty()
     }
@@ -222,7 +224,7 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
         std::mem::take(&mut self.offers)
     }
 
-    /// Whether there are any of them.
+    /// Returns `true` if there are any of them.
     pub fn has_offers(&self) -> bool {
         !self.offers.is_empty()
     }
@@ -238,7 +240,7 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
         self.queued(pair) + tunnel
     }
 
-    /// Whether nothing of a pair waits.
+    /// Returns `true` if a pair has no waiting items.
     pub fn is_idle(&self, pair: u32) -> bool {
         self.pair(pair)
             .is_none_or(|pair| pair.waiting.is_empty() && pair.tunnel.as_ref().is_none_or(|tunnel| tunnel.is_empty()))
@@ -249,7 +251,7 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
         self.pair(pair)?.tunnel.as_deref()
     }
 
-    /// The same, to change it.
+    /// Returns a pair's tunnel mutably.
     pub fn tunnel_mut(&mut self, pair: u32) -> Option<&mut TunnelState<K>> {
         self.pair_mut(pair)?.tunnel.as_deref_mut()
     }
@@ -271,7 +273,7 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
         self.pair(pair)?.windows.get(path.index())
     }
 
-    /// Whether a pair waits for what a window counts to be answered, and since when nothing was sent or answered.
+    /// Returns the time of the last packet or answer, if a pair waits for answers that a window counts.
     pub fn waits_for_answers(&self, pair: u32) -> Option<Instant> {
         let pair = self.pair(pair).filter(|pair| pair.state == State::Blocked)?;
         let in_flight = pair.windows.iter().filter(|window| window.in_flight() > 0);
@@ -283,12 +285,12 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
         self.pair(pair).map_or_else(Vec::new, |pair| pair.paths.copies(now).collect())
     }
 
-    /// Whether the host role has chosen the paths of a pair; only then copies go anywhere.
+    /// Returns `true` if the host role has chosen the paths of a pair; only then copies are sent.
     pub fn is_steered(&self, pair: u32) -> bool {
         self.pair(pair).is_some_and(|pair| pair.paths.is_chosen())
     }
 
-    /// Whether a pair's packets have to be answered, because a window counts them.
+    /// Returns `true` if a pair's packets have to be answered, because a window counts them.
     pub fn is_windowed(&self, pair: u32) -> bool {
         self.pair(pair).is_some_and(|pair| !pair.windows.is_empty())
     }

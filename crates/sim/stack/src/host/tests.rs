@@ -1,4 +1,4 @@
-//! One host, driven by hand: who may leave, who waits for what, and in which order.
+//! One host with hand-written calls: departures, waiting items, and their order.
 
 use proptest::prelude::*;
 use wayleave_scheme_api::{
@@ -16,7 +16,7 @@ const FRAME: u32 = 1_000;
 /// Picoseconds that a frame takes.
 const STEP: Instant = 1_000_000;
 
-/// Flows by their numbers, each with so many frames left; they take the last of their paths.
+/// Flows by their numbers, each with its number of remaining frames; they take the last of their paths.
 #[derive(Default)]
 struct Left(Vec<u32>);
 
@@ -52,7 +52,7 @@ fn packet(name: u32) -> PairBacklog<usize, u32> {
     PairBacklog::Packet(name, FRAME)
 }
 
-/// What leaves of a class whose pairs always have packets, with the time of each: an event loop for one class.
+/// Returns the departures of a class whose pairs always have packets, with their times: an event loop for one class.
 fn serve(host: &mut Host, mut now: Instant, count: usize) -> Vec<(u32, Instant)> {
     let mut sent = Vec::new();
     while sent.len() < count {
@@ -91,7 +91,7 @@ fn the_pairs_of_a_class_take_turns_at_its_rate() {
             steps.push(host.advance(pair, 0, &mut Left::default()));
         }
     }
-    // The first one says when the class is to be looked at.
+    // The first one returns the time at which the class is to be served.
     assert_eq!(steps, [Step::ClassWaits(ClassId(0), STEP), Step::Idle, Step::Idle]);
     assert!(host.on_class_wake(ClassId(0), STEP));
     let turns = serve(&mut host, STEP, 6);
@@ -257,7 +257,7 @@ fn a_tunnel_empties_at_the_rate_of_its_pair_and_calls_those_that_it_held_back() 
 }
 
 proptest! {
-    /// Whatever is asked in whatever order: never more than the burst and the rate let through, and nothing is lost.
+    /// For any calls in any order: never more than the burst and the rate is let through, and nothing is lost.
     #[test]
     fn no_more_leaves_than_the_limits_allow_and_everything_leaves_in_the_end(
         arrivals in prop::collection::vec((0_u32..3, 1_u32..=FRAME, 0_u64..3 * STEP), 1..60),

@@ -1,7 +1,7 @@
-//! Certainties of minima and weights, as a ledger has them that gets the same shares in the same order.
+//! Certainties of minima and weights, as in a ledger that receives equal shares in equal order.
 //!
-//! That a promise that is said to be proven is proven is derived by `wayleave-recheck`; here a weaker word is noticed as well, and each
-//! word is compared at the moment of its decision.
+//! `wayleave-recheck` derives that a promise marked as proven is proven. This module also detects weaker certainties,
+//! and compares each one at the moment of its decision.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(super) struct Certainties {
 }
 
 impl Certainties {
-    /// Without shares; hoses are charged as the scheme of the plan says.
+    /// Returns a ledger without shares; hoses are charged as in the scheme of the plan.
     pub(super) fn new(network: &Arc<Network>, model: &Model, charge: HoseCharge) -> Self {
         let none = vec![Vec::new(); network.links().len()];
         let ledger = Ledger::new(network.clone(), *model, none).ok();
@@ -36,7 +36,7 @@ impl Certainties {
         Self { ledger, standing: BTreeMap::new(), due: BTreeSet::new() }
     }
 
-    /// Takes an admitted contract, and compares the certainty that it was told.
+    /// Adds an admitted contract, and compares its stated certainty.
     pub(super) fn decided(&mut self, entry: &Entry, promised: Option<&PromisedShare>, found: &mut Vec<Discrepancy>) {
         self.free(entry.at_ns);
         let said = entry.share.certainty.as_deref().unwrap_or("none");

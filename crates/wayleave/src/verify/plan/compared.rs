@@ -1,6 +1,6 @@
-//! The parts of a plan document that follow from its decisions or from what the user gives, compared leaf by leaf: the settings
-//! of the scheme with the budgets that they give queues, the figures of every queue, the counts of the summary, and the words
-//! that repeat a decision.
+//! The parts of a plan document that follow from its decisions or from the user's input, compared leaf by leaf: the
+//! settings of the scheme with the resulting queue budgets, the figures of every queue, the counts of the summary,
+//! and the texts that repeat a decision.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -19,7 +19,7 @@ use super::document::{Entry, Plan, Reader, StatedBuffer};
 use crate::plan::ModelShape;
 use crate::schemes::SchemeOptions;
 
-/// The parts that are compared as they stand.
+/// Parts that are compared unchanged.
 #[derive(Deserialize)]
 struct Parts<'a> {
     scheme: Value,
@@ -29,7 +29,7 @@ struct Parts<'a> {
     queues: Vec<&'a RawValue>,
 }
 
-/// Returns the differences between a document and what follows from its statement.
+/// Returns the differences between a document and the consequences of its statement.
 ///
 /// # Errors
 /// If the document has not the form of a plan.
@@ -42,7 +42,7 @@ pub(super) fn compare(
     let parts: Parts<'_> = serde_json::from_str(source.text())?;
     let mut found = Vec::new();
     let model = parsed(&ModelShape::of(reader.model))?;
-    // A plan of an earlier version does not say how nodes keep the order; `Plan::counts` takes it for a word.
+    // A plan of an earlier version does not contain the nodes' packet order; `Plan::counts` treats it as a word.
     if parts.model.get("jitter").is_some() {
         differences("model", &parts.model, &model, &mut found);
     }
@@ -90,7 +90,7 @@ fn differences_at(name: &str, path: &str, said: &Value, here: &Value, found: &mu
     }
 }
 
-/// Compares counts with the decisions of the document. How long decisions took is no promise.
+/// Compares counts with the decisions of the document. Durations of decisions are no promises.
 fn compare_summary(plan: &Plan, summary: &Value, found: &mut Vec<Discrepancy>) {
     let count = |decision: &str| plan.requests.iter().filter(|entry| entry.decision == decision).count();
     let moved: usize = plan.requests.iter().map(|entry| entry.moved.len()).sum();
@@ -172,8 +172,8 @@ fn settings(mut options: SchemeOptions, scheme: &Value) -> Result<SchemeOptions,
     Ok(options)
 }
 
-/// Returns `true` for numbers of a form of their own, which documents print by name. They say how routes were searched, and no
-/// promise rests on them.
+/// Returns `true` for numbers with a special form, which documents print by name. They describe the route search, and
+/// no promise depends on them.
 fn is_record(kind: &Kind, value: &Value) -> bool {
     matches!((kind, value), (Kind::Text { .. }, Value::Object(_)))
 }
@@ -222,7 +222,7 @@ fn compare_queues(
             rates[hop.link.index()] > u128::from(network.link(hop.link).rate.bits_per_second())
                 || usize::from(hop.queue) >= ledger.budgets(hop.link).len()
         });
-        // No ledger can hold them. The derivation says more of a route that is none, and of a link that is overbooked.
+        // No ledger can hold them. The derivation gives more details about an invalid route or an overbooked link.
         if is_full || !is_route(reader, &one.route) {
             found.push(stated(
                 "queues",
@@ -258,7 +258,7 @@ fn is_route(reader: &Reader<'_>, route: &Route) -> bool {
 }
 
 impl Reader<'_> {
-    /// A buffer that is said to be too small; the buffer itself is the network's.
+    /// Converts a buffer that is stated as too small; the buffer size itself is the network's.
     pub(super) fn buffer(&self, said: &StatedBuffer, found: &mut Vec<Discrepancy>) -> Result<ShortBuffer, String> {
         let link = self.link(&said.link)?;
         let queue = self.network.classes().map_or(0, |classes| usize::from(classes.queue_of(Class::Guaranteed)));

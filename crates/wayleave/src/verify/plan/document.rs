@@ -1,4 +1,4 @@
-//! A plan as it stands in its file, and its names looked up in a network.
+//! A plan as in its file, and the lookup of its names in a network.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -52,7 +52,7 @@ pub(super) struct Plan {
     pub(super) short_buffers: Vec<StatedBuffer>,
 }
 
-/// A buffer that is said to be too small.
+/// A buffer that is stated as too small.
 #[derive(Deserialize)]
 pub(super) struct StatedBuffer {
     pub(super) link: String,
@@ -92,12 +92,12 @@ pub(super) struct Counted {
     pub(super) tags: Option<u32>,
     pub(super) best_effort: bool,
     pub(super) shaping: bool,
-    /// Plans of versions that did not say it promised for nodes that keep the order.
+    /// Order assumption. Plans of versions without this field promised for nodes that preserve the order.
     #[serde(default)]
     pub(super) jitter: NodeJitter,
 }
 
-/// What the jitter of nodes was taken to do.
+/// Assumed effect of the jitter of nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum NodeJitter {
@@ -221,7 +221,7 @@ pub(super) struct ShareTerms {
 }
 
 impl ShareTerms {
-    /// Whether they are those of a contract of another kind than latency.
+    /// Returns `true` if they belong to a contract of another kind than latency.
     pub(super) fn is_other_kind(&self) -> bool {
         self.kind.is_some()
     }

@@ -1,4 +1,4 @@
-//! What a plan says of minima, objectives and best effort.
+//! Statements of a plan about minima, objectives and best effort.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -24,7 +24,7 @@ pub struct PlannedClasses {
     sharing: BTreeMap<usize, (SharingTenant, Option<PromisedShare>)>,
     by_name: HashMap<String, usize>,
     came: usize,
-    /// What latency contracts ask for, where they are at hand.
+    /// Requests of latency contracts, if available.
     contracts: HashMap<String, LatencyContract>,
 }
 
@@ -45,7 +45,7 @@ impl PlannedClasses {
         }
     }
 
-    /// Whether there was somebody of this name, who is there no longer.
+    /// Removes the tenant of this name; returns `true` if there was one.
     pub(super) fn remove(&mut self, name: &str) -> bool {
         self.by_name.remove(name).is_some_and(|place| self.sharing.remove(&place).is_some())
     }
@@ -58,7 +58,7 @@ impl PlannedClasses {
         self.sharing.is_empty()
     }
 
-    /// What classes below the latency queues are said to have been promised.
+    /// Returns the stated promises of classes below the latency queues.
     pub(super) fn shares(&self) -> Vec<PromisedShare> {
         self.sharing.values().filter_map(|(_, share)| share.clone()).collect()
     }
@@ -67,7 +67,7 @@ impl PlannedClasses {
         self.contracts.insert(contract.name.clone(), contract.clone());
     }
 
-    /// Everybody on the network, beside latency contracts on the routes and with the bursts of a claim.
+    /// Returns all tenants on the network, with the routes and bursts of latency contracts from a claim.
     ///
     /// # Errors
     /// If the network has no classes.
@@ -148,7 +148,7 @@ pub(super) fn is_possible(network: &Network, promised: &PromisedShare) -> bool {
 }
 
 impl Reader<'_> {
-    /// Somebody who is said to be admitted, and what he holds.
+    /// Adds a contract that is stated as admitted, and its reservation.
     pub(super) fn share(
         &self,
         entry: &Entry,
@@ -179,7 +179,7 @@ impl Reader<'_> {
         Ok((SharingTenant { contract, within, route }, share))
     }
 
-    /// What a plan says that a contract asks for.
+    /// Returns the request of a contract as stated in the plan.
     fn stated(&self, entry: &Entry) -> Result<Contract, String> {
         let (name, terms) = (entry.name.clone(), &entry.share);
         let missing = |what: &str| format!("\"{}\" is admitted, and has no {what}", entry.name);
@@ -231,7 +231,7 @@ impl Reader<'_> {
         Ok(contract)
     }
 
-    /// Where a minimum or a weight counts.
+    /// Returns the promise of a contract's minimum and its location; `None` for best effort and latency.
     fn held(&self, entry: &Entry, contract: &Contract) -> Result<Option<PromisedShare>, String> {
         let (min, held) = match contract {
             Contract::Bandwidth(contract) => match &contract.between {
@@ -251,7 +251,7 @@ impl Reader<'_> {
         Ok(Some(PromisedShare { name: entry.name.clone(), min, held, there_within: None, certainty: None }))
     }
 
-    /// Where what is said of a contract is not what it says.
+    /// Returns the differences between a stated request and the contract.
     fn differences(&self, stated: &Contract, asked: &Contract) -> Vec<Discrepancy> {
         let (said, here) = (words(self.network, stated), words(self.network, asked));
         let differ = said.into_iter().zip(here).filter(|((_, said), (_, here))| said != here);

@@ -1,7 +1,8 @@
 //! Links on which a share counts: those of its route, or all links that packets between its members may use.
 //!
-//! Every figure is the larger of that with all links open and that of the network as it is, so a link that fails adds to the links that
-//! are used instead, and one that is repaired never adds more than a share was admitted with, as long as it was the only one.
+//! Every figure is the larger of that with all links open and that of the network as it is. So a link that fails adds
+//! to the links that are used instead. One that is repaired never adds more than a share was admitted with, as long
+//! as it was the only one.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
@@ -97,7 +98,8 @@ impl Ledger {
         *shares.longest_round_trip.get_or_init(longest)
     }
 
-    /// With what closed links make different, and a closed link that keeps two of its hosts apart, if there is one.
+    /// The effect with the changes that closed links make, and a closed link that keeps two of its hosts apart, if
+    /// there is one.
     fn with_closed(&self, shares: &Shares, share: &Share, base: Effect) -> (Effect, Option<LinkId>) {
         let Some(open) = &shares.open else { return (base, None) };
         let links = || {
@@ -131,7 +133,7 @@ impl Ledger {
         (effect, now.unjoined.map(|_| closed))
     }
 
-    /// A share with what is remembered of its effect.
+    /// A share with its remembered effect.
     pub(super) fn hold(&self, share: Share) -> Option<LedgerShare> {
         let shares = self.shares.as_ref()?;
         let base = (shares.tiers.is_none() || share.members().is_none()).then(|| self.base(&share)).flatten();

@@ -64,12 +64,12 @@ impl Chameleon {
         Self { placement: Placement::new(ledger), params, rerouter: Rerouter::new() }
     }
 
-    /// What is reserved, and where.
+    /// Returns the reservations and their routes.
     pub fn placement(&self) -> &Placement {
         &self.placement
     }
 
-    /// The same, for questions that use the searches' memory.
+    /// Returns the reservations mutably, for queries that use the search memory.
     pub fn placement_mut(&mut self) -> &mut Placement {
         &mut self.placement
     }
@@ -140,7 +140,8 @@ fn embed(
     }
 }
 
-/// Where the request fits, with flows moved out of its way; on failure the reason, where it is known already.
+/// Returns a route for the request, moving admitted flows if necessary. On failure returns the reason, if it is
+/// already known.
 fn find_route(
     placement: &mut Placement,
     rerouter: &mut Rerouter,
@@ -159,18 +160,18 @@ fn find_route(
     moving.ok_or(None)
 }
 
-/// Where a query fits as things are.
+/// Returns a route for the query without moving any flow.
 fn unmoved_route(placement: &mut Placement, params: &Params, query: &Query) -> Option<FoundRoute> {
     if let Some(found) = route(placement, params.routing, query) {
         return Some(found);
     }
-    // Where tag stacks are short, a fast way with many switches can hide a shorter one.
+    // With short tag stacks, a fast route with many switches can hide a shorter one.
     let has_tags = placement.ledger().model().max_switches().is_some();
     if has_tags { placement.least_delay_without_detours(query) } else { None }
 }
 
-/// Disjoint routes: one by one, then along paths that are chosen together, then one by one with flows moved out of their
-/// way. All are reserved, or everything is as it was.
+/// Finds disjoint routes: one by one, then along paths that are chosen together, then one by one with other flows
+/// moved. Reserves all routes or leaves the state unchanged.
 fn protect(
     placement: &mut Placement,
     rerouter: &mut Rerouter,

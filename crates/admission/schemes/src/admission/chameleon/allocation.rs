@@ -16,7 +16,8 @@ const EIGHT: [Time; 8] = [
     Time::from_micros(24_000),
 ];
 
-/// Which of the eight a port of n queues gets: 2, 4 and 8 as in section 4.1.2, the others subsets of larger ones.
+/// Indices of the eight published delays for a port of n queues. 2, 4 and 8 follow section 4.1.2; the others are
+/// subsets of larger ones.
 const CHOSEN: [&[usize]; 8] = [
     &[0],
     &[0, 5],
@@ -44,7 +45,7 @@ impl Default for Allocation {
 }
 
 impl Allocation {
-    /// The delays that section 4.1.2 gives a port of so many queues; none beyond eight.
+    /// Returns the delays that section 4.1.2 gives a port with `queues` queues; empty above eight.
     pub fn published(queues: usize) -> Vec<Time> {
         let chosen = queues.checked_sub(1).and_then(|n| CHOSEN.get(n));
         chosen.map(|chosen| chosen.iter().map(|&i| EIGHT[i]).collect()).unwrap_or_default()
@@ -57,7 +58,7 @@ impl Allocation {
             let table: Vec<Time> = match (network.node(link.from).kind, &self.switch) {
                 (NodeKind::Host, _) => self.host.clone(),
                 (NodeKind::Switch, Some(given)) => given.clone(),
-                // Where other classes stand below, the delays are those of as many queues as there are for latency contracts.
+                // If other classes use lower queues, the delays are those for the number of latency queues.
                 (NodeKind::Switch, None) => {
                     Self::published(network.classes().map_or(queues.len(), |classes| usize::from(classes.latency)))
                 }

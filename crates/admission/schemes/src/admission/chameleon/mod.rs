@@ -3,10 +3,10 @@
 //! A. Van Bemten, N. Đerić, A. Varasteh, S. Schmid, C. Mas-Machuca, A. Blenk, W. Kellerer, "Chameleon: Predictable
 //! Latency and High Utilization with Queue-Aware and Adaptive Source Routing", CoNEXT 2020.
 //!
-//! Every queue of every port has a delay budget. A flow is admitted on a route of queues if their budgets add up to no
-//! more than its deadline, and if in each queue, and in every lower queue of the same port, network calculus still
-//! shows every delay below its budget and every backlog below its buffer. Budgets, not today's delays, make the
-//! guarantee: whatever is admitted later, it holds. If no route is found, flows that stand in the way are moved.
+//! Every queue of every port has a delay budget. A flow is admitted on a route of queues if their budgets add up to
+//! no more than its deadline. In each queue, and in every lower queue of the same port, network calculus must still
+//! show every delay below its budget and every backlog below its buffer. The guarantee rests on budgets, not on
+//! current delays, so later admissions cannot break it. If no route is found, flows that block the request are moved.
 //!
 //! | paper | here |
 //! |---|---|
@@ -16,31 +16,34 @@
 //! | 3.4, Fig. 6 rerouting | `reroute` |
 //! | 4.1.4 cost function | [`crate::costs::DelayCost`] |
 //!
-//! Deviations, and what the paper leaves open:
+//! Deviations, and points that the paper leaves open:
 //! - Labels belong to (node, incoming link), since access depends on both; the published implementation keeps one
 //!   label per node and misses feasible routes.
-//! - The least-delay search keeps one label a link. That is exact but for one case: where a faster way has too many
-//!   switches for the tag stack further on, a slower one with fewer is missed unless it is a shortest one (and the
-//!   refusal says so).
+//! - The least-delay search keeps one label per link. This is exact except in one case. If a faster route has too
+//!   many switches for the tag stack further on, a slower one with fewer switches is missed unless it is a shortest
+//!   one. The refusal reports this.
 //! - A flow whose route was pinned is not moved.
 //! - By default a route is not the one of least delay but the one of least cost in scarce resources
 //!   ([`Routing::Scarcity`], [`crate::costs`]), which admits more; [`Params::published`] is the paper's.
-//! - With it, rerouting can end by tightening: flows into the receiver go back to faster queues ([`Rerouting::tighten`]).
-//! - Budgets of queue counts other than 2, 4 and 8 are subsets of the eight (the paper's rule that more queues offer a
-//!   superset of the delays); one queue gets 0.1 ms.
-//! - Among rerouting candidates that share equally many links the least recently placed comes first, and a flow that
-//!   was moved counts as placed again, as in the published implementation; the paper does not say.
+//! - With that default, rerouting can end by tightening: flows into the receiver return to faster queues
+//!   ([`Rerouting::tighten`]).
+//! - Budgets of queue counts other than 2, 4 and 8 are subsets of the eight (the paper's rule that more queues offer
+//!   a superset of the delays); one queue gets 0.1 ms.
+//! - Among rerouting candidates that share equally many links the least recently placed comes first. A flow that was
+//!   moved counts as placed again, as in the published implementation; the paper leaves this open.
 //! - Fig. 6, line 6: the paper raises the cost of all queues on the shortest paths of the NEW flow; the published
-//!   implementation takes those of the flow to be MOVED. Both: [`Penalised`]; the paper's is the default.
-//! - The new route of a moved flow is found by label setting over the raised cost with the deadline, with one label a
-//!   node as in the published implementation; exact label setting and LARAC, which the paper names, are in [`Search`].
+//!   implementation takes those of the flow to be MOVED. [`Penalised`] offers both; the paper's is the default.
+//! - The new route of a moved flow is found by label setting over the raised cost with the deadline. It keeps one
+//!   label per node, as in the published implementation. Exact label setting and LARAC, which the paper names, are in
+//!   [`Search`].
 //! - Moves for a request that is refused in the end are kept in the paper; here they are rolled back unless
-//!   [`Moves::Kept`] is asked for.
-//! - Moving a flow whose old route frees no queue that denied the new flow hardly helps it, so the retry of line 11 is
-//!   left out; the move itself is made, as in the paper. (With moves kept, 5 of 84,618 refusals in random networks left
-//!   one in which the search finds a route: one label a link again.)
-//! - A moved flow is reserved twice for a moment, also on its host's link: one above half of that link's rate stays.
-//! - A decision that moved flows says when the new flow may start: packets in flight still use the old routes. The
+//!   [`Moves::Kept`] is set.
+//! - Moving a flow whose old route frees no queue that denied the new flow hardly helps that flow, so the retry of
+//!   line 11 is left out. The move itself is made, as in the paper. (With moves kept, 5 of 84,618 refusals in random
+//!   networks left a state in which the search finds a route: again because of one label per link.)
+//! - A moved flow is briefly reserved twice, also on its host's link: a flow above half of that link's rate is not
+//!   moved.
+//! - A decision that moved flows reports when the new flow may start: packets in flight still use the old routes. The
 //!   paper frees them at once.
 
 mod admission;
@@ -59,7 +62,7 @@ use wayleave_scheme_api::{Described, Descriptor, Parameter, Parameters, Role, Va
 
 use crate::registry::{AdmissionScheme, BuildError, Defaults, Setup};
 
-/// What Chameleon says of itself.
+/// Descriptor of Chameleon.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "chameleon",
     title: "Chameleon",

@@ -1,16 +1,16 @@
-//! What can be set, and where each default comes from.
+//! Parameters of Chameleon, and the sources of their defaults.
 
 use super::Allocation;
 use crate::costs::Scarcity;
 
-/// Chameleon's parameters; the default is what admits most, [`Params::published`] what the paper does.
+/// Chameleon's parameters. The default admits most; [`Params::published`] follows the paper.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Params {
     /// Delay budgets of the queues.
     pub allocation: Allocation,
-    /// How a route is found.
+    /// Route search.
     pub routing: Routing,
-    /// Whether admitted flows are moved to make room.
+    /// Rerouting of admitted flows to make room; `None` if flows are never moved.
     pub rerouting: Option<Rerouting>,
 }
 
@@ -20,14 +20,14 @@ impl Params {
         Self { routing: Routing::LeastDelay, ..Self::default() }
     }
 
-    /// The same, with a refusal leaving everything as it was.
+    /// Returns these parameters with moves rolled back after a refusal.
     pub(super) fn rolling_back(&self) -> Self {
         let rerouting = self.rerouting.map(|how| Rerouting { moves: Moves::RolledBack, ..how });
         Self { rerouting, ..self.clone() }
     }
 }
 
-/// How a route is found (section 4.1.3).
+/// Route search (section 4.1.3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Routing {
     /// The route of least delay, as in the paper (section 4.1.4).
@@ -36,7 +36,7 @@ pub enum Routing {
     LaracByDelay,
     /// LARAC with the number of links as cost.
     LaracByHops,
-    /// The queues of least cost in scarce resources along the quietest of the short ways, else the route of least delay.
+    /// The queues of least cost in scarce resources along the least loaded short path, else the route of least delay.
     Scarcity(Scarcity),
 }
 
@@ -53,20 +53,20 @@ pub struct Rerouting {
     pub limit: usize,
     /// Their order.
     pub sort: Sort,
-    /// What the cost of queues to be avoided is multiplied by; 30,000 (section 4.1.3).
+    /// Factor on the cost of queues to be avoided; 30,000 (section 4.1.3).
     pub cost_factor: u64,
-    /// Whose shortest paths are to be avoided.
+    /// The shortest paths to be avoided.
     pub penalised: Penalised,
-    /// How a moved flow's new route is found.
+    /// Search for a moved flow's new route.
     pub search: Search,
-    /// What becomes of moves for a request that is refused in the end.
+    /// Treatment of moves for a request that is refused in the end.
     pub moves: Moves,
-    /// How many flows into the receiver are put back into faster queues where that fails; none in the paper.
+    /// Number of flows into the receiver that are put back into faster queues if rerouting fails; zero in the paper.
     pub tighten: usize,
 }
 
 impl Rerouting {
-    /// What goes with [`Routing::Scarcity`]: Fig. 6, and then as many flows tightened as it tries.
+    /// Returns the rerouting that suits [`Routing::Scarcity`]: Fig. 6, then at most `limit` flows tightened.
     pub fn with_tightening() -> Self {
         Self { tighten: Self::default().limit, ..Self::default() }
     }
@@ -89,9 +89,9 @@ impl Default for Rerouting {
 /// The order of rerouting candidates; least recently placed first among equals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
-    /// By how many links they share with the shortest paths of the new flow, most first (section 4.1.3).
+    /// By the number of links that they share with the shortest paths of the new flow, most first (section 4.1.3).
     SharedLinks,
-    /// The same, but the most recently placed first among equals: the paper does not say which.
+    /// As `SharedLinks`, but the most recently placed first among equals: the paper leaves this open.
     SharedLinksNewest,
     /// By rate, highest first.
     Rate,
@@ -103,7 +103,7 @@ pub enum Sort {
     Placement,
 }
 
-/// How the route of least (raised) cost is found for a flow that is moved.
+/// Search for the route of least (raised) cost for a flow that is moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Search {
     /// By label setting with the deadline and one label a node: an attempt more or less matters little here, time does.
@@ -117,13 +117,13 @@ pub enum Search {
 /// The shortest paths whose queues a moved flow should avoid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Penalised {
-    /// Those of the flow that room is made for (the paper's text, section 4.1.3).
+    /// Shortest paths of the new flow (the paper's text, section 4.1.3).
     NewFlow,
-    /// Those of the flow that is moved (the published implementation).
+    /// Shortest paths of the flow that is moved (the published implementation).
     MovedFlow,
 }
 
-/// What becomes of moves for a request that is refused in the end.
+/// Treatment of moves for a request that is refused in the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moves {
     /// Undone: a refusal leaves everything as it was.

@@ -1,4 +1,4 @@
-//! Moving admitted flows out of the way of a new one (section 3.4; Fig. 6, lines 5 to 14).
+//! Rerouting of admitted flows to make room for a new one (section 3.4; Fig. 6, lines 5 to 14).
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use crate::routing::{FoundRoute, Query};
 
 /// The memory of the search for candidates.
 pub(super) struct Rerouter {
-    /// Per flow: where it stands, or stood in an earlier search, among the candidates.
+    /// Per flow: its index among the candidates of this or an earlier search.
     place: Vec<u32>,
     /// Hop distances to the switches that hosts hang on; they never change.
     distances: HashMap<NodeId, HopDistances>,
@@ -53,7 +53,7 @@ impl Rerouter {
         Self { place: Vec::new(), distances: HashMap::new() }
     }
 
-    /// Moves candidates, one after another, until the request fits; `None` if the list ends first.
+    /// Moves the candidates in order until the request fits; `None` if the list ends first.
     pub(super) fn reroute_blockers(
         &mut self,
         placement: &mut Placement,
@@ -63,7 +63,7 @@ impl Rerouter {
     ) -> Option<RouteWithMoves> {
         let network = placement.network().clone();
         let mut shortest = self.shortest_path_links(&network, query.from, query.to);
-        // Where no route can go, nobody is in the way.
+        // If no route exists at all, no flow blocks the request.
         shortest.retain(|&link| query.closed.as_ref().is_none_or(|closed| !closed[link.index()]));
         let mut costs = Costs::new(&network, &shortest, query.from, query.to);
         let mut moved: Vec<MovedFlow> = Vec::new();
@@ -71,7 +71,7 @@ impl Rerouter {
             let Some(old) = placement.ledger().flow(flow).cloned() else { continue };
             let Some(found) = self.place_elsewhere(placement, how, flow, &old, &mut costs) else { continue };
             moved.extend(placement.move_to(flow, found.route));
-            // Both end with a least-delay search, which would fail in the same way without a denial that turns.
+            // Both end with a least-delay search, which would fail again unless a denial changes.
             let by_delay = matches!(routing, Routing::LeastDelay | Routing::Scarcity(_));
             let helps = !by_delay || placement.would_help(query, &old.route);
             if !helps {
@@ -181,9 +181,9 @@ fn sort(candidates: &mut Vec<Candidate>, placement: &Placement, how: Rerouting) 
     candidates.sort_unstable_by_key(key);
 }
 
-/// Beyond Fig. 6: flows into the new flow's receiver go back to faster queues, one after another, until the request
-/// fits. A cost other than the delay leaves them in slow queues while there is room, where their bursts have grown; where
-/// all ways end at one link, nothing else makes room there.
+/// Beyond Fig. 6: moves flows into the new flow's receiver back to faster queues, one at a time, until the request
+/// fits. A cost other than the delay leaves flows in slow queues while there is room, where their bursts have grown.
+/// If all routes end at one link, nothing else makes room there.
 fn tighten(
     placement: &mut Placement,
     how: Rerouting,
@@ -208,7 +208,7 @@ fn tighten(
     None
 }
 
-/// The flows into a host whose bursts have grown most on their ways there.
+/// Returns the flows into a host whose bursts have grown most along their routes.
 fn loosest(placement: &Placement, host: NodeId, limit: usize) -> Vec<FlowId> {
     if limit == 0 {
         return Vec::new();
@@ -228,7 +228,7 @@ fn loosest(placement: &Placement, host: NodeId, limit: usize) -> Vec<FlowId> {
     flows.into_iter().map(|(_, flow)| flow).collect()
 }
 
-/// The links to be avoided, and what it costs at least to reach a destination past them.
+/// The links to be avoided, and lower bounds on the cost from each node to a destination past them.
 struct Costs {
     /// Per link: whether it is to be avoided.
     links: Vec<bool>,

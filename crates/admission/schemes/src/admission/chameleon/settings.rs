@@ -1,4 +1,4 @@
-//! What can be said of Chameleon, and what follows where nothing is said.
+//! Settings of Chameleon and their defaults.
 
 use wayleave_scheme_api::{Kind, Parameter, Parameters, Setting, Value, params, words};
 use wayleave_units::Time;
@@ -9,10 +9,10 @@ use crate::placement::BUDGET;
 use crate::registry::{BuildError, Defaults};
 
 params! {
-    /// What is said of Chameleon.
+    /// Settings of Chameleon.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Settings {
-        /// How Chameleon finds a route.
+        /// Route search of Chameleon.
         pub routing: Option<RoutingName> = None, "routing", Kind::Word(RoutingName::WORDS),
             "measured (docs/theory/admission.md, section 13); least-delay: section 4.1.3", {
                 option: "routing", value_name: "HOW", default: "scarcity, or least-delay with --model published",
@@ -29,28 +29,28 @@ params! {
         /// Chameleon's delay budgets of host queues.
         pub host_budgets: Vec<Time> = vec![Time::from_micros(500)], "host_budgets", Kind::List(&BUDGET),
             "section 4.1.2", { option: "host-budget" };
-        /// Move admitted flows out of the way of a request that does not fit.
+        /// Move admitted flows to make room for a request that does not fit.
         pub reroute: bool = false, "reroute", Kind::Flag, "ours; Fig. 6 moves flows", { option: "reroute" };
-        /// How many flows are tried at most for one request.
+        /// Maximum number of flows that are tried for one request.
         pub limit: usize = 20, "limit", Kind::Count { least: 0, most: u64::MAX }, "section 4.1.3",
             { option: "reroute-limit", value_name: "COUNT", group: "reroute" };
-        /// Which flows are tried first.
+        /// Order in which flows are tried.
         pub sort: Sort = Sort::SharedLinks, "sort", Kind::Word(Sort::WORDS), "section 4.1.3",
             { option: "reroute-sort", value_name: "ORDER", group: "reroute" };
-        /// What the cost of queues to be avoided is multiplied by.
+        /// Factor on the cost of queues to be avoided.
         pub factor: u64 = 30_000, "factor", Kind::Count { least: 1, most: 1_000_000 }, "section 4.1.3",
             { option: "reroute-factor", value_name: "FACTOR", group: "reroute" };
-        /// Whose shortest paths a moved flow avoids.
+        /// Shortest paths that a moved flow avoids.
         pub avoid: Penalised = Penalised::NewFlow, "avoid", Kind::Word(Penalised::WORDS), "Fig. 6, line 6",
             { option: "reroute-avoid", value_name: "WHOSE", group: "reroute" };
-        /// How a moved flow's new route is found.
+        /// Search for a moved flow's new route.
         pub search: Search = Search::OneLabel, "search", Kind::Word(Search::WORDS),
             "the published implementation; the paper: LARAC (section 4.1.3)",
             { option: "reroute-search", value_name: "HOW", group: "reroute" };
-        /// What becomes of moves for a request that is refused in the end.
+        /// Treatment of moves for a request that is refused in the end.
         pub moves: Moves = Moves::RolledBack, "moves", Kind::Word(Moves::WORDS), "ours; Fig. 6 keeps them",
             { option: "reroute-moves", value_name: "WHAT", group: "reroute" };
-        /// Where that fails: how many flows into the receiver are put back into faster queues.
+        /// Number of flows into the receiver that are put back into faster queues if moving flows fails.
         pub tighten: Option<usize> = None, "tighten", Kind::Count { least: 0, most: u64::MAX },
             "measured (docs/operate/performance.md); none in the paper", {
                 option: "reroute-tighten", value_name: "COUNT", group: "reroute",
@@ -59,7 +59,7 @@ params! {
     }
 }
 
-/// How a route is found, without its prices.
+/// Route search, without its prices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RoutingName {
     /// [`Routing::Scarcity`].
@@ -115,7 +115,7 @@ words! {
 }
 
 impl RoutingName {
-    /// What was asked for; else what admits most, or the paper's way with its model.
+    /// Returns the given setting; else the one that admits most, or the paper's choice with the paper's model.
     pub fn or_usual(asked: Option<Self>, defaults: Defaults) -> Self {
         asked.unwrap_or(match defaults {
             Defaults::Recommended => Self::Scarcity,
@@ -135,7 +135,7 @@ impl RoutingName {
 }
 
 impl Settings {
-    /// How a route is found.
+    /// Returns the route search.
     pub fn routing(&self, defaults: Defaults) -> RoutingName {
         RoutingName::or_usual(self.routing, defaults)
     }
@@ -167,7 +167,7 @@ impl Settings {
         self.tighten.unwrap_or(usual)
     }
 
-    /// What counts, for reports: prices only where routes are found by them.
+    /// Returns the effective values for reports. Prices are included only if the route search uses them.
     pub(super) fn settled(&self, defaults: Defaults) -> Vec<(&'static Parameter, Value)> {
         let routing = self.routing(defaults);
         let settled = Self { routing: Some(routing), tighten: Some(self.tighten(routing)), ..self.clone() };

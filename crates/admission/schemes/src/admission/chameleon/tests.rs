@@ -213,7 +213,7 @@ mod fig_1 {
         Request { rate: GBIT, burst: Bytes::new(1500), ..request(network, from, to, Time::from_millis(100)) }
     }
 
-    /// On a path, in the first queues of it that have room.
+    /// Embeds a flow on a path, in the first of its queues that have room.
     fn embed_on(scheme: &mut Chameleon, network: &Network, path: &[&str]) -> FlowId {
         let wanted = flow(network, path[0], path[path.len() - 1]);
         let links: Vec<_> = route(network, path).hops.into_iter().map(|hop| hop.link).collect();
@@ -319,8 +319,8 @@ mod promises {
         assert!(alone.admit(&upper).is_ok());
     }
 
-    /// Behind two frames of 1562 B at 1 Gbit/s, 59,376 B take 0.5 ms exactly, the budget of a host's link; and at 500 Mbit/s
-    /// 1562 B more come in meanwhile, which with 18,438 B fill a buffer of 20,000 B exactly.
+    /// Behind two frames of 1562 B at 1 Gbit/s, 59,376 B take 0.5 ms exactly, the budget of a host's link. At 500
+    /// Mbit/s, 1562 B more arrive during that time; with 18,438 B they fill a buffer of 20,000 B exactly.
     #[test]
     fn a_bound_may_equal_its_limit_by_default_and_must_be_below_it_as_published() {
         let host_port = PortSpec::uniform(1, Bytes::new(20_000));
@@ -344,7 +344,7 @@ mod promises {
 
     #[test]
     fn an_empty_lower_queue_refuses_nothing() {
-        // 30 us are less than the second queue needs behind the first, but nobody has been promised them.
+        // 30 us are less than the second queue needs behind the first, but no flow relies on them.
         let network = star(&[400, 30]);
         let mut scheme = Chameleon::new(network.clone(), Model::default(), Params::default()).unwrap();
         assert!(scheme.admit(&in_queue(&network, "h1", 0, 20_000)).is_ok());

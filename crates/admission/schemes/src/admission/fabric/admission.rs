@@ -77,12 +77,12 @@ impl Fabric {
         Ok(Self { chameleon: Chameleon::on(ledger, params), ways, spread, token_period, largest_frame })
     }
 
-    /// What is reserved, and where.
+    /// Returns the reservations and their routes.
     pub fn placement(&self) -> &Placement {
         self.chameleon.placement()
     }
 
-    /// The same, for questions that use the searches' memory.
+    /// Returns the reservations mutably, for queries that use the search memory.
     pub fn placement_mut(&mut self) -> &mut Placement {
         self.chameleon.placement_mut()
     }
@@ -91,7 +91,7 @@ impl Fabric {
         self.placement().ledger()
     }
 
-    /// The share that a request would hold, or why it cannot.
+    /// Returns the share that a request would hold and its delay bound, or the reason for a refusal.
     fn share(&self, ways: &mut PathCache, request: &ShareRequest) -> Result<(Share, Option<Time>), Refusal> {
         if !self.ledger().has_shares() {
             return Err(Refusal::NoClasses);

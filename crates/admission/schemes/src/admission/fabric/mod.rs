@@ -1,19 +1,20 @@
 //! One fabric: contracts of every kind on one network, admitted by one ledger.
 //!
-//! No single publication: latency contracts as in Chameleon (CoNEXT 2020), in the queues in strict priority; minima as uFAB's hosts
-//! keep them (SIGCOMM 2022) and objectives as SCC's divisions (W_d), in the classes below. docs/theory/admission.md, section 14, says what
-//! is promised of each kind, under which assumption, and why.
+//! No single publication. Latency contracts follow Chameleon (CoNEXT 2020), in the queues in strict priority. Minimum
+//! rates as uFAB's hosts enforce them (SIGCOMM 2022) and objectives as SCC's divisions (W_d) use the classes below.
+//! docs/theory/admission.md, section 14, explains the promise of each kind and its assumptions.
 //!
 //! | contract | charged | promise |
 //! |---|---|---|
-//! | latency | as in Chameleon, in the upper queues; what classes need of a line is not given away | every packet in time, proven |
-//! | pair | its minimum on every link of its route, its acknowledgements on the way back | capacity proven |
+//! | latency | as in Chameleon, in the upper queues; the share of a line that classes need is not given away | every packet in time, proven |
+//! | pair | its minimum on every link of its route, its acknowledgements on the reverse route | capacity proven |
 //! | hose over all paths | on each link the worst that members can send over it if every node splits evenly | capacity proven |
-//! | hose with a path for each pair | the same and the largest minimum, or what any choice of paths can put there if that is less | proven where the latter is charged, else measured |
+//! | hose with a path for each pair | the same amount and the largest minimum, or the most that any choice of paths can put there if that is less | proven where the latter is charged, else measured |
 //! | objective | its weight on every link that packets between members may use | the weights fit |
 //!
 //! Deviations from the publications:
-//! - uFAB qualifies paths at hosts, by what switches say; here the minimum of a pair is admitted first, on a path with most room.
+//! - uFAB qualifies paths at hosts, by reports of switches; here the minimum of a pair is admitted first, on a path
+//!   with most room.
 //! - Chameleon's queues of five are those that its rule gives a port of five queues (0.1, 0.5, 1, 6 and 24 ms).
 
 mod admission;
@@ -28,7 +29,7 @@ use crate::admission::chameleon::{self, Allocation, Rerouting};
 use crate::placement::BUDGET;
 use crate::registry::{AdmissionScheme, BuildError, Defaults, Setup};
 
-/// What it says of itself.
+/// Descriptor of this scheme.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "fabric",
     title: "One fabric",
@@ -41,7 +42,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
 };
 
 params! {
-    /// What can be set.
+    /// Settings of this scheme.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Settings {
         /// Delay budgets of the latency queues of switches, highest priority first. Budgets that the topology gives its queues go first.
@@ -49,22 +50,22 @@ params! {
         /// Delay budgets of host queues.
         pub host_budgets: Vec<Time> = vec![Time::from_micros(500)], "host_budgets", Kind::List(&BUDGET),
             "Chameleon, section 4.1.2";
-        /// How long packets of the guaranteed class may wait at a link that minima with a time pass.
+        /// Maximum queueing delay of packets of the guaranteed class at a link that carries minima with a time.
         pub guaranteed_budget: Time = Time::from_micros(260), "guaranteed_budget", BUDGET,
             "worked out for 10 Gbit/s, 20 us, 0.4 of the line and 97 kB reserved by latency contracts: 239 us";
-        /// How packets of a hose find their paths.
+        /// Path selection for packets of a hose.
         pub paths: Paths = Paths::One, "paths", Kind::Word(Paths::WORDS), "uFAB: a pair has one path at a time";
-        /// What hoses are charged whose hosts choose a path for each pair.
+        /// Charge for hoses whose hosts choose a path for each pair.
         pub hose_charge: Charge = Charge::Split, "hose_charge", Kind::Word(Charge::WORDS),
             "ours; every path is Duffield and others, SIGCOMM 1999";
-        /// How often tokens are given anew, which hosts of minima with a time wait for.
+        /// Period at which tokens are reassigned; hosts of minima with a time wait for it.
         pub token_period: Time = Time::from_micros(32), "token_period", BUDGET, "uFAB, section 5.1";
-        /// Move admitted flows out of the way of a latency contract that does not fit.
+        /// Move admitted flows to make room for a latency contract that does not fit.
         pub reroute: bool = false, "reroute", Kind::Flag, "Chameleon, Fig. 6";
     }
 }
 
-/// How packets of a hose find their way.
+/// Path selection for packets of a hose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paths {
     /// Hosts choose a path for each pair, and change it.
@@ -80,7 +81,7 @@ words! {
     }
 }
 
-/// What hoses are charged whose hosts choose a path for each pair.
+/// Charge for hoses whose hosts choose a path for each pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Charge {
     /// An even split and the largest minimum.

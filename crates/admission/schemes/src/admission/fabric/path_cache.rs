@@ -1,4 +1,4 @@
-//! The widest of the shortest ways between two hosts: where the smallest room on the way is largest.
+//! Search for the widest shortest path between two hosts: the one whose narrowest link has the most room.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -15,14 +15,14 @@ pub(super) struct PathCache {
     turns: u32,
 }
 
-/// A way, and the room on its narrowest link.
+/// A path, and the room on its narrowest link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CandidatePath {
     pub(super) links: Vec<LinkId>,
     pub(super) room: u64,
 }
 
-/// A node that was reached: over which link, from which label, with how much room on the way.
+/// A node that was reached: over which link, from which label, with the least room so far.
 struct Label {
     node: NodeId,
     link: LinkId,
@@ -38,8 +38,8 @@ impl PathCache {
         }
     }
 
-    /// Returns the widest of the open paths with the fewest links, the first of equals; `None` if none joins the hosts. One search looks
-    /// at each link on these paths once.
+    /// Returns the widest of the open paths with the fewest links, the first of equals; `None` if none joins the
+    /// hosts. One search visits each link on these paths once.
     pub(super) fn widest(
         &mut self,
         network: &Network,
@@ -91,7 +91,7 @@ fn candidate_path(labels: &[Label], last: usize) -> CandidatePath {
     CandidatePath { links, room: labels[last].room }
 }
 
-/// What distances to a host are remembered by.
+/// Returns the node under which distances to a host are cached.
 fn goal(network: &Network, host: NodeId) -> NodeId {
     match network.links_into(host) {
         [only] => network.link(*only).from,

@@ -37,7 +37,7 @@ fn hose(members: &[usize], mbit: u64) -> ShareRequest {
     ShareRequest { among: ShareMembers::Hose(hosts(members)), min: Rate::from_mbit(mbit), within: None }
 }
 
-/// Two pairs of 3 Gbit/s leave one rack for one pod: 5.1 Gbit/s can be promised on a link, so they take two ways.
+/// Two pairs of 3 Gbit/s leave one rack for one pod: 5.1 Gbit/s can be promised on a link, so they take two paths.
 #[test]
 fn pairs_take_the_shortest_way_with_most_room() {
     let mut fabric = fabric(Paths::One);
@@ -105,7 +105,7 @@ fn even_splits_are_proven_whatever_is_down() {
     assert_eq!(all.admit_share(&hose(&[2, 9], 100)).unwrap_err(), Refusal::LinkDown { link: of_host });
 }
 
-/// 5.1 Gbit/s on a host's link: what would fit is said exactly.
+/// 5.1 Gbit/s on a host's link: the refusal names exactly the rate that would fit.
 #[test]
 fn a_hose_that_is_too_large_hears_what_would_fit() {
     let mut fabric = fabric(Paths::All);

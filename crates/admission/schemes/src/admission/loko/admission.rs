@@ -12,7 +12,7 @@ use crate::admitted::Term;
 use crate::flow_table::{self, FlowTable, HasFlowTable, Entry};
 use crate::shortest::ShortestPaths;
 
-/// The term of what a line takes for all that can come at once, in reports.
+/// Name, in reports, of the term for the time that a line takes for everything that can arrive at once.
 pub(super) const LINE: &str = "line";
 
 /// The term of a switch's service, its D, in reports.
@@ -31,10 +31,10 @@ pub enum Services {
     PerPort,
 }
 
-/// What is added up at a switch.
+/// Quantities that are added up at a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum SwitchAccounting {
-    /// Bursts as they have grown on the way, and lines beside services.
+    /// Bursts as they have grown along the route, and lines beside services.
     #[default]
     Sound,
     /// Bursts as they were asked for, and services alone, as the slides do.
@@ -50,11 +50,11 @@ pub struct Params {
     pub share: Share,
     /// Step 0.
     pub services: Services,
-    /// What is added up.
+    /// Quantities that are added up at a switch.
     pub counting: SwitchAccounting,
 }
 
-/// Why there is no Loko for a network.
+/// Reason why Loko cannot be set up for a network.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum LokoError {
     /// The allocation is impossible.
@@ -74,14 +74,14 @@ pub enum LokoError {
     },
 }
 
-/// What is in use of a service.
+/// Usage of a service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServiceUsage {
     /// The sum of rates, bit/s.
     pub rate: u64,
     /// The sum of bursts.
     pub burst: Amount,
-    /// How many flows.
+    /// Number of flows.
     pub flows: u32,
 }
 
@@ -90,12 +90,12 @@ pub struct Loko {
     pub(super) network: Arc<Network>,
     pub(super) params: Params,
     allocation: Allocation,
-    /// By node, then by link: which of both is used, [`Services`] says.
+    /// Usage per node or per link, depending on [`Services`].
     uses: Vec<ServiceUsage>,
     pub(super) book: FlowTable<GrownBursts>,
 }
 
-/// The burst of a flow at every service on its way.
+/// Burst of a flow at every service along its route.
 type GrownBursts = Vec<Amount>;
 
 struct Fit {
@@ -124,17 +124,17 @@ impl Loko {
         &self.network
     }
 
-    /// What was set up.
+    /// Returns the parameters.
     pub fn params(&self) -> &Params {
         &self.params
     }
 
-    /// What every service was allocated.
+    /// Returns the allocation of every service.
     pub fn allocation(&self) -> &Allocation {
         &self.allocation
     }
 
-    /// What is in use of the service that a hop passes: of the switch that the link leaves, or of its port.
+    /// Returns the usage of the service that a hop passes: of the switch that the link leaves, or of its port.
     pub fn in_use(&self, hop: Hop) -> ServiceUsage {
         self.uses[self.service(hop)]
     }
@@ -170,14 +170,14 @@ impl Loko {
         Err(refusal)
     }
 
-    /// Whether a request fits along a route.
+    /// Checks if a request fits along a route.
     fn along(&self, route: Route, request: &Request) -> Result<Fit, Refusal> {
         let mut burst = Amount::from(request.burst);
         let mut bursts = Vec::new();
         for &hop in &route.hops {
             if self.is_switch(hop) {
                 let switch = self.network.link(hop.link).from;
-                // What varies need not keep the order of packets: they may come to the service closer together.
+                // Variable processing may reorder packets, so they may reach the service closer together.
                 let jitter = match self.params.counting {
                     SwitchAccounting::Sound => self.network.node(switch).jitter,
                     SwitchAccounting::Published => Time::ZERO,
@@ -211,7 +211,7 @@ impl Loko {
             return Some(Allocated::Rate { asked: rate, left: Rate::from_bits_per_second(left) });
         }
         let left = Amount::from(largest) - held.burst;
-        // What is left is rounded down.
+        // The remainder is rounded down.
         let whole = left.nanobits().max(0) / Amount::from(Bytes::new(1)).nanobits();
         (burst > left).then(|| Allocated::Burst {
             asked: Bytes::new(u64::try_from(burst.bytes_rounded_up()).unwrap_or(u64::MAX)),
@@ -223,7 +223,7 @@ impl Loko {
         route.hops.iter().flat_map(|&hop| self.of_hop(hop))
     }
 
-    /// What a hop adds to the bound: its service, its line, and what does not vary.
+    /// Returns the terms that a hop adds to the bound: its service, its line, and the fixed part.
     fn of_hop(&self, hop: Hop) -> impl Iterator<Item = Term> + use<> {
         let link = self.network.link(hop.link);
         let is_switch = self.is_switch(hop);
@@ -280,7 +280,7 @@ impl Loko {
         &self.uses
     }
 
-    /// The switch or the port of every service that is in use, with what is.
+    /// Returns the switch or port of every service in use, with its usage.
     pub fn in_use_by_switch(&self) -> impl Iterator<Item = (NodeId, Option<LinkId>, ServiceUsage)> + '_ {
         let nodes = self.network.nodes().len();
         let used = self.uses.iter().enumerate().filter(|(_, held)| held.flows > 0);

@@ -1,5 +1,5 @@
-//! Steps 2 and 3: from the worst measurements to a model, and from the model to what a switch accepts. Integers: what is given
-//! away is rounded down, delays are rounded up.
+//! Steps 2 and 3: from the worst measurements to a model, and from the model to the allocation of a switch.
+//! Calculations use integers: allocations are rounded down, delays are rounded up.
 
 use wayleave_topology::devices::{MissingMeasurements, Scenario, Table};
 use wayleave_units::{Amount, Bytes, Rate, Time};
@@ -13,7 +13,7 @@ pub struct Model {
     pub processing: Time,
     /// T - l / R: the latency of the curve, beside a packet's own service.
     pub latency: Time,
-    /// What can be held.
+    /// Size of the buffer.
     pub buffer: Bytes,
     /// The largest packet that it is about.
     pub largest_packet: Bytes,
@@ -36,7 +36,7 @@ impl Model {
     }
 }
 
-/// Which rate a switch accepts.
+/// Rate that a switch accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Share {
     /// All of R.
@@ -48,7 +48,7 @@ pub enum Share {
     Rate(Rate),
 }
 
-/// What a switch accepts, and what it promises.
+/// Rate and burst that a switch accepts, and the delay that it promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allocation {
     /// r: the sum of rates.
@@ -59,27 +59,27 @@ pub struct Allocation {
     pub delay: Time,
 }
 
-/// Why a rate cannot be allocated.
+/// Reason why a rate cannot be allocated.
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AllocationError {
     /// Above R, or zero.
     #[error("a switch cannot be given {asked}: more than zero and at most {most} is expected, what was measured")]
     Rate {
-        /// What was asked for.
+        /// Requested rate.
         asked: Rate,
         /// R.
         most: Rate,
     },
-    /// What comes at this rate while the service has its latency fills the buffer.
+    /// The traffic that arrives at this rate during the service's latency fills the buffer.
     #[error(
         "at {asked} nothing is left for bursts: {comes} come while the first packet is processed, and the buffer holds {buffer}"
     )]
     Buffer {
-        /// What was asked for.
+        /// Requested rate.
         asked: Rate,
-        /// What comes.
+        /// Amount that arrives.
         comes: Bytes,
-        /// What can be held.
+        /// Size of the buffer.
         buffer: Bytes,
     },
 }

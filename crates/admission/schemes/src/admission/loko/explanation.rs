@@ -1,4 +1,4 @@
-//! What Loko says of its decisions: what is in use of the services on the way.
+//! Explanations of Loko's decisions: usage of the services along the route.
 
 use wayleave_scheme_api::{Allocated, Refusal, Value};
 use wayleave_topology::{FlowId, Hop, Network, NodeId};
@@ -9,7 +9,7 @@ use super::admission::{LINE, SERVICE};
 use crate::admitted::{AdmittedSet, Term};
 use crate::explanation::{Rows, Section};
 
-/// Why it refuses.
+/// Returns the text of a refusal.
 pub(super) fn refusal(network: &Network, refusal: &Refusal) -> Option<String> {
     if let Refusal::Allocation { switch, limit, .. } = refusal {
         Some(allocation(network, *switch, limit))
@@ -18,7 +18,7 @@ pub(super) fn refusal(network: &Network, refusal: &Refusal) -> Option<String> {
     }
 }
 
-/// What a switch lacks of its allocation (Loko).
+/// Returns the text that explains which part of a switch's allocation is exhausted (Loko).
 fn allocation(network: &Network, switch: NodeId, limit: &Allocated) -> String {
     let name = &network.node(switch).name;
     match limit {
@@ -56,7 +56,7 @@ pub(super) fn refused(loko: &Loko, refusal: &Refusal) -> Option<Section> {
     if let Refusal::Allocation { route, .. } = refusal { Some(services(loko, &route.hops)) } else { None }
 }
 
-/// What is in use of the services on the way, against what they were allocated.
+/// Returns the usage of the services along the route against their allocations.
 fn services(loko: &Loko, hops: &[Hop]) -> Section {
     let (model, allocation) = (&loko.params().model, loko.allocation());
     let (rate, time) = (model.rate.down(), model.processing.up());
@@ -73,7 +73,7 @@ fn services(loko: &Loko, hops: &[Hop]) -> Section {
     Section { title, lines: vec![accepts], table: Some(Rows { head, rows }), sentence: None }
 }
 
-/// What was measured and allocated, and what is in use of it.
+/// Returns the measured model, the allocation and its usage.
 pub(super) fn granted_shares(loko: &Loko) -> Value {
     let (model, allocation, network) = (&loko.params().model, loko.allocation(), loko.network());
     let used = loko.in_use_by_switch().map(|(switch, link, used)| {

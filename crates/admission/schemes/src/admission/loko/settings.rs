@@ -1,4 +1,4 @@
-//! What can be said of Loko: what was measured, for which scenario, and how much of it is given away.
+//! Settings of Loko: the measurements, their scenario, and the share that is given away.
 
 use std::str::FromStr;
 
@@ -9,7 +9,7 @@ use wayleave_units::Rate;
 use super::{SwitchAccounting, Services, Share};
 
 params! {
-    /// What is said of Loko.
+    /// Settings of Loko.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Settings {
         /// A benchmark table of the switches.
@@ -17,7 +17,7 @@ params! {
             option: "loko-table", value_name: "FILE",
             default: "a simulated Zodiac FX is measured, as `wayleave characterize-switch` does",
         };
-        /// What happens in the network: proof-of-concept, whole, or values such as
+        /// Traffic and configuration of the network: proof-of-concept, whole, or values such as
         /// entries=17,match=five-tuple,packet=306B.
         pub scenario: DeviceScenario = DeviceScenario::default(), "scenario",
             Kind::Text { check: |text| text.parse::<DeviceScenario>().map(|_| ()) }, "slides, proof of concept",
@@ -26,10 +26,10 @@ params! {
         pub allocation: Share = Share::FullRate, "allocation",
             Kind::Text { check: |text| text.parse::<Share>().map(|_| ()) }, "slides, step 3",
             { option: "loko-allocation", value_name: "full|fifth|RATE" };
-        /// What is added up at a switch.
+        /// Quantities that are added up at a switch.
         pub counting: SwitchAccounting = SwitchAccounting::Sound, "counting", Kind::Word(SwitchAccounting::WORDS), "ours",
             { option: "loko-counting", value_name: "HOW" };
-        /// What has a service of its own.
+        /// Unit that has a service of its own.
         pub services: Services = Services::PerSwitch, "services", Kind::Word(Services::WORDS), "slides, step 0",
             { option: "loko-services", value_name: "WHAT" };
     }
@@ -49,7 +49,7 @@ words! {
     }
 }
 
-/// What happens in the network, as it was written.
+/// Device scenario, as it was written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceScenario {
     text: String,

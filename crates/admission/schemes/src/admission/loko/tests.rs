@@ -1,4 +1,4 @@
-//! Loko's printed numbers, derived from a benchmark table, and what admission does with them.
+//! Loko's printed numbers, derived from a benchmark table, and their use in admission.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use super::*;
 use crate::admitted::AdmittedSet;
 
-/// What a benchmark of the modelled Zodiac FX shows.
+/// Returns a benchmark table of the modelled Zodiac FX.
 fn table(scenario: &Scenario) -> Table {
     let zodiac = SoftwareSwitch::ZODIAC_FX;
     let mut table = Table::default();
@@ -50,7 +50,8 @@ fn the_printed_allocations_come_out_of_steps_1_to_3() {
     assert_eq!(printed(Share::FifthRate), (237, 232, 207));
 }
 
-/// Whether a number of packets of 306 B, R in 100 bit/s and T in us give every printed digit, with this many bytes in a kB.
+/// Returns `true` if a number of packets of 306 B, R in 100 bit/s and T in us give every printed digit, with
+/// `kilobyte` bytes in a kB.
 fn agrees(packets: i64, r: i64, t: i64, kilobyte: i64) -> bool {
     // Everything in 1e-6 bit: 100 bit/s times us are 1e-4 bit.
     let rt = r * t * 100;

@@ -13,10 +13,10 @@ use crate::flow_table::{self, FlowTable, HasFlowTable, Entry};
 use crate::path::ecmp::PerFlow;
 use crate::shortest::{ShortestPaths, identity};
 
-/// The term of `2 n P / R`, what all applications together can put in a packet's way, in reports.
+/// Name, in reports, of the term `2 n P / R`: the most that all applications together can put ahead of a packet.
 pub(super) const CONTENTION: &str = "contention";
 
-/// The term of the cumulative processing on the way, in reports.
+/// Name, in reports, of the term for the cumulative processing along the route.
 pub(super) const EPSILON: &str = "epsilon";
 
 /// The term of the network epochs for which the shaper may keep a burst waiting, in reports.
@@ -65,14 +65,14 @@ pub struct Qjump {
     on_link: Vec<u64>,
 }
 
-/// What an admitted flow has of the epoch.
+/// Share of the epoch that an admitted flow holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
     shares: u64,
     pub(super) epochs: u64,
 }
 
-/// Where and how a request fits.
+/// Route, share and bound of a request that fits.
 struct Fit {
     route: Route,
     share: Share,
@@ -88,7 +88,7 @@ impl Qjump {
         Self { network, model, params, epoch, book: FlowTable::new(), taken: 0, on_link }
     }
 
-    /// What was fixed at the start.
+    /// Returns the parameters.
     pub fn params(&self) -> &Params {
         &self.params
     }
@@ -98,17 +98,17 @@ impl Qjump {
         &self.epoch
     }
 
-    /// How many more shares can be given.
+    /// Returns the number of shares that are still free.
     pub fn shares_left(&self) -> u64 {
         self.shares() - self.taken
     }
 
-    /// How many there are.
+    /// Returns the total number of shares.
     pub fn shares(&self) -> u64 {
         u64::from(self.params.applications.max(1))
     }
 
-    /// How many an admitted flow has.
+    /// Returns the number of shares of an admitted flow.
     pub fn shares_of(&self, flow: FlowId) -> Option<u64> {
         Some(self.book.get(flow)?.more.shares)
     }
@@ -171,8 +171,9 @@ impl Qjump {
         Ok(Route { hops: links.into_iter().map(|link| Hop { link, queue: 0 }).collect() })
     }
 
-    /// How long a packet takes along a route if every application sends one packet at the same moment: it waits for n - 1 of
-    /// them once, and at every hop it is sent itself, behind a frame of lower priority if there can be one.
+    /// Returns the delay of a packet along a route if every application sends one packet at the same moment. The
+    /// packet waits for n - 1 others once. At every hop it is transmitted, behind a frame of lower priority if there
+    /// can be one.
     fn synchronised_round(&self, route: &Route) -> Time {
         let others = times(self.epoch.packet_time(), self.shares() - 1);
         let hop = |hop: &Hop| {
@@ -211,7 +212,7 @@ impl Qjump {
         route.hops.iter().for_each(|hop| self.on_link[hop.link.index()] -= shares);
     }
 
-    /// What the shaper lets through.
+    /// Returns the traffic that the shaper lets through.
     fn shaped(&self, request: &Request, share: Share) -> Demand {
         let most = Rate::from_bits_per_second(self.epoch.unit().bits_per_second().saturating_mul(share.shares));
         let packets = Bytes::new(self.params.packet.get().saturating_mul(share.shares));
@@ -271,7 +272,7 @@ pub(super) fn times(time: Time, count: u64) -> Time {
     Time::from_nanos(time.as_nanos().saturating_mul(count).min(Time::MAX.as_nanos()))
 }
 
-/// How long a line sends bytes, rounded up.
+/// Returns the transmission time of `bytes`, rounded up.
 fn sending(bytes: Bytes, rate: Rate) -> Time {
     wayleave_units::Amount::from(bytes).time_at(rate).map_or(Time::MAX, |time| time.min(Time::MAX))
 }

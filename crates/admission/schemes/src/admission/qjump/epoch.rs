@@ -31,11 +31,11 @@ pub struct Epoch {
 pub struct Level {
     /// f: 1 is the guaranteed one.
     pub factor: u32,
-    /// How often a packet may be sent.
+    /// Network epoch: minimum interval between two packets of an application.
     pub epoch: Time,
     /// The rate limit; `None` at the highest factor, n, which has none.
     pub limit: Option<Rate>,
-    /// Whether the epoch is also a bound of the latency: only at f = 1.
+    /// `true` if the epoch is also a bound of the latency: only at f = 1.
     pub is_guaranteed: bool,
 }
 
@@ -51,7 +51,7 @@ impl Epoch {
         self.rate
     }
 
-    /// How long one packet is being sent over the slowest link, rounded up.
+    /// Returns the transmission time of one packet on the slowest link, rounded up.
     pub fn packet_time(&self) -> Time {
         self.sending(u128::from(self.packet_bits))
     }
@@ -61,7 +61,7 @@ impl Epoch {
         self.sending(2 * u128::from(self.applications) * u128::from(self.packet_bits))
     }
 
-    /// The processing on the way.
+    /// Returns the cumulative processing along the route.
     pub fn epsilon(&self) -> Time {
         self.epsilon
     }
@@ -71,7 +71,7 @@ impl Epoch {
         self.contention().checked_add(self.epsilon).unwrap_or(Time::MAX)
     }
 
-    /// What an application may send: one packet an epoch.
+    /// Returns the rate of one application: one packet per epoch.
     pub fn unit(&self) -> Rate {
         self.one_packet_in(self.length())
     }

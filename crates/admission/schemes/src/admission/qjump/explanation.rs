@@ -1,4 +1,4 @@
-//! What QJump says of its decisions: shares, epochs and levels.
+//! Explanations of QJump's decisions: shares, epochs and levels.
 
 use wayleave_scheme_api::{Refusal, Request, Value};
 use wayleave_topology::FlowId;
@@ -9,7 +9,7 @@ use super::{Level, Qjump};
 use crate::admitted::{AdmittedSet, Term};
 use crate::explanation::Section;
 
-/// Why it refuses.
+/// Returns the text of a refusal.
 pub(super) fn refusal(refusal: &Refusal) -> Option<String> {
     let words = match refusal {
         Refusal::RateCap { asked, most: unit } => {
@@ -42,7 +42,7 @@ pub(super) fn refusal(refusal: &Refusal) -> Option<String> {
     Some(words)
 }
 
-/// `2 n P / R` with its values, and how long a burst is in the shaper.
+/// Returns the text of a term: `2 n P / R` with its values, or the time that a burst spends in the shaper.
 pub(super) fn term(qjump: &Qjump, term: Term) -> Option<String> {
     match term {
         Term::Own(CONTENTION, _) => {
@@ -59,7 +59,7 @@ pub(super) fn term(qjump: &Qjump, term: Term) -> Option<String> {
     }
 }
 
-/// What an admitted flow has taken.
+/// Returns the shares that an admitted flow holds.
 pub(super) fn admitted(qjump: &Qjump, request: &Request, flow: FlowId) -> Section {
     let held = qjump.held(flow).filter(|held| held.demand.rate < request.rate);
     let sentence = held.map(|held| {
@@ -69,7 +69,7 @@ pub(super) fn admitted(qjump: &Qjump, request: &Request, flow: FlowId) -> Sectio
     Section { sentence, ..shares(qjump, Some(flow)) }
 }
 
-/// What is left, and the level that would let a refused rate through.
+/// Returns the free shares, and the level that would admit a refused rate.
 pub(super) fn refused(qjump: &Qjump, refusal: &Refusal) -> Section {
     let sentence = if let Refusal::RateCap { asked, .. } = refusal {
         let Level { factor, limit, .. } = qjump.epoch().level_for(*asked);
@@ -92,7 +92,7 @@ fn shares(qjump: &Qjump, flow: Option<FlowId>) -> Section {
     }
 }
 
-/// The epoch, and what is left of it.
+/// Returns the epoch and its free shares.
 pub(super) fn granted_shares(qjump: &Qjump) -> Value {
     let epoch = qjump.epoch();
     Value::Record(vec![

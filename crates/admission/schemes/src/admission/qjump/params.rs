@@ -1,4 +1,4 @@
-//! What is fixed at the start.
+//! Parameters that are fixed at the start.
 
 use wayleave_scheme_api::{Kind, params, words};
 use wayleave_units::{Bytes, Time};
@@ -7,15 +7,15 @@ params! {
     /// QJump's parameters.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
-        /// How many applications may send in the highest priority, n.
+        /// Number of applications that may send in the highest priority, n.
         pub applications: u32 = 32, "applications", Kind::Count { least: 1, most: 1_000_000 },
             "Chameleon, section 5.1.1", { option: "qjump-n", value_name: "COUNT" };
         /// The largest packet, P, of which each may send one an epoch.
         pub packet: Bytes = Bytes::new(1500), "packet", PACKET, "Chameleon, section 5.1.1", { option: "qjump-packet" };
-        /// The cumulative processing on the way.
+        /// Cumulative processing along the route.
         pub epsilon: Time = Time::from_micros(4), "epsilon", Kind::Time { least: Time::ZERO, most: Time::MAX },
             "Chameleon, section 5.1.1", { option: "qjump-epsilon" };
-        /// What becomes of a contract that asks for more than one packet an epoch.
+        /// Treatment of a contract that asks for more than one packet per epoch.
         pub reading: Reading = Reading::Refused, "reading", Kind::Word(Reading::WORDS), "Chameleon, section 2.1.1",
             { option: "qjump-reading", value_name: "HOW" };
     }
@@ -24,7 +24,7 @@ params! {
 /// From the smallest frame to the largest MTU with a long tag stack.
 const PACKET: Kind = Kind::Bytes { least: Bytes::new(64), most: Bytes::new(66_000) };
 
-/// What becomes of a flow that asks for more than the unit rate.
+/// Treatment of a flow that asks for more than the unit rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Reading {
     /// It is refused (Chameleon, section 2.1.1).

@@ -36,7 +36,7 @@ pub fn best(
     range.rev().map(of).max_by_key(|best| best.admitted)
 }
 
-/// How many requests of a list are admitted before the first that is not.
+/// Returns the number of requests of a list that are admitted before the first refusal.
 pub fn until_first_refusal(mut scheme: impl Admission, list: &[Request]) -> u64 {
     list.iter().take_while(|request| scheme.admit(request).is_ok()).count() as u64
 }

@@ -1,4 +1,4 @@
-//! QJump's fixed points, as Chameleon's text states them, and what the shares do.
+//! QJump's fixed points, as Chameleon's text states them, and the use of shares.
 
 use std::sync::Arc;
 
@@ -146,7 +146,7 @@ fn release_gives_the_shares_back_and_a_refused_change_takes_nothing() {
     let eleven = Request { rate: unit * 11, ..eight };
     let third = qjump.change(second.flow, &eleven).unwrap().unwrap();
     assert_eq!((qjump.shares_left(), third.handover), (0, Handover::Instead));
-    // One fits beside eleven only after the first has gone.
+    // One fits beside eleven only after the first is released.
     assert_eq!(qjump.release(first.flow), Some(first.route));
     assert_eq!((qjump.shares_left(), qjump.release(first.flow)), (1, None));
     let beside = qjump.admit(&small()).unwrap();

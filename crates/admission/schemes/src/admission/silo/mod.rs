@@ -1,24 +1,27 @@
-//! Silo: admission with one queue a link, each with a delay budget.
+//! Silo: admission with one queue per link, each with a delay budget.
 //!
-//! K. Jang, J. Sherry, H. Ballani, T. Moncaster, "Silo: Predictable Message Latency in the Cloud", SIGCOMM 2015, as far
-//! as its admission control is described and evaluated in Chameleon, sections 2.1.2, 3.1, 5.1.1 and 5.1.5. Placement
-//! of VMs is not part of it here (as there).
+//! K. Jang, J. Sherry, H. Ballani, T. Moncaster, "Silo: Predictable Message Latency in the Cloud", SIGCOMM 2015, as
+//! far as its admission control is described and evaluated in Chameleon, sections 2.1.2, 3.1, 5.1.1 and 5.1.5.
+//! Placement of VMs is not included (as there).
 //!
 //! | text | here |
 //! |---|---|
 //! | 3.1.1 a delay budget per link | [`Params::budget`] |
 //! | 3.1.2 admitted if every `d_i <= D_i` and the sum of `D_i` meets the deadline | [`Silo`], the ledger with one queue |
 //! | 3.1.3 bursts grow by `r D_i` at each hop | the ledger |
-//! | 3.1.2 "the links supposed to be traversed", 2.2 "no optimization of routes", 5.1.5 "finding the SP" | one shortest path, whatever is reserved; admission on it alone ([`RouteChoice::Shortest`]) |
+//! | 3.1.2 "the links supposed to be traversed", 2.2 "no optimization of routes", 5.1.5 "finding the SP" | one shortest path, independent of reservations; admission on it alone ([`RouteChoice::Shortest`]) |
 //!
-//! Deviations, and what the text leaves open:
-//! - Silo's queue is the highest one of each port, so what is below it (best effort) blocks it by one frame.
-//! - The text gives `d_i = b_i / R_i`; here arrival curves are capped by their input lines as well, which Silo's own
-//!   paper does and which makes it a stronger baseline (`--shaping off` leaves it out).
-//! - Which of several shortest paths is not said: a hash of the flow draws one, so that flows spread over all of them.
-//! - "Shortest" is taken as the fewest links within the deadline; with one budget for all links, cost and delay rank routes alike.
-//! - [`RouteChoice::Around`] searches around full links by LARAC, which the text adds for Chameleon (3.3). It is stronger than
-//!   the Silo that the text describes, and it is what the published controller does with one queue a link.
+//! Deviations, and points that the text leaves open:
+//! - Silo's queue is the highest one of each port, so lower traffic (best effort) blocks it by one frame.
+//! - The text gives `d_i = b_i / R_i`. Here arrival curves are capped by their input lines as well, as in Silo's own
+//!   paper, which makes it a stronger baseline (`--shaping off` leaves it out).
+//! - The text does not define the choice among several shortest paths: a hash of the flow draws one, so that flows
+//!   spread over all of them.
+//! - "Shortest" is taken as the fewest links within the deadline; with one budget for all links, cost and delay rank
+//!   routes alike.
+//! - [`RouteChoice::Around`] searches around full links by LARAC, which the text adds for Chameleon (3.3). It is
+//!   stronger than the Silo that the text describes. The published controller behaves like this with one queue per
+//!   link.
 //! - The 0.1 ms of section 5.1.1 hold for the hosts' links, too.
 
 use std::collections::HashMap;
@@ -38,7 +41,7 @@ use crate::registry::{AdmissionScheme, BuildError, Setup};
 use crate::routing::{FoundRoute, Query};
 use crate::shortest::identity;
 
-/// What Silo says of itself.
+/// Descriptor of Silo.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "silo",
     title: "Silo",
@@ -59,16 +62,16 @@ params! {
             "Chameleon, section 5.1.1: the best of its eight (footnote 2)", {
                 note: "A budget that the topology fixes for the link's queue goes first.", option: "silo-budget",
             };
-        /// How the route of a flow is chosen.
+        /// Route choice for a flow.
         pub route: RouteChoice = RouteChoice::Shortest, "route", Kind::Word(RouteChoice::WORDS),
             "Chameleon, sections 2.2, 3.1.2 and 5.1.5", { option: "silo-route", value_name: "HOW" };
     }
 }
 
-/// How Silo chooses the route of a flow.
+/// Route choice for a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum RouteChoice {
-    /// One of the shortest paths, whatever is reserved on it.
+    /// One of the shortest paths, independent of its reservations.
     #[default]
     Shortest,
     /// The shortest path on which there is room.
@@ -101,7 +104,7 @@ pub struct Silo {
     routes: Routes,
 }
 
-/// How routes are chosen, with what the search for one remembers.
+/// Route choice, with the memory of its search.
 struct Routes {
     choice: RouteChoice,
     /// Per switch that a destination hangs on: the least that hashed costs add up to from each switch. It never changes.
@@ -123,12 +126,12 @@ impl Silo {
         Ok(Self { placement: Placement::new(Ledger::new(network, model, budgets)?), routes })
     }
 
-    /// What is reserved, and where.
+    /// Returns the reservations and their routes.
     pub fn placement(&self) -> &Placement {
         &self.placement
     }
 
-    /// The same, for questions that use the searches' memory.
+    /// Returns the reservations mutably, for queries that use the search memory.
     pub fn placement_mut(&mut self) -> &mut Placement {
         &mut self.placement
     }
@@ -163,7 +166,7 @@ impl Routes {
         }
     }
 
-    /// Where the request fits; on failure the reason, where it is known already.
+    /// Returns a route on which the request fits. On failure returns the reason, if it is already known.
     fn find_route(&mut self, placement: &mut Placement, request: &Request) -> Result<FoundRoute, Option<Refusal>> {
         if request.protection > 1 {
             return Err(Some(Refusal::NoProtection { scheme: "silo" }));

@@ -154,7 +154,7 @@ fn the_route_does_not_depend_on_load() {
     let mut empty = silo(&network);
     let wanted = to_another_pod(&network, 4_000);
     let meant = empty.admit(&wanted).unwrap().route;
-    // The link to the core that it would use is full, and all other ways are empty.
+    // The link to the core that it would use is full, and all other routes are empty.
     let mut full = silo(&network);
     let ends = [hop(&network, "h2", "pod1-edge1"), hop(&network, "pod2-edge1", "h6")];
     let beside = Route { hops: [&ends[..1], &meant.hops[1..5], &ends[1..]].concat() };

@@ -1,5 +1,5 @@
-//! A toy: so many contracts, and no more. It shows what the least admission scheme has, and that its folder and one line
-//! are all.
+//! A toy scheme that admits a fixed number of contracts. It shows the minimum that an admission scheme needs: its
+//! folder and one line.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::flow_table::{self, FlowTable, HasFlowTable, Entry};
 use crate::registry::{AdmissionScheme, BuildError, Setup};
 use crate::shortest::ShortestPaths;
 
-/// What the toy says of itself.
+/// Descriptor of the toy.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "toy-places",
     title: "toy places",
@@ -31,9 +31,9 @@ params! {
     /// The toy's parameters.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Params {
-        /// How many contracts are admitted.
+        /// Number of contracts that are admitted.
         pub places: u32 = 3, "places", Kind::Count { least: 1, most: 1_000 }, "ours";
-        /// What is said of every packet.
+        /// Bound that is promised to every packet.
         pub bound: Time = Time::from_millis(1), "bound", Kind::TIME, "ours";
     }
 }

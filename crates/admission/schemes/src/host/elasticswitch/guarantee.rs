@@ -1,4 +1,4 @@
-//! Guarantees: what the pairs of each end get of its hoses, and how both ends tell each other.
+//! Guarantees: the share of each end's hoses that its pairs get, and the messages about it between both ends.
 
 use wayleave_scheme_api::{ClassId, HostAction, Incoming, Outgoing, Peer, Share};
 use wayleave_sharing::{DemandEstimator, EstimatorParams, Observation};
@@ -20,7 +20,7 @@ impl ElasticSwitch {
         u64::try_from(kept).unwrap_or(u64::MAX)
     }
 
-    /// What a pair is entitled to: without a guarantee it still weighs something.
+    /// Returns the entitlement of a pair. A pair without a guarantee still has a minimum weight.
     pub(super) fn entitled(&self, sending: &SendingPair) -> Entitlement {
         let units = self.classes.get(&sending.class).map_or(1, |class| class.transmit.weight.max(1));
         let least = self.params.least.bits_per_second().saturating_mul(units.into());
@@ -61,7 +61,7 @@ impl ElasticSwitch {
         partition(hose, &self.bounds, &mut self.parts);
     }
 
-    /// What a pair that arrives here gets now.
+    /// Sends a pair that arrives here its current share.
     pub(super) fn grant(&mut self, pair: Incoming, act: &mut impl FnMut(Action)) {
         let Some(&Some(Receiving { class, .. })) = self.receiving.get(pair.index()) else { return };
         self.divide_incoming(class);
@@ -73,7 +73,7 @@ impl ElasticSwitch {
         }
     }
 
-    /// Hoses are divided again, and both ends of every pair are told.
+    /// Partitions the hoses again, and notifies both ends of every pair.
     pub(super) fn partition_all(&mut self, now: Time, act: &mut impl FnMut(Action)) {
         let Clock::Running { since } = self.partitions else { return };
         let elapsed = now.saturating_sub(since);
@@ -139,7 +139,7 @@ impl ElasticSwitch {
     }
 }
 
-/// What was sent in a time, as a rate.
+/// Returns the amount sent in a time, as a rate.
 fn rate_of(bytes: u64, elapsed: Time) -> Rate {
     let bits = u128::from(bytes) * 8_000_000_000 / u128::from(elapsed.as_nanos().max(1));
     u64::try_from(bits).map_or(Rate::MAX, |bits| Rate::from_bits_per_second(bits).min(Rate::MAX))

@@ -1,33 +1,36 @@
-//! ElasticSwitch: every pair of virtual machines has a part of both ends' guarantees, and takes more where nothing is congested.
+//! ElasticSwitch: every pair of virtual machines gets a part of both ends' guarantees, and takes more while nothing
+//! is congested.
 //!
-//! L. Popa et al., "ElasticSwitch: Practical Work-Conserving Bandwidth Guarantees for Cloud Computing", SIGCOMM 2013. The paper
-//! is not among the sources; this is written from what it is known to define, and from what uFAB (SIGCOMM 2022: 5.2, E) and
-//! Parley (2.2) say of it. [`Params`] says of each value where it comes from.
+//! L. Popa et al., "ElasticSwitch: Practical Work-Conserving Bandwidth Guarantees for Cloud Computing", SIGCOMM 2013.
+//! The paper is not among the sources. This follows its known definitions and its descriptions in uFAB (SIGCOMM 2022:
+//! 5.2, E) and Parley (2.2). [`Params`] names the source of each value.
 //!
-//! A class (a virtual machine, at one host) has a hose: a minimum to send and one to receive. Guarantee partitioning divides each
-//! hose among the pairs of that end, max-min fair by what each can use; a pair is guaranteed the less of what both ends
-//! give it. Rate allocation lets a pair send more than that: its rate grows along a cubic curve in units of its guarantee, and falls when
-//! something was marked or lost, but never below the guarantee. Three rules make room for the guarantees of others: a headroom
-//! that is never guaranteed, a hold after congestion that is shorter for larger guarantees, and growth that is slower the
-//! further a pair is above its guarantee.
+//! A class (a virtual machine, at one host) has a hose: a minimum to send and one to receive. Guarantee partitioning
+//! divides each hose among the pairs of that end, max-min fair by the amount that each can use. A pair is guaranteed
+//! the lower share of both ends. Rate allocation lets a pair send more than that: its rate grows along a cubic curve
+//! in units of its guarantee. It falls when packets were marked or lost, but never below the guarantee. Three rules
+//! make room for the guarantees of others: a headroom that is never guaranteed, a hold after congestion that is
+//! shorter for larger guarantees, and growth that is slower the further a pair is above its guarantee.
 //!
 //! | what | here |
 //! |---|---|
 //! | guarantee partitioning at one end | `partition` |
-//! | the less of both ends; what one end cannot use goes to its other pairs | `guarantee` |
+//! | the lower share of both ends; the share that one end cannot use goes to its other pairs | `guarantee` |
 //! | rate allocation: `rate = max(guarantee, weighted TCP-like rate)` | `rate` |
 //! | headroom | [`Params::headroom_percent`], `guarantee` |
 //! | hold after congestion ("Hold-Increase") | `rate` |
 //! | slower above the guarantee ("Rate-Caution") | `rate` |
 //!
-//! Deviations, and what is not known:
-//! - Each end tells the other what a pair would get if this end alone bounded it, so that neither waits for the other to
-//!   ask for more. The guarantees of an end's pairs are together never above its hose once both have heard of one another.
-//! - What a pair wants is what it sends, and twice its rate when it uses 90 % of it
-//!   ([`wayleave_sharing::DemandEstimator`]). A new pair wants everything.
-//! - A pair is congested if anything of it was marked or lost in a period; the receiver tells the sender once a period, and the
-//!   sender obeys at once. How much was marked does not matter.
-//! - What is told of congestion within one and a half periods after a rate was reduced is of what was sent before, and not obeyed.
+//! Deviations and unknown points:
+//! - Each end sends the other the share that a pair would get if this end alone bounded it, so that neither waits for
+//!   the other to ask for more. Once both ends know each other, the guarantees of an end's pairs never exceed its
+//!   hose in total.
+//! - A pair's demand is its sending rate, and twice its rate when it uses 90 % of that
+//!   ([`wayleave_sharing::DemandEstimator`]). A new pair has unlimited demand.
+//! - A pair is congested if any of its packets were marked or lost in a period. The receiver reports this to the
+//!   sender once per period, and the sender obeys at once. The number of marks does not matter.
+//! - A congestion report within one and a half periods after a reduction of the rate concerns earlier packets, and is
+//!   ignored.
 //! - A rate that the pair does not use does not grow.
 //! - A pair that has been idle begins again with its guarantee.
 //! - Minima that are together above the line without its headroom are scaled down.
@@ -57,7 +60,7 @@ use crate::hosts::{HostBuildError, HostScheme, HostSetup, NETWORK_HEADERS, UDP};
 /// Messages hold two rates, or a count and a flag.
 const TWO_RATES: usize = 16;
 
-/// What ElasticSwitch says of itself.
+/// Descriptor of ElasticSwitch.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "elasticswitch",
     title: "ElasticSwitch",
@@ -89,10 +92,10 @@ impl HostScheme for ElasticSwitch {
     }
 }
 
-/// What both ends of a pair tell each other.
+/// Message between both ends of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// The sender's end: what it gives the pair of its hose, and what the pair wants.
+    /// From the sender's end: the share of its hose for the pair, and the pair's demand.
     Offer {
         /// If this end alone bounded it.
         part: Rate,
@@ -108,12 +111,12 @@ pub enum Message {
     Congested,
 }
 
-/// What a timer is for.
+/// Purpose of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
     /// Hoses are divided again.
     Partition,
-    /// Rates grow; receivers tell of congestion.
+    /// Rates grow; receivers report congestion.
     Rates,
 }
 
@@ -157,12 +160,12 @@ struct SendingPair {
 struct Receiving {
     class: ClassId,
     activity: Activity,
-    /// What the sender can use of what it is given.
+    /// Part of its share that the sender can use.
     bound: Rate,
     congested: u64,
 }
 
-/// Whether a pair takes part.
+/// Activity of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Activity {
     Idle,
@@ -220,7 +223,7 @@ impl ElasticSwitch {
         }
     }
 
-    /// What a pair that leaves here is guaranteed now; `None` if there is none.
+    /// Returns the current guarantee of a pair that leaves here; `None` if there is no such pair.
     pub fn guarantee(&self, pair: Outgoing) -> Option<Rate> {
         self.sending.get(pair.index())?.as_ref().map(|sending| sending.guarantee)
     }
@@ -248,7 +251,7 @@ impl ElasticSwitch {
         }
     }
 
-    /// A pair begins to send: it has a part of its hose at once, and says so.
+    /// Starts a pair that begins to send: it gets a part of its hose at once, and notifies the other end.
     fn begin(&mut self, now: Time, pair: Outgoing, act: &mut impl FnMut(Action)) {
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
         sending.activity = Activity::Active { last: now };
@@ -268,7 +271,7 @@ impl ElasticSwitch {
         }
     }
 
-    /// A timer goes on while something takes part.
+    /// Arms the timer again while any pair is active.
     fn again(&self, now: Time, period: Time, timer: Timer, act: &mut impl FnMut(Action)) -> Clock {
         if self.classes.values().all(|class| class.outgoing.is_empty() && class.incoming.is_empty()) {
             return Clock::Stopped;
@@ -277,7 +280,7 @@ impl ElasticSwitch {
         Clock::Running { since: now }
     }
 
-    /// Rates grow where they are used; receivers tell of congestion.
+    /// Raises the rates that are used, and sends congestion reports from receivers.
     fn step_rates(&mut self, now: Time, act: &mut impl FnMut(Action)) {
         let Clock::Running { since } = self.rates else { return };
         let elapsed = now.saturating_sub(since);
@@ -303,7 +306,7 @@ impl ElasticSwitch {
         self.rates = self.again(now, self.params.rate_period, Timer::Rates, act);
     }
 
-    /// The other end of a pair that leaves here says something.
+    /// Handles a message from the other end of a pair that leaves here.
     fn on_receiver_message(&mut self, now: Time, pair: Outgoing, message: Message, act: &mut impl FnMut(Action)) {
         let line = self.line;
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
@@ -325,7 +328,7 @@ impl ElasticSwitch {
         self.set_limit(pair, act);
     }
 
-    /// The other end of a pair that arrives here says what it gives.
+    /// Handles a message from the other end of a pair that arrives here, with its share.
     fn on_sender_message(&mut self, now: Time, pair: Incoming, bound: Rate, act: &mut impl FnMut(Action)) {
         let Some(Some(receiving)) = self.receiving.get_mut(pair.index()) else { return };
         receiving.bound = bound;

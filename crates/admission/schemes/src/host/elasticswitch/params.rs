@@ -1,5 +1,5 @@
-//! Parameters of ElasticSwitch. Its paper is not among the sources: what is "from memory" is what it is known to use, what
-//! is "ours" is a choice where only the rule is known.
+//! Parameters of ElasticSwitch. Its paper is not among the sources: "from memory" marks values that it is known to
+//! use, "ours" marks a choice where only the rule is known.
 
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -10,22 +10,22 @@ pub struct Params {
     pub partition_period: Time,
     /// Between two steps of rate allocation; 15 ms (from memory).
     pub rate_period: Time,
-    /// How much of a machine's line is never guaranteed, in per cent; 10 (from memory). Congestion shows before
+    /// Share of a machine's line that is never guaranteed, in per cent; 10 (from memory). Congestion shows before
     /// guarantees are touched.
     pub headroom_percent: u8,
-    /// How much of its rate a pair gives up when it meets congestion, in per cent; 20, as CUBIC in Linux did at the time
-    /// (ours; that the control is CUBIC's by way of Seawall is from memory).
+    /// Share of its rate that a pair gives up when it meets congestion, in per cent; 20, as CUBIC in Linux did at the
+    /// time (ours; that the control is CUBIC's, through Seawall, is from memory).
     pub decrease_percent: u8,
     /// The factor of the cubic curve, in guarantees per cubic second; 1000: a pair without congestion is at twice its guarantee
     /// after 0.1 s and more (ours; uFAB, Table of systems in appendix, gives 10 to 200 ms for ElasticSwitch's convergence).
     pub growth: u64,
-    /// For how long a pair does not grow after congestion, if its guarantee is the whole line; otherwise longer, in inverse
-    /// proportion to its guarantee; 15 ms (the rule from memory, the value ours).
+    /// Time for which a pair does not grow after congestion, if its guarantee is the whole line. Otherwise the time
+    /// is longer, in inverse proportion to its guarantee; 15 ms (the rule from memory, the value ours).
     pub hold: Time,
     /// But never longer than this; 150 ms (ours).
     pub hold_most: Time,
-    /// What weighs a pair without a guarantee, for each unit of its class's weight; 10 Mbit/s (ours: all virtual machines have
-    /// guarantees in the paper).
+    /// Weight of a pair without a guarantee, for each unit of its class's weight; 10 Mbit/s (ours: all virtual
+    /// machines have guarantees in the paper).
     pub least: Rate,
     /// The burst of a pair's limiter; 64 kB (ours).
     pub burst: Bytes,

@@ -1,4 +1,4 @@
-//! Guarantee partitioning: a hose among the pairs of one end, max-min fair by what each can use.
+//! Guarantee partitioning: divides a hose among the pairs of one end, max-min fair by the amount that each can use.
 
 /// For each pair, what it would get of the hose if nothing bounded it while the others are bounded as they are. A pair that gets
 /// less than its bound gets its max-min fair share of the hose; who gets more is bounded by something else. So the sum of

@@ -12,17 +12,17 @@ pub(super) struct RateAllocation {
     peak: Rate,
     /// The rate from which the curve began.
     base: Rate,
-    /// When the curve begins: after the hold.
+    /// Start of the curve: after the hold.
     since: Time,
-    /// What is told of congestion before this may be of what was sent at the rate before.
+    /// Congestion reports before this time may concern packets sent at the rate before.
     deaf_until: Time,
 }
 
-/// What a pair is entitled to.
+/// Entitlement of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entitlement {
     pub(super) guarantee: Rate,
-    /// The guarantee, or what stands for it.
+    /// The guarantee, or its substitute.
     pub(super) weight: Rate,
     pub(super) line: Rate,
 }
@@ -37,7 +37,7 @@ impl RateAllocation {
         self.rate
     }
 
-    /// The guarantee holds whatever the congestion.
+    /// Keeps the rate at or above the guarantee during congestion.
     pub(super) fn guarantee(&mut self, guarantee: Rate) {
         self.rate = self.rate.max(guarantee);
     }
@@ -86,7 +86,8 @@ fn micros(time: Time) -> i128 {
     i128::from(time.as_nanos() / 1_000).min(END)
 }
 
-/// When the curve is back at the peak: the cube root of `deficit / (growth * weight)`, in microseconds.
+/// Returns the time at which the curve is back at the peak: the cube root of `deficit / (growth * weight)`, in
+/// microseconds.
 fn inflection(deficit: Rate, weight: i128, growth: u64) -> i128 {
     let cube =
         i128::from(deficit.bits_per_second()) * CUBIC_MICROS / (i128::from(growth.clamp(1, MAX_GROWTH)) * weight);
@@ -98,7 +99,7 @@ fn inflection(deficit: Rate, weight: i128, growth: u64) -> i128 {
     low
 }
 
-/// How long a pair does not grow.
+/// Returns the time for which a pair does not grow.
 fn hold(entitled: Entitlement, params: &Params) -> Time {
     let hold = u128::from(params.hold.as_nanos()) * u128::from(entitled.line.bits_per_second());
     let hold = hold / u128::from(entitled.weight.bits_per_second().max(1));

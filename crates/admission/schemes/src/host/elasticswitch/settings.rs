@@ -1,4 +1,4 @@
-//! What a scenario can say of ElasticSwitch.
+//! Settings of ElasticSwitch in a scenario.
 
 use wayleave_scheme_api::{Kind, params};
 use wayleave_units::{Bytes, Time};
@@ -6,17 +6,18 @@ use wayleave_units::{Bytes, Time};
 use super::Params;
 
 params! {
-    /// What is said of ElasticSwitch. Defaults are those of [`Params`].
+    /// Settings of ElasticSwitch. Defaults are those of [`Params`].
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Settings {
         /// Between two partitions of guarantees, and between two steps of rates.
         pub period: Time = Params::default().partition_period, "period", Kind::TIME, "from memory of the paper";
-        /// How much of a line is never guaranteed.
+        /// Share of a line that is never guaranteed.
         pub headroom_percent: u8 = Params::default().headroom_percent, "headroomPercent",
             Kind::Percent { least: 0, most: 99 }, "from memory of the paper";
         /// The factor of the curve, in guarantees per cubic second.
         pub growth: u64 = Params::default().growth, "growth", Kind::Count { least: 1, most: 10_000 }, "ours";
-        /// How long a pair whose guarantee is the whole line does not grow after congestion; others longer, by their guarantees.
+        /// Time without growth after congestion for a pair whose guarantee is the whole line; longer for smaller
+        /// guarantees.
         pub hold: Time = Params::default().hold, "hold", Kind::TIME, "ours; the rule is from memory of the paper";
         /// But never longer than this.
         pub hold_most: Time = Params::default().hold_most, "holdMost", Kind::TIME, "ours";

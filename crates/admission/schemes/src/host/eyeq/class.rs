@@ -1,4 +1,4 @@
-//! What a machine keeps of a class and of a pair.
+//! State of a class and of a pair at a machine.
 
 use wayleave_scheme_api::{Bucket, ClassId, Share};
 use wayleave_sharing::DemandEstimator;
@@ -11,13 +11,13 @@ use crate::usage_report::MeteredUsage;
 #[derive(Clone, Debug)]
 pub(super) struct Class {
     pub(super) id: ClassId,
-    /// Whether it shares the line, and since when it has moved nothing.
+    /// Activity: `Active` if it shares the line, with the end of the last interval in which it moved bytes.
     pub(super) activity: Activity,
     pub(super) transmit: Transmit,
     pub(super) receive: Receive,
 }
 
-/// Whether a class takes part.
+/// Activity of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Activity {
     /// It has moved nothing for long.
@@ -26,11 +26,11 @@ pub(super) enum Activity {
     Active { last: Time },
 }
 
-/// What a class sends.
+/// Sending side of a class.
 #[derive(Clone, Debug)]
 pub(super) struct Transmit {
     pub(super) terms: Share,
-    /// What a broker allows.
+    /// Rate that a broker allows.
     pub(super) allowed: Option<Rate>,
     /// Since the start.
     pub(super) total: Bytes,
@@ -47,12 +47,12 @@ pub(super) struct Transmit {
 /// The pairs of a class that have something to send.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BackloggedPairs {
-    /// Those that no receiver limits.
+    /// Pairs without a limit from their receivers.
     pub(super) free: u32,
-    /// Those that a receiver limits, and their limits together, in bit/s.
+    /// Pairs with a limit from their receivers, and the sum of these limits, in bit/s.
     pub(super) limited: u32,
     pub(super) limits: u64,
-    /// Whether there was a moment in this interval without any.
+    /// `true` if at some moment in this interval no pair had anything to send.
     pub(super) paused: bool,
 }
 
@@ -68,7 +68,7 @@ impl BackloggedPairs {
         }
     }
 
-    /// The way back.
+    /// Removes a pair that no longer waits.
     pub(super) fn remove(&mut self, limit: Option<Rate>) {
         match limit {
             None => self.free = self.free.saturating_sub(1),
@@ -90,17 +90,17 @@ impl BackloggedPairs {
     }
 }
 
-/// What a class receives.
+/// Receiving side of a class.
 #[derive(Clone, Debug)]
 pub(super) struct Receive {
     pub(super) terms: Share,
-    /// What a broker allows.
+    /// Rate that a broker allows.
     pub(super) allowed: Option<Rate>,
     /// Since the start.
     pub(super) total: Bytes,
     /// Since the last sample.
     pub(super) unsampled: u64,
-    /// When a sender was last told something.
+    /// Time of the last feedback to a sender.
     pub(super) told_at: Time,
     pub(super) meter: RateMeter,
     pub(super) metered: MeteredUsage,
@@ -113,15 +113,15 @@ pub(super) struct SendingPair {
     /// The place of its class.
     pub(super) class: usize,
     pub(super) demand: Backlog,
-    /// What its receiver allows.
+    /// Rate that its receiver allows.
     pub(super) limit: Option<Rate>,
-    /// When it last said so.
+    /// Time of the receiver's last feedback.
     pub(super) heard: Time,
-    /// Tells this pair from others that have had its number.
+    /// Distinguishes this pair from earlier ones with the same number.
     pub(super) epoch: u32,
 }
 
-/// Whether a pair has something to send.
+/// Presence of data to send in a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Backlog {
     Something,
@@ -135,6 +135,6 @@ pub(super) struct Receiving {
     pub(super) class: usize,
     /// `w_sender`.
     pub(super) weight: u64,
-    /// The rate that it was last told, in bit/s; at first all that there is.
+    /// Last rate in a feedback to it, in bit/s; initially the whole capacity.
     pub(super) told: u64,
 }

@@ -102,7 +102,7 @@ impl Eyeq {
     }
 }
 
-/// Whether a line carries what it can.
+/// Load of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LineUse {
     Full,
@@ -120,11 +120,11 @@ fn fills(used: Rate, capacity: Rate) -> bool {
 }
 
 impl Transmit {
-    /// What the class is taken to want, after an interval.
+    /// Returns the estimated demand of the class after an interval.
     fn observe(&mut self, now: Time, elapsed: Time, line: LineUse) -> Rate {
         let usage = utilisation(std::mem::take(&mut self.sent), elapsed);
         let root = self.bucket.map(|bucket| bucket.rate);
-        // It has waited all the time for a line that is full: what it sends is what it gets.
+        // It has waited all the time for a full line: its usage is limited by the line.
         let held = line == LineUse::Full && !self.waiting.paused && !self.waiting.is_empty();
         let limit = root.or(held.then_some(usage));
         let demand = self.demand.observe(now, Observation { usage, limit });

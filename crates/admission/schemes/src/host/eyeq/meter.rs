@@ -14,12 +14,13 @@ const ONE: i128 = 1 << SHIFT;
 /// A rate meter (Parley, 3.2.1). It counts bytes, and never senders.
 ///
 /// R follows the control equation in integers. Every division rounds so that R comes out lower: the utilisation y up,
-/// the growth down, the marked part up, the product down. So R stands still within 2 bit/s where `y = C`.
+/// the growth down, the marked part up, the product down. So R is constant within 2 bit/s where `y = C`.
 ///
 /// ```
 /// use wayleave_scheme_api::Arrivals;
 /// use wayleave_schemes::host::eyeq::{MeterParams, RateMeter};
 /// use wayleave_units::{Bytes, Rate, Time};
+///
 /// let mut meter = RateMeter::new(Rate::from_gbit(9), MeterParams::default());
 /// // Two senders at 9 Gbit/s each, no marks: y = 2 C, so R becomes half of what it was.
 /// meter.count(Arrivals { bytes: Bytes::new(450_000), ..Arrivals::default() });
@@ -33,7 +34,7 @@ pub struct RateMeter {
     rate: Rate,
     bytes: u64,
     marked: u64,
-    /// The smoothed fraction of what arrives marked, in units of [`ONE`].
+    /// Smoothed fraction of arriving bytes that are marked, in units of [`ONE`].
     beta: i128,
 }
 
@@ -74,7 +75,7 @@ impl RateMeter {
         self.marked = self.marked.saturating_add(arrivals.marked.min(arrivals.bytes).get());
     }
 
-    /// What has been counted in this interval.
+    /// Returns the bytes counted in this interval.
     pub const fn counted(&self) -> Bytes {
         Bytes::new(self.bytes)
     }
@@ -95,7 +96,7 @@ impl RateMeter {
         used
     }
 
-    /// beta follows the fraction of this interval, rounded up; an interval in which nothing arrives says nothing.
+    /// Moves beta towards the marked fraction of this interval, rounded up. An interval without arrivals is ignored.
     fn smooth(&mut self) {
         if self.bytes > 0 {
             let all = i128::from(self.bytes);
@@ -135,7 +136,7 @@ const fn ceil_shift(value: i128, by: u8) -> i128 {
     -(-value >> if by < 63 { by } else { 63 })
 }
 
-/// What arrived in a time, as a rate rounded up; at most [`Rate::MAX`].
+/// Returns the arrivals in a time as a rate, rounded up; at most [`Rate::MAX`].
 pub(super) fn utilisation(bytes: u64, elapsed: Time) -> Rate {
     let bits = u128::from(bytes) * 8 * 1_000_000_000;
     let rate = bits.div_ceil(u128::from(elapsed.as_nanos().max(1)));

@@ -1,14 +1,16 @@
-//! EyeQ: receivers tell senders how fast they may send, so that every class of a machine gets its share of the line.
+//! EyeQ: receivers send senders a maximum rate, so that every class of a machine gets its share of the line.
 //!
-//! V. Jeyakumar et al., "EyeQ: Practical Network Performance Isolation at the Edge", NSDI 2013, as V. Jeyakumar et al.,
-//! "Flexible Network Bandwidth and Latency Provisioning in the Datacenter" (2014, here "Parley"), describes it as their
-//! machine shaper. EyeQ's own paper is not among the sources; what comes from its released program says so.
+//! V. Jeyakumar et al., "EyeQ: Practical Network Performance Isolation at the Edge", NSDI 2013, as V. Jeyakumar et
+//! al., "Flexible Network Bandwidth and Latency Provisioning in the Datacenter" (2014, here "Parley"), describes it
+//! as their machine shaper. EyeQ's own paper is not among the sources; points that come from its released program are
+//! marked.
 //!
-//! A machine's line is shared among its classes, by minimum, maximum and weight, in both directions. Of what a class
-//! receives, a meter computes every T one rate R for all senders, so that the class's arrivals become its capacity; it
-//! counts bytes and no senders. Every 10 kB the sender of the packet that arrives is told R, so those that send most are
-//! told most. A sender has a limiter for each destination that told it something, under a root limiter for the class,
-//! which exists where the class wants more than its share of the line or has a maximum.
+//! A machine's line is shared among its classes, by minimum, maximum and weight, in both directions. For the traffic
+//! that a class receives, a meter computes one rate R for all senders every T, so that the class's arrivals become
+//! its capacity. It counts bytes and no senders. Every 10 kB, R is sent to the sender of the packet that arrives, so
+//! the largest senders get the most feedback. A sender has a limiter for each destination that sent it feedback.
+//! Above these is a root limiter for the class, which exists if the class wants more than its share of the line or
+//! has a maximum.
 //!
 //! | text | here |
 //! |---|---|
@@ -17,39 +19,44 @@
 //! | 3.2.1: one feedback every 10 kB to the packet's source; `w_sender * R` | `pairs`, [`Params::sender_weights`] |
 //! | 3.2.1: feedback creates or updates a limiter to that destination | `pairs` |
 //! | 3.2.1, Fig. 10: one root limiter for each class | `interval` |
-//! | 3.2.2: who asks for less than its share is not limited | `interval` |
+//! | 3.2.2: a class that asks for less than its share is not limited | `interval` |
 //! | 3.2.2: a broker sets the capacity of root limiter and meter | [`Eyeq::set_capacity`] |
 //! | 3.2.1, Fig. 5: `service:user` | [`Params::parents`] |
 //! | 7: configurable burst and measurement interval | [`Params`], [`Eyeq::set_interval`] |
 //!
-//! Deviations, and what the texts leave open:
-//! - R stays between a floor and C. What the printed equation gives below one half of R counts as one half: it would be
-//!   negative from `y = 3 C` on, and one half is what it gives for full marking at `y = C`. The released program takes y for 3 C at most.
-//! - Marks have two forms ([`Marks`]). The equation as it is printed is the default: at rest it gives `y = C (1 - beta)` for alpha 0.5, whatever
-//!   the rate. EyeQ's released program has that form too, and compiles another: an interval with marks counts as if 45 kB to 90 kB more had
-//!   arrived, so that its cost is the same at any rate, and falls with T. It counts packets where we count bytes.
-//! - Beta follows the fraction of marked bytes as DCTCP's alpha does, by 1/16 an interval, and counts only in intervals with marks. The text
-//!   calls it "the fraction of marked packets", and multiplies it by an indicator of marks in the interval: that would say nothing if it were the
-//!   interval's own fraction. [`MeterParams::smoothing`] of 0 is that reading: R then halves with every burst. The released program uses the
+//! Deviations, and points that the texts leave open:
+//! - R stays between a floor and C. Results of the printed equation below one half of R count as one half. The
+//!   equation would be negative from `y = 3 C` on, and gives one half for full marking at `y = C`. The released
+//!   program limits y to 3 C.
+//! - Marks have two forms ([`Marks`]). The printed equation is the default: at rest it gives `y = C (1 - beta)` for
+//!   alpha 0.5, at any rate. EyeQ's released program has that form too, and compiles another: an interval with marks
+//!   counts as if 45 kB to 90 kB more had arrived, so that its cost is the same at any rate, and falls with T. The
+//!   program counts packets; this implementation counts bytes.
+//! - Beta follows the fraction of marked bytes as DCTCP's alpha does, by 1/16 per interval, and counts only in
+//!   intervals with marks. The text calls it "the fraction of marked packets", and multiplies it by an indicator of
+//!   marks in the interval. That indicator would have no effect if beta were the interval's own fraction.
+//!   [`MeterParams::smoothing`] of 0 is that reading: R then halves with every burst. The released program uses the
 //!   interval's own fraction in both forms; so does [`Marks::Released`] here.
-//! - The meters share 90 % of the line, as EyeQ's program does; Parley does not say. See [`Params::receive_percent`].
-//! - C of a class is what it would get if it wanted everything while the others want what they are seen to want. So a class that uses
-//!   little has room to grow at once, and the sum of all C may be above the line until the others' C follow, one T later.
-//!   EyeQ's program shares among all classes that are active, whatever they use.
-//! - A class that fills 90 % of its C or of its limit wants twice that; one that fills less wants what it uses, and what it
-//!   wanted before for a while ([`Params::decay`]): [`wayleave_sharing::DemandEstimator`].
-//! - Senders: where the line is full, a class without limit that had something to send all the time wants twice what it
-//!   sends, but no more than what its receivers allow it together. Otherwise it wants what it sends. A limit that is the whole line is not set.
+//! - The meters share 90 % of the line, as in EyeQ's program; Parley gives no value. See [`Params::receive_percent`].
+//! - C of a class is its share if it had unlimited demand while the others keep their observed demand. So a class
+//!   that uses little has room to grow at once, and the sum of all C may be above the line until the others' C
+//!   follow, one T later. EyeQ's program shares among all classes that are active, independent of their use.
+//! - A class that fills 90 % of its C or of its limit has a demand of twice that. One that fills less has its usage
+//!   as demand, and its earlier demand decays ([`Params::decay`]): [`wayleave_sharing::DemandEstimator`].
+//! - Senders: on a full line, a class without limit that had data to send all the time has a demand of twice its
+//!   sending rate, but no more than its receivers allow it together. Otherwise its demand is its sending rate. A
+//!   limit that is the whole line is not set.
 //! - A class with a maximum, or with a capacity from a broker, has a root limiter at all times. A maximum of a class
 //!   that has parts is kept by the shares of its parts, so one T late.
-//! - A limiter that hears nothing for 1 s is lifted, so that no small rate stays; EyeQ's paper halves it every 100 ms, and
-//!   its program every second.
-//! - Beside the samples a sender is told R with its next packet when R has become twice or half of what it was last told
-//!   ([`Staleness`]; one number for each sender). With samples alone 80 senders of one class end up between 1 and 73 Mbit/s in place of
-//!   37, for a tenth of a second and more. EyeQ's program has two other rules: a feedback after 100 us without one, to the sender of that packet, which
-//!   changes nothing there, since samples come more often; and in its last release a floor of 10 Mbit/s for R, which does, and with which no
-//!   class can be held below that for each of its senders ([`MeterParams::floor`]).
-//! - Where several packets are told at once and are more than 10 kB, there is one feedback.
+//! - A limiter without feedback for 1 s is lifted, so that no small rate stays; EyeQ's paper halves it every 100 ms,
+//!   and its program every second.
+//! - In addition to the samples, R is sent to a sender with its next packet when R has become twice or half of the
+//!   last value sent to it ([`Staleness`]; one number for each sender). With samples alone 80 senders of one class
+//!   end up between 1 and 73 Mbit/s in place of 37, for a tenth of a second and more. EyeQ's program has two other
+//!   rules. The first is a feedback after 100 us without one, to the sender of that packet. It changes nothing there,
+//!   since samples come more often. The second, in its last release, is a floor of 10 Mbit/s for R. It has an effect,
+//!   but with it no class can be limited below that rate for each of its senders ([`MeterParams::floor`]).
+//! - If several packets are reported at once and exceed 10 kB, there is one feedback.
 
 mod class;
 mod feedback;
@@ -81,7 +88,7 @@ use crate::brokers::NoBroker;
 use crate::hosts::{HostBuildError, HostScheme, HostSetup, NETWORK_HEADERS};
 use crate::usage_report::MeteredUsage;
 
-/// What EyeQ says of itself.
+/// Descriptor of EyeQ.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "eyeq",
     title: "EyeQ",
@@ -118,21 +125,21 @@ impl HostScheme for Eyeq {
     }
 }
 
-/// What a timer is for.
+/// Purpose of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
     /// An interval is over: meters and shares are computed.
     Interval,
-    /// The limiter of a pair may have heard nothing for long.
+    /// The limiter of a pair may be without feedback for too long.
     Silence {
-        /// Which.
+        /// The pair.
         pair: Outgoing,
         /// Of all that have had this number.
         epoch: u32,
     },
 }
 
-/// What a class has moved since the start, in wire bytes.
+/// Traffic of a class since the start, in wire bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Sent from this machine.
@@ -181,7 +188,7 @@ pub struct Eyeq {
     receive: Side,
     sending: Vec<Option<SendingPair>>,
     receiving: Vec<Option<Receiving>>,
-    /// How many pairs have left here so far.
+    /// Number of pairs that have left here so far.
     epochs: u32,
     clock: Clock,
 }
@@ -216,13 +223,13 @@ impl Eyeq {
         })
     }
 
-    /// What a class has moved; `None` if it has never been here.
+    /// Returns the traffic of a class; `None` if the class has never been here.
     pub fn usage(&self, class: ClassId) -> Option<Usage> {
         let class = &self.classes[*self.places.get(&class)?];
         Some(Usage { sent: class.transmit.total, received: class.receive.total })
     }
 
-    /// How a class stands; `None` if it has never been here.
+    /// Returns the limits and rates of a class; `None` if the class has never been here.
     pub fn class_state(&self, class: ClassId) -> Option<ClassState> {
         let class = &self.classes[*self.places.get(&class)?];
         Some(ClassState {
@@ -232,7 +239,7 @@ impl Eyeq {
         })
     }
 
-    /// What a class's meter has seen; `None` if it has never been here.
+    /// Returns the counters of a class's meter; `None` if the class has never been here.
     pub fn metered(&self, class: ClassId) -> Option<MeteredUsage> {
         Some(self.classes[*self.places.get(&class)?].receive.metered)
     }
@@ -247,15 +254,15 @@ impl Eyeq {
         self.params.interval = interval;
     }
 
-    /// Another line, from the end of the present interval on: somebody else has more of it, or less.
+    /// Changes the line's capacity from the end of the present interval on, when other traffic takes more or less.
     pub fn set_line(&mut self, line: Line) {
         let receive = line.receive.bits_per_second() / 100 * u64::from(self.params.receive_percent);
         self.transmit.set_capacity(line.transmit);
         self.receive.set_capacity(Rate::from_bits_per_second(receive));
     }
 
-    /// What a broker allows a class in one direction from now on; `None`: whatever the machine's own policy does. It
-    /// holds beside the class's own maximum. The root limiter is set at once, and C.
+    /// Sets the rate that a broker allows a class in one direction from now on; `None` leaves the machine's own
+    /// policy alone. It applies together with the class's own maximum. The root limiter and C are set at once.
     pub fn set_capacity(
         &mut self,
         class: ClassId,
@@ -274,7 +281,7 @@ impl Eyeq {
         }
     }
 
-    /// The place of a class; one that nobody has set has the default terms.
+    /// Returns the index of a class. A class without configuration has the default terms.
     fn place(&mut self, class: ClassId) -> usize {
         if let Some(&place) = self.places.get(&class) {
             return place;

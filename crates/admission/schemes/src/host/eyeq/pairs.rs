@@ -7,7 +7,7 @@ use super::class::{Receiving, SendingPair, Backlog};
 use super::{Action, Eyeq, Feedback, Timer};
 
 impl Eyeq {
-    /// Something of a class arrives; every so often its sender is told R.
+    /// Counts arrivals of a class; a sample of them triggers feedback of R to the sender.
     #[inline]
     pub(super) fn receive(&mut self, now: Time, pair: Incoming, arrivals: Arrivals, act: &mut impl FnMut(Action)) {
         let Some(Some(receiving)) = self.receiving.get_mut(pair.index()) else { return };
@@ -33,7 +33,7 @@ impl Eyeq {
         }
     }
 
-    /// A receiver says what a pair may send.
+    /// Handles a receiver's feedback: the rate that a pair may send.
     pub(super) fn on_feedback(&mut self, now: Time, pair: Outgoing, rate: Rate, act: &mut impl FnMut(Action)) {
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
         sending.heard = now;
@@ -96,7 +96,7 @@ impl Eyeq {
         });
     }
 
-    /// A limiter that nobody has spoken of for long is lifted.
+    /// Lifts a limiter that has received no feedback for too long.
     pub(super) fn silence(&mut self, now: Time, pair: Outgoing, epoch: u32, act: &mut impl FnMut(Action)) {
         let Some(&Some(sending)) = self.sending.get(pair.index()) else { return };
         if sending.epoch != epoch || sending.limit.is_none() {

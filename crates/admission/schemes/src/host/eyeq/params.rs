@@ -8,12 +8,12 @@ use wayleave_units::{Bytes, Rate, Time};
 /// The control equation's parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeterParams {
-    /// How aggressive it is, in per cent; 0.5 (Parley, Table 1: alpha).
+    /// Gain of the control equation, in per cent; 0.5 (Parley, Table 1: alpha).
     pub alpha_percent: u8,
     /// R is never below this: 1 Mbit/s (EyeQ's paper, and its program at first; the last release has 10, so that no class can be held below
     /// 10 Mbit/s for each of its senders).
     pub floor: Rate,
-    /// How marks lower R.
+    /// Effect of marks on R.
     pub marks: Marks,
     /// K of [`Marks::Released`]; 45 kB (released). Fig. 12 of Parley comes out with 80 kB, the threshold of its switches' marks (Table 1).
     pub mark_bytes: Bytes,
@@ -34,7 +34,7 @@ impl Default for MeterParams {
     }
 }
 
-/// How marks lower R.
+/// Effect of marks on R.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marks {
     /// By half of beta, smoothed, as the equation is printed (Parley, 3.2.1). EyeQ's program has this form too, and does not compile it.
@@ -53,9 +53,9 @@ words! {
 /// A machine's line in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// What it can send.
+    /// Rate that it can send.
     pub transmit: Rate,
-    /// What it can receive.
+    /// Rate that it can receive.
     pub receive: Rate,
 }
 
@@ -66,12 +66,12 @@ impl Line {
     }
 }
 
-/// When a sender is told R beside the samples.
+/// Feedback of R to a sender in addition to the samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Staleness {
     /// Never: samples alone, as in the text.
     Sampled,
-    /// With the first packet after R has become twice what the sender was told, or half of it.
+    /// With the first packet after R has become twice or half of the sender's last feedback.
     Doubled,
     /// With the first packet of the class 100 us after its last feedback (released).
     Timed,
@@ -85,11 +85,12 @@ words! {
     }
 }
 
-/// After so long without a feedback of the class the next packet brings one (released).
+/// After this time without a feedback of the class, the next packet triggers one (released).
 const FEEDBACK_INTERVAL: Time = Time::from_micros(100);
 
 impl Staleness {
-    /// Whether a sender that was told one rate should be told another, so long after the class's last feedback.
+    /// Returns `true` if a sender needs new feedback, given its last rate, the current rate and the time since the
+    /// class's last feedback.
     #[inline]
     pub(super) fn is_stale(self, told: u64, rate: u64, since: Time) -> bool {
         match self {
@@ -109,27 +110,28 @@ pub struct Params {
     pub interval: Time,
     /// One feedback for this much that a class receives; 10 kB (Parley, 3.2.1).
     pub sample: Bytes,
-    /// What a sender is told beside that. The text has samples alone, which reach slow senders rarely: one that was told a small R in a
-    /// moment of overload sends little, so it is not sampled, so it stays slow. Ours: twice or half; the released program has a time.
+    /// Feedback in addition to the samples. The text has samples alone, which reach slow senders rarely: a sender
+    /// that received a small R during a brief overload sends little. It is then not sampled and stays slow. Ours:
+    /// twice or half; the released program has a time.
     pub staleness: Staleness,
-    /// How much of the line the meters share out, in per cent; 90 (released: 9 of 10 Gbit/s). Parley does not say. A
-    /// meter that had the whole line could not see an overload but by marks: no more than the line ever arrives.
+    /// Share of the line that the meters divide, in per cent; 90 (released: 9 of 10 Gbit/s). Parley gives no value. A
+    /// meter with the whole line could detect an overload only by marks, because arrivals never exceed the line.
     pub receive_percent: u8,
     /// The burst of the limiter of a destination; 64 kB (Parley, 4: the limiters of Fig. 9).
     pub pair_burst: Bytes,
     /// The burst of the root limiter of a class; 64 kB as well. Section 7: above the size of RPCs that have to be fast.
     pub class_burst: Bytes,
-    /// Other bursts of single classes (section 7: more for who is sensitive to latency).
+    /// Other bursts of single classes (section 7: more for classes that are sensitive to latency).
     pub class_bursts: Vec<(ClassId, Bytes)>,
     /// The weights of classes as senders (3.2.1: `w_sender`); 1 for all others, 0 counts as 1.
     pub sender_weights: Vec<(ClassId, u32)>,
     /// A class and the class of which it is a part (3.2.1, Fig. 5: `service:user`).
     pub parents: Vec<(ClassId, ClassId)>,
-    /// A limiter that has heard nothing for this long is lifted; 1 s (released: the time-out of feedback).
+    /// A limiter without feedback for this long is lifted; 1 s (released: the time-out of feedback).
     pub silence: Time,
     /// A class that moves nothing for this long shares no more; 10 ms (released).
     pub idle: Time,
-    /// The half-life of what a class is taken to want above what it uses; 1 ms, five intervals. Ours.
+    /// Half-life of the estimated demand of a class above its usage; 1 ms, five intervals. Ours.
     pub decay: Time,
 }
 
@@ -164,7 +166,7 @@ impl Params {
         find(&self.class_bursts, class).unwrap_or(self.class_burst)
     }
 
-    /// How much more than R a sender of this class may send.
+    /// Returns the weight of a sending class, a factor on R.
     pub(super) fn weight_of(&self, sender: ClassId) -> u64 {
         find(&self.sender_weights, sender).unwrap_or(1).max(1).into()
     }

@@ -1,4 +1,4 @@
-//! What a scenario can say of EyeQ.
+//! Settings of EyeQ in a scenario.
 
 use wayleave_scheme_api::{ClassId, Kind, Parameters, Setting, Value, nested, params};
 use wayleave_units::{Bytes, Rate, Time};
@@ -10,7 +10,7 @@ use crate::hosts::HostSetup;
 const SIZE: Kind = Kind::Bytes { least: Bytes::ZERO, most: Bytes::MAX };
 
 params! {
-    /// What is said of EyeQ. Defaults are those of [`Params`].
+    /// Settings of EyeQ. Defaults are those of [`Params`].
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Settings {
         /// T, in which arrivals are measured.
@@ -18,17 +18,17 @@ params! {
         /// Of the control equation, in steps of 0.01.
         pub alpha_percent: u8 = MeterParams::default().alpha_percent, "alpha", Kind::Hundredths { least: 1, most: 100 },
             "Parley, Table 1: alpha";
-        /// How marks lower R.
+        /// Effect of marks on R.
         pub marks: Marks = MeterParams::default().marks, "marks", Kind::Word(Marks::WORDS), "Parley, 3.2.1";
         /// K of the released form of marks.
         pub mark_bytes: Bytes = MeterParams::default().mark_bytes, "markBytes", Kind::BYTES, "EyeQ's released program";
-        /// The least rate that a sender is told.
+        /// Minimum rate in feedback to a sender.
         pub floor: Rate = MeterParams::default().floor, "floor", Kind::RATE, "EyeQ's paper; its last release: 10Mbit";
         /// One message for so much that a class receives.
         pub sample: Bytes = Params::default().sample, "sample", Kind::BYTES, "Parley, 3.2.1";
-        /// When a sender hears of R beside that.
+        /// Feedback of R to senders in addition to the samples.
         pub feedback: Staleness = Params::default().staleness, "feedback", Kind::Word(Staleness::WORDS), "ours";
-        /// How much of a line the meters share out.
+        /// Share of a line that the meters divide.
         pub receive_percent: u8 = Params::default().receive_percent, "receivePercent",
             Kind::Percent { least: 1, most: 100 }, "EyeQ's released program: 9 of 10 Gbit/s";
         /// Of the limiter of a pair.
@@ -37,7 +37,7 @@ params! {
         /// Of the limiter of a class.
         pub class_burst: Bytes = Params::default().class_burst, "classBurst", Kind::BYTES,
             "as of a pair; Parley, 7, says when more";
-        /// Other bursts for what single services send.
+        /// Other bursts for the traffic of single services.
         pub bursts: Vec<(String, Bytes)> = Vec::new(), "bursts", Kind::ByService(&SIZE), "Parley, section 7";
         /// The weights of services as senders.
         pub sender_weights: Vec<(String, u32)> = Vec::new(), "senderWeights", Kind::ByService(&Kind::COUNT),

@@ -1,4 +1,4 @@
-//! One direction of a machine's line: the tree of its classes, and what each gets.
+//! One direction of a machine's line: the tree of its classes and their shares.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -7,7 +7,7 @@ use wayleave_scheme_api::{ClassId, Share};
 use wayleave_sharing::{MAX_RATE, NodeId, Shares, Terms, Tree, TreeError};
 use wayleave_units::Rate;
 
-/// What a class is entitled to, once what a broker allows is taken into account.
+/// Returns the terms of a class under the rate that a broker allows.
 pub(super) fn terms(share: Share, allowed: Option<Rate>) -> Terms {
     let max = least(share.max, allowed);
     let min = max.map_or(share.min, |max| max.min(share.min)).min(MAX_RATE);
@@ -44,7 +44,7 @@ impl Side {
         Ok(Self { capacity, tree, leaves: Vec::new(), demands, shares, trial })
     }
 
-    /// What there is to share.
+    /// Returns the rate to share.
     pub(super) const fn capacity(&self) -> Rate {
         self.capacity
     }
@@ -54,7 +54,7 @@ impl Side {
         self.capacity = capacity;
     }
 
-    /// Builds the tree of these classes again; nobody wants anything. A class that has parts gets a leaf of its own
+    /// Builds the tree of these classes again, with zero demands. A class that has parts gets a leaf of its own
     /// beside them, with the default terms. A minimum that does not fit beside the others counts as none.
     pub(super) fn rebuild(&mut self, classes: &[(ClassId, Terms)], parents: &[(ClassId, ClassId)]) {
         let Ok(tree) = Tree::new(Terms::default()) else { return };
@@ -80,7 +80,7 @@ impl Side {
         self.demands.resize(self.tree.len(), Rate::ZERO);
     }
 
-    /// Adds a class, and before it those of which it is a part. In a loop of parts one stands at the top.
+    /// Adds a class, and before it the classes that contain it. In a loop of parts one class is placed at the top.
     fn grow(
         &mut self,
         classes: &[(ClassId, Terms)],
@@ -122,16 +122,17 @@ impl Side {
         self.shares.limit(self.leaves[place])
     }
 
-    /// What a class gets at most: its limit, or what it could have. After [`Self::share_out`].
+    /// Returns the maximum rate of a class: its limit, or its potential share. To be called after
+    /// [`Self::share_out`].
     pub(super) fn ceiling(&mut self, place: usize) -> Rate {
         match self.limit(place) {
-            // Who is limited gets no more by wanting more.
+            // A class with a limit gets no more from a higher demand.
             Some(limit) => limit,
             None => self.potential(place),
         }
     }
 
-    /// What a class would get if it wanted everything, while the others want what they do.
+    /// Returns the share of a class with unlimited demand, while the others keep their demands.
     pub(super) fn potential(&mut self, place: usize) -> Rate {
         let leaf = self.leaves[place];
         let wanted = std::mem::replace(&mut self.demands[leaf.index()], MAX_RATE);

@@ -40,7 +40,7 @@ pub(super) fn broker_specs(around: &BrokerNetwork<'_>, settings: &Settings) -> V
     seats
 }
 
-/// What a broker divides, as the policies are now.
+/// Returns the pool that a broker divides under the current policies.
 fn pool(around: &BrokerNetwork<'_>, point: ContentionPoint) -> Result<Pool, BrokerError> {
     let BrokerNetwork { network, policies, services, today, .. } = *around;
     let pool = match point {
@@ -136,7 +136,7 @@ impl BrokerCodec for ParleyBroker {
         if begin.len() < PREFIX_BYTES {
             return Ok(None);
         }
-        // At most half a megabyte: lists are refused that say more.
+        // At most half a megabyte: longer lists are refused.
         RateList::length(begin).map(|length| Some(length as usize)).map_err(BrokerDecodeError::because)
     }
 

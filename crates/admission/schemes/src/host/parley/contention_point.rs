@@ -1,4 +1,5 @@
-//! A contention point with everybody who shares it: the machines of a rack, or the racks of the fabric, each with all services.
+//! A contention point with all its sharers: the machines of a rack, or the racks of the fabric, each with all
+//! services.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,17 +11,17 @@ use wayleave_units::{Rate, WallTime};
 
 use crate::services::{Policies, Services};
 
-/// Who shares a contention point. It does not change while brokers work; other terms are another pool.
+/// Sharers of a contention point. They do not change while brokers work; other terms are another pool.
 #[derive(Clone, Debug)]
 pub struct Pool {
     pub(super) members: Vec<NodeId>,
     pub(super) classes: usize,
     pub(super) sides: [Side; 2],
-    /// The most load, whatever the links can carry.
+    /// Maximum load, independent of the links' capacity.
     peak: Option<Rate>,
-    /// What they can carry.
+    /// Capacity of the links.
     links: [Rate; 2],
-    /// Whether a service has a maximum here or in the fabric: it is told however little it uses.
+    /// `true` if a service has a maximum here or in the fabric: it is reported at any usage.
     pub(super) is_capped: Vec<bool>,
     /// As which service the fabric broker knows a class.
     pub(super) in_fabric: Vec<ClassId>,
@@ -37,7 +38,7 @@ pub(super) struct Side {
     pub(super) limited: Vec<Option<Node>>,
 }
 
-/// Why policies are no pool.
+/// Reason why policies cannot form a pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PoolError {
     /// Their numbers are too large together.
@@ -156,7 +157,7 @@ impl Pool {
         Ok(Self { classes: services.len(), members, sides, peak: here.peak(), links, is_capped, in_fabric })
     }
 
-    /// Who shares it, in order.
+    /// Returns the members, in order.
     pub fn members(&self) -> &[NodeId] {
         &self.members
     }
@@ -175,12 +176,12 @@ impl Pool {
         self.links
     }
 
-    /// The links can carry so much.
+    /// Sets the capacity of the links.
     pub(super) fn set_links(&mut self, links: [Rate; 2]) {
         self.links = links;
     }
 
-    /// So many per cent of what the links can carry are shared out, and no more than the peak.
+    /// Sets the shared capacity to `percent` of the links' capacity, at most the peak.
     pub(super) fn share_out(&mut self, percent: u8) {
         for (side, links) in self.sides.iter_mut().zip(self.links) {
             let shared = u128::from(links.bits_per_second()) * u128::from(percent) / 100;
@@ -201,7 +202,8 @@ struct Level<'a> {
 }
 
 impl Side {
-    /// The maximum that holds for a leaf, of the service or of one that it is a part of; `None` if it is no less than what is shared.
+    /// Returns the maximum that applies to a leaf, from the service or from one that contains it. Returns `None` if
+    /// the maximum is no less than the shared capacity.
     pub(super) fn ceiling(&self, at: usize) -> Option<Rate> {
         let above = core::iter::successors(Some(self.leaf(at)), |&node| self.tree.parent(node));
         let maxima = above.filter(|&node| node != Tree::ROOT).filter_map(|node| self.tree.terms(node).max);
@@ -317,14 +319,14 @@ impl Side {
         }
     }
 
-    /// Whether a class has a maximum, at a member or above.
+    /// Returns `true` if a class has a maximum, at a member or above.
     fn has_max(&self, class: usize) -> bool {
         let Some(&leaf) = self.leaves.get(class) else { return false };
         std::iter::successors(Some(leaf), |&node| self.tree.parent(node))
             .any(|node| node != Tree::ROOT && self.tree.terms(node).max.is_some())
     }
 
-    /// The node of a class may have at most so much, beside its own maximum; its own alone if `None`.
+    /// Limits the node of a class, in addition to its own maximum; `None` leaves only its own maximum.
     pub(super) fn limit(&mut self, fixed: &Tree, class: usize, limit: Option<Rate>) {
         let Some(node) = self.limited.get(class).copied().flatten() else { return };
         let terms = fixed.terms(node);

@@ -17,8 +17,8 @@ type Act<'a> = dyn FnMut(BrokerAction<Message, Infallible>) + 'a;
 
 /// Divides the links of all racks among (rack, service).
 ///
-/// It answers whoever tells it what a rack wants, from what it knows then of all racks. So it needs no timer, and a rack
-/// hears what the others said until then.
+/// It answers each rack's demand report from the demands of all racks that it knows at that moment. It therefore
+/// needs no timer, and a rack's answer reflects the reports of the others until then.
 #[derive(Clone, Debug)]
 pub struct FabricBroker {
     params: Params,
@@ -27,16 +27,16 @@ pub struct FabricBroker {
     pool: Pool,
     live: [LiveShares; 2],
     racks: Vec<Rack>,
-    /// What each rack's classes want, as [`Pool::at`] numbers them.
+    /// Demands of each rack's classes, as [`Pool::at`] numbers them.
     wants: Vec<[Rate; 2]>,
     ignored: IgnoredParam,
 }
 
-/// What is known of a rack.
+/// Known state of a rack.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rack {
     at: Option<Time>,
-    /// The machine that spoke for it, and the number of what it said.
+    /// Machine that last reported for the rack, and the number of its report.
     from: u32,
     said: u64,
     /// The number of the answer: that of all parts of one.
@@ -72,7 +72,7 @@ impl FabricBroker {
         racks.filter(move |(_, rack)| self.is_alive(rack, now)).map(|(&member, _)| member)
     }
 
-    /// What it did not heed.
+    /// Returns the number of ignored messages.
     pub fn ignored(&self) -> IgnoredParam {
         self.ignored
     }
@@ -136,7 +136,7 @@ impl FabricBroker {
         self.wants[at] = wants;
     }
 
-    /// Limits for those who want more than they get, of the services that were spoken of.
+    /// Sends limits for the reported services whose demand exceeds their share.
     fn answer(&self, rack: usize, list: &RateList, speaker: BrokerId, act: &mut Act<'_>) {
         let mut rates = Vec::new();
         for told in &list.rates {

@@ -1,4 +1,4 @@
-//! What a rack broker knows of the fabric broker: limits of services in its rack, until they are too old.
+//! A rack broker's state of the fabric limits: limits of services in its rack, until they expire.
 
 use wayleave_packet_format::broker::{RateList, ServiceRates};
 use wayleave_units::{Rate, Time};
@@ -8,7 +8,7 @@ use wayleave_units::{Rate, Time};
 pub(super) struct FabricLimits {
     /// In each direction: transmit, receive.
     limits: Vec<[Option<Rate>; 2]>,
-    /// When the fabric broker said so, by the clock of this machine; `None` if it is silent.
+    /// Time of the fabric broker's last message, by the clock of this machine; `None` if it is silent.
     at: Option<Time>,
     serial: u64,
 }
@@ -22,14 +22,15 @@ impl FabricLimits {
         self.limits[class][direction]
     }
 
-    /// Everything goes that was said too long ago (5.3).
+    /// Removes all limits that are older than the timeout (5.3).
     pub(super) fn forget(&mut self, now: Time, timeout: Time) {
         if self.at.is_some_and(|at| now.saturating_sub(at) >= timeout) {
             *self = Self::new(self.limits.len());
         }
     }
 
-    /// What the fabric broker says, at first hand or passed on; whether it is not older than what is known.
+    /// Stores the fabric broker's limits, received directly or passed on. Returns `true` if they are not older than
+    /// the stored ones.
     pub(super) fn accept_limits(&mut self, now: Time, list: &RateList, timeout: Time) -> bool {
         self.forget(now, timeout);
         if list.serial < self.serial || list.age >= timeout {

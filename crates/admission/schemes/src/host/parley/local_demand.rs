@@ -1,4 +1,4 @@
-//! What a rack broker knows of its own machine: counters become demands.
+//! A rack broker's state of its own machine: counters become demands.
 
 use wayleave_contracts::Direction;
 use wayleave_scheme_api::ClassId;
@@ -13,7 +13,7 @@ pub(super) struct LocalDemand {
     services: Vec<Service>,
     /// A maximum is filled from here on, as a limit is.
     full_percent: u8,
-    /// When the last report was made, by the machine's clock.
+    /// Time of the last report, by the machine's clock.
     at: Option<Time>,
 }
 
@@ -21,14 +21,14 @@ pub(super) struct LocalDemand {
 struct Service {
     counted: [Count; 2],
     metered: MeteredUsage,
-    /// Whether its meter held senders back in the last interval, all the time.
+    /// `true` if its meter limited senders throughout the last interval.
     is_held: bool,
     wants: [DemandEstimator; 2],
     /// On all traffic, in and out of the rack.
     limit: [Option<Rate>; 2],
-    /// What the machine was told in place of a limit: the maximum at the uplinks.
+    /// Rate that the machine received in place of a limit: the maximum at the uplinks.
     ceiling: [Option<Rate>; 2],
-    /// What crossed the uplinks in the last interval, and all of it.
+    /// Traffic over the uplinks in the last interval, and all traffic.
     mix: [Count; 2],
 }
 
@@ -52,7 +52,8 @@ impl LocalDemand {
         Self { services: vec![service; classes], full_percent: params.full_percent, at: None }
     }
 
-    /// A report. Whether demands are known now: a first one tells where counters stand and no more.
+    /// Processes a report. Returns `true` if demands are now known: a first report only sets the base of the
+    /// counters.
     pub(super) fn observe(&mut self, now: Time, report: &UsageReport) -> bool {
         let Some(last) = self.at else {
             self.begin(report);
@@ -60,7 +61,7 @@ impl LocalDemand {
         };
         let nanos = report.at.saturating_sub(last).as_nanos();
         if nanos == 0 || self.has_restarted(report) {
-            // A machine that counts from zero again, or says the same twice.
+            // The machine counts from zero again, or repeats a report.
             if nanos > 0 || report.at < last {
                 self.begin(report);
             }
@@ -90,17 +91,18 @@ impl LocalDemand {
         true
     }
 
-    /// What a service wants of the uplinks.
+    /// Returns the demand of a service on the uplinks.
     pub(super) fn demand(&self, class: usize) -> [Rate; 2] {
         [0, 1].map(|direction| self.services[class].wants[direction].demand())
     }
 
-    /// Whether a service has a limit.
+    /// Returns `true` if a service has a limit.
     pub(super) fn is_limited(&self, class: usize) -> bool {
         self.services[class].limit.iter().any(Option::is_some)
     }
 
-    /// A service may have so much of the uplinks: its limit on everything, if traffic inside the rack keeps its part.
+    /// Limits a service to a share of the uplinks. Returns its limit on all traffic, if traffic inside the rack keeps
+    /// its part.
     pub(super) fn limit(&mut self, class: usize, shares: [Option<Rate>; 2]) -> [Option<Rate>; 2] {
         let service = &mut self.services[class];
         for (direction, share) in shares.into_iter().enumerate() {
@@ -109,8 +111,9 @@ impl LocalDemand {
         service.limit
     }
 
-    /// Who has no limit is held to its maximum at the uplinks, unless it was seen to send inside the rack alone. A maximum counts as a
-    /// limit only where it is filled: who uses less wants what it uses.
+    /// Returns the limits to set. A service without a limit is limited to its maximum at the uplinks, unless it was
+    /// seen to send inside the rack alone. A maximum counts as a limit only if it is filled: below it the demand is
+    /// the usage.
     pub(super) fn held(
         &mut self,
         class: usize,
@@ -161,7 +164,7 @@ impl LocalDemand {
         })
     }
 
-    /// All that can be told of services, for the classes that the brokers know.
+    /// Returns all classes that the brokers know.
     pub(super) fn classes(&self) -> impl Iterator<Item = ClassId> + use<> {
         (0..self.services.len() as u32).map(ClassId)
     }
@@ -178,7 +181,7 @@ impl Service {
             };
             let limit = self.limit[direction].or(self.ceiling[direction].filter(is_filled));
             let limit = limit.map(|limit| if mix.uplink == 0 { limit } else { part(limit, mix) });
-            // What holds it back is a limit that it fills.
+            // The service is held back by a limit that it fills.
             let is_held = direction == Direction::Receive as usize && self.is_held && usage > Rate::ZERO;
             let limit = if is_held { Some(limit.map_or(usage, |limit| limit.min(usage))) } else { limit };
             self.wants[direction].observe(now, Observation { usage, limit });
@@ -191,14 +194,14 @@ fn counts(usage: &Usage) -> [Count; 2] {
     [count(usage.uplink[0], usage.total[0]), count(usage.uplink[1], usage.total[1])]
 }
 
-/// Whether a meter held senders back between two counts, in so much of the time as makes a limit full.
+/// Returns `true` if a meter limited senders between two counts for at least `full_percent` of the intervals.
 fn is_held(before: MeteredUsage, now: MeteredUsage, full_percent: u8) -> bool {
     let intervals = now.intervals.saturating_sub(before.intervals);
     let held = now.held.saturating_sub(before.held);
     intervals > 0 && u128::from(held) * 100 >= u128::from(intervals) * u128::from(full_percent)
 }
 
-/// So many bytes in so many nanoseconds; a nanosecond at least.
+/// Returns the rate of `bytes` in `nanos` nanoseconds; at least one nanosecond.
 fn rate(bytes: u64, nanos: u64) -> Rate {
     let bits = u128::from(bytes) * 8_000_000_000 / u128::from(nanos.max(1));
     Rate::from_bits_per_second(u64::try_from(bits).unwrap_or(u64::MAX))

@@ -1,4 +1,4 @@
-//! What machines and brokers write to one another.
+//! Messages between machines and brokers.
 
 use wayleave_packet_format::broker::RateList;
 
@@ -17,8 +17,8 @@ pub enum Message {
 }
 
 impl Message {
-    /// Payload on the way from one machine to another. A report goes to no other machine; feedback is "a custom IP packet"
-    /// that holds one rate.
+    /// Returns the payload length between machines. A report is sent to no other machine; feedback is "a custom IP
+    /// packet" that holds one rate.
     pub fn encoded_len(&self) -> usize {
         match self {
             Self::Report(_) => 0,

@@ -1,13 +1,15 @@
 //! Parley: brokers divide the uplinks of racks, and of the whole fabric, among services.
 //!
-//! V. Jeyakumar, A. Kabbani, J. C. Mogul, A. Vahdat, "Flexible Network Bandwidth and Latency Provisioning in the Datacenter", 2014.
+//! V. Jeyakumar, A. Kabbani, J. C. Mogul, A. Vahdat, "Flexible Network Bandwidth and Latency Provisioning in the
+//! Datacenter", 2014.
 //!
-//! Three levels keep policies of three levels. The machine shaper is that of EyeQ: it holds senders to what a receiver's class may
-//! receive, within microseconds. A rack broker on every machine hears every second what each machine of the rack wants of the
-//! uplinks, computes the same shares as all the others, and tells its own machine what each of its services may send and
-//! receive. A leader of each rack tells the fabric broker every ten seconds what the rack's services want, and hears
-//! what they may have in this rack. Only those who want more than they get are limited. Whoever is not heard for five such
-//! intervals is forgotten, and whoever hears nothing for so long falls back to its own policy.
+//! Three levels keep policies of three levels. The machine shaper is that of EyeQ: it limits senders to the rate that
+//! a receiver's class may receive, within microseconds. A rack broker on every machine receives every second the
+//! uplink demands of each machine of the rack. It computes the same shares as all the others, and sends its own
+//! machine the sending and receiving rates of each service. A leader of each rack reports the demands of the rack's
+//! services to the fabric broker every ten seconds, and receives their limits in this rack. Only services whose
+//! demand exceeds their share are limited. A machine that is silent for five such intervals is forgotten, and one
+//! that receives nothing for that time falls back to its own policy.
 //!
 //! | text | here |
 //! |---|---|
@@ -20,37 +22,45 @@
 //! | 8 B for a service, 6.2 | [`wayleave_packet_format::broker`] |
 //! | intervals and time-outs, Table 1 | [`Params`] |
 //!
-//! What the text leaves open, and what is done here:
-//! - What brokers tell one another are demands, not counters: a machine's own broker estimates what its services want, from the
-//!   machine's cumulative counters, and broadcasts that. So all brokers compute from the same numbers, one message
-//!   is enough to know a machine, and no two clocks are compared. A lost message costs nothing but age: the last value is
-//!   used (5.2).
-//! - Who fills a limit is taken to want everything ([`Params::demand`]). With a smaller guess a service whose guess is satisfied
-//!   would lose its limit for a round and take whatever it can, which in the fabric is ten seconds.
-//! - A service whose machine's meter holds senders back in nine of ten intervals counts as limited to what it uses ([`crate::usage_report::Metered`]):
-//!   marks of congested uplinks hold it, and by usage alone it would look content. Of what is sent nothing of the kind is known.
-//! - Brokers work when their machine reports, and the fabric broker when a rack speaks; neither has a timer.
-//! - The leader is the lowest of the machines that are heard. Two at once do no harm: what a leader says replaces.
-//! - The leader passes the fabric broker's limits on with every round, with their age, so that a broker that missed them or was
-//!   restarted has them a round later. The time-out counts from when the fabric broker spoke.
-//! - A rack wants of the fabric what it could give its services if the fabric broker did not limit them, in the mean over
-//!   the rounds of the interval: a service that sends in bursts (Fig. 13) would else be seen or not seen by chance.
-//! - Who wants no more than it gets has no limit (3.2.2), but its maximum holds: a service with a maximum, of the rack or from the fabric
-//!   broker, is never held to more than that, so that a burst after a pause does not exceed it until the next round (Fig. 13).
-//! - Light services: a machine tells a service one by one from the threshold divided by the number of machines on, so that no heavy one is
-//!   missed, and whatever it uses if it has a limit or a maximum. What all others use is told as one sum, which is taken off the
-//!   capacity before it is shared: they are never limited, and nobody is promised what they use.
-//!   Averages are those of the estimator, not over 5 minutes. In the fabric the threshold holds for the use in one rack.
+//! Points that the text leaves open, and the choices made here:
+//! - Brokers exchange demands, not counters: a machine's own broker estimates the demands of its services from the
+//!   machine's cumulative counters, and broadcasts them. So all brokers compute from the same numbers, one message is
+//!   enough to know a machine, and no two clocks are compared. A lost message costs nothing but age: the last value
+//!   is used (5.2).
+//! - A service that fills a limit is taken to have unlimited demand ([`Params::demand`]). With a smaller estimate, a
+//!   service whose estimate is satisfied would lose its limit for a round and take all that it can. In the fabric a
+//!   round is ten seconds.
+//! - A service whose machine's meter limits senders in nine of ten intervals counts as limited to its usage
+//!   ([`crate::usage_report::Metered`]). Marks of congested uplinks limit it, and by usage alone it would appear
+//!   satisfied. There is no such information for sent traffic.
+//! - Brokers work when their machine reports, and the fabric broker when a rack reports; neither has a timer.
+//! - The leader is the lowest of the machines that report. Two at once do no harm: a leader's message replaces the
+//!   last one.
+//! - The leader passes the fabric broker's limits on with every round, with their age. A broker that missed them or
+//!   was restarted has them a round later. The time-out counts from the fabric broker's message.
+//! - A rack's demand on the fabric is the total that it could give its services if the fabric broker did not limit
+//!   them, averaged over the rounds of the interval. Otherwise a service that sends in bursts (Fig. 13) would be seen
+//!   or missed by chance.
+//! - A service whose demand does not exceed its share has no limit (3.2.2), but its maximum holds. A service with a
+//!   maximum, of the rack or from the fabric broker, is always limited to that. A burst after a pause therefore does
+//!   not exceed it until the next round (Fig. 13).
+//! - Light services: a machine reports a service individually from the threshold divided by the number of machines
+//!   on, so that no heavy one is missed, and at any usage if it has a limit or a maximum. The usage of all others is
+//!   reported as one sum, which is subtracted from the capacity before it is shared: they are never limited, and
+//!   their usage is promised to no service. Averages are those of the estimator, not over 5 minutes. In the fabric
+//!   the threshold holds for the use in one rack.
 //! - The links are not shared out to the last bit ([`Params::uplink_percent`]).
-//! - Traffic inside the rack: "inter- and intra-rack traffic share the same rate limit" (5.1), and only what crosses the
-//!   uplinks counts as demand. The limit on both is the uplinks' share, enlarged by the ratio of both in the last interval,
-//!   so that traffic inside the rack keeps its part; the text's prototype does not enlarge it. A mix that changes is
-//!   right one interval later. Limits on traffic between racks alone would need a limiter of its own in every shaper.
+//! - Traffic inside the rack: "inter- and intra-rack traffic share the same rate limit" (5.1), and only traffic over
+//!   the uplinks counts as demand. The limit on both is the uplinks' share, enlarged by the ratio of both in the last
+//!   interval, so that traffic inside the rack keeps its part; the text's prototype does not enlarge it. A mix that
+//!   changes is right one interval later. Limits on traffic between racks alone would need a limiter of its own in
+//!   every shaper.
 //! - A limit of the fabric below a guarantee of the rack: the most constrained policy decides (3.1), the limit.
-//! - A service that the fabric policy names and the rack policy does not has the defaults of 3.1 in the rack. If it is a part of one that
-//!   the rack policy names, name it there too: its limit from the fabric has no place otherwise.
-//! - A broker that was restarted says nothing before it has two reports. If its machine says which limits are in force, it goes on
-//!   from there.
+//! - A service that the fabric policy names and the rack policy does not has the defaults of 3.1 in the rack. If a
+//!   service of the rack policy contains it, name it there too: otherwise its limit from the fabric cannot be
+//!   applied.
+//! - A broker that was restarted sends nothing before it has two reports. If its machine reports the limits in force,
+//!   it continues from there.
 
 mod brokers;
 mod contention_point;
@@ -78,7 +88,7 @@ use wayleave_units::Time;
 use crate::brokers::{BrokerError, BrokerNetwork, BrokerSpec, BrokerSetup, BrokerTimes};
 use crate::hosts::{HostBuildError, HostScheme, HostSetup, NETWORK_HEADERS, UDP};
 
-/// What Parley says of itself.
+/// Descriptor of Parley.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "parley",
     title: "Parley",
@@ -89,7 +99,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     parameters: Settings::LIST,
 };
 
-/// The scheme by its name: what a machine has of it.
+/// The scheme by its name: the part that runs on a machine.
 pub type Parley = Shaper;
 
 impl Described for Shaper {

@@ -1,4 +1,4 @@
-//! What is fixed at the start.
+//! Parameters that are fixed at the start.
 
 use wayleave_sharing::EstimatorParams;
 use wayleave_units::{Rate, Time};
@@ -6,26 +6,26 @@ use wayleave_units::{Rate, Time};
 /// Parley's parameters, for machines, rack brokers and the fabric broker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// T_rack: how often a machine tells its usage, and its rack broker divides (Table 1).
+    /// T_rack: interval at which a machine reports its usage, and its rack broker divides (Table 1).
     pub rack_interval: Time,
-    /// T_fabric: how often a rack's leader tells its demands (Table 1).
+    /// T_fabric: interval at which a rack's leader reports its demands (Table 1).
     pub fabric_interval: Time,
-    /// T^t_rack: a machine without a word from its rack broker for so long falls back to its own policy, and a machine that
-    /// the brokers of the rack have not heard for so long vanishes (Table 1).
+    /// T^t_rack: a machine without a message from its rack broker for this time falls back to its own policy. A
+    /// machine without a message to the brokers of the rack for this time is removed (Table 1).
     pub rack_timeout: Time,
     /// T^t_fabric: the same between racks and the fabric broker (Table 1).
     pub fabric_timeout: Time,
-    /// Services that use less in a rack are not told one by one (3.3).
+    /// Services that use less in a rack are not reported individually (3.3).
     pub heavy_in_rack: Rate,
-    /// Services that use less in the fabric are not told one by one (3.3).
+    /// Services that use less in the fabric are not reported individually (3.3).
     pub heavy_in_fabric: Rate,
-    /// So much of what the links can carry is shared out, in per cent: 95, unless the policy's peak is less. The text does not
-    /// say, and its examples share all of it; section 6.3 limits the load to 60 of 80 Gbit/s. Usage alone shows what
-    /// an unlimited service wants, and on a full link a service that is squeezed below its share looks content, for ever. With
-    /// room it shows by growing into it.
+    /// Share of the links' capacity that is divided, in per cent: 95, unless the policy's peak is less. The text
+    /// gives no value, and its examples share all; section 6.3 limits the load to 60 of 80 Gbit/s. Only its usage
+    /// shows the demand of an unlimited service. On a full link a service that is squeezed below its share would
+    /// appear satisfied for ever. With room it shows its demand by growing.
     pub uplink_percent: u8,
-    /// How the demand of a limited service is estimated. 255 times a limit is in effect everything: its share of the
-    /// whole comes in the next round, and if it does not fill it, that is seen in the round after.
+    /// Demand estimation of a limited service. 255 times a limit is in effect unlimited: its share of the whole
+    /// arrives in the next round, and if it does not fill that share, the round after shows it.
     pub demand: EstimatorParams,
 }
 

@@ -18,7 +18,7 @@ use crate::usage_report::UsageReport;
 
 type Act<'a> = dyn FnMut(BrokerAction<Message, Infallible>) + 'a;
 
-/// Where a rack broker stands.
+/// Location and identity of a rack broker.
 #[derive(Clone, Debug)]
 pub struct RackPlace {
     /// Its machine.
@@ -29,14 +29,14 @@ pub struct RackPlace {
     pub brokers: Vec<BrokerId>,
     /// The fabric broker, if there is one.
     pub fabric: Option<BrokerId>,
-    /// Which policies everybody has: numbers of services of another epoch mean something else.
+    /// Epoch of the policies in force: service numbers of another epoch have other meanings.
     pub epoch: u32,
-    /// Its messages are numbered from here on. Who was restarted begins above where it was; if not, it is heard again when
-    /// the others have forgotten it.
+    /// First number of its messages. A restarted broker begins above its last number; otherwise the others accept it
+    /// again only after they have forgotten it.
     pub serial: u64,
 }
 
-/// Divides the uplinks of a rack for one machine, from what all machines of the rack say that they want.
+/// Divides the uplinks of a rack for one machine, from the reported demands of all machines of the rack.
 ///
 /// It works when its machine reports, every [`Params::rack_interval`], and needs no timer.
 #[derive(Clone, Debug)]
@@ -53,9 +53,10 @@ pub struct RackBroker {
     demands: Vec<Rate>,
     own: LocalDemand,
     members: Vec<MachineReport>,
-    /// What each member's classes want, as [`Pool::at`] numbers them. In each direction: transmit, receive.
+    /// Demands of each member's classes, as [`Pool::at`] numbers them. In each direction: transmit, receive.
     wants: Vec<[Rate; 2]>,
-    /// The sums of `wants` since the leader could last have told the fabric broker, and of how many rounds.
+    /// Sums of `wants` since the leader could last have reported to the fabric broker, and the number of rounds in
+    /// them.
     sums: Vec<[u64; 2]>,
     rounds: u64,
     since: Option<Time>,
@@ -63,7 +64,7 @@ pub struct RackBroker {
     ignored: IgnoredParam,
 }
 
-/// What is known of a machine.
+/// Known state of a machine.
 #[derive(Clone, Copy, Debug, Default)]
 struct MachineReport {
     at: Option<Time>,
@@ -72,7 +73,8 @@ struct MachineReport {
 }
 
 impl RackBroker {
-    /// Of a machine of the pool; nothing if the machine is none of it, or if there are not as many brokers as machines.
+    /// Creates the broker of a machine of the pool. Returns `None` if the machine is not in the pool, or if the
+    /// numbers of brokers and machines differ.
     pub fn new(params: Params, place: RackPlace, mut pool: Pool) -> Option<Self> {
         pool.share_out(params.uplink_percent);
         let me = pool.members.iter().position(|&member| member == place.machine)?;
@@ -99,7 +101,7 @@ impl RackBroker {
         })
     }
 
-    /// Where it stands.
+    /// Returns its location and identity.
     pub fn place(&self) -> &RackPlace {
         &self.place
     }
@@ -120,13 +122,13 @@ impl RackBroker {
         members.filter(move |(_, heard)| self.is_alive(heard, now)).map(|(&member, _)| member)
     }
 
-    /// The machine whose broker speaks for the rack: the first of those that it counts (5.3: "one of the rack brokers is designated
-    /// as the leader"). For a while two may think that they are.
+    /// Returns the machine whose broker reports for the rack: the first of those that it counts (5.3: "one of the
+    /// rack brokers is designated as the leader"). For a short time two may consider themselves the leader.
     pub fn leader(&self, now: Time) -> Option<NodeId> {
         self.alive(now).min()
     }
 
-    /// What it did not heed.
+    /// Returns the number of ignored messages.
     pub fn ignored(&self) -> IgnoredParam {
         self.ignored
     }
@@ -135,7 +137,7 @@ impl RackBroker {
         heard.at.is_some_and(|at| now.saturating_sub(at) < self.params.rack_timeout)
     }
 
-    /// Its machine says what it used: the time to say, compute and tell everything.
+    /// Processes its machine's usage report, which triggers all computations and messages.
     fn on_report(&mut self, now: Time, report: &UsageReport, act: &mut Act<'_>) {
         let is_known = self.own.observe(now, report);
         self.forget_silent(now);
@@ -159,14 +161,14 @@ impl RackBroker {
         }
     }
 
-    /// What its machine wants, to the others and to itself.
+    /// Sends its machine's demands to the other brokers, and records them.
     fn update_rack(&mut self, now: Time, act: &mut Act<'_>) {
         let threshold = self.params.heavy_in_rack.bits_per_second() / self.members.len() as u64;
         let mut light = [Rate::ZERO; 2];
         let mut rates = Vec::new();
         for class in self.own.classes() {
             let wants = self.own.demand(class.index());
-            // Whoever uses the threshold in the rack uses this part of it at some machine.
+            // A service that uses the threshold in the rack uses at least this part at some machine.
             let is_heavy = wants.iter().any(|wants| wants.bits_per_second() >= threshold)
                 || self.pool.is_capped[class.index()]
                 || self.own.is_limited(class.index());
@@ -195,8 +197,8 @@ impl RackBroker {
         }
     }
 
-    /// Limits for those who want more than they get (3.2.2), and the maxima of all others: a service that was idle would exceed
-    /// its maximum until it is looked at again.
+    /// Sends limits for services whose demand exceeds their share (3.2.2), and the maxima of all others: a service
+    /// that was idle would exceed its maximum until the next round.
     fn send_to_machine(&mut self, act: &mut Act<'_>) {
         let mut rates = Vec::new();
         for class in self.own.classes() {
@@ -229,8 +231,8 @@ impl RackBroker {
         }
     }
 
-    /// The leader tells what the rack wants: the mean of the rounds since the last time, as far as the rack could give it if
-    /// the fabric broker did not limit it.
+    /// Sends the rack's demands if it is the leader: the mean of the rounds since the last time, up to the amount
+    /// that the rack could give without limits of the fabric broker.
     fn report_to_fabric(&mut self, now: Time, act: &mut Act<'_>) {
         let Some(fabric) = self.place.fabric else { return };
         if !self.is_due(now) {
@@ -248,7 +250,8 @@ impl RackBroker {
         self.begin_sums(now);
     }
 
-    /// What the rack would give the fabric's services in one direction, of what they wanted in the mean of the rounds.
+    /// Returns the rates that the rack would give the fabric's services in one direction, from their mean demands
+    /// over the rounds.
     fn without_the_fabric(&mut self, direction: usize) -> Vec<Rate> {
         let tree = self.fixed[direction].clone();
         let limited = std::mem::replace(&mut self.pool.sides[direction].tree, tree);
@@ -264,7 +267,8 @@ impl RackBroker {
         given
     }
 
-    /// Services of the rack that the fabric broker is told of one by one, and the sum of the others.
+    /// Returns the services of the rack that are reported individually to the fabric broker, and the sum of the
+    /// others.
     fn heavy(&self, wants: &[[Rate; 2]]) -> (Vec<ServiceRates>, [Rate; 2]) {
         let threshold = self.params.heavy_in_fabric;
         let (mut rates, mut light) = (Vec::new(), [Rate::ZERO; 2]);
@@ -279,7 +283,7 @@ impl RackBroker {
         (rates, light)
     }
 
-    /// The shares of a direction, of what is left beside light services.
+    /// Computes the shares of a direction, of the capacity beside light services.
     fn compute(&mut self, direction: usize, wanted: impl Fn(&Self, usize) -> Rate) {
         let light = self.members.iter().fold(Rate::ZERO, |sum, heard| added(sum, heard.light[direction]));
         let mut demands = std::mem::take(&mut self.demands);
@@ -303,7 +307,7 @@ impl RackBroker {
         }
     }
 
-    /// A machine that was not heard for so long vanishes with what it wanted.
+    /// Removes machines that have been silent for the timeout, with their demands.
     fn forget_silent(&mut self, now: Time) {
         for member in (0..self.members.len()).filter(|&member| member != self.me) {
             if self.members[member].at.is_some() && !self.is_alive(&self.members[member], now) {
@@ -372,7 +376,7 @@ impl RackBroker {
         }
     }
 
-    /// What a machine wants, from now on.
+    /// Stores a machine's demands from now on.
     fn accept_report(&mut self, now: Time, member: usize, list: &RateList) {
         self.members[member] = MachineReport { at: Some(now), serial: list.serial, light: [list.light.0, list.light.1] };
         let last = usize::from(list.range.1).min(self.pool.classes - 1);
@@ -413,7 +417,7 @@ impl Broker for RackBroker {
             }
             BrokerInput::Message { from, message: Message::Rates(list) } => self.on_rates(now, from, &list),
             BrokerInput::Message { message: Message::Feedback(_), .. } => self.ignored.stranger += 1,
-            // Its leader is decided here: by who is heard.
+            // The leader is determined here, from the machines that report.
             BrokerInput::Started | BrokerInput::Elected(_) => {}
             BrokerInput::Timer(never) => match never {},
         }

@@ -1,4 +1,4 @@
-//! What a scenario can say of Parley.
+//! Settings of Parley in a scenario.
 
 use wayleave_scheme_api::{Kind, Setting, Value, params};
 use wayleave_sharing::EstimatorParams;
@@ -9,29 +9,29 @@ use super::Params;
 use crate::host::eyeq;
 
 params! {
-    /// What is said of Parley. Defaults are those of [`Params::PUBLISHED`].
+    /// Settings of Parley. Defaults are those of [`Params::PUBLISHED`].
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Settings {
         /// The machines'.
         pub shaper: eyeq::Settings = eyeq::Settings::default(), "shaper", Kind::Scheme(&eyeq::DESCRIPTOR), "Table 1",
             { default: "" };
-        /// T_rack: how often a machine tells its counters, and its rack broker divides.
+        /// T_rack: interval at which a machine reports its counters, and its rack broker divides.
         pub rack_interval: Time = Params::PUBLISHED.rack_interval, "rackInterval", Kind::TIME, "Table 1",
             { option: "interval", note: "The other intervals and time-outs of brokers keep their ratio to it." };
-        /// T^t_rack: a machine that is not heard for so long vanishes with what it used.
+        /// T^t_rack: a machine that is silent for this time is removed with its usage.
         pub rack_timeout: Option<Time> = None, "rackTimeout", Kind::TIME, "Table 1: 5s, five times T_rack",
             { option: "timeout", default: "five times the rack's interval" };
         /// T_fabric: how often racks ask the fabric broker.
         pub fabric_interval: Option<Time> = None, "fabricInterval", Kind::TIME, "Table 1: 10s, ten times T_rack",
             { option: "fabric-interval", default: "ten times the rack's interval" };
-        /// T^t_fabric: after so long without a word, racks and the fabric broker forget one another.
+        /// T^t_fabric: after this time without a message, racks and the fabric broker forget one another.
         pub fabric_timeout: Option<Time> = None, "fabricTimeout", Kind::TIME, "Table 1: 50s, five times T_fabric",
             { option: "fabric-timeout", default: "five times the fabric's interval" };
-        /// Services that use less in a rack are not told one by one.
+        /// Services that use less in a rack are not reported individually.
         pub heavy_in_rack: Rate = Params::PUBLISHED.heavy_in_rack, "heavyInRack", Kind::ANY_RATE, "section 3.3";
-        /// Services that use less in the fabric are not told one by one.
+        /// Services that use less in the fabric are not reported individually.
         pub heavy_in_fabric: Rate = Params::PUBLISHED.heavy_in_fabric, "heavyInFabric", Kind::ANY_RATE, "section 3.3";
-        /// From how much of it on a limit counts as filled.
+        /// Share of a limit from which on the limit counts as filled.
         pub filled_percent: u8 = Params::PUBLISHED.demand.full_percent, "filled", Kind::Hundredths { least: 1, most: 100 },
             "ours: shapers and meters are not exact",
             { note: "Who fills its limit is taken to want more than that." };
@@ -41,17 +41,17 @@ params! {
     }
 }
 
-/// Where the fabric broker is. There is one if there is a fabric policy.
+/// Location of the fabric broker. There is one if there is a fabric policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FabricBrokerAt {
-    /// Outside the network: every message to it and from it takes so long, and none is lost in queues.
+    /// Outside the network: every message to it and from it takes this time, and none is lost in queues.
     Outside(Time),
     /// At a host: messages are packets.
     Host(NodeId),
 }
 
 impl Default for FabricBrokerAt {
-    /// 100 us away: next to nothing beside the 10 s between two messages of a rack.
+    /// 100 us away: negligible beside the 10 s between two messages of a rack.
     fn default() -> Self {
         Self::Outside(Time::from_micros(100))
     }
@@ -92,7 +92,7 @@ impl Settings {
         }
     }
 
-    /// Whether nobody is forgotten between two of its messages.
+    /// Checks that each timeout is above its message interval, so that no sender is forgotten between two messages.
     pub(super) fn check_together(&self) -> Result<(), String> {
         let params = self.params();
         let pairs = [

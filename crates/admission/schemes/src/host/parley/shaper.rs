@@ -1,4 +1,4 @@
-//! The machine's side (3.2.1, 5.1, 5.2): EyeQ's shaper under the capacities that the rack broker says.
+//! The machine's side (3.2.1, 5.1, 5.2): EyeQ's shaper under the capacities that the rack broker sets.
 
 use wayleave_contracts::Direction;
 use wayleave_packet_format::broker::{RateList, Subject};
@@ -12,29 +12,29 @@ use super::params::Params;
 use crate::host::eyeq::{self, Eyeq, Line};
 use crate::usage_report::{Limited, Usage, UsageReport};
 
-/// What a timer of a machine is for.
+/// Purpose of a machine's timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
     /// One of the shaper's.
     Shaper(eyeq::Timer),
-    /// T_rack: the usage is told, and whether the broker is silent is seen.
+    /// T_rack: the usage is reported, and a silent broker is detected.
     Report,
 }
 
-/// Where a machine stands.
+/// Location and identity of a machine.
 #[derive(Clone, Debug)]
 pub struct ShaperPlace {
     /// The rack broker of this machine.
     pub broker: BrokerId,
     /// The machines of the rack: traffic among them does not cross the uplinks.
     pub rack: Vec<NodeId>,
-    /// Which policies everybody has.
+    /// Epoch of the policies in force.
     pub epoch: u32,
-    /// How long after T_rack the first report is made, so that machines do not all work at once.
+    /// Offset of the first report after T_rack, so that machines do not all work at once.
     pub phase: Time,
 }
 
-/// One machine: EyeQ's state machine, and what it tells and hears of its rack broker.
+/// One machine: EyeQ's state machine, and its exchange with its rack broker.
 #[derive(Clone, Debug)]
 pub struct Shaper {
     params: Params,
@@ -45,7 +45,7 @@ pub struct Shaper {
     usage: Vec<Usage>,
     /// The broker's limits that are in force.
     limits: Vec<Limited>,
-    /// When the broker spoke last, and the number of what it said; `None`: it is silent, and the machine's own policy rules.
+    /// Time and number of the broker's last message; `None`: it is silent, and the machine's own policy applies.
     heard: Option<(Time, u64)>,
 }
 
@@ -55,7 +55,7 @@ struct Pair {
     crossing: Crossing,
 }
 
-/// Where a pair's traffic goes.
+/// Destination of a pair's traffic: inside the rack or over the uplinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Crossing {
     Inside,
@@ -97,7 +97,7 @@ impl Shaper {
         &self.limits
     }
 
-    /// What this machine has sent and received, by service.
+    /// Returns the sent and received traffic of this machine, by service.
     pub fn usage(&self) -> &[Usage] {
         &self.usage
     }
@@ -107,7 +107,7 @@ impl Shaper {
         Pair { class, crossing }
     }
 
-    /// Notes what the shaper hears as well.
+    /// Records an input that the inner shaper also receives.
     #[inline]
     fn note(&mut self, input: &HostInput<'_, Message, Timer>) {
         match *input {
@@ -160,7 +160,7 @@ impl Shaper {
         act(HostAction::Arm { at: now + self.params.rack_interval, timer: Timer::Report });
     }
 
-    /// The broker says what services may have.
+    /// Handles the broker's limits for services.
     fn on_limits(&mut self, now: Time, from: BrokerId, list: &RateList, act: &mut impl FnMut(Action)) {
         let is_for_me = from == self.place.broker && list.subject == Subject::MachineLimits;
         let is_old = self.heard.is_some_and(|(_, serial)| list.serial < serial);
@@ -226,7 +226,7 @@ fn put(pairs: &mut Vec<Option<Pair>>, place: usize, pair: Pair) {
     pairs[place] = Some(pair);
 }
 
-/// What the shaper below hears of an input; nothing of what is not for it.
+/// Returns an input as the inner shaper receives it; `None` if it is not for that shaper.
 #[inline]
 fn inner(input: HostInput<'_, Message, Timer>) -> Option<HostInput<'_, eyeq::Feedback, eyeq::Timer>> {
     input.narrow(
@@ -235,7 +235,7 @@ fn inner(input: HostInput<'_, Message, Timer>) -> Option<HostInput<'_, eyeq::Fee
     )
 }
 
-/// What the shaper below wants done.
+/// Converts an action of the inner shaper.
 #[inline]
 fn outer(action: HostAction<eyeq::Feedback, eyeq::Timer>) -> Action {
     action.widen(Message::Feedback, Timer::Shaper)

@@ -1,27 +1,30 @@
-//! PicNIC': receivers meter every service and tell its senders how fast they may send; senders serve services by weights.
+//! PicNIC': receivers meter every service and send its senders a maximum rate; senders serve services by weights.
 //!
-//! P. Kumar et al., "PicNIC: Predictable Virtualized NIC", SIGCOMM 2019, reduced to what uFAB (SIGCOMM 2022, 2.2) compares with:
-//! "PicNIC's components for bandwidth envelope, i.e., weighted fair queues and receiver-driven CC, and we call it PicNIC'. This
-//! is similar to EyeQ". PicNIC's own text is not among the sources. With [`crate::transport::swift`] as the transport and
-//! [`crate::path::clove`] for paths it is uFAB's PicNIC'+WCC+Clove: each of the three alone sees a part of the network. The receiver's
-//! rate keeps the receiving line, the weight the fabric, and a pair sends at the less of both.
+//! P. Kumar et al., "PicNIC: Predictable Virtualized NIC", SIGCOMM 2019, reduced to uFAB's baseline (SIGCOMM 2022,
+//! 2.2): "PicNIC's components for bandwidth envelope, i.e., weighted fair queues and receiver-driven CC, and we call
+//! it PicNIC'. This is similar to EyeQ". PicNIC's own text is not among the sources. With [`crate::transport::swift`]
+//! as the transport and [`crate::path::clove`] for paths it is uFAB's PicNIC'+WCC+Clove: each of the three alone sees
+//! a part of the network. The receiver's rate protects the receiving line, the weight protects the fabric, and a pair
+//! sends at the lower rate of both.
 //!
 //! | what | here |
 //! |---|---|
 //! | receiver-driven control, as EyeQ's | [`crate::host::eyeq`], the same code: one meter for each service, and feedback to its senders |
 //! | the target is 95 % of the line (uFAB, 2.2) | [`Settings::target_percent`] |
-//! | a service gets its minimum, and of what is left over a part in proportion to that | the weights of EyeQ's shares are the minima |
+//! | a service gets its minimum, and a part of the remaining capacity in proportion to that | the weights of EyeQ's shares are the minima |
 //! | weighted fair queues at senders | the weight of a class at the host's interface is its minimum over [`Settings::unit`] |
 //! | weights for WCC | a pair has the weight of its service at the sender |
-//! | a pair sends at the less of its receiver's rate and its window | the limiter of the pair, above its flows' windows |
+//! | a pair sends at the lower of its receiver's rate and its window | the limiter of the pair, above its flows' windows |
 //!
-//! Deviations, and what the texts leave open:
+//! Deviations, and points that the texts leave open:
 //! - Periods and gains of PicNIC are not known; EyeQ's are used, and its deviations hold ([`crate::host::eyeq`]).
-//! - PicNIC's fairness of the receiver's processor, and its limit on packets after drops, are left out: hosts cost nothing here.
-//! - Weighted fair queues stand where EyeQ has root limiters at senders. A maximum is kept by a limiter of the class.
-//! - Every pair has the whole weight of its service, so a service that sends to several receivers weighs more where their
-//!   paths meet. Seawall divides a sender's weight among its tunnels.
-//! - Weights are whole numbers: [`Settings::unit`] should divide the minima. A service without a minimum has weight 1.
+//! - PicNIC's fairness of the receiver's processor, and its limit on packets after drops, are left out: hosts cost
+//!   nothing here.
+//! - Weighted fair queues replace EyeQ's root limiters at senders. A maximum is kept by a limiter of the class.
+//! - Every pair has the whole weight of its service, so a service that sends to several receivers weighs more where
+//!   their paths meet. Seawall divides a sender's weight among its tunnels.
+//! - Weights are whole numbers: [`Settings::unit`] should divide the minima. A service without a minimum has weight
+//!   1.
 
 mod settings;
 
@@ -40,7 +43,7 @@ use crate::brokers::NoBroker;
 use crate::host::eyeq::{self, Eyeq, Feedback, Line, Timer};
 use crate::hosts::{HostBuildError, HostScheme, HostSetup};
 
-/// What PicNIC' says of itself.
+/// Descriptor of PicNIC'.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "picnic",
     title: "PicNIC'",
@@ -113,7 +116,7 @@ pub struct Picnic {
     pairs: Vec<Option<ClassId>>,
 }
 
-/// What was last set of a class.
+/// Last settings of a class.
 #[derive(Clone, Copy, Debug)]
 struct Class {
     weight: u32,
@@ -130,7 +133,7 @@ impl Picnic {
         Ok(Self { meter: Eyeq::new(line, meter)?, unit, burst, classes: BTreeMap::new(), pairs: Vec::new() })
     }
 
-    /// How a class's meter stands; `None` if it has never been here.
+    /// Returns the state of a class's meter; `None` if the class has never been here.
     pub fn class_state(&self, class: ClassId) -> Option<eyeq::ClassState> {
         self.meter.class_state(class)
     }
@@ -145,7 +148,7 @@ impl Picnic {
     fn set_class(&mut self, class: ClassId, transmit: Share, act: &mut impl FnMut(Action)) {
         let weight = self.weight(transmit.min);
         let before = self.classes.insert(class, Class { weight, max: transmit.max });
-        // Also a weight of 1 is told: classes take turns from the first weight on.
+        // A weight of 1 is also set: classes take turns from the first weight on.
         if before.is_none_or(|before| before.weight != weight) {
             act(HostAction::SetWeight { of: Weighted::Class(class), weight });
             for pair in self.pairs_of(class) {
@@ -173,7 +176,8 @@ impl Picnic {
         act(HostAction::SetWeight { of: Weighted::Pair(pair), weight });
     }
 
-    /// What EyeQ wants, but for its limiters of classes: queues with weights stand there.
+    /// Forwards an input to EyeQ and executes its actions, except its limiters of classes: weighted queues replace
+    /// them.
     fn meter(&mut self, now: Time, input: HostInput<'_, Feedback, Timer>, act: &mut impl FnMut(Action)) {
         self.meter.on(now, input, &mut |action| {
             if !matches!(action, HostAction::SetBucket { limiter: Limiter::Class(_), .. }) {
@@ -183,7 +187,7 @@ impl Picnic {
     }
 }
 
-/// A class's share for EyeQ: what is left over is divided in proportion to minima.
+/// Returns a class's share for EyeQ: the remaining capacity is divided in proportion to minima.
 fn by_minimum(share: Share) -> Share {
     let kilobits = share.min.bits_per_second() / 1_000;
     Share { weight: u32::try_from(kilobits).unwrap_or(u32::MAX).max(1), ..share }

@@ -1,4 +1,4 @@
-//! What a scenario can say of PicNIC'.
+//! Settings of PicNIC' in a scenario.
 
 use wayleave_scheme_api::{Kind, params};
 use wayleave_units::{Bytes, Rate, Time};
@@ -6,10 +6,10 @@ use wayleave_units::{Bytes, Rate, Time};
 use crate::host::eyeq::{MeterParams, Params};
 
 params! {
-    /// What is said of PicNIC'. What is not here is as EyeQ has it.
+    /// Settings of PicNIC'. All other values are EyeQ's.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Settings {
-        /// How much of a line the meters share out.
+        /// Share of a line that the meters divide.
         pub target_percent: u8 = 95, "target", Kind::Percent { least: 1, most: 100 }, "uFAB, 2.2";
         /// The minimum that is a weight of 1, for the queues of senders and for their transports.
         pub unit: Rate = Rate::from_mbit(500), "unit", Kind::RATE, "ours: divides uFAB's minima (docs/theory/sharing.md)";

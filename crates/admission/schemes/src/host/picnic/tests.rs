@@ -46,7 +46,7 @@ fn assert_shares(minima: &[u64], idle: &[usize], expected: &[f64]) {
     let shares = shares(minima, idle);
     for (share, expected) in shares.iter().zip(expected) {
         let off = (share - expected).abs();
-        // R is rounded down, and whole packets are told.
+        // R is rounded down, and feedback covers whole packets.
         assert!(off <= 0.02 * expected + 1e-3, "{shares:.4?} and not {expected:.4?}");
     }
 }
@@ -66,7 +66,7 @@ fn fourteen_equal_services_share_equally() {
     assert_shares(&[500; 14], &[], &[0.678_57; 14]);
 }
 
-/// What a machine wants, without messages and timers.
+/// Actions of a machine, without messages and timers.
 #[derive(Debug, PartialEq)]
 enum Wanted {
     Weight(Weighted, u32),
@@ -121,7 +121,7 @@ fn a_maximum_is_a_limiter_of_the_class_and_shares_of_the_line_are_none() {
     let mut machine = machine();
     let most = Share { max: Some(Rate::from_gbit(3)), ..hose(1_000) };
     let set = |transmit| HostInput::ClassSet { class: ClassId(1), transmit, receive: hose(1_000) };
-    // A weight of 1 is told as well: classes take turns from the first weight on.
+    // A weight of 1 is set as well: classes take turns from the first weight on.
     let weight = Wanted::Weight(Weighted::Class(ClassId(1)), 1);
     assert_eq!(wanted(&mut machine, set(most)), [weight, Wanted::Class(ClassId(1), Some(Rate::from_gbit(3)))]);
     assert_eq!(wanted(&mut machine, set(hose(1_000))), [Wanted::Class(ClassId(1), None)]);
@@ -137,7 +137,8 @@ fn a_maximum_is_a_limiter_of_the_class_and_shares_of_the_line_are_none() {
     assert_eq!(fluid.root_changes, 0);
 }
 
-/// Whatever a driver and a network say, weights are at least 1, and nobody is told more than the target or less than the floor.
+/// For any input of a driver and a network, weights are at least 1, and feedback is never above the target or below
+/// the floor.
 #[test]
 fn no_input_breaks_a_machine() {
     for seed in 0..200 {

@@ -23,14 +23,16 @@ pub(super) const ONE: u64 = 1 << 32;
 /// One, as shares of marks count.
 pub(super) const WHOLE: u64 = 1 << 16;
 
-/// After so many periods in which nothing was marked of all that arrives at the receiver's host, steps grow: a queue near its threshold seldom pauses that
-/// long. The host decides and not the tunnel, since a tunnel of few packets would find its path free by chance, and have more than others.
+/// Number of periods without marks on any arrival at the receiver's host after which steps grow: a queue near its
+/// threshold seldom pauses that long. The host decides and not the tunnel: a tunnel of few packets would find its
+/// path free by chance, and get more than others.
 const CLEAR: u64 = 12;
 
-/// After so many periods the path is free, and steps of a weight may be too little for it.
+/// Number of such periods after which the path counts as free, and steps of a weight may be too small for it.
 const FREE: u64 = 32;
 
-/// Above this average of marks, a 16th, others want the path too, so its level says what can be had even if the tunnel does not ask for it.
+/// Above this average of marks, a 16th, other tunnels compete for the path too. The level then shows the available
+/// rate even if the tunnel does not use it.
 const CONTENDED: u64 = WHOLE / 16;
 
 /// On a free path the level grows by a 32nd of itself in a period, if that is more.
@@ -39,38 +41,40 @@ const FREE_GROWTH: u64 = 32;
 /// No step is more than this part of the level: where the weights on a link are many times its rate, steps of a weight are too much for it.
 const MAX_GROWTH: u64 = 8;
 
-/// After so many fully marked periods in a row, which a queue near its threshold does not last, the level falls by a
-/// quarter, and again as soon as that can show.
+/// Number of fully marked periods in a row after which the level falls by a quarter, and again as soon as the effect
+/// can show. A queue near its threshold is not marked that long.
 const PRESSED: u32 = 16;
 /// By a quarter.
 const PRESSED_CUT: u64 = 4;
 
-/// It takes about so many periods until a feedback shows what a change did: losses before that are those of the rate before.
+/// Approximate number of periods until a feedback shows the effect of a change: losses before that belong to the
+/// previous rate.
 const SETTLING: u32 = 5;
 
-/// The step of who is below its weight is larger by what it is below, but not by more than this.
+/// Maximum factor on the step of a tunnel below its weight, which is inverse to its level.
 const MAX_BELOW: u64 = 4;
 
-/// Feedbacks that are less than this many periods apart in the mean count in proportion to their time.
+/// Feedbacks that are on average less than this many periods apart count in proportion to their time.
 const DENSE: u64 = 4;
 
 /// No feedback counts more than four.
 const MAX_COUNTS: u64 = 4 << 8;
 
-/// What happened to a tunnel in a period.
+/// Feedback on a tunnel for a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Period {
     /// The share of marked bytes, in parts of 65,536.
     marks: u64,
-    /// What arrived or was lost.
+    /// Bytes that arrived or were lost.
     bytes: u64,
-    /// For so many periods, or round trips if these are longer, nothing was marked or lost of all that arrives where it does.
+    /// Number of periods, or of round trips if these are longer, without marks and losses on any arrival at the
+    /// receiver's host.
     clear: u64,
-    /// Whether something was lost.
+    /// Presence of losses.
     loss: Loss,
 }
 
-/// Whether something was lost in a period.
+/// Presence of losses in a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Loss {
     None,
@@ -78,8 +82,8 @@ enum Loss {
 }
 
 impl Period {
-    /// Of so many bytes, of which so many were marked, and so many lost beside; nothing was for so many periods of what arrives there. `None`: nothing
-    /// was sent.
+    /// Creates a period from its arrived, marked and lost bytes, and from the number of periods in which nothing was
+    /// marked at the receiver's host. Returns `None` if nothing was sent.
     pub(super) fn of((bytes, marked, lost): (u64, u64, u64), clear: u64) -> Option<Self> {
         let all = u128::from(bytes) + u128::from(lost);
         let bad = u128::from(marked.min(bytes)) + u128::from(lost);
@@ -88,33 +92,34 @@ impl Period {
         Some(Self { marks, bytes: bytes.saturating_add(lost), clear, loss })
     }
 
-    /// What arrived or was lost.
+    /// Returns the bytes that arrived or were lost.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 }
 
-/// Whether a tunnel sends what it may.
+/// Use of a tunnel's rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TunnelUse {
-    /// All of it.
+    /// The full rate.
     Full,
     /// Less.
     Partial,
 }
 
-/// How a tunnel looks for its level.
+/// Phase of a tunnel's search for its level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// Nothing is known of its path: its rate doubles until the first mark, as that of DCTCP does, and falls back to its weight.
     Starting,
     /// It follows the marks.
     Steady,
-    /// It was idle, and comes back to the level it had: for so many more periods it does not give way, so that those do that took its share.
+    /// It was idle, and returns to its previous level: it does not yield for this number of periods, so that the
+    /// tunnels that took its share do.
     Returning(u32),
 }
 
-/// Where a tunnel stands in the network.
+/// Weight and rate limits of a tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TunnelTerms {
     /// Its weight in bit/s.
@@ -135,9 +140,9 @@ pub(super) struct TunnelControl {
     alpha: u64,
     /// Fully marked periods in a row.
     pressed: u32,
-    /// For so many more feedbacks nothing is halved.
+    /// Number of further feedbacks during which the level is not halved again.
     settling: u32,
-    /// The time between two feedbacks in the mean, in ns.
+    /// Average time between two feedbacks, in ns.
     interval: u64,
     phase: Phase,
 }
@@ -156,19 +161,19 @@ impl TunnelControl {
             (RateLaw::Weighted, Phase::Steady) => u64::from(params.relief_percent) * self.marks,
             _ => 0,
         };
-        // It is for the queue that was seen, which is another one before a sparse tunnel hears of it again.
+        // The relief is for the observed queue, which has changed before a sparse tunnel receives its next feedback.
         let relief = part(relief, params.period.as_nanos(), self.interval.max(params.period.as_nanos()));
         (rate - part(rate, relief, 100 * WHOLE)).max(terms.floor)
     }
 
-    /// The tunnel was idle for long and sends again.
+    /// Resumes a tunnel that was idle for long.
     pub(super) fn wake(&mut self, periods: u32) {
         if self.phase == Phase::Steady {
             self.phase = Phase::Returning(periods);
         }
     }
 
-    /// The other end has said nothing for long: the rate is halved.
+    /// Halves the rate after a long time without feedback.
     pub(super) fn give_up_half(&mut self, terms: TunnelTerms) {
         let before = self.level;
         self.halve();
@@ -179,14 +184,14 @@ impl TunnelControl {
         self.level = (self.level / 2).max(1);
     }
 
-    /// A rate that cannot change any more must not leave its level behind it. That of a small weight may be below the floor: it is what the weight will be
-    /// multiplied with when it grows.
+    /// Bounds the level when the rate cannot change any more. The rate of a small weight may be below the floor: its
+    /// level then applies when the weight grows.
     fn keep_to(&mut self, terms: TunnelTerms, before: u64) {
         let [least, most] = [terms.floor, terms.line.saturating_mul(2)].map(|rate| level_of(rate, terms.weight));
         self.level = self.level.max(least.min(before)).min(most.max(1));
     }
 
-    /// A feedback arrives, so long after the one before.
+    /// Processes a feedback that arrives `elapsed` after the one before.
     pub(super) fn on_period(&mut self, period: Period, elapsed: Time, usage: TunnelUse, terms: TunnelTerms, params: &Params) {
         let before = self.level;
         let counts = self.counts(elapsed, own_period(params.period, terms.weight), params.period);
@@ -194,7 +199,7 @@ impl TunnelControl {
             RateLaw::Weighted => {
                 self.by_weight(period, counts, usage, params);
                 if usage == TunnelUse::Partial {
-                    // Who uses less than its rate is not what marks are about; its weight is its due.
+                    // A tunnel that uses less than its rate does not cause the marks; it may keep its weight.
                     self.level = self.level.max(before.min(ONE));
                 }
             }
@@ -205,9 +210,10 @@ impl TunnelControl {
         self.keep_to(terms, before);
     }
 
-    /// How much a feedback counts after this time, in parts of 256. Where feedbacks are about as far apart as the queue's swings are long, they
-    /// come more often in good times than in bad ones, and only in proportion to their time show the mean of it. Those that are further
-    /// apart are like samples at random; the time counts where they are rarer than the weight would have them.
+    /// Returns the weight of a feedback after this time, in parts of 256. If feedbacks are about as far apart as the
+    /// queue's swings are long, they arrive more often in good times than in bad ones. Only in proportion to their
+    /// time do they show the mean. Feedbacks that are further apart are like random samples. Their time counts if
+    /// they are rarer than the tunnel's weight implies.
     fn counts(&mut self, elapsed: Time, own: Time, period: Time) -> u64 {
         let elapsed = elapsed.as_nanos();
         let counts = match self.interval {
@@ -222,7 +228,7 @@ impl TunnelControl {
         self.pressed = if marks == WHOLE { self.pressed.saturating_add(1) } else { 0 };
         self.settling = self.settling.saturating_sub(1);
         if loss == Loss::Some {
-            // What is lost is worse than what is marked: DCTCP halves, once for each window.
+            // A loss is worse than a mark: DCTCP halves, once for each window.
             self.phase = Phase::Steady;
             if self.settling == 0 {
                 self.settling = SETTLING;
@@ -251,7 +257,7 @@ impl TunnelControl {
             }
             Phase::Steady => {}
         }
-        // Who is below its weight comes back sooner: where weights fit on a link, that is its due.
+        // A tunnel below its weight recovers faster: if the weights fit on the link, the weight is its due.
         let below = part(ONE, ONE, self.level.max(ONE / MAX_BELOW)).max(ONE);
         let unit = ONE / 100 * u64::from(params.step_percent);
         let step = part(unit, below, ONE);

@@ -1,29 +1,30 @@
-//! A division at one host: what its tunnels here would like together, what the tracker says, and the weights that follow (equation 4).
+//! A division at one host: the sum of its tunnels' reference weights, the tracker's answer, and the resulting weights
+//! (equation 4).
 
 use wayleave_scheme_api::BrokerId;
 
 use super::message::ReplyRequest;
 use super::params::Params;
 
-/// What the tracker said last, equation 3 as a fraction.
+/// Last answer of the tracker, equation 3 as a fraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Scale {
     /// W_d.
     share: u64,
-    /// What the tunnels of other hosts would like.
+    /// Sum of the reference weights at other hosts.
     others: u64,
 }
 
 /// A division at one host.
 #[derive(Clone, Debug)]
 pub(super) struct Division {
-    /// W_d by the policy, until the tracker says another one.
+    /// W_d by the policy, until the tracker sends another one.
     share: u64,
-    /// How many hosts it can send from.
+    /// Number of hosts that it can send from.
     hosts: u64,
     /// Its trackers, the first to follow first.
     trackers: Vec<BrokerId>,
-    /// Which of them is followed.
+    /// Index of the tracker that is followed.
     leader: usize,
     /// Reports without an answer, of the tracker that is followed.
     unanswered: u32,
@@ -47,17 +48,18 @@ impl Division {
         self.own = self.own - u128::from(before) + u128::from(after);
     }
 
-    /// What the tunnels here would like together.
+    /// Returns the sum of the reference weights here.
     pub(super) fn own(&self) -> u64 {
         u64::try_from(self.own).unwrap_or(u64::MAX)
     }
 
-    /// Whether there is something to report: a sum, or that there is none any more.
+    /// Returns `true` if there is something to report: a sum, or that the sum has become zero.
     pub(super) fn has_report(&self) -> bool {
         self.own > 0 || self.reported > 0
     }
 
-    /// The reports of now: to whom, and whether it is to answer. A tracker that has been silent for too long is followed no more.
+    /// Returns the trackers to report to now, and if each is to answer. A tracker that is silent for too long is
+    /// replaced.
     pub(super) fn report(&mut self, params: &Params) -> impl Iterator<Item = (BrokerId, ReplyRequest)> + '_ {
         if self.own > 0 {
             self.unanswered += 1;
@@ -73,7 +75,7 @@ impl Division {
         self.trackers.iter().enumerate().map(move |(place, &tracker)| (tracker, answer(place)))
     }
 
-    /// A tracker answers. What it says replaces what was said before.
+    /// Stores a tracker's answer, which replaces the last one.
     pub(super) fn on_scale(&mut self, from: BrokerId, (share, sum, own): (u64, u64, u64)) {
         if self.trackers.get(self.leader) == Some(&from) {
             self.unanswered = 0;
@@ -82,9 +84,10 @@ impl Division {
         self.scale = Some(Scale { share, others: sum.saturating_sub(own) });
     }
 
-    /// The weight of a tunnel with this reference weight, in bit/s: lambda W'. `None`: what it would like is nothing, so it keeps what it
-    /// had. What the tracker said counts while reports go without an answer for as long as it takes to find another one; a host that comes back has not
-    /// asked, and begins with what it knew.
+    /// Returns the weight of a tunnel with this reference weight, in bit/s: lambda W'. Returns `None` if the
+    /// reference weight is zero; the tunnel then keeps its weight. The last answer remains valid while reports are
+    /// unanswered, for the time that it takes to find another tracker. A host that becomes active again has not asked
+    /// yet, and begins with its last answer.
     pub(super) fn weight(&self, reference: u64, params: &Params) -> Option<u64> {
         if reference == 0 {
             return None;
@@ -97,12 +100,14 @@ impl Division {
         Some(scaled(share, reference, self.own.saturating_add(others.into())))
     }
 
-    /// What a tunnel begins with that has not said yet what it would like: it does so with its first packet.
+    /// Returns the initial weight of a tunnel that has not reported a reference weight yet; it reports one with its
+    /// first packet.
     pub(super) fn first_weight(&self) -> u64 {
         self.unscaled()
     }
 
-    /// What a host takes for its part of the share as long as it knows nothing of others: an equal one. More would be too much where all begin together.
+    /// Returns a host's part of the share while it has no information on others: an equal part. More would be too
+    /// much if all hosts begin together.
     fn unscaled(&self) -> u64 {
         self.scale.map_or(self.share, |scale| scale.share) / self.hosts
     }

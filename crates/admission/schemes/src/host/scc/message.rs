@@ -1,4 +1,4 @@
-//! What hosts and trackers write to one another.
+//! Messages between hosts and trackers.
 
 use wayleave_scheme_api::ClassId;
 use wayleave_units::Time;
@@ -6,24 +6,25 @@ use wayleave_units::Time;
 /// A message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// What arrived of a tunnel since the last feedback; from its receiver to its sender (III-B).
+    /// Arrivals of a tunnel since the last feedback; from its receiver to its sender (III-B).
     Feedback {
-        /// All of it.
+        /// All bytes.
         bytes: u64,
         /// Of these, marked by the network.
         marked: u64,
         /// Missing.
         lost: u64,
-        /// For how long nothing was marked or lost of all that arrives at the receiver's host.
+        /// Time since the last mark or loss on any arrival at the receiver's host.
         clear: Time,
     },
-    /// What the tunnels of a division at a host would like together (III-B: W'); from a host to each of the division's trackers.
+    /// Sum of the reference weights of a division's tunnels at a host (III-B: W'); from a host to each of the
+    /// division's trackers.
     Report {
-        /// Which division.
+        /// Division of the report.
         division: ClassId,
         /// The sum of their reference weights.
         sum: u64,
-        /// Whether the host follows this tracker.
+        /// Request for an answer: the host follows this tracker or not.
         answer: ReplyRequest,
     },
     /// The scale factor of equation 3, as a fraction: `share / sum`; from a tracker to a host.
@@ -34,12 +35,12 @@ pub enum Message {
         share: u64,
         /// The sum of all reference weights of the division.
         sum: u64,
-        /// What of it is the host's own.
+        /// The host's own part of the sum.
         own: u64,
     },
 }
 
-/// Whether a report wants an answer.
+/// Need of an answer to a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplyRequest {
     /// The tracker speaks for its division, as far as the host knows.
@@ -49,7 +50,7 @@ pub enum ReplyRequest {
 }
 
 impl Message {
-    /// Payload on the way from one machine to another: a kind, and the numbers in 32 and 64 bits.
+    /// Returns the payload length between machines: a kind, and the numbers in 32 and 64 bits.
     pub const fn encoded_len(&self) -> usize {
         match self {
             Self::Feedback { .. } => 16,

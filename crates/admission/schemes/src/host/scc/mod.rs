@@ -51,7 +51,7 @@ use division::Division;
 use params::FRAME;
 use underlay::HostLocation;
 
-/// What SCC says of itself.
+/// Descriptor of SCC.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "scc",
     title: "SCC",

@@ -1,5 +1,5 @@
-//! What can be set of SCC. The text gives few of its values: what is "ours" is a choice, with its reason in
-//! docs/theory/scc.md, where its sensitivity is measured as well.
+//! Parameters of SCC. The text gives few of its values: "ours" marks a choice, with its reason in docs/theory/scc.md,
+//! which also measures its sensitivity.
 
 use wayleave_scheme_api::{Kind, params, words};
 use wayleave_units::{Bytes, Rate, Time};
@@ -7,7 +7,7 @@ use wayleave_units::{Bytes, Rate, Time};
 /// A full Ethernet frame with preamble and gap.
 pub(super) const FRAME: u64 = 1_538;
 
-/// How the rate of a tunnel follows marks.
+/// Reaction of a tunnel's rate to marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RateLaw {
     /// Growth by a part of the weight, reduction by a part of the rate: rates are shared by weights.
@@ -23,12 +23,12 @@ words! {
     }
 }
 
-/// Who chooses whose packet leaves a tunnel.
+/// Choice of the flow whose packet leaves a tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduling {
     /// The tunnel.
     Tunnel,
-    /// The transports, which hear marks of the tunnel's queue; packets leave in order.
+    /// The transports, which see marks of the tunnel's queue; packets leave in order.
     Transports,
 }
 
@@ -39,7 +39,7 @@ words! {
     }
 }
 
-/// What a flow counts for whose deadline has passed.
+/// Treatment of a flow whose deadline has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissedDeadline {
     /// As a flow without a deadline: it hardly has weight, and leaves after all others.
@@ -55,8 +55,8 @@ words! {
     }
 }
 
-/// Whose packets leave a deadline-sensitive tunnel with what is left over when all got what their deadlines need, or as
-/// many as possible.
+/// Flows that use the remaining rate of a deadline-sensitive tunnel, once all deadlines, or the maximum number of
+/// them, are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SparePolicy {
     /// Of the session that needs the least rate.
@@ -73,24 +73,25 @@ words! {
 }
 
 params! {
-    /// What is said of SCC.
+    /// Settings of SCC.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Params {
         /// Between two feedbacks of a tunnel: a round trip is enough, as DCTCP has it.
         pub period: Time = Time::from_micros(300), "period", Kind::TIME, "ours: the round trip of II-B";
-        /// How rates follow marks.
+        /// Reaction of rates to marks.
         pub law: RateLaw = RateLaw::Weighted, "law", Kind::Word(RateLaw::WORDS), "ours; III-B is as-printed";
-        /// Of its weight, by how much a tunnel grows in a period without marks, in steps of 0.01.
+        /// Growth of a tunnel in a period without marks, as a part of its weight, in steps of 0.01.
         pub step_percent: u8 = 1, "step", Kind::Hundredths { least: 1, most: 100 }, "ours";
-        /// Of its rate, by how much it falls in a fully marked one, in steps of 0.01.
+        /// Decrease of a tunnel in a fully marked period, as a part of its rate, in steps of 0.01.
         pub cut_percent: u8 = 4, "cut", Kind::Hundredths { least: 1, most: 50 }, "ours";
-        /// Of what it is above its weight, up to twice it, by how much it falls beside that, in steps of 0.01.
+        /// Additional decrease, as a part of the rate above its weight, up to twice the weight, in steps of 0.01.
         pub brake_percent: u8 = 10, "brake", Kind::Hundredths { least: 0, most: 50 }, "ours";
-        /// How many steps a tunnel grows by at most in a period, after many in which nothing was marked; 1: always by one.
+        /// Maximum number of growth steps in a period, after many periods without marks; 1: always one step.
         pub most_steps: u32 = 16, "mostSteps", Kind::Count { least: 1, most: 1_000 }, "ours";
-        /// For so many periods beyond a round trip a tunnel's rate may be in flight; more where packets wait for what goes before them.
+        /// Number of periods beyond a round trip for which a tunnel's rate may be in flight; more if packets wait for
+        /// earlier ones.
         pub rounds: u32 = 1, "rounds", Kind::Count { least: 1, most: 1_000 }, "ours";
-        /// Which part of its rate a tunnel forgoes while all its packets are marked, in steps of 0.01.
+        /// Part of its rate that a tunnel forgoes while all its packets are marked, in steps of 0.01.
         pub relief_percent: u8 = 25, "relief", Kind::Hundredths { least: 0, most: 90 }, "ours";
         /// By 2 to the minus this the average of marks follows a period's share.
         pub smoothing: u32 = 4, "smoothing", Kind::Count { least: 0, most: 10 }, "DCTCP (SIGCOMM 2010): g = 1/16";
@@ -98,33 +99,34 @@ params! {
         pub burst: Bytes = Bytes::new(15_380), "burst", Kind::BYTES, "ours: an initial window of ten packets (IV-C)";
         /// No tunnel has less.
         pub floor: Rate = Rate::from_bits_per_second(500_000), "floor", Kind::Rate { least: Rate::from_bits_per_second(1_000) }, "ours";
-        /// After so many periods without feedback of what it sent, a tunnel halves its rate.
+        /// Number of periods without feedback on its packets after which a tunnel halves its rate.
         pub silence: u32 = 10, "silence", Kind::Count { least: 2, most: 1_000_000 }, "ours";
         /// Between two reports of reference weights to the tracker.
         pub report: Time = Time::from_millis(1), "report", Kind::TIME, "IV-A: about a decision slot";
-        /// At how many source hosts of a division there is a tracker; the first that answers counts.
+        /// Number of source hosts of a division that run a tracker; the first that answers counts.
         pub trackers: u32 = 2, "trackers", Kind::Count { least: 1, most: 16 }, "ours";
-        /// After so many reports without an answer a tracker counts as lost, and what it said as stale.
+        /// Number of reports without an answer after which a tracker counts as lost, and its last answer as stale.
         pub patience: u32 = 5, "patience", Kind::Count { least: 2, most: 1_000_000 }, "ours";
         /// The share of all traffic of no service.
         pub best_effort: Rate = Rate::from_mbit(10), "bestEffort", Kind::RATE, "ours";
-        /// Marks begin at so many packets, where the scenario says nothing else of its switches.
+        /// Queue length in packets from which on packets are marked, unless the scenario configures its switches.
         pub mark_packets: u32 = 20, "markPackets", Kind::Count { least: 1, most: 1_000_000 }, "II-B";
-        /// Who chooses whose packet leaves a tunnel.
+        /// Choice of the flow whose packet leaves a tunnel.
         pub scheduling: Scheduling = Scheduling::Tunnel, "scheduling", Kind::Word(Scheduling::WORDS), "VI-A";
         /// Between two computations of a tunnel's reference weight.
         pub slot: Time = Time::from_millis(1), "slot", Kind::TIME, "IV-A: about a millisecond";
-        /// The queue of a tunnel above which transports hear marks.
+        /// Queue length of a tunnel from which on transports see marks.
         pub tunnel_mark_packets: u32 = 20, "tunnelMarkPackets", Kind::Count { least: 1, most: 1_000_000 }, "ours: as at switches (II-B)";
         /// The most packets of a tunnel, for transports that rely on drops.
         pub tunnel_packets: u32 = 100, "tunnelPackets", Kind::Count { least: 1, most: 1_000_000 }, "III-C";
-        /// What a flow counts for whose deadline has passed.
+        /// Treatment of a flow whose deadline has passed.
         pub late: MissedDeadline = MissedDeadline::Last, "late", Kind::Word(MissedDeadline::WORDS), "ours";
-        /// Who gets what deadlines leave over.
+        /// Flows that use the rate that deadlines leave over.
         pub spare: SparePolicy = SparePolicy::Cheapest, "spare", Kind::Word(SparePolicy::WORDS), "ours: the order of Algorithm 1";
         /// The queue that a latency-sensitive flow should have in its tunnel (Q*), in full packets.
         pub target_packets: u32 = 2, "targetPackets", Kind::Count { least: 1, most: 1_000_000 }, "ours: a message of II-B has two";
-        /// From which part of it on a latency-sensitive flow asks for a rate (epsilon), in steps of 0.01.
+        /// Share of the target queue from which on a latency-sensitive flow asks for a rate (epsilon), in steps of
+        /// 0.01.
         pub epsilon_percent: u8 = 100, "epsilon", Kind::Hundredths { least: 1, most: 100 }, "ours: a queue at its target asks for nothing";
         /// In which a latency-sensitive flow should be able to send ten packets.
         pub round_trip: Time = Time::from_micros(300), "roundTrip", Kind::TIME, "II-B";

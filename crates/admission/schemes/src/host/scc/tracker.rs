@@ -1,10 +1,13 @@
-//! The division tracker (III-B, equations 3 and 4): adds up what the tunnels of a division would like, and says what part of it there is.
+//! The division tracker (III-B, equations 3 and 4): adds up the reference weights of a division's tunnels, and
+//! returns the available part.
 //!
-//! There is one at every host, and a division has those of its first source hosts ([`seats`]). Hosts report to all of them and
-//! follow the first that answers, so the second knows as much as the first when that is lost, and two that are followed at the
-//! same time say the same. A tracker that has just started does not know whom it has not heard: it says nothing until every host
-//! has had time to report. What a host reports replaces what it reported before; who is silent for as long is forgotten. Who was told
-//! less than half of a sum is told again at once: where many begin together, the first would have several times their part until their next report.
+//! There is one at every host, and a division has those of its first source hosts ([`seats`]). Hosts report to all of
+//! them and follow the first that answers. So the second has the same information when the first is lost, and two
+//! that are followed at the same time give the same answer. A tracker that has just started does not know which hosts
+//! are missing: it answers only after every host has had time to report. A host's report replaces its previous one; a
+//! host that is silent for that time is forgotten. A host whose last answer was less than half of the current sum
+//! gets a new answer at once: if many begin together, the first would otherwise have several times their part until
+//! their next report.
 
 use std::collections::BTreeMap;
 
@@ -35,12 +38,12 @@ pub(super) fn shares(policy: Option<&Policy>, services: &Services, params: &Para
     std::iter::once((Services::OTHER, params.best_effort.bits_per_second())).chain(named).collect()
 }
 
-/// What a host has reported.
+/// Report of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct DivisionReport {
     sum: u64,
     at: Time,
-    /// The sum of all that it was told last; nothing if it follows another tracker.
+    /// Sum in the last answer to it; `None` if it follows another tracker.
     told: Option<u128>,
 }
 
@@ -58,14 +61,15 @@ impl DivisionState {
         self.sum = self.sum - u128::from(before) + u128::from(reported.sum);
     }
 
-    /// A host is told the sum.
+    /// Records that a host was sent the sum.
     fn answered(&mut self, host: NodeId) {
         if let Some(reported) = self.hosts.get_mut(&host) {
             reported.told = Some(self.sum);
         }
     }
 
-    /// Those that were told less than half of the sum, which they are told now, with what they reported.
+    /// Returns the hosts whose last answer was less than half of the sum, with their reports. Records the sum as
+    /// sent.
     fn repeat_notifications(&mut self) -> impl Iterator<Item = (NodeId, u64)> + '_ {
         let sum = self.sum;
         self.hosts.iter_mut().filter_map(move |(&host, reported)| {
@@ -75,7 +79,7 @@ impl DivisionState {
         })
     }
 
-    /// Who has been silent since then is forgotten.
+    /// Removes the hosts that have been silent since then.
     fn forget(&mut self, since: Time) {
         let Self { hosts, sum } = self;
         hosts.retain(|_, reported| {
@@ -99,18 +103,18 @@ pub struct Tracker {
 }
 
 impl Tracker {
-    /// That of a seat; it has heard nobody.
+    /// Creates the tracker of a seat, without reports.
     pub(super) fn new(setup: &BrokerSetup<'_>, params: &Params) -> Self {
         let shares = shares(setup.around.policies.machine, setup.around.services, params);
         Self { params: params.clone(), shares, divisions: BTreeMap::new(), started: Time::ZERO, swept: Time::ZERO }
     }
 
-    /// For how long a host may be silent: the time in which everybody has reported.
+    /// Returns the time for which a host may be silent: within it every host has reported.
     fn report_timeout(&self) -> Time {
         Time::from_nanos(self.params.report.as_nanos().saturating_mul(self.params.patience.into()))
     }
 
-    /// Everybody who has been silent for long is forgotten, now and then.
+    /// Removes hosts that have been silent for too long, at most once per report interval.
     fn sweep(&mut self, now: Time) {
         let patience = self.report_timeout();
         if now.saturating_sub(self.swept) >= self.params.report {
@@ -120,7 +124,8 @@ impl Tracker {
         }
     }
 
-    /// A host reports. It is told the sum if it wants to know, and so are those that know less than half of it.
+    /// Handles a host's report. Sends the sum to this host if it wants an answer, and to hosts whose last answer was
+    /// less than half of the sum.
     fn on_report(
         &mut self,
         now: Time,
@@ -186,7 +191,7 @@ impl SchemeBroker for Tracker {
     }
 }
 
-/// Nothing of it leaves the simulator yet.
+/// The tracker's messages do not leave the simulator yet.
 impl BrokerCodec for Tracker {
     fn encode(_: &Message) -> Option<Vec<u8>> {
         None

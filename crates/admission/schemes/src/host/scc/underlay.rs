@@ -17,19 +17,22 @@ use super::params::{RateLaw, Params};
 /// SetWeight has 32 bits: kbit/s go up to 4.29 Tbit/s.
 const KILO: u64 = 1_000;
 
-/// An idle tunnel that comes back does not give way for so many periods, in which those do that took its share.
+/// Number of periods for which an idle tunnel that resumes does not yield, so that the tunnels that took its share
+/// do.
 const GRACE: u32 = 10;
 
-/// After so many periods without a packet a tunnel was idle: much longer than the grace, or going idle for a moment would pay.
+/// Number of periods without a packet after which a tunnel counts as idle. It is much longer than the grace, or
+/// becoming idle for a moment would pay.
 const IDLE: u32 = 100;
 
-/// After so many periods without a packet nothing is in flight any more, whatever feedback has not told of.
+/// Number of periods without a packet after which nothing is in flight any more, even without feedback.
 const LANDED: u32 = 10;
 
-/// What a timer is for.
+/// Purpose of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
-    /// The receiver of a pair tells its sender what arrived; the second number tells one pair of a number from the next.
+    /// The receiver of a pair reports arrivals to its sender; the second number separates successive pairs with one
+    /// number.
     Feedback(Incoming, u32),
     /// The host reports to the trackers.
     Report,
@@ -47,16 +50,16 @@ struct SenderTunnel {
     /// As its limiter is set.
     rate: u64,
     in_flight: InFlight,
-    /// What it could have sent and has not, in bits.
+    /// Unused part of its allowance, in bits.
     spare: u64,
-    /// When that was computed.
+    /// Time at which that was computed.
     counted_at: Time,
-    /// When something was last sent.
+    /// Time of the last sent packet.
     sent_at: Time,
     usage: TunnelUse,
-    /// When the first packet left since the last feedback.
+    /// Time of the first sent packet since the last feedback.
     unheard_since: Option<Time>,
-    /// When the last feedback came, or it opened.
+    /// Time of the last feedback, or of its opening.
     heard_at: Time,
 }
 
@@ -64,18 +67,18 @@ struct SenderTunnel {
 /// (docs/theory/scc.md, "Control law"). The window itself is the stack's; here is counted whether the tunnel is at it, by what feedback tells of.
 #[derive(Clone, Copy, Debug)]
 struct InFlight {
-    /// How many paths there are, and a round trip without queues.
+    /// Number of paths, and a round trip without queues.
     paths: u32,
     round_trip: Time,
     window: u64,
-    /// Sent, and not heard of.
+    /// Bytes sent without feedback yet.
     bytes: u64,
 }
 
 /// A tunnel at its receiver.
 #[derive(Clone, Copy, Debug)]
 struct Receiving {
-    /// Tells this pair from one that had the number before.
+    /// Distinguishes this pair from an earlier one with the same number.
     epoch: u32,
     bytes: u64,
     marked: u64,
@@ -83,21 +86,21 @@ struct Receiving {
     clock: Clock,
 }
 
-/// A periodic timer that rests while there is nothing to tell.
+/// A periodic timer that stops while there is nothing to report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Clock {
     Stopped,
     Running,
 }
 
-/// What a host knows of its place.
+/// Configuration of a host.
 #[derive(Clone, Debug)]
 pub(super) struct HostLocation {
     /// The rate of its line.
     pub(super) line: Rate,
     /// Its divisions, best effort among them.
     pub(super) divisions: BTreeMap<ClassId, Division>,
-    /// When it reports first, so that hosts do not march in step.
+    /// Time of its first report, so that hosts do not report in step.
     pub(super) phase: Time,
 }
 
@@ -114,7 +117,7 @@ pub struct Scc {
     sending: Vec<Option<SenderTunnel>>,
     receiving: Vec<Option<Receiving>>,
     epochs: u32,
-    /// When something was last marked or lost of what arrives here.
+    /// Time of the last mark or loss among arrivals here.
     disturbed_at: Time,
     reports: Clock,
 }
@@ -190,7 +193,7 @@ impl Scc {
         }
     }
 
-    /// A tunnel gets the weight that follows from what is known (equation 4).
+    /// Sets a tunnel's weight from the current information (equation 4).
     fn weigh(&mut self, now: Time, pair: Outgoing, act: &mut impl FnMut(Action)) {
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
         let Some(division) = self.divisions.get(&sending.class) else { return };
@@ -247,7 +250,7 @@ impl Scc {
         }
     }
 
-    /// The other end of a tunnel says what arrived.
+    /// Handles feedback on arrivals from the other end of a tunnel.
     fn on_feedback(
         &mut self,
         now: Time,
@@ -263,7 +266,7 @@ impl Scc {
         let elapsed = now.saturating_sub(std::mem::replace(&mut sending.heard_at, now));
         sending.in_flight.on_acknowledged(period.bytes());
         let usage = match std::mem::replace(&mut sending.usage, TunnelUse::Full) {
-            // What its window holds back it would have sent.
+            // Packets that its window holds back count as used.
             TunnelUse::Partial if !sending.in_flight.is_full() => TunnelUse::Partial,
             _ => TunnelUse::Full,
         };
@@ -302,7 +305,7 @@ impl Scc {
         act(HostAction::Arm { at: now + self.params.period, timer: Timer::Feedback(pair, epoch) });
     }
 
-    /// Tells the trackers of a division what its tunnels here would like.
+    /// Reports the sum of the reference weights of a division's tunnels here to its trackers.
     fn report(&mut self, class: ClassId, act: &mut impl FnMut(Action)) {
         let Some(division) = self.divisions.get_mut(&class) else { return };
         let sum = division.own();
@@ -323,7 +326,7 @@ impl Scc {
         act(HostAction::Arm { at: now + self.params.report, timer: Timer::Report });
     }
 
-    /// A tracker says the scale of a division: its tunnels here have other weights.
+    /// Handles a tracker's scale of a division: its tunnels here get new weights.
     fn on_scale(
         &mut self,
         now: Time,
@@ -370,7 +373,8 @@ impl InFlight {
         period.max(self.round_trip)
     }
 
-    /// The window at a rate. On each of several paths it may be all of it: what follows one another takes the same one for many packets.
+    /// Sets and returns the window at a rate. Each of several paths may carry the whole window: successive packets
+    /// take one path for a long time.
     fn set_window(&mut self, rate: u64, params: &Params) -> Bytes {
         let time = u128::from(self.round_trip.as_nanos())
             + u128::from(params.rounds) * u128::from(self.span(params.period).as_nanos());
@@ -379,12 +383,12 @@ impl InFlight {
         Bytes::new(self.window)
     }
 
-    /// So much of it arrived, or was lost. What nobody told of is no more than the window.
+    /// Subtracts bytes that arrived or were lost. Bytes without feedback are at most the window.
     fn on_acknowledged(&mut self, bytes: u64) {
         self.bytes = self.bytes.saturating_sub(bytes).min(self.window);
     }
 
-    /// Whether the next packets may have to wait for the window.
+    /// Returns `true` if the next packets may have to wait for the window.
     fn is_full(&self) -> bool {
         self.bytes.saturating_add(2 * FRAME) > self.window
     }

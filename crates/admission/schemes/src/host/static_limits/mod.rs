@@ -1,9 +1,9 @@
 //! Fixed limits: a token bucket for each class that has a maximum, and one for each pair, which never change.
 //!
-//! V. Jeyakumar et al., "Flexible Network Bandwidth and Latency Provisioning in the Datacenter" (Parley, 2014): section
-//! 6.3 names fixed caps as what is left to EyeQ where the core is congested ("would have to cap each of the ten
-//! instances"), and section 4 limits 100 senders this way for Fig. 9. The baseline that is not work-conserving: what one
-//! class does not use, no other gets.
+//! V. Jeyakumar et al., "Flexible Network Bandwidth and Latency Provisioning in the Datacenter" (Parley, 2014):
+//! section 6.3 names fixed caps as EyeQ's only remedy if the core is congested ("would have to cap each of the ten
+//! instances"). Section 4 limits 100 senders like this for Fig. 9. This baseline is not work-conserving: no class
+//! gets the unused share of another.
 //!
 //! | text | here |
 //! |---|---|
@@ -11,8 +11,8 @@
 //! | 4, Fig. 9: "rate limited to 1/100th of the desired load" | `pair`, the same for every pair |
 //! | 4, Fig. 9: "a maximum burst size of 64kB" | `burst` |
 //!
-//! Deviations: none; there is nothing to deviate from. Minima and weights are ignored, as are maxima of what is received: no
-//! receiver tells a sender anything.
+//! Deviations: none. Minima and weights are ignored, and so are maxima of received traffic: receivers send no
+//! feedback.
 
 mod params;
 #[cfg(test)]
@@ -30,7 +30,7 @@ pub use params::Params;
 use crate::brokers::NoBroker;
 use crate::hosts::{HostBuildError, HostScheme, HostSetup};
 
-/// What fixed limits says of itself.
+/// Descriptor of fixed limits.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "static-limits",
     title: "fixed limits",

@@ -1,4 +1,4 @@
-//! What can be set.
+//! Settings of fixed limits.
 
 use wayleave_scheme_api::{Kind, params};
 use wayleave_units::{Bytes, Rate};

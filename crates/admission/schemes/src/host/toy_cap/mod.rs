@@ -11,7 +11,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use crate::brokers::NoBroker;
 use crate::hosts::{HostBuildError, HostScheme, HostSetup};
 
-/// What the toy says of itself.
+/// Descriptor of the toy.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "toy-cap",
     title: "toy cap",

@@ -1,6 +1,6 @@
-//! A toy: a broker divides a rate equally among the machines that it has heard of, and each machine holds every pair to its
-//! part; a broker at each machine passes on what the two say. It shows that a scheme with brokers is a folder and one line as
-//! well, in the simulator and in the program of brokers.
+//! A toy: a broker divides a rate equally among the machines that have reported, and each machine limits every pair
+//! to its part. A broker at each machine forwards the messages between them. It shows that a scheme with brokers is a
+//! folder and one line as well, in the simulator and in the program of brokers.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use crate::hosts::{HostBuildError, HostScheme, HostSetup, NETWORK_HEADERS, UDP};
 use crate::services::Services;
 use crate::usage_report::{Limited, UsageReport};
 
-/// What the toy says of itself.
+/// Descriptor of the toy.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "toy-split",
     title: "toy split",
@@ -36,12 +36,12 @@ params! {
     pub struct Params {
         /// Of all machines together.
         pub rate: Rate = Rate::from_mbit(100), "rate", Kind::RATE, "ours";
-        /// How often the broker tells the machines their parts.
+        /// Interval at which the broker sends the machines their parts.
         pub interval: Time = Time::from_micros(100), "interval", Kind::TIME, "ours";
     }
 }
 
-/// What machines and brokers write to each other.
+/// Message between machines and brokers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
     /// A machine is there: to its own broker.
@@ -72,9 +72,9 @@ pub enum Splitter {
     },
     /// Divides the rate.
     Fabric {
-        /// How much, and how often that is told.
+        /// Rate to divide, and interval of the messages.
         params: Params,
-        /// The brokers of the machines that it has heard of.
+        /// Brokers of the machines that have reported.
         machines: BTreeSet<Member>,
     },
 }
@@ -148,7 +148,7 @@ impl Host for ToySplit {
 
 impl SchemeBroker for Splitter {}
 
-/// A letter, and what it says.
+/// A letter, and its content.
 impl BrokerCodec for Splitter {
     fn encode(message: &Message) -> Option<Vec<u8>> {
         let (letter, number) = match *message {

@@ -1,8 +1,10 @@
-//! How much of a pair may be in flight on a path: proportional shares (equation 1), the windows of equation 3, and the two stages of admission (3.4).
+//! Window of a pair on a path: proportional shares (equation 1), the windows of equation 3, and the two stages of
+//! admission (3.4).
 //!
-//! A link that also serves other classes has two capacities. What was admitted, C' = eta g R', decides shares, where windows begin and which paths
-//! qualify: what is only lent cannot be promised. What is there now, A, is what equation 3 fills: at least C', at most eta of the line. There a
-//! window rises by a step an answer at most, or the low rate after a burst of the classes above would pass for a free line.
+//! A link that also serves other classes has two capacities. The admitted capacity, C' = eta g R', decides shares,
+//! initial windows and path qualification: lent capacity cannot be promised. The current capacity, A, is filled by
+//! equation 3. It is at least C', and at most eta of the line. On such a link a window rises by at most a step per
+//! answer. Otherwise the low rate after a burst of the classes above would be taken for a free line.
 
 use wayleave_packet_format::probe::rounded;
 use wayleave_scheme_api::IntHop;
@@ -10,40 +12,40 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::settings::{Floor, Queue, Rise, Settings, Step, Sum, Surplus};
 
-/// What a pair is on a path.
+/// Terms of a pair on a path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PathTerms {
     /// phi.
     pub(super) tokens: u64,
-    /// Its part in what is above all tokens; only ratios count.
+    /// Weight of its part above all tokens; only ratios count.
     pub(super) weight: u64,
     /// T: the round trip without queues.
     pub(super) round_trip: Time,
-    /// What its limiters let through, in bit/s.
+    /// Rate that its limiters let through, in bit/s.
     pub(super) most: Option<u64>,
 }
 
 impl PathTerms {
-    /// What the guarantee carries in a base round trip: phi B_u T.
+    /// Returns the amount that the guarantee carries in a base round trip: phi B_u T.
     pub(super) fn guaranteed(&self, unit: Rate) -> u64 {
         let rate = u128::from(unit.bits_per_second()) * u128::from(self.tokens);
         bytes(rate, self.round_trip)
     }
 }
 
-/// What a pair sent on a path since the last answer.
+/// Traffic that a pair sent on a path since the last answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Usage {
     pub(super) bytes: u64,
     pub(super) elapsed: Time,
 }
 
-/// What the ports of a link said, as one pair sees it; in bytes of a base round trip.
+/// Reports of a link's ports, from the view of one pair; in bytes of a base round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct View {
     /// A T; C T where the line is not shared with other classes.
     product: u64,
-    /// r T (equation 1), of what was admitted.
+    /// r T (equation 1), of the admitted capacity.
     share: u64,
     /// w of equation 3; what a link counts may be more than the product, what a pair may have in flight is not.
     fair: u64,
@@ -54,7 +56,7 @@ struct View {
 struct Link {
     /// While the window grows towards that of equation 3.
     ramp: Option<u64>,
-    /// What the link counts.
+    /// Window that the link counts.
     window: u64,
     /// q of the last answer.
     queue: u64,
@@ -64,18 +66,19 @@ struct Link {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Admission {
     links: Vec<Link>,
-    /// How much may be in flight.
+    /// Maximum amount in flight.
     window: u64,
     /// The pair sends less than it may.
     rests: bool,
-    /// What it sent between the last two answers, in bit/s.
+    /// Sending rate between the last two answers, in bit/s.
     sends: u64,
-    /// What it may send although its window is full, in bit/s.
+    /// Rate that it may send although its window is full, in bit/s.
     floor: u64,
 }
 
-/// A pair that another link holds back counts for more than it sends, or those beside it would not get what it leaves; it is a pair of up to this many
-/// times the tokens of those beside it that leaves them all of it.
+/// Maximum factor on the tokens of other pairs. A pair that another link holds back counts for more than it sends;
+/// otherwise the other pairs would not get the capacity that it leaves. With up to this multiple of their tokens it
+/// leaves them all of that capacity.
 const MAX: u64 = 4;
 
 /// No window is smaller, so that a pair can always send something: a frame of 1,500 B in a hundred round trips.
@@ -90,7 +93,7 @@ fn part(of: u64, part: u64, whole: u64) -> u64 {
     u64::try_from(u128::from(of) * u128::from(part) / u128::from(whole.max(1))).unwrap_or(u64::MAX)
 }
 
-/// What bytes in one time are in another.
+/// Scales bytes per `from` to bytes per `to`.
 fn scale(bytes: u64, from: Time, to: Time) -> u64 {
     part(bytes, to.as_nanos(), from.as_nanos())
 }
@@ -101,7 +104,7 @@ pub(super) fn capacity(hop: &IntHop, target_percent: u8) -> u64 {
     part(line.bits_per_second(), u64::from(target_percent), 100)
 }
 
-/// What the class has of a line now: all of it, where there is no other.
+/// Returns the current rate of the class on a line: the whole line if there is no other class.
 fn line(hop: &IntHop) -> u64 {
     let class = hop.class.map(|class| class.available.max(class.guaranteed));
     class.map_or(hop.rate, |class| class.min(hop.rate)).bits_per_second()
@@ -117,7 +120,7 @@ fn limited(terms: PathTerms) -> u64 {
     terms.most.map_or(u64::MAX, |most| bytes(u128::from(most) * 5 / 4, terms.round_trip))
 }
 
-/// How many bandwidth-delay products a link counts for a pair at most.
+/// Returns the maximum number of bandwidth-delay products that a link counts for a pair.
 fn most(settings: &Settings) -> u64 {
     match settings.sum {
         Sum::Rates => MAX,
@@ -125,14 +128,15 @@ fn most(settings: &Settings) -> u64 {
     }
 }
 
-/// What a link drains of a queue in a base round trip beside A, in bytes: (1 - eta) / eta A T.
+/// Returns the amount that a link drains from a queue in a base round trip beside A, in bytes: (1 - eta) / eta A T.
 fn headroom(hop: &IntHop, terms: PathTerms, settings: &Settings) -> u64 {
     let beside = line(hop) - target(hop, settings.target_percent);
     bytes(u128::from(beside), terms.round_trip)
 }
 
-/// By how much a window may rise with an answer, where something else than windows can be why a line seems to be free: the burst of a class above
-/// that has just ended, or what was lent to this class. `None`: as far as equation 3 says.
+/// Returns the maximum rise of a window per answer on a link that may seem free for other reasons than windows. Such
+/// reasons are the end of a burst of a class above, or capacity lent to this class. Returns `None` if only equation 3
+/// limits the window.
 fn rise(hop: &IntHop, view: &View, terms: PathTerms, settings: &Settings) -> Option<u64> {
     hop.class?;
     match settings.rise {
@@ -157,10 +161,11 @@ impl View {
     }
 }
 
-/// A pair's part of what all pairs of a link may have in a base round trip, in bytes: in proportion to tokens, or its own tokens and of what is above all tokens
-/// in proportion to weights. Where there is nothing above, both are the same; and what all pairs have adds up to `all` either way.
+/// Returns a pair's part of the amount that all pairs of a link may have in a base round trip, in bytes. It is in
+/// proportion to tokens; or it is the pair's own tokens plus a part, by weights, of the amount above all tokens. If
+/// there is nothing above, both are equal. In both cases the parts of all pairs add up to `all`.
 fn portion(all: u64, hop: &IntHop, terms: PathTerms, settings: &Settings) -> u64 {
-    // Where a false positive has left the pair out, it counts itself.
+    // If a false positive has left the pair out, it counts itself.
     let tokens = hop.tokens.max(terms.tokens);
     let minima = PathTerms { tokens, ..terms }.guaranteed(settings.unit);
     match settings.surplus {
@@ -180,40 +185,41 @@ impl Admission {
         Self { links: vec![Link { ramp, window, queue: u64::MAX }], window, rests: false, sends: 0, floor: 0 }
     }
 
-    /// Whether the pair sends less than it may, and less than its share.
+    /// Returns `true` if the pair sends less than it may, and less than its share.
     pub(super) fn rests(&self) -> bool {
         self.rests
     }
 
-    /// What it sent lately, in bit/s.
+    /// Returns its recent sending rate, in bit/s.
     pub(super) fn sends(&self) -> u64 {
         self.sends
     }
 
-    /// What its window carries, in bit/s.
+    /// Returns the rate that its window carries, in bit/s.
     pub(super) fn rate(&self, terms: PathTerms) -> u64 {
         part(self.window.saturating_mul(8), 1_000_000_000, terms.round_trip.as_nanos())
     }
 
-    /// What it may send although its window is full, in bit/s: its minimum, or its share of what was admitted where that is less.
+    /// Returns the rate that it may send although its window is full, in bit/s: its minimum, or its share of the
+    /// admitted capacity if that is less.
     pub(super) fn floor(&self) -> u64 {
         self.floor
     }
 
-    /// How much may be in flight.
+    /// Returns the maximum amount in flight.
     pub(super) fn window(&self) -> Bytes {
         Bytes::new(self.window)
     }
 
-    /// What the links shall count, the first first, as a probe can say it.
+    /// Returns the windows that the links are to count, in path order, rounded to values that a probe can carry.
     pub(super) fn counted(&self, round_trip: Time, settings: &Settings) -> Vec<Bytes> {
         let scaled = |window| scale(window, round_trip, settings.summed_over(round_trip));
         self.links.iter().map(|link| Bytes::new(rounded(scaled(link.window)))).collect()
     }
 
-    /// What was answered decides the windows.
+    /// Computes the windows from an answer.
     pub(super) fn answered(&mut self, hops: &[IntHop], usage: Usage, terms: PathTerms, settings: &Settings) {
-        // At first all links of the path are what the first one is.
+        // At first all links of the path start with the state of the first one.
         let usual = self.links.last().copied().unwrap_or_default();
         self.links.resize(hops.len().max(1), usual);
         let views: Vec<View> = (self.links.iter_mut().zip(hops))
@@ -244,15 +250,18 @@ impl Admission {
         self.window = window.min(limited(terms).max(2 * settings.probe_every.get())).max(MIN);
     }
 
-    /// Scenario-2: a pair that sends less than its share of the path begins there when it wants more, and all grow in steps.
+    /// Scenario-2: a pair that sends less than its share of the path begins at its share when its demand grows, and
+    /// all grow in steps.
     ///
-    /// While such a pair rests, links go on to count what equation 3 gives it: what they count has to follow the load, or others
-    /// would get no more than their proportional share of a link that is not full. When it wants more, links count its true window.
+    /// While such a pair rests, links continue to count the window of equation 3 for it. Their counts have to follow
+    /// the load; otherwise other pairs would get no more than their proportional share of a link that is not full.
+    /// When its demand grows, links count its true window.
     fn stage(&mut self, share: u64, usage: Usage, views: &[View], terms: PathTerms, settings: &Settings) {
         let nanos = usage.elapsed.as_nanos().max(1);
         self.sends = part(usage.bytes.saturating_mul(8), 1_000_000_000, nanos);
         let sent = part(usage.bytes, terms.round_trip.as_nanos(), nanos);
-        // A pair that its limiter holds back would pass for one that wants little, and links would count its share in place of what equation 3 gives it.
+        // A pair that its limiter holds back would appear to have a small demand. Links would then count its share in
+        // place of the window of equation 3.
         let rests = sent < share && sent.saturating_mul(2) < self.window.min(limited(terms));
         let wakes = std::mem::replace(&mut self.rests, rests) && !rests;
         for (link, view) in self.links.iter_mut().zip(views) {
@@ -319,7 +328,7 @@ mod tests {
         assert_eq!((fair(24), fair(48)), (14_250, 28_500));
         let link = Link { window: 14_250, ..Link::default() };
         let admission = Admission { links: vec![link], ..Admission::default() };
-        // Rounded down, as a probe can say it.
+        // Rounded down to a value that a probe can carry.
         assert_eq!(admission.counted(T, &settings), [Bytes::new(59_360)]);
     }
 
@@ -338,7 +347,7 @@ mod tests {
         let fair = View::of(&idle, 0, 0, PathTerms { tokens: 1_000, weight: 2, round_trip: T, most: None }, &settings).fair;
         // 3,000 B and two thirds of 45,000 are more than the line carries.
         assert_eq!(fair, 28_500);
-        // Where minima fill the line, they share what there is.
+        // If minima fill the line, the pairs share the line by minima.
         let full = IntHop { tokens: 19_000, ..hop };
         let fair = View::of(&full, 0, 0, PathTerms { tokens: 1_000, weight: 2, round_trip: T, most: None }, &settings).fair;
         assert_eq!(fair, 28_500 / 19);
@@ -364,7 +373,7 @@ mod tests {
         assert_eq!(admission.window().get(), 1_500);
         assert_eq!(answered(&mut admission, hop(500, 1_500, 500, 0), 1_500), 3_000);
         assert_eq!(answered(&mut admission, hop(500, 3_000, 1_000, 0), 3_000), 4_500);
-        // Half of the tokens of a full link: equation 3 gives 14,250 B, and the steps go on.
+        // Half of the tokens of a full link: equation 3 gives 14,250 B, and the steps continue.
         assert_eq!(answered(&mut admission, hop(1_000, 28_500, 9_500, 0), 4_500), 6_000);
         assert_eq!(answered(&mut admission, hop(1_000, 8_000, 9_500, 0), 6_000), 4_000, "then equation 3 is used");
         assert_eq!(answered(&mut admission, hop(1_000, 10_000, 9_500, 0), 4_000), 5_000);

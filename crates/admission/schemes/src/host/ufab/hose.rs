@@ -5,14 +5,14 @@ use wayleave_scheme_api::Share;
 /// The terms of a class, of which a pair has a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hose {
-    /// What it is given to send.
+    /// Share for sending.
     pub(super) transmit: Share,
-    /// What it is given to receive, at every host.
+    /// Share for receiving, at every host.
     pub(super) receive: Share,
 }
 
 impl Hose {
-    /// For a class of which nothing was said.
+    /// Hose of a class without configuration.
     pub(super) const UNKNOWN: Self = Self { transmit: Share::BEST_EFFORT, receive: Share::BEST_EFFORT };
 
     /// The weight of this part of the minimum.
@@ -22,7 +22,7 @@ impl Hose {
     }
 }
 
-/// `of * part / whole`; all of it where there is no whole.
+/// Returns `of * part / whole`; `of` if `whole` is zero.
 fn scaled(of: u64, part: u64, whole: u64) -> u64 {
     let scaled = (u128::from(of) * u128::from(part)).checked_div(u128::from(whole));
     scaled.map_or(of, |scaled| u64::try_from(scaled).unwrap_or(u64::MAX))

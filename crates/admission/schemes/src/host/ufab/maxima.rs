@@ -1,14 +1,15 @@
-//! The division of a receiver's maximum among its senders, of which the text says nothing.
+//! Division of a receiver's maximum among its senders, which the text does not define.
 //!
-//! A sender requests a rate with its probes; the receiver divides its maximum by max-min fairness and answers with a grant, which is the rate of the
-//! pair's limiter. Tokens are no measure of it: Algorithm 1 admits "anything" where a pair has a bit less than its part, so their sum exceeds the
-//! minimum for a part of the time.
+//! A sender requests a rate with its probes. The receiver divides its maximum by max-min fairness and answers with a
+//! grant, which is the rate of the pair's limiter. Tokens cannot measure it: Algorithm 1 admits "anything" if a pair
+//! has slightly less than its part, so the sum of tokens exceeds the minimum for a part of the time.
 //!
-//! **Invariant.** The limiters of all pairs to a receiver together never exceed its maximum, also while requests and grants are under way, overtake each
-//! other or are lost. The receiver has a [`Ledger`] of each pair: the rate that its sender has reported to hold, and all grants that it may have
-//! received since. It grants no more than what these leave. A larger part is free once the reduced pair has confirmed, so a reduction is confirmed at once.
-//! Grants are leases: a sender stops using one that is not renewed in half of the time after which the receiver takes it back, so an answer may be under way
-//! for the other half.
+//! **Invariant.** The limiters of all pairs to a receiver together never exceed its maximum. This also holds while
+//! requests and grants are in flight, overtake each other or are lost. The receiver has a [`Ledger`] of each pair:
+//! the rate that its sender has reported to hold, and all grants that it may have received since. It grants no more
+//! than the remainder. A larger part is free once the reduced pair has confirmed, so a reduction is confirmed at
+//! once. Grants are leases: a sender stops using a grant that is not renewed within half of the lease, and the
+//! receiver takes it back after the whole lease. An answer may be in flight for the other half.
 
 use wayleave_scheme_api::{MaxGrant, MaxRequest};
 use wayleave_units::{Rate, Time};
@@ -27,8 +28,8 @@ pub(super) fn lease(round_trip: Time, settings: &Settings) -> Time {
     settings.remember.max(round_trips(round_trip, settings.timeout.saturating_mul(LEASE)))
 }
 
-/// Returns the level up to which wishes can be granted out of a maximum: the sum of the lesser of each wish and the level is the maximum. If all wishes fit,
-/// the largest one could grow up to the level.
+/// Returns the level up to which requests can be granted out of a maximum: the sum of the lesser of each request and
+/// the level is the maximum. If all requests fit, the largest one could grow up to the level.
 pub(super) fn level(max: u64, wishes: &mut [u64]) -> u64 {
     wishes.sort_unstable();
     let mut left = max;
@@ -159,7 +160,7 @@ impl Allowance {
         rate < had - had / SMALL
     }
 
-    /// The pair uses nothing from now on. A grant that is under way is noted and not used.
+    /// Sets the pair's use to zero from now on. A grant in flight is recorded and not used.
     pub(super) fn release(&mut self) {
         if self.limit(false).is_some() {
             (self.granted, self.is_short) = (ReceiverGrant::Rate(0), false);
@@ -228,7 +229,7 @@ mod tests {
         assert_eq!(ask(&mut ledgers, 1, MaxRequest { seen: 2, ..any }), grant(MAX / 2, 3, false));
     }
 
-    /// A message under way: which pair, when it arrives, and a request or a grant.
+    /// A message in flight: its pair, its arrival time, and a request or a grant.
     type Message = (usize, Time, Result<MaxRequest, MaxGrant>);
 
     /// Requests and grants of a receiver's pairs over a network that delays, reorders and loses them.
@@ -239,7 +240,7 @@ mod tests {
         messages: Vec<Message>,
         /// Per mille.
         loss: u32,
-        /// The longest delay, in ns: answers are under way for less than half of the lease.
+        /// Maximum delay, in ns: answers are in flight for less than half of the lease.
         delay: u32,
     }
 
@@ -308,7 +309,7 @@ mod tests {
                         if !wants {
                             allowance.release();
                         }
-                        // A pair that becomes silent says nothing.
+                        // A pair that becomes silent sends nothing.
                         if self.random.below(3) > 0 {
                             self.ask(pair);
                         }
@@ -324,7 +325,8 @@ mod tests {
         }
     }
 
-    /// Whatever pairs want, and whatever is lost, delayed and overtaken, their limiters never exceed the maximum; afterwards they are all of it, in equal parts.
+    /// For any demands, losses, delays and reordering, the limiters never exceed the maximum. Afterwards they use all
+    /// of the maximum, in equal parts.
     #[test]
     fn limiters_never_exceed_the_maximum_together() {
         for seed in 0..60 {

@@ -98,7 +98,7 @@ use pair::{PairContext, SendingPair};
 use search::{round_trips, tokens_of};
 use tokens::SenderDemand;
 
-/// What uFAB says of itself.
+/// Descriptor of uFAB.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "ufab",
     title: "uFAB",
@@ -129,11 +129,12 @@ impl Default for Class {
 #[derive(Clone, Debug)]
 struct Receiving {
     class: ClassId,
-    /// What its sender gives it, in bit/s, and when that was said; `None`: it takes no part.
+    /// Rate that its sender gives it, in bit/s, and the time of that report; `None`: it takes no part.
     given: Option<(u64, Time)>,
-    /// The same of one that looks at paths and is about to begin. It counts until it begins, or until its answers are lost.
+    /// Rate and time for a pair that probes candidates and is about to begin. It counts until the pair begins, or
+    /// until its answers are lost.
     asked: Option<(u64, Time)>,
-    /// For so long.
+    /// Time for which `asked` counts.
     waits: Time,
     /// Its part of this host's maximum, and the time for which it is granted.
     ledger: Ledger,
@@ -141,7 +142,8 @@ struct Receiving {
 }
 
 impl Receiving {
-    /// What it takes part with; `None` if it does not, or has been silent for as long as switches clean.
+    /// Returns the rate with which it takes part. Returns `None` if it takes no part, or has been silent for the
+    /// switches' cleaning time.
     fn takes_part(&self, now: Time, silent: Time) -> Option<u64> {
         let within = |said: Option<(u64, Time)>, time| {
             said.filter(|&(_, at)| now.saturating_sub(at) < time).map(|(given, _)| given)
@@ -197,7 +199,7 @@ impl Ufab {
         }
     }
 
-    /// Does something with a pair, and with what it needs.
+    /// Applies `work` to a pair and its surroundings.
     fn with(&mut self, now: Time, pair: Outgoing, key: Option<u64>, work: impl FnOnce(&mut SendingPair, &mut PairContext<'_>)) {
         let Self { settings, random, frozen_until, sending, .. } = self;
         let Some(Some(sending)) = sending.get_mut(pair.index()) else { return };
@@ -255,7 +257,7 @@ impl Ufab {
         Some(self.sending.get(pair.index())?.as_ref()?.spec.class)
     }
 
-    /// A pair begins, or goes on, to send.
+    /// Handles a pair that begins or resumes sending.
     fn begins(&mut self, now: Time, pair: Outgoing, is_new: bool, act: &mut dyn FnMut(Action)) {
         if let Some(class) = self.class_of(pair) {
             self.with(now, pair, None, |pair, _| pair.wakes());
@@ -304,7 +306,7 @@ impl Ufab {
         }
     }
 
-    /// Grants a pair its part of what the class may receive here; `None` where there is no maximum.
+    /// Grants a pair its part of the class's receiving maximum here; `None` if there is no maximum.
     fn grant(&mut self, now: Time, pair: Incoming, probe: &Probe) -> Option<MaxGrant> {
         let state = self.receiving.get_mut(pair.index())?.as_mut()?;
         state.ledger.request(now, &probe.request, state.lease);
@@ -450,7 +452,7 @@ impl Host for Ufab {
         }
     }
 
-    /// The receiver's side of Algorithm 1: what it admits of what the sender gives.
+    /// Returns the receiver's side of Algorithm 1: the admitted part of the rate that the sender gives.
     fn answer(&mut self, now: Time, pair: Incoming, probe: &Probe) -> ProbeAnswer {
         let unit = self.settings.unit.bits_per_second();
         let given = probe.tokens.saturating_mul(unit);

@@ -18,10 +18,10 @@ use super::settings::{Settings, Surplus};
 use super::{Action, Timer};
 use crate::random::SplitMix;
 
-/// In how many parts the time is observed for which another path has to be better.
+/// Number of parts in which the time is observed for which another path has to be better.
 const INSPECTION_BATCH: u64 = 8;
 
-/// What a pair needs of its host when something happens.
+/// State of the host that a pair needs to handle an event.
 pub(super) struct PairContext<'a> {
     pub(super) now: Time,
     pub(super) pair: Outgoing,
@@ -35,11 +35,11 @@ pub(super) struct PairContext<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct SendingPair {
     pub(super) spec: PairSpec,
-    /// Whether it has something to send.
+    /// `true` if it has data to send.
     wants: bool,
     ended_at: Time,
     is_idle_armed: bool,
-    /// What it is given of its hose, and what its receiver admits; in bit/s.
+    /// Rate that it is given of its hose, and rate that its receiver admits; in bit/s.
     given: u64,
     admitted: Option<u64>,
     /// The terms of its hose.
@@ -47,11 +47,12 @@ pub(super) struct SendingPair {
     /// Its part of the receiver's maximum, and the level up to which the sender's is divided, in bit/s.
     allowance: Allowance,
     level: Option<u64>,
-    /// What its limiter lets through, if it has one.
+    /// Rate that its limiter lets through, if it has one.
     limit: Option<Rate>,
     paths: Vec<PathState>,
     in_use: Vec<PathIndex>,
-    /// Those that a pair without data has stopped using: its host leaves them when it takes another, so that there is always one.
+    /// Paths that a pair without data has stopped using. Its host leaves them when it takes another, so that there is
+    /// always one.
     rested: Vec<PathIndex>,
     search: Option<Search>,
     serial: u32,
@@ -80,17 +81,17 @@ impl SendingPair {
         }
     }
 
-    /// Whether it takes part in its hose.
+    /// Returns `true` if it takes part in its hose.
     pub(super) fn is_active(&self) -> bool {
         self.wants || !self.in_use.is_empty()
     }
 
-    /// What its receiver admits, in bit/s.
+    /// Returns the rate that its receiver admits, in bit/s.
     pub(super) fn admitted(&self) -> Option<u64> {
         self.admitted
     }
 
-    /// What it sends of what it may, in bit/s, if that is less than it may.
+    /// Returns its sending rate, in bit/s, if that is less than it may send.
     pub(super) fn sends_less(&self) -> Option<u64> {
         let rests = |path: &PathIndex| {
             self.paths.get(path.index()).and_then(|path| path.admission.as_ref()).is_some_and(Admission::rests)
@@ -109,7 +110,7 @@ impl SendingPair {
         self.hose = hose;
     }
 
-    /// What it may have of its hose, in bit/s.
+    /// Returns its part of its hose, in bit/s.
     fn part(&self) -> u64 {
         self.given.min(self.admitted.unwrap_or(u64::MAX))
     }
@@ -277,7 +278,7 @@ impl SendingPair {
         match (probe.kind, answer) {
             (ProbeKind::Candidate, _) => self.on_search_result(path, answer.map(|_| hops), around, act),
             (_, Some(_)) => self.answered(path, probe, hops, around, act),
-            // The path is dead, and the switch before the failure says so.
+            // The path is dead, according to the switch before the failure.
             (ProbeKind::Active, None) if self.in_use.contains(&path) && self.search.is_none() => {
                 self.search_paths(SearchReason::Lost(path), around, act);
             }
@@ -344,7 +345,7 @@ impl SendingPair {
         }
     }
 
-    /// Where a pair that has a path goes, if it does.
+    /// Returns the path to which a pair with a path moves, if it moves.
     fn better(&mut self, search: &Search, around: &mut PairContext<'_>) -> Option<PathIndex> {
         let (now, settings) = (around.now, around.settings);
         let old = search.why.path().filter(|old| self.in_use.contains(old))?;
@@ -354,7 +355,7 @@ impl SendingPair {
         match search.why {
             SearchReason::Lost(_) => chosen.filter(|_| state.registration.is_changing()),
             SearchReason::Violated(_) => {
-                // Where nothing is better the pair looks again after the same time.
+                // If no path is better, the pair searches again after an equal time.
                 state.violated_since = state.violated_since.map(|_| now);
                 let freeze = 1 + around.random.below(settings.freeze);
                 *around.frozen_until = now + round_trips(terms.round_trip, freeze);
@@ -374,7 +375,8 @@ impl SendingPair {
         }
     }
 
-    /// Paths are used from now on, beside others if there are any: all share the pair's tokens before the first is told of its part.
+    /// Starts to use paths, in addition to others if there are any: all share the pair's tokens before its part is
+    /// sent on the first.
     fn take(&mut self, chosen: &[PathIndex], from: Time, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         for &path in chosen {
             self.in_use.push(path);
@@ -408,7 +410,7 @@ impl SendingPair {
         }
     }
 
-    /// A path is not used any more, and its ports are told.
+    /// Stops using a path, and notifies its ports.
     fn stop(&mut self, path: PathIndex, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         let admission = self.path(path).admission.take();
         if admission.is_some_and(|admission| admission.floor() > 0) {
@@ -429,7 +431,7 @@ impl SendingPair {
         *around.frozen_until = around.now + round_trips(self.spec.round_trip, freeze);
     }
 
-    /// Ports learn what has changed, if nothing is under way: one change at a time.
+    /// Sends changes to the ports if none is pending: one change at a time.
     fn reconcile(&mut self, path: PathIndex, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         let PathTerms { tokens, weight, .. } = self.terms(path, around.settings);
         let now = around.now;
@@ -454,7 +456,7 @@ impl SendingPair {
         self.send(path, around, act);
     }
 
-    /// The change that is under way, for the first time or again.
+    /// Sends or retransmits the pending change.
     fn send(&mut self, path: PathIndex, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         let (pair, key, at) = (around.pair, self.spec.key, self.timeout(around));
         let request = self.allowance.request();
@@ -550,7 +552,7 @@ impl SendingPair {
         }
     }
 
-    /// Whether there is more on another path is looked at from time to time.
+    /// Searches periodically for a path with more capacity.
     pub(super) fn compare(&mut self, path: PathIndex, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         self.path(path).is_compared = false;
         if !self.in_use.contains(&path) {
@@ -562,7 +564,7 @@ impl SendingPair {
         self.compare_later(path, around, act);
     }
 
-    /// Ports forget who says nothing for too long.
+    /// Probes paths that have been silent for `every`: ports forget a pair that is silent for too long.
     pub(super) fn keep_alive(&mut self, every: Time, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         for path in self.in_use.clone() {
             let state = self.path(path);

@@ -10,7 +10,7 @@ use super::registration::Registration;
 #[derive(Clone, Debug, Default)]
 pub(super) struct PathState {
     pub(super) registration: Registration,
-    /// Its links, as far as answers have said them.
+    /// Its links, as far as answers have reported them.
     pub(super) links: Vec<LinkId>,
     /// While the path is in use.
     pub(super) admission: Option<Admission>,
@@ -24,6 +24,6 @@ pub(super) struct PathState {
     pub(super) violated_since: Option<Time>,
     /// Since when another one is better.
     pub(super) worse_since: Option<Time>,
-    /// Whether a timer is armed that compares it with others: one is enough.
+    /// `true` if a timer is armed that compares it with others: one is enough.
     pub(super) is_compared: bool,
 }

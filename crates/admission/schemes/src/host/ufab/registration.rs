@@ -1,4 +1,4 @@
-//! What the ports of a path count of a pair, as far as its sender knows, and the one change of it that is under way.
+//! The sender's view of the ports' counts of a pair on a path, and the one pending change.
 
 use wayleave_packet_format::probe::CHANGE_BITS;
 use wayleave_scheme_api::{HopWindow, IntHop, Probe, ProbeKind};
@@ -13,11 +13,12 @@ pub(super) struct Registration {
     hops: Vec<PortRegistration>,
     change: u16,
     under_way: Option<Change>,
-    /// When a change was last answered.
+    /// Time of the last answer to a change.
     answered_at: Time,
 }
 
-/// The numbers of a pair's changes, whatever path they are on: ports know the pair of a probe and not its path, and paths meet at the last port.
+/// Numbers of a pair's changes, across all paths: ports know the pair of a probe and not its path, and paths meet at
+/// the last port.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Changes(u16);
 
@@ -28,14 +29,14 @@ impl Changes {
     }
 }
 
-/// What one port counts.
+/// Counts of one port.
 #[derive(Clone, Copy, Debug, Default)]
 struct PortRegistration {
     window: Bytes,
     period: Option<bool>,
 }
 
-/// What ports shall count.
+/// Counts that ports are to have.
 #[derive(Clone, Debug)]
 struct Change {
     kind: ProbeKind,
@@ -47,23 +48,23 @@ struct Change {
 }
 
 impl Registration {
-    /// Whether ports count the pair, or may.
+    /// Returns `true` if ports count the pair, or may count it.
     pub(super) fn is_counted(&self) -> bool {
         !self.hops.is_empty() || self.under_way.as_ref().is_some_and(|change| change.kind == ProbeKind::Active)
     }
 
-    /// Whether a change waits for its answer.
+    /// Returns `true` if a change waits for its answer.
     pub(super) fn is_changing(&self) -> bool {
         self.under_way.is_some()
     }
 
-    /// The change that waits for its answer, if it is this one, and since when and how often it was sent.
+    /// Returns the kind of the pending change, its start and its number of transmissions, if it has this number.
     pub(super) fn overdue(&self, change: u16) -> Option<(ProbeKind, Time, u32)> {
         let under_way = self.under_way.as_ref().filter(|_| self.change == change)?;
         Some((under_way.kind, under_way.begun, under_way.tries))
     }
 
-    /// When a change was last answered.
+    /// Returns the time of the last answer to a change.
     pub(super) fn answered_at(&self) -> Time {
         self.answered_at
     }
@@ -120,7 +121,8 @@ impl Registration {
         true
     }
 
-    /// The path is gone, or did not answer for too long: what its ports still count they clean. Numbers of changes go on.
+    /// Forgets the counts of a path that is lost or did not answer for too long: its ports clean the remaining
+    /// counts. Numbers of changes continue.
     pub(super) fn forget(&mut self) {
         self.hops.clear();
         (self.tokens, self.weight, self.under_way) = (0, 0, None);

@@ -1,4 +1,5 @@
-//! Which path a pair takes (3.5): candidates are probed at the same time, and those that can serve its guarantee qualify.
+//! Path selection of a pair (3.5): candidates are probed concurrently, and those that can serve its guarantee
+//! qualify.
 
 use wayleave_scheme_api::{IntHop, PathIndex};
 use wayleave_topology::LinkId;
@@ -8,7 +9,7 @@ use super::admission::{PathTerms, capacity, target};
 use super::settings::Settings;
 use crate::random::SplitMix;
 
-/// Why paths are looked at.
+/// Reason of a path search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SearchReason {
     /// The pair has none: it takes the best there is.
@@ -31,7 +32,7 @@ impl SearchReason {
     }
 }
 
-/// What is known of a path that may be taken.
+/// Known state of a path that may be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub(super) path: PathIndex,
@@ -42,8 +43,9 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// What the ports say to a pair that they do not count yet, but those of these links, which its paths have in common with this one. Where hops do not say
-    /// which link they are, that is the last one of whoever has a path: it is the receiver's.
+    /// Computes a candidate from the ports' reports to a pair that they do not count yet. The links in `counted`,
+    /// which the pair's paths share with this one, already count it. If hops do not name their links, only the last
+    /// one is shared by a pair that has a path: it is the receiver's.
     pub(super) fn of(
         path: PathIndex,
         hops: &[IntHop],
@@ -72,8 +74,8 @@ impl Candidate {
     }
 }
 
-/// Equation 2, with W/T for the sum of the rates; at least equation 1. Of what there is now: which paths qualify is another question. By tokens, also where
-/// weights share what is above them: it compares paths.
+/// Returns equation 2, with W/T for the sum of the rates; at least equation 1. It uses the current capacity, unlike
+/// path qualification. It is by tokens even if weights share the capacity above them, because it compares paths.
 fn rate(hop: &IntHop, tokens: u64, terms: PathTerms, settings: &Settings) -> u64 {
     let capacity = target(hop, settings.target_percent);
     let over = settings.summed_over(terms.round_trip).as_nanos().max(1);
@@ -84,11 +86,11 @@ fn rate(hop: &IntHop, tokens: u64, terms: PathTerms, settings: &Settings) -> u64
     u64::try_from(part).unwrap_or(u64::MAX).min(capacity)
 }
 
-/// Paths that are being looked at.
+/// A running search, with its paths.
 #[derive(Clone, Debug)]
 pub(super) struct Search {
     pub(super) why: SearchReason,
-    /// Tells this search from others of the pair.
+    /// Distinguishes this search from others of the pair.
     pub(super) serial: u32,
     pub(super) waiting: Vec<PathIndex>,
     pub(super) found: Vec<Candidate>,
@@ -123,7 +125,7 @@ fn draw<'a>(good: impl Iterator<Item = &'a Candidate> + Clone, random: &mut Spli
     last
 }
 
-/// So many different paths of a pair, drawn at random, without one.
+/// Returns at most `most` different paths of a pair, drawn at random, except those in `without`.
 pub(super) fn sample(paths: u32, most: u32, without: &[PathIndex], random: &mut SplitMix) -> Vec<PathIndex> {
     let mut all: Vec<PathIndex> = (0..paths).map(PathIndex).filter(|path| !without.contains(path)).collect();
     let count = all.len().min(most as usize);
@@ -135,12 +137,12 @@ pub(super) fn sample(paths: u32, most: u32, without: &[PathIndex], random: &mut 
     all
 }
 
-/// The time of so many base round trips.
+/// Returns the time of `count` base round trips.
 pub(super) fn round_trips(of: Time, count: u32) -> Time {
     Time::from_nanos(of.as_nanos().saturating_mul(u64::from(count)))
 }
 
-/// How many tokens a rate is, as far as a probe can say it (16 bits; G).
+/// Returns a rate as a number of tokens that a probe can carry (16 bits; G).
 pub(super) fn tokens_of(rate: u64, unit: Rate) -> u64 {
     // Half a token more or less is rounded; who has no guarantee has one token, or it would never send.
     let unit = unit.bits_per_second().max(1);
@@ -154,7 +156,7 @@ mod tests {
 
     const TERMS: PathTerms = PathTerms { tokens: 1_000, weight: 1_000, round_trip: Time::from_micros(24), most: None };
 
-    /// Of a path whose links count so much, and have these numbers if they say so.
+    /// Returns a candidate whose links count these tokens, and report these link numbers, if any.
     fn candidate(tokens: &[u64], links: Option<&[u32]>, counted: Option<&[LinkId]>) -> Candidate {
         let hop = |(at, &tokens): (usize, &u64)| {
             let link = links.map(|links| LinkId(links[at]));
@@ -210,7 +212,7 @@ mod tests {
             tokens: 500,
             ..IntHop::default()
         };
-        // Equation 2: 1000/1500 x 1 Gbit/s x 9.5/1; equation 1 gives the same.
+        // Equation 2: 1000/1500 x 1 Gbit/s x 9.5/1; equation 1 gives an equal value.
         assert_eq!(Candidate::of(PathIndex(0), &[idle], TERMS, None, &Settings::default()).rate, 6_333_333_333);
     }
 

@@ -1,14 +1,14 @@
-//! What can be set of the edge.
+//! Settings of the edge.
 
 use wayleave_scheme_api::{Kind, params, words};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::switch::ufab_core::Registers;
 
-/// By how much a pair's window grows in a round trip while it ramps up.
+/// Growth of a pair's window in a round trip while it ramps up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// By what its guarantee carries in a base round trip.
+    /// The amount that its guarantee carries in a base round trip.
     Guaranteed,
     /// By its part of the bandwidth-delay product.
     AsPrinted,
@@ -21,14 +21,14 @@ words! {
     }
 }
 
-/// By how much a pair's window rises with an answer on a link that serves other classes as well.
+/// Maximum rise of a pair's window per answer on a link that serves other classes as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rise {
-    /// By what its guarantee carries in a base round trip.
+    /// The amount that its guarantee carries in a base round trip.
     Guaranteed,
-    /// By its part of what was admitted.
+    /// Its part of the admitted capacity.
     Share,
-    /// As far as equation 3 says.
+    /// Up to the window of equation 3.
     Free,
 }
 
@@ -40,7 +40,7 @@ words! {
     }
 }
 
-/// What a pair may send when its window is full, on a path with links that serve other classes as well.
+/// Rate that a pair may send when its window is full, on a path with links that serve other classes as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Floor {
     /// Its minimum.
@@ -56,7 +56,7 @@ words! {
     }
 }
 
-/// By what is shared what is left above all minima.
+/// Sharing of the capacity above all minima.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Surplus {
     /// By minima.
@@ -72,7 +72,7 @@ words! {
     }
 }
 
-/// By what the classes of a host share its interface.
+/// Sharing of a host's interface among its classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClassOrder {
     /// Their minima.
@@ -88,10 +88,10 @@ words! {
     }
 }
 
-/// Which queue equation 3 sees.
+/// Queue value in equation 3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queue {
-    /// What two answers in a row have in common, beyond what the headroom drains in a round trip.
+    /// The lesser of two answers in a row, less the amount that the headroom drains in a round trip.
     Standing,
     /// That of this answer.
     AsPrinted,
@@ -104,10 +104,10 @@ words! {
     }
 }
 
-/// What links add up of windows.
+/// Quantity of windows that links add up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sum {
-    /// What they carry in the same time.
+    /// The amount that they carry in a fixed time.
     Rates,
     /// Their bytes.
     AsPrinted,
@@ -120,12 +120,12 @@ words! {
     }
 }
 
-/// What a pair gets that wants less than its part.
+/// Part of a pair whose demand is below its part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnusedTokens {
-    /// Its part all the same.
+    /// Its full part.
     Kept,
-    /// What it sends.
+    /// Its sending rate.
     AsPrinted,
 }
 
@@ -137,71 +137,75 @@ words! {
 }
 
 params! {
-    /// What is said of uFAB.
+    /// Settings of uFAB.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Settings {
         /// B_u: the bandwidth of one token.
         pub unit: Rate = Rate::from_mbit(1), "unit", Kind::RATE, "ours: 16 bits of tokens are 65 Gbit/s (G)";
         /// eta: how much of a line is shared out, in steps of 0.01.
         pub target_percent: u8 = 95, "target", Kind::Hundredths { least: 1, most: 100 }, "3.3, footnote 5";
-        /// L_w: a probe for so many bytes.
+        /// L_w: number of bytes for which one probe is sent.
         pub probe_every: Bytes = Bytes::new(4_000), "probeEvery", Kind::BYTES, "5.4";
         /// Between two assignments of tokens to pairs.
         pub token_period: Time = Time::from_micros(32), "tokenPeriod", Kind::TIME, "5.1";
-        /// How many paths a pair uses at once.
+        /// Number of paths that a pair uses at once.
         pub paths: u32 = 1, "paths", Kind::Count { least: 1, most: 256 }, "6; F: several";
-        /// Whether receivers count pairs that look at paths, and a pair with one path looks at it before it begins; without, hosts that turn to one receiver together begin with all of their hoses.
+        /// Count pairs in path discovery at receivers, and let a pair with one path probe it before it begins.
+        /// Without this, hosts that turn to one receiver together begin with all of their hoses.
         pub asks: bool = false, "asks", Kind::Flag, "ours; 3.4: it begins at once";
-        /// How many paths of a pair are looked at.
+        /// Maximum number of paths of a pair that are probed in a search.
         pub candidates: u32 = 4, "candidates", Kind::Count { least: 1, most: 256 }, "ours; 3.5: a few";
         /// N: after a move its host moves no pair for 1 to N round trips, drawn at random.
         pub freeze: u32 = 10, "freeze", Kind::Count { least: 1, most: 1_000_000 }, "5.6";
-        /// For so many round trips a path must miss the guarantee before the pair leaves it.
+        /// Number of round trips for which a path must miss the guarantee before the pair leaves it.
         pub violations: u32 = 5, "violations", Kind::Count { least: 1, most: 1_000_000 }, "3.5";
-        /// For so long another path must be better before the pair moves there.
+        /// Time for which another path must be better before the pair moves there.
         pub better_for: Time = Time::from_millis(30_000), "betterFor", Kind::TIME, "3.5";
-        /// After so many base round trips a probe is lost.
+        /// Number of base round trips after which a probe counts as lost.
         pub timeout: u32 = 8, "timeout", Kind::Count { least: 1, most: 1_000_000 }, "4.1";
-        /// After so many base round trips without data a pair takes no part.
+        /// Number of base round trips without data after which a pair takes no part.
         pub idle: u32 = 16, "idle", Kind::Count { least: 1, most: 1_000_000 }, "ours; 3.6: idle for a while";
-        /// Whether a pair that moves sends nothing for a round trip, so that nothing is reordered.
+        /// Let a pair that moves send nothing for a round trip, so that nothing is reordered.
         pub in_order: bool = false, "inOrder", Kind::Flag, "3.5";
-        /// Whether windows ramp up in two stages, which bounds latency; without it this is uFAB'.
+        /// Ramp up windows in two stages, which bounds latency; without it this is uFAB'.
         pub latency_bound: bool = true, "latencyBound", Kind::Flag, "3.4; uFAB' in 5.2";
-        /// By how much windows grow in the first stage.
+        /// Growth of windows in the first stage.
         pub step: Step = Step::Guaranteed, "step", Kind::Word(Step::WORDS), "ours; 3.4 is as-printed";
-        /// By how much windows rise with an answer on links that serve other classes as well.
+        /// Maximum rise of windows per answer on links that serve other classes as well.
         pub rise: Rise = Rise::Share, "rise", Kind::Word(Rise::WORDS), "ours";
-        /// What pairs may send when their windows are full, on paths with links that serve other classes as well.
+        /// Rate that pairs may send when their windows are full, on paths with links that serve other classes as
+        /// well.
         pub floor: Floor = Floor::Minimum, "floor", Kind::Word(Floor::WORDS), "ours";
-        /// By what is shared what is left above all minima.
+        /// Sharing of the capacity above all minima.
         pub surplus: Surplus = Surplus::Minima, "surplus", Kind::Word(Surplus::WORDS), "3.3: by minima";
-        /// By what the classes of a host share its interface.
+        /// Sharing of a host's interface among its classes.
         pub turns: ClassOrder = ClassOrder::Minimum, "turns", Kind::Word(ClassOrder::WORDS), "ours; 4.1 is as-printed";
-        /// Which queue equation 3 sees.
+        /// Queue value in equation 3.
         pub queue: Queue = Queue::Standing, "queue", Kind::Word(Queue::WORDS), "ours; 3.4 is as-printed";
-        /// What links add up of the windows of pairs.
+        /// Quantity of windows that links add up.
         pub sum: Sum = Sum::Rates, "sum", Kind::Word(Sum::WORDS), "ours; 3.4 is as-printed";
-        /// What a pair gets that wants less than its part.
+        /// Part of a pair whose demand is below its part.
         pub unused: UnusedTokens = UnusedTokens::Kept, "unused", Kind::Word(UnusedTokens::WORDS), "E: the text; line 7 is as-printed";
-        /// How the sums of tokens and windows are kept at switches.
+        /// Sums of tokens and windows at switches.
         pub registers: Registers = Registers::Changes, "registers", Kind::Word(Registers::WORDS), "ours; 3.6 is as-printed";
         /// Of the Bloom filters at switches.
         pub filter: Bytes = Bytes::new(20_480), "filter", Kind::Bytes { least: Bytes::new(16), most: Bytes::new(1 << 24) }, "4.2";
-        /// How long switches remember a change at least; four fifths of it a pair repeats one.
+        /// Minimum time for which switches remember a change; a pair repeats a change for four fifths of this time.
         pub remember: Time = Time::from_millis(5), "remember", Kind::TIME, "ours: 20,000 probes of a link of 100 Gbit/s, one for 4 kB, take 6.6 ms";
-        /// After so long without a probe switches do not count a pair any more.
+        /// Time without a probe after which switches do not count a pair any more.
         pub clean: Time = Time::from_millis(10_000), "clean", Kind::TIME, "4.2";
         /// In which switches measure rates, at least.
         pub interval: Time = Time::from_micros(24), "interval", Kind::TIME, "ours: a base round trip of the testbed (5.1)";
     }
 }
 
-/// The time for which links add up what windows carry, where they add up rates. It is a unit: any other gives the same.
+/// Time for which links add up the amounts that windows carry, if they add up rates. It is a unit: any other gives
+/// equal results.
 const UNIT: Time = Time::from_micros(100);
 
 impl Settings {
-    /// Where links serve other classes as well, and minima are promised to hoses that may all turn to one host.
+    /// Returns settings for links that serve other classes as well, with minima promised to hoses that may all turn
+    /// to one host.
     pub fn beside_other_classes() -> Self {
         Self { asks: true, ..Self::default() }
     }
@@ -214,13 +218,13 @@ impl Settings {
         }
     }
 
-    /// A change that was not answered for so long is given up: before switches forget that it may have been there, or they would count it
-    /// twice. What is left is for the last probe to arrive.
+    /// Returns the time after which an unanswered change is given up. It is shorter than the switches' memory of the
+    /// change; otherwise they would count the change twice. The difference is for the last probe to arrive.
     pub(super) fn give_up(&self) -> Time {
         Time::from_nanos(self.remember.as_nanos() / 5 * 4)
     }
 
-    /// What the switches are told.
+    /// Returns the parameters of the switches.
     pub(super) fn core(&self) -> crate::switch::ufab_core::Params {
         crate::switch::ufab_core::Params {
             registers: self.registers,

@@ -1,4 +1,4 @@
-//! One machine's edge, told what happens by hand.
+//! One machine's edge with hand-written inputs.
 
 use wayleave_scheme_api::{IntHop, MaxGrant, MaxRequest, PairSpec, PathUse, ProbeOutcome};
 use wayleave_units::Bytes;
@@ -9,7 +9,7 @@ use super::*;
 
 const T: Time = Time::from_micros(24);
 
-/// An edge with a pair of a class of 1 Gbit/s, and what it has asked for.
+/// An edge with a pair of a class of 1 Gbit/s, and its actions.
 struct Bench {
     edge: Ufab,
     now: Time,
@@ -57,7 +57,7 @@ impl Bench {
         });
     }
 
-    /// Every probe that is under way is answered by two idle links; what that leads to is not.
+    /// Answers every probe in flight from two idle links; probes that result are not answered.
     fn answer(&mut self) {
         for (path, probe) in std::mem::take(&mut self.probes) {
             let tokens = if probe.kind == ProbeKind::Active { probe.tokens } else { 0 };
@@ -106,8 +106,8 @@ fn a_pair_with_one_path_asks_where_that_is_wanted() {
     assert_eq!((bench.kinds(), &bench.used[..]), (vec![ProbeKind::Active], &[PathIndex(0)][..]));
 }
 
-/// Four hosts ask one with 1 Gbit/s: 1, 1/2, 1/3 and 1/4 of it. Who asks and does not begin is forgotten after eight round trips, and
-/// without the setting each is told that it can have everything.
+/// Four hosts ask one with 1 Gbit/s: the parts are 1, 1/2, 1/3 and 1/4. A pair that asks and does not begin is
+/// forgotten after eight round trips. Without the setting each is offered everything.
 #[test]
 fn who_asks_counts_at_its_receiver() {
     let asked = |settings: Settings| {
@@ -173,7 +173,8 @@ fn a_finish_is_repeated_until_it_is_answered() {
     assert!(bench.probes.is_empty(), "it was answered");
 }
 
-/// Who begins and ends a thousand times has one timer that compares each path with others, and not a thousand.
+/// A pair that begins and ends a thousand times has one timer that compares each path with others, and not a
+/// thousand.
 #[test]
 fn timers_do_not_pile_up() {
     let mut bench = Bench::new(2, Settings::default());

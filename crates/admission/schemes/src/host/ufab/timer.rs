@@ -4,48 +4,48 @@ use std::convert::Infallible;
 
 use wayleave_scheme_api::{HostAction, Outgoing, PathIndex};
 
-/// What a timer is for. `key` is the pair's, so that a timer of a pair that has closed means nothing.
+/// Purpose of a timer. `key` is the pair's, so that a timer of a closed pair is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
     /// A probe may be lost.
     Lost {
-        /// Whose.
+        /// The pair.
         pair: Outgoing,
         /// Its key.
         key: u64,
         /// Along which path.
         path: PathIndex,
-        /// Which.
+        /// Number of the change.
         change: u16,
     },
     /// Candidates had time enough to answer.
     Search {
-        /// Whose.
+        /// The pair.
         pair: Outgoing,
         /// Its key.
         key: u64,
-        /// Which search.
+        /// Number of the search.
         serial: u32,
     },
     /// A pair may have been idle for long enough.
     Idle {
-        /// Which.
+        /// The pair.
         pair: Outgoing,
         /// Its key.
         key: u64,
     },
     /// Other paths are compared with this one.
     Better {
-        /// Whose.
+        /// The pair.
         pair: Outgoing,
         /// Its key.
         key: u64,
-        /// Which.
+        /// The path in use.
         path: PathIndex,
     },
     /// Hoses are divided again.
     Tokens,
-    /// Switches shall not forget pairs that say little.
+    /// Keep-alive, so that switches do not forget pairs that send little.
     Alive,
 }
 

@@ -1,22 +1,24 @@
-//! Tokens: a hose is divided among pairs (E, Algorithm 1), and what a pair has among its paths (F, Algorithm 2).
+//! Tokens: a hose is divided among pairs (E, Algorithm 1), and a pair's tokens among its paths (F, Algorithm 2).
 //!
-//! Amounts are bit/s, so that halves and thirds of a hose stay exact; what is left of a division is at most 1 bit/s a pair. The text's "0" for "not
-//! assigned yet" is `None` here, so that a pair can be given nothing.
+//! Amounts are bit/s, so that halves and thirds of a hose stay exact; the remainder of a division is at most 1 bit/s
+//! per pair. The text's "0" for "not assigned yet" is `None` here, so that a pair can be given nothing.
 
 use super::settings::UnusedTokens;
 
 /// A pair at its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SenderDemand {
-    /// What it sends; `None`: as much as it may.
+    /// Sending rate; `None`: all that it may send.
     pub(super) sends: Option<u64>,
-    /// What its receiver admits; `None`: anything.
+    /// Rate that its receiver admits; `None`: anything.
     pub(super) admitted: Option<u64>,
 }
 
-/// Sender side, Algorithm 1, lines 1 to 19: what each pair is given of the hose. `parts` is filled in the order of `pairs`.
+/// Sender side, Algorithm 1, lines 1 to 19: computes each pair's part of the hose. `parts` is filled in the order of
+/// `pairs`.
 ///
-/// Where all pairs are bounded, the printed lines 9 and 14 divide by zero: nobody is left to get what is unused, and it stays unused.
+/// If all pairs are bounded, the printed lines 9 and 14 divide by zero: no pair can take the unused part, and it
+/// stays unused.
 pub(super) fn assign(hose: u64, pairs: &[SenderDemand], unused: UnusedTokens, parts: &mut Vec<u64>) {
     parts.clear();
     let Some(fair) = hose.checked_div(pairs.len() as u64) else { return };
@@ -45,8 +47,8 @@ pub(super) fn assign(hose: u64, pairs: &[SenderDemand], unused: UnusedTokens, pa
     parts.extend(given.into_iter().map(Option::unwrap_or_default));
 }
 
-/// Receiver side, lines 19 to 30: what each pair is admitted of what its sender gives it; `None`: anything. The loop goes through the sorted list,
-/// which the printed line 23 does not say.
+/// Receiver side, lines 19 to 30: returns the admitted part of each sender's rate; `None`: anything. The loop follows
+/// the sorted list, which the printed line 23 leaves open.
 pub(super) fn admit(hose: u64, given: &[u64]) -> Vec<Option<u64>> {
     let mut fair = hose.checked_div(given.len() as u64).unwrap_or(0);
     let mut order: Vec<usize> = (0..given.len()).collect();
@@ -137,7 +139,8 @@ mod tests {
         assert_eq!(admit(HOSE, &[0, 0]), [None, None]);
     }
 
-    /// Whatever pairs want: with the printed line 7 no more is given than the hose, and with the text's reading less than twice as much.
+    /// For any demands: with the printed line 7 no more than the hose is given, and with the text's reading less than
+    /// twice the hose.
     #[test]
     fn a_hose_is_never_given_out_twice() {
         let mut random = crate::random::SplitMix::new(3);
@@ -155,7 +158,7 @@ mod tests {
         }
     }
 
-    /// Algorithm 2: equal parts, and what an idle path leaves goes to the others while it keeps its own.
+    /// Algorithm 2: equal parts; the unused part of an idle path goes to the others while it keeps its own.
     #[test]
     fn paths_share_a_pairs_tokens() {
         assert_eq!(spread(900, &[None; 3]), [300; 3]);

@@ -1,36 +1,36 @@
-//! Clove: flowlets take the path that switches say, or that marks suggest.
+//! Clove: flowlets take the path with the least reported utilisation, or one by marks.
 //!
-//! N. Katta et al., "Clove: Congestion-Aware Load Balancing at the Virtual Edge", CoNEXT 2017. The paper is not among the
-//! sources: this follows its abstract, what uFAB (SIGCOMM 2022, 2.2 and 5.1) says of it, a public implementation for ns-3
-//! ("ns-3" below), and what it is known to define.
+//! N. Katta et al., "Clove: Congestion-Aware Load Balancing at the Virtual Edge", CoNEXT 2017. The paper is not among
+//! the sources. This follows its abstract, its description in uFAB (SIGCOMM 2022, 2.2 and 5.1), a public
+//! implementation for ns-3 ("ns-3" below), and its known definitions.
 //!
-//! A sender spreads what it sends to a destination over a few paths. Packets of a flow that follow each other closely stay on
-//! one path; after a gap a flow may take another one. Which one, there are two forms: by utilisation (Clove-INT), the path whose
-//! busiest link is used least, as switches write it into packets; or by marks (Clove-ECN), drawn by weights, of which a path
-//! loses a part when its packets were marked.
+//! A sender spreads its traffic to a destination over a few paths. Packets of a flow that follow each other closely
+//! stay on one path; after a gap a flow may take another one. The choice has two forms. By utilisation (Clove-INT),
+//! it is the path whose busiest link is used least, as switches write it into packets. By marks (Clove-ECN), it is
+//! drawn by weights, of which a path loses a part when its packets were marked.
 //!
 //! | what | here |
 //! |---|---|
-//! | flowlets: the same path until a gap | `choose_for` |
+//! | flowlets: one path until a gap | `choose_for` |
 //! | by utilisation: the least of the paths' largest link utilisations | `path::Known`, `State::least_used` |
 //! | by marks: a mark takes a third of a path's weight, at most once in 40 us, and gives it to the others | `State::on_mark` |
 //! | paths are discovered; a few of them are used | `State::reset` |
 //!
-//! Deviations, and what the texts leave open:
-//! - What is known of paths belongs to a pair (a service at a sender and one at a receiver) where hosts share, and otherwise to
-//!   a flow; Clove keeps it for a destination host.
-//! - Utilisation is what a queue has sent between two records of a path that are at least [`Params::interval`] apart, over what
-//!   its link could: ports keep no average of it. Records come with acknowledgements, and with probes along each path once in
-//!   [`Params::probe`], since what nobody sends on says nothing; Clove's own probes find paths, and are rarer. A pair alone has
-//!   probes.
-//! - What was heard of a path longer than [`Params::age`] ago counts as nothing, so that a path is tried again, as CONGA (SIGCOMM
-//!   2014, 3.3) does it. So does what was never heard. Of equal paths a flow keeps its own, and otherwise draws.
-//! - So a path that fails without a word looks unused. Paths that are known to have failed are none.
-//! - Its k paths are spread over the driver's list, so that on Clos networks they share few links (`number`). Clove looks at the
-//!   switches on the way.
-//! - The part of the weight that a mark takes goes to all other paths in equal parts; ns-3 can leave out those that were marked
-//!   lately, and has mistakes there.
-//! - Acknowledgements bring marks back, packet by packet, in place of a field of the other direction's packets.
+//! Deviations, and points that the texts leave open:
+//! - The state of paths belongs to a pair (a service at a sender and one at a receiver) if hosts share, and otherwise
+//!   to a flow; Clove keeps it for a destination host.
+//! - Utilisation is the amount that a queue has sent between two records of a path that are at least
+//!   [`Params::interval`] apart, over the capacity of its link: ports keep no average. Records arrive with
+//!   acknowledgements. They also arrive with probes along each path once per [`Params::probe`], since an unused path
+//!   has no other records. Clove's own probes find paths, and are rarer. A pair alone has probes.
+//! - A record older than [`Params::age`] counts as zero utilisation, so that a path is tried again, as in CONGA
+//!   (SIGCOMM 2014, 3.3). So does a path without records. Of equal paths a flow keeps its own, and otherwise draws.
+//! - So a path that fails silently appears unused. Paths that are known to have failed are not used.
+//! - Its k paths are spread over the driver's list, so that on Clos networks they share few links (`number`). Clove
+//!   inspects the switches along the path.
+//! - The part of the weight that a mark takes is given to all other paths in equal parts; ns-3 can leave out those
+//!   that were marked lately, and has mistakes there.
+//! - Acknowledgements return marks, packet by packet, in place of a field of the other direction's packets.
 
 mod path;
 
@@ -44,7 +44,7 @@ use crate::random::{SplitMix, mix};
 use crate::transports::PathScheme;
 use path::KnownPath;
 
-/// What Clove says of itself.
+/// Descriptor of Clove.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "clove",
     title: "Clove",
@@ -55,7 +55,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     parameters: Params::LIST,
 };
 
-/// By what a flowlet chooses.
+/// Criterion by which a flowlet chooses its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowletChoice {
     /// The path whose busiest link is used least.
@@ -77,9 +77,9 @@ params! {
     pub struct Params {
         /// A packet after a gap this long may take another path.
         pub gap: Time = Time::from_micros(200), "gap", Kind::TIME, "uFAB, 2.2: 200us as Clove recommends, and 36us";
-        /// By what a flowlet chooses its path.
+        /// Criterion by which a flowlet chooses its path.
         pub by: FlowletChoice = FlowletChoice::Utilisation, "by", Kind::Word(FlowletChoice::WORDS), "uFAB, 2.2: by utilisation";
-        /// How many paths are used at most.
+        /// Maximum number of paths that are used.
         pub paths: u32 = 4, "paths", Kind::Count { least: 1, most: 64 }, "Clove, from memory";
         /// The part of its weight that a marked path keeps.
         pub keep: u8 = 67, "keep", Kind::Hundredths { least: 1, most: 99 }, "the implementation for ns-3";
@@ -90,7 +90,7 @@ params! {
         pub interval: Time = Time::from_micros(100), "interval", Kind::TIME, "ours: about four round trips of uFAB's testbed";
         /// Between two probes along a path; none if zero.
         pub probe: Time = Time::from_millis(1), "probe", Kind::Time { least: Time::ZERO, most: Time::MAX }, "ours";
-        /// What was heard of a path this long ago counts as nothing.
+        /// Age from which on a path's record counts as zero utilisation.
         pub age: Time = Time::from_millis(10), "age", Kind::TIME, "CONGA, SIGCOMM 2014, 3.3, from memory";
     }
 }
@@ -115,13 +115,13 @@ pub struct Clove(Box<State>);
 struct State {
     params: Params,
     random: SplitMix,
-    /// How many paths there are in the driver's list; 0: that is not known.
+    /// Number of paths in the driver's list; 0: unknown.
     listed: u32,
-    /// Those that are used.
+    /// Paths that are used.
     paths: Vec<KnownPath>,
     /// By number of a flow.
     flowlets: Vec<Flowlet>,
-    /// Which of the used paths is probed next.
+    /// Index of the used path that is probed next.
     probed: usize,
 }
 
@@ -129,7 +129,7 @@ struct State {
 #[derive(Clone, Copy, Debug, Default)]
 struct Flowlet {
     last: Time,
-    /// Which of the used paths; `None` before the first packet, and after the paths have changed.
+    /// Index among the used paths; `None` before the first packet, and after the paths have changed.
     path: Option<usize>,
 }
 
@@ -142,16 +142,16 @@ impl Clove {
     }
 }
 
-/// The path of a place, of as many parts of the driver's list as there are places, each with so many paths. The list counts
-/// like a number whose digits are the choices on the way. Parts differ in the first ones; so that they also differ in the last
-/// one, the place within a part moves on with each 1 of the part's number: of 2 x 2 x 2 choices, 000, 011, 101 and 110, or
-/// their opposites, which share no link between switches.
+/// Returns the path of a place. The driver's list has one part for each place, with `each` paths. The list counts
+/// like a number whose digits are the choices at each switch. Parts differ in the first digits. To make them also
+/// differ in the last one, the index within a part advances with each 1 of the part's number. Of 2 x 2 x 2 choices,
+/// the result is 000, 011, 101 and 110, or their opposites, which share no link between switches.
 fn number(place: u32, each: u32, first: u32) -> u32 {
     place * each + (first + place.count_ones()) % each.max(1)
 }
 
 impl State {
-    /// There are so many paths, of which some are used from now on.
+    /// Starts to use some of `listed` paths.
     fn reset(&mut self, listed: u32) {
         self.listed = listed;
         let used = listed.min(self.params.paths).max(1);
@@ -296,7 +296,7 @@ impl Path for Clove {
 
     fn on_paths_changed(&mut self, _now: Time) {
         self.0.listed = 0;
-        // What is still under way on the paths of before is of none.
+        // Packets still in flight on earlier paths belong to none of the current ones.
         self.0.paths.clear();
         self.0.flowlets.iter_mut().for_each(|flowlet| flowlet.path = None);
     }

@@ -1,4 +1,4 @@
-//! What a sender knows of one path.
+//! State of one path at a sender.
 
 use wayleave_scheme_api::IntHop;
 use wayleave_units::Time;
@@ -10,11 +10,11 @@ pub(super) struct KnownPath {
     pub(super) number: u32,
     /// Only ratios count; 1 at first.
     pub(super) weight: f64,
-    /// When marks last took a part of the weight.
+    /// Time at which marks last took a part of the weight.
     pub(super) reduced_at: Option<Time>,
     /// The record from which utilisation is measured, by hop: what was sent, in bytes, and when that was.
     since: Vec<(u64, Time)>,
-    /// Of the busiest link, and when it was heard.
+    /// Utilisation of the busiest link, and the time of its record.
     used: Option<(f64, Time)>,
 }
 
@@ -24,13 +24,13 @@ impl KnownPath {
         Self { number, weight: 1.0, reduced_at: None, since: Vec::new(), used: None }
     }
 
-    /// The part of its busiest link that is used, from 0 to 1; 0 if nothing was heard for so long.
+    /// Returns the utilisation of its busiest link, from 0 to 1; 0 if the last record is older than `age`.
     pub(super) fn utilisation(&self, now: Time, age: Time) -> f64 {
         self.used.filter(|&(_, at)| now.saturating_sub(at) < age).map_or(0.0, |(used, _)| used)
     }
 
-    /// What ports wrote into a packet: the busiest link follows if the record before is at least `interval` old; one
-    /// that is older than `age` says nothing of now.
+    /// Processes the records that ports wrote into a packet. The busiest link is computed if the previous record is
+    /// at least `interval` old; one that is older than `age` is ignored.
     pub(super) fn on_telemetry(&mut self, now: Time, hops: &[IntHop], interval: Time, age: Time) {
         let elapsed = match (self.since.first(), hops.first()) {
             (Some(&(_, since)), Some(hop)) if self.since.len() == hops.len() => hop.at.saturating_sub(since),

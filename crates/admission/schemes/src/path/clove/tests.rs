@@ -1,4 +1,4 @@
-//! Hand-computed values, and what a flowlet keeps.
+//! Hand-computed values, and the path of a flowlet.
 
 use wayleave_scheme_api::{Departure, IntHop, LocalFlow, Path, PathReport};
 use wayleave_units::{Bytes, Rate, Time};
@@ -31,7 +31,7 @@ fn assert_weights(clove: &Clove, expected: &[f64]) {
     assert!(is_near && weights.len() == expected.len(), "{weights:?} and not {expected:?}");
 }
 
-/// Two records of a path of 10 Gbit/s, 1 ms apart, between which its links were used by so many per cent.
+/// Feeds two records of a path of 10 Gbit/s, 1 ms apart, between which its links were used by these percentages.
 fn use_path(clove: &mut Clove, path: u32, percents: &[u64], from: Time) {
     for (time, part) in [(from, 0), (from + Time::from_millis(1), 1)] {
         let hop = |&percent: &u64| IntHop {
@@ -57,7 +57,7 @@ fn a_mark_takes_a_third_of_the_weight_once_in_forty_microseconds() {
     clove.on_report(at(140), marked(0));
     let other = 1.11 + 0.2211 / 3.0;
     assert_weights(&clove, &[0.4489, other, other, other]);
-    // Another path has a pause of its own, and what was not marked moves nothing.
+    // Another path has a pause of its own, and packets without marks move nothing.
     clove.on_report(at(141), PathReport { marked: 0, ..marked(1) });
     assert_weights(&clove, &[0.4489, other, other, other]);
     clove.on_report(at(141), marked(1));
@@ -106,7 +106,8 @@ fn a_gap_of_two_hundred_microseconds_chooses_again_and_less_does_not() {
     }
 }
 
-/// Whatever is heard between its packets, a flow stays on its path within a flowlet, and others of the pair choose for themselves.
+/// For any records between its packets, a flow stays on its path within a flowlet, and others of the pair choose for
+/// themselves.
 #[test]
 fn nothing_that_is_heard_moves_a_flowlet() {
     for by in [FlowletChoice::Utilisation, FlowletChoice::Marks] {
@@ -136,7 +137,7 @@ fn what_was_heard_long_ago_counts_as_nothing() {
     assert_eq!(clove.choose_for(at(11_199), flow, of(2)), 0, "10 ms after it was heard");
 }
 
-/// Back-to-back packets say nothing of utilisation: the first hundred microseconds count as one.
+/// Back-to-back packets give no utilisation: the first hundred microseconds count as one.
 #[test]
 fn utilisation_is_measured_over_an_interval() {
     let mut clove = Clove::new(&Params::default(), 1);
@@ -147,7 +148,7 @@ fn utilisation_is_measured_over_an_interval() {
     assert_eq!(clove.0.paths[0].utilisation(at(20), at(10_000)), 0.0);
     clove.on_telemetry(at(110), 0, &[stamp(100, 12_500)]);
     assert_eq!(clove.0.paths[0].utilisation(at(110), at(10_000)), 0.1);
-    // A record that came another way, or one of long ago, begins anew.
+    // A record from another path, or a very old one, restarts the measurement.
     clove.on_telemetry(at(300), 0, &[stamp(290, 0), stamp(295, 0)]);
     assert_eq!(clove.0.paths[0].utilisation(at(300), at(10_000)), 0.1);
     clove.on_telemetry(at(20_000), 0, &[stamp(19_990, 0), stamp(19_995, 1)]);
@@ -202,7 +203,7 @@ fn changed_paths_are_learnt_again() {
     assert!(clove.0.paths.iter().all(|path| path.utilisation(at(1_001), at(10_000)) == 0.0));
 }
 
-/// Whatever a driver and switches say, a path is one of those that there are.
+/// For any reports of a driver and switches, the chosen path exists.
 #[test]
 fn no_report_breaks_a_choice() {
     for seed in 0..200 {

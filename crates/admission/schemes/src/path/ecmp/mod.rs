@@ -2,15 +2,15 @@
 //!
 //! C. Hopps, "Analysis of an Equal-Cost Multi-Path Algorithm", RFC 2992 (2000).
 //!
-//! A flow's hash picks one of as many equal regions of the hash's range as there are paths; its packets stay in order,
+//! A flow's hash picks one of the equal regions of the hash's range, one for each path. Its packets stay in order,
 //! and large flows may meet on one path while another is empty.
 //!
 //! | text | here |
 //! |---|---|
 //! | RFC 2992, section 2: hash-threshold | [`PerFlow`] |
 //!
-//! Deviations: RFC 2992 leaves the hash open (it proposes a CRC-16 of the header); here it is a mix of 64 bits of a
-//! flow's identity, of which the driver says what belongs to it. Choices are made at the sender for the whole way.
+//! Deviations: RFC 2992 leaves the hash open (it proposes a CRC-16 of the header). Here it is a mix of 64 bits of a
+//! flow's identity, which the driver defines. Choices are made at the sender for the whole path.
 
 use wayleave_scheme_api::{Departure, Described, Descriptor, Parameters, Path, Role, params};
 use wayleave_units::Time;
@@ -18,7 +18,7 @@ use wayleave_units::Time;
 use crate::random::{mix, share};
 use crate::transports::PathScheme;
 
-/// What ECMP says of itself.
+/// Descriptor of ECMP.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "flow",
     title: "ECMP",
@@ -54,12 +54,13 @@ pub struct PerFlow {
 }
 
 impl PerFlow {
-    /// For a flow of this identity: whatever tells flows apart, such as its ports and addresses, and a seed.
+    /// Creates the hash of a flow with this identity: all that distinguishes flows, such as ports and addresses, and
+    /// a seed.
     pub fn new(identity: u64) -> Self {
         Self { hash: (mix(identity) >> 32) as u32 }
     }
 
-    /// The path, of so many.
+    /// Returns the path, out of `paths`.
     #[inline]
     pub fn path(self, paths: u32) -> u32 {
         share(self.hash, paths)

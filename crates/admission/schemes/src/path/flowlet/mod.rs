@@ -1,20 +1,21 @@
 //! Flowlets: after a pause a flow may take another path without reordering.
 //!
 //! S. Kandula, D. Katabi, S. Sinha, A. Berger, "Dynamic Load Balancing Without Packet Reordering", CCR 37(2), 2007
-//! (FLARE); E. Vanini, R. Pan, M. Alizadeh, P. Taheri, T. Edsall, "Let It Flow: Resilient Asymmetric Load Balancing with
-//! Flowlet Switching", NSDI 2017 (LetFlow).
+//! (FLARE); E. Vanini, R. Pan, M. Alizadeh, P. Taheri, T. Edsall, "Let It Flow: Resilient Asymmetric Load Balancing
+//! with Flowlet Switching", NSDI 2017 (LetFlow).
 //!
-//! Packets of a flow that follow each other closely stay on one path. A packet that leaves after a gap may go anywhere:
-//! if the gap is longer than the difference of the paths' delays, it cannot overtake. The path of a new flowlet is drawn
-//! at random; flowlets on slow paths end sooner, because acknowledgements pause, and so the load shifts by itself.
+//! Packets of a flow that follow each other closely stay on one path. A packet that leaves after a gap may take any
+//! path: if the gap is longer than the difference of the paths' delays, it cannot overtake. The path of a new flowlet
+//! is drawn at random. Flowlets on slow paths end sooner, because acknowledgements pause, and so the load shifts by
+//! itself.
 //!
 //! | text | here |
 //! |---|---|
 //! | FLARE: a packet may change path if the gap is at least delta, the paths' difference in delay | the gap |
 //! | LetFlow: a random path for each flowlet | `choose` |
 //!
-//! Deviations: LetFlow finds gaps in the switch, with a table of hashed flows whose collisions and ageing make gaps up
-//! to twice as long; here it is the sender, exactly, and for the whole way.
+//! Deviations: LetFlow finds gaps in the switch, with a table of hashed flows whose collisions and ageing make gaps
+//! up to twice as long. Here the sender finds them exactly, and chooses for the whole path.
 
 use wayleave_scheme_api::{Departure, Described, Descriptor, Kind, Parameters, Path, Role, params};
 use wayleave_units::Time;
@@ -22,7 +23,7 @@ use wayleave_units::Time;
 use crate::random::{SplitMix, mix};
 use crate::transports::PathScheme;
 
-/// What flowlet switching says of itself.
+/// Descriptor of flowlet switching.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "flowlet",
     title: "flowlets",
@@ -34,7 +35,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
 };
 
 params! {
-    /// What a flowlet is.
+    /// Parameters of a flowlet.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
         /// A packet after a gap this long may take another path.
@@ -114,7 +115,7 @@ mod tests {
         Departure { bytes: 1460, paths }
     }
 
-    /// How often the path changed between packets that leave this far apart.
+    /// Returns the number of path changes between packets that leave this far apart.
     fn changes(apart: u64) -> u32 {
         let mut flowlet = Flowlet::new(GAP, 3);
         let mut last = flowlet.choose(Time::ZERO, of(4));

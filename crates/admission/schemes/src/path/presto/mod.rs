@@ -1,35 +1,36 @@
 //! Presto: flowcells of 64 kB over all paths in turn, and order restored at the receiver.
 //!
-//! K. He, E. Rozner, K. Agarwal, W. Felter, J. Carter, A. Akella, "Presto: Edge-based Load Balancing for Fast Datacenter
-//! Networks", SIGCOMM 2015.
+//! K. He, E. Rozner, K. Agarwal, W. Felter, J. Carter, A. Akella, "Presto: Edge-based Load Balancing for Fast
+//! Datacenter Networks", SIGCOMM 2015.
 //!
-//! The sender cuts a flow into flowcells and gives each to the next path. Packets of one flowcell cannot overtake each
-//! other, so a hole within a flowcell is a loss, and the receiver passes up at once what comes behind it: the transport
-//! has to know. A hole between two flowcells is probably order that was lost between two paths: what comes behind is
-//! held until the hole closes, or for twice as long as such holes have usually lasted.
+//! The sender cuts a flow into flowcells and gives each to the next path. Packets of one flowcell cannot overtake
+//! each other, so a hole within a flowcell is a loss. The receiver then passes up later packets at once, because the
+//! transport has to know. A hole between two flowcells is probably reordering between two paths. Later packets are
+//! held until the hole closes, or for twice the usual duration of such holes.
 //!
 //! | text | here |
 //! |---|---|
 //! | 3.1, Algorithm 1: flowcells, paths in turn | [`Flowcells`] |
 //! | 3.1: 64 kB, the largest segment that a host hands to its network card | [`FLOWCELL`] |
-//! | 3.2, Algorithm 2: what is passed up, what is held | [`Reorder`] |
-//! | 3.2: a time-out of alpha times the average duration of holes; 1 / beta of it after a merged packet | [`Params`] |
+//! | 3.2, Algorithm 2: packets that are passed up or held | [`Reorder`] |
+//! | 3.2: a time-out of alpha times the average duration of holes; 1 / beta of that duration after a merged packet | [`Params`] |
 //!
-//! Paths and flowcells: the paper names a path by a shadow MAC address, and a flowcell by a number beside it. Here the
-//! driver carries both: [`Flowcells::cell`] goes with every packet, and is all that the receiver needs besides the
+//! Paths and flowcells: the paper names a path by a shadow MAC address, and a flowcell by a number beside it. Here
+//! the driver carries both: [`Flowcells::cell`] is sent with every packet. The receiver needs only that and the
 //! sequence number.
 //!
-//! Deviations, and what the text leaves open:
-//! - Packets are passed up one by one when they are due. The paper merges them in the kernel's GRO and looks at
-//!   them each time that an interrupt's batch is through.
-//! - The receiver's next expected byte never steps back, and what comes late, from an older flowcell, moves it forward
-//!   as well (Algorithm 2 leaves it there).
-//! - A time-out is that of the first segment held. Whatever is passed up because of it leaves in order.
-//! - How fast the average forgets, and what it is before the first hole, is not in the text: see [`Params`].
-//! - The first path of a flow is drawn by a hash of its identity, so that flows that begin together do not march in
-//!   step; the next ones are taken in turn, as in the paper.
-//! - With `silence`, paths that do not answer are left out (`silence`); the paper's controller tells hosts of failures.
-//! - When paths change, a flowcell ends: its other packets could not be on the same path.
+//! Deviations, and points that the text leaves open:
+//! - Packets are passed up one by one when they are due. The paper merges them in the kernel's GRO and inspects them
+//!   after each interrupt's batch.
+//! - The receiver's next expected byte never steps back. Late packets from an older flowcell move it forward as well
+//!   (Algorithm 2 leaves it there).
+//! - A time-out is that of the first segment held. All packets that a time-out passes up leave in order.
+//! - The average's decay, and its value before the first hole, are not in the text: see [`Params`].
+//! - The first path of a flow is drawn by a hash of its identity, so that flows that begin together do not use paths
+//!   in step; the next ones are taken in turn, as in the paper.
+//! - With `silence`, paths that do not answer are left out (`silence`); the paper's controller notifies hosts of
+//!   failures.
+//! - When paths change, a flowcell ends, because its other packets could not take its path.
 
 mod reorder;
 mod silence;
@@ -46,7 +47,7 @@ use crate::transports::PathScheme;
 /// Payload of a flowcell, in bytes (section 3.1: 64 kB, the maximum of TCP segmentation offload).
 pub const FLOWCELL: Bytes = Bytes::new(65_536);
 
-/// What Presto says of itself.
+/// Descriptor of Presto.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "flowcell",
     title: "Presto",
@@ -58,14 +59,14 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
 };
 
 params! {
-    /// What a flowcell is.
+    /// Parameters of flowcells.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Spreading {
         /// Bytes of payload on one path.
         pub size: Bytes = FLOWCELL, "size", Kind::BYTES, "section 3.1", {
             example: "64KiB", noun: "flowcells need a size",
         };
-        /// A path along which something was sent is left out while nothing was acknowledged for so long; never if absent.
+        /// Time after which a path with unacknowledged packets is left out; never if absent.
         pub silence: Option<Time> = None, "silence", Kind::TIME, "not in the paper, where a controller tells hosts of failures (3.3)";
     }
 }
@@ -95,13 +96,13 @@ pub struct Flowcells {
     first: PerFlow,
     /// `None` before the first packet, and after the paths have changed.
     path: Option<u32>,
-    /// Which paths answer, if that matters.
+    /// State of answers per path, if silent paths are left out.
     listening: Option<Box<SilenceMonitor>>,
 }
 
 impl Flowcells {
-    /// Flowcells of this payload, for a flow of this identity (whatever tells flows apart, with a seed). A packet that
-    /// is larger than a flowcell is one of its own.
+    /// Creates flowcells of this payload, for a flow of this identity (all that distinguishes flows, with a seed). A
+    /// packet that is larger than a flowcell is one of its own.
     pub fn new(size: Bytes, identity: u64) -> Self {
         Self { size: size.get(), filled: 0, cell: 0, first: PerFlow::new(identity), path: None, listening: None }
     }

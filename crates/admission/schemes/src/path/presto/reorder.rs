@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use wayleave_units::Time;
 
-/// How long a receiver waits for what is missing between two flowcells.
+/// Parameters of the time for which a receiver waits for missing packets between two flowcells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
     /// Alpha: a hole that lasts this many times the average is a loss (section 3.2: 2).
@@ -27,11 +27,11 @@ impl Default for Params {
     }
 }
 
-/// What waits at the receiver of one flow. `T` stands for a packet, and is given back once, in order where paths
+/// Reorder buffer at the receiver of one flow. `T` represents a packet, and is returned once, in order if paths
 /// permit. Segments count from 0, as do flowcells.
 ///
-/// Every packet goes in by [`Self::on_packet`]; the caller wakes the buffer by [`Self::on_timer`] at
-/// [`Self::deadline`]. Nothing is allocated while packets come in order.
+/// Every packet enters by [`Self::on_packet`]; the caller wakes the buffer by [`Self::on_timer`] at
+/// [`Self::deadline`]. Nothing is allocated while packets arrive in order.
 ///
 /// ```
 /// use wayleave_schemes::path::presto::Reorder;
@@ -52,9 +52,9 @@ pub struct Reorder<T> {
     expected: u32,
     /// The latest flowcell of which something was handed up.
     cell: u32,
-    /// How long holes between flowcells last before they close, in ns.
+    /// Average duration of holes between flowcells before they close, in ns.
     average: u64,
-    /// When the first segment held is no longer waited for.
+    /// Time at which the first segment held is given up.
     deadline: Time,
     /// In order of their segments.
     held: VecDeque<Held<T>>,
@@ -99,7 +99,7 @@ impl<T> Reorder<T> {
         }
     }
 
-    /// Time has passed: what has waited too long is handed up, and what waited for it. Harmless when nothing is due.
+    /// Passes up packets that have waited too long, and those that waited for them. Harmless if none is due.
     pub fn on_timer(&mut self, now: Time, mut up: impl FnMut(T)) {
         while self.is_overdue(now) {
             let Some(first) = self.held.pop_front() else { return };
@@ -109,18 +109,19 @@ impl<T> Reorder<T> {
         }
     }
 
-    /// When [`Self::on_timer`] has to be called, perhaps in the past; `None` while nothing waits.
+    /// Returns the time at which [`Self::on_timer`] has to be called, perhaps in the past; `None` while nothing
+    /// waits.
     #[inline]
     pub fn deadline(&self) -> Option<Time> {
         if self.held.is_empty() { None } else { Some(self.deadline) }
     }
 
-    /// How many packets wait.
+    /// Returns the number of packets that wait.
     pub fn held(&self) -> usize {
         self.held.len()
     }
 
-    /// How long holes between flowcells last before they close, on average.
+    /// Returns the average duration of holes between flowcells before they close.
     pub fn average(&self) -> Time {
         Time::from_nanos(self.average)
     }
@@ -151,7 +152,7 @@ impl<T> Reorder<T> {
         since + Time::from_nanos(self.average.saturating_mul(u64::from(self.params.patience)))
     }
 
-    /// Hands up whatever is due, the first segment first.
+    /// Passes up all packets that are due, the first segment first.
     fn release(&mut self, now: Time, up: &mut impl FnMut(T)) {
         while let Some(at) = self.held.iter().position(|held| self.is_due(held.segment, held.cell)) {
             let Some(Held { segment, cell, since, packet }) = self.held.remove(at) else { return };
@@ -172,7 +173,8 @@ impl<T> Reorder<T> {
         self.average = (average + ((sample - average) >> self.params.gain)).max(1) as u64;
     }
 
-    /// Whether the first one held has waited too long; if one was merged with it just now, it gets more time.
+    /// Returns `true` if the first one held has waited too long; if one was merged with it just now, it gets more
+    /// time.
     fn is_overdue(&mut self, now: Time) -> bool {
         let Some(first) = self.held.front() else { return false };
         if now < self.deadline {
@@ -198,7 +200,7 @@ impl<T> Reorder<T> {
     }
 }
 
-/// Whether a flowcell comes after another, on a circle of 2^32.
+/// Returns `true` if a flowcell follows another, on a circle of 2^32.
 #[inline]
 fn is_later(cell: u32, than: u32) -> bool {
     (cell.wrapping_sub(than) as i32) > 0

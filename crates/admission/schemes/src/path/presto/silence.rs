@@ -1,17 +1,18 @@
-//! Which paths answer: a path along which something was sent and nothing was acknowledged for long is left out, and tried again with one flowcell at a time.
+//! Detection of silent paths: a path with packets that stay unacknowledged for long is left out, and tried again with
+//! one flowcell at a time.
 //!
-//! This is not in the paper, where a controller is told of failed links and changes the paths of hosts (section 3.3). Where nobody is told, every path of a
-//! flow would lose its part of the packets for good.
+//! This is not in the paper, where a controller learns of failed links and changes the paths of hosts (section 3.3).
+//! Without such notifications, every path of a flow would lose its part of the packets for good.
 
 use wayleave_units::Time;
 
-/// A path that is left out is tried again after so many times the silence.
+/// Multiple of the silence after which a path that is left out is tried again.
 const RETRY: u64 = 10;
 
-/// What is known of a path.
+/// Known state of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Whatever was sent, something was acknowledged after it.
+    /// No packets wait for an acknowledgement since the last one.
     Heard,
     /// Nothing was acknowledged since then, when something was sent.
     Waiting(Time),
@@ -31,7 +32,8 @@ impl SilenceMonitor {
         Self { silence, paths: Vec::new() }
     }
 
-    /// The first of so many paths, from `first` on, that is not left out; `first` if all of them are. Something is sent along it now.
+    /// Returns the first of `paths` paths, from `first` on, that is not left out; `first` if all of them are. Records
+    /// that a packet is sent along it now.
     pub(super) fn next(&mut self, now: Time, first: u32, paths: u32) -> u32 {
         self.paths.resize(paths as usize, State::Heard);
         let turns = (0..paths).map(|turn| (first + turn) % paths.max(1));

@@ -9,7 +9,7 @@ fn us(micros: u64) -> Time {
     Time::from_micros(micros)
 }
 
-/// A buffer whose average is 100 us, and what it passed up.
+/// A buffer whose average is 100 us, and the packets that it passed up.
 struct Receiver {
     buffer: Reorder<u32>,
     up: Vec<u32>,
@@ -74,7 +74,7 @@ fn changed_paths_end_a_flowcell() {
     let path = flowcells.choose(Time::ZERO, Departure { paths: 2, ..PACKET });
     assert!(path < 2);
     assert_eq!(flowcells.cell(), 1);
-    // A driver that forgets to say so gets a path that exists, and a flowcell of its own.
+    // Even if a driver does not report the change, the path exists, and the flowcell is new.
     let path = flowcells.choose(Time::ZERO, Departure { paths: 1, ..PACKET });
     assert_eq!((path, flowcells.cell() - 1), (0, u32::from(flowcells.cell() == 2)));
 }
@@ -96,7 +96,7 @@ fn behind_a_hole_within_a_flowcell_everything_is_passed_up_at_once() {
     assert_eq!(receiver.packet(2, 0, 3), [3]);
     // Also the next flowcell: the hole is a loss, and is not before it.
     assert_eq!(receiver.packet(3, 1, 4), [4]);
-    // Sent again, in the current flowcell.
+    // A retransmission in the current flowcell.
     assert_eq!(receiver.packet(9, 1, 1), [1]);
 }
 
@@ -135,7 +135,7 @@ fn a_loss_at_the_end_of_a_flowcell_is_given_up_after_twice_the_average() {
     assert_eq!(receiver.buffer.deadline(), Some(us(210)));
     assert_eq!(receiver.timer(210), [2]);
     assert_eq!(receiver.packet(211, 1, 3), [3]);
-    // What was given up comes late, from an older flowcell: nobody holds it.
+    // A packet that was given up arrives late, from an older flowcell: it is not held.
     assert_eq!(receiver.packet(212, 0, 1), [1]);
     assert_eq!(receiver.buffer.average(), us(100), "a loss says nothing about order");
 }
@@ -153,7 +153,7 @@ fn a_segment_that_has_just_grown_is_held_for_half_the_average_longer() {
     receiver.packet(220, 1, 5);
     receiver.packet(221, 2, 9);
     assert_eq!(receiver.timer(230), [2, 3, 5]);
-    // The other flowcell goes on waiting, from when it came.
+    // The other flowcell continues to wait, from its arrival on.
     assert_eq!(receiver.buffer.deadline(), Some(us(421)));
 }
 
@@ -169,7 +169,8 @@ fn a_retransmission_that_begins_a_flowcell_is_passed_up() {
 
 #[test]
 fn a_flowcell_that_is_over_is_no_longer_held() {
-    // Segment 0 comes again, in a later flowcell than what is held: nothing before that can be on its way in order.
+    // Segment 0 is retransmitted in a later flowcell than the held segment: nothing before that can still arrive in
+    // order.
     let mut receiver = Receiver::new();
     receiver.packet(0, 0, 0);
     assert_eq!(receiver.packet(1, 1, 5), [0; 0]);

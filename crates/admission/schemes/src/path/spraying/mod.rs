@@ -1,6 +1,7 @@
 //! Packet spraying: a path is drawn again for every packet.
 //!
-//! A. Dixit, P. Prakash, Y. C. Hu, R. R. Kompella, "On the Impact of Packet Spraying in Data Center Networks", INFOCOM 2013.
+//! A. Dixit, P. Prakash, Y. C. Hu, R. R. Kompella, "On the Impact of Packet Spraying in Data Center Networks",
+//! INFOCOM 2013.
 //!
 //! Spraying evens the load out and reorders packets.
 //!
@@ -8,7 +9,7 @@
 //! |---|---|
 //! | INFOCOM 2013: each packet to a random path | [`PerPacket`] |
 //!
-//! Deviations: choices are made at the sender for the whole way.
+//! Deviations: choices are made at the sender for the whole path.
 
 use wayleave_scheme_api::{Departure, Described, Descriptor, Parameters, Path, Role, params};
 use wayleave_units::Time;
@@ -16,7 +17,7 @@ use wayleave_units::Time;
 use crate::random::{SplitMix, mix};
 use crate::transports::PathScheme;
 
-/// What packet spraying says of itself.
+/// Descriptor of packet spraying.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "packet",
     title: "packet spraying",

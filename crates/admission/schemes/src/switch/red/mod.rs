@@ -1,11 +1,11 @@
 //! Marking by random early detection.
 //!
-//! S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on Networking
-//! 1(4), 1993; K. Ramakrishnan, S. Floyd, D. Black, "The Addition of Explicit Congestion Notification (ECN) to IP", RFC
-//! 3168 (2001).
+//! S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on
+//! Networking 1(4), 1993; K. Ramakrishnan, S. Floyd, D. Black, "The Addition of Explicit Congestion Notification
+//! (ECN) to IP", RFC 3168 (2001).
 //!
-//! RED averages the queue first, so that bursts pass, and marks a share of packets that grows from 0 at one threshold to a
-//! maximum at another, spread evenly instead of in heaps; above, it marks all.
+//! RED averages the queue first, so that bursts pass. It marks a share of packets that grows from 0 at one threshold
+//! to a maximum at another, spread evenly instead of in heaps; above, it marks all.
 //!
 //! | text | here |
 //! |---|---|
@@ -14,11 +14,11 @@
 //! | section 4: `p_b = max_p (avg - min) / (max - min)` | `probability` |
 //! | section 7, method 2: `p_a = p_b / (1 - count p_b)` | `decide` |
 //!
-//! Deviations, and what the text leaves open:
-//! - `count` is the number of packets since the last mark without the one that comes, so that gaps between marks are
+//! Deviations, and points that the text leaves open:
+//! - `count` is the number of packets since the last mark without the arriving one, so that gaps between marks are
 //!   uniform over 1 ... 1 / p_b (section 7, method 2); Fig. 2 counts the packet first, and never reaches 1 / p_b.
-//! - A packet that finds the port idle counts at least one sample of an empty queue, also if it comes at once; so a
-//!   weight of 1 is the queue itself, always.
+//! - A packet that finds the port idle counts at least one sample of an empty queue, even if it arrives at once; so a
+//!   weight of 1 is always the queue itself.
 //! - Probabilities do not depend on the packets' sizes (Fig. 2 leaves it open; section 4 offers both).
 //! - Nothing is dropped: full queues are the port's.
 //! - The default weight is 1, the queue itself, as DCTCP (SIGCOMM 2010, 3.1) sets it; the paper has 0.002.
@@ -29,7 +29,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use crate::random::{SplitMix, mix};
 use crate::switches::SwitchScheme;
 
-/// What random early detection says of itself.
+/// Descriptor of random early detection.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "red",
     title: "random early detection",
@@ -44,7 +44,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
 const SIZE: Kind = Kind::Bytes { least: Bytes::ZERO, most: Bytes::MAX };
 
 params! {
-    /// When a queue marks.
+    /// Thresholds and probability of marks.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Params {
         /// No mark below.
@@ -113,7 +113,7 @@ impl Red {
         }
     }
 
-    /// How many small packets could have been sent in this time; at least the one that comes.
+    /// Returns the number of small packets that could have been sent in this time; at least the arriving one.
     fn missed(&self, idle: Time) -> u64 {
         let nanobits = u128::from(idle.as_nanos()) * u128::from(self.rate.bits_per_second());
         u64::try_from(nanobits / IDLE_PACKET_NANOBITS).unwrap_or(u64::MAX).max(1)

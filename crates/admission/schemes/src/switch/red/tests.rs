@@ -19,7 +19,7 @@ fn red(weight: f64) -> Red {
     Red::new(params(weight), LINE, 1)
 }
 
-/// Which of so many packets, all of which find the same queue, are marked.
+/// Returns the indices of marked packets, out of `packets` that all find an equal queue.
 fn marks(port: &mut Red, queued: u64, packets: u32) -> Vec<u32> {
     (0..packets).filter(|_| port.on_arrival(Time::ZERO, found(queued), 1538) == Mark::Congestion).collect()
 }

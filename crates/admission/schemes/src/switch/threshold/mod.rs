@@ -1,14 +1,14 @@
-//! Marking by a threshold, as DCTCP asks for it.
+//! Marking by a threshold, as DCTCP requires.
 //!
-//! M. Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.1; K. Ramakrishnan, S. Floyd, D. Black, "The
-//! Addition of Explicit Congestion Notification (ECN) to IP", RFC 3168 (2001).
+//! M. Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.1; K. Ramakrishnan, S. Floyd, D. Black,
+//! "The Addition of Explicit Congestion Notification (ECN) to IP", RFC 3168 (2001).
 //!
-//! Every packet that finds more than K in the queue is marked: a sender hears of congestion within a round trip and as
-//! much of it as there is.
+//! Every packet that finds more than K in the queue is marked: a sender learns the extent of congestion within a
+//! round trip.
 //!
 //! | text | here |
 //! |---|---|
-//! | DCTCP, 3.1 (1): mark if the queue is longer than K when the packet comes | [`Threshold`] |
+//! | DCTCP, 3.1 (1): mark if the queue is longer than K when the packet arrives | [`Threshold`] |
 //!
 //! Deviations: none.
 
@@ -17,7 +17,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use crate::switches::{Ecn, SwitchScheme};
 
-/// What marking by a threshold says of itself.
+/// Descriptor of marking by a threshold.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "threshold",
     title: "marking threshold",
@@ -32,7 +32,7 @@ params! {
     /// The threshold.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
-        /// What may be in the queue without a mark: K.
+        /// Maximum queue without a mark: K.
         pub size: Bytes = Bytes::ZERO, "size", Kind::Bytes { least: Bytes::ZERO, most: Bytes::MAX },
             "none: it has to be given (DCTCP, 3.4: 65 packets at 10 Gbit/s)",
             { example: "97kB", missing: "a marking threshold needs a size" };

@@ -1,12 +1,12 @@
-//! A toy: every so many packets one is marked, whatever the queue holds. It shows that what ports do beside queueing is a
-//! folder and one line as well.
+//! A toy: one packet in a fixed number is marked, at any queue length. It shows that port functions beside queueing
+//! are a folder and one line as well.
 
 use wayleave_scheme_api::{Described, Descriptor, Kind, Mark, Parameters, QueueState, Role, Switch, params};
 use wayleave_units::{Rate, Time};
 
 use crate::switches::SwitchScheme;
 
-/// What the toy says of itself.
+/// Descriptor of the toy.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "toy-beat",
     title: "toy beat",

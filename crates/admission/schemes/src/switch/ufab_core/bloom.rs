@@ -1,4 +1,4 @@
-//! Which of many numbers were seen lately: two Bloom filters that take turns.
+//! Set of recently seen numbers: two Bloom filters that take turns.
 
 use crate::random::mix;
 
@@ -48,17 +48,17 @@ pub(super) struct Generations {
 }
 
 impl Generations {
-    /// Of so many bytes each.
+    /// Creates filters of `bytes` bytes each.
     pub(super) fn new(bytes: usize) -> Self {
         Self { current: Bloom::new(bytes), previous: Bloom::new(bytes) }
     }
 
-    /// Whether a number is of this generation.
+    /// Returns `true` if a number is of this generation.
     pub(super) fn is_current(&self, number: u64) -> bool {
         self.current.contains(number)
     }
 
-    /// Whether it is of one of both.
+    /// Returns `true` if a number is of either generation.
     pub(super) fn contains(&self, number: u64) -> bool {
         self.current.contains(number) || self.previous.contains(number)
     }

@@ -1,10 +1,10 @@
-//! uFAB-C, the informative core: every link tells the tokens and windows of the pairs that are active on it, beside its load.
+//! uFAB-C, the informative core: every link reports the tokens and windows of its active pairs, beside its load.
 //!
-//! S. Wang et al., "Predictable vFabric on Informative Data Plane", SIGCOMM 2022, sections 3.2, 3.6 and 4.2. The edge is
-//! [`crate::host::ufab`].
+//! S. Wang et al., "Predictable vFabric on Informative Data Plane", SIGCOMM 2022, sections 3.2, 3.6 and 4.2. The edge
+//! is [`crate::host::ufab`].
 //!
-//! A queue has two registers, Phi (tokens) and W (windows), and no table of pairs. Probes say what is to be counted; a Bloom filter says whether that
-//! has been seen.
+//! A queue has two registers, Phi (tokens) and W (windows), and no table of pairs. Probes carry the values to count;
+//! a Bloom filter decides if they have been seen.
 //!
 //! | text | here |
 //! |---|---|
@@ -13,28 +13,34 @@
 //! | 4.2: a Bloom filter of two banks, 20 KB | `bloom` |
 //! | 4.2: every 10 s pairs without a probe are cleaned | `clean` |
 //! | 3.2: tx, q, C | tx: `Meter`; q and C: the port |
-//! | one fabric: what a class has of a line | [`ClassHop`](wayleave_scheme_api::ClassHop): measured in the same interval as tx |
+//! | one fabric: a class's rates on a line | [`ClassHop`](wayleave_scheme_api::ClassHop): measured in the same interval as tx |
 //!
-//! # Holes of the text, and what is done about them
-//! As it is printed a pair that has been seen is ignored, so W and Phi would stay what they were when pairs joined: windows that change
-//! never reach W, and equation 3 ends at the geometric mean of W and the bandwidth-delay product. A finish probe takes off what it says, whatever was added; a
-//! bit cannot leave a Bloom filter, so a pair that returns is ignored; and a finish probe that is repeated, because its answer was lost, takes its
-//! tokens off twice. [`Registers::AsPrinted`] does all that. By default ([`Registers::Changes`]):
-//! - A probe says what the port is to count of its pair and what it counts already, which its sender knows from the last answer. The port adds the
-//!   difference. Nothing has to be remembered of pairs.
-//! - "Seen" is asked of *changes*, by the number that every change of a pair has, on whatever path (paths of a pair meet at the last port), and only of probes that are repeated: those may have been here before.
-//!   So a false positive of the filter harms a change that was lost and repeated, and nothing else.
-//! - Two generations of the filter take turns ([`Params::remember`]), so that entries leave; each has the 20 KB of the text. A sender stops
-//!   repeating before a generation is forgotten.
-//! - Cleaning: a second pair of registers counts, in each period of 10 s, the pairs whose probes came. A record names the period in which the pair is
-//!   counted, one bit; the sender says it again with its next probe, and the port knows whether the pair has to be counted whole or by the difference. At the end
-//!   of a period these registers become Phi and W. So what silent pairs have left, and every error, is gone one period after it.
+//! # Gaps in the text, and their treatment
 //!
-//! Beside Phi there is a sum of weights, for networks in which what is above minima is not shared by minima ([`crate::host::ufab`], `surplus`). Packets have no place for it:
-//! `wayleave_packet_format::probe` and the registers in eBPF are those of the text.
+//! In the printed form a pair that has been seen is ignored, so W and Phi keep their values from when pairs joined.
+//! Windows that change never reach W, and equation 3 ends at the geometric mean of W and the bandwidth-delay product.
+//! A finish probe subtracts its own values, independent of the added ones. A bit cannot leave a Bloom filter, so a
+//! pair that returns is ignored. A finish probe that is repeated, because its answer was lost, subtracts its tokens
+//! twice. [`Registers::AsPrinted`] does all that. By default ([`Registers::Changes`]):
 //!
-//! Deviations: the rate of a queue is measured between probes that are at least [`Params::interval`] apart, and not by timers. W, tx and q are whole here;
-//! a packet has them in the units of `wayleave_packet_format::probe`.
+//! - A probe carries the values that the port is to count for its pair, and the values that it counts already. The
+//!   sender knows the latter from the last answer. The port adds the difference, and needs no memory of pairs.
+//! - The filter is applied to *changes*, by the number that every change of a pair has, on any path (paths of a pair
+//!   meet at the last port). It is applied only to repeated probes, because those may have been here before. So a
+//!   false positive of the filter affects only a change that was lost and repeated.
+//! - Two generations of the filter take turns ([`Params::remember`]), so that entries leave; each has the 20 KB of
+//!   the text. A sender stops repeating before a generation is forgotten.
+//! - Cleaning: a second pair of registers counts, in each period of 10 s, the pairs whose probes arrived. A record
+//!   names the period in which the pair is counted, by one bit. The sender returns that bit with its next probe, so
+//!   the port knows if the pair has to be counted whole or by the difference. At the end of a period these registers
+//!   become Phi and W. So the values of silent pairs, and every error, disappear one period later.
+//!
+//! Beside Phi there is a sum of weights, for networks in which the capacity above minima is not shared by minima
+//! ([`crate::host::ufab`], `surplus`). Packets have no field for this sum: `wayleave_packet_format::probe` and the
+//! registers in eBPF are those of the text.
+//!
+//! Deviations: the rate of a queue is measured between probes that are at least [`Params::interval`] apart, and not
+//! by timers. W, tx and q are whole here; a packet has them in the units of `wayleave_packet_format::probe`.
 
 mod bloom;
 #[cfg(test)]
@@ -49,7 +55,7 @@ use crate::random::mix;
 use crate::switches::SwitchScheme;
 use bloom::Generations;
 
-/// What the core says of itself.
+/// Descriptor of the core.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "ufab-core",
     title: "uFAB-C",
@@ -60,10 +66,10 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     parameters: Params::LIST,
 };
 
-/// How Phi and W are kept.
+/// Update rule of Phi and W.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Registers {
-    /// Probes say what changes.
+    /// Probes carry changes.
     Changes,
     /// A pair that was seen is ignored.
     AsPrinted,
@@ -77,16 +83,16 @@ words! {
 }
 
 params! {
-    /// What can be set of the core.
+    /// Parameters of the core.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
-        /// How the sums of tokens and windows are kept.
+        /// Update rule of the sums of tokens and windows.
         pub registers: Registers = Registers::Changes, "registers", Kind::Word(Registers::WORDS), "ours; 3.6 is as-printed";
         /// Of the Bloom filter: of each of its two generations.
         pub filter: Bytes = Bytes::new(20_480), "filter", Kind::Bytes { least: Bytes::new(16), most: Bytes::new(1 << 24) }, "4.2";
-        /// How long the filter remembers a change at least.
+        /// Minimum time for which the filter remembers a change.
         pub remember: Time = Time::from_millis(5), "remember", Kind::TIME, "ours: 20,000 probes of a link of 100 Gbit/s, one for 4 kB, take 6.6 ms";
-        /// After so long without a probe a pair is not counted any more.
+        /// Time without a probe after which a pair is not counted any more.
         pub clean: Time = Time::from_millis(10_000), "clean", Kind::TIME, "4.2";
         /// In which the rate of a queue is measured, at least.
         pub interval: Time = Time::from_micros(24), "interval", Kind::TIME, "ours: a base round trip of the testbed (5.1)";
@@ -112,7 +118,7 @@ impl Sums {
         self.windows = self.windows.saturating_add(more.windows);
     }
 
-    /// What is not there cannot be taken off: a pair may have been cleaned.
+    /// Subtracts counts, at most down to zero: a pair may have been cleaned.
     fn take(&mut self, less: Self) {
         self.tokens = self.tokens.saturating_sub(less.tokens);
         self.weights = self.weights.saturating_sub(less.weights);
@@ -140,7 +146,7 @@ impl Meter {
     }
 }
 
-/// What the ports of one queue know.
+/// State of the ports of one queue.
 #[derive(Debug)]
 struct State {
     params: Params,
@@ -148,7 +154,7 @@ struct State {
     sums: Sums,
     /// Of the pairs whose probes came in this period.
     fresh: Sums,
-    /// Which of two periods this is, and since when.
+    /// Bit of the current period, and its start.
     period: bool,
     period_since: Time,
     seen: Generations,
@@ -197,11 +203,11 @@ impl UfabCore {
 }
 
 impl State {
-    /// What silent pairs have left goes.
+    /// Removes the counts of silent pairs.
     fn clean(&mut self, now: Time) {
         let periods = periods_since(self.period_since, now, self.params.clean);
         if periods > 0 {
-            // Nobody was heard in a whole period if two have gone by.
+            // After two periods, no pair has sent a probe for a whole period.
             self.sums = if periods == 1 { self.fresh } else { Sums::default() };
             self.fresh = Sums::default();
             self.period ^= periods % 2 == 1;
@@ -231,7 +237,7 @@ impl State {
             ProbeKind::Active => Sums::of(probe.tokens, probe.weight, said.window),
             _ => Sums::default(),
         };
-        // Whether a repeated change has been here, and in which period.
+        // Finds if a repeated change has been here, and in which period.
         let change = |period: bool| mix(probe.pair ^ mix(u64::from(probe.change) << 1 | u64::from(period)));
         let now = self.period;
         if probe.is_repeated {
@@ -274,7 +280,7 @@ impl State {
     }
 }
 
-/// How many whole periods have gone by.
+/// Returns the number of whole periods that have passed.
 fn periods_since(since: Time, now: Time, period: Time) -> u64 {
     now.saturating_sub(since).as_nanos() / period.as_nanos().max(1)
 }

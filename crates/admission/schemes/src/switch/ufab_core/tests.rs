@@ -9,7 +9,7 @@ use crate::random::SplitMix;
 
 const PAIRS: u64 = 2_000;
 
-/// A pair as an edge keeps it, for one port: what was answered, and the change that is under way.
+/// State of a pair at its edge, for one port: the last answer, and the pending change.
 #[derive(Clone, Copy, Debug, Default)]
 struct Edge {
     counted: Option<(u64, u64, bool)>,
@@ -21,7 +21,7 @@ struct Edge {
 struct Churn {
     core: UfabCore,
     edges: BTreeMap<u64, Edge>,
-    /// What the port has been told of each pair, by whatever reached it.
+    /// Values of each pair in the probes that reached the port.
     truth: BTreeMap<u64, (u64, u64)>,
     random: SplitMix,
     now: Time,
@@ -53,7 +53,7 @@ impl Churn {
         hop
     }
 
-    /// A pair says what it wants to be counted with, or says it again if it was not answered.
+    /// Sends a pair's new values, or repeats them if they were not answered.
     fn say(&mut self, pair: u64, wanted: Option<(u64, u64)>) {
         let edge = self.edges.entry(pair).or_default();
         let is_repeated = edge.under_way.is_some();
@@ -92,7 +92,7 @@ impl Churn {
         }
     }
 
-    /// What was not answered is repeated after 8 base round trips; otherwise one of many pairs joins, changes or leaves.
+    /// Repeats unanswered probes after 8 base round trips; otherwise one of many pairs joins, changes or leaves.
     fn step(&mut self) {
         self.now += Time::from_nanos(1_000);
         while let Some(&(at, pair)) = self.repeats.front()
@@ -118,7 +118,7 @@ impl Churn {
         }
     }
 
-    /// Everybody who is there says so in each of some periods, without losses.
+    /// All active pairs send their values in each of some periods, without losses.
     fn settle(&mut self, periods: u64, clean: Time) {
         while !self.repeats.is_empty() {
             self.loss = 0.0;
@@ -166,8 +166,8 @@ fn sums_are_exact_while_probes_and_answers_are_lost() {
     }
 }
 
-/// The same with the filter of the text, which knows some 5,000 changes of each generation: it takes up to 0.7 % of repeated changes for known. Every one of these
-/// leaves an error until the next cleaning; then they are gone.
+/// The same test with the filter of the text, which knows some 5,000 changes of each generation. It takes up to 0.7 %
+/// of repeated changes for known ones. Every one of these leaves an error until the next cleaning, which removes it.
 #[test]
 fn the_filter_of_the_text_leaves_small_errors_and_one_cleaning_takes_them_away() {
     let clean = Time::from_millis(300);

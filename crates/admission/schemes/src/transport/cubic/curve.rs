@@ -5,7 +5,7 @@ use wayleave_units::Time;
 /// C: how steep the curve is, in segments/s^3 (RFC 9438, section 5.1).
 pub const SCALE: f64 = 0.4;
 
-/// beta_cubic: what is left of the window after a loss (RFC 9438, section 4.6).
+/// beta_cubic: part of the window that remains after a loss (RFC 9438, section 4.6).
 pub const BETA: f64 = 0.7;
 
 /// W_cubic: how large the window is after some time, in segments.

@@ -2,10 +2,10 @@
 //!
 //! L. Xu, S. Ha, I. Rhee, V. Goel, L. Eggert (ed.), "CUBIC for Fast and Long-Distance Networks", RFC 9438 (2023).
 //!
-//! After a loss the window is 0.7 of what it was, and returns on a curve that is steep at first, flat where the loss
-//! was (W_max), and steep again beyond. Growth depends on time and not on round trips, so long paths do not lose
-//! against short ones. Where additive increase would be faster, at small windows and short round trips, that is used
-//! instead (W_est). A flow that lost at a smaller window than before gives way once more (fast convergence).
+//! After a loss the window is 0.7 of its value before. It returns on a curve that is steep at first, flat at the
+//! window of the loss (W_max), and steep again beyond. Growth depends on time and not on round trips, which avoids a
+//! disadvantage of long paths. If additive increase would be faster, at small windows and short round trips, that is
+//! used instead (W_est). A flow that lost at a smaller window than before gives up more (fast convergence).
 //!
 //! | text | here |
 //! |---|---|
@@ -20,13 +20,13 @@
 //!
 //! Deviations:
 //! - No HyStart++ (4.10, SHOULD): slow start ends by a loss, as in RFC 5681.
-//! - Nothing is undone when a loss turns out to be none (4.9): the transport does not say so.
-//! - It does not listen to congestion marks (4.6): its packets do not say that it would.
-//! - One acknowledgement of several segments counts as that many, each at the same window and target (4.4 says "for
-//!   each received ACK", which delayed acknowledgements would halve).
+//! - Nothing is undone when a loss turns out to be none (4.9): the transport does not report this.
+//! - It does not react to congestion marks (4.6): its packets are not ECN-capable.
+//! - One acknowledgement of several segments counts once for each segment, each at the same window and target (the
+//!   text of 4.4 is "for each received ACK", which delayed acknowledgements would halve).
 //! - An acknowledgement without a round trip aims at `W_cubic(t)` instead of `W_cubic(t + RTT)`.
 //! - Windows are real numbers of segments, as in the text. Only the four operations are used, also for the cube root,
-//!   so that every machine computes the same.
+//!   so that every machine computes equal values.
 //! - No window is above 1 GiB ([`MAX_WINDOW`](crate::transport::newreno::MAX_WINDOW)).
 
 mod curve;
@@ -49,7 +49,7 @@ const STEEPEST: f64 = 1.5;
 /// No threshold is lower, in segments (4.6; RFC 5681, equation 4).
 const MIN_THRESHOLD: f64 = 2.0;
 
-/// What CUBIC says of itself.
+/// Descriptor of CUBIC.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "cubic",
     title: "CUBIC",
@@ -101,7 +101,7 @@ pub struct Cubic {
     segment: u32,
 }
 
-/// Where a flow stands on its curve.
+/// Position of a flow on its curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// On none: slow start, or a curve begins with the next growth.
@@ -111,7 +111,7 @@ enum Stage {
         /// `t` is 0.
         since: Time,
     },
-    /// The application has nothing to send: time stands still.
+    /// The application has nothing to send: time does not count.
     Paused {
         /// `t`.
         at: Time,
@@ -157,7 +157,7 @@ impl Cubic {
     }
 
     fn grow(&mut self, now: Time, ack: &Ack<'_>) {
-        // No acknowledgement tells of more than a window; one that seems to counts for a window.
+        // No acknowledgement covers more than a window; one that seems to counts for a window.
         let segments = self.in_segments(saturate(ack.newly)).min(self.window);
         let window = if self.in_bytes(self.window) < self.threshold {
             self.slow_start(segments)
@@ -173,7 +173,7 @@ impl Cubic {
         self.window + segments.min(f64::from(history.slow_start_limit()))
     }
 
-    /// `t`; the curve begins if there is none, and goes on if it was paused.
+    /// Returns `t`; starts a curve if there is none, and resumes a paused one.
     fn elapsed(&mut self, now: Time) -> Time {
         let since = match self.stage {
             Stage::On { since } => since,
@@ -221,7 +221,7 @@ impl Cubic {
         self.in_bytes((self.in_segments(flight) * BETA).max(MIN_THRESHOLD))
     }
 
-    /// Where the loss was; a flow that did not come as far as last time leaves room for others.
+    /// Records the window of the loss. A flow that did not reach its previous window leaves room for others.
     fn remember(&mut self) {
         self.prior = self.in_bytes(self.window);
         let gives_way = self.prior < self.plateau;

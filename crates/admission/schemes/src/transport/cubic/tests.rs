@@ -5,7 +5,7 @@ use wayleave_scheme_api::{Limit, Phase};
 use super::*;
 use crate::transports::testing::{self, SEGMENT, start};
 
-/// An acknowledgement of so many segments after this round trip, with much outstanding.
+/// Returns an acknowledgement of `segments` segments after this round trip, with much outstanding.
 fn ack(segments: u64, round_trip: Time) -> Ack<'static> {
     let ack = testing::acked(segments);
     Ack { sent: ack.acknowledged + 1000 * SEGMENT, round_trip: Some(round_trip), ..ack }
@@ -44,8 +44,8 @@ fn slow_start_is_newrenos() {
 
 #[test]
 fn on_a_long_path_the_window_follows_the_curve_through_its_plateau() {
-    // With 150 ms, additive increase (0.53 segments per round trip) is slower than the curve. The window lags it by a
-    // part of what it grows in a round trip.
+    // With 150 ms, additive increase (0.53 segments per round trip) is slower than the curve. The window lags behind
+    // by a part of the curve's growth in a round trip.
     let round_trip = Time::from_millis(150);
     for (seconds, window) in [(1.0, 86.67), (2.0, 95.64), (4.2, 100.0), (6.2, 103.12), (8.4, 129.26)] {
         // (t - 4.217 s)^3 * 0.4 + 100.
@@ -100,7 +100,7 @@ fn no_growth_is_faster_than_half_a_window_per_window() {
 
 #[test]
 fn after_a_timeout_slow_start_leads_to_a_curve_that_begins_flat() {
-    // What was W_max before, 100 segments, is forgotten.
+    // The previous W_max, 100 segments, is forgotten.
     let mut flow = lost_at_100();
     flow.on_loss(Time::ZERO, Loss::Timeout { in_flight: 70 * SEGMENT });
     assert_eq!((flow.window(), flow.threshold()), (SEGMENT, 49 * SEGMENT));
@@ -131,7 +131,7 @@ fn time_in_which_there_is_nothing_to_send_does_not_count() {
     let mut pausing = busy;
     run(&mut busy, Time::ZERO, Time::from_millis(2000), round_trip);
     run(&mut pausing, Time::ZERO, Time::from_millis(1000), round_trip);
-    // Nine seconds without need: the window stays, and the curve goes on where it was.
+    // Nine seconds without need: the window stays, and the curve resumes at its last position.
     let window = pausing.window();
     for second in 1..=10 {
         let now = Time::from_millis(second * 1000);

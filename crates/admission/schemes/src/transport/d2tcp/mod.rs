@@ -1,12 +1,13 @@
 //! D2TCP: DCTCP that backs off less the closer a deadline is.
 //!
-//! B. Vamanan, J. Hasan, T. N. Vijaykumar, "Deadline-Aware Datacenter TCP (D2TCP)", SIGCOMM 2012. The paper is not among the
-//! sources: the formulas are those of three public implementations, for ns-3 (FujiZ, "ns-3" below), for ns-2 (PIAS) and for Linux
-//! (ycaoae), which agree on them.
+//! B. Vamanan, J. Hasan, T. N. Vijaykumar, "Deadline-Aware Datacenter TCP (D2TCP)", SIGCOMM 2012. The paper is not
+//! among the sources: the formulas are those of three public implementations, for ns-3 (FujiZ, "ns-3" below), for
+//! ns-2 (PIAS) and for Linux (ycaoae), which agree on them.
 //!
-//! Everything is DCTCP's ([`crate::transport::dctcp`]) but what marks take: half of `p = alpha^d` of the window in place of half of alpha.
-//! `d` says how urgent a flow is: how long it would still take (`Tc`) over how long it still has (`D`), so a flow that is going
-//! to be late backs off less, and one with time to spare backs off more. `d` is between 1/2 and 2.
+//! Everything is DCTCP's ([`crate::transport::dctcp`]) except the reduction by marks: half of `p = alpha^d` of the
+//! window in place of half of alpha. `d` is the urgency of a flow: its remaining transfer time (`Tc`) over its
+//! remaining time (`D`). A flow that is going to be late backs off less, and one with time to spare backs off more.
+//! `d` is between 1/2 and 2.
 //!
 //! | text | here |
 //! |---|---|
@@ -15,15 +16,17 @@
 //! | `p = alpha^d`, `W = W (1 - p / 2)` | `crate::power`, [`Dctcp::follow`](crate::transport::dctcp) |
 //! | growth, losses, alpha: DCTCP's | [`Dctcp`] |
 //!
-//! What the texts leave open, and deviations:
-//! - Without a deadline, or without a known size, d is 1: a flow does what DCTCP does, bit for bit.
-//! - A deadline that has passed is a parameter (`missed`), since implementations differ: a flow goes on as one without a deadline
-//!   (Linux; the default), backs off most (d = 0.5, so that others may be in time), or least (d = 2, what the formula tends to as
-//!   D falls to 0; ns-3 in one version). ns-2 and ns-3 also stop such flows; here they go on, since their data is still wanted.
-//! - `p` comes from a table, as in Linux; it is within six parts of a million of `alpha^d`, and the same on every machine.
-//! - RTT is the smoothed round trip with weights of 1/8 (RFC 6298, 2.3), of every sample. B is what is not acknowledged in
-//!   order, with what is in flight.
-//! - A deadline counts from when the flow hears of its route, which is when it begins.
+//! Points that the texts leave open, and deviations:
+//! - Without a deadline, or without a known size, d is 1: a flow behaves as DCTCP, bit for bit.
+//! - The treatment of a deadline that has passed is a parameter (`missed`), since implementations differ. A flow
+//!   continues as one without a deadline (Linux; the default), or backs off most (d = 0.5, so that others may be in
+//!   time). It can also back off least (d = 2, the limit of the formula as D falls to 0; ns-3 in one version). ns-2
+//!   and ns-3 also stop such flows; here they continue, since their data is still wanted.
+//! - `p` comes from a table, as in Linux; it is within six parts of a million of `alpha^d`, and equal on every
+//!   machine.
+//! - RTT is the smoothed round trip with weights of 1/8 (RFC 6298, 2.3), of every sample. B is the amount not
+//!   acknowledged in order, with the amount in flight.
+//! - A deadline counts from when the flow receives its route, which is when it begins.
 
 use wayleave_scheme_api::{
     Ack, Described, Descriptor, Flow, FlowStart, Kind, Loss, Parameters, Role, RouteFacts, params, words,
@@ -40,7 +43,7 @@ pub(crate) const MIN: u32 = ONCE / 2;
 /// No flow is more urgent.
 pub(crate) const MAX: u32 = 2 * ONCE;
 
-/// What D2TCP says of itself.
+/// Descriptor of D2TCP.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "d2tcp",
     title: "D2TCP",
@@ -51,7 +54,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     parameters: Params::LIST,
 };
 
-/// How urgent a flow is whose deadline has passed.
+/// Urgency of a flow whose deadline has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissedDeadline {
     /// As one without a deadline.
@@ -74,7 +77,7 @@ params! {
     /// D2TCP's parameters.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
-        /// How urgent a flow is whose deadline has passed.
+        /// Urgency of a flow whose deadline has passed.
         pub missed: MissedDeadline = MissedDeadline::Usual, "missed", Kind::Word(MissedDeadline::WORDS),
             "the implementation for Linux; ns-2 least, ns-3 least or most";
     }
@@ -115,11 +118,11 @@ struct State {
     missed: MissedDeadline,
 }
 
-/// When a flow has to be complete.
+/// Time by which a flow has to be complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Deadline {
     None,
-    /// So long after it begins.
+    /// Time after its start.
     After(Time),
     At(Time),
 }
@@ -149,7 +152,8 @@ impl State {
     }
 }
 
-/// d, in parts of [`ONCE`]: how urgent a flow is that has so many bytes and so much time left, with a window of so many bytes.
+/// Returns d, in parts of [`ONCE`]: the urgency of a flow with these remaining bytes and remaining time, and this
+/// window.
 fn urgency(round_trip: Time, remaining: u64, left: Time, window: u64) -> u32 {
     let takes = u128::from(round_trip.as_nanos()) * u128::from(remaining) * 4;
     let has = u128::from(left.as_nanos()) * u128::from(window) * 3;

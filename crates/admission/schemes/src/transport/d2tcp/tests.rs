@@ -12,8 +12,8 @@ fn route() -> RouteFacts {
     RouteFacts { hops: 4, round_trip: ROUND_TRIP, slowest: Rate::from_gbit(1) }
 }
 
-/// A flow whose window has 20 segments, alpha 1/4 and 90 segments to go, and that had so long when it began; it has just
-/// been marked.
+/// Returns a flow whose window has 20 segments, with alpha 1/4, 90 segments to send and this deadline at its start;
+/// it has just been marked.
 fn marked(deadline: Option<Time>, missed: MissedDeadline, now: Time) -> D2tcp {
     let mut flow = D2tcp::new(&FlowStart { size: Some(90 * SEGMENT), deadline, ..start(20) }, &Params { missed });
     flow.on_route(Time::ZERO, route());
@@ -123,7 +123,7 @@ fn without_a_deadline_it_is_dctcp_bit_for_bit() {
     }
 }
 
-/// Whatever is acknowledged and marked, a flow that is in a hurry never has a smaller window than one that is not.
+/// For any acknowledgements and marks, a flow with a tight deadline never has a smaller window than one without.
 #[test]
 fn a_tight_deadline_never_leaves_a_smaller_window() {
     for seed in 0..50 {

@@ -1,12 +1,13 @@
-//! DCTCP: the window shrinks by as much as there is congestion.
+//! DCTCP: the window shrinks in proportion to congestion.
 //!
 //! M. Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010; S. Bensley et al., "Data Center TCP (DCTCP): TCP
 //! Congestion Control for Data Centers", RFC 8257 (2017).
 //!
-//! Ports mark packets that find more than a threshold in the queue ([`crate::switch::threshold`]). The sender keeps an average, alpha,
-//! of the fraction of bytes that were marked, with one sample for each window of data. When marks come it takes away
-//! alpha / 2 of its window, at most once for each window of data: half for lasting congestion, little for a
-//! queue that only touches the threshold. Growth, losses and time-outs are NewReno's ([`crate::transport::newreno`]).
+//! Ports mark packets that find more than a threshold in the queue ([`crate::switch::threshold`]). The sender keeps
+//! an average, alpha, of the fraction of bytes that were marked, with one sample for each window of data. When marks
+//! arrive it reduces its window by alpha / 2, at most once for each window of data: half for lasting congestion,
+//! little for a queue that only touches the threshold. Growth, losses and time-outs are NewReno's
+//! ([`crate::transport::newreno`]).
 //!
 //! | text | here |
 //! |---|---|
@@ -17,16 +18,17 @@
 //! | RFC 8257, 3.5: losses as in any TCP | `on_loss` |
 //! | RFC 3168, 6.1.2: marked bytes do not let the window grow; the least window is one segment | `on_ack` |
 //!
-//! Deviations, and what the texts leave open:
-//! - The window shrinks at the first mark, as in RFC 3168, not at the end of the window of observation (RFC 8257, 3.3,
-//!   step 9 follows step 8): by the alpha of the windows before, and then not until everything that was sent up to
-//!   now is acknowledged. If the acknowledgement that brings the mark ends an observation as well, alpha comes first.
-//! - Marks on what was sent before a loss was found do not shrink the window once more; a loss after marks does
-//!   (RFC 8257, 3.5, can be read in both ways).
-//! - Bytes that were acknowledged selectively count when they are told about (RFC 8257, 3.3, step 1, leaves them out
-//!   until they are acknowledged in order): each byte counts once in both ways.
-//! - The receiver tells which bytes were marked, so its state machine (RFC 8257, 3.2) is not needed.
-//! - Alpha is a whole number of 2^-30; the average stops within 2^-26 of where a real number would go.
+//! Deviations, and points that the texts leave open:
+//! - The window shrinks at the first mark, as in RFC 3168, not at the end of the window of observation (RFC 8257,
+//!   3.3, step 9 follows step 8). It shrinks by the alpha of the windows before, and then not until everything sent
+//!   up to now is acknowledged. If the acknowledgement with the mark ends an observation as well, alpha is updated
+//!   first.
+//! - Marks on packets sent before a loss was found do not shrink the window once more; a loss after marks does (RFC
+//!   8257, 3.5, allows both readings).
+//! - Bytes that were acknowledged selectively count when they are reported (RFC 8257, 3.3, step 1, leaves them out
+//!   until they are acknowledged in order): each byte counts once in both cases.
+//! - The receiver reports the marked bytes, so its state machine (RFC 8257, 3.2) is not needed.
+//! - Alpha is a whole number of 2^-30; the average stops within 2^-26 of the limit of a real number.
 //! - A window that is less than one segment is not used (RFC 8257 does not either).
 
 use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, Loss, Parameters, Phase, Role, params};
@@ -48,7 +50,7 @@ const ONE: u32 = WHOLE;
 /// A loss has shrunk the window; no flow is that long.
 const LOST: u64 = u64::MAX;
 
-/// What DCTCP says of itself.
+/// Descriptor of DCTCP.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "dctcp",
     title: "DCTCP",
@@ -94,8 +96,8 @@ pub struct Dctcp {
     marked: u32,
     /// The observation ends when more than this is acknowledged.
     observed_until: u64,
-    /// Marks do not shrink the window until more than this is acknowledged: it has shrunk for them. [`LOST`] until the
-    /// acknowledgement after a loss tells how much was sent.
+    /// Marks do not shrink the window until more than this is acknowledged: it has shrunk for them. [`LOST`] until
+    /// the acknowledgement after a loss reports the amount sent.
     reduced_until: u64,
 }
 
@@ -116,8 +118,9 @@ impl Dctcp {
         self.reduced_until != LOST && acknowledged >= self.reduced_until
     }
 
-    /// Returns the flow after `count` more acknowledgements, none of which brings a mark or lets the window grow. `acknowledged` is what
-    /// is acknowledged now, each tells of `segment` bytes, and as much is outstanding after each as after the latest one.
+    /// Returns the flow after `count` more acknowledgements, none of which carries a mark or lets the window grow.
+    /// `acknowledged` is the amount acknowledged now. Each acknowledges `segment` bytes, and leaves the same amount
+    /// outstanding as the latest one.
     ///
     /// ```
     /// # use wayleave_scheme_api::{Ack, Flow, FlowStart, Limit, Phase};
@@ -164,13 +167,13 @@ impl Dctcp {
         self.observed_until = self.observed_until.saturating_sub(by);
     }
 
-    /// For tests of what is made of it.
+    /// Sets alpha, for tests of derived schemes.
     #[cfg(test)]
     pub(crate) fn set_alpha(&mut self, alpha: f64) {
         self.alpha = (alpha * f64::from(ONE)) as u32;
     }
 
-    /// For tests of what is made of it: the observation lasts until more than this is acknowledged.
+    /// Lets the observation last until more than this is acknowledged, for tests of derived schemes.
     #[cfg(test)]
     pub(crate) fn observe_until(&mut self, acknowledged: u64) {
         self.observed_until = acknowledged;
@@ -189,7 +192,7 @@ impl Dctcp {
         self.observed_until = ack.sent;
     }
 
-    /// Whether marks are about what was sent since the window last shrank.
+    /// Returns `true` if marks concern packets sent since the window last shrank.
     #[inline]
     fn is_news(&mut self, ack: &Ack<'_>) -> bool {
         if self.reduced_until == LOST {
@@ -198,8 +201,9 @@ impl Dctcp {
         ack.acknowledged > self.reduced_until || self.reduced_until == 0
     }
 
-    /// An acknowledgement, for DCTCP and for what is made of it: marks take half of what `penalty` makes of alpha and the
-    /// window, and in congestion avoidance the window grows by `growth` (in parts of [`ONCE`]) of a segment in a round trip.
+    /// Processes an acknowledgement, for DCTCP and for derived schemes. Marks take half of the fraction that
+    /// `penalty` computes from alpha and the window. In congestion avoidance the window grows by `growth` (in parts
+    /// of [`ONCE`]) of a segment per round trip.
     #[inline]
     pub(crate) fn follow(&mut self, ack: &Ack<'_>, penalty: impl FnOnce(u32, u64) -> u32, growth: u32) {
         self.base.grow_window(ack);

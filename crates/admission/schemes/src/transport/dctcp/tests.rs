@@ -5,7 +5,7 @@ use wayleave_scheme_api::Limit;
 use super::*;
 use crate::transports::testing::{SEGMENT, acked, start};
 
-/// A sender that keeps its window full: what it has sent, and what of it was acknowledged.
+/// A sender that keeps its window full, with its sent and acknowledged bytes.
 struct Sender {
     flow: Dctcp,
     acknowledged: u64,
@@ -126,7 +126,7 @@ fn the_window_shrinks_once_per_window_of_data() {
     for _ in 0..2000 {
         let sent = sender.sent;
         if sender.acknowledge(true) {
-            // Whatever was sent before the last reduction has been acknowledged.
+            // Everything sent before the last reduction has been acknowledged.
             assert!(last.is_none_or(|until| sender.acknowledged > until));
             last = Some(sent);
             reductions += 1;
@@ -213,11 +213,11 @@ fn while_a_loss_is_repaired_alpha_follows_and_the_window_stays() {
 
 #[test]
 fn alone_on_a_line_alpha_is_the_root_of_two_over_the_window() {
-    // SIGCOMM 2010, 3.3: at W* = 100 segments packets are marked for one round trip in every saw tooth, and
-    // alpha^2 (1 - alpha / 4) = (2 W* + 1) / (W* + 1)^2, so that alpha is 0.143 (root of 2 / W*: 0.141).
+    // SIGCOMM 2010, 3.3: at W* = 100 segments packets are marked for one round trip in every saw tooth. Then alpha^2
+    // (1 - alpha / 4) = (2 W* + 1) / (W* + 1)^2, so that alpha is 0.143 (root of 2 / W*: 0.141).
     let critical = 100 * SEGMENT;
     let mut sender = Sender::growing(10);
-    // Whether each packet left when more than W* was outstanding, in order of departure.
+    // Per packet, in order of departure: `true` if more than W* was outstanding.
     let mut marks = std::collections::VecDeque::new();
     let (mut sum, mut count) = (0.0, 0);
     for step in 0..400_000 {

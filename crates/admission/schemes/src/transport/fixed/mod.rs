@@ -7,7 +7,7 @@ use wayleave_units::Time;
 
 use crate::transports::{Congestion, Transport};
 
-/// What the fixed window says of itself.
+/// Descriptor of the fixed window.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "fixed",
     title: "fixed window",
@@ -66,7 +66,7 @@ impl Flow for Fixed {
 }
 
 impl Congestion {
-    /// A window of so many full packets that never changes.
+    /// Returns a window of `window` full packets that never changes.
     pub const fn fixed_window(window: u32) -> Self {
         Self::Fixed(Params { window })
     }

@@ -1,12 +1,12 @@
-//! L2DCT: DCTCP that gets gentler the more a flow has sent.
+//! L2DCT: DCTCP that becomes less aggressive the more a flow has sent.
 //!
-//! A. Munir et al., "Minimizing Flow Completion Times in Data Centers", INFOCOM 2013. The paper is not among the sources: the
-//! formulas are those of two public implementations, for ns-2 (PIAS) and for ns-3 (FujiZ, "ns-3" below).
+//! A. Munir et al., "Minimizing Flow Completion Times in Data Centers", INFOCOM 2013. The paper is not among the
+//! sources: the formulas are those of two public implementations, for ns-2 (PIAS) and for ns-3 (FujiZ, "ns-3" below).
 //!
-//! Nobody has to know how long a flow will be: it has a weight by what it has sent, as least attained service would have it, from 2.5
-//! for a flow that is short so far to 0.125 for a long one. Everything is DCTCP's ([`crate::transport::dctcp`]) but the two steps of congestion
-//! avoidance: the window grows by the weight's part of a segment in a round trip, and marks take half of alpha to the power
-//! of the weight, which is less for large weights.
+//! The size of a flow need not be known. Its weight depends on the amount sent, as in least attained service: from
+//! 2.5 for a flow that is short so far to 0.125 for a long one. Everything is DCTCP's ([`crate::transport::dctcp`])
+//! except the two steps of congestion avoidance. The window grows by the weight's part of a segment in a round trip,
+//! and marks take half of alpha to the power of the weight, which is less for large weights.
 //!
 //! | text | here |
 //! |---|---|
@@ -15,13 +15,14 @@
 //! | marks: `W = W (1 - b / 2)`, `b = alpha^w` | `crate::power`, [`Dctcp::follow`](crate::transport::dctcp) |
 //! | slow start, losses, alpha: DCTCP's | [`Dctcp`] |
 //!
-//! What the texts leave open, and deviations:
-//! - k follows ns-3. The counter of ns-2 takes two steps for each acknowledgement, so that a window grows by about two segments
-//!   whatever k is. SCC (2017, section VI) says that k is between 0.5 and 1: with 0.125 and 2.5 it is between 0.05 and 1.
+//! Points that the texts leave open, and deviations:
+//! - k follows ns-3. The counter of ns-2 takes two steps for each acknowledgement, so that a window grows by about
+//!   two segments at any k. In SCC (2017, section VI) k is between 0.5 and 1: with 0.125 and 2.5 it is between 0.05
+//!   and 1.
 //! - `low` and `high` are those of ns-2, 200 KiB and 1 MiB; ns-3 has 200 and 1,000 segments.
-//! - What was sent is counted up to the highest byte that has left; what is sent again does not count twice.
-//! - `b` comes from a table, within six parts of a million of `alpha^w`, and the growth by an acknowledgement is rounded
-//!   to a byte.
+//! - The amount sent is counted up to the highest byte that has left; retransmissions do not count twice.
+//! - `b` comes from a table, within six parts of a million of `alpha^w`, and the growth by an acknowledgement is
+//!   rounded to a byte.
 
 use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, Kind, Loss, Parameters, Role, params};
 use wayleave_units::{Bytes, Time};
@@ -36,7 +37,7 @@ const HEAVIEST: u32 = 5 * ONCE / 2;
 /// That of a long one: 0.125 (both implementations).
 const LIGHTEST: u32 = ONCE / 8;
 
-/// What L2DCT says of itself.
+/// Descriptor of L2DCT.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "l2dct",
     title: "L2DCT",
@@ -53,7 +54,7 @@ params! {
     pub struct Params {
         /// Up to so much that it has sent, a flow has the largest weight.
         pub low: Bytes = Bytes::new(204_800), "low", Kind::BYTES, "ns-2: 200 KiB; ns-3 200 segments";
-        /// From so much on, it has the smallest.
+        /// Amount sent from which on it has the smallest weight.
         pub high: Bytes = Bytes::new(1_048_576), "high", Kind::BYTES, "ns-2: 1 MiB; ns-3 1000 segments";
     }
 }
@@ -95,7 +96,7 @@ impl L2dct {
     }
 }
 
-/// w of a flow that has sent so many bytes, in parts of [`ONCE`].
+/// Returns w of a flow that has sent `sent` bytes, in parts of [`ONCE`].
 fn weight(sent: u64, low: u64, high: u64) -> u32 {
     if sent <= low {
         return HEAVIEST;

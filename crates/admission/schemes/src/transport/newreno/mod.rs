@@ -1,14 +1,14 @@
 //! NewReno: additive increase, multiplicative decrease.
 //!
 //! M. Allman, V. Paxson, E. Blanton, "TCP Congestion Control", RFC 5681 (2009); T. Henderson et al., "The NewReno
-//! Modification to TCP's Fast Recovery Algorithm", RFC 6582 (2012); M. Allman, "TCP Congestion Control with Appropriate
-//! Byte Counting (ABC)", RFC 3465 (2003).
+//! Modification to TCP's Fast Recovery Algorithm", RFC 6582 (2012); M. Allman, "TCP Congestion Control with
+//! Appropriate Byte Counting (ABC)", RFC 3465 (2003).
 //!
-//! A sender begins in slow start: what is acknowledged is added to its window, which doubles in a round trip. At the
-//! threshold it goes over to congestion avoidance: one segment more for each window that is acknowledged. A loss that
-//! later acknowledgements tell of halves the window; a time-out leaves one segment, and slow start leads back to half
-//! of what was outstanding. While a loss is repaired the window stays as it is, and the transport sends by what is in
-//! flight (RFC 6675). The window grows only if it is what holds the sender back.
+//! A sender begins in slow start: acknowledged bytes are added to its window, which doubles in a round trip. At the
+//! threshold it changes to congestion avoidance: one segment more for each window that is acknowledged. A loss that
+//! later acknowledgements reveal halves the window. A time-out leaves one segment, and slow start leads back to half
+//! of the amount outstanding before. While a loss is repaired the window stays constant, and the transport sends by
+//! the amount in flight (RFC 6675). The window grows only if it limits the sender.
 //!
 //! | text | here |
 //! |---|---|
@@ -16,18 +16,18 @@
 //! | RFC 5681, 3.1, congestion avoidance, in bytes acknowledged; RFC 3465, 2.1 | `avoid_congestion` |
 //! | RFC 5681, (4): ssthresh = max(FlightSize / 2, 2 SMSS) | `half_of_flight` |
 //! | RFC 5681, 3.2; RFC 6582, 3.2, step 2: fast recovery | `on_loss`, [`Loss::Fast`] |
-//! | RFC 5681, 3.1: a time-out; the second in a row leaves ssthresh as it is | `on_loss`, [`Loss::Timeout`] |
-//! | RFC 6582, 3.2, step 3, full acknowledgements, second way: the window is ssthresh | the same window all along |
+//! | RFC 5681, 3.1: a time-out; the second in a row leaves ssthresh unchanged | `on_loss`, [`Loss::Timeout`] |
+//! | RFC 6582, 3.2, step 3, full acknowledgements, second option: the window is ssthresh | the same window throughout |
 //!
 //! Deviations:
 //! - Fast recovery does not inflate the window by duplicate acknowledgements (RFC 5681, 3.2, steps 3 to 5): the
-//!   transport counts what is in flight, as RFC 6675 does, and needs no such correction.
-//! - FlightSize is what the latest acknowledgement left outstanding, at most the window: what limited transmit sends
-//!   beyond it does not count (RFC 5681, 3.2, step 2).
-//! - The window is not taken back after an idle period (RFC 5681, 4.1): this module does not know the retransmission
-//!   time-out. What is not used does not grow, at least.
-//! - It does not listen to congestion marks: its packets do not say that it would (RFC 3168).
-//! - No window is above 1 GiB, whatever the transport allows: [`MAX_WINDOW`].
+//!   transport counts the amount in flight, as RFC 6675 does, and needs no such correction.
+//! - FlightSize is the amount that the latest acknowledgement left outstanding, at most the window: segments that
+//!   limited transmit sends beyond that do not count (RFC 5681, 3.2, step 2).
+//! - The window is not reduced after an idle period (RFC 5681, 4.1): this module does not know the retransmission
+//!   time-out. An unused window at least does not grow.
+//! - It does not react to congestion marks: its packets are not ECN-capable (RFC 3168).
+//! - No window is above 1 GiB, even if the transport allows more: [`MAX_WINDOW`].
 
 use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, Limit, Loss, Parameters, Phase, Role, params};
 use wayleave_units::Time;
@@ -38,17 +38,17 @@ use crate::transports::Transport;
 /// No window of TCP is larger, in bytes (RFC 7323, section 2.3: 2^30). So amounts within a window take 4 B each.
 pub const MAX_WINDOW: u64 = 1 << 30;
 
-/// How many segments one acknowledgement may add in slow start (RFC 3465, section 2.3: L).
+/// Maximum number of segments that one acknowledgement may add in slow start (RFC 3465, section 2.3: L).
 const SLOW_START_LIMIT: u32 = 2;
 
-/// The same in slow start after a time-out, when an acknowledgement may tell of what came long before (RFC 3465,
-/// section 2.3).
+/// The limit in slow start after a time-out, when an acknowledgement may cover segments that arrived long before (RFC
+/// 3465, section 2.3).
 const RESTART_LIMIT: u32 = 1;
 
 /// No threshold is lower, in segments (RFC 5681, equation 4).
 const MIN_THRESHOLD: u32 = 2;
 
-/// What NewReno says of itself.
+/// Descriptor of NewReno.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "newreno",
     title: "NewReno",
@@ -99,7 +99,7 @@ pub struct NewReno {
     history: History,
 }
 
-/// What the latest time-out means for what comes next.
+/// Effect of the latest time-out on the next events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum History {
     /// Nothing: there was none, or a loss has been found otherwise since.
@@ -156,16 +156,17 @@ impl NewReno {
         self.history = self.history.acknowledged();
     }
 
-    /// Grows for what was acknowledged, in bytes.
+    /// Grows the window for acknowledged bytes.
     #[inline]
     pub(crate) fn grow(&mut self, acknowledged: u64) {
         self.grow_slowly(acknowledged, ONCE);
     }
 
-    /// The same; in congestion avoidance by so many parts of [`ONCE`] of it, which is at most 1.
+    /// Grows the window for acknowledged bytes; in congestion avoidance by `growth` parts of [`ONCE`] of the usual
+    /// growth, at most 1.
     #[inline]
     pub(crate) fn grow_slowly(&mut self, acknowledged: u64, growth: u32) {
-        // No acknowledgement tells of more than a window; one that seems to counts for a window.
+        // No acknowledgement covers more than a window; one that seems to counts for a window.
         let acknowledged = saturate(acknowledged).min(self.window);
         let window = if self.window < self.threshold {
             self.slow_start(acknowledged)
@@ -255,7 +256,8 @@ impl Flow for NewReno {
     }
 }
 
-/// Whether an acknowledgement may let a window grow: nothing is being repaired, and the window is what holds back.
+/// Returns `true` if an acknowledgement may let a window grow: nothing is being repaired, and the window limits the
+/// sender.
 #[inline]
 pub(crate) fn may_grow(ack: &Ack<'_>) -> bool {
     ack.phase == Phase::Open && ack.limit == Limit::Window
@@ -272,7 +274,7 @@ pub(crate) fn saturate(bytes: u64) -> u32 {
     bytes.min(MAX_WINDOW) as u32
 }
 
-/// What a flow may do, in amounts within a window; none of them is zero.
+/// Limits of a flow, in amounts within a window; none of them is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
     pub(crate) segment: u32,

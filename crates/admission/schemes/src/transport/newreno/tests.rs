@@ -1,16 +1,16 @@
-//! Fixed points of RFC 5681, 3465 and 6582, computed by hand, and the table of what a time-out leaves behind.
+//! Fixed points of RFC 5681, 3465 and 6582, computed by hand, and the table of the state after a time-out.
 
 use super::*;
 use crate::transports::testing::{SEGMENT, acked, start};
 
-/// So many acknowledgements of one segment each, to a sender that keeps its window full.
+/// Feeds `times` acknowledgements of one segment each to a sender that keeps its window full.
 fn acknowledge(flow: &mut NewReno, times: u64) {
     for _ in 0..times {
         flow.on_ack(Time::ZERO, &full(flow, 1));
     }
 }
 
-/// An acknowledgement of so many segments that leaves a full window outstanding.
+/// Returns an acknowledgement of `segments` segments that leaves a full window outstanding.
 fn full(flow: &NewReno, segments: u64) -> Ack<'static> {
     Ack { sent: acked(segments).acknowledged + flow.window(), ..acked(segments) }
 }

@@ -1,31 +1,35 @@
-//! pFabric, the part of hosts: they send at full speed and leave it to ports to choose.
+//! pFabric, the part of hosts: they send at full speed and leave the choice to ports.
 //!
-//! M. Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013. The paper is not among the sources:
-//! this follows two public simulators, PIAS for ns-2 and YAPS, and what is known of section 4.3.
+//! M. Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013. The paper is not among the
+//! sources: this follows two public simulators, PIAS for ns-2 and YAPS, and the known parts of section 4.3.
 //!
-//! Ports serve the packet of the flow with the least left, and a full one drops that of the flow with the most (the discipline
-//! `smallest-remaining-first`). So hosts need little: a window of one bandwidth-delay product from the start, and a short time-out
-//! of a fixed length that alone finds losses, since packets are dropped all the time and arrive out of order. A flow that times out
-//! again and again stops to send segments: a probe with one byte of payload asks whether anything gets through.
+//! Ports serve the packet of the flow with the least left, and a full one drops that of the flow with the most (the
+//! discipline `smallest-remaining-first`). So hosts need little: a window of one bandwidth-delay product from the
+//! start, and a short time-out of a fixed length. The time-out alone detects losses, since packets are dropped all
+//! the time and arrive out of order. A flow that times out repeatedly stops sending segments: a probe with one byte
+//! of payload tests if anything gets through.
 //!
 //! | text | here |
 //! |---|---|
 //! | the first window is the bandwidth-delay product, and no window is larger | `on_route`, `Params::window` |
 //! | no fast retransmit; a time-out of 3 round trips, which does not back off | [`Flow::fixed_timeout`] |
 //! | a time-out: slow start, up to half of the window before | `on_loss`, `on_ack` |
-//! | 5 time-outs in a row: probes of 1 B until an acknowledgement comes, then slow start | [`Flow::payload`] |
-//! | priority: what is neither acknowledged nor selectively acknowledged | [`Flow::urgency`], and the driver's count |
+//! | 5 time-outs in a row: probes of 1 B until an acknowledgement arrives, then slow start | [`Flow::payload`] |
+//! | priority: the amount that is neither acknowledged nor selectively acknowledged | [`Flow::urgency`], and the driver's count |
 //!
-//! What the texts leave open, and deviations:
-//! - The bandwidth is that of the slowest link of the route, which is that of the hosts in the paper's network, and the delay the
-//!   round trip of a full packet without queues; the product is counted in payload and rounded down to whole segments. The ns-2
-//!   script has 70 packets at 10 Gbit/s and 82 us, YAPS 12 at about 15 us: both are what this gives.
-//! - An acknowledgement adds a segment for each that it newly acknowledges, also out of order (YAPS: one for each that advances).
-//! - Classes (`class`) are ours, so that some flows can go before all others whatever they have left, as SCC (2017, Fig. 8a)
-//!   compares it: hosts may set a packet's priority as they like. They need no change of ports, which a second queue would:
-//!   a full port still drops what matters least of all that it holds.
+//! Points that the texts leave open, and deviations:
+//! - The bandwidth is that of the slowest link of the route, which is that of the hosts in the paper's network. The
+//!   delay is the round trip of a full packet without queues; the product is counted in payload and rounded down to
+//!   whole segments. The ns-2 script has 70 packets at 10 Gbit/s and 82 us, YAPS 12 at about 15 us: this rule gives
+//!   both.
+//! - An acknowledgement adds a segment for each that it newly acknowledges, also out of order (YAPS: one for each
+//!   that advances).
+//! - Classes (`class`) are ours, so that some flows can precede all others independent of their remaining size, as in
+//!   the comparison of SCC (2017, Fig. 8a): hosts may set a packet's priority freely. They need no change of ports,
+//!   which a second queue would: a full port still drops the least important packet that it holds.
 //! - A flow with more than 1 GiB left counts as one with 1 GiB.
-//! - A full port drops nothing for a packet that is larger than what it would drop: see docs/theory/simulation.md.
+//! - A full port drops nothing for a packet that is larger than the packet that it would drop: see
+//!   docs/theory/simulation.md.
 
 use wayleave_scheme_api::{
     Ack, Described, Descriptor, Flow, FlowStart, Kind, Limit, Loss, Parameters, Role, RouteFacts, params,
@@ -41,13 +45,14 @@ const MIN_THRESHOLD: u32 = 2;
 /// Payload of a probe (pFabric, 4.3).
 const PROBE: u32 = 1;
 
-/// What a flow may have left within its class, as a power of two: four classes fill the 32 bits of a packet's priority.
+/// Maximum remaining size of a flow within its class, as a power of two: four classes fill the 32 bits of a packet's
+/// priority.
 const CLASS_SHIFT: u32 = 30;
 
 /// The last class, of those that come after others.
 const LAST_CLASS: u32 = 3;
 
-/// What pFabric says of itself.
+/// Descriptor of pFabric.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "pfabric",
     title: "pFabric",
@@ -98,7 +103,7 @@ pub struct Pfabric {
     window: u32,
     /// ssthresh.
     threshold: u32,
-    /// The bandwidth-delay product, or what was said.
+    /// The bandwidth-delay product, or the given window.
     largest: u32,
     segment: u32,
     /// Acknowledged in congestion avoidance since the window last grew.
@@ -108,13 +113,13 @@ pub struct Pfabric {
     probes_after: u32,
     timeout_round_trips: u32,
     class: u32,
-    /// Whether `largest` was said.
+    /// `true` if `largest` was given.
     has_window: bool,
     timeout: Time,
 }
 
 impl Pfabric {
-    /// A flow whose window is one segment until it knows its route, if the parameters say none.
+    /// Creates a flow. Without a given window, its window is one segment until it knows its route.
     pub fn new(start: &FlowStart, params: &Params) -> Self {
         let segment = saturate(u64::from(start.segment)).max(1);
         let largest = saturate(u64::from(params.window) * u64::from(segment)).max(segment);

@@ -1,4 +1,4 @@
-//! What pFabric's hosts do, with the numbers of the public simulators.
+//! Behaviour of pFabric's hosts, with the numbers of the public simulators.
 
 use wayleave_units::Rate;
 

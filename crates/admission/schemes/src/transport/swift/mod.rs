@@ -1,14 +1,16 @@
 //! Swift: the window follows the delay, and its weighted form shares by weights.
 //!
-//! G. Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter", SIGCOMM 2020. The weighted
-//! form is what uFAB (SIGCOMM 2022, 2.2 and 5.1) calls WCC: Swift with weights as Seawall has them. Neither text is among the
-//! sources in full. The formulas are those of notes on Swift and of three published simulators, which agree on them: that of
-//! Falcon's authors ("Falcon" below, said to have many values of Swift in production), Broadcom's csg-htsim, and Vertigo's.
+//! G. Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter", SIGCOMM 2020.
+//! The weighted form is called WCC in uFAB (SIGCOMM 2022, 2.2 and 5.1): Swift with weights as Seawall has them.
+//! Neither text is among the sources in full. The formulas are those of notes on Swift and of three published
+//! simulators, which agree on them: that of Falcon's authors ("Falcon" below, reported to have many values of Swift
+//! in production), Broadcom's csg-htsim, and Vertigo's.
 //!
-//! A flow has a window for the fabric, which may be a part of one packet, and a second one for the receiving host; the smaller
-//! counts. Each has a target for its delay. Below the target the window grows by a constant number of packets a round trip;
-//! above it shrinks by the part of the delay that is too much, at most once in a round trip. The target of the fabric grows with
-//! the hops, and as the window gets smaller: many flows at one port have small windows each, and need a longer queue.
+//! A flow has a window for the fabric, which may be a part of one packet, and a second one for the receiving host;
+//! the smaller counts. Each has a target for its delay. Below the target the window grows by a constant number of
+//! packets a round trip. Above the target it shrinks by the excess part of the delay, at most once in a round trip.
+//! The target of the fabric grows with the hops, and as the window gets smaller: many flows at one port have small
+//! windows each, and need a longer queue.
 //!
 //! | what | here |
 //! |---|---|
@@ -16,21 +18,22 @@
 //! | additive increase: `ai n / c` for n packets from one packet on, `ai n` below | `Window::follow` |
 //! | multiplicative decrease: by `max(1 - beta (d - D) / d, 1 - mdf)`, once a round trip | `Window::follow` |
 //! | a loss takes `mdf`, once a round trip; so does a time-out; several in a row lead to the least window | `on_loss` |
-//! | below one packet: one each `RTT / c`; otherwise no pacing | [`Flow::window`]; the transport keeps to it |
+//! | below one packet: one each `RTT / c`; otherwise no pacing | [`Flow::window`]; the transport applies it |
 //! | two windows, the delay of the receiving host taken from the round trip | `on_ack` |
 //! | WCC: a flow of weight w acts as w flows of weight 1 | `Window::follow`, `target` |
 //!
-//! Deviations, and what the texts leave open:
-//! - The weighted form is ours, since uFAB says no more than its name: from w packets on the window grows by `w ai n / c`, below
-//!   by `ai n`, and the target is that of `c / w`. Decreases are unchanged, so flows at one port settle at equal `c / w`. Every
-//!   flow of a pair has the weight of the pair: a pair with several flows weighs as much more.
+//! Deviations, and points that the texts leave open:
+//! - The weighted form is ours, since uFAB only names it: from w packets on the window grows by `w ai n / c`, below
+//!   by `ai n`, and the target is that of `c / w`. Decreases are unchanged, so flows at one port settle at equal `c /
+//!   w`. Every flow of a pair has the weight of the pair: the weight of a pair is multiplied by its number of flows.
 //! - Hops are switches, as a TTL counts them; [`RouteFacts`] counts links.
-//! - A window that is not used does not grow (RFC 9002, 7.8): a limiter that holds a flow back must not let its window grow
-//!   without limit. The texts have such a rule for none of their senders.
-//! - The longest window is the transport's, not one of Swift's own (Falcon: 256 packets), and so is the first one (32 there).
+//! - A window that is not used does not grow (RFC 9002, 7.8): a limiter that holds a flow back must not let its
+//!   window grow without limit. The texts have such a rule for none of their senders.
+//! - The longest window is the transport's, not one of Swift's own (Falcon: 256 packets), and so is the first one (32
+//!   there).
 //! - A loss, and a time-out, are of the fabric; the window of the receiving host follows its delay alone.
-//! - The window of the receiving host begins as that of the fabric is when the first such delay is told. In the simulator no
-//!   host delays anything, so it never is.
+//! - The window of the receiving host begins at the fabric's window when the first such delay is reported. In the
+//!   simulator hosts delay nothing, so this never happens.
 //! - Falcon's first time-out in a row alone shrinks the window; here each does, since a round trip has passed.
 
 use std::num::NonZeroU32;
@@ -42,7 +45,7 @@ use wayleave_units::Time;
 
 use crate::transports::Transport;
 
-/// What Swift says of itself.
+/// Descriptor of Swift.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "swift",
     title: "Swift",
@@ -59,10 +62,10 @@ params! {
     pub struct Params {
         /// The target of the fabric without hops and scaling.
         pub base: Time = Time::from_micros(25), "base", Kind::TIME, "Falcon's simulator; htsim 20us, Vertigo 60us";
-        /// How much longer it is for each switch on the way.
+        /// Increase of the target for each switch on the path.
         pub hop: Time = Time::from_micros(1), "hop", Kind::Time { least: Time::ZERO, most: Time::MAX },
             "Falcon's simulator";
-        /// How much longer it is at most for small windows.
+        /// Maximum increase of the target for small windows.
         pub range: Time = Time::from_micros(100), "range", Kind::Time { least: Time::ZERO, most: Time::MAX },
             "Falcon's simulator; htsim five times the base";
         /// The window below which it grows no more, in packets.
@@ -72,9 +75,9 @@ params! {
             "htsim and Vertigo; Falcon's simulator 256";
         /// Packets that the window grows by in a round trip, for each unit of weight.
         pub increase: u8 = 100, "increase", Kind::Hundredths { least: 1, most: 100 }, "all three simulators: ai";
-        /// How much the window shrinks for what is too much of the delay.
+        /// Reduction of the window per excess part of the delay.
         pub beta: u8 = 80, "beta", Kind::Hundredths { least: 1, most: 100 }, "all three simulators";
-        /// How much it shrinks at most at once, and after a loss.
+        /// Maximum reduction of the window at once, and its reduction after a loss.
         pub decrease: u8 = 50, "decrease", Kind::Hundredths { least: 1, most: 99 }, "all three simulators: mdf";
         /// The least window, in packets.
         pub least: u8 = 1, "least", Kind::Hundredths { least: 1, most: 100 }, "Falcon's simulator: 0.01";
@@ -156,7 +159,7 @@ impl Target {
     }
 }
 
-/// How windows move.
+/// Rule by which windows change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Rule {
     increase: f64,
@@ -167,7 +170,7 @@ struct Rule {
     most: f64,
 }
 
-/// What an acknowledgement says to one of the windows.
+/// Sample of an acknowledgement for one of the windows.
 struct Sample {
     /// In ns.
     delay: f64,
@@ -251,7 +254,7 @@ impl Swift {
         windows.all(|window| window.may_shrink(now, self.0.round_trip))
     }
 
-    /// A time has passed that its clock did not count: windows shrank so much earlier.
+    /// Accounts for time that its clock did not count: windows shrank that much earlier.
     pub fn pass(&mut self, by: Time) {
         for window in std::iter::once(&mut self.0.fabric).chain(&mut self.0.endpoint) {
             window.reduced_at = window.reduced_at.and_then(|at| at.checked_sub(by));

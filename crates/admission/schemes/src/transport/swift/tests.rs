@@ -1,4 +1,5 @@
-//! Hand-computed values with the parameters of Falcon's simulator, 5 switches on the way, scaling up to a window of 100.
+//! Hand-computed values with the parameters of Falcon's simulator, 5 switches on the path, scaling up to a window of
+//! 100.
 
 use wayleave_scheme_api::{Ack, Flow, FlowStart, Limit, Loss, RouteFacts};
 use wayleave_units::{Rate, Time};
@@ -6,7 +7,7 @@ use wayleave_units::{Rate, Time};
 use super::{Params, Swift};
 use crate::transports::testing::{SEGMENT, acked, start};
 
-/// A flow of weight 1 with so many packets (in hundredths) as its window.
+/// Returns a flow of weight 1 whose window is this number of packets (in hundredths).
 fn with(hundredths: u64) -> Swift {
     let start = FlowStart { initial_window: hundredths * SEGMENT / 100, ..start(1) };
     let mut flow = Swift::new(&start, &Params::default());
@@ -117,7 +118,7 @@ fn a_loss_takes_half_and_the_third_time_out_in_a_row_all_but_the_least() {
     flow.on_loss(Time::from_micros(500), timeout);
     assert_packets(&flow, 0.01);
     assert_eq!(flow.window(), SEGMENT / 100);
-    // What is acknowledged ends the row.
+    // An acknowledgement ends the row.
     flow.on_ack(Time::from_micros(600), &after(24));
     let grown = flow.0.window();
     flow.on_loss(Time::from_micros(700), timeout);

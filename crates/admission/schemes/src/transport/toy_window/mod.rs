@@ -1,12 +1,12 @@
-//! A toy: a window that grows by a fixed part of what is acknowledged, and begins again after a loss. It shows what the
-//! least transport has, and that its folder and one line are all.
+//! A toy: a window that grows by a fixed part of the acknowledged amount, and begins again after a loss. It shows the
+//! minimum that a transport needs: its folder and one line.
 
 use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, Kind, Loss, Parameters, Role, params};
 use wayleave_units::Time;
 
 use crate::transports::Transport;
 
-/// What the toy says of itself.
+/// Descriptor of the toy.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "toy-window",
     title: "toy window",
@@ -23,7 +23,7 @@ params! {
     pub struct Params {
         /// Full packets with which a flow begins.
         pub first: u32 = 2, "first", Kind::Count { least: 1, most: 1_000 }, "ours";
-        /// How much of what is acknowledged is added.
+        /// Part of the acknowledged amount that is added to the window.
         pub growth: u8 = 50, "growthPercent", Kind::Percent { least: 0, most: 100 }, "ours";
     }
 }

@@ -1,4 +1,4 @@
-//! What searches over random networks once got wrong, each on the smallest case that shows it.
+//! Former errors of searches over random networks, each on the smallest case that shows it.
 
 use std::sync::Arc;
 
@@ -85,8 +85,8 @@ fn least_cost_finds_a_slow_cheap_queue_behind_one_that_denies_access() {
 
 #[test]
 fn least_delay_finds_the_way_that_takes_longer_but_waits_less() {
-    // Two links from s1 to s2: the first has the longer queue, the second the longer cable. What has waited in the first
-    // has too large a burst for s3->h2; what comes over the second arrives later, and has not.
+    // Two links from s1 to s2: the first has the longer queue, the second the longer cable. A flow that has waited in
+    // the first has too large a burst for s3->h2; a flow over the second arrives later, and has not.
     let links: &[Cable<'_>] = &[
         ("h1", "s1", 0, &[100], 1500, 1000),
         ("s1", "s2", 0, &[1000], 1500, 1000),
@@ -107,7 +107,7 @@ fn least_delay_finds_the_way_that_takes_longer_but_waits_less() {
 
 #[test]
 fn no_refusal_says_that_a_route_in_time_is_too_slow() {
-    // As above, but the second way is as short as the first in an empty network: its queue of 20 us lets nothing in.
+    // As above, but in an empty network the second path is equally short: its queue of 20 us admits no flow.
     let links: &[Cable<'_>] = &[
         ("h1", "s1", 0, &[100], 1500, 1000),
         ("s1", "s2", 1020, &[1000], 1500, 1000),
@@ -136,7 +136,7 @@ fn ring() -> Arc<Network> {
 #[test]
 fn no_refusal_says_that_the_fastest_path_is_too_slow_where_it_only_has_too_many_switches() {
     let network = ring();
-    // The short way takes 5.2 ms, the fast one passes four switches.
+    // The short path takes 5.2 ms, the fast one passes four switches.
     let tags = Model { overhead: WireOverhead::Counted { tags: 2 }, ..model() };
     let mut scheme = chameleon(&network, tags, Params::default());
     let wanted = Request { deadline: Time::from_millis(2), ..request(&network, "h1", "h2", 100) };
@@ -158,7 +158,7 @@ fn no_refusal_says_that_a_frame_is_too_large_for_links_that_carry_it() {
     assert!(!matches!(refusal, Refusal::FrameTooLarge { .. }), "{refusal:?}");
 }
 
-/// Two ways from a to b, over c and over d; hosts with fast links.
+/// Returns a network with two paths from a to b, over c and over d; hosts with fast links.
 fn two_ways() -> Arc<Network> {
     let mut links: Vec<Cable<'_>> = Vec::new();
     for (host, switch) in [("h1", "a"), ("h2", "a"), ("h3", "b"), ("h4", "b")] {

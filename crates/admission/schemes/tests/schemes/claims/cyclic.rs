@@ -27,8 +27,8 @@ const WILD: Wild = Wild {
     constants: Constants::Short,
 };
 
-/// A random network with what it admits of sixty requests; half of them bring a random route of their own and much time:
-/// those close cycles more often than the fastest routes do.
+/// Returns a random network filled with the admitted ones of sixty requests. Half of them have a random route of
+/// their own and much time: those close cycles more often than the fastest routes do.
 fn filled(seed: u64) -> (Chameleon, Dice) {
     let mut dice = Dice::new(seed);
     let network: Arc<Network> = WILD.build(&mut dice);
@@ -49,7 +49,8 @@ fn filled(seed: u64) -> (Chameleon, Dice) {
     (scheme, dice)
 }
 
-/// Whether some flow enters a link after another, which a second enters after a third, and so on round to the first.
+/// Returns `true` if some flow enters a link after another, which a second enters after a third, and so on in a
+/// cycle.
 fn has_cycle(placement: &Placement) -> bool {
     let links = placement.network().links().len();
     let mut after = vec![vec![false; links]; links];
@@ -69,7 +70,7 @@ fn has_cycle(placement: &Placement) -> bool {
     (0..links).any(|link| after[link][link])
 }
 
-/// Whether the calculator finds a queue's delay above a budget that is lowered to `budget`.
+/// Returns `true` if the calculator finds a queue's delay above a budget that is lowered to `budget`.
 fn is_broken(placement: &Placement, report: &Checked, at: usize, budget: Time) -> bool {
     let found = &report.queues[at];
     let mut lowered = claim(placement);
@@ -102,7 +103,7 @@ fn of_any_size(dice: &mut Dice, most: u64) -> u64 {
     dice.between(10u64.pow(digits as u32), most.min(10u64.pow(digits as u32 + 1)))
 }
 
-/// Where integers might overflow, and bounds are many orders of magnitude apart.
+/// Integers might overflow here, and bounds are many orders of magnitude apart.
 #[test]
 fn from_one_bit_a_second_to_ten_terabit_every_promise_holds() {
     let wild = Wild {

@@ -37,7 +37,7 @@ fn higher_queues(scheme: &Chameleon, lowest: u8) -> Vec<QueueReport> {
     reports.filter(|report| report.queue < lowest && report.flows > 0).collect()
 }
 
-/// Between random hosts on a random shortest route, in queues `from..to` all the way.
+/// Adds a flow between random hosts on a random shortest route, in queues `from..to` on all hops.
 fn on_queues(dice: &mut Dice, scheme: &mut Chameleon, queues: std::ops::Range<u8>, frame: Bytes) -> bool {
     let network = scheme.placement().network().clone();
     let mut wanted = Request { deadline: Time::from_millis(1000), ..wild::request(dice, &network, 50) };
@@ -87,7 +87,8 @@ fn jumbo_flows_that_come_last_delay_no_higher_queue() {
     }
 }
 
-/// Two ways from h1 to h2: over `fast`, with ordinary frames, and over `slow`, with jumbo frames.
+/// Returns a network with two paths from h1 to h2: over `fast`, with ordinary frames, and over `slow`, with jumbo
+/// frames.
 fn two_ways() -> Arc<Network> {
     let mut builder = NetworkBuilder::default();
     for (name, kind) in [
@@ -153,7 +154,7 @@ fn a_frame_that_no_path_or_not_the_given_one_can_carry_is_refused() {
     assert_eq!(outcome, Err(Refusal::FrameTooLarge { frame: larger }));
 }
 
-/// Moves included: nobody is moved to where his frames do not fit.
+/// Moves included: no flow is moved to a link that its frames do not fit.
 #[test]
 fn in_random_networks_every_link_of_every_flow_carries_its_frames() {
     let wild = Wild {

@@ -16,7 +16,7 @@ const SCENARIOS: [usize; 3] = [1, 4, 8];
 /// Fillings of one scenario, each with its own seed and its own level.
 const FILLINGS: u64 = 8;
 
-/// How often each value was there to be tested.
+/// Number of times that each value was available for a test.
 #[derive(Default, Debug)]
 struct Seen {
     refusals: usize,

@@ -1,8 +1,9 @@
 //! Replay of the published Chameleon controller.
 //!
-//! Each file in `fixtures/` is a run of the authors' Java libraries (versions, seed and how it was recorded stand in it):
-//! a network, the operations with their decisions, and the numbers of every busy queue after some of them. The published
-//! model has to decide alike and to compute the same numbers, from the same definitions and not one line of their code.
+//! Each file in `fixtures/` is a run of the authors' Java libraries, with their versions, the seed and the recording
+//! method. It has a network, the operations with their decisions, and the numbers of every busy queue after some of
+//! them. The published model has to decide alike and to compute equal numbers, from equal definitions and not one
+//! line of their code.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -77,7 +78,7 @@ fn route(hops: &Value) -> Route {
     Route { hops: list(hops).iter().map(hop).collect() }
 }
 
-/// What a replay has seen.
+/// Counts of a replay.
 #[derive(Debug, Default)]
 struct Seen {
     admitted: usize,

@@ -1,5 +1,5 @@
-//! The search along quiet ways gives what a plain computation gives: every price worked out anew from the ledger, every
-//! label kept, nothing remembered from one request to the next.
+//! The search along lightly loaded paths gives the results of a plain computation. That computes every price anew
+//! from the ledger, keeps every label, and remembers nothing from one request to the next.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ fn quiet_routes_are_those_of_a_plain_computation() {
                 LeastLoadedResult::Found(found) => Some(found.route),
                 LeastLoadedResult::NoRoom | LeastLoadedResult::Stuck => None,
             };
-            // Between fewer ways than four the search looks at detours as well.
+            // With fewer than four paths, the search considers detours as well.
             if ways.len() >= 4 {
                 assert_eq!(seen, expected, "scenario {scenario}, request {number}: {request:?}");
                 *(if seen.is_some() { &mut found } else { &mut none }) += 1;
@@ -95,7 +95,7 @@ fn scheme_with(model: Model, queues: usize, rerouting: Option<Rerouting>) -> (Ar
     (network, scheme)
 }
 
-/// All ways with the fewest links, in order of their links.
+/// Returns all paths with the fewest links, in order of their links.
 fn shortest_ways(network: &Network, from: NodeId, to: NodeId) -> Vec<Vec<LinkId>> {
     let mut ways: Vec<Vec<LinkId>> = vec![Vec::new()];
     loop {
@@ -125,8 +125,8 @@ struct Label {
 }
 
 impl Plain<'_> {
-    /// Along the four quietest ways, one after another; of equally quiet ones the first comes first, until one was left
-    /// out: then the last one stands in its place.
+    /// Searches along the four least loaded paths, in order. Of equally loaded ones the first is taken, until one was
+    /// removed: then the last one takes its position.
     fn search(&self, ways: &[Vec<LinkId>]) -> Option<Route> {
         let open = ways.iter().filter(|way| way.iter().all(|&link| self.ledger.has_rate(link, self.query.rate)));
         let mut offers: Vec<(f64, &Vec<LinkId>)> = open.map(|way| (self.price(way), way)).collect();
@@ -179,7 +179,8 @@ impl Plain<'_> {
         are_used
     }
 
-    /// What each queue of a link costs after waiting so long, with its number and its budget, fastest first.
+    /// Returns the cost of each queue of a link after this waiting time, with its number and its budget, fastest
+    /// first.
     fn costs(&self, way: &[LinkId], link: LinkId, waited: u64) -> Vec<(u64, u8, u64)> {
         let line = self.ledger.network().link(way[0]).rate.bits_per_second() as f64;
         let burst = self.burst(waited).nanobits() as f64;
@@ -207,7 +208,7 @@ impl Plain<'_> {
         self.query.burst + self.query.rate * Time::from_nanos(waited)
     }
 
-    /// What a packet takes on a link beside its wait.
+    /// Returns the delay of a packet on a link beside its wait.
     fn constant(&self, link: LinkId) -> u64 {
         let network = self.ledger.network();
         let link = network.link(link);
@@ -252,7 +253,7 @@ impl Plain<'_> {
         }
     }
 
-    /// Whether the last queue of a label lets the flow in.
+    /// Returns `true` if the last queue of a label admits the flow.
     fn is_let_in(&self, label: &Label) -> bool {
         let Some(&last) = label.hops.last() else { return true };
         let before = label.hops.len().checked_sub(2).map(|at| label.hops[at].link);

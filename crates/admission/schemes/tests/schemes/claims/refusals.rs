@@ -1,4 +1,4 @@
-//! What a refusal says is true: each kind against brute force, on small networks of no particular shape.
+//! Claims of refusals are true: each kind against brute force, on small networks of no particular shape.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ use wayleave_schemes::routing::Query;
 use wayleave_topology::{LinkId, NodeId, NodeKind};
 use wayleave_units::{Amount, Bytes, Time};
 
-/// Where brute force has come to.
+/// State of the brute-force search.
 #[derive(Clone, Copy)]
 struct Way {
     at: NodeId,
     input: Input,
     burst: Amount,
     delay: Time,
-    /// What the fastest queues of the same links take.
+    /// Delay of the fastest queues of the same links.
     least: Time,
     broken: usize,
 }
@@ -29,7 +29,7 @@ struct Way {
 #[derive(Debug, Default)]
 struct Truth {
     fastest: Option<Time>,
-    /// By how long paths take at least: the fewest promises that any queues of them break that are in time.
+    /// By the minimum delay of paths: the fewest promises broken by any of their queues that are in time.
     fewest_broken: BTreeMap<Time, usize>,
 }
 
@@ -98,7 +98,7 @@ fn assert_binding(placement: &Placement, binding: &Binding) {
 /// Every number of a refusal; its kind, for the count.
 fn assert_true(placement: &Placement, query: &Query, refusal: &Refusal) -> &'static str {
     let truth = Truth::of(placement, query);
-    // Whether or not it carries the frames.
+    // Also paths that do not carry the frames.
     let fastest_path = Truth::of(placement, &Query { max_frame: None, ..query.clone() }).fastest;
     let context = || format!("{refusal:?}, {truth:?}, {query:?}");
     match refusal {
@@ -108,7 +108,7 @@ fn assert_true(placement: &Placement, query: &Query, refusal: &Refusal) -> &'sta
             let all: Vec<Binding> = [binding].into_iter().chain(others).cloned().collect();
             assert_eq!(all, placement.bindings(query, route), "{}", context());
             all.iter().for_each(|binding| assert_binding(placement, binding));
-            // Longer paths are only looked at where no shortest one is in time (or, with constants, by the way).
+            // Longer paths are considered only if no shortest one is in time (or, with constants, by the way).
             let fewest = truth.fewest_broken.values().min().unwrap();
             let on_shortest = truth.fewest_broken.get(&fastest_path.unwrap()).unwrap_or(fewest);
             assert!((fewest..=on_shortest).contains(&&all.len()), "{}", context());

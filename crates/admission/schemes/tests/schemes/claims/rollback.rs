@@ -1,4 +1,4 @@
-//! What fails leaves no trace, and what succeeds leaves exactly what was asked for: long random lives of a k = 4 fat tree
+//! A failure leaves no trace, and a success leaves exactly the requested state: long random lives of a k = 4 fat tree
 //! under admission with rerouting, changes and releases.
 
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl Requests {
     }
 }
 
-/// Every way to reroute, in turn.
+/// Returns parameters for every kind of rerouting, in turn.
 fn params(seed: u64, moves: Moves) -> Params {
     let turn = seed as usize;
     let how = Rerouting {
@@ -73,7 +73,7 @@ fn chameleon(network: &Arc<Network>, params: Params) -> Chameleon {
     Chameleon::new(network.clone(), Model::default(), params).unwrap()
 }
 
-/// What happens next.
+/// Next operation.
 enum Step {
     Admit(Request),
     Release(FlowId),
@@ -111,7 +111,7 @@ fn take(scheme: &mut Chameleon, alive: &mut Vec<FlowId>, step: &Step) -> Option<
     Some(outcome)
 }
 
-/// The ledger is what its flows make it, whatever has happened to it.
+/// Asserts that the ledger follows from its flows alone, after any history.
 fn assert_made_of_its_flows(placement: &Placement) {
     let ledger = placement.ledger();
     let links = placement.network().links().map(|(link, _)| link);
@@ -140,7 +140,7 @@ fn assert_decision(before: &Everything, placement: &Placement, request: &Request
     }
 }
 
-/// Everybody else is as before, but for the routes of those that were moved.
+/// Asserts that all other flows are unchanged, except for the routes of moved ones.
 fn assert_others_unchanged(before: &Everything, placement: &Placement, decision: &Decision, ended: Option<FlowId>) {
     let mut others = 0;
     for (flow, reservation) in placement.ledger().flows().filter(|(flow, _)| *flow != decision.flow) {
@@ -219,7 +219,8 @@ fn asking_changes_nothing_and_tells_what_admitting_would_do() {
     assert!(yes > 500 && no > 100);
 }
 
-/// How often something was placed before is another number for who was asked more; the order of placement is the same.
+/// Removes the count of earlier placements, which grows with the number of queries; the order of placement does not
+/// depend on them.
 fn unnumbered(outcome: Result<Decision, Refusal>) -> Result<Decision, Refusal> {
     outcome.map(|mut decision| {
         decision.moved.iter_mut().for_each(|moved| moved.placed = 0);
@@ -227,8 +228,8 @@ fn unnumbered(outcome: Result<Decision, Refusal>) -> Result<Decision, Refusal> {
     })
 }
 
-/// What a refusal leaves behind unseen (the memory of the searches, the order in which indices are used again) must not
-/// matter either: somebody who never heard of the questions and refusals decides alike, move for move.
+/// Invisible effects of a refusal (the memory of the searches, the order in which indices are used again) must not
+/// matter either: a scheme that never received the queries and refusals decides alike, move for move.
 #[test]
 fn questions_and_refusals_change_no_later_decision() {
     let network = fat_tree();

@@ -1,5 +1,5 @@
-//! The cost of scarce resources: its routes are admissible, it depends on what is reserved and on nothing else, and it
-//! admits more than the paper's method.
+//! The cost of scarce resources: its routes are admissible, it depends only on the reservations, and it admits more
+//! than the paper's method.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ fn its_routes_pass_the_check_of_any_route() {
             if let Some(found) = scheme.placement_mut().least_loaded_route(&query, Scarcity::default()) {
                 quiet += 1;
                 assert_eq!(scheme.placement().check(&query, &found.route).unwrap(), found);
-                // What the whole scheme does is the same.
+                // The whole scheme behaves alike.
                 assert_eq!(scheme.admit(&request).unwrap().route, found.route);
             } else {
                 let by_delay = scheme.placement_mut().least_delay(&query).map(|found| found.route);
@@ -46,7 +46,7 @@ fn its_routes_pass_the_check_of_any_route() {
 
 #[test]
 fn histories_do_not_show() {
-    // The same flows, once alone and once after others came and went: every later decision is the same.
+    // The same flows, once alone and once after others came and left: every later decision is equal.
     let (network, model) = (fat_tree(), Model::default());
     let scheme = || Chameleon::new(network.clone(), model, Params::default()).unwrap();
     let (mut plain, mut lived) = (scheme(), scheme());

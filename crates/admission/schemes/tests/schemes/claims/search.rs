@@ -1,9 +1,9 @@
 //! The searches against brute force, on small networks of no particular shape that are more or less full.
 //!
-//! Brute force goes through every simple path and every choice of queues. Where access does not depend on the incoming
-//! link (no shaping), a way with a loop is never let in where the way without it is not, so nothing may be missed. With
-//! shaping it can be, and a search that keeps no second label can lose the way without the loop: those misses are told
-//! apart by a search that may run in loops. What else can be missed is counted.
+//! Brute force visits every simple path and every choice of queues. If access does not depend on the incoming link
+//! (no shaping), a path with a loop is never admitted where the path without the loop is not, so nothing may be
+//! missed. With shaping it can be, and a search that keeps no second label can lose the path without the loop. A
+//! search that may run in loops identifies those misses. All other misses are counted.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -47,7 +47,7 @@ impl Cost for RandomCost {
 struct Case {
     placement: Placement,
     query: Query,
-    /// What replays it.
+    /// Name under which it can be replayed.
     name: String,
 }
 
@@ -134,7 +134,7 @@ fn price(ledger: &Ledger, cost: &dyn Cost, route: &Route) -> u64 {
     route.hops.iter().map(|hop| cost.of(ledger, hop.link, hop.queue, Amount::ZERO)).sum()
 }
 
-/// How often a search found what there is, something worse, or nothing.
+/// Number of times that a search found the best route, a worse one, or none.
 #[derive(Debug, Default)]
 struct Score {
     equal: u64,
@@ -169,7 +169,7 @@ fn assert_route(case: &Case, found: &FoundRoute) {
     assert_eq!(placement.check(query, &found.route).as_ref(), Ok(found), "{name}");
 }
 
-/// What the least-delay search finds, and what there is; ns.
+/// Returns the result of the least-delay search, and the best delay; ns.
 fn ask_for_delay(case: &mut Case) -> (Option<u64>, Option<u64>) {
     let (best, _) = Exhaustive::run(&case.placement, &case.query, &[]);
     let found = case.placement.least_delay(&case.query);
@@ -192,8 +192,8 @@ fn ask_for_costs(case: &mut Case, seed: u64, scores: &mut [Score; 3]) {
     }
 }
 
-/// The least cost of all ways in time, also of those that run in loops, in a network without constants. Labels are set in
-/// order of cost; one that has waited no less than another at the same link is of no use.
+/// Returns the least cost of all paths in time, also of those that run in loops, in a network without constants.
+/// Labels are set in order of cost; one that has waited no less than another at the same link is of no use.
 fn least_cost_with_loops(placement: &Placement, query: &Query, cost: &dyn Cost) -> Option<u64> {
     let (network, ledger) = (placement.network(), placement.ledger());
     let carries = |link| query.max_frame.is_none_or(|frame| frame <= ledger.largest_frame(link));
@@ -257,7 +257,7 @@ fn without_shaping_the_route_of_least_cost_is_found_whenever_there_is_one() {
     }
 }
 
-/// Here a search takes hundreds of steps and has to look ahead before it goes on.
+/// Here a search takes hundreds of steps and has to look ahead before it continues.
 #[test]
 fn in_larger_networks_without_shaping_the_best_routes_are_found_whenever_there_is_one() {
     let wild = Wild {

@@ -1,4 +1,4 @@
-//! The paths that a survey tells of, against every combination of their queues.
+//! The paths of a survey, against every combination of their queues.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ fn filled(network: &Arc<Network>, seed: u64, refusals: usize) -> (Chameleon, Vec
     (scheme, refused)
 }
 
-/// How many queues of a route deny access.
+/// Returns the number of queues of a route that deny access.
 fn broken(placement: &Placement, query: &Query, route: &Route) -> usize {
     let ledger = placement.ledger();
     let (mut input, mut burst, mut broken) = (Input::LOCAL, query.burst, 0);

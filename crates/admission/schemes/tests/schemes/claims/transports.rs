@@ -1,5 +1,5 @@
-//! Every flow, path and marking room from outside: what no room may do, whatever happens, and the published averages of
-//! saw teeth.
+//! Every flow, path and marking scheme from outside: actions that no scheme may take on any event, and the published
+//! averages of saw teeth.
 
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
@@ -73,7 +73,7 @@ impl Anything {
         }
     }
 
-    /// Whether what happened was an acknowledgement that may let the window grow.
+    /// Feeds a random event. Returns `true` if it was an acknowledgement that may let the window grow.
     fn happen(&mut self, flow: &mut AnyFlow) -> bool {
         self.now += Time::from_nanos(below(&mut self.rng, 1 << 30));
         let in_flight = below(&mut self.rng, flow.window() + 1);

@@ -1,4 +1,4 @@
-//! What the tests share: from a ledger to a claim.
+//! Helpers shared by the tests: from a ledger to a claim.
 
 use std::sync::Arc;
 

@@ -62,7 +62,7 @@ pub(crate) fn pair(network: &Network, mbit: u64, links: &[&str]) -> PromisedShar
     share(mbit, HeldShare::Pair(ends.0, ends.1, route))
 }
 
-/// What is promised in the guaranteed class on a link where too much is.
+/// Returns the promised total of the guaranteed class on an overbooked link.
 fn promised(broken: &[BrokenShare], name: &str) -> Option<u128> {
     broken.iter().find_map(|one| match one {
         BrokenShare::Class { link, class: Class::Guaranteed, promised, .. } if link == name => Some(*promised),
@@ -179,8 +179,8 @@ fn two_hoses_that_choose_among_spines_are_charged_less_than_they_may_send() {
     assert_eq!(promised(&check(HoseCharge::EveryPath, 1_400, 3, inside), "s1->s3"), Some(8_400_000_000));
 }
 
-/// A pair of 5 Gbit/s one way and pairs of the other way that sum up to 5.1: 0.51 of acknowledgements meet 5.1, 5.61 of 5.7 Gbit/s.
-/// With a hose whose own acknowledgements are 0.5, 0.2 more are too much.
+/// A pair of 5 Gbit/s in one direction and pairs of the other direction that sum up to 5.1: 0.51 of acknowledgements
+/// meet 5.1, 5.61 of 5.7 Gbit/s. With a hose whose own acknowledgements are 0.5, 0.2 more are too much.
 #[test]
 fn acknowledgements_count_in_the_other_direction() {
     let check = |back| {
@@ -193,14 +193,15 @@ fn acknowledgements_count_in_the_other_direction() {
         });
         scene(network, shares).check()
     };
-    // On s1->s2: 5.1, a tenth of 5 for the hose, and a tenth of what comes back, rounded up: 5.7 at 1 Gbit/s. On s2->s1 5 + 1 are too much.
+    // On s1->s2: 5.1, a tenth of 5 for the hose, and a tenth of the reverse traffic, rounded up: 5.7 at 1 Gbit/s. On
+    // s2->s1 5 + 1 are too much.
     let text = |broken: Vec<BrokenShare>| broken.iter().map(ToString::to_string).collect::<Vec<_>>();
     let too_much = "minima of s1->s2 with acknowledgements and probes take 5700000001 bit/s, and hosts fill no more than 5700000000";
     assert!(!text(check(1_000_000_000)).iter().any(|one| one.starts_with("minima of s1->s2")));
     assert!(text(check(1_000_000_001)).contains(&too_much.to_owned()), "{:?}", text(check(1_000_000_001)));
 }
 
-/// Where a cable has one direction only, acknowledgements may come back on every allowed path.
+/// If a cable has one direction only, acknowledgements may come back on every allowed path.
 #[test]
 fn acknowledgements_come_back_elsewhere_where_a_cable_has_no_other_direction() {
     let check = |mbit| {
@@ -264,7 +265,8 @@ fn parallel_cables_and_hosts_with_two_links_split() {
     assert_eq!(promised(&check(10_300, HoseCharge::EvenSplits), "s1->s2#2"), Some(5_150_000_000));
 }
 
-/// The ring without s1->s4 and back: what went both ways goes over s1->s2, and what is charged is the larger of both states.
+/// The ring without s1->s4 and back: traffic of both directions goes over s1->s2, and the charge is the larger of
+/// both states.
 #[test]
 fn closed_links_count_as_they_are_and_as_they_were() {
     let cables = [("s1", "s2"), ("s2", "s3"), ("s3", "s4"), ("s4", "s1"), ("h1", "s1"), ("h3", "s3")];
@@ -282,8 +284,9 @@ fn closed_links_count_as_they_are_and_as_they_were() {
     assert!(broken[0].to_string().contains("takes s1->s4, which is closed"), "{}", broken[0]);
 }
 
-/// Two spines, one 20 us away: frames of 12,000 bits take 1.2 us a link, so the slow path takes 4 x 1.2 + 2 x 0.5 + 2 x 20 = 45.8 us each
-/// way, T is 91.6 us, and a minimum of 1 Gbit/s is there after 4 x 500 + 2 x 91.6 + 32 + 12 us.
+/// Two spines, one 20 us away: frames of 12,000 bits take 1.2 us a link. So the slow path takes 4 x 1.2 + 2 x 0.5 + 2
+/// x 20 = 45.8 us in each direction, and T is 91.6 us. A minimum of 1 Gbit/s is available after 4 x 500 + 2 x 91.6 +
+/// 32 + 12 us.
 #[test]
 fn the_slowest_allowed_path_makes_the_round_trip() {
     let far: Direction = Some((10_000_000_000, 20_000));
@@ -298,7 +301,7 @@ fn the_slowest_allowed_path_makes_the_round_trip() {
     let timed = |share, within| PromisedShare { there_within: Some(Time::from_nanos(within)), ..share };
     let check = |within, pair_within| {
         let one = timed(hose(&network, 1_000, HoseCharge::ChosenPaths, &["h1", "h2"]), within);
-        // On the fast path: 4 x 1.2 + 4 x 0.5 = 6.8 us each way.
+        // On the fast path: 4 x 1.2 + 4 x 0.5 = 6.8 us in each direction.
         let other = timed(pair(&network, 1_000, &["h1->s1", "s1->s3", "s3->s2", "s2->h2"]), pair_within);
         scene(network.clone(), vec![one, other]).check()
     };

@@ -1,4 +1,4 @@
-//! Minima and weights are derived again from what hosts may send.
+//! Minima and weights are derived again from the permitted traffic of hosts.
 
 mod hand;
 mod over_time;

@@ -53,7 +53,7 @@ fn a_share_that_starts_while_a_moved_flow_is_still_on_its_link_is_found() {
          with share beside packets of latency"
     );
     assert_eq!(at(1_041_000).broken, []);
-    // What fits together may start at once.
+    // Shares that fit together may start at once.
     let three = PromisedShare { min: Rate::from_mbit(3_060), ..five(&network) };
     assert_eq!(check(&network, &[latency(&network, Some(1_000_000))], &[stay(three, 0, None)]).broken, []);
 }

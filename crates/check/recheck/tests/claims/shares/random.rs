@@ -62,14 +62,15 @@ fn a_formula_that_is_got_wrong_is_found() {
     assert_eq!(missing, [], "these faults made no difference in {} scenes", scenes());
 }
 
-/// Shares come and go in another order, links close and open: what is broken is what a check of those that are left finds.
+/// Shares are added and removed in another order, links close and open: the violations equal those of a check of the
+/// remaining shares.
 #[test]
 fn shares_that_come_and_go_leave_nothing_behind() {
     for seed in 0..scenes() {
         let mut scene = drawn(seed);
         let classes = *scene.network.classes().unwrap();
         let (gone, stays) = scene.shares.split_at(scene.shares.len() / 2);
-        // Those that have a fault with all links up are never there.
+        // Shares that have a fault with all links up are left out.
         let open = scene.check_open();
         let is_sound = |share: &&PromisedShare| open.iter().all(|fault| *fault != share.name);
         let (gone, stays) = (gone.to_vec(), stays.iter().filter(is_sound).cloned().collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! The model once more, by enumeration: all paths, all choices of who sends to whom. Only for a handful of hosts.
+//! The model once more, by enumeration: all paths, all choices of senders and receivers. Only for a handful of hosts.
 
 use std::collections::{BTreeMap, BTreeSet};
 

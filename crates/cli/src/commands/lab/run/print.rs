@@ -1,4 +1,4 @@
-//! What a run has shown, for people and for programs.
+//! Output of a run's results, as text and as JSON.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -137,7 +137,7 @@ pub(super) fn table(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure
     Ok(())
 }
 
-/// What members of contracts of other kinds got.
+/// Writes the traffic that members of contracts of other kinds got.
 fn shares(out: &mut impl Write, seen: &RunReport) -> Result<(), Failure> {
     if seen.shares.is_empty() {
         return Ok(());

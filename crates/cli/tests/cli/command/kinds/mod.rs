@@ -44,7 +44,7 @@ spec:
 /// Their names: latency, a pair, a hose, an objective, best effort.
 const NAMES: [&str; 5] = ["lat", "pair", "hose", "obj", "best"];
 
-/// A directory with the files, and a server of it.
+/// A directory with the files, and a server for that directory.
 struct World {
     directory: PathBuf,
     server: Server,
@@ -83,7 +83,7 @@ impl World {
         Self { directory, server }
     }
 
-    /// An answer, with what is written to the standard error.
+    /// An answer, together with the text written to the standard error.
     fn ask(&self, question: &Question, line: &str) -> String {
         let at = match question.at {
             At::Server => format!("{line} --server {} --token-file l.db-operator", self.server.url),
@@ -156,7 +156,7 @@ fn every_command_knows_contracts_of_every_kind() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
-/// Counted by kind, and on links by what each kind has there.
+/// Counted by kind, and on links by the amount that each kind has there.
 #[test]
 fn metrics_know_contracts_of_every_kind() {
     let world = World::new("metrics");
@@ -184,7 +184,7 @@ fn metrics_know_contracts_of_every_kind() {
     panic!("{missing:?}\n{text}");
 }
 
-/// A new command is in one of both tables, and no table has a command that is gone.
+/// A new command is in one of both tables, and no table has a command that no longer exists.
 #[test]
 fn every_command_is_in_a_table() {
     let help = super::wayleave("help --all").ends_with(0).stdout;

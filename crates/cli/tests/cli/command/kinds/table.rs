@@ -2,7 +2,7 @@
 
 use Of::{Has, Nothing};
 
-/// What an answer shows of a contract.
+/// Text that an answer shows of a contract.
 pub(super) enum Of {
     /// These words: on one line of a list, or anywhere in an answer about this contract alone.
     Has(&'static [&'static str]),
@@ -10,7 +10,7 @@ pub(super) enum Of {
     Nothing(&'static str),
 }
 
-/// Where a question is asked.
+/// Place where a question is asked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum At {
     /// At the server.
@@ -365,7 +365,7 @@ pub(super) const ABOUT_CONTRACTS: &[(&str, &[Question])] = &[
     (
         "probe",
         &[
-            // Without agents nobody can send a probe: that is said of the host that would.
+            // Without agents no host can send a probe: the answer names the host that would.
             at_server(
                 "probe --contract NAME",
                 2,
@@ -466,7 +466,8 @@ pub(super) const ABOUT_CONTRACTS: &[(&str, &[Question])] = &[
     ),
 ];
 
-/// Every other command, and why it shows no contract, or where it is tested with all kinds.
+/// Every other command, with the reason for which it shows no contract, or the place where it is tested with all
+/// kinds.
 pub(super) const OTHERS: &[(&str, &str)] = &[
     ("demo", "contracts of its own, of all kinds: `shares` and `client` test them"),
     ("link", "the same as `node`, of one link"),

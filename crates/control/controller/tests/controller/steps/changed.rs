@@ -37,7 +37,7 @@ fn pair(network: &Network, name: &str, [from, to]: [&str; 2], mbit: u64) -> Orde
     Order::plain(BandwidthContract::pair(name, node(from), node(to), Rate::from_mbit(mbit)), &[from, to])
 }
 
-/// Confirms all that hosts were told.
+/// Confirms all operations of hosts.
 fn confirm(controller: &mut Controller) {
     let hosts: Vec<String> =
         controller.network().hosts().map(|host| controller.network().node(host).name.clone()).collect();
@@ -91,11 +91,12 @@ fn contracts_of_a_switch_that_is_gone_are_decided_again_if_that_is_asked_for() {
     for name in &names {
         let grant = changed.grant(&id(name)).unwrap();
         assert!(grant.trouble.is_none() && uses(&changed, name, "spine1"), "{name}: {grant:?}");
-        // Those that were there already go on by the rule that their hosts have.
+        // Existing contracts continue by the rule that their hosts have.
         let kept = controller.grant(&id(name)).unwrap().versions() == grant.versions();
         assert_eq!(kept, !moved.contains(&name), "{name}");
     }
-    // What is written down opens with the new network alone, and packets of old rules are counted until hosts have the new ones.
+    // The written records load on the new network alone, and packets of old rules are counted until hosts have the
+    // new ones.
     changed.take_output();
     let releases = |controller: &Controller| {
         controller.records().iter().filter(|one| one.kind == Kind::Release && one.body.is_some()).count()
@@ -138,7 +139,7 @@ fn contracts_that_slower_links_cannot_carry_go_by_priority() {
 fn contracts_of_hosts_that_are_gone_are_an_error_that_names_them() {
     let controller = full(&setup(network(2, 4, 10), UnfitPolicy::Refuse));
     let fewer = setup(network(2, 3, 10), UnfitPolicy::DecideAgain);
-    // h4 is the first host of the second leaf now, and h7 and h8 are gone.
+    // h4 is the first host of the second leaf now, and h7 and h8 no longer exist.
     let error = load(&controller, &fewer).err().unwrap().to_string();
     assert!(error.contains("contract default:") && error.contains("delete the contract"), "{error}");
 }

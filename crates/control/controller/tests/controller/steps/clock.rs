@@ -7,7 +7,7 @@ use super::smoke::{apply, at, order, setup};
 
 const HOUR: u64 = 3_600_000;
 
-/// The steady clock shows this, and the other one so much more, in ms.
+/// Returns clocks of which the steady one shows `ms`, and the calendar is ahead by `by`, in ms.
 fn ahead(ms: u64, by: u64) -> Timestamps {
     Timestamps { steady: at(ms).steady, wall: at(ms + by).wall }
 }
@@ -38,7 +38,7 @@ fn a_clock_that_jumps_ends_nothing_and_is_believed_after_an_hour() {
     controller.tick(ahead(10_000, 48 * HOUR));
     assert!(is_there(&controller));
     assert_eq!(controller.clock_ahead(), Some(Time::from_millis(48 * HOUR)));
-    // Until the hour is over nothing is due, so that nobody asks again and again.
+    // Nothing is due before the hour is over, so the driver does not poll.
     assert_eq!(controller.due().0, Some(at(10_000 + HOUR).steady));
     assert!(controller.due().1 > Some(at(48 * HOUR + 10_000).wall));
     controller.tick(ahead(20_000, 0));
@@ -92,7 +92,7 @@ fn a_restart_after_a_long_time_is_no_jump_of_the_clock_in_the_same_boot() {
         let mut order = order(&setup.network, "a", "h1", "h16");
         order.ends = Some(at(24 * HOUR).wall);
         assert_eq!(apply(&mut controller, at(1), order).result, Ok(Outcome::Created));
-        // It was down for 30 hours: its contract has ended meanwhile.
+        // The controller was down for 30 hours: its contract has ended since.
         let mut again = load(&controller, &setup, at(30 * HOUR).wall);
         let begin = Timestamps { steady: Time::ZERO, wall: at(30 * HOUR).wall };
         if let Some(uptime) = now {

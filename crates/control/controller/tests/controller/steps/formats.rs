@@ -22,7 +22,7 @@ fn id(name: &str) -> Id {
     Id::new("default", name)
 }
 
-/// What is on disk of a contract, by the kind of its record.
+/// Returns the records of a contract on disk, with their kinds.
 fn records(controller: &Controller, serial: u64) -> Vec<(Kind, String)> {
     let key = format!("{serial:020}");
     let of = controller.records().into_iter().filter(|one| one.key == key);

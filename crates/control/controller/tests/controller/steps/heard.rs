@@ -1,4 +1,4 @@
-//! Agents that say that they are there, and agents that do not any more.
+//! Tests of heartbeats and silent agents.
 
 use wayleave_controller::{Command, Controller, EnforcedBy, EventKind, Id, Reply, State};
 
@@ -15,7 +15,7 @@ fn hear(controller: &mut Controller, ms: u64, epoch: u64, repairs: &[&str]) {
     controller.handle(at(ms), Command::Hear { node: "h1".into(), epoch, repairs }).unwrap();
 }
 
-/// What was told since the last time of agents.
+/// Returns the events about agents since the last call.
 fn told(controller: &mut Controller) -> Vec<(EventKind, String)> {
     let events = controller.take_output().events.into_iter().filter(|event| event.object == "h1");
     events.map(|event| (event.kind, event.detail)).collect()
@@ -47,7 +47,7 @@ fn a_contract_whose_host_is_silent_is_not_said_to_be_enforced() {
     let repaired = (EventKind::Repaired, "the queues of up0 were others".to_owned());
     assert_eq!(told(&mut controller), [repaired, (EventKind::AgentUp, "heard of again".to_owned())]);
 
-    // After a start of the controller nobody has been heard of yet.
+    // After a start of the controller no agent has sent a heartbeat yet.
     let mut controller = reload(&controller, &setup);
     controller.tick(at(4_999));
     assert_eq!(controller.grant(&id).unwrap().state, State::Enforced);

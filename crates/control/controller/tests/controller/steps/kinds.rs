@@ -238,7 +238,8 @@ fn members_are_vms_of_the_tenant_on_different_hosts() {
     assert_eq!((outcome.placed.len(), outcome.refused.len(), outcome.degraded.len()), (1, 0, 0), "{outcome:?}");
 }
 
-/// A pair finds another way, a hose is measured while a core switch is down, and what has lost its host keeps its place.
+/// A pair finds another route, a hose is measured while a core switch is down, and a contract without its host keeps
+/// its reservation.
 #[test]
 fn failures_reroute_pairs_and_degrade_what_is_cut_off() {
     let setup = setup(Paths::All);
@@ -269,7 +270,7 @@ fn failures_reroute_pairs_and_degrade_what_is_cut_off() {
     assert!(matches!(refused.result, Err(CommandError::Refused { reason: "NO_PATH", .. })));
     let [_, _, restored] = fail(&mut controller, "h9", false);
     assert_eq!(restored, [id("copy"), id("db")]);
-    // The pair may go another way than at first.
+    // The pair may take another route than at first.
     let sums = |ledger: &wayleave_ledger::Ledger| {
         network.links().map(|(link, _)| ledger.promised_to(link, Class::Guaranteed).bits_per_second()).sum::<u64>()
     };
@@ -300,7 +301,8 @@ fn what_does_not_fit_on_the_links_that_are_left_is_degraded_by_priority() {
     assert!(*controller.ledger() == before, "every bit is as it was");
 }
 
-/// What the last packets of a latency contract still use is promised to nobody before they have left.
+/// Capacity that the last packets of a latency contract still use is promised to no other contract before they have
+/// left.
 #[test]
 fn a_minimum_waits_for_the_last_packets_of_what_it_was_given() {
     let setup = setup(Paths::All);
@@ -363,8 +365,9 @@ fn line(gbit: u64, settings: Settings) -> Setup {
     classed(network, settings, EnforcedBy::Hosts)
 }
 
-/// Records of shares that do not fit, as version 0.2.0 wrote them for a line, which charged the link between its switches to nothing: 1.02
-/// of 2 Gbit/s can be promised there. They are decided again by priority, and what is refused says so, also after another start.
+/// Records of shares that do not fit, as version 0.2.0 wrote them for a line. That version did not charge the link
+/// between its switches: 1.02 of 2 Gbit/s can be promised there. The shares are decided again by priority, and
+/// refused ones are degraded, also after another start.
 #[test]
 fn shares_of_an_older_ledger_that_do_not_fit_are_decided_again_by_priority() {
     let mut old = start(&line(10, Settings::default()));

@@ -42,7 +42,7 @@ fn a_route_of_several_that_is_cut_is_told_and_so_is_its_repair() {
     assert_eq!(controller.grant(&id).unwrap().cut_routes(), 0);
     assert_eq!(told(&mut controller)[0].0, EventKind::ProtectionRestored);
 
-    // Both cut: it goes another way, or is degraded; none of its present routes is cut then.
+    // Both routes are cut: the contract takes another route, or is degraded; none of its present routes is cut then.
     turn(&mut controller, &link, true);
     turn(&mut controller, &other, true);
     let grant = controller.grant(&id).unwrap();

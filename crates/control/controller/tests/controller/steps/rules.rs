@@ -1,4 +1,4 @@
-//! States of contracts of every kind by what the agents of their hosts report.
+//! States of contracts of every kind after reports of their hosts' agents.
 
 use std::collections::BTreeMap;
 
@@ -60,7 +60,7 @@ fn serial(controller: &Controller, name: &str) -> u64 {
     standing(controller, name).serial
 }
 
-/// Serial and version of the rules that hosts are told.
+/// Returns serial and version of the rules of hosts.
 fn rules(controller: &Controller) -> BTreeMap<String, (u64, u64)> {
     let told = controller.grants().filter(|grant| grant.is_announced_to_hosts());
     told.map(|grant| (grant.id.name.clone(), (grant.serial, grant.rule_version()))).collect()
@@ -192,7 +192,7 @@ fn a_session_without_a_report_confirms_nothing_for_long() {
     let mut controller = reload(&controller, &setup(Paths::All));
     assert_eq!(states(&controller), [State::Enforced; 4], "confirmed before the restart");
     agents.begin(&mut controller, 100);
-    // An agent that was just started has not been told the contracts, and says only that nothing is wrong.
+    // An agent that was just started has not received the contracts, and reports only that it has no problem.
     let (node, epoch) = ("h1".to_owned(), agents.epochs["h1"]);
     let report = Command::ReportRules { node, epoch, in_force: None, problems: Some(Vec::new()) };
     controller.handle(at(101), report).unwrap();

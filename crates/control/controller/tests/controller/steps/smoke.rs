@@ -153,7 +153,7 @@ fn what_fails_is_rerouted_or_degraded_and_comes_back() {
         panic!()
     };
     assert_eq!(restored.len(), 2);
-    // The other one's last packets may be under way, and fit beside its own.
+    // The last packets of the other contract may be in transit, and fit beside this one.
     assert_eq!(controller.grant(&id).unwrap().state, State::Admitted);
     assert_eq!(route(&controller).hops[0], old.hops[0]);
 }
@@ -222,7 +222,7 @@ fn a_contract_that_changes_over_with_one_bucket_does_not_stop() {
     // More than half of the line, twice: it does not fit beside itself, and need not, on the same route.
     assert_eq!(change(2, line * 7 / 10, 0), State::Admitted);
     assert_eq!(change(3, line * 6 / 10, 0), State::Admitted);
-    // The routes meet again at the receiver, from different sides: what is under way there is beside what comes.
+    // The routes meet again at the receiver, from different sides: packets in transit there compete with new ones.
     assert_eq!(change(100, line * 6 / 10, 1), State::Pending);
     controller.tick(at(200));
     assert_eq!(controller.grant(&id).unwrap().state, State::Admitted);
@@ -236,7 +236,7 @@ fn a_vm_of_an_older_ledger_has_the_address_that_follows_from_its_name() {
     let controller = of("acme:web", older).unwrap();
     let mac = controller.vm(&Id::new("acme", "web")).unwrap().mac;
     assert_eq!(mac, wayleave_packet_format::mac_of("acme:web"));
-    // Written again it is there, and read again it is the same.
+    // The written record contains the address, and loading it yields an equal one.
     let change = controller.records().into_iter().find(|change| change.kind == Kind::Vm).unwrap();
     let body = change.body.unwrap();
     assert!(body.contains(&mac.to_string()), "{body}");
@@ -251,7 +251,7 @@ fn a_bound_is_that_of_the_budgets_with_which_the_controller_begins() {
     let id = Id::new("default", "a");
     apply(&mut controller, at(0), order(&setup.network, "a", "h1", "h16")).result.unwrap();
     let (bound, revision) = (controller.grant(&id).unwrap().bound().unwrap(), controller.grant(&id).unwrap().revision);
-    // As a record of a controller with other budgets says it.
+    // The record as a controller with other budgets writes it.
     let older = |body: &str| body.replace(&format!("\"bound_ns\":{}", bound.as_nanos()), "\"bound_ns\":1");
     let records = controller.records().into_iter().filter_map(|one| Some((one.kind, one.key, older(&one.body?))));
     let records: Vec<(Kind, String, String)> = records.collect();

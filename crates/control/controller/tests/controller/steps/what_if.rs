@@ -1,4 +1,4 @@
-//! What would be, asked of a controller that is thrown away.
+//! Tests of hypothetical questions to a controller that is discarded afterwards.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What has to hold of a controller as a whole.
+//! Invariants of a controller as a whole.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use wayleave_units::{Time, WallTime};
 use crate::world::run::Node;
 use crate::world::wire::{Flow, Wire, hops};
 
-/// What is on disk.
+/// Records on disk.
 pub(crate) type Store = BTreeMap<(Kind, String), std::sync::Arc<str>>;
 
 pub(crate) fn records(controller: &Controller) -> Store {
@@ -28,7 +28,7 @@ pub(crate) fn load(setup: &Setup, wall: WallTime, store: &Store) -> Result<Contr
         .map_err(|error| format!("no controller can be made of what is on disk: {error}"))
 }
 
-/// What is on disk is what is in memory.
+/// The records on disk equal those in memory.
 pub(crate) fn same_records(controller: &Controller, store: &Store) -> Result<(), String> {
     let records = records(controller);
     for (key, body) in &records {
@@ -67,7 +67,7 @@ pub(crate) fn whole(controller: &Controller) -> Result<(), String> {
     Ok(())
 }
 
-/// No share counts as enforced of which some host has never been told.
+/// No share counts as enforced if one of its hosts never received its rule.
 pub(crate) fn enforced_shares_were_told(controller: &Controller, nodes: &BTreeMap<String, Node>) -> Result<(), String> {
     for grant in controller.grants().filter(|grant| grant.terms().is_none() && grant.state == State::Enforced) {
         for host in grant.order.contract.hosts() {
@@ -110,13 +110,13 @@ fn shares_are_whole(controller: &Controller) -> Result<(), String> {
     }
 }
 
-/// What is reserved keeps every promise.
+/// The reservations keep every promise.
 pub(crate) fn sound(controller: &Controller, wire: &mut Wire) -> Result<(), String> {
     let mut flows: BTreeSet<Flow> = BTreeSet::new();
     for (flow, reservation) in controller.ledger().flows() {
         let serial = controller.owner(flow).map_or(0, |grant| grant.serial);
         let mut one = Flow::of(serial, &reservation.route, reservation.demand, 0);
-        // What is there twice counts twice.
+        // A flow that occurs twice counts twice.
         while !flows.insert(one.clone()) {
             one.copy += 1;
         }
@@ -155,7 +155,7 @@ pub(crate) fn survives(controller: &Controller, setup: &Setup, wall: WallTime) -
             ))
         };
         let (here, there) = (describe(controller), describe(&other));
-        // What starts or ends by a calendar that has jumped meanwhile may differ.
+        // Contracts that start or end by a calendar that has jumped since may differ.
         let has_times = controller.grant(&id).is_none_or(|one| one.order.starts.is_some() || one.order.ends.is_some());
         if here != there && !has_times {
             return Err(format!("{id} is {here:?}, and after loading {there:?}"));
@@ -163,7 +163,7 @@ pub(crate) fn survives(controller: &Controller, setup: &Setup, wall: WallTime) -
     }
     for (node, _) in controller.network().nodes() {
         let name = &controller.network().node(node).name;
-        // A rule that no contract explains is sent again when its host begins a session.
+        // A rule that no contract explains is removed once more when its host begins a session.
         let known = |one: &Operation| {
             controller
                 .grant_of(one.serial)
@@ -191,7 +191,8 @@ pub(crate) fn follows(follower: &Controller, setup: &Setup, wall: WallTime, stor
     }
     let state = |one: &Controller| -> BTreeSet<String> {
         let of = |grant: &wayleave_controller::AdmittedContract| {
-            // States of contracts that start or end by a calendar that has jumped meanwhile may differ: a start reads the clock anew.
+            // States of contracts that start or end by a calendar that has jumped since may differ: a start reads the
+            // clock anew.
             if grant.order.starts.is_some() || grant.order.ends.is_some() {
                 return format!("{} {:?}", grant.id, grant.order);
             }
@@ -208,7 +209,8 @@ pub(crate) fn follows(follower: &Controller, setup: &Setup, wall: WallTime, stor
                 one.share_of(grant)
             )
         };
-        // An ended contract loses its name to a later one that ends as well, and has it again after a start. What it holds is in the ledger.
+        // An ended contract loses its name to a later one that ends as well, and has that name again after a start.
+        // Its reservation is in the ledger.
         one.grants().filter(|grant| !grant.is_ended()).map(of).collect()
     };
     let (here, there) = (state(follower), state(&loaded));
@@ -229,7 +231,7 @@ pub(crate) fn copies_answer_alike(
     wall: WallTime,
     which: u64,
 ) -> Result<(), String> {
-    // A loaded one knows less of the clock: here both believe it.
+    // A loaded controller knows less about the clock: here both trust it.
     let timing = Timing { clock_doubt: Time::ZERO, ..setup.timing };
     let setup = Setup { enforced_by: EnforcedBy::Nobody, timing, ..setup.clone() };
     let before = records(controller);
@@ -241,7 +243,7 @@ pub(crate) fn copies_answer_alike(
     let state = |one: &Controller| -> Vec<String> {
         let of = |grant: &wayleave_controller::AdmittedContract| {
             let routes: Vec<_> = one.routes(grant).iter().map(|(_, route)| hops(route)).collect();
-            // A copy calls contracts enforced that were, also where nobody confirms.
+            // A copy keeps the state "enforced" of contracts, also where no agent confirms.
             let state = if grant.state == State::Enforced { State::Admitted } else { grant.state };
             format!(
                 "{} {state:?} {:?} {:?} {} {routes:?}",
@@ -270,7 +272,7 @@ pub(crate) fn copies_answer_alike(
     same_records(controller, &before).map_err(|error| format!("a what_if has changed the controller: {error}"))
 }
 
-/// What is still to come, once nothing fails any more.
+/// Returns an error if work is pending although nothing fails any more.
 pub(crate) fn settled<'a>(controller: &Controller, agents: impl Iterator<Item = &'a String>) -> Result<(), String> {
     for grant in controller.grants() {
         match (grant.state, &grant.trouble) {

@@ -1,4 +1,4 @@
-//! What operators and tenants ask for.
+//! Requests of operators and tenants.
 
 use wayleave_contracts::{
     Accounting, BandwidthContract, BestEffortContract, Contract, Excess, Labels, LatencyContract, Match, Objective,
@@ -125,7 +125,7 @@ impl World {
         if members.len() < 2 {
             members.extend((1..4).map(|number| format!("h{number}")).find(|host| !members.contains(host)));
         }
-        // Where they are is filled in when it is asked for.
+        // The hosts are filled in when the contract is requested.
         let nodes = vec![NodeId(0); members.len()];
         let within = self.dice.percent(25).then(|| Time::from_millis(self.dice.pick(&[1, 20, 200])));
         let contract: Contract = match self.dice.between(1, 10) {
@@ -155,7 +155,7 @@ impl World {
     fn latency(&mut self, id: &Id, old: Option<Order>, check: Precondition) -> (Order, Precondition) {
         let changes = self.dice.between(1, 100);
         let mut order = match old {
-            // The same again, or with other words about the same.
+            // An equal order, or other fields of an equal contract.
             Some(old) if changes <= 10 => return (old, check),
             Some(old) if changes <= 25 => old,
             // Other terms between the same ends.

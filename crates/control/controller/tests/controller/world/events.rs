@@ -1,4 +1,4 @@
-//! What happens in the world.
+//! Events of the simulated world.
 
 use wayleave_agent::machine::{AgentReply, Request};
 use wayleave_contracts::Order;
@@ -15,7 +15,7 @@ pub(crate) enum Event {
     FromAgent { node: String, life: u64, request: Request },
     /// The controller's answer reaches an agent.
     ToAgent { node: String, life: u64, number: u64, answer: AgentReply },
-    /// What was done so far is put on disk.
+    /// The changes up to now are put on disk.
     Commit { life: u64 },
     /// Something fails.
     Failure,
@@ -25,13 +25,13 @@ pub(crate) enum Event {
     Carrier { node: String, link: String, is_dark: bool },
 }
 
-/// What a client asks.
+/// A client's request.
 #[derive(Clone)]
 pub(crate) struct Wanted {
     /// Its key, if it may be repeated.
     pub(crate) key: Option<String>,
     pub(crate) what: What,
-    /// How often it is asked again if nothing is heard.
+    /// Number of retries without an answer.
     pub(crate) patience: u64,
 }
 
@@ -43,33 +43,33 @@ pub(crate) enum What {
         effect: Effect,
     },
     Other(Command),
-    /// An operator says that something is down, if that seems so, or up.
+    /// An operator declares an element down, if it seems so, or up.
     Declare {
         element: ElementName,
         down: bool,
     },
-    /// The agent of a node says which of its cables have no carrier.
+    /// The agent of a node reports its cables without carrier.
     See {
         node: String,
     },
-    /// The agent of a host says which rules of shares are in force.
+    /// The agent of a host reports its rules of shares in force.
     Report {
         node: String,
     },
-    /// What a host has measured.
+    /// A measurement of a host.
     Late {
         node: String,
         serial: u64,
     },
 }
 
-/// A client that waits until what was done is on disk.
+/// A client that waits until its change is on disk.
 pub(crate) enum Waiting {
     Client { wanted: Box<Wanted>, done: Done, from_memory: bool },
     Agent { node: String, life: u64, number: u64, answer: Option<AgentReply> },
 }
 
-/// What was done for a client.
+/// Result of a client's request.
 #[derive(Clone, Debug)]
 pub(crate) enum Done {
     Applied {

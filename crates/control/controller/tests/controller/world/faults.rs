@@ -1,4 +1,4 @@
-//! What fails, and what the network does to messages.
+//! Failures, and the effects of the network on messages.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::world::events::{Event, Wanted, What};
 use crate::world::run::{Node, World};
 
 impl World {
-    /// Puts an event on its way through the network: late, twice or never.
+    /// Sends an event through the network: it arrives late, twice or never.
     pub(crate) fn carry(&mut self, event: Event) {
         if self.is_calm {
             let late = self.dice.time(10, 500);
@@ -85,14 +85,14 @@ impl World {
         }
     }
 
-    /// The agent of a node tells what it sees of its cables.
+    /// Reports the carrier of a node's cables by its agent.
     pub(crate) fn see(&mut self, node: &str) {
         let late = self.dice.time(10, 500);
         let what = What::See { node: node.to_owned() };
         self.at(late, Event::Asked(Box::new(Wanted { key: None, what, patience: 0 })));
     }
 
-    /// The agent of a host reports the rules of shares that it was told.
+    /// Reports the rules of shares that a host's agent has received.
     pub(crate) fn report_rules(&mut self, node: &str) {
         self.carry(Event::Asked(Box::new(Wanted {
             key: None,
@@ -101,7 +101,7 @@ impl World {
         })));
     }
 
-    /// Somebody says that something is down, and later that it is up.
+    /// Declares an element down, and later up.
     fn declare(&mut self, element: ElementName) {
         let (soon, later) = (self.dice.time(10, 1_000), self.dice.time(500, 30_000));
         for (after, down) in [(soon, true), (soon + later, false)] {
@@ -110,7 +110,7 @@ impl World {
         }
     }
 
-    /// The process of an agent ends and begins; its node goes on.
+    /// Restarts the process of an agent; its node keeps running.
     pub(crate) fn restart_agent(&mut self, name: &str) {
         let pace = self.weather.pace;
         let Some(node) = self.nodes.get_mut(name) else { return };
@@ -118,11 +118,11 @@ impl World {
         node.life += 1;
         node.rules.clear();
         node.agent = Some(Agent::new(agent.into_driver(), pace));
-        // A new agent begins at once, whatever its clock says.
+        // A new agent begins at once, independently of its clock.
         self.note(|| format!("agent of {name} restarts"));
     }
 
-    /// A host or a switch loses power, and what was installed with it.
+    /// Cuts the power of a host or a switch, which loses its installed rules.
     fn cut_power(&mut self) {
         let with_agents: Vec<String> = self.nodes.keys().cloned().collect();
         let name = self.dice.pick(&with_agents);

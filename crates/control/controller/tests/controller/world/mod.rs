@@ -1,16 +1,17 @@
-//! The whole controller under a seeded scheduler: clients, a store, agents, a bad network, failures and crashes, in one thread and
-//! without a clock.
+//! The whole controller under a seeded scheduler: clients, a store, agents, a bad network, failures and crashes, in
+//! one thread and without a clock.
 //!
 //! Checked after every step that changed something:
-//! 1. `model`: no contract that was told to be there is lost, none is there twice, none that was refused appears; dry runs and refused
-//!    batches change nothing; revisions only grow; a request with a key is carried out once, over crashes too.
-//! 2. `checks::whole`: every flow of the ledger has its owner, what is on disk is what is in memory, and a controller that is
-//!    loaded from it is equal.
-//! 3. `checks::sound`: everything that is reserved passes the independent calculator.
-//! 4. `wire`: everything that is really sent, and what old rules have under way, passes it too.
-//! 5. `checks::settled`: once nothing fails any more, every contract is enforced, every deleted one is gone, and no operation is left.
+//! 1. `model`: no acknowledged contract is lost, none exists twice, none that was refused appears; dry runs and
+//!    refused batches change nothing; revisions only grow; a request with a key is executed once, over crashes too.
+//! 2. `checks::whole`: every flow of the ledger has its owner, the records on disk equal those in memory, and a
+//!    controller that is loaded from them is equal.
+//! 3. `checks::sound`: all reservations pass the independent calculator.
+//! 4. `wire`: all packets that are really sent, and those of old rules in transit, pass it too.
+//! 5. `checks::settled`: once nothing fails any more, every contract is enforced, every deleted one is released, and
+//!    no operation is left.
 //!
-//! What was changed in the controller, once each, to see whether the world notices, and which check did:
+//! Mutations of the controller, tried once each, and the check that noticed them:
 //!
 //! | change | noticed by |
 //! |---|---|
@@ -19,21 +20,22 @@
 //! | a route counts as empty once its sender has stopped | 4 (31) |
 //! | a session begins although it names an old one | 4 (329) |
 //! | a reservation is given up after others were moved into it | 4 (163) |
-//! | what a sender was told is forgotten at a restart | 2 |
+//! | the last instruction to a sender is forgotten at a restart | 2 |
 //! | a confirmation, or an answer to a key, is not written | 2 |
 //! | a dry run leaves its quota charged | 2 |
-//! | what is held can be moved | loading: a queue is overfull |
-//! | a sender that has to stop first is not told to | 5 |
-//! | a change in place of one that was never told does not stop first | 5: two wait for each other (3) |
-//! | one bucket stands for the old and the new rule of other contracts, too | 4 (93) |
+//! | a held reservation can be moved | loading: a queue is overfull |
+//! | a sender that has to stop first gets no stop instruction | 5 |
+//! | a change in place of a rule that was never sent does not stop first | 5: two wait for each other (3) |
+//! | one bucket covers the old and the new rule of other contracts, too | 4 (93) |
 //! | contracts that are moved together are not waited for if they fit into the ledger as it is afterwards | 4 (557) |
 //! | a displaced contract that waits for another displaced one does not stop | 5: two wait for each other (871) |
-//! | an outdated rule is not told any more | 5 (37) |
+//! | an outdated rule is no longer sent | 5 (37) |
 //! | an agent takes older versions | 5 (5) |
 //!
-//! The seeds are those of when that was tried; they change with the choices of the world. Not noticed in 1,000 seeds: confirmations
-//! of an old session that count, and holds that are over at a restart, since agents take longer to begin again than most routes
-//! to empty; other terms with the same reservation that count as a new one (250 seeds).
+//! The seeds are those of the time of the experiment; they change with the choices of the world. Not noticed in 1,000
+//! seeds: confirmations of an old session that count; holds that are over at a restart, since agents take longer to
+//! begin again than most routes to empty; other terms with an unchanged reservation that count as a new one (250
+//! seeds).
 //!
 //! `WAYLEAVE_WORLD_SEEDS=100000 cargo test -p wayleave-controller world::` runs more of them;
 //! `WAYLEAVE_WORLD_SEED=17` runs one and prints its last steps.
@@ -54,10 +56,11 @@ fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
-/// How many histories every run of the tests looks at: about a minute of one core. `make histories-long` has 10,000.
+/// Number of histories that every run of the tests examines: about a minute of one core. `make histories-long` has
+/// 10,000.
 const SEEDS: u64 = 1000;
 
-/// How many steps of a failing history are shown.
+/// Number of steps of a failing history that are shown.
 const SHOWN: usize = 80;
 
 fn show(seed: u64) -> ! {

@@ -1,6 +1,7 @@
-//! What clients were told, in the order in which it was put on disk, and whether the controller still says the same.
+//! Model of the acknowledged state: answers to clients, in the order in which they were put on disk, compared with
+//! the controller.
 //!
-//! Nothing here knows how a controller works: contracts are names with what was last asked for them.
+//! The model is independent of the controller's implementation: contracts are names with their last requested terms.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use wayleave_controller::{Controller, Effect, Id, ItemResult, Mode, Outcome, Pre
 use wayleave_topology::NodeId;
 use wayleave_units::WallTime;
 
-/// What is there, as far as anybody was told.
+/// Acknowledged objects.
 #[derive(Default)]
 pub(crate) struct Model {
     contracts: BTreeMap<Id, Order>,
@@ -17,7 +18,7 @@ pub(crate) struct Model {
     /// By key, what was answered when it was carried out.
     keys: BTreeMap<String, String>,
     revision: u64,
-    /// The latest moment that the controller was ever told.
+    /// The latest time ever passed to the controller.
     pub(crate) latest: Option<WallTime>,
 }
 
@@ -115,7 +116,7 @@ impl Model {
         }
     }
 
-    /// Whether the controller has what was told, and nothing else.
+    /// Checks that the controller has exactly the acknowledged objects.
     pub(crate) fn agrees(&mut self, controller: &Controller) -> Result<(), String> {
         for id in self.ids() {
             if controller.version_of(&id).is_none() {
@@ -148,7 +149,7 @@ impl Model {
     }
 }
 
-/// Returns `true` if two orders ask for the same: a VM that both name may have moved between them.
+/// Returns `true` if two orders are equal: a VM that both name may have moved between them.
 fn is_same(known: &Order, order: &Order) -> bool {
     if known.members != order.members {
         return false;

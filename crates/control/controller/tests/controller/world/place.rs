@@ -1,4 +1,4 @@
-//! Where a history takes place: a small network, a scheme, and how bad everything is.
+//! Setting of a history: a small network, a scheme, and the rates of failures.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use wayleave_topology::Classes;
 use wayleave_topology::builders::{Cabling, FatTree, LeafSpine, build};
 use wayleave_units::Time;
 
-/// Jumps of the calendar up to this are believed at once; orders last a few times as long.
+/// Jumps of the calendar up to this are trusted at once; orders last a few times as long.
 pub(crate) const JUMP: Time = Time::from_millis(100);
-/// How long others are doubted.
+/// Time for which larger jumps are distrusted.
 pub(crate) const DOUBT: Time = Time::from_millis(500);
 
 /// Choices that a seed replays.
@@ -36,7 +36,7 @@ impl Dice {
         from[self.0.random_range(0..from.len())].clone()
     }
 
-    /// True so many times in a hundred.
+    /// Returns `true` with a probability of `times` per cent.
     pub(crate) fn percent(&mut self, times: u64) -> bool {
         self.between(1, 100) <= times
     }
@@ -49,7 +49,7 @@ impl Dice {
     }
 }
 
-/// How bad things are.
+/// Rates of failures.
 pub(crate) struct Weather {
     /// Messages of a hundred that are lost.
     pub(crate) drops: u64,
@@ -61,15 +61,16 @@ pub(crate) struct Weather {
     pub(crate) crashes: u64,
     /// The shortest time between two failures, us; none at all if 0.
     pub(crate) failures_us: u64,
-    /// Whether operators declare hosts down that are not.
+    /// `true` if operators declare hosts down that are not.
     pub(crate) operators_err: bool,
-    /// Whether the calendar jumps.
+    /// `true` if the calendar jumps.
     pub(crate) calendar_jumps: bool,
-    /// How often agents ask: often, since histories are short.
+    /// Poll interval of agents: short, since histories are short.
     pub(crate) pace: PollInterval,
-    /// Whether many small contracts meet at one host: those in a hurry need the fast queues there, and others have to move.
+    /// `true` if many small contracts meet at one host: urgent ones need the fast queues there, and others have to
+    /// move.
     pub(crate) is_crowd: bool,
-    /// How many things clients do.
+    /// Number of requests of clients.
     pub(crate) wishes: u64,
 }
 

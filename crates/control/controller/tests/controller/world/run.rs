@@ -1,4 +1,4 @@
-//! The scheduler: what happens next, and what is looked at then.
+//! The scheduler: chooses the next event, and checks the state after it.
 
 mod serving;
 
@@ -17,10 +17,10 @@ use crate::world::model::Model;
 use crate::world::place::{DOUBT, Dice, JUMP, Weather, setup};
 use crate::world::wire::{Flow, Wire};
 
-/// When the calendar begins, ns since 1970: far from its beginning, so that it can jump back.
+/// Begin of the calendar, in ns since 1970: far from its origin, so that it can jump back.
 const CALENDAR: u64 = 1_700_000_000_000_000_000;
 
-/// How long a history may take to settle: many times as long as anything is waited for.
+/// Maximum time for a history to settle: a multiple of every timeout.
 const TIMEOUT: Time = Time::from_millis(20_000);
 
 /// A host or a switch with an agent.
@@ -33,9 +33,9 @@ pub(crate) struct Node {
     pub(crate) taint: Option<Option<u64>>,
     /// Links that have no carrier there.
     pub(crate) dark: BTreeSet<String>,
-    /// Serial and version of the rules of shares that its agent was told last.
+    /// Serial and version of the rules of shares that its agent received last.
     pub(crate) rules: Vec<(u64, u64)>,
-    /// All that it was ever told.
+    /// All rules that it ever received.
     pub(crate) told: BTreeSet<(u64, u64)>,
 }
 
@@ -47,19 +47,19 @@ pub(crate) struct World {
     pub(crate) model: Model,
     pub(crate) nodes: BTreeMap<String, Node>,
     pub(crate) wall_offset: u64,
-    /// The same as far as a controller may believe it, and a later one with since when it is there.
+    /// Offset that a controller may trust, and a later offset with the time since which it applies.
     believed_offset: u64,
     doubted: Option<(u64, Time)>,
     pub(crate) wishes: u64,
-    /// Whether everything works.
+    /// `true` if nothing fails.
     pub(crate) is_calm: bool,
     pub(crate) wire: Wire,
     now: Time,
-    /// When this controller was loaded, and how many were loaded before it.
+    /// Load time of this controller, and the number of controllers loaded before it.
     born: Time,
     life: u64,
     store: Store,
-    /// A controller that follows what is put on disk, until it has to read all of it.
+    /// A controller that follows the records on disk, until it has to read all of them.
     follower: Option<Controller>,
     group: Vec<Waiting>,
     commits: bool,
@@ -69,7 +69,7 @@ pub(crate) struct World {
     totals: Totals,
 }
 
-/// What happened in all histories together: a world in which nothing happens finds nothing.
+/// Numbers of events in all histories together: a world without events finds nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Totals {
     steps: u64,
@@ -202,7 +202,8 @@ impl World {
         WallTime::from_nanos(self.wall_offset + self.now.as_nanos())
     }
 
-    /// The latest time that a controller may believe: that of a clock which has run on evenly for as long as a jump is doubted.
+    /// Returns the latest time that a controller may trust: the time of a clock that has run evenly for the hold-down
+    /// time of a jump.
     fn believable(&mut self) -> WallTime {
         let (now, offset, jump) = (self.now, self.wall_offset, JUMP.as_nanos());
         if offset > self.believed_offset + jump {
@@ -219,7 +220,7 @@ impl World {
         self.wall()
     }
 
-    /// The time as this controller is told it.
+    /// Returns the time that is passed to this controller.
     fn clock(&mut self) -> Timestamps {
         let wall = self.wall();
         self.model.latest = self.model.latest.max(Some(self.believable()));
@@ -250,7 +251,7 @@ impl World {
         self.everything_ends()
     }
 
-    /// Nothing fails any more, and what was down is up.
+    /// Ends all failures, and restores all elements that are down.
     fn calm_down(&mut self) {
         self.is_calm = true;
         self.note(|| "from now on nothing fails".to_owned());
@@ -399,7 +400,7 @@ impl World {
         }
     }
 
-    /// An agent does something, its requests go on their way, and what its node sends is looked at.
+    /// Lets an agent act, sends its requests, and checks the packets that its node sends.
     fn with_agent(&mut self, name: &str, act: impl FnOnce(&mut Agent<Recorder>, Time)) {
         let now = self.now;
         let Some(node) = self.nodes.get_mut(name) else { return };
@@ -418,7 +419,7 @@ impl World {
         }
     }
 
-    /// What a node sends now.
+    /// Observes the present rules of a node.
     pub(crate) fn look_at(&mut self, name: &str) {
         let Some(node) = self.nodes.get(name) else { return };
         let nothing = BTreeMap::new();
@@ -426,11 +427,11 @@ impl World {
         self.wire.observe(self.now, self.controller.network(), name, rules, node.taint.is_some());
     }
 
-    /// Looks at everything that has to hold at every moment.
+    /// Checks all invariants that have to hold at every moment.
     fn look(&mut self) -> Result<(), String> {
         checks::whole(&self.controller)?;
         checks::enforced_shares_were_told(&self.controller, &self.nodes)?;
-        // Often enough: what is reserved stays for a while.
+        // Often enough, since a reservation lasts for many steps.
         if self.dice.percent(10) {
             checks::sound(&self.controller, &mut self.wire)?;
         }

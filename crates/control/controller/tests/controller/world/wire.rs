@@ -1,22 +1,23 @@
-//! What is really sent: the rules that hosts have installed, and the packets that old rules have still under way.
+//! Packets that are really sent: the rules that hosts have installed, and the packets of old rules in transit.
 //!
-//! What has to hold at every moment is that all of it together is admissible. Why that is the right set: a queue keeps its budget if the
-//! token buckets of all routes through it, with bursts grown by the budgets before, pass its check. So it is enough to look at the
-//! routes on which packets can be at that moment, whatever is reserved for whom:
-//! - a rule that is installed sends over each of its routes, with its whole bucket on each;
-//! - a rule that was replaced or removed may have packets under way for as long as its bound says, and not longer, provided that the
-//!   promise has held so far, which is what was checked at every moment before.
+//! At every moment all of them together have to be admissible. The reason: a queue keeps its budget if the token
+//! buckets of all routes through it, with bursts grown by the budgets before, pass its check. So it is enough to
+//! check the routes on which packets can be at that moment, independently of reservations:
+//! - an installed rule sends over each of its routes, with its whole bucket on each;
+//! - a rule that was replaced or removed may have packets in transit for the time of its bound, and not longer. This
+//!   requires that the promise has held until now, which was checked at every moment before.
 //!
-//! A contract whose rule is replaced, and not removed first, has one bucket for both, since a driver keeps its level. So on the hops
-//! that the old and the new route have in common from the sender on, its packets are never more than the larger of both buckets lets
-//! through, if one is the larger in rate and burst: in front of those hops all of them have waited in the same queues. Behind, both
-//! routes count in full. The very same route with the same bucket counts once, in whatever versions it is installed.
+//! A contract whose rule is replaced, and not removed first, has one bucket for both, since a driver keeps its level.
+//! The hops that the old and the new route have in common from the sender on therefore carry at most the larger of
+//! both buckets, if one is the larger in rate and burst: in front of those hops all packets have waited in the same
+//! queues. Behind them, both routes count in full. An equal route with an equal bucket counts once, in any number of
+//! versions.
 //!
-//! Links that are down carry packets here all the same. That too is more than can happen, and covers an operator that takes
-//! a working link out of service.
+//! Links that are down carry packets here nevertheless. That exceeds what can happen, and covers an operator that
+//! takes a working link out of service.
 //!
-//! A host that is declared down although it sends is the one thing that a controller cannot know. Until that host has begun a session
-//! again, and what it sent by then has left, nothing is promised to anybody ([`Wire::is_tainted`]).
+//! A host that is declared down although it sends is the one fact that a controller cannot know. Nothing is promised
+//! until that host has begun a session again, and its packets sent by then have left ([`Wire::is_tainted`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +32,7 @@ use wayleave_units::{Bytes, Rate, Time};
 /// A flow on the wire.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Flow {
-    /// Whose.
+    /// Serial number of the contract.
     pub(crate) serial: u64,
     pub(crate) hops: Vec<(u32, u8)>,
     pub(crate) rate: u64,
@@ -49,7 +50,7 @@ impl Flow {
     }
 }
 
-/// How many sets are remembered of each link.
+/// Number of sets that are remembered for each link.
 const REMEMBERED: usize = 6;
 
 /// A rule of a host, and until when its packets may be there.
@@ -78,7 +79,7 @@ impl Sent {
     }
 }
 
-/// All of it.
+/// All packets that are sent or in transit.
 #[derive(Default)]
 pub(crate) struct Wire {
     /// By host and serial number.
@@ -89,7 +90,7 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    /// What a host has installed now.
+    /// Records the rules that a host has installed now.
     pub(crate) fn observe(
         &mut self,
         now: Time,
@@ -123,16 +124,16 @@ impl Wire {
         self.sent.retain(|_, sent| !sent.is_empty());
     }
 
-    /// Whether something is sent by a host that was declared down although it was not.
+    /// Returns `true` if a host sends that was declared down although it was not.
     pub(crate) fn is_tainted(&self, now: Time) -> bool {
         self.sent.values().flatten().any(|one| one.tainted && one.until.is_none_or(|until| until > now))
     }
 
-    /// Everything that can be under way now.
+    /// Returns all flows that can have packets in transit now.
     pub(crate) fn flows(&self, now: Time) -> BTreeSet<Flow> {
         let mut flows = BTreeSet::new();
         for ((_, serial), sent) in &self.sent {
-            // Each with whether the next one has its bucket.
+            // Each rule, with `true` if the next one shares its bucket.
             let mut there: Vec<(&Sent, bool)> = Vec::new();
             for one in sent {
                 match (one.until.is_none_or(|until| until > now), there.last_mut()) {
@@ -162,7 +163,7 @@ impl Wire {
         flows
     }
 
-    /// Whether these flows keep every queue's budget and buffer, and every link its rate.
+    /// Checks that these flows keep every queue's budget and buffer, and every link its rate.
     pub(crate) fn passes(&mut self, placement: &Placement, flows: &BTreeSet<Flow>) -> Result<(), String> {
         let mut by_link: BTreeMap<u32, BTreeSet<Flow>> = BTreeMap::new();
         for flow in flows {
@@ -170,7 +171,8 @@ impl Wire {
                 by_link.entry(link).or_default().insert(flow.clone());
             }
         }
-        // What a link can do depends on its own flows alone, and a part of what passed passes too: fewer flows never take longer.
+        // The check of a link depends on its own flows alone, and a subset of flows that passed passes too: fewer
+        // flows never take longer.
         by_link.retain(|link, flows| {
             let passed = self.passed.get(link).into_iter().flatten();
             !passed.into_iter().any(|passed| flows.is_subset(passed))
@@ -198,7 +200,8 @@ impl Wire {
     }
 }
 
-/// How many hops each route has in common with one of others from the sender on; each of those counts for one.
+/// Returns the number of hops that each route has in common with one of the others, from the sender on; each of those
+/// counts for one.
 fn in_common(routes: &[Route], others: &[Route]) -> Vec<usize> {
     let mut left: Vec<&Route> = others.iter().collect();
     let longest = |route: &Route| {

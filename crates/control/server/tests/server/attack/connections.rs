@@ -82,7 +82,8 @@ fn operators_are_answered_when_every_connection_has_a_request_in_hand() {
             stream.set_nonblocking(true).unwrap();
             let is_in_hand = (0..20_000).find_map(|turn| match stream.peek(&mut [0]) {
                 Ok(_) => Some(false),
-                // Whoever asks for the bytes takes a connection for a moment, so that comes when an answer had its time.
+                // A request for the counted bytes occupies a connection for a moment, so it is made after an answer
+                // had its time.
                 Err(_) if turn < 10_000 => {
                     std::thread::yield_now();
                     None

@@ -23,7 +23,7 @@ fn changes_of_others_are_made_while_a_list_is_carried_out() {
     let mine = quiet.put("/v1/contracts/mine", &contract("a", "b", "1Mbit")).is(201).json();
     let report = list.join().unwrap().is(200).json();
     assert_eq!(report["items"].as_array().unwrap().len(), count);
-    // As numbers say, and no clock: it was made before the list was done.
+    // The numbers show, independently of a clock, that it was made before the list was complete.
     let done = report["items"].as_array().unwrap().iter().rposition(|item| item["outcome"] == "created").unwrap();
     let last = world.client.get(&format!("/v1/contracts/noisy:c{done}")).is(200).json();
     assert!(mine["status"].get("serial").is_none(), "it would tell how many contracts others have: {mine}");
@@ -64,7 +64,7 @@ fn a_list_with_a_key_is_carried_out_once_also_while_it_is_carried_out() {
         let asked: Vec<_> = (0..3).map(|_| scope.spawn(ask)).collect();
         asked.into_iter().map(|asked| asked.join().unwrap()).collect()
     });
-    // Who asks again too early is told to ask again later.
+    // A client that retries too early gets an error and has to retry later.
     assert!(answers.contains(&200) && answers.iter().all(|status| matches!(status, 200 | 503)), "{answers:?}");
     let decisions = world.client.get("/v1/decisions?limit=1").is(200).json();
     assert!(decisions["items"][0]["number"].as_u64().unwrap() <= 4_000, "{decisions}");

@@ -1,4 +1,4 @@
-//! What clients make the server keep.
+//! Memory that clients make the server use.
 
 use serde_json::json;
 use wayleave_server::Limits;
@@ -33,7 +33,7 @@ fn answers_that_are_kept_cost_the_tenant_that_asked() {
     let kept = metric(&world.client, "wayleave_kept_bytes{what=\"answers\"}");
     assert!(kept < most as f64 + 10_000.0, "{kept} B are kept");
 
-    // It may go on without keys, and what it was answered is still known.
+    // It may continue without keys, and its earlier answers are still known.
     noisy.put("/v1/contracts/c0", &contract("a", "b", "2Mbit")).is(200);
     noisy.send("PUT", "/v1/contracts/c0", &[("idempotency-key", "key-0")], body.as_bytes()).is(201);
     // A retry of the victim is no second request.

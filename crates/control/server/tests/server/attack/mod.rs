@@ -1,5 +1,6 @@
-//! Clients that mean harm, or have a mistake: whatever they do, others are served as before. Each attack once took the server down, slowed
-//! it for everybody, or let one tenant look at another. `make attack-server` runs them for longer (`WAYLEAVE_ATTACK`, times as long).
+//! Malicious or faulty clients: independently of their requests, others are served as before. Each attack once
+//! crashed the server, slowed it for all clients, or let one tenant see another's objects. `make attack-server` runs
+//! them for longer (`WAYLEAVE_ATTACK`, times as long).
 
 mod connections;
 mod lists;
@@ -16,7 +17,7 @@ use wayleave_server::disk::Memory;
 
 use crate::common::{Client, Scratch, World, options};
 
-/// How many times as long as usual.
+/// Factor of the usual duration.
 fn times() -> usize {
     std::env::var("WAYLEAVE_ATTACK").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
 }

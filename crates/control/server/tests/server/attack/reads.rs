@@ -1,7 +1,8 @@
-//! Many connections of one tenant that ask for long lists, as fast as they are answered.
+//! Many connections of one tenant that request long lists, as fast as they are answered.
 //!
-//! The connections are those of another process, so that its share of the processors can be told from the server's. Times are printed and not
-//! asserted: in which order accounts are served is a test of `fair` and `reads`, without a clock.
+//! The connections are those of another process, so that its processor time can be separated from the server's. Times
+//! are printed and not asserted: the order in which accounts are served is tested in `fair` and `reads`, without a
+//! clock.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -41,7 +42,7 @@ fn read_on(address: &str, secret: &str, done: &AtomicU64) {
     }
 }
 
-/// Reads on all connections until nothing more comes from the parent, and says how many pages it had: each time that it is asked.
+/// Reads on all connections until the parent closes its pipe, and reports the number of pages at each request.
 fn reader(what: &str) {
     let (address, secret) = what.split_once(' ').unwrap();
     let (address, secret) = (address.to_owned(), secret.to_owned());
@@ -84,7 +85,7 @@ impl Flood {
         loop {
             line.clear();
             assert!(self.answers.read_line(&mut line).unwrap() > 0, "the process that reads has ended");
-            // Behind what the test program says of itself.
+            // The line follows the test program's own output.
             if let Some((_, count)) = line.trim_end().rsplit_once("done ") {
                 return count.parse().unwrap();
             }

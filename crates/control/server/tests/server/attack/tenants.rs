@@ -1,4 +1,4 @@
-//! What one tenant can learn of another.
+//! Information that one tenant can obtain about another.
 
 use std::io::BufReader;
 
@@ -42,8 +42,8 @@ fn everything(client: &Client) -> Vec<(String, String)> {
     answers.collect()
 }
 
-/// The audit without refusals, which are written within a second, at a time of which nobody knows what happens before it; so numbers are
-/// left out as well. Other bodies as they are.
+/// Returns the audit without refusals and without numbers: refusals are written within a second, at an undetermined
+/// position. Other bodies are returned unchanged.
 fn without_refusals(path: &str, body: &[u8]) -> String {
     match serde_json::from_slice::<Value>(body) {
         Ok(mut list) if path == "/v1/audit" && list["items"].is_array() => {
@@ -124,7 +124,8 @@ fn a_refusal_says_nothing_of_the_load_of_links() {
         other.put(&format!("/v1/contracts/c{number}"), &contract("a", "b", "7Mbit")).is(201);
     }
     assert_eq!(before, ask());
-    // Why, as JSON and as text, without what would fit, and no name of a link or of the other tenant.
+    // The reason, as JSON and as text, without the nearest terms that would fit, and without a name of a link or of
+    // the other tenant.
     let decision = &acme.put("/v1/contracts/no", &contract("a", "b", "2Gbit")).json()["decision"];
     for path in [format!("/v1/decisions/{decision}/explanation"), "/v1/contracts/mine/explanation".to_owned()] {
         for headers in [&[][..], &[("accept", "text/plain")]] {
@@ -137,7 +138,7 @@ fn a_refusal_says_nothing_of_the_load_of_links() {
     }
     let shown = acme.get(&format!("/v1/decisions/{decision}/explanation")).is(200).json();
     assert!(shown.get("nearest").is_none() && shown["decision"]["message"].is_string(), "{shown}");
-    // The operator is told everything.
+    // The operator gets all details.
     let operator = world.client.get(&format!("/v1/decisions/acme:{decision}/explanation")).is(200).json();
     assert!(operator["queues"].as_array().is_some_and(|queues| !queues.is_empty()), "{operator}");
 }
@@ -174,9 +175,10 @@ fn an_address_computed_from_a_name_does_not_tell_whether_that_vm_is_there() {
     assert_ne!(elsewhere, mac);
 }
 
-/// Everything that a tenant is told while it does these things: answers to changes with their headers, then everything that it can read.
-/// What is different each time is left out: times, names of requests and of tokens. Its VMs are at one switch: where there are several routes, which one
-/// a contract gets follows from what others have, and is shown to its tenant.
+/// Returns all answers that a tenant gets during these operations: answers to changes with their headers, then all
+/// readable objects. Parts that differ each time are left out: times, names of requests and of tokens. Its VMs are at
+/// one switch: where there are several routes, a contract's route depends on other contracts, and is shown to its
+/// tenant.
 fn story(world: &World, meanwhile: &mut dyn FnMut()) -> Vec<String> {
     let acme = tenant(world, "acme", json!({ "contracts": 3 }));
     let reader = world.client.token(json!({ "role": "reader", "tenant": "acme" }));
@@ -199,15 +201,15 @@ fn story(world: &World, meanwhile: &mut dyn FnMut()) -> Vec<String> {
     change("PUT", "/v1/contracts/no", contract("a", "c", "2Gbit"));
     change("PUT", "/v1/contracts/two", contract("a", "c", "20Mbit"));
     change("DELETE", "/v1/contracts/one", Value::Null);
-    // When its last packets have left is a matter of time alone.
+    // The departure of its last packets is only a matter of time.
     let is_gone = || String::from_utf8_lossy(&acme.get("/v1/events?limit=1000").body).contains("\"gone\"");
     assert!((0..1_000_000).any(|_| is_gone()), "it is held for ever");
     change("PUT", "/v1/contracts/three", contract("c", "a", "1Mbit"));
     change("DELETE", "/v1/vms/b", Value::Null);
     meanwhile();
     told.extend(probes(&acme).into_iter().chain(probes(&reader)));
-    // All that the stream has told, but for the comments by which it shows now and then that it is there, and the lengths of its pieces: how many
-    // digits a time has is chance.
+    // All events of the stream, except keep-alive comments and the lengths of pieces: the number of digits of a time
+    // is random.
     let is_told = |line: &String| ["id:", "event:", "data:"].iter().any(|key| line.starts_with(key));
     let heard = until(&mut stream, "deleted").into_iter().filter(is_told);
     told.push(format!("heard: {}", heard.collect::<Vec<_>>().join("\n")));
@@ -221,8 +223,8 @@ fn story(world: &World, meanwhile: &mut dyn FnMut()) -> Vec<String> {
     told.iter().map(|text| timeless(text)).collect()
 }
 
-/// What a tenant is answered that looks for what others have, by the names that the other tenant of these tests gives, and that tries what changes
-/// nothing.
+/// Returns the answers to a tenant that probes for objects of the other tenant by name, and tries requests that
+/// change nothing.
 fn probes(client: &Client) -> Vec<String> {
     let order = || contract("a", "c", "1Mbit");
     let foreign = json!({ "apiVersion": "wayleave/v1", "kind": "Contracts", "spec": { "contracts": [
@@ -306,7 +308,7 @@ fn numbers_count_what_a_tenant_does_itself_and_nothing_of_others() {
     let expected = story(&alone, &mut || {});
     let mut other = None;
     let mut turn = 0;
-    // The tenant is there before the other begins: where its numbers begin tells what was before, once.
+    // The tenant is created before the other begins: the start of its numbers reveals the earlier activity, once.
     let told = story(&busy, &mut || {
         let other = other.get_or_insert_with(|| tenant(&busy, "other", json!({})));
         for number in 0..5 {

@@ -1,4 +1,4 @@
-//! What every answer has to be, by the document alone.
+//! Checks of every answer against the document alone.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,8 @@ pub(crate) struct Checker<'a> {
     validators: HashMap<String, Validator>,
 }
 
-/// What is wrong, and where. Of several schemas that might fit, what is wrong with the one that nearly does.
+/// Returns a description of the error and its place. If several schemas might fit, it describes the error of the
+/// closest one.
 fn words(error: &ValidationError<'_>) -> String {
     if let ValidationErrorKind::OneOfNotValid { context } = error.kind()
         && let Some([only]) = context.iter().min_by_key(|errors| errors.len()).map(Vec::as_slice)
@@ -29,7 +30,7 @@ impl<'a> Checker<'a> {
         Self { document, validators: HashMap::new() }
     }
 
-    /// Whether a value fits a schema of the document; else where it does not.
+    /// Checks that a value fits a schema of the document; the error is the place where it does not.
     pub(crate) fn fits(&mut self, schema: &Value, value: &Value) -> Result<(), String> {
         let validator = self.validators.entry(schema.to_string()).or_insert_with(|| {
             let whole = json!({ "components": self.document["components"], "allOf": [schema] });
@@ -41,7 +42,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Whether an answer is one that the operation may give.
+    /// Checks that an answer is one that the operation may give.
     pub(crate) fn answer(&mut self, operation: &Value, answer: &Answer) -> Result<(), String> {
         let responses = operation["responses"].as_object().unwrap();
         let media = answer.header("content-type");

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::random::Random;
 
-/// What stands where a text is wanted. Few names, so that requests meet.
+/// Values for texts. There are few names, so that requests refer to common objects.
 const TEXTS: &[(&str, &[&str])] = &[
     ("name", &["a", "b", "c", "vm1", "vm2", "acme"]),
     ("tenant", &["default", "default", "acme", "other"]),
@@ -94,7 +94,7 @@ impl Generator<'_> {
         }
         for word in ["oneOf", "anyOf"] {
             if let Some(all) = schema[word].as_array() {
-                // The first, of latency contracts, is what most operations are about.
+                // Most operations concern the first alternative, of latency contracts.
                 let chosen = if self.random.once_in(2) { 0 } else { self.random.below(all.len()) };
                 return self.value(&all[chosen], key, depth);
             }

@@ -1,8 +1,8 @@
-//! Requests made from the document alone: for every operation valid, nearly valid and wild ones, of every role.
+//! Requests derived from the document alone: for every operation valid, nearly valid and wild ones, of every role.
 //!
-//! No answer may be a 5xx; every error is a problem with a documented code; every status is one that the document names for the
-//! operation; every JSON body fits its schema; what does not fit the schema of a request is turned away.
-//! The document is what clients are generated from: where it and the server differ, one of them is wrong.
+//! No answer may be a 5xx; every error is a problem with a documented code; every status is one that the document
+//! names for the operation; every JSON body fits its schema; a request that does not fit its schema is refused.
+//! Clients are generated from the document: where it and the server differ, one of them is wrong.
 mod check;
 mod generate;
 mod random;
@@ -20,13 +20,13 @@ use check::Checker;
 use generate::Generator;
 use random::Random;
 
-/// Requests to one server: what comes first is behind what comes later.
+/// Number of requests to one server: later requests meet the objects of earlier ones.
 const REQUESTS: usize = 700;
 /// Servers of a usual run. `WAYLEAVE_SERVERS=1000` asks that many.
 const SERVERS: u64 = 12;
 /// Seed of the first server; `WAYLEAVE_SEED=n WAYLEAVE_SERVERS=1` replays the one of a failure.
 const SEED: u64 = 1;
-/// Once in so many times something is wrong.
+/// Average number of choices per faulty one.
 const RARELY: usize = 12;
 
 #[derive(Debug)]
@@ -35,7 +35,7 @@ struct Made {
     address: String,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
-    /// Whether the body is JSON that does not fit the schema of the operation: where.
+    /// Place at which a JSON body does not fit the schema of the operation, if any.
     misfit: Option<String>,
 }
 
@@ -103,7 +103,7 @@ fn ask(document: &Value, seed: u64, done: &mut BTreeMap<String, usize>) {
         }
         let made = make(&mut generator, &mut checker, operation);
         let role = generator.random.below(Tokens::ROLES.len());
-        // Most of the time somebody asks who may.
+        // Most requests come from a permitted role.
         let role = if generator.random.once_in(2) { 0 } else { role };
         let role = if operation.path.starts_with("/v1/agents/") && generator.random.once_in(2) { 2 } else { role };
         let answer = send(tokens.of(role), &made);
@@ -222,7 +222,7 @@ fn in_query(generator: &mut Generator<'_>, name: &str, schema: &Value) -> String
         return generator.wild_text();
     }
     match schema["type"].as_str().unwrap() {
-        // Nobody waits here.
+        // No request waits here.
         "integer" if name == "wait" => "0".to_owned(),
         "string" => generator.text(name),
         _ => match generator.value(schema, name, 0) {
@@ -247,7 +247,7 @@ fn fill(generator: &mut Generator<'_>, checker: &mut Checker<'_>, content: &Valu
     let schema = &content["application/json"]["schema"];
     let mut value = generator.value(schema, "", 0);
     if made.method == "PUT" && !generator.random.once_in(RARELY) {
-        // The address says it.
+        // The address has these fields.
         value.as_object_mut().unwrap().retain(|key, _| key != "name" && key != "tenant");
     }
     if generator.random.once_in(3) {
@@ -269,7 +269,7 @@ fn fill(generator: &mut Generator<'_>, checker: &mut Checker<'_>, content: &Valu
     made.headers.push(("content-type".to_owned(), kind.to_owned()));
 }
 
-/// As it may stand in an address.
+/// Escapes a text for an address.
 fn escape(text: &str) -> String {
     let one = |byte: u8| match byte {
         b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b':' => char::from(byte).to_string(),

@@ -1,8 +1,9 @@
-//! The power goes: what was synced is on disk, and of everything else any sectors may be.
+//! Power cuts: synced data is on disk, and of all other data any sectors may be.
 //!
-//! Runs of the writer are traced; most are killed once and go on, so that a run also begins with what another has left in
-//! the memory of the system. Each cut takes a prefix of a trace and builds the files that could be left: names in the order
-//! in which they were made (file systems keep it), contents in sectors of 512 B in any selection.
+//! Runs of the writer are traced; most are killed once and continue, so that a run also begins with data that another
+//! has left in the memory of the system. Each cut takes a prefix of a trace and builds the files that could be left:
+//! names in the order in which they were created (file systems keep it), contents in sectors of 512 B in any
+//! selection.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,7 +22,7 @@ const CUTS: usize = 250;
 fn a_power_cut_at_any_moment_loses_nothing_that_was_acknowledged() {
     let traces = traces();
     let first = seed(1);
-    // A seed that somebody gives is one cut.
+    // An explicit seed selects one cut.
     let cuts =
         if std::env::var_os("WAYLEAVE_SEED").is_some() { 1 } else { CUTS.saturating_mul(factor()).min(1_000_000) };
     let mut unsynced = 0;
@@ -47,7 +48,7 @@ fn a_power_cut_at_any_moment_loses_nothing_that_was_acknowledged() {
     assert!(cuts == 1 || unsynced > cuts / 4, "hardly a cut hit anything that was not synced");
 }
 
-/// A run that nothing disturbs, and some that are killed before a sync and then go on.
+/// Returns the trace of an undisturbed run, and some of runs that are killed before a sync and then continue.
 fn traces() -> Vec<Vec<Step>> {
     let shim = Shim::build(env!("CARGO_TARGET_TMPDIR")).unwrap_or_else(|error| panic!("{error}"));
     let whole = trace(&shim, None);
@@ -90,7 +91,7 @@ fn short(step: &Step) -> (String, &'static str) {
     (step.path.file_name().unwrap_or_default().to_string_lossy().into_owned(), call)
 }
 
-/// Files as the program sees them, with what is on disk of each for certain.
+/// Files as the program sees them, with the part of each that is certainly on disk.
 #[derive(Default)]
 struct Disk {
     files: Vec<File>,
@@ -145,7 +146,7 @@ impl Disk {
             && self.names_on_disk.len() <= 1
     }
 
-    /// The number that the writer was told last. (It has read it; its own file needs no disk.)
+    /// Returns the last number acknowledged to the writer. (It has read the number; its own file needs no disk.)
     fn acknowledged(&self) -> u64 {
         let file = self.names.iter().find(|(path, _)| path.ends_with("acknowledged"));
         let text = file.map_or("", |(_, file)| std::str::from_utf8(&self.files[*file].content).unwrap());
@@ -176,7 +177,7 @@ impl File {
     }
 }
 
-/// Does a call, or those sectors of it that are chosen.
+/// Performs a call, or the chosen sectors of a call.
 fn perform(content: &mut Vec<u8>, call: &TracedCall, mut chosen: impl FnMut(usize) -> bool) {
     match call {
         TracedCall::Truncate(length) if chosen(0) => content.resize(*length as usize, 0),

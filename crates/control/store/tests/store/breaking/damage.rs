@@ -16,7 +16,7 @@ const CASES: usize = 300;
 
 type Image = BTreeMap<&'static str, Vec<u8>>;
 
-/// What the files were after each batch, while the ledger was open: as a crash would leave them.
+/// Returns the files after each batch, while the ledger was open: as a crash would leave them.
 fn images() -> Vec<Image> {
     let scratch = Scratch::new();
     let (mut store, _) = open(&scratch.ledger());
@@ -65,7 +65,7 @@ fn damage_of_any_kind_is_refused_or_does_no_harm() {
     }
 }
 
-/// Does one kind of damage to one file and says what it was.
+/// Applies one kind of damage to one file and returns its description.
 fn damage(image: &mut Image, older: &Image, random: &mut Random) -> String {
     let files: Vec<&'static str> = image.keys().copied().filter(|file| !image[file].is_empty()).collect();
     let file = files[random.below(files.len())];

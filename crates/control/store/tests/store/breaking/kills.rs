@@ -33,8 +33,8 @@ fn run(shim: &Shim, scratch: &Scratch, fault: &Fault) -> Output {
     shim.preload(&mut command(&scratch.path(""), BATCHES), "ledger.db", fault).output().unwrap()
 }
 
-/// The writer begins again with what a fault has left: everything acknowledged is there, perhaps one batch more, and it
-/// goes on to the end.
+/// Starts the writer with the files that a fault has left: every acknowledged batch is present, perhaps one batch
+/// more, and the writer completes its run.
 fn check(shim: &Shim, scratch: &Scratch, fault: &Fault) {
     let before = acknowledged(&scratch.path(""));
     let output = run(shim, scratch, &Fault::None);
@@ -54,7 +54,7 @@ fn a_kill_at_any_write_or_sync_loses_nothing_that_was_acknowledged() {
         faults.push(Fault::KillBefore(at));
         match step.call {
             TracedCall::Write(..) => faults.push(Fault::KillHalf(at)),
-            // After a call is before the next, as far as files go; with a factor it is tried all the same.
+            // For files, after a call equals before the next; with a factor it is tried nevertheless.
             _ if factor() > 1 => faults.push(Fault::KillAfter(at)),
             _ => {}
         }
@@ -76,7 +76,7 @@ fn calls_that_fail_from_some_point_on_lose_nothing_and_say_why() {
     let stride = (5 / factor()).max(1);
     let mut failures = 0;
     for (start, errno) in [(1, Errno::NoSpace), (2, Errno::Io), (4, Errno::ReadOnly)] {
-        // The last call removes the log, which is empty by then: nobody minds if it stays.
+        // The last call removes the log, which is empty by then: its failure is harmless.
         for at in (start..calls.len()).step_by(stride) {
             let fault = Fault::Fail(at as u64, errno);
             let scratch = Scratch::new();
@@ -84,7 +84,7 @@ fn calls_that_fail_from_some_point_on_lose_nothing_and_say_why() {
             let message = String::from_utf8_lossy(&output.stderr).into_owned();
             assert_eq!(output.status.code(), Some(1), "{fault:?} at {:?}: {message}", calls[at - 1].path);
             let expected: &[&str] = match errno {
-                // SQLite does not say why a sync failed.
+                // SQLite does not report the reason of a failed sync.
                 Errno::NoSpace => &["no space is left for", "syncing", "removing", "cutting", "unable to open"],
                 Errno::Io => &[" failed: "],
                 Errno::ReadOnly => &["cannot be written", " failed: "],

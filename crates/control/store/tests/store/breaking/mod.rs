@@ -1,17 +1,18 @@
-//! Tools that try to break the store, and must not.
+//! Tests that try to break the store, and must not succeed.
 //!
 //! - `kills`: a program that commits is killed at each of its writes and syncs, or they fail.
-//! - `cuts`: the power goes at any moment; of what was not synced, any sectors are there.
+//! - `cuts`: the power fails at any moment; of the data that was not synced, any sectors are on disk.
 //! - `damage`: bits flip, files are cut or exchanged, pages and rows are old.
 //!
-//! `WAYLEAVE_BREAKING=10` makes all of them ten times as long, `all` tries every point. A failure prints how to see it again.
+//! `WAYLEAVE_BREAKING=10` makes all of them ten times as long, `all` tries every point. A failure prints the command
+//! that reproduces it.
 
 mod cuts;
 mod damage;
 mod kills;
 mod writer;
 
-/// How much longer than usual the tests are to be.
+/// Returns the factor of the usual duration of the tests.
 fn factor() -> usize {
     match std::env::var("WAYLEAVE_BREAKING").as_deref() {
         Ok("all") => 1_000_000,

@@ -1,4 +1,5 @@
-//! The program that is killed: it commits numbered batches and says which are acknowledged. It is this test program, run again.
+//! The program that is killed: it commits numbered batches and prints which are acknowledged. It is this test
+//! program, run again.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -11,7 +12,8 @@ use wayleave_store::{Change, Options, Record, SqliteStore, Store, StoreError};
 const LEDGER: &str = "WAYLEAVE_WRITER_LEDGER";
 const BATCHES: &str = "WAYLEAVE_WRITER_BATCHES";
 
-/// This program again, as a writer of so many batches to `ledger.db` in a directory; acknowledgements go to `acknowledged`.
+/// Returns a command that runs this program as a writer of this number of batches to `ledger.db` in a directory;
+/// acknowledgements go to `acknowledged`.
 pub(crate) fn command(directory: &Path, batches: u64) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "breaking::writer::writer", "--nocapture", "--test-threads=1"]);
@@ -20,7 +22,7 @@ pub(crate) fn command(directory: &Path, batches: u64) -> Command {
     command
 }
 
-/// The numbers of the batches that the writer found when it began, and was told to be on disk since.
+/// Returns the numbers of the batches that the writer found at its start, or received acknowledgements for since.
 pub(crate) fn acknowledged(directory: &Path) -> Vec<u64> {
     let text = fs::read_to_string(directory.join("acknowledged")).unwrap_or_default();
     text.lines().map(|line| line.parse().unwrap()).collect()
@@ -43,7 +45,7 @@ fn write(ledger: &Path, batches: u64) -> Result<(), StoreError> {
     let mut acknowledge = |sequence: u64| file.write_all(format!("{sequence}\n").as_bytes()).unwrap();
     let (mut store, records) = SqliteStore::open(ledger, &Options::default())?;
     assert_eq!(batch_of(&records), store.sequence());
-    // What is served counts as acknowledged, also if nobody was told before.
+    // Served batches count as acknowledged, also if no acknowledgement was read before.
     acknowledge(store.sequence());
     for n in store.sequence() + 1..=batches {
         let sequence = store.commit(&batch(n)).inspect_err(|_| assert!(is_broken(&mut store)))?;

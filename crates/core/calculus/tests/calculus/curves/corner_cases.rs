@@ -1,4 +1,4 @@
-//! What a controller meets at the edges: empty queues, no service, equal rates, text, rounding, refusals.
+//! Corner cases: empty queues, no service, equal rates, text, rounding, refusals.
 
 use wayleave_calculus::rational::{self, ratio, whole};
 use wayleave_calculus::{

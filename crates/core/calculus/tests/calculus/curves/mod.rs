@@ -1,4 +1,4 @@
-//! Curves: textbook cases, corner cases, and what holds for all of them.
+//! Curves: textbook cases, corner cases, and general properties.
 
 mod corner_cases;
 mod properties;

@@ -1,7 +1,8 @@
-//! Claims that hold for all curves, each against the definition in the textbook or against another way to get there.
+//! Claims that hold for all curves, each against the definition in the textbook or against another method.
 //!
-//! The checkers here evaluate curves only by `at` and `knees`: they share no algorithm with the crate. Where an infimum or
-//! a supremum of piecewise linear functions is taken, it is taken over all the points where one of them can change its slope.
+//! The checkers here evaluate curves only by `at` and `knees`: they share no algorithm with the crate. Where an
+//! infimum or a supremum of piecewise linear functions is taken, it is taken over all the points where one of them
+//! can change its slope.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -1,6 +1,7 @@
-//! Cases whose results stand in Le Boudec and Thiran, "Network Calculus" (LNCS 2050), or follow from them by hand.
+//! Cases whose results are in Le Boudec and Thiran, "Network Calculus" (LNCS 2050), or follow from that book by hand.
 //!
-//! Abstract units: a rate of 2 with a time of 3 gives 6. The symbols are the book's: alpha = r t + b, beta = R [t - T]+.
+//! Abstract units: a rate of 2 with a time of 3 gives 6. The symbols are the book's: alpha = r t + b, beta = R [t -
+//! T]+.
 
 use wayleave_calculus::rational::{ratio, whole};
 use wayleave_calculus::{
@@ -33,10 +34,11 @@ fn a_token_bucket_through_a_rate_latency_server_waits_for_the_latency_and_its_bu
 }
 
 /// Proposition 1.4.1 (the IntServ model) for alpha(t) = min(M + p t, b + r t) and beta = R [t - T]+:
-/// d = (M + (b - M) / (p - r) (p - R)+) / R + T,
-/// v = b + r T + ((b - M) / (p - r) - T)+ ((p - R)+ - p + r),
-/// output b + r (T + t) if (b - M) / (p - r) <= T, otherwise its minimum with
-/// (t + T) min(p, R) + M + (b - M) / (p - r) (p - R)+.
+///
+/// - d = (M + (b - M) / (p - r) (p - R)+) / R + T,
+/// - v = b + r T + ((b - M) / (p - r) - T)+ ((p - R)+ - p + r),
+/// - output b + r (T + t) if (b - M) / (p - r) <= T, otherwise the minimum of this curve and (t + T) min(p, R) + M +
+///   (b - M) / (p - r) (p - R)+.
 #[test]
 fn a_t_spec_flow_through_a_rate_latency_server_has_the_bounds_of_the_intserv_model() {
     let positive = |number: Rational| number.max(whole(0));
@@ -151,8 +153,8 @@ fn strict_priorities_of_a_link_give_each_what_the_higher_ones_leave() {
     assert_eq!(services[0], ServiceCurve::rate_latency(Rate::from_gbit(1), Time::from_nanos(24_480)));
 }
 
-/// The check in constant time of the admission kernel: inputs at least as fast as the output, so that with
-/// B = sum of bursts, rho = sum of rates, tau = max (b_i - Lmax)+ / (R - r_i), a queue with the residual service (R_q, T) has
+/// The check in constant time of the admission kernel, for inputs at least as fast as the output. With B = sum of
+/// bursts, rho = sum of rates and tau = max (b_i - Lmax)+ / (R - r_i), a queue with the residual service (R_q, T) has
 /// delay = T + (B + rho tau) / R_q - tau and backlog = B + rho m - R_q (m - T) with m = max(T, tau).
 #[test]
 fn the_constant_time_check_of_equal_line_rates_is_exact() {

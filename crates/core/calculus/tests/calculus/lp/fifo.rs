@@ -1,4 +1,4 @@
-//! The linear program for FIFO networks: cases with known maxima, and what must hold against the other analyses.
+//! The linear program for FIFO networks: cases with known maxima, and relations to the other analyses.
 
 use proptest::prelude::*;
 use wayleave_calculus::lp::{NoFifoBound, fifo_delay};
@@ -71,7 +71,8 @@ fn what_has_no_bound_says_why() {
     assert_eq!(fails(1, blind), NoFifoBound::Arbitrary);
 }
 
-/// A ring: the tree stops before a server would stand twice on a way, and flows enter there with the fixed point's curves.
+/// A ring: the tree ends before a server would appear twice on a path, and flows enter there with the fixed point's
+/// curves.
 #[test]
 fn a_ring_is_cut() {
     let servers = (0..3).map(|index| server(&format!("s{index}"), 100, 2)).collect();
@@ -140,7 +141,7 @@ proptest! {
     }
 }
 
-/// The solver takes small numbers for zero: in any unit of time and of data the result is the same.
+/// The solver takes small numbers for zero, yet the result does not depend on the units of time and of data.
 #[test]
 fn a_bound_does_not_depend_on_how_large_times_are() {
     // 10 + 10 + four bursts of 1 at rate 1, in units from a microsecond to a quarter of an hour.

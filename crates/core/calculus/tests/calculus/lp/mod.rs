@@ -1,4 +1,4 @@
-//! What the programs say, held against other ways to get there.
+//! Results of the programs, compared with other methods.
 
 mod fifo;
 mod simulated;

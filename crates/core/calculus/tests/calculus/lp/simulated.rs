@@ -1,7 +1,8 @@
-//! No packet of a simulated FIFO network is later than any bound says.
+//! No packet of a simulated FIFO network exceeds a bound.
 //!
-//! The simulation is a few lines of its own: packets, exact times, servers that send one packet after the other at their rate and
-//! deliver it a fixed latency later. Sources send as early as their token buckets let them, from a random time on.
+//! The simulation is a separate short program: packets, exact times, servers that send packets in turn at their rate
+//! and deliver each a fixed latency later. Sources send as early as their token buckets permit, from a random time
+//! on.
 
 use proptest::prelude::*;
 use wayleave_calculus::lp::fifo_delay;

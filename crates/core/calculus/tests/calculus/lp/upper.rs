@@ -1,4 +1,4 @@
-//! The bound of what can be admitted: cases that are clear without a program.
+//! The upper bound of admission: cases that are clear without a program.
 
 use wayleave_calculus::lp::{CapacityLink, Demand, MAX_VARIABLES, UpperBoundError, admitted_upper_bound};
 use wayleave_calculus::rational::{ratio, whole};
@@ -13,7 +13,7 @@ fn demand(source: usize, sink: usize, mbit: u64) -> Demand {
     Demand { source, sink, rate: Rate::from_mbit(mbit), weight: 1 }
 }
 
-/// Hosts 0 and 1 at switch 2, hosts 4 and 5 at switch 3, two ways between the switches: over 6 and over 7.
+/// Hosts 0 and 1 at switch 2, hosts 4 and 5 at switch 3, two routes between the switches: over 6 and over 7.
 fn two_ways() -> Vec<CapacityLink> {
     [(0, 2, 100), (1, 2, 100), (4, 3, 100), (5, 3, 100), (2, 6, 60), (6, 3, 60), (2, 7, 30), (7, 3, 50)]
         .into_iter()

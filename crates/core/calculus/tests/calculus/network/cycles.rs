@@ -15,8 +15,8 @@ fn ring(size: usize, hops: usize, make: impl Fn(&str) -> Server, rate: i128, bur
     network(servers, flows)
 }
 
-/// By symmetry every server has one delay D = T + sum over k < h of (b + k r D) / R, so that
-/// D = (T + h b / R) / (1 - r h (h - 1) / (2 R)), while r h (h - 1) < 2 R.
+/// By symmetry every server has one delay D. From D = T + sum over k < h of (b + k r D) / R follows D = (T + h b / R)
+/// / (1 - r h (h - 1) / (2 R)), while r h (h - 1) < 2 R.
 fn symmetric(rate: i128, latency: i128, hops: i128, r: i128, burst: i128) -> Rational {
     (whole(latency) + frac(hops * burst, rate)) / (whole(1) - frac(r * hops * (hops - 1), 2 * rate))
 }
@@ -55,8 +55,9 @@ fn beyond_the_pole_no_bound_is_given() {
     assert!(matches!(tfa(&net, &Options::default()).path_delay(0, 0), Err(BoundError::Overload { .. })));
 }
 
-/// What comes over a line of rate 100 together with a fresh flow is late by r/R of the time for which the line is full, and
-/// that time is B/(R - 3 r) for the bursts B = 3 b + 6 r D: a ring of load 4 r/R = 0.8 holds, beyond the pole of 2/3.
+/// Traffic over a line of rate 100, together with a fresh flow, is late by r/R of the time for which the line is
+/// full. That time is B/(R - 3 r) for the bursts B = 3 b + 6 r D: a ring of load 4 r/R = 0.8 is bounded, beyond the
+/// pole of 2/3.
 #[test]
 fn lines_move_the_pole() {
     let ring = |r| ring(4, 4, |name| server(name, 100, 2).with_line(whole(100)), r, 40);
@@ -106,8 +107,8 @@ fn a_cycle_behind_an_overloaded_server_has_its_reason() {
     assert_eq!(total.path_delay(1, 0), Err(BoundError::Overload { server: 0 }));
 }
 
-/// A ring in which every flow crosses nearly all servers, loaded far below its rate and yet without a bound: that is
-/// certain after a few rounds, and was said after 400, with numbers of hundreds of digits.
+/// A ring in which every flow crosses nearly all servers, loaded far below its rate and yet without a bound. That is
+/// certain after a few rounds; an earlier version found it after 400, with numbers of hundreds of digits.
 #[test]
 fn a_ring_without_a_bound_is_given_up_early() {
     // 30 servers of rate 100, and 29 flows of rate 3 at each: 3 * 29 * 28 is far above 2 * 100.

@@ -30,7 +30,7 @@ fn a_flow_alone_pays_its_burst_once_in_sfa_and_twice_in_tfa() {
     assert_eq!(tfa(&net, &arbitrary()).path_delay(0, 0), Ok(whole(14 + 21)));
 }
 
-/// A flow and cross traffic together through two servers. What is left: blind multiplexing at every server
+/// A flow and cross traffic together through two servers. The residual service: blind multiplexing at every server
 /// (Le Boudec and Thiran, theorem 6.2.1), or the PMOO formula.
 #[test]
 fn cross_traffic_on_the_whole_path_is_paid_at_every_server_in_sfa_and_once_in_pmoo() {
@@ -57,8 +57,9 @@ fn cross_flows_from_one_server_are_bounded_together_in_sfa() {
     assert_eq!(sfa(&net, &options, &tfa(&net, &options)).path_delay(0, 0), Ok(frac(20 + 23 + 6, 15)));
 }
 
-/// A ring of three servers, each flow on two of them. With bursts of TFA alone, D = (10 + 8 + D) / 8 and the cross burst is 4 + D = 46/7; with what is left
-/// for a flow it falls towards B = 4 + (10 + B) / 9 = 46/8, and the bound is (10 + B + 14 + 4) / 9.
+/// A ring of three servers, each flow on two of them. With bursts of TFA alone, D = (10 + 8 + D) / 8 and the cross
+/// burst is 4 + D = 46/7. With the residual service of a flow it falls towards B = 4 + (10 + B) / 9 = 46/8, and the
+/// bound is (10 + B + 14 + 4) / 9.
 #[test]
 fn bursts_on_a_cycle_are_the_lower_of_both_in_sfa() {
     let servers = ["a", "b", "c"].map(|name| server(name, 10, 1));
@@ -88,7 +89,7 @@ fn overlapping_cross_flows_are_each_paid_once() {
     assert_eq!(bounds.path_delay(0, 0), Ok(whole(12) + frac(12 + 9 + 15 + 28 + 12 + 10, 11)));
 }
 
-/// The burst of a cross flow that joins on its way is that behind the servers before: r T further.
+/// The burst of a cross flow that joins on the path is its burst behind the previous servers: larger by r T.
 #[test]
 fn a_cross_flow_that_joins_late_brings_the_burst_that_it_has_there() {
     let servers = vec![server("before", 10, 2), server("a", 10, 1)];
@@ -145,7 +146,7 @@ fn a_line_keeps_bursts_apart_and_a_packetizer_gives_one_packet_back() {
     assert_eq!(bound(Shaping::Off, Packetizer::On).backlog, whole(72 + 2 * 2 + 3));
 }
 
-/// Two queues of one port, each with a flow that goes on to the same server: one line for both.
+/// Two queues of one port, each with a flow to one common next server: one line for both.
 #[test]
 fn queues_of_one_port_share_its_line() {
     let queue = |name, port| Server { port, ..server(name, 10, 0).with_line(whole(10)) };
@@ -226,7 +227,8 @@ fn the_classic_theta_keeps_all_pieces() {
     // they differ by 3 first at 10 s - 30 - 8 - s = 3, s = 41/9; later bits wait less. The best theta of the pieces in the
     // long run: 5 + 8/10 + 3/10 = 6.1 < 2 + 41/9.
     assert_eq!(sfa(&net, &Options::default(), &total).path_delay(0, 0), Ok(frac(61, 10)));
-    // Where the long run says little the classic one wins: max(9 t, 10 [t - 5]+) and t + 2, theta = 2/9, then 4 at a rate of 8.
+    // If the long-term rates give a weak bound the classic theta is better: max(9 t, 10 [t - 5]+) and t + 2, theta =
+    // 2/9, then 4 at a rate of 8.
     let service = ServiceCurve::from_pieces([piece(9, 0), piece(10, 5)]).unwrap();
     let net = network(vec![Server::new("a", service)], vec![flow("f", 1, 4, &[0]), flow("x", 1, 2, &[0])]);
     let total = tfa(&net, &Options::default());

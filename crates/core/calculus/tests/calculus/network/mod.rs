@@ -1,4 +1,4 @@
-//! Whole networks: cases that are computed by hand, and what must hold between the analyses.
+//! Whole networks: cases that are computed by hand, and relations between the analyses.
 //!
 //! Abstract units, as in `../curves/textbook.rs`: a rate of 2 with a time of 3 gives 6.
 

@@ -1,4 +1,4 @@
-//! What must hold between the analyses on every network.
+//! Relations between the analyses on every network.
 
 use proptest::prelude::*;
 use wayleave_calculus::network::{Flow, Multiplexing, Options, Packetizer, PortNetwork, Shaping, pmoo, sfa, tfa};
@@ -27,7 +27,7 @@ fn alone(network: &PortNetwork, flow: usize) -> Rational {
     horizontal_deviation(arrival, &service).unwrap()
 }
 
-/// PMOO on one server is what a blind order leaves.
+/// PMOO on one server is the residual service of blind multiplexing.
 fn left_at_one(network: &PortNetwork, flow: usize) -> ServiceCurve {
     let others = (0..network.flows().len()).filter(|&other| other != flow);
     let cross: ArrivalCurve = others.map(|other| &network.flows()[other].arrival).sum();
@@ -70,7 +70,8 @@ proptest! {
         }
     }
 
-    /// For a blind order it holds with lines and packetizers too: what is left at a server serves a flow within its busy period.
+    /// For a blind order it holds with lines and packetizers too: the residual service of a server serves a flow
+    /// within its busy period.
     #[test]
     fn separate_blind_flows_are_never_worse_than_the_total(net in feed_forward(Curves::Rich), options in options()) {
         let options = Options { multiplexing: Multiplexing::Arbitrary, shaping: Shaping::Off, ..options };
@@ -119,7 +120,7 @@ proptest! {
         }
     }
 
-    /// Equal servers in a row, all flows on the whole of it: the bursts of the others are paid once instead of at every
+    /// Equal servers in a row, all flows on the whole row: the bursts of the others are paid once instead of at every
     /// server, grown. (With servers of different rates SFA can be better: PMOO pays all bursts at the slowest.)
     #[test]
     fn with_all_flows_on_the_whole_path_pmoo_is_never_worse(net in equal_servers(1..5)) {

@@ -6,7 +6,7 @@ use wayleave_calculus::network::{Flow, PortNetwork, Server};
 use wayleave_calculus::rational::whole;
 use wayleave_calculus::{ArrivalCurve, RateLatency, ServiceCurve, TokenBucket};
 
-/// What a random network may have beside rate-latency servers and token buckets.
+/// Features of a random network beside rate-latency servers and token buckets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Curves {
     /// Nothing.

@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 use wayleave_sharing::{NodeId, Terms, Tree};
 use wayleave_units::Rate;
 
-/// A tree with what it takes to compute shares.
+/// A tree with the inputs of its shares.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) parents: Vec<usize>,

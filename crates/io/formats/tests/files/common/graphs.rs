@@ -1,4 +1,4 @@
-//! Files of other tools: read, with what is said about them.
+//! Helpers that read files of other tools, with remarks.
 
 use wayleave_formats::{ImportOptions, Imported, InputErrors, Source, read_network};
 use wayleave_topology::{Network, NodeKind};

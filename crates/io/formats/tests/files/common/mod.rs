@@ -1,4 +1,4 @@
-//! What the tests of the readers share.
+//! Helpers shared by the tests of the readers.
 
 pub(crate) mod graphs;
 pub(crate) mod scenarios;

@@ -1,8 +1,8 @@
-//! What the tests of scenarios share.
+//! Helpers shared by the tests of scenarios.
 
 use wayleave_formats::{InputErrors, ScenarioFile, Source, beside, read_scenario};
 
-/// A good spec: `topology` stands on line 4, `duration` on line 5, `traffic` on line 6.
+/// A valid spec: `topology` is on line 4, `duration` on line 5, `traffic` on line 6.
 pub(crate) const SPEC: &str = "  topology: star:hosts=4\n  duration: 10ms\n  traffic: [ { name: a, sizes: 1MB } ]\n";
 
 /// Files that scenarios may name.
@@ -28,12 +28,12 @@ pub(crate) fn read_with(spec: &str, files: &[(&str, &str)]) -> Result<ScenarioFi
     read_scenario(&source, &open)
 }
 
-/// Reads a document with one traffic, which stands on line 7 from column 7.
+/// Reads a document with one traffic, on line 7 from column 7.
 pub(crate) fn with_traffic(traffic: &str) -> Result<ScenarioFile, InputErrors> {
     read(&format!("  topology: star:hosts=4\n  duration: 10ms\n  traffic:\n    - {traffic}\n"))
 }
 
-/// What was found wrong: `LINE:COLUMN MESSAGE`, with the name of another file before it.
+/// Returns the problems: `LINE:COLUMN MESSAGE`, with the name of another file before it.
 pub(crate) fn said<T>(result: Result<T, InputErrors>) -> Vec<String> {
     let Err(errors) = result else { return Vec::new() };
     let say = |problem: &wayleave_formats::Problem| {

@@ -1,4 +1,4 @@
-//! The recorder passes the suite, and drivers that are broken in each way do not.
+//! The recorder passes the suite, and a driver with any of the flaws does not.
 
 use wayleave_agent::machine::suite::{DriverUnderTest, check};
 use wayleave_agent::machine::{Driver, DriverError, Recorder};
@@ -6,7 +6,7 @@ use wayleave_protocol::agent::Rule;
 use wayleave_protocol::contract::Hop;
 use wayleave_units::Time;
 
-/// How a recorder is broken.
+/// Flaw of a recorder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flaw {
     InstallsNothing,

@@ -1,4 +1,4 @@
-//! One history: a start, a time of faults, and what comes after.
+//! One history: a start, a time of faults, and the time after them.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use wayleave_units::{Rate, Time};
 use crate::world::network::{GUARANTEE, HOSTS, setup};
 use crate::world::oracle;
 
-/// What goes wrong.
+/// Kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     /// Nothing.
@@ -40,7 +40,7 @@ pub(crate) enum Kind {
     MachineBack,
     /// A broker with the policies of another epoch.
     StaleEpoch,
-    /// Most of the uplinks of a rack, for a while.
+    /// Most of the uplinks of a rack fail for some time.
     UplinksDown,
     /// A rack from the fabric broker.
     RackCut,
@@ -87,12 +87,12 @@ impl Kind {
     }
 }
 
-/// What is wanted when the faults end.
+/// Demands after the faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Afterwards {
     /// The same as before.
     Same,
-    /// Something else, by everybody at once.
+    /// All demands change at once.
     Other,
 }
 
@@ -100,7 +100,7 @@ impl Afterwards {
     pub(crate) const ALL: [Self; 2] = [Self::Same, Self::Other];
 }
 
-/// A share may be off by so much: the 1 % of a limit that counts as filled, of what a service may want here.
+/// Maximum error of a share: a limit counts as filled at 99 %, and this is 1 % of the largest demand here.
 const TOLERANCE: Rate = Rate::from_mbit(50);
 const STEP: Time = Time::from_millis(100);
 /// As long as it may take to be right at the beginning.
@@ -112,7 +112,7 @@ pub(crate) struct History {
     setup: Arc<Setup>,
     world: SimulatedRacks,
     rng: ChaCha8Rng,
-    /// Less than the network says, for one rack.
+    /// Reduced uplink capacity of one rack.
     uplinks: Option<(NodeId, [Rate; 2])>,
 }
 
@@ -125,17 +125,17 @@ impl History {
         history
     }
 
-    /// How long it takes after the faults until everybody has what he should, for good.
+    /// Runs the history; returns the time after the faults until all services have their shares for good.
     pub(crate) fn run(mut self, afterwards: Afterwards) -> Time {
         let took = self.settle(SETTLED);
         assert!(took < SETTLED, "not right from the beginning on; {}", self.replay());
         let target = self.below(HOSTS * 2) as usize;
         let rack = self.world.rack(target);
         self.begin(target, rack);
-        // What is wanted stays as it is: every service with a guarantee has it, and keeps it.
-        // Links that are lost hurt before anybody can know. Then the guaranteed service grows into what is not shared out: 5 % of
-        // what is left of the links in every round, which is 0.5 Gbit/s here.
-        // What a machine wanted that is gone is kept for it until the time-out: others have it two rounds later.
+        // The demands stay constant: every service with a guarantee has it, and keeps it. Lost links reduce traffic
+        // before any broker can know. Then the guaranteed service grows into the capacity that is not shared out: 5 %
+        // of the rest of the links in every round, which is 0.5 Gbit/s here. The share of a vanished machine is kept
+        // for it until the time-out: others have it two rounds later.
         let grace = match self.kind {
             Kind::UplinksDown => Time::from_millis(12_000),
             Kind::MachineGone | Kind::MachineBack => Time::from_millis(7_000),
@@ -233,7 +233,7 @@ impl History {
         }
     }
 
-    /// Until everybody has had what he should for ten seconds; when that began.
+    /// Runs until all services have had their shares for a calm period; returns the time at which that began.
     fn settle(&mut self, longest: Time) -> Time {
         let (begin, mut wrong) = (self.world.now(), self.world.now());
         let right = self.oracle();
@@ -287,7 +287,7 @@ impl History {
         self.world.run(self.world.now() + STEP);
     }
 
-    /// Everybody wants something else: less than its line together.
+    /// Changes all demands; the sum of a machine's demands is below its line rate.
     fn want(&mut self) {
         for machine in 0..self.world.machines() {
             for class in self.classes().collect::<Vec<_>>() {

@@ -1,7 +1,8 @@
-//! Brokers in a world where everything goes wrong, by seed: while it does, no guarantee is broken; afterwards every service
-//! has what the shares of the real demands say.
+//! Brokers in a world with many faults, by seed: during the faults no guarantee is broken; afterwards every service
+//! has its share of the real demands.
 //!
-//! `WAYLEAVE_SEED=n cargo test -p wayleave-broker --test broker world::` replays one history; `WAYLEAVE_HISTORIES=n` runs so many.
+//! `WAYLEAVE_SEED=n cargo test -p wayleave-broker --test broker world::` replays one history; `WAYLEAVE_HISTORIES=n`
+//! runs n of them.
 
 mod history;
 mod network;

@@ -29,8 +29,8 @@ fn service(name: &str, port: u16, bandwidth: Bandwidth) -> Service {
     Service { name: name.to_owned(), filter: Some(filter), bandwidth, ..Service::default() }
 }
 
-/// Section 6.3's policy in small, with a third service of more weight, and a peak that leaves room for one machine that nobody
-/// limits. The fluid is exact, so a limit counts as filled at 99 %.
+/// Section 6.3's policy in small, with a third service of more weight, and a peak that leaves room for one machine
+/// without limits. The fluid is exact, so a limit counts as filled at 99 %.
 pub(crate) fn setup(with_fabric: bool) -> Arc<Setup> {
     let network = network();
     let gbit = |rate| Some(Rate::from_gbit(rate));

@@ -1,4 +1,4 @@
-//! The shares that all services should get under Parley, computed at once from what they really demand, without messages.
+//! The shares that all services should get under Parley, computed at once from their real demands, without messages.
 
 use wayleave_broker::Setup;
 use wayleave_contracts::{ContentionPoint, Direction, PointTree, Policy, PolicyError, PolicyLevel};
@@ -53,7 +53,7 @@ pub(crate) fn shares(
                 let service = setup.services().name(class).and_then(|name| place(fabric_policy, name));
                 let at = service.map(|_| switch);
                 let leaf = fabric.leaves.iter().find(|leaf| leaf.service == service && leaf.at == at);
-                // What belongs to no service of the fabric is not limited by it.
+                // The fabric does not limit traffic that belongs to none of its services.
                 if let Some(leaf) = leaf.filter(|_| service.is_some()) {
                     wanted[leaf.node.index()] = wanted[leaf.node.index()] + sum;
                     below.push((switch, class, leaf.node));

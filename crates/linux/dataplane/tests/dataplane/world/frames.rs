@@ -1,4 +1,4 @@
-//! Random frames, rules and times: few addresses and ports, so that they meet, and many ways to be wrong.
+//! Random frames, rules and times: few addresses and ports, so that they match, and many kinds of faults.
 
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
@@ -126,7 +126,7 @@ pub(crate) fn selector(rng: &mut ChaCha8Rng) -> Selector {
     }
 }
 
-/// A way through the network, up to as long as there are.
+/// Returns a route through the network, up to the maximum length.
 pub(crate) fn path(rng: &mut ChaCha8Rng, uplinks: &[u32]) -> HostPath {
     let tag = |rng: &mut ChaCha8Rng| Tag::new(rng.random_range(0..4094), rng.random_range(0..8)).unwrap();
     let length = rng.random_range(0..=12);
@@ -156,8 +156,8 @@ pub(crate) fn rule(rng: &mut ChaCha8Rng, endpoints: &[u32], uplinks: &[u32]) -> 
     }
 }
 
-/// Whether `BPF_PROG_TEST_RUN` takes the frame: it refuses IP packets that are shorter than their first header. What becomes of those
-/// is tested on an interface.
+/// Returns `true` if `BPF_PROG_TEST_RUN` accepts the frame: it refuses IP packets that are shorter than their first
+/// header. Those are tested on an interface.
 pub(crate) fn can_run(frame: &[u8]) -> bool {
     match frame.get(12..14) {
         Some([8, 0]) => frame.len() >= 34,

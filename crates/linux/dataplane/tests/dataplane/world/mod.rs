@@ -41,7 +41,7 @@ pub(crate) fn ipv4(last: u8) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(10, 0, 0, last))
 }
 
-/// A UDP packet from 10.0.0.`from` to 10.0.0.`to`, of so many bytes with its Ethernet header (at least 42).
+/// Returns a UDP packet from 10.0.0.`from` to 10.0.0.`to`; `length` includes its Ethernet header (at least 42).
 pub(crate) fn udp(from: u8, to: u8, ports: (u16, u16), length: usize) -> Vec<u8> {
     let total = (length - 14) as u16;
     let mut frame = [mac(to).bytes(), mac(from).bytes()].concat();

@@ -1,4 +1,5 @@
-//! Tenants and receivers: each a network namespace with a thread in it. They are gone when the threads end, however they end.
+//! Tenants and receivers: each a network namespace with a thread in it. They are deleted when the threads end, in any
+//! case.
 
 use std::process::Command;
 use std::sync::mpsc::{Sender as Channel, channel};
@@ -28,7 +29,7 @@ impl Party {
         let interface = interface.to_owned();
         party.run(move || {
             tool("ip", "link set lo up");
-            // Where there is no IPv6, there is nothing to turn off.
+            // Without IPv6, there is nothing to turn off.
             let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{interface}/disable_ipv6"), "1");
             tool("ip", &format!("link set {interface} name eth0 address {}", mac(last)));
             tool("ip", "link set eth0 up");
@@ -47,7 +48,7 @@ impl Party {
         result.recv().unwrap()
     }
 
-    /// Does something there meanwhile.
+    /// Starts a job there; returns the channel of its result.
     pub(crate) fn begin<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> T + Send + 'static,

@@ -1,5 +1,5 @@
-//! Fig. 12 and section 5.3: the tagger and the shaper of a host, here eBPF programs. They run on this machine's kernel
-//! (`BPF_PROG_TEST_RUN`), so these figures need root and eBPF; where those are missing, they say so.
+//! Fig. 12 and section 5.3: the tagger and the shaper of a host, here eBPF programs. They run on this machine's
+//! kernel (`BPF_PROG_TEST_RUN`), so these figures need root and eBPF, and report their absence.
 
 mod path;
 
@@ -19,7 +19,7 @@ const LINE: f64 = 10.0;
 /// Check sequence, preamble, delimiter and gap of a frame, in bytes (IEEE 802.3).
 const AROUND: usize = 24;
 
-/// What the application needs with no VM, and for each, in MB (section 5.3.3).
+/// Memory of the application with no VM, and for each VM, in MB (section 5.3.3).
 const PAPERS_BASE: f64 = 19.2;
 const PAPERS_VM: f64 = 0.02;
 
@@ -36,7 +36,7 @@ impl Tagged {
         (self.what.packet * 8) as f64 / self.nanos
     }
 
-    /// What a link of 10 Gbit/s carries of them, in Gbit/s of packets.
+    /// Returns the rate of these packets on a link of 10 Gbit/s, in Gbit/s of packets.
     fn line(&self) -> f64 {
         let wire = self.what.packet + 4 * usize::from(self.what.tags) + AROUND;
         LINE * self.what.packet as f64 / wire as f64
@@ -80,11 +80,11 @@ pub(crate) fn fig12a(run: &Run) -> Result<Figure, Failed> {
     .with("packets", "Table 3: 64, 776, 1478 B; batches of 1, 16, 32; 1 to 3 flows; 2 to 10 tags"))
 }
 
-/// What Fig. 12a is about.
+/// Data of Fig. 12a.
 #[derive(Clone, Debug)]
 struct TaggingData {
     all: Vec<Tagged>,
-    /// Where networks of real packets can be set up.
+    /// Measured paths; `None` if networks of real packets cannot be set up.
     paths: Option<Vec<path::Path>>,
 }
 

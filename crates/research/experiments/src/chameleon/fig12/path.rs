@@ -18,15 +18,15 @@ use crate::stats::percentile;
 pub(super) const PACKETS: [usize; 3] = [64, 776, 1478];
 /// Of every link: a full frame takes 125 us, and the kernel's timers can keep that.
 const LINE: Rate = Rate::from_mbit(100);
-/// What a sender may send: a tenth, so that packets do not wait for one another.
+/// Rate of a sender: a tenth, so that packets do not wait for each other.
 const RATE: Rate = Rate::from_mbit(10);
-/// The largest packet of a lab has 1514 B; tags and what is around a frame come to it on the wire.
+/// The largest packet of a lab has 1514 B; on the wire tags and frame overhead are added.
 const AROUND: u64 = 48;
 
-/// The smallest packet that has room for what says when it was sent: 44 B behind the headers of Ethernet, IP and UDP.
+/// The smallest packet that has room for its send time: 44 B behind the headers of Ethernet, IP and UDP.
 const SMALLEST: u64 = 86;
 
-/// What became of packets of one size.
+/// Measurements of packets of one size.
 #[derive(Clone, Debug)]
 pub(super) struct Path {
     packet: u64,
@@ -95,7 +95,7 @@ fn all(run: &Run) -> Result<Vec<Path>, Failed> {
     Ok(paths)
 }
 
-/// What a frame takes on both links, us.
+/// Returns the time of a frame on both links, in us.
 fn on_links(packet: u64) -> f64 {
     2.0 * ((packet + AROUND) * 8) as f64 * 1e6 / LINE.bits_per_second() as f64
 }

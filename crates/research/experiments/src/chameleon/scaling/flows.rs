@@ -15,7 +15,7 @@ use crate::stats::{Summary, mean, ratio_of_means};
 /// By k, then by seed.
 type Flows = Vec<Vec<f64>>;
 
-/// What was measured.
+/// Measurements.
 #[derive(Clone, Debug)]
 struct Data {
     scope: Scope,
@@ -50,7 +50,7 @@ impl Data {
     }
 
     fn of(&self, system: System) -> &Flows {
-        // Every system that is asked for was measured; the first stands for what was not, as in no figure.
+        // Every requested system was measured; an unmeasured one, which no figure has, would get the first result.
         self.flows.iter().find(|(known, _)| *known == system).map_or(&self.flows[0].1, |(_, flows)| flows)
     }
 
@@ -70,7 +70,7 @@ fn with_interval(runs: &[f64]) -> String {
     ci95.map_or_else(|| format!("{mean:.1}x"), |[low, high]| format!("{mean:.1}x ({low:.1}x to {high:.1}x)"))
 }
 
-/// By how much a ratio is larger in the largest network than in the smallest.
+/// Returns the increase of a ratio from the smallest network to the largest one.
 fn growth(ratios: &Flows) -> Vec<f64> {
     let ends = ratios.first().zip(ratios.last());
     ends.map_or_else(Vec::new, |(first, last)| ratio_of_means(last, first))
@@ -178,7 +178,7 @@ fn rerouting_grows(data: &Data) -> Statement {
     grows.tested(limits, &[data.limits.growth_with_most()]).tested(order, &growth(&newest))
 }
 
-/// What four queues have over two.
+/// Returns statements about four queues compared with two.
 fn more_queues(data: &Data, [plain, rerouting]: &[Flows; 2]) -> [Statement; 2] {
     let [more, more_rerouting] = [ratios(data.of(PLAIN), plain), ratios(data.of(REROUTING), rerouting)];
     let (four, two) = (data.ratios(REROUTING, PLAIN), ratios(rerouting, plain));
@@ -256,7 +256,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::statement::assert_each_can_change;
 
-    /// About so many flows for k = 4 and k = 12.
+    /// Returns numbers of flows near these values for k = 4 and k = 12.
     fn flows(small: f64, large: f64) -> Flows {
         [small, large].map(|flows| [0.99, 1.0, 1.01].map(|factor| flows * factor).to_vec()).to_vec()
     }

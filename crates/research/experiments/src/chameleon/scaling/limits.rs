@@ -1,5 +1,6 @@
-//! How many candidates are tried to be moved (4.1.3: 20), in a small network and in a larger one. "Limiting the number of
-//! reconfigurations allows to navigate this tradeoff" between flows and the tail of the runtime (5.2.2).
+//! Maximum number of candidates that are tried to be moved (4.1.3: 20), in a small network and in a larger one.
+//! "Limiting the number of reconfigurations allows to navigate this tradeoff" between flows and the tail of the
+//! runtime (5.2.2).
 
 use super::super::{RerouteSettings, System};
 use super::super::{accepted, fig9b};
@@ -18,7 +19,7 @@ pub(super) struct Limited {
     pub(super) limit: usize,
     /// Flows by size, then by seed.
     pub(super) flows: Vec<Vec<f64>>,
-    /// What 99 % of the decisions take at most in the larger network, us.
+    /// The 99th percentile of decision times in the larger network, in us.
     pub(super) tail_us: f64,
 }
 
@@ -58,7 +59,7 @@ impl Limits {
         gains.last().unwrap_or(&f64::NAN) / gains.first().unwrap_or(&f64::NAN)
     }
 
-    /// What rerouting gains in both sizes, with the paper's limit and with the largest.
+    /// Returns the gain of rerouting in both sizes, with the paper's limit and with the largest one.
     pub(super) fn growth(&self) -> String {
         let meant = self.all.iter().filter(|limited| limited.limit >= RerouteSettings::LIMIT);
         let text = |limited: &Limited| {

@@ -11,7 +11,7 @@ use crate::run::Run;
 /// From 640 to 17,280 servers (5.2).
 const FULL: &[u64] = &[4, 6, 8, 10, 12];
 
-/// What fits into a quick look.
+/// Network sizes that fit into a quick run.
 const QUICK: &[u64] = &[4, 6, 8];
 
 pub(super) const PLAIN: System = System::Chameleon;
@@ -41,7 +41,7 @@ pub(super) const SYSTEMS: [System; 10] = [
     System::Wayleave,
 ];
 
-/// What is filled.
+/// Networks to be filled.
 #[derive(Clone, Debug)]
 pub(super) struct Scope {
     pub(super) queues: usize,

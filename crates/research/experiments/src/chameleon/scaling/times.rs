@@ -18,7 +18,7 @@ struct Times {
     means: Vec<f64>,
 }
 
-/// What was measured.
+/// Measurements.
 #[derive(Clone, Debug)]
 struct Data {
     scope: Scope,

@@ -28,7 +28,7 @@ const CONTRACTS: usize = 32;
 /// A burst of four packets, each of at most 1500 B with its overhead.
 const BURST: Bytes = Bytes::new(6_000);
 const BURST_PACKETS: u64 = 4;
-/// How long a lone contract is simulated.
+/// Simulated time of a lone contract.
 const DURATION: Time = Time::from_millis(100);
 
 fn network() -> Result<Arc<Network>, Failed> {
@@ -97,8 +97,8 @@ fn attacked(
     Ok((report, claim))
 }
 
-/// How many packets of a burst of several have arrived after twice the time that it takes on every link of the way: what the shaper of an
-/// admitted contract holds back comes later. Nobody else sends.
+/// Returns the number of packets of a burst that have arrived after twice its time on every link of the path. Packets
+/// that the shaper of an admitted contract holds back arrive later. There are no other senders.
 fn burst(scheme: &mut Scheme, network: &Arc<Network>, like: &Request) -> Result<u64, Failed> {
     let request = Request { burst: BURST, deadline: Time::from_millis(50), ..like.clone() };
     let decision = scheme.admit(&request).map_err(|refusal| Failed::broken(format!("no burst: {refusal:?}")))?;
@@ -109,7 +109,7 @@ fn burst(scheme: &mut Scheme, network: &Arc<Network>, like: &Request) -> Result<
     Ok(outcome.flows.iter().map(|flow| flow.delivered).sum())
 }
 
-/// A contract that always has something to send, and nobody else.
+/// Simulates a contract that always has packets to send, without other senders.
 fn alone(held: &AdmittedFlow<'_>, network: &Arc<Network>, duration: Time) -> Result<Outcome, Failed> {
     let ends = held.route.hops.first().zip(held.route.hops.last());
     let (first, last) = ends.ok_or_else(|| Failed::broken("a contract without a route"))?;
@@ -174,7 +174,7 @@ pub(super) fn loko(name: &'static str) -> Result<ObservedProperties, Failed> {
     })
 }
 
-/// Of a link, over so long.
+/// Returns the used share of a link over `duration`.
 pub(super) fn share(bytes: Bytes, rate: Rate, duration: Time) -> f64 {
     bytes.bits() as f64 / (rate.bits_per_second() as f64 * duration.as_nanos() as f64 / 1e9)
 }

@@ -1,9 +1,10 @@
-//! Table 5: who guarantees what. The ticks of the systems that Wayleave has are measured, packet by packet; those of the
-//! others are as the paper prints them.
+//! Table 5: guarantees of systems. The ticks of the systems that Wayleave implements are measured, packet by packet;
+//! those of the others are as the paper prints them.
 //!
 //! A tick stands for
-//! - packet latency: no packet was later than promised, or, where a system promises none, than what it takes alone and a frame on each link;
-//! - bandwidth: what was reserved or guaranteed arrives, whatever others send;
+//! - packet latency: no packet was later than promised or, without a promise, later than its time alone plus a frame
+//!   on each link;
+//! - bandwidth: reserved or guaranteed traffic arrives, regardless of other senders;
 //! - burst: a burst of several packets arrives as it was sent, in time;
 //! - work conservation: a lone sender gets most of an idle link.
 

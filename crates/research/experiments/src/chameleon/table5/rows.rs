@@ -1,6 +1,6 @@
 //! The rows of Table 5 as the paper prints them (its appendix).
 
-/// Whether a system has a feature.
+/// Tick: a system has a feature or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tick {
     /// A tick.
@@ -38,7 +38,7 @@ const fn row(name: &'static str, ticks: [Tick; 4], switches: &'static str) -> Ro
     Row { name, ticks, switches }
 }
 
-/// Bandwidth and work conservation, in several ways; latency and bursts never.
+/// Bandwidth and work conservation, by several mechanisms; latency and bursts never.
 const BANDWIDTH: [Tick; 4] = [No, Yes, No, No];
 const CONSERVING: [Tick; 4] = [No, No, No, Yes];
 const BOTH: [Tick; 4] = [No, Yes, No, Yes];

@@ -5,7 +5,7 @@ use super::rows::Tick;
 /// A lone sender is work-conserving with this share of an idle link: limiters leave a headroom of up to a tenth, and headers take a twentieth.
 pub(super) const MAX: f64 = 0.8;
 
-/// What a system was seen to do.
+/// Observed behaviour of a system.
 #[derive(Clone, Debug)]
 pub(super) struct ObservedProperties {
     pub(super) name: &'static str,

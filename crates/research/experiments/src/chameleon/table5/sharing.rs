@@ -25,12 +25,12 @@ use crate::failed::Failed;
 /// Of a rack: a receiver and nine senders.
 const HOSTS: usize = 10;
 const LINE: Rate = Rate::from_gbit(10);
-/// The first half is left out of what is counted: limiters converge, the slowest are ElasticSwitch's with a round every 15 ms.
+/// The first half is not counted: limiters converge, the slowest are ElasticSwitch's with a round every 15 ms.
 const WARMUP: Time = Time::from_millis(500);
 const DURATION: Time = Time::from_millis(1_000);
 /// Of the receiver's link, of the one and of the eight others together.
 const GUARANTEES: [Rate; 2] = [Rate::from_gbit(5), Rate::from_gbit(3)];
-/// A guarantee is kept with this share of it in payload: headers take a twentieth of a link.
+/// A guarantee is kept if at least this share arrives as payload: headers take a twentieth of a link.
 const KEPT: f64 = 0.9;
 /// DCTCP's threshold at 10 Gbit/s: 65 packets (SIGCOMM 2010, section 3.4).
 const THRESHOLD: Bytes = Bytes::new(97_500);
@@ -42,13 +42,13 @@ const BURST: Bytes = Bytes::new(6_000);
 const ONE: &str = "one";
 const OTHERS: &str = "others";
 
-/// What shares the network, if anything does.
+/// Scheme that shares the network, if any.
 pub(super) type Shares = Option<fn() -> HostSchemeConfig>;
 
 /// Measures a system.
 pub(super) fn sharing(name: &'static str, shares: Shares) -> Result<ObservedProperties, Failed> {
     let cabling = Cabling { rate: LINE, ..Cabling::default() };
-    // Everything stays in the first rack; its uplinks are what a rack broker of Parley looks at.
+    // Everything stays in the first rack, whose uplinks a rack broker of Parley monitors.
     let racks =
         LeafSpine { leaves: 2, spines: 1, hosts_per_leaf: HOSTS as u64, parallel: 1, uplink_rate: None, cabling };
     let network = Arc::new(build::leaf_spine(&racks).map_err(Failed::broken)?);
@@ -98,7 +98,7 @@ fn flows<'a>(outcome: &'a Outcome, name: &'a str) -> impl Iterator<Item = &'a Fl
 const PROBE: &str = "probe";
 const BURSTS: &str = "bursts";
 
-/// Who sends besides small packets and bursts.
+/// Senders besides small packets and bursts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Company {
     Nobody,

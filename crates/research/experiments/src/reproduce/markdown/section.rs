@@ -11,14 +11,14 @@ const MAX_COLUMNS: usize = 9;
 /// A table with more rows is left to its file.
 const MAX_ROWS: usize = 40;
 
-/// The heading of a figure, and what it shows.
+/// Returns the heading of a figure, and its subject.
 fn head(entry: &Entry) -> String {
     let place: String =
         entry.place.char_indices().map(|(at, c)| if at == 0 { c.to_ascii_uppercase() } else { c }).collect();
     format!("# {}\n\n{}", entry.id, paragraph(&format!("{place}: {}.", escaped(entry.title))))
 }
 
-/// By what something was measured, how thoroughly, and when.
+/// Returns the program, the effort and the date of a measurement.
 fn origin(origin: &MeasuredBy, effort: &str) -> String {
     let runs = if effort == "full" {
         "with as many runs as a verdict needs"
@@ -93,7 +93,7 @@ fn of_panel(entry: &Entry, panel: &Panel) -> String {
     format!("{}\n{}", paragraph(&format!("{title} ({what}{clock}):")), table(&heads, &rows, Align::NumbersRight))
 }
 
-/// A mean with its interval, if that says more than the mean.
+/// Returns a mean, with its interval if that adds information.
 fn value(panel: &Panel, point: &Point) -> String {
     let middle = number(centre(panel, point));
     let interval = point.summary.ci95.filter(|_| panel.centre == Centre::Mean);

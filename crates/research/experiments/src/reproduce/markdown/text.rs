@@ -4,10 +4,10 @@ use crate::reproduce::grid::wrapped;
 
 /// The length of a line.
 const WIDTH: usize = 130;
-/// A table with longer lines does not get columns below one another: nobody reads it as text.
+/// Maximum line length of a table with aligned columns: longer ones are not read as text.
 const WIDEST: usize = 200;
 
-/// How the columns of a table stand; the first one always stands to the left.
+/// Alignment of the columns of a table; the first one is always aligned to the left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,
@@ -25,7 +25,7 @@ pub(crate) fn bullet(text: &str) -> String {
     (0..).zip(&lines).map(|(at, line)| format!("{}{line}\n", if at == 0 { "- " } else { "  " })).collect()
 }
 
-/// Text without what Markdown would read as its own. Backticks stay: whoever writes them means code.
+/// Escapes Markdown in a text. Backticks are kept: they always mean code.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::new();
     for (at, part) in text.split('`').enumerate() {

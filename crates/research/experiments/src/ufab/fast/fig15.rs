@@ -45,14 +45,15 @@ struct Joins {
     joins_ms: Vec<f64>,
     /// From the failure to the end of the last interval in which one of them misses its minimum, in ms.
     recovers_ms: f64,
-    /// What packets found at S8's port, not exceeded by 99 % of them, and the most that waited, in bandwidth-delay products.
+    /// Queue that packets found at S8's port, as the 99th percentile, and the longest queue, in bandwidth-delay
+    /// products.
     queue: [f64; 2],
     longest_us: f64,
 }
 
 stored!(Joins { joins_ms, recovers_ms, queue, longest_us });
 
-/// One tenant with so many pairs.
+/// One tenant with a number of pairs.
 #[derive(Clone, Copy, Debug)]
 struct Probing {
     pairs: usize,
@@ -93,7 +94,8 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
         .with("time", format!("one tenant every {} ms, core 1 fails at nine times that", step.as_nanos() / 1_000_000)))
 }
 
-/// C T, with the base round trip between pods: six links and switches of 1.351 us each way, a full frame and an acknowledgement of 84 B.
+/// Returns C T, with the base round trip between pods: six links and switches of 1.351 us in each direction, a full
+/// frame and an acknowledgement of 84 B.
 fn product_bytes() -> f64 {
     let round_trip_ns = 12.0 * 1_351.0 + 6.0 * (1_538.0 + 84.0) * 8.0 / 100.0;
     SHARED * round_trip_ns / 8.0
@@ -149,7 +151,7 @@ fn joins(step: Time, seed: u64) -> Result<(Joins, Vec<Vec<f64>>), Failed> {
     Ok((Joins { joins_ms, recovers_ms, queue, longest_us: round_trip_us(&outcome, 100.0) }, rates))
 }
 
-/// One tenant of S1 fills its line with so many pairs.
+/// Runs one tenant of S1 that fills its line with `pairs` pairs.
 fn probing(pairs: usize) -> Result<Probing, Failed> {
     let network = network(LINE)?;
     let servers = servers(&network);

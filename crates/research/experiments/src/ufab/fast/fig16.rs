@@ -46,11 +46,12 @@ struct Measured {
     /// The longest round trip, and the 99 % percentile.
     longest_us: f64,
     tail_us: f64,
-    /// From when all want everything until all have 90 % of their minimum and together 85 % of what is shared out, and from then on, in ms; the mean over the periods.
+    /// Time from unlimited demand of all until all permanently have 90 % of their minimum and together 85 % of the
+    /// shared rate, in ms; the mean over the periods.
     settles_ms: f64,
     /// Until all have 90 % of their minimum, for the first time.
     minima_ms: f64,
-    /// Of what is shared out, in the second half of these periods.
+    /// Used part of the shared rate, in the second half of these periods.
     used: f64,
     /// The largest sum of rates of an interval, as a part of the line.
     peak: f64,
@@ -79,7 +80,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     Ok(figure.with("network", "four pods of the fabric, 1:1").with("time", format!("{periods} periods of 4 ms")))
 }
 
-/// A run, and what all receive together, interval by interval.
+/// Returns a run, and the total received by all in each interval.
 fn one(system: Contender, periods: u64, seed: u64) -> Result<(Measured, Vec<f64>), Failed> {
     let network = fabric(4, 8)?;
     let hosts: Vec<NodeId> = network.hosts().collect();

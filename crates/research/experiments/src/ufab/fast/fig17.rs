@@ -33,7 +33,8 @@ pub(crate) const ENTRY: Entry = Entry {
 
 const SIZES: &str = "web-search";
 
-/// What the text does not give: how many hosts a tenant has, where each host has two tenants, and minima in Gbit/s.
+/// Values that the text does not give: number of hosts of a tenant, where each host has two tenants, and minima in
+/// Gbit/s.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Tenancy {
     members: usize,
@@ -84,7 +85,7 @@ struct Row {
 
 #[derive(Clone, Debug)]
 struct Measured {
-    /// What guarantees to transmit missed, as a part of what they owed.
+    /// Shortfall of guarantees to transmit, relative to the owed amount.
     missed: f64,
     /// 99 % of round trips.
     tail_us: f64,
@@ -166,7 +167,7 @@ fn one(
     scenario.warmup = warmup;
     scenario.record.series = Some(Time::from_micros(250));
     system.share(&mut scenario, policy(&network, &tenants)?);
-    // Two tenants a server; the cores of 1:2 carry half of what servers send.
+    // Two tenants a server; the cores of 1:2 carry half of the servers' traffic.
     let load = place.load / 2.0 * place.cores as f64 / 8.0;
     scenario.traffic = tenants
         .iter()
@@ -232,7 +233,7 @@ fn varied(
 
 /// uFAB and those that the text compares it with.
 const COMPARED: [Contender; 3] = [Contender::Ufab, Contender::Elastic, Contender::Pwc];
-/// What is not the cause of differences, at 1:1 and 0.7.
+/// Systems for experiments that rule out causes of differences, at 1:1 and 0.7.
 const EXPERIMENTS: [Contender; 2] = [Contender::Lasting, Contender::ElasticCubic];
 
 /// Adds the other tenants as experiments, at 1:1 and 0.7: the numbers of each, and what they are in words. `tried` is another change that
@@ -251,7 +252,7 @@ fn truth(is_so: bool) -> Vec<f64> {
     vec![f64::from(u8::from(is_so))]
 }
 
-/// Whether the one is below the other at every place: how many times the other is as much, run by run.
+/// Returns the statement that one system is below the other at every place, with the ratio of each run.
 fn below(
     (section, says): (&'static str, &str),
     rows: &[Row],
@@ -267,7 +268,7 @@ fn below(
     }
     let ratio = |place: &Place| {
         let [one, other] = [one, other].map(|system| of(rows, *place, system, what));
-        // What misses nothing at all is below anything.
+        // A system that misses nothing is below any other.
         times(&other, &one.iter().map(|value| value.max(1e-6)).collect::<Vec<_>>())
     };
     let shown = places.iter().map(|place| {
@@ -289,7 +290,7 @@ fn below(
     by_tenants(statement, compare, tried)
 }
 
-/// That uFAB misses no more than half of what the others do.
+/// Returns the statement that uFAB misses at most half of the others' shortfall.
 fn misses_much_less(rows: &[Row]) -> Statement {
     use Contender::{Elastic, Lasting, Pwc, Ufab};
     let places: Vec<Place> =
@@ -393,7 +394,7 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
     ]
 }
 
-/// What other tenants make of it.
+/// Returns the results with other tenants.
 fn table(rows: &[Row]) -> Table {
     let heavy = rows.iter().filter(|row| row.place == HEAVY);
     let cells = heavy.map(|row| {

@@ -1,4 +1,5 @@
-//! Fig. 18: how fast a network converges, by its load and by the window in which a host moves one pair only, and by how often is probed (section 5.6).
+//! Fig. 18: speed of convergence, by the network's load, by the window in which a host moves only one pair, and by
+//! the probing interval (section 5.6).
 
 use wayleave_scenarios::{HostSchemeConfig, Scenario};
 use wayleave_schemes::host::ufab::Settings;
@@ -44,13 +45,13 @@ struct Frozen {
     runs: Vec<Settled>,
 }
 
-/// One run of it.
+/// One run of the experiment.
 #[derive(Clone, Debug)]
 struct Settled {
     /// Until all have their minima in each interval, and in each two intervals together; in us.
     single_us: f64,
     double_us: f64,
-    /// What the pair that is last in single intervals has in the mean of the time from 500 us on, of its minimum.
+    /// Average rate, relative to its minimum and from 500 us on, of the pair that is last in single intervals.
     last_has: f64,
     /// Moves of a pair.
     moves: f64,
@@ -68,7 +69,7 @@ impl Frozen {
     }
 }
 
-/// The incast with a probe for each so many bytes.
+/// The incast with one probe per given number of bytes.
 #[derive(Clone, Debug)]
 struct Probed {
     /// Round trips at the fair share; nothing for the 4 kB of the text.
@@ -166,7 +167,8 @@ fn bin_us() -> f64 {
     BIN.as_nanos() as f64 / 1e3
 }
 
-/// Until the end of the last time, of so many intervals together, in which a pair has less than 80 % of its minimum; in us.
+/// Returns the end of the last time in which a pair has less than 80 % of its minimum, in us; `together` intervals
+/// are averaged.
 fn settled_us(parts: &[f64], together: usize) -> f64 {
     let last = parts.windows(together).rposition(|parts| mean(parts) < 0.8);
     last.map_or(0.0, |last| (last + together) as f64 * bin_us())
@@ -258,7 +260,8 @@ fn most_of_double<'a>(light: impl Iterator<Item = &'a Frozen>) -> f64 {
     most(&light.flat_map(|one| &one.runs).map(|run| run.double_us).collect::<Vec<_>>())
 }
 
-/// Who is last where the network is late: pairs that have converged long before, of which a single interval is below 80 %.
+/// Returns a text about the last pairs in a late network: they converged long before, and have single intervals below
+/// 80 %.
 fn steady_pairs_fluctuate<'a>(light: impl Iterator<Item = &'a Frozen> + Clone) -> String {
     let runs: Vec<&Settled> = light.clone().flat_map(|one| &one.runs).collect();
     let late: Vec<&&Settled> = runs.iter().filter(|run| run.single_us > WITHIN_US).collect();

@@ -1,4 +1,5 @@
-//! Fig. 20: 128 to 1 beside background traffic; answers of probes come apart, and rates converge all the same (appendix D).
+//! Fig. 20: 128 to 1 beside background traffic; answers of probes spread, and rates converge nevertheless (appendix
+//! D).
 
 use std::collections::BTreeMap;
 
@@ -46,7 +47,7 @@ struct Measured {
     settles_ms: f64,
     /// Of the last third of the run: the lowest and the highest mean rate of a sender, as a part of the fair share.
     spread: [f64; 2],
-    /// What the first sender has, interval by interval.
+    /// Traffic of the first sender, for each interval.
     first: Vec<f64>,
 }
 
@@ -126,7 +127,8 @@ fn one((pods, senders): (u64, usize), load: f64, duration: Time, seed: u64) -> R
     })
 }
 
-/// How far answers of the incast are apart, round by round. Pairs are told by their tokens: those of the background have more.
+/// Returns the spread of the incast's answers in each round. Pairs are identified by their tokens: those of the
+/// background have more.
 fn apart(notes: &[super::watched::Note], senders: &[NodeId]) -> Vec<f64> {
     let tokens = MIN.bits_per_second() / super::fast().unit.bits_per_second();
     let mut of_incast: BTreeMap<u64, usize> = BTreeMap::new();

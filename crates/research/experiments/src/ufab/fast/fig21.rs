@@ -1,4 +1,4 @@
-//! Fig. 21: how tokens of a tenant are divided among its pairs (appendix E), as probes and their answers say it.
+//! Fig. 21: division of a tenant's tokens among its pairs (appendix E), as carried by probes and their answers.
 
 use std::collections::BTreeMap;
 
@@ -36,12 +36,12 @@ const PHI: u64 = 6_000;
 /// epsilon of Fig. 21b, as tokens: what a1 wants to send to a4.
 const EPSILON: u64 = 600;
 
-/// What was said last, in tokens.
+/// Latest values in messages, in tokens.
 #[derive(Clone, Debug, Default)]
 struct Said {
     /// Of a1 to a4, a5 and a6, and of a2 to a6.
     asked: Vec<u64>,
-    /// What a6 answered a2.
+    /// Answer of a6 to a2.
     admitted: u64,
 }
 
@@ -110,7 +110,7 @@ fn example(epsilon: Option<u64>, unused: UnusedTokens) -> Result<Said, Failed> {
     Ok(Said { admitted: last.copied().unwrap_or_default(), asked: asked.into_values().collect() })
 }
 
-/// Whether all of some tokens are these, but for what the last digit of a rate is.
+/// Returns `true` if all tokens have the expected values, up to the last digit of a rate.
 fn are(tokens: &[u64], expected: &[f64]) -> bool {
     // 1 % of the tokens: rates are measured between probes.
     tokens.len() == expected.len()

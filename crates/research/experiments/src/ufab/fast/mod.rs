@@ -2,11 +2,11 @@
 //!
 //! | figure | here |
 //! |---|---|
-//! | 15: seven tenants and a core that fails; what probes cost | `fig15.rs` |
+//! | 15: seven tenants and a core that fails; cost of probes | `fig15.rs` |
 //! | 16: 90 to 1, demands that change | `fig16.rs` |
 //! | 17: flows of a web search on the fabric | `fig17.rs` |
-//! | 18: convergence, by the freeze window and by how often is probed | `fig18.rs` |
-//! | 20: answers that come apart | `fig20.rs` |
+//! | 18: convergence, by the freeze window and by the probing interval | `fig18.rs` |
+//! | 20: answers that spread | `fig20.rs` |
 //! | 21: the example of tokens | `fig21.rs` |
 
 pub(crate) mod fig15;
@@ -39,10 +39,10 @@ use crate::failed::Failed;
 /// Every line here.
 const LINE: Rate = Rate::from_gbit(100);
 
-/// What is shared out of it, in Gbit/s (5.1: 95 %).
+/// Shared rate of the line, in Gbit/s (5.1: 95 %).
 const SHARED: f64 = 95.0;
 
-/// Who keeps minima at 100 Gbit/s.
+/// System that keeps minima at 100 Gbit/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Contender {
     Ufab,
@@ -54,16 +54,16 @@ enum Contender {
     Pwc,
     /// uFAB with a probe for each full frame (4.1: "e.g., one MTU").
     Eager,
-    /// uFAB' with ports that hold whatever comes.
+    /// uFAB' with ports that drop nothing.
     Deep,
-    /// ElasticSwitch+Clove over CUBIC, which hears no marks.
+    /// ElasticSwitch+Clove over CUBIC, which ignores marks.
     ElasticCubic,
     /// uFAB whose pairs stay on their paths for a thousand round trips without data, in place of 16.
     Lasting,
 }
 
 impl Contender {
-    /// Those of the text.
+    /// The systems of the text.
     const ALL: [Self; 4] = [Self::Ufab, Self::Unbounded, Self::Elastic, Self::Pwc];
 
     const fn name(self) -> &'static str {
@@ -90,7 +90,8 @@ impl Contender {
         }
     }
 
-    /// Lets tenants share by it: as on the testbed, but for what uFAB's edges and switches have to know of the line.
+    /// Lets tenants share by this system: as on the testbed, except for the line's parameters at uFAB's edges and
+    /// switches.
     fn share(self, run: &mut Scenario, tenants: Policy) {
         self.on_testbed().share(run, tenants);
         let Some(HostSchemeConfig::Ufab(settings)) = run.sharing.as_mut().map(|sharing| &mut sharing.scheme) else {
@@ -114,14 +115,16 @@ fn fast() -> Settings {
 /// Servers of a pod of the fabric.
 const SERVERS_OF_POD: u64 = 32;
 
-/// How many pods so many servers are; nothing if they are not whole pods, or more than the 512 servers of 5.1.
+/// Returns the number of pods with `servers` servers; `None` if they are not whole pods, or more than the 512 servers
+/// of 5.1.
 pub(crate) fn pods_of(servers: u64) -> Option<u64> {
     let pods = servers / SERVERS_OF_POD;
     (servers == pods * SERVERS_OF_POD && (1..=16).contains(&pods)).then_some(pods)
 }
 
-/// So many pods of 32 servers: 4 edge switches with 8 servers each and 4 aggregation switches, joined twice. 8 cores behind each aggregation switch are 1:1, and 4 are 1:2
-/// (5.1: 32 and 16 cores for 512 servers). Links of 1 us (5.1); ports hold 432 us of the line, which is more than what any text's queue needs.
+/// Returns `pods` pods of 32 servers: 4 edge switches with 8 servers each and 4 aggregation switches, joined twice. 8
+/// cores behind each aggregation switch are 1:1, and 4 are 1:2 (5.1: 32 and 16 cores for 512 servers). Links of 1 us
+/// (5.1); ports hold 432 us of the line, which is more than any text's queue needs.
 fn fabric(pods: u64, cores_per_aggregation: u64) -> Result<Arc<Network>, Failed> {
     let cabling = Cabling {
         rate: LINE,
@@ -141,7 +144,8 @@ fn fabric(pods: u64, cores_per_aggregation: u64) -> Result<Arc<Network>, Failed>
     build::fat_tree(&spec).map(Arc::new).map_err(Failed::broken)
 }
 
-/// A round trip of the idle fabric between pods: six links of 1 us each way, a full frame and its acknowledgement.
+/// A round trip of the idle fabric between pods: six links of 1 us in each direction, a full frame and its
+/// acknowledgement.
 const ROUND_TRIP_US: f64 = 12.0 + 6.0 * (1_538.0 + 84.0) * 8.0 / 100e3;
 
 /// A tenant, and its traffic.
@@ -150,8 +154,9 @@ struct Pair {
     traffic: Traffic,
 }
 
-/// Four times hosts two by two at random: each of both sends to the other at the minimum of the two, which are a tenant. A host's minima are `load` of its line in the
-/// mean, and at most 1.3 times as much.
+/// Returns random pairs of hosts, from four random pairings of all hosts. The hosts of a pair are a tenant, and each
+/// sends to the other at the pair's minimum. The sum of a host's minima is on average `load` of its line, and at most
+/// 1.3 times this.
 fn background(hosts: &[NodeId], load: f64, random: &mut ChaCha8Rng) -> Vec<Pair> {
     let mut pairs = Vec::new();
     for round in 0..4 {
@@ -161,7 +166,7 @@ fn background(hosts: &[NodeId], load: f64, random: &mut ChaCha8Rng) -> Vec<Pair>
             let mbit = load * 25_000.0 * random.random_range(0.7..1.3);
             let min = Rate::from_mbit(mbit as u64);
             let name = format!("b{round}-{at}");
-            // What is offered is payload: 1,460 B of each 1,538.
+            // The offered rate is payload: 1,460 B of each 1,538.
             let offer = Some(SendSchedule::Rate(Rate::from_mbit((mbit * 1_460.0 / 1_538.0) as u64)));
             let reliable = Reliable { offer, ..Reliable::new(Arrivals::Once, None) };
             let traffic = flows(&name, FlowEndpoints::Pairs(vec![(two[0], two[1]), (two[1], two[0])]), reliable);
@@ -171,7 +176,7 @@ fn background(hosts: &[NodeId], load: f64, random: &mut ChaCha8Rng) -> Vec<Pair>
     pairs
 }
 
-/// What a tenant received at a host, in Gbit/s, bin by bin.
+/// Returns the traffic that a tenant received at a host, in Gbit/s, for each bin.
 fn received(outcome: &Outcome, tenant: &str, at: NodeId) -> Vec<f64> {
     let share = outcome.sharing.as_ref().and_then(|sharing| sharing.service(tenant));
     let machine = share.and_then(|share| share.machines.iter().find(|machine| machine.host == at));
@@ -181,7 +186,7 @@ fn received(outcome: &Outcome, tenant: &str, at: NodeId) -> Vec<f64> {
     series.bins(end).map(|bin| bin.amount as f64 * 8_000.0 / (bin.end_ps - bin.start_ps).max(1) as f64).collect()
 }
 
-/// Of the round trips of all traffic, in us, not exceeded by so many per cent of them.
+/// Returns a percentile of the round trips of all traffic, in us.
 fn round_trip_us(outcome: &Outcome, percent: f64) -> f64 {
     let mut all = Histogram::new();
     for round_trips in outcome.traffic.iter().filter_map(|traffic| traffic.round_trips.as_ref()) {
@@ -190,7 +195,7 @@ fn round_trip_us(outcome: &Outcome, percent: f64) -> f64 {
     all.percentile(percent).map_or(f64::NAN, |ps| ps as f64 / 1e6)
 }
 
-/// One of the runs' own random numbers, for what is drawn before it.
+/// Returns a generator of random numbers for draws before a run.
 fn generator(seed: u64) -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(seed)
 }
@@ -201,7 +206,7 @@ fn shuffle<T>(list: &mut [T], random: &mut ChaCha8Rng) {
     }
 }
 
-/// How many times the one is the other, run by run.
+/// Returns the ratio of both values for each run.
 fn times(above: &[f64], below: &[f64]) -> Vec<f64> {
     above.iter().zip(below).map(|(above, below)| above / below).collect()
 }

@@ -1,4 +1,4 @@
-//! uFAB's machines as they are, with somebody who notes what they say and do: what a run itself does not tell.
+//! uFAB's machines unchanged, with a recorder of their messages and actions, which a run itself does not report.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +16,7 @@ use wayleave_units::Time;
 
 use crate::failed::Failed;
 
-/// Something that a machine did or heard of one of its pairs.
+/// An action of a machine, or a message that it received about one of its pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Note {
     pub(super) at: Time,
@@ -24,12 +24,12 @@ pub(super) struct Note {
     pub(super) what: NoteKind,
 }
 
-/// What.
+/// Recorded action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoteKind {
-    /// A pair says its tokens.
+    /// A pair reports its tokens.
     Says { pair: u64, tokens: u64 },
-    /// It hears what its receiver admits; nothing: anything.
+    /// It receives the tokens that its receiver admits; `None` is unlimited.
     Hears { pair: u64, admitted: Option<u64> },
     /// A pair begins to use a path.
     Takes,
@@ -46,7 +46,7 @@ struct Machine {
 }
 
 fn note(notes: &Notes, at: Time, from: NodeId, what: NoteKind) {
-    // Whoever panicked while it held the lock has pushed a whole note or none.
+    // A thread that panicked while holding the lock has pushed a whole note or none.
     notes.lock().unwrap_or_else(PoisonError::into_inner).push(Note { at, from, what });
 }
 

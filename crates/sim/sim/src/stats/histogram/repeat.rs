@@ -1,15 +1,15 @@
-//! What was counted since an earlier time, counted again: for time that is skipped and not simulated.
+//! Repetition of counts since an earlier time: for time that is skipped and not simulated.
 
 use super::Histogram;
 
 impl Histogram {
-    /// How many values came since an earlier state of the same histogram.
+    /// Returns the number of values since an earlier state of the same histogram.
     pub(crate) fn count_since(&self, earlier: &Self) -> u64 {
         self.count().saturating_sub(earlier.count())
     }
 
-    /// Repeats the values that came since an earlier state of the same histogram, `times.0 / times.1` times. What rounding leaves of one
-    /// bucket counts in the next, so that their number is right.
+    /// Repeats the values since an earlier state of the same histogram, `times.0 / times.1` times. The rounding
+    /// remainder of one bucket counts in the next, so that the total number is right.
     pub(crate) fn repeat_since(&mut self, earlier: &Self, times: (u64, u64)) {
         let (numerator, denominator) = (u128::from(times.0), u128::from(times.1.max(1)));
         let mut left = denominator / 2;

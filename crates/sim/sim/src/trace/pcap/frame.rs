@@ -46,7 +46,7 @@ const CE: u8 = 0b11;
 const TCP_ACK: u8 = 0x10;
 const TCP_ECE: u8 = 0x40;
 
-/// One end of a packet's way.
+/// One end of a packet's path.
 #[derive(Clone, Copy)]
 struct End {
     address: [u8; 4],
@@ -85,7 +85,7 @@ pub(super) fn headers(header: &Header, record: &Record, original: u32, tags: Tag
     frame
 }
 
-/// Where a packet comes from, and where it goes to.
+/// Returns the source and the destination of a packet.
 fn ends(flow: Option<&FlowEntry>, record: &Record) -> [End; 2] {
     let port = |bits: u32| HIGH_PORT | (bits & ((1 << PORT_BITS) - 1)) as u16;
     let sender = End { address: address(flow.map(|flow| flow.from)), port: port(record.flow) };
@@ -130,7 +130,8 @@ fn ipv4(record: &Record, bytes: usize, protocol: u8, from: [u8; 4], to: [u8; 4])
     ip
 }
 
-/// TCP behind its ports. Only one side of a connection has something to say: the numbers of the other one stay at zero.
+/// Writes the TCP fields behind the ports. Only one side of a connection sends data: the numbers of the other one
+/// stay at zero.
 fn put_tcp(frame: &mut Vec<u8>, record: &Record, segment_bytes: u32) {
     // Without a size of segments they are counted instead.
     let number = |segment: u32| segment.wrapping_mul(segment_bytes.max(1));

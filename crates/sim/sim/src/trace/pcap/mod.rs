@@ -1,19 +1,19 @@
 //! A trace as a capture file that Wireshark and tcpdump read.
 //!
-//! The file has the classic format with nanoseconds (draft-ietf-opsawg-pcap, sections 4 and 5). Simulated packets have
-//! no bytes, so headers are made up from what a record knows: Ethernet, one 802.1Q tag for each tag that the
-//! packet carries, IPv4, and TCP for reliable flows or UDP for others. A frame is cut behind its headers; its original
-//! length is that of the simulated frame.
+//! The file has the classic format with nanoseconds (draft-ietf-opsawg-pcap, sections 4 and 5). Simulated packets
+//! have no bytes, so headers are made up from a record's fields: Ethernet, one 802.1Q tag for each tag that the
+//! packet carries, IPv4, and TCP for reliable flows or UDP for others. A frame is cut behind its headers; its
+//! original length is that of the simulated frame.
 //!
-//! What is made up, and how:
-//!
+//! Rules for the made-up fields:
 //! - Addresses are 10.0.0.1 plus the index of the host, and the same bytes behind 02:00 as a local Ethernet address.
 //! - Ports are those of the flow: two ports from 32,768 on hold 30 bits of its index.
-//! - A tag's priority is 7 less the queue, as queue 0 is the highest; its VLAN is its height in the stack, 1 the last.
+//! - A tag's priority is 7 less the queue, as queue 0 is the highest; its VLAN is its height in the stack, 1 the
+//!   last.
 //! - TCP numbers count bytes: the number of the segment times the payload of a segment. Retransmissions, gaps and
-//!   duplicate acknowledgements look to Wireshark as they should. Handshake and end of a connection are missing.
-//! - ECN is that of RFC 3168: ECT(0), CE in a marked packet, ECE in the acknowledgement of a marked one. RFC 8257 does
-//!   the same for DCTCP.
+//!   duplicate acknowledgements appear in Wireshark as they should. Handshake and end of a connection are missing.
+//! - ECN is that of RFC 3168: ECT(0), CE in a marked packet, ECE in the acknowledgement of a marked one. RFC 8257
+//!   does the same for DCTCP.
 //! - Checksums of TCP and UDP are zero, because there is no payload to sum; that of IPv4 is right.
 //! - Times are cut to nanoseconds.
 
@@ -47,21 +47,21 @@ const ETHERNET: u32 = 1;
 const PS_PER_SECOND: u64 = 1_000_000_000_000;
 const PS_PER_NS: u64 = 1_000;
 
-/// Which records become frames, and how.
+/// Selection of the records that become frames, and their form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capture {
-    /// The events that are captured. With more than one, a packet may be there several times on its way.
+    /// Events that are captured. With more than one, a packet may appear several times along its path.
     pub events: Vec<Event>,
     /// The link where, by its index; `None` for all links.
     pub link: Option<u32>,
-    /// Whether tags are shown.
+    /// Visibility of tags.
     pub tags: Tags,
     /// Wire bytes of a frame that are not captured: [`HIDDEN_BYTES`], or 0 where records count frames.
     pub hidden_bytes: u32,
 }
 
 impl Default for Capture {
-    /// What departs on all links and is delivered, with tags.
+    /// Departures on all links and deliveries, with tags.
     fn default() -> Self {
         Self {
             events: vec![Event::Departed, Event::Delivered],
@@ -117,13 +117,13 @@ impl From<WriteError> for PcapError {
     }
 }
 
-/// Writes a capture of some records to a file, and says how many frames are in it. The records of a
-/// [`Reader`](super::Reader) fit as they come.
+/// Writes a capture of some records to a file, and returns its number of frames. The records of a
+/// [`Reader`](super::Reader) can be passed directly.
 ///
 /// # Errors
 ///
-/// Where a record or the file cannot be had. Then nothing of the file is left, and one that had the name before is as
-/// it was.
+/// If a record cannot be read or the file cannot be written. Then no part of the file remains, and a previous file of
+/// that name is unchanged.
 pub fn write(
     path: &Path,
     header: &Header,
@@ -144,14 +144,16 @@ pub fn write(
     Ok(frames)
 }
 
-/// Writes a capture of some records to anything, in small pieces, and says how many frames are in it.
+/// Writes a capture of some records to any target, in small pieces, and returns its number of frames.
 ///
 /// ```
 /// use wayleave_sim::trace::pcap::{Capture, write_to};
 /// use wayleave_sim::trace::{Event, Flags, FlowEntry, Header, Record};
+///
 /// let flows = vec![FlowEntry { name: "web".into(), from: 0, to: 1, segment_bytes: 1_460 }];
 /// let header = Header { flows, ..Header::default() };
 /// let sent = Record { size: 1_538, flags: Flags::SEGMENT, ..Record::default() };
+///
 /// let mut file = Vec::new();
 /// let records = [sent, Record { event: Event::Delivered, ..sent }];
 /// let frames = write_to(&mut file, &header, &records, &Capture::default())?;
@@ -187,7 +189,7 @@ fn begin(target: &mut impl Write) -> io::Result<()> {
     target.write_all(&MAGIC.to_le_bytes())?;
     // Version 2.4.
     target.write_all(&[2, 0, 4, 0])?;
-    // Two fields that are not used, the most bytes of a frame that are kept, and what the frames are.
+    // Two unused fields, the maximum number of bytes kept of a frame, and the frame type.
     for word in [0, 0, MAX_HEADER_BYTES as u32, ETHERNET] {
         target.write_all(&word.to_le_bytes())?;
     }

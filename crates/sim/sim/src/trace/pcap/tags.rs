@@ -1,6 +1,6 @@
 //! Tags in captures.
 
-/// Whether a capture shows the tags that packets carry.
+/// Visibility of the packets' tags in a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tags {
     /// One 802.1Q tag for each.

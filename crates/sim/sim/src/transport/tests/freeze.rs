@@ -1,5 +1,5 @@
-//! No transfer freezes, whatever is lost: neither does the first segment that is missing stay so for two time-outs without
-//! being sent again, nor does a transfer never end.
+//! No transfer freezes under any losses: the first missing segment is retransmitted within two time-outs, and every
+//! transfer ends.
 
 use rand::Rng;
 use rand::rngs::ChaCha8Rng;
@@ -13,13 +13,13 @@ use super::{SEGMENT, setup};
 use crate::clock::{Instant, PS_PER_SECOND};
 use crate::random;
 
-/// Some segments are lost several times in a row, in addition to what is lost at random.
+/// Some segments are lost several times in a row, in addition to random losses.
 struct Unlucky {
     rng: ChaCha8Rng,
     delay: Instant,
     /// More delay, at random up to this.
     jitter: Instant,
-    /// Segments, and how many of their transmissions are lost yet.
+    /// Segments, and the number of their transmissions that are still to be lost.
     doomed: Vec<(u32, u32)>,
     loss: f64,
     ack_loss: f64,
@@ -69,7 +69,7 @@ fn control(setup: &Setup, which: u32) -> AnyFlow {
     }
 }
 
-/// Sends everything; says what went wrong.
+/// Sends everything. The error describes the failure.
 fn transfer(seed: u64) -> Result<(), String> {
     let mut rng = random::generator(seed, 1);
     let segments = 1 + random::below(&mut rng, 400);
@@ -98,7 +98,7 @@ fn transfer(seed: u64) -> Result<(), String> {
     if received == segments { Ok(()) } else { Err(format!("seed {seed}: {received} of {segments} segments")) }
 }
 
-/// `WAYLEAVE_TRANSFERS` says how many: `make transport-long` 100,000.
+/// `WAYLEAVE_TRANSFERS` sets the number of transfers: `make transport-long` uses 100,000.
 #[test]
 fn no_transfer_freezes_where_segments_are_lost_twice_or_three_times() {
     let transfers = std::env::var("WAYLEAVE_TRANSFERS").ok().and_then(|text| text.parse().ok()).unwrap_or(400);

@@ -1,4 +1,4 @@
-//! A line between a sender and its receiver, as long as the test wants it, that loses what the test says.
+//! A line between a sender and its receiver, whose length and losses the test defines.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,23 +7,23 @@ use super::super::*;
 use crate::clock::Instant;
 use crate::packet::Block;
 
-/// What a line does to packets.
+/// Effects of a line on packets.
 pub(super) trait Fate {
-    /// How long a transmission of a segment takes; `None` if it is lost. `number` counts transmissions.
+    /// Returns the delay of a transmission of a segment; `None` if it is lost. `number` counts transmissions.
     fn forward(&mut self, sequence: u32, number: u64) -> Option<Instant>;
 
     /// The same for an acknowledgement.
     fn back(&mut self) -> Option<Instant>;
 }
 
-/// What is on a line.
+/// Packet on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum OnTheWay {
     Segment { sequence: u32, sent: Instant },
     Ack { sequence: u32, sent: Instant, expected: u32, block: (u32, u32), is_duplicate: bool },
 }
 
-/// What has just happened to a sender.
+/// Latest event of a sender.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step<'a> {
     Sent(u32),
@@ -31,10 +31,10 @@ pub(super) enum Step<'a> {
     Struck { judged: bool, timed_out: bool },
 }
 
-/// Who looks on.
+/// Observer of the events.
 type Witness<'a> = &'a mut dyn FnMut(&Sender, Instant, Step<'_>);
 
-/// A sender, a receiver, and what is between them.
+/// A sender, a receiver, and the line between them.
 pub(super) struct Line<F> {
     pub(super) sender: Sender,
     pub(super) receiver: Receiver,
@@ -43,10 +43,10 @@ pub(super) struct Line<F> {
     /// Transmissions, and retransmission time-outs.
     pub(super) sent: u64,
     pub(super) timeouts: u64,
-    /// When the first segment that is missing was last sent, or another became the first.
+    /// Time of the last transmission of the first missing segment, or of the last change of that segment.
     pub(super) moved_at: Instant,
-    /// When the line takes the next packet, each way: one after the other, or what answers two of them would leave in one
-    /// instant.
+    /// Time at which the line takes the next packet, per direction: in sequence; otherwise the packets triggered by
+    /// two acknowledgements would leave at one instant.
     free_at: [Instant; 2],
     events: BinaryHeap<Reverse<(Instant, u64, OnTheWay)>>,
     number: u64,
@@ -91,7 +91,7 @@ impl<F: Fate> Line<F> {
         self.step_with(&mut |_, _, _| {})
     }
 
-    /// The same before somebody's eyes.
+    /// As `step`, with an observer.
     pub(super) fn step_with(&mut self, witness: Witness<'_>) -> bool {
         let paced = self.send(witness);
         if self.sender.is_done() {

@@ -1,5 +1,4 @@
-//! A sender and its receiver, told step by step what happens; over lines that lose, delay and reorder: `line` and what uses
-//! it.
+//! A sender and its receiver with hand-written events; over lines that lose, delay and reorder: `line` and its users.
 
 use super::*;
 use crate::clock::Instant;
@@ -181,7 +180,7 @@ fn a_sender_waits_for_what_is_not_written() {
     assert_eq!([999, 1_000, 2_000, 2_499, 2_500].map(|bytes| sender.whole_segments(bytes)), [0, 1, 2, 2, 3]);
     sender.make_available(2);
     assert_eq!((send_all(&mut sender, 0), sender.starved_of()), (vec![0, 1], Some(2_500)));
-    // What was sent stays sent.
+    // Sent segments stay sent.
     sender.make_available(0);
     assert_eq!(sender.starved_of(), Some(2_500));
     sender.make_available(3);

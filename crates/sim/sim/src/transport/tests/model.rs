@@ -62,7 +62,7 @@ impl Text {
         self.segments[sequence] = Segment { sent: now, is_again, is_lost: false, is_delivered: false };
     }
 
-    /// 6.2. When to look again, or [`NEVER`].
+    /// 6.2. Returns the time of the next check, or [`NEVER`].
     fn acknowledge(&mut self, now: Instant, answer: &SegmentReply<'_>, smoothed: Instant) -> Instant {
         self.min_rtt = self.min_rtt.min(now - answer.sent);
         let (from, to) = (answer.block.start as usize, answer.block.end as usize);

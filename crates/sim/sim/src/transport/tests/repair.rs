@@ -8,13 +8,13 @@ use crate::packet::Block;
 
 const MS: u64 = 1_000_000_000;
 
-/// Tells a sender at `now` that the segment that it sent at `sent` has arrived; the first one is missing.
+/// Notifies a sender at `now` that the segment that it sent at `sent` has arrived; the first one is missing.
 fn arrives(sender: &mut Sender, now: u64, sequence: u32, sent: u64) {
     let block = Block { start: 1, end: sequence + 1 };
     sender.on_answer(now, &SegmentReply { sent, ..answer(sequence, 0, block) }, |_, marked, _| marked);
 }
 
-/// The fault of version 0.1.0: others arrive all the time, and nobody sends the first segment a third time.
+/// The error of version 0.1.0: other segments arrive all the time, and the first segment is not sent a third time.
 #[test]
 fn a_retransmission_that_is_lost_again_is_sent_again() {
     let mut sender = sender(1_000_000, 10);
@@ -22,13 +22,13 @@ fn a_retransmission_that_is_lost_again_is_sent_again() {
     for sequence in 1..=3 {
         arrives(&mut sender, 20 * MS + u64::from(sequence), sequence, 0);
     }
-    // The third one tells of the loss. Segment 0 leaves again, and is lost again.
+    // The third one reveals the loss. Segment 0 is retransmitted, and lost a second time.
     assert_eq!(send_all(&mut sender, 20 * MS + 4), [0, 10, 11, 12]);
     for sequence in 4..10 {
         arrives(&mut sender, 20 * MS + 10 + u64::from(sequence), sequence, 0);
     }
     assert_eq!(send_all(&mut sender, 21 * MS), (13..19).collect::<Vec<u32>>());
-    // What left together with it comes a round trip later, and what left after it says that it is lost.
+    // Segments that left together with it arrive a round trip later; later ones reveal that it is lost.
     arrives(&mut sender, 40 * MS + 4, 10, 20 * MS + 4);
     assert_eq!(send_all(&mut sender, 40 * MS + 4), [0, 19]);
 }
@@ -47,8 +47,8 @@ fn segments_beyond_a_gap_do_not_put_the_time_out_off() {
     assert_eq!(sender.timer.at(), 2 * MS + 1 + sender.timer.timeout());
 }
 
-/// Windows after losses that NewReno hears of, in segments. Twenty segments leave, and those of `missing` are lost. Then
-/// what leaves later: `lost_later` of them are lost, too, the first time.
+/// Returns the windows after losses that NewReno reacts to, in segments. Twenty segments leave, and those of
+/// `missing` are lost. Of later transmissions those of `lost_later` are lost, too, the first time.
 fn windows(missing: &[u32], lost_later: impl Fn(u32, bool) -> bool) -> Vec<u64> {
     let setup = super::Setup { max_window: 1_000, ..setup(10_000_000, 20) };
     let mut sender = Sender::new(&setup, AnyFlow::newreno(&setup.flow_start()));
@@ -117,11 +117,11 @@ fn a_time_out_sends_the_first_segment_and_waits_for_what_left_just_before() {
     // A probe would be due at the same time; but one is out.
     assert_eq!(sender.prober.at(), strikes);
     assert!(sender.on_timer(strikes));
-    // 1, 2 and 3 are lost, and 4 is on its way.
+    // 1, 2 and 3 are lost, and 4 is in flight.
     assert_eq!((sender.flight.in_flight(), send_all(&mut sender, strikes)), (1, vec![1, 2, 3]));
 }
 
-/// What an application writes now and then does not put the time-out off: RFC 8985, 7.3, would restart the timer.
+/// Occasional writes of an application do not defer the time-out: RFC 8985, 7.3, would restart the timer.
 #[test]
 fn new_data_does_not_put_the_time_out_off() {
     let mut sender = sender(1_000_000, 100);

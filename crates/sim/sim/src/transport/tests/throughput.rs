@@ -1,8 +1,8 @@
-//! Windows in the long run against what is known of them: Mathis et al., "The Macroscopic Behavior of the TCP Congestion
+//! Long-run windows against published results: Mathis et al., "The Macroscopic Behavior of the TCP Congestion
 //! Avoidance Algorithm", CCR 27(3) (1997), and RFC 9438, section 5.1.
 //!
-//! A line of a constant round trip without queue loses a fraction p of all transmissions, at random or each 1/p-th. A window
-//! is what was delivered in a round trip, in segments.
+//! A line of a constant round trip without queue loses a fraction p of all transmissions, at random or each 1/p-th. A
+//! window is the amount delivered in a round trip, in segments.
 
 use rand::rngs::ChaCha8Rng;
 use wayleave_schemes::transports::AnyFlow;
@@ -41,7 +41,8 @@ impl Fate for Lossy {
     }
 }
 
-/// The mean window of a transfer between so many losses before and so many that count; and retransmission time-outs.
+/// Returns the mean window of a transfer, after `before` losses and over `losses` losses; and the number of
+/// retransmission time-outs.
 fn mean_window(
     control: fn(&Setup) -> AnyFlow,
     round_trip: Time,
@@ -82,20 +83,21 @@ fn at_random(p: f64) -> Pattern {
     Pattern::Random(p, Box::new(random::generator(7, 3)))
 }
 
-/// How many losses a transfer at random has: `make transport-long` says 20,000.
+/// Returns the number of losses of a random transfer: `make transport-long` uses 20,000.
 fn losses() -> u64 {
     std::env::var("WAYLEAVE_LOSSES").ok().and_then(|text| text.parse().ok()).unwrap_or(400)
 }
 
-/// The mean window of additive increase in round trips, each of which sends a window of whole segments: one loss in so many,
-/// which halves the window after the next round trip, and one round trip of repair. No packet, no timer.
+/// Returns the mean window of additive increase in round trips, each of which sends a window of whole segments. One
+/// in `every` segments is lost, which halves the window after the next round trip, and one round trip is for repair.
+/// No packet, no timer.
 fn mean_of_rounds(every: u64) -> f64 {
     let (mut window, mut sent, mut rounds, mut lost_at) = (10.0_f64, 0, 0, every);
     while sent < 300 * every {
         let whole = window.floor() as u64;
         (sent, rounds) = (sent + whole, rounds + 1);
         if sent >= lost_at {
-            // The round trip that tells of the loss, and that of the repair.
+            // The round trip that reveals the loss, and that of the repair.
             sent += (window + 1.0).floor() as u64;
             window = (window + 1.0) / 2.0;
             sent += window.floor() as u64;
@@ -108,8 +110,9 @@ fn mean_of_rounds(every: u64) -> f64 {
     sent as f64 / f64::from(rounds)
 }
 
-/// How far NewReno stays below C / sqrt(p), in segments: that holds for large windows; small ones lose half a segment,
-/// because they are whole, and a round trip at half the window in each cycle of W / 2. [`mean_of_rounds`] is 1.6 to 3.2 below.
+/// Maximum distance of NewReno below C / sqrt(p), in segments. That formula holds for large windows. Small ones lose
+/// half a segment, because they are whole, and a round trip at half the window in each cycle of W / 2.
+/// [`mean_of_rounds`] is 1.6 to 3.2 below.
 const BELOW: f64 = 3.3;
 
 /// C of Mathis et al. for losses at equal distances and every segment acknowledged: sqrt(3/2).
@@ -127,8 +130,9 @@ fn newreno_has_the_windows_of_mathis_where_each_so_manieth_segment_is_lost() {
     }
 }
 
-/// The constant of losses at random, 1.3098 (additive increase simulated apart from this repository: 1.31). The mean over n
-/// losses is off by three standard deviations of about 0.5 / sqrt(n), beside what small windows cost.
+/// The constant of random losses, 1.3098 (additive increase simulated apart from this repository: 1.31). The mean
+/// over n losses has a standard deviation of about 0.5 / sqrt(n); the test allows three, and the cost of small
+/// windows.
 #[test]
 fn newreno_has_the_windows_of_mathis_where_segments_are_lost_at_random() {
     let losses = losses();

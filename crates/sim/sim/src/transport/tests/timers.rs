@@ -54,7 +54,7 @@ fn the_timer_starts_once_and_restarts_always() {
     assert_eq!(timer.at(), NEVER);
 }
 
-/// A RACK that has seen these round trips, in ms, and whether reordering.
+/// Returns a RACK that has seen these round trips, in ms, and possibly reordering.
 fn rack(least: u64, multiplier: u32, has_reordering: bool) -> Rack {
     let mut rack = Rack::new();
     rack.sample(1, least * MS);
@@ -110,12 +110,12 @@ fn duplicates_widen_the_window_once_a_round_trip_and_for_16_recoveries() {
 #[test]
 fn a_retransmission_counts_only_if_it_is_what_was_answered() {
     let mut rack = rack(40, 1, false);
-    // Sent again at 100 ms. An answer to the first transmission, at 60 ms, or one that is too soon, says nothing about it.
+    // Retransmitted at 100 ms. An answer to the first transmission, at 60 ms, or one that is too early, is ignored.
     assert!(!rack.on_delivered(150 * MS, 60 * MS, (100 * MS, 1), true));
     assert!(!rack.on_delivered(139 * MS, 100 * MS, (100 * MS, 1), true));
     assert!(rack.on_delivered(140 * MS, 100 * MS, (100 * MS, 1), true));
     assert_eq!(rack.window(false, 0, 50 * MS), 10 * MS);
-    // Below the highest, and sent again: no reordering.
+    // Below the highest, and retransmitted: no reordering.
     assert!(rack.on_delivered(150 * MS, 100 * MS, (100 * MS, 0), true));
     assert_eq!(rack.window(true, 0, 50 * MS), 0);
 }

@@ -50,7 +50,7 @@ fn a_flow_without_end_sends_while_it_is_on() {
     assert_eq!(outcome.traffic[0].begun, 1);
     let series = outcome.traffic[0].throughput.as_ref().unwrap();
     let arrived: Vec<u64> = series.bins(9_000_000_000).map(|bin| bin.amount / 1_538).collect();
-    // Of each, two segments are on their way when the millisecond is over.
+    // For each, two segments are in flight when the millisecond is over.
     assert_eq!(arrived, [0, 811, 2, 0, 811, 2, 0, 811, 2]);
 }
 
@@ -67,8 +67,9 @@ fn entries_of_a_schedule_hold_one_after_the_other() {
     assert_eq!(flow(&outcome, 0).delivered, 3 * 813);
 }
 
-/// Catches sources that go on while they are off, or begin again: 1,000 B at 8 Mbit/s are a millisecond, so that frames
-/// leave when the source was on for 0, 1, 2, ... ms. On for 2 ms from 1 ms on, and off for 3 ms: 1, 2, 6, 7, 11 ms.
+/// Catches sources that continue while they are off, or begin again. 1,000 B at 8 Mbit/s are a millisecond, so that
+/// frames leave when the source was on for 0, 1, 2, ... ms. On for 2 ms from 1 ms on, and off for 3 ms: 1, 2, 6, 7,
+/// 11 ms.
 #[test]
 fn a_source_goes_on_where_it_stopped() {
     let star = two();
@@ -116,7 +117,7 @@ fn a_flow_sends_no_faster_than_its_application_writes() {
     let outcome = run(&scenario(&star, 20, vec![traffic]), 1);
     let completions = &outcome.traffic[0].completions;
     assert_eq!(completions.times().max(), Some(10_000_000_000 + 2 * FULL));
-    // Nobody could have been faster.
+    // No flow could have been faster.
     assert_eq!(completions.all().slowdowns.max(), Some(1_000));
     assert_eq!((flow(&outcome, 0).sent, flow(&outcome, 0).timeouts), (100, 0));
 }
@@ -138,8 +139,8 @@ fn a_segment_is_sent_when_all_its_bytes_are_written() {
     assert_eq!(took(4_000, writes), Some(300_000_000 + 2 * 926_400));
 }
 
-/// Catches a clock of writes that goes on while the application is off: 1 ms of being on in 4 ms, so 250 us of writing in
-/// each millisecond.
+/// Catches a clock of writes that continues while the application is off: 1 ms of being on in 4 ms, so 250 us of
+/// writing in each millisecond.
 #[test]
 fn an_application_that_is_off_writes_nothing() {
     let star = two();

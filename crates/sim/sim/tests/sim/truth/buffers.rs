@@ -1,4 +1,4 @@
-//! What a buffer holds: drop-tail and dynamic thresholds.
+//! Capacity of a buffer: drop-tail and dynamic thresholds.
 
 use wayleave_scenarios::{Buffering, Discipline, FlowEndpoints, PacketKind, Scenario, Traffic};
 use wayleave_units::{Bytes, Rate, Time};
@@ -82,16 +82,16 @@ fn lengths(alpha: f64, count: usize, discipline: Discipline) -> Vec<(u64, u64)> 
     (0..count).map(length).collect()
 }
 
-/// Choudhury and Hahne, 1998: n overloaded queues each hold alpha B / (1 + alpha n). Catches a threshold that is taken
-/// of the whole buffer, of what is used, or of a pool that leaks.
+/// Choudhury and Hahne, 1998: n overloaded queues each hold alpha B / (1 + alpha n). Catches a threshold computed
+/// from the whole buffer, from the used part, or from a pool that leaks.
 #[test]
 fn overloaded_queues_each_hold_what_the_dynamic_threshold_leaves_them() {
     for (alpha, count) in [(0.5, 1), (1.0, 1), (2.0, 1), (1.0, 2), (0.5, 4), (4.0, 4), (8.0, 3)] {
         let theory = alpha * POOL as f64 / (1.0 + alpha * count as f64);
         for discipline in [Discipline::Fifo, Discipline::StrictPriority] {
             for (least, most) in lengths(alpha, count, discipline) {
-                // A packet that is accepted finds room for itself. The others may each have left one, and what one of
-                // them leaves moves the threshold by alpha of it.
+                // A packet that is accepted finds room for itself. The others may each have left one, and a packet
+                // that leaves moves the threshold by alpha times its size.
                 let slack = PACKET as f64 * (2.0 + alpha * count as f64);
                 let what = format!("alpha {alpha}, {count} queues: {least} to {most} B, theory {theory} B");
                 assert!(most as f64 <= theory + slack && least as f64 >= theory - slack, "{what}");
@@ -112,7 +112,7 @@ fn a_shared_buffer_is_whole_again_after_an_overload() {
     let outcome = run(&scenario, 1);
     let delivered = [0, 1].map(|traffic| flow(&outcome, traffic).delivered);
     assert_eq!(delivered[0], delivered[1]);
-    // Half of the buffer, and what leaves during the 160 us of the burst.
+    // Half of the buffer, and the packets that leave during the 160 us of the burst.
     assert!((500..=521).contains(&delivered[0]), "{delivered:?}");
     assert_eq!(flow(&outcome, 0).drops + delivered[0], 2_000);
 }

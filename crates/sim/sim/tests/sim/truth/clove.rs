@@ -1,4 +1,4 @@
-//! Clove on two paths: what it does where they are unequal, and what stays in order.
+//! Clove on two paths: its choice if they are unequal, and the order of packets.
 
 use std::sync::Arc;
 
@@ -77,8 +77,8 @@ fn completions(routing: Routing, seed: u64) -> [f64; 2] {
     [times.mean().unwrap() / 1e6, times.percentile(99.0).unwrap() as f64 / 1e6]
 }
 
-/// Catches: reports that never come to what chooses, or are taken for another path's. Half of the flows that are hashed go
-/// over a link of 4 Gbit/s, whose load is 1.
+/// Catches: reports that never reach the path scheme, or are taken for another path's. Half of the hashed flows take
+/// a link of 4 Gbit/s, whose load is 1.
 #[test]
 fn unequal_paths_are_used_better_than_by_hashes() {
     let mean = |routing: Routing| {
@@ -127,8 +127,8 @@ fn nothing_is_reordered_within_a_flowlet() {
     assert!(again(&hasty) > 0);
 }
 
-/// In how many of ten runs two backlogged pairs end up on different paths of two equal ones, the second of which begins 10 ms
-/// after the first. One packet has opened its pair before.
+/// Returns the number of runs, out of ten, in which two backlogged pairs end up on different paths of two equal ones.
+/// The second pair begins 10 ms after the first; one packet has opened it before.
 fn apart(probe: Time) -> usize {
     let is_apart = |&seed: &u64| {
         let net = lopsided(Rate::from_gbit(10));
@@ -149,8 +149,8 @@ fn apart(probe: Time) -> usize {
     (1..=10).filter(is_apart).count()
 }
 
-/// Catches: probes that are never sent, come back to nobody, or are taken for another path's. Without probes a pair knows
-/// nothing of the path that it does not use, and draws.
+/// Catches: probes that are never sent, return to no pair, or are taken for another path's. Without probes a pair
+/// knows nothing of the path that it does not use, and draws.
 #[test]
 fn a_pair_that_is_open_knows_which_path_is_unused() {
     assert_eq!(apart(Params::default().probe), 10);

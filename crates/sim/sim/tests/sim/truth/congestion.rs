@@ -55,7 +55,7 @@ fn packets_of_other_transports_are_not_marked() {
     assert_eq!((queue(&outcome, star.down[1], 0).marks, flow(&outcome, 0).marked), (0, 0));
 }
 
-/// Four DCTCP flows fill the second queue of a port, and a packet in the first one every 100 us finds nobody before it.
+/// Four DCTCP flows fill the second queue of a port; a packet in the first one every 100 us finds its queue empty.
 /// Returns the marks of both queues.
 fn marks_of_two_queues(ecn: PortEcn) -> (u64, u64) {
     let mut cables = Cables::new();
@@ -99,9 +99,9 @@ fn every_queue_marks_as_its_entry_says() {
     assert_eq!(marked([threshold, None]), (0, 0), "and the first one is never that long");
 }
 
-/// DCTCP flows without end into one port at 10 Gbit/s, over a round trip of about 100 us, as in the paper's Figure 12,
-/// marked above a threshold in packets. Returns the least and the mean that packets find, the most that was held, in
-/// packets, and how busy the port is.
+/// Runs DCTCP flows without end into one port at 10 Gbit/s, over a round trip of about 100 us, as in the paper's
+/// Figure 12, marked above a threshold in packets. Returns the minimum and the mean that packets find, the maximum
+/// held, in packets, and the utilisation of the port.
 fn sawtooth(flows: usize, threshold: u64) -> (f64, f64, f64, f64) {
     let star = star(&vec![Rate::from_gbit(10); flows + 1], 24_000);
     let mut scenario = Scenario::new("sawtooth", star.network.clone(), Time::from_millis(90));
@@ -148,8 +148,8 @@ fn the_queue_of_many_dctcp_flows_stays_about_the_threshold() {
     assert!((most - 60.0).abs() <= 5.0 && (0.7 * 40.0..40.0).contains(&mean) && busy > 0.9999, "{what}");
 }
 
-/// Below the bound of section 3.4 (11.6 packets here) the queue runs empty. Catches a port that is busy whatever the
-/// threshold is, which would make the checks above say nothing.
+/// Below the bound of section 3.4 (11.6 packets here) the queue runs empty. Catches a port that is busy at any
+/// threshold, which would make the checks above meaningless.
 #[test]
 fn a_threshold_below_a_seventh_of_what_is_in_flight_costs_throughput() {
     let (least, _, most, busy) = sawtooth(2, 3);
@@ -185,11 +185,11 @@ fn multi_hop() -> Outcome {
     run(&scenario, 1)
 }
 
-/// Published: 46, 475 and 54 Mbit/s a flow, within 10 % of the fair shares (50, 475 and 50), measured on hardware. ns-3's
-/// example of the same network (dctcp-example.cc) reports 23, 471 and 74: flows that meet marks at both bottlenecks, over
-/// a longer way, get less than half of the second one. This simulator has to lie between both, or within 10 % of ns-3;
-/// that it comes to 22, 489 and 77 (on the wire) is close to the other simulator, not to the testbed. Catches a
-/// bottleneck that starves flows with a longer way, and one that is not used up.
+/// Published: 46, 475 and 54 Mbit/s per flow, within 10 % of the fair shares (50, 475 and 50), measured on hardware.
+/// ns-3's example of the same network (dctcp-example.cc) reports 23, 471 and 74. Flows that meet marks at both
+/// bottlenecks, over a longer path, get less than half of the second one. This simulator has to lie between both, or
+/// within 10 % of ns-3. Its result, 22, 489 and 77 (on the wire), is close to the other simulator, not to the
+/// testbed. Catches a bottleneck that starves flows with a longer path, and one that is not used up.
 #[test]
 fn flows_over_two_bottlenecks_get_between_what_ns_3_and_the_testbed_give() {
     let outcome = multi_hop();

@@ -1,4 +1,4 @@
-//! Packets over several routes at once: which copy counts, and what is left when links fail.
+//! Packets over several routes at once: the copy that counts, and the remaining traffic when links fail.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use wayleave_units::{Bytes, Rate, Time};
 use crate::truth::networks::{Cables, burst, run, takes};
 
 const GBIT: Rate = Rate::from_gbit(1);
-/// ns by which the way over c is longer.
+/// Additional delay of the path over c, in ns.
 const LONGER: u64 = 30_000;
 
-/// A host, a switch, two ways to another switch, a host.
+/// Returns a network of a host, a switch, two paths to another switch, and a host.
 fn network() -> Arc<Network> {
     let mut cables = Cables::new();
     let (from, to) = (cables.host("h1"), cables.host("h2"));
@@ -72,8 +72,9 @@ fn copy(outcome: &Outcome, number: u32) -> &FlowOutcome {
     outcome.flows.iter().find(|flow| flow.copy == Some(number)).unwrap()
 }
 
-/// Catches a receiver that counts the wrong copy, or both: on an idle network the copy over the shorter way is handed up,
-/// four frame times after its release (the second copy of a packet is behind it on the first link), the other 30 us later.
+/// Catches a receiver that counts the wrong copy, or both. On an idle network the copy over the shorter path is
+/// passed up four frame times after its release (the second copy of a packet is behind it on the first link), the
+/// other 30 us later.
 #[test]
 fn the_first_copy_counts_and_the_second_is_removed() {
     let network = network();
@@ -90,8 +91,8 @@ fn the_first_copy_counts_and_the_second_is_removed() {
     assert_eq!(counts(copy(&outcome, 1)), (1, 1, 0));
 }
 
-/// Catches copies that share the fate of the first: a link of either way fails while packets are on it, and nothing is
-/// lost; without a copy, or with both ways cut, the same failure loses what was on its way and all that comes later.
+/// Catches copies that share the fate of the first: a link of either path fails while packets are on it, and nothing
+/// is lost. Without a copy, or with both paths cut, the same failure loses the packets in flight and all later ones.
 #[test]
 fn a_cut_loses_nothing_as_long_as_one_way_is_left() {
     let network = network();

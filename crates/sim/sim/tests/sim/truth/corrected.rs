@@ -1,4 +1,4 @@
-//! What the simulator once did otherwise than it documents; each test names what went wrong.
+//! Former deviations of the simulator from its documentation; each test names the error.
 
 use std::sync::Arc;
 
@@ -59,12 +59,12 @@ fn both_forms_of_a_port_report_the_same_peak() {
         scenario.traffic = vec![burst("b", star.hosts[0], star.hosts[1], 1_000, 20, 0)];
         queue(&run(&scenario, 1), star.down[1], 0).peak.get()
     });
-    // Of the packet that is being sent, one counts what is left.
+    // Of the packet in transmission, one counts the part that has not left.
     assert!(peaks[1] == 10_000 && (9_001..=10_000).contains(&peaks[0]), "{peaks:?}");
 }
 
-/// What is put out for another packet no longer takes room in the shared buffer: the short flows, which always find the
-/// long one's packets to put out, lose nothing, as with a buffer of the port's own.
+/// Evicted packets no longer use the shared buffer. The short flows, which always find the long one's packets to
+/// evict, lose nothing, as with a buffer of the port's own.
 #[test]
 fn a_pfabric_port_with_a_shared_buffer_gives_back_what_it_puts_out() {
     let total = Bytes::new(60_000);
@@ -88,7 +88,7 @@ fn an_overloaded_link_is_busy_all_the_time_and_no_more() {
     }
 }
 
-/// Requests are counted once, as the documentation of `TrafficOutcome::begun` says.
+/// Requests are counted once, as documented for `TrafficOutcome::begun`.
 #[test]
 fn a_request_with_its_answer_begins_once() {
     let (begun, finished, _) = calls();
@@ -134,8 +134,8 @@ fn a_flow_waits_behind_many_seconds_of_packets_at_its_host() {
     assert_eq!(finished(&run(&scenario, 1), 1), 1);
 }
 
-/// A flow with a short last packet takes at least its ideal: behind a slow link the last packet, not the first, is what
-/// the following links carry last.
+/// A flow with a short last packet takes at least its ideal: behind a slow link the following links carry the last
+/// packet last, not the first.
 #[test]
 fn nothing_is_faster_than_its_ideal() {
     let star = star(&[Rate::from_mbit(100), Rate::from_mbit(400)], 0);
@@ -146,7 +146,7 @@ fn nothing_is_faster_than_its_ideal() {
     assert!((1.0..1.001).contains(&slowdown), "{slowdown}");
 }
 
-/// What a shared service drops and delays stands in the outcome, as for any other queue.
+/// Drops and delays of a shared service are in the outcome, as for any other queue.
 #[test]
 fn drops_at_a_shared_service_stand_at_a_queue() {
     let star = star(&[Rate::from_gbit(10); 2], 0);
@@ -160,7 +160,8 @@ fn drops_at_a_shared_service_stand_at_a_queue() {
     assert_eq!((flow(&outcome, 0).drops, outcome.services[0].counts.drops), (17, 17));
 }
 
-/// Paths avoid what fails at once, as `Change::Fails` says: also those of packets that nobody acknowledges.
+/// Paths avoid failed elements at once, as documented for `Change::Fails`: also paths of packets that are not
+/// acknowledged.
 #[test]
 fn packets_of_a_source_avoid_a_spine_that_failed() {
     let spec =
@@ -180,7 +181,7 @@ fn packets_of_a_source_avoid_a_spine_that_failed() {
     }
 }
 
-/// What a host adds before its first port (a tagger) it adds to reliable flows as well.
+/// The processing of a host before its first port (a tagger) applies to reliable flows as well.
 #[test]
 fn segments_wait_for_their_hosts_processing() {
     let mut cables = Cables::new();
@@ -194,7 +195,7 @@ fn segments_wait_for_their_hosts_processing() {
     assert_eq!(flow(&outcome, 0).delay.max(), Some(5_000_000 + 16_000_000));
 }
 
-/// A host's port is shared, as a qdisc is: a source that wants all of it does not silence the host's flows.
+/// A host's port is shared, as a qdisc is: a source that demands the whole rate does not silence the host's flows.
 #[test]
 fn a_flow_gets_a_share_beside_a_source_that_wants_the_whole_link() {
     let star = star(&[Rate::from_gbit(1); 3], 0);

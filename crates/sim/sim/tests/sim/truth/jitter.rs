@@ -1,4 +1,4 @@
-//! Packets that each take a time of their own at a node: what one can wait for, and what becomes of the order.
+//! Packets that each take a time of their own at a node: maximum waiting times, and the order of packets.
 
 use wayleave_scenarios::{Discipline, Jitter, JitterDistribution, Order, Scenario};
 use wayleave_sim::Outcome;
@@ -41,13 +41,13 @@ fn delay(outcome: &Outcome) -> u64 {
     outcome.flows[0].delay.max().unwrap()
 }
 
-/// What the one packet takes without anybody else, all jitter with it.
+/// Returns the delay of the one packet without other traffic, including all jitter.
 fn alone() -> u64 {
     takes(FRAME, FAST) + takes(FRAME, SLOW) + (JITTER + OF_HOST) * 1000
 }
 
-/// Catches a node that lets nobody pass, or that lets a packet be held up for longer than its jitter: all that comes within
-/// the jitter is before the packet, although it came after it.
+/// Catches a node that lets no packet pass, or that holds a packet for longer than its jitter. All packets that
+/// arrive within the jitter precede the packet, although they came later.
 #[test]
 fn a_late_packet_waits_for_a_burst_that_came_after_it() {
     let outcome = run(&scenario(each(JitterDistribution::Against { traffic: 0 }, Order::Free)), 1);
@@ -62,7 +62,7 @@ fn where_the_order_is_kept_it_does_not() {
     assert_eq!(delay(&outcome), alone());
 }
 
-/// Catches draws that are always the same, or beyond the jitter.
+/// Catches draws that are always equal, or beyond the jitter.
 #[test]
 fn drawn_times_lie_between_nothing_and_the_jitter() {
     let mut seen = Vec::new();
@@ -77,7 +77,7 @@ fn drawn_times_lie_between_nothing_and_the_jitter() {
     assert!(*least >= alone() - jitter && *least < alone() - jitter * 4 / 5, "{least}");
 }
 
-/// Catches a stage that loses or doubles packets, and whether packets overtake at all.
+/// Catches a stage that loses or doubles packets, and packets that cannot overtake at all.
 #[test]
 fn a_burst_keeps_its_packets_and_its_order_only_where_that_is_kept() {
     let spread = |order| {

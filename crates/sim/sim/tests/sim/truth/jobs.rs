@@ -33,8 +33,9 @@ fn exchange(collective: Collective, data: u64) -> Exchange {
     Exchange { collective, data: Bytes::new(data), pieces: 1, compute: Time::ZERO }
 }
 
-/// Catches: a receive that is over before its message, a send before what it waits for, computations of one processor at the same time, and a
-/// dependency on the beginning that waits for the end. Two hops of propagation and of one segment are between two ranks, and back as long for 64 B.
+/// Catches: a receive that is over before its message, a send before its dependency, concurrent computations of one
+/// processor, and a dependency on the beginning that waits for the end. Two hops of propagation and of one segment
+/// are between two ranks; the reverse direction has the same delay for 64 B.
 #[test]
 fn operations_wait_for_what_they_depend_on() {
     let star = star(&[RATE; 2], DELAY_NS);
@@ -92,7 +93,7 @@ fn iterations_follow_one_another_and_the_job_is_over_with_the_last() {
         shortest > 100_000_000 && whole >= 5 * (shortest - shortest / 16) && whole <= 5 * (longest + longest / 16),
         "{shortest} {longest} {whole}"
     );
-    // Nobody was in the way: an iteration takes little more than its longest chain alone.
+    // No traffic interferes: an iteration takes little more than its longest chain alone.
     let slowdown = result.completions.all().slowdowns.max().unwrap();
     assert!(slowdown < 1_300, "thousandths: {slowdown}");
 }
@@ -169,7 +170,7 @@ fn messages_within_a_host_are_there_at_once() {
     assert_eq!(outcome.flows.iter().map(|flow| flow.payload.get()).sum::<u64>(), 2 * 6 * SEGMENT);
 }
 
-/// Catches: an iteration that is still under way when the run ends, and is not counted or counted for each message.
+/// Catches: an iteration that is not over when the run ends, and is not counted or counted for each message.
 #[test]
 fn what_is_not_over_at_the_end_is_counted_once() {
     let star = star(&[RATE; 4], DELAY_NS);
@@ -201,7 +202,8 @@ proptest! {
         prop_assert!(took + took / 16 >= 2 * (count - 1) * (alpha + beta), "{} < {}", took, 2 * (count - 1) * (alpha + beta));
     }
 
-    /// Catches: an algorithm that forgets somebody. All of them end, and every rank sends and receives at least its part.
+    /// Catches: an algorithm that leaves out a rank. All of them end, and every rank sends and receives at least its
+    /// part.
     #[test]
     fn every_collective_ends_with_the_payload_of_its_graph(which in 0_usize..6, bits in 1_u32..4, data in 1_u64..200_000, pieces in 1_u32..4) {
         let (_, collective) = Collective::ALL[which];

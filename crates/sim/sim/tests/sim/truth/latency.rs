@@ -54,7 +54,7 @@ fn every_switch_takes_four_bytes_off_a_packet_with_a_route() {
 }
 
 /// Catches packets that wait at a hop where they should not: behind the slowest link of a path nothing queues, and
-/// before it each packet waits for the ones ahead of it.
+/// before that link each packet waits for the ones ahead.
 #[test]
 fn the_last_of_a_burst_leaves_the_slowest_link_when_all_were_sent_there() {
     let (scenario, from, to, _) = mixed();

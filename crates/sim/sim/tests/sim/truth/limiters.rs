@@ -1,4 +1,5 @@
-//! Limiters at the edge: what a bucket lets through is a closed form, and who waits goes in turn.
+//! Limiters at the edge: the traffic that a bucket lets through is a closed form, and waiting flows are served in
+//! turn.
 
 use std::num::NonZeroU16;
 
@@ -16,7 +17,7 @@ use crate::truth::networks::{FRAME, Star, endless, fixed_window, once, run, star
 const LINE: Rate = Rate::from_gbit(10);
 const GIGABIT: Rate = Rate::from_gbit(1);
 
-/// Services with these maxima of what they send, told apart by their ports.
+/// Returns a policy of services with these sending maxima, distinguished by their ports.
 pub(crate) fn services(network: &Network, maxima: &[(&str, Option<Rate>)]) -> Policy {
     let service = |(index, &(name, max)): (usize, &(&str, Option<Rate>))| Service {
         name: name.to_owned(),
@@ -212,7 +213,7 @@ fn pairs_of_virtual_machines_on_the_same_two_hosts_are_told_apart() {
         scenario.vms = vec![vm("one", 0), vm("other", 0), vm("to", 1)];
         let ends: FlowEndpoints<Endpoint> = if has_vms {
             let end = |vm| Endpoint::of_vm(&scenario.vms, vm).unwrap();
-            // What would stay within a host is no pair.
+            // Traffic within a host is not a pair.
             FlowEndpoints::AllToAll(vec![end(0), end(1)], vec![end(1), end(2)])
         } else {
             let pair = (star.hosts[0].into(), star.hosts[1].into());

@@ -48,7 +48,7 @@ fn incast_into_a_tiny_buffer_completes() {
     }
 }
 
-/// Catches acknowledgements that count as received data, and the reverse: here the way back is congested.
+/// Catches acknowledgements that count as received data, and the reverse: here the reverse path is congested.
 #[test]
 fn losses_of_acknowledgements_do_no_harm() {
     let star = star(&[Rate::from_gbit(10), Rate::from_gbit(10), Rate::from_gbit(10)], 1_000);
@@ -67,7 +67,7 @@ fn losses_of_acknowledgements_do_no_harm() {
 }
 
 /// Catches reordering that is taken for an end, duplicates that are delivered, and segments that stay in a reordering
-/// buffer: packets, cells or flowlets take another path each, to spines that carry half of what hosts can send.
+/// buffer. Packets, cells or flowlets take a path each, to spines that carry half of the hosts' sending rate.
 #[test]
 fn flows_whose_packets_overtake_each_other_arrive_whole() {
     let cabling = Cabling { rate: Rate::from_gbit(10), propagation: Time::from_micros(1), ..Cabling::default() };
@@ -100,8 +100,8 @@ fn flows_whose_packets_overtake_each_other_arrive_whole() {
     }
 }
 
-/// Catches packets of a failed link that stay somewhere, and flows that wait for ever: both directions of the only way
-/// fail three times.
+/// Catches packets of a failed link that stay somewhere, and flows that wait for ever: both directions of the only
+/// path fail three times.
 #[test]
 fn flows_finish_after_their_only_link_is_repaired() {
     let star = star(&[Rate::from_gbit(1), Rate::from_gbit(1)], 5_000);
@@ -126,7 +126,7 @@ fn flows_finish_after_their_only_link_is_repaired() {
     }
 }
 
-/// Catches flows that stay on a path that is gone: a spine of two fails, and everything goes over the other one.
+/// Catches flows that stay on a failed path: a spine of two fails, and all traffic uses the other one.
 #[test]
 fn flows_change_over_to_the_spine_that_is_left() {
     let cabling = Cabling { rate: Rate::from_gbit(10), propagation: Time::from_micros(1), ..Cabling::default() };
@@ -149,8 +149,8 @@ fn flows_change_over_to_the_spine_that_is_left() {
     }
 }
 
-/// Catches distances that are not found again: in a triangle of switches the direct way fails, a longer one takes over,
-/// and when the direct one works again, it is used again.
+/// Catches distances that are not recomputed: in a triangle of switches the direct path fails, a longer one takes
+/// over, and the direct one is used again after its repair.
 #[test]
 fn a_longer_way_is_used_while_the_short_one_is_down() {
     let mut cables = Cables::new();
@@ -172,16 +172,17 @@ fn a_longer_way_is_used_while_the_short_one_is_down() {
     }
     let outcome = run(&scenario, 1);
     assert_complete(&outcome, 0, 1, 3_000_000, "triangle");
-    // 10 ms of 125 B/us on the long way, but for the time-out that finds out; everything else on the short one.
+    // 10 ms of 125 B/us on the long path, except for the time-out that detects the failure; everything else on the
+    // short one.
     let sent = |link: LinkId| outcome.links[link.index()].sent.get();
     let long = sent(first.0);
     assert_eq!(long, sent(second.0));
     assert!((1_050_000..=1_260_000).contains(&long), "{long} B on the long way");
-    // 2,055 segments of 1,538 B, and a window that is sent again.
+    // 2,055 segments of 1,538 B, and a window that is retransmitted.
     assert!((3_160_000..=3_230_000).contains(&(long + sent(direct.0))), "{} B directly", sent(direct.0));
 }
 
-/// Catches packets on a failed link that are delivered all the same, or are not counted: ten frames of 1 us leave one
+/// Catches packets on a failed link that are delivered nevertheless, or are not counted. Ten frames of 1 us leave one
 /// after the other on a cable of 100 us. When it fails at 104.5 us, four have arrived and six are on it.
 #[test]
 fn packets_on_a_failed_link_are_lost_and_counted() {
@@ -198,8 +199,8 @@ fn packets_on_a_failed_link_are_lost_and_counted() {
     }
 }
 
-/// Conservation: what was sent was delivered or lost, when nothing is on the way any more; through overload, five
-/// kinds of ports, and a link that fails and works again.
+/// Conservation: every sent packet was delivered or lost, when nothing is in flight any more; through overload, five
+/// kinds of ports, and a link that fails and is repaired.
 #[test]
 fn every_datagram_is_delivered_or_counted_as_lost() {
     let star = star(&[Rate::from_gbit(1); 9], 2_000);
@@ -255,8 +256,8 @@ fn a_fixed_window_is_what_is_on_the_way() {
     scenario.traffic = vec![listed("f", &[(0, star.hosts[0], star.hosts[1], 3_000_000)])];
     let outcome = run(&scenario, 1);
     assert_complete(&outcome, 0, 1, 3_000_000, "window");
-    // 33 leave the host within 41 us, while three of them leave the port, one of which is acknowledged after 16 us and
-    // replaced: in the end one is being acknowledged and sent, the others stand in the queue.
+    // 33 leave the host within 41 us, while three of them leave the port, one of which is acknowledged after 16 us
+    // and replaced. In the end one is being acknowledged and sent, the others are queued.
     let peak = crate::truth::networks::queue(&outcome, star.down[1], 0).peak.get();
     assert!((31 * 1_538..=33 * 1_538).contains(&peak), "{} packets", peak as f64 / 1_538.0);
     assert_eq!((flow(&outcome, 0).again, flow(&outcome, 0).timeouts), (0, 0));

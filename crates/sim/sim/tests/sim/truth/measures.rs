@@ -1,4 +1,4 @@
-//! What is measured over time: round trips, and what guarantees miss.
+//! Measurements over time: round trips, and shortfalls of guarantees.
 
 use std::num::NonZeroU16;
 
@@ -14,8 +14,8 @@ use crate::truth::networks::{FRAME, assert_near, endless, fixed_window, flow, ru
 
 const LINE: Rate = Rate::from_gbit(10);
 
-/// Catches: round trips of other segments, or from other times. A segment takes 1,230.4 ns and its acknowledgement 67.2 ns
-/// on each of two links of 1,000 ns, 6,595.2 ns together; one segment is on its way at a time.
+/// Catches: round trips of other segments, or from other times. A segment takes 1,230.4 ns and its acknowledgement
+/// 67.2 ns on each of two links of 1,000 ns, 6,595.2 ns together; one segment is in flight at a time.
 #[test]
 fn round_trips_are_those_of_each_segment() {
     let star = star(&[LINE; 2], 1_000);
@@ -34,7 +34,7 @@ fn round_trips_are_those_of_each_segment() {
     assert!(run(&scenario, 1).traffic[0].round_trips.is_none());
 }
 
-/// Little's law: two flows with 20 segments each on their way to one port, which sends one in 1,230.4 ns.
+/// Little's law: two flows with 20 segments each in flight to one port, which sends one in 1,230.4 ns.
 #[test]
 fn round_trips_include_what_waits() {
     let star = star(&[LINE; 3], 0);
@@ -95,12 +95,12 @@ fn a_guarantee_misses_what_the_service_gets_less_than_it() {
     assert_eq!(receive.missed(), 10_000_000 - receiver.received.get());
     assert_near(transmit.fraction().unwrap(), 0.75, 0.01, "three of four parts are missed");
     assert_eq!(missed(transmit).iter().sum::<u64>(), transmit.missed());
-    // Nothing is wanted the other way.
+    // There is no demand in the other direction.
     let idle = sender.receive_shortfall.as_ref().unwrap();
     assert_eq!((idle.owed(), idle.missed(), idle.fraction()), (0, 0, None));
 }
 
-/// Catches: guarantees that are owed to who does not want them. A segment in 100 us is all that there is.
+/// Catches: guarantees that are owed without demand. A segment in 100 us is all the demand.
 #[test]
 fn a_guarantee_owes_no_more_than_what_is_wanted() {
     let outcome = guaranteed(None, |traffic| {

@@ -1,8 +1,7 @@
-//! The simulator against what is known: closed forms of queueing theory, times that are computed by hand, and published
-//! facts.
+//! The simulator against known results: closed forms of queueing theory, times computed by hand, and published facts.
 //!
-//! Every test builds a scenario through the public interface only, and says what it would catch. Numbers beside an
-//! expression are in picoseconds, like the simulator's, unless a unit is named.
+//! Every test builds a scenario through the public interface only, and states the errors that it would catch. Numbers
+//! beside an expression are in picoseconds, like the simulator's, unless a unit is named.
 
 mod applications;
 mod buffers;

@@ -164,7 +164,7 @@ pub(crate) fn once(name: &str, pairs: &[(NodeId, NodeId)], bytes: u64) -> Traffi
     ))
 }
 
-/// A window of so many full packets, for ever.
+/// Returns a window of `packets` full packets that never changes.
 pub(crate) fn fixed_window(packets: u32) -> Transport {
     Transport { congestion: Congestion::fixed_window(packets), initial_window: packets, ..Transport::default() }
 }

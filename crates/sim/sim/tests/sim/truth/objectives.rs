@@ -21,7 +21,7 @@ fn port(senders: usize) -> Star {
     star(&vec![Rate::from_gbit(1); senders + 1], 70_000)
 }
 
-/// What two flows of 500 MB get in 2 s, in Gbit/s, with these deadlines in ms.
+/// Returns the rates of two flows of 500 MB in 2 s, in Gbit/s, with these deadlines in ms.
 fn shares(congestion: Congestion, deadlines: [u64; 2]) -> [f64; 2] {
     let star = port(2);
     let mut scenario = scenario(&star, 2_100, congestion);
@@ -38,14 +38,14 @@ fn shares(congestion: Congestion, deadlines: [u64; 2]) -> [f64; 2] {
     [0, 1].map(|traffic| flow(&outcome, traffic).delivered as f64 * FRAME as f64 * 8.0 / 2e9)
 }
 
-/// Catches deadlines that do not reach flows, and urgencies that work the wrong way. 500 MB take 4 s alone: with 5 s a
-/// flow is in a hurry (d = 2 at half of the rate), with 50 s it has more than ten times the time it needs (d = 1/2).
+/// Catches deadlines that do not reach flows, and urgencies with the wrong sign. 500 MB take 4 s alone: with 5 s a
+/// flow is urgent (d = 2 at half of the rate), with 50 s it has more than ten times its transfer time (d = 1/2).
 #[test]
 fn a_tight_deadline_gets_more_than_a_lax_one() {
     let equal = shares(Congestion::dctcp(), [5_000, 50_000]);
-    // Two flows alone can stay in step for long, one a little above the other, whatever their deadlines are.
+    // Two flows alone can stay in step for long, one a little above the other, with any deadlines.
     assert!(equal[0] < 1.5 * equal[1] && equal[1] < 1.5 * equal[0], "DCTCP knows no deadlines: {equal:?}");
-    // Nor does it depend on who comes first.
+    // Nor does it depend on the order of flows.
     for deadlines in [[5_000, 50_000], [50_000, 5_000]] {
         let mut shares = shares(Congestion::d2tcp(), deadlines);
         println!("D2TCP {shares:.3?}, DCTCP {equal:.3?}");
@@ -71,10 +71,10 @@ fn short_beside_long(congestion: Congestion, seed: u64) -> Outcome {
     run(&scenario, seed)
 }
 
-/// Catches weights that do not fall with what was sent, or that move windows the wrong way: short flows beside long ones finish
-/// sooner than with DCTCP, with every seed. It has a price, which follows from the formulas: two long flows grow by a twentieth
-/// of a segment in a round trip each, and lose nearly half of their windows where alpha is not small, so that they leave a
-/// third of the port unused.
+/// Catches weights that do not fall with the amount sent, or that move windows in the wrong direction: short flows
+/// beside long ones finish sooner than with DCTCP, with every seed. The cost follows from the formulas. Two long
+/// flows grow by a twentieth of a segment in a round trip each, and lose nearly half of their windows if alpha is not
+/// small. So they leave a third of the port unused.
 #[test]
 fn short_flows_finish_before_long_ones() {
     for seed in 1..=3 {

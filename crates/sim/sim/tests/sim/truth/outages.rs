@@ -1,4 +1,4 @@
-//! Failures that nobody is told of.
+//! Failures without notification.
 
 use std::sync::Arc;
 
@@ -34,13 +34,13 @@ fn eight_flows() -> (Arc<Network>, Scenario) {
     (network, scenario)
 }
 
-/// Whether each flow has all its payload.
+/// Returns, for each flow, `true` if it has all its payload.
 fn complete(outcome: &Outcome) -> Vec<bool> {
     outcome.flows.iter().map(|flow| flow.payload.get() == SIZE).collect()
 }
 
-/// Catches paths that avoid a link of whose failure nobody was told, packets that get over it, losses that are not
-/// counted, and flows that do not go on when it works again.
+/// Catches paths that avoid a link that failed silently, packets that pass over it, losses that are not counted, and
+/// flows that do not resume after its repair.
 #[test]
 fn flows_over_a_silent_failure_stall_until_it_is_repaired_and_the_others_go_on() {
     let (network, mut scenario) = eight_flows();
@@ -57,7 +57,7 @@ fn flows_over_a_silent_failure_stall_until_it_is_repaired_and_the_others_go_on()
     let stalled = complete(&silent).iter().filter(|done| !**done).count();
     assert!((1..8).contains(&stalled), "{stalled} of 8 flows go over the failed link");
     for (flow, is_done) in silent.flows.iter().zip(complete(&silent)) {
-        // A window is on the way at 1 ms; then it is sent again and again.
+        // A window is in flight at 1 ms; then it is retransmitted repeatedly.
         assert_eq!((flow.drops > 0, flow.timeouts > 1), (!is_done, !is_done), "{flow:?}");
         assert!(is_done || flow.payload.get() < SIZE / 4, "{flow:?}");
     }
@@ -65,7 +65,7 @@ fn flows_over_a_silent_failure_stall_until_it_is_repaired_and_the_others_go_on()
     for about in &silent.links {
         assert_eq!(about.lost_silently, if about.link == link { drops } else { 0 });
     }
-    // No counter of the port says so.
+    // No counter of the port shows this.
     assert!(silent.queues.iter().all(|queue| queue.counts.drops == 0));
 
     scenario.outages.push(outage(Time::from_millis(20), link, Change::Works));
@@ -76,7 +76,7 @@ fn flows_over_a_silent_failure_stall_until_it_is_repaired_and_the_others_go_on()
     assert!(most > 20_000_000_000, "the last flow took {most} ps");
 }
 
-/// A link that failed silently and was repaired before anything was sent has changed nobody's path. Catches paths that
+/// A link that failed silently and was repaired before anything was sent has changed no path. Catches paths that
 /// avoid it while it is down, or from then on.
 #[test]
 fn a_silent_failure_while_nothing_is_sent_changes_no_path() {
@@ -114,8 +114,8 @@ fn what_is_on_a_link_and_what_comes_to_it_is_lost_and_counted() {
     }
 }
 
-/// A switch fails without anybody being told, and is announced later: from then on it is known, also when it is
-/// repaired. Every datagram is delivered or counted.
+/// A switch fails silently, and is announced later: from then on the failure is known, also when it is repaired.
+/// Every datagram is delivered or counted.
 #[test]
 fn a_silent_failure_can_become_known() {
     let cabling = Cabling { rate: Rate::from_gbit(10), propagation: Time::from_micros(1), ..Cabling::default() };
@@ -144,7 +144,7 @@ fn a_silent_failure_can_become_known() {
     assert_eq!(drops, outcome.links.iter().map(|link| link.lost_silently).sum::<u64>());
     for flow in &outcome.flows {
         assert_eq!(flow.sent, flow.delivered + flow.drops, "{flow:?}");
-        // 2 ms of 1 Gbit/s are 250 frames; sources change over when they are told.
+        // 2 ms of 1 Gbit/s are 250 frames; sources change over when they are notified.
         assert!(flow.drops == 0 || (249..=252).contains(&flow.drops), "{flow:?}");
     }
     assert!((1..4).contains(&outcome.flows.iter().filter(|flow| flow.drops > 0).count()));

@@ -1,4 +1,4 @@
-//! Paths of equal length: how they are found, and how traffic spreads over them.
+//! Paths of equal length: their discovery, and the spreading of traffic over them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ fn fat_tree() -> (Arc<Network>, Vec<NodeId>) {
     (network, hosts)
 }
 
-/// What went up to each core over each link that enters one, in bytes.
+/// Returns the bytes sent to each core over each link that enters one.
 fn into_cores(network: &Network, outcome: &Outcome) -> Vec<u64> {
     let is_core = |link: LinkId| network.node(network.link(link).to).name.starts_with("core");
     outcome.links.iter().filter(|link| is_core(link.link)).map(|link| link.sent.get()).collect()
@@ -49,8 +49,8 @@ fn flows_between_pods_use_every_core_link() {
     assert!(cores.iter().all(|&bytes| bytes > 0), "{cores:?}");
 }
 
-/// Catches a hash that sends all flows the same way: of a permutation between pods, whose sixteen flows draw from
-/// four paths each, several links into cores are used, and mostly more than half.
+/// Catches a hash that sends all flows over the same path. Of a permutation between pods, whose sixteen flows draw
+/// from four paths each, several links into cores are used, and mostly more than half.
 #[test]
 fn a_permutation_spreads_over_the_cores() {
     let (network, hosts) = fat_tree();
@@ -60,7 +60,7 @@ fn a_permutation_spreads_over_the_cores() {
         let traffic = Traffic::flows("p", FlowEndpoints::Permutation(hosts.clone()), Arrivals::Once, sizes);
         let outcome = run(&scenario(Routing::ecmp(), vec![traffic]), seed);
         assert_eq!(finished(&outcome, 0), 16, "seed {seed}");
-        // Data is 1 MB a flow; acknowledgements are 5 % of it.
+        // Data is 1 MB per flow; acknowledgements are 5 % of that.
         let busy = into_cores(&network, &outcome).iter().filter(|&&bytes| bytes > 500_000).count();
         assert!(busy >= 4, "seed {seed}: only {busy} of 16 links");
         used += busy;
@@ -69,8 +69,8 @@ fn a_permutation_spreads_over_the_cores() {
     assert!((60..=120).contains(&used), "{used} of 160");
 }
 
-/// Catches flows whose packets change paths: one flow crosses exactly one link into a core each way, in every routing
-/// that keeps it on a path, and its packets arrive in order (nothing is sent again).
+/// Catches flows whose packets change paths: one flow crosses exactly one link into a core in each direction, in
+/// every routing that keeps it on a path. Its packets arrive in order (nothing is retransmitted).
 #[test]
 fn a_flow_stays_on_one_path() {
     let (network, hosts) = fat_tree();
@@ -113,9 +113,9 @@ fn a_path_for_each_packet_balances_the_cores() {
     assert!(bytes.iter().all(|&bytes| (bytes as f64 / mean - 1.0).abs() < 0.08), "{bytes:?}");
 }
 
-/// Presto (SIGCOMM 2015): cells go over all paths in turn, and the receiver's buffer hides that they overtake each
-/// other. Catches cells that are not balanced, and reordering that reaches the transport: nothing is lost here, so
-/// nothing is sent again.
+/// Presto (SIGCOMM 2015): cells use all paths in turn, and the receiver's buffer hides that they overtake each other.
+/// Catches cells that are not balanced, and reordering that reaches the transport: nothing is lost here, so nothing
+/// is retransmitted.
 #[test]
 fn flowcells_use_all_paths_and_arrive_in_order() {
     let (network, hosts) = fat_tree();

@@ -33,7 +33,7 @@ fn scenario(star: &Star, milliseconds: u64) -> Scenario {
 /// A flow: its beginning in ns, its sender and its payload.
 type Arrival = (u64, usize, u64);
 
-/// So many flows of 2 kB to 20 MB, log-uniform (2.2 MB on average), which load 10 Gbit/s by so much.
+/// Returns `count` flows of 2 kB to 20 MB, log-uniform (2.2 MB on average), which load 10 Gbit/s by `load`.
 fn arrivals(seed: u64, count: usize, senders: usize, load: f64) -> Vec<Arrival> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut unit = || (rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
@@ -52,13 +52,13 @@ fn wire(payload: u64) -> u64 {
     payload + payload.div_ceil(SEGMENT) * (FRAME - SEGMENT)
 }
 
-/// In ns at so many Gbit/s.
+/// Returns the time in ns at `gbit` Gbit/s.
 fn takes(payload: u64, gbit: u64) -> u64 {
     wire(payload) * 8 / gbit
 }
 
-/// Mean time in ns from arrival to departure at so many Gbit/s, shortest remaining first with preemption at any time: no order is
-/// better (L. Schrage, 1968).
+/// Returns the mean time in ns from arrival to departure at `gbit` Gbit/s, shortest remaining first with preemption
+/// at any time: no order is better (L. Schrage, 1968).
 fn shortest_remaining_first(flows: &[Arrival], gbit: u64) -> f64 {
     let (mut now, mut sum) = (0_u64, 0_u64);
     let mut waiting: BinaryHeap<Reverse<(u64, u64)>> = BinaryHeap::new();
@@ -93,10 +93,10 @@ fn mean_time(star: &Star, scenario: &Scenario, flows: &[Arrival]) -> (f64, Outco
     (outcome.traffic[0].completions.times().mean().unwrap() / 1e3, outcome)
 }
 
-/// Catches: urgencies that are not what is left, flows that starve after a time-out, and time-outs that are too long. Beyond
-/// the least possible there is a round trip for each flow, and what hosts do not know: when it is a flow's turn, up to a
-/// time-out passes until it notices, and what waited or was dropped comes again. Together less than what a link of 9 Gbit/s
-/// would take more than one of 10.
+/// Catches: urgencies that are not the remaining size, flows that starve after a time-out, and time-outs that are too
+/// long. Beyond the minimum there is a round trip for each flow, and the hosts' missing information. When it is a
+/// flow's turn, up to a time-out passes until it notices, and waiting or dropped packets are sent a second time.
+/// Together less than the additional time of a link of 9 Gbit/s over one of 10.
 #[test]
 fn completion_times_are_near_those_of_shortest_remaining_first() {
     let star = port(20);
@@ -116,9 +116,10 @@ fn completion_times_are_near_those_of_shortest_remaining_first() {
     }
 }
 
-/// Catches a time-out that backs off or follows round trips, and probes that never end. 20 flows of 300 to 850 kB begin at once:
-/// the one with the least left goes first, and the others time out, probe, and go on when it is their turn. A flow's turn lasts
-/// 17 to 50 round trips, of which it may lose a time-out and a slow start: a quarter at most.
+/// Catches a time-out that backs off or follows round trips, and probes that never end. 20 flows of 300 to 850 kB
+/// begin at once: the one with the least left is first, and the others time out, probe, and resume when it is their
+/// turn. A flow's turn lasts 17 to 50 round trips, of which it may lose a time-out and a slow start: a quarter at
+/// most.
 #[test]
 fn an_incast_is_served_one_flow_after_the_other() {
     let star = port(20);

@@ -23,7 +23,7 @@ const LINE: Rate = Rate::from_gbit(10);
 enum Baseline {
     /// PicNIC'+WCC+Clove.
     Pwc,
-    /// ElasticSwitch+Clove; its flows hear marks.
+    /// ElasticSwitch+Clove; its flows see marks.
     Es,
 }
 
@@ -56,8 +56,8 @@ fn incast(minima: &[u64], milliseconds: u64) -> Outcome {
     run(&scenario, 1)
 }
 
-/// Catches: meters without weights, and limiters that do not reach flows. Of 9.5 Gbit/s: 1.1875, 2.375 and 5.9375, and 14
-/// times 0.679. From the start on: within the first 1 % of the run the rates that senders are told come down.
+/// Catches: meters without weights, and limiters that do not reach flows. Of 9.5 Gbit/s: 1.1875, 2.375 and 5.9375,
+/// and 14 times 0.679. From the start on: within the first 1 % of the run the rates in feedback to senders decrease.
 #[test]
 fn a_receiver_shares_its_line_by_minima() {
     for minima in [vec![1_000, 2_000, 5_000], vec![500; 14]] {
@@ -95,9 +95,9 @@ fn crossed(baseline: Baseline) -> (Outcome, Vec<u64>) {
     (run(&scenario, 1), minima)
 }
 
-/// Catches: combinations of which a part does nothing. All minima are met within 5 % (both measure rates in periods, and are told
-/// late). Of 20 Gbit/s receivers share out 19 with PicNIC', and what flows of unlike paths leave is at most a tenth more;
-/// ElasticSwitch grows into what is left over, and comes down with every mark.
+/// Catches: combinations of which a part has no effect. All minima are met within 5 % (both measure rates in periods,
+/// and feedback is delayed). Of 20 Gbit/s receivers share out 19 with PicNIC', and flows on unequal paths leave at
+/// most a tenth more. ElasticSwitch grows into the remaining rate, and decreases with every mark.
 #[test]
 fn minima_are_met_and_what_is_left_over_is_used_on_two_paths() {
     for (baseline, least) in [(Baseline::Pwc, 0.9 * 19.0), (Baseline::Es, 0.85 * 20.0)] {

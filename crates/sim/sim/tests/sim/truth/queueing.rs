@@ -19,7 +19,7 @@ fn mean_wait(scenario: &Scenario, seeds: std::ops::Range<u64>, wait: impl Fn(&Ou
     (mean, (variance / waits.len() as f64).sqrt())
 }
 
-/// The theory must lie within four standard errors, and the error be small enough to tell theories apart.
+/// Asserts that the theory lies within four standard errors, and that the error is small enough to separate theories.
 #[track_caller]
 fn assert_agrees((measured, error): (f64, f64), theory: f64, what: &str) {
     assert!(error < 0.03 * theory, "{what}: an error of {error} ps in {theory} ps says nothing");
@@ -86,9 +86,9 @@ fn packets_of_three_sizes_wait_as_pollaczek_and_khinchine_say() {
     assert_agrees(measured, pollaczek_khinchine(&sources, LINE), "M/G/1 at 70 %");
 }
 
-/// M/M/1: rho S / (1 - rho). A source has one size, so fifty sources of equal packet rate stand for an exponential
-/// distribution of size: each is the mean of its fiftieth. That loses 2 % of the second moment, which is why the
-/// theory for the sizes as they are is the tight check.
+/// M/M/1: rho S / (1 - rho). A source has one size, so fifty sources of equal packet rate represent an exponential
+/// distribution of size: each is the mean of its fiftieth. That loses 2 % of the second moment. The theory for the
+/// actual sizes is therefore the tight check.
 #[test]
 fn packets_of_exponential_size_wait_as_in_m_m_1() {
     const SLICES: usize = 50;

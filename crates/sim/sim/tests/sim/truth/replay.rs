@@ -36,8 +36,8 @@ fn mixture() -> Scenario {
     scenario
 }
 
-/// Catches clocks, addresses and the order of hash tables that find a way into a run: every histogram, count and level
-/// of the outcome is compared.
+/// Catches clocks, addresses and the order of hash tables that affect a run: every histogram, count and level of the
+/// outcome is compared.
 #[test]
 fn a_run_repeats_bit_for_bit() {
     let scenario = mixture();
@@ -46,7 +46,7 @@ fn a_run_repeats_bit_for_bit() {
     assert!(one != other, "seeds 7 and 8 give the same run");
 }
 
-/// Catches a run that depends on how often it is looked at.
+/// Catches a run that depends on the number of its observations.
 #[test]
 fn looking_at_a_run_does_not_change_it() {
     let scenario = mixture();
@@ -59,7 +59,7 @@ fn looking_at_a_run_does_not_change_it() {
     assert_eq!(format!("{:?}", watched.unwrap()), format!("{:?}", run(&scenario, 7)));
 }
 
-/// Catches a run that goes on when it is told to stop, or takes a part for the whole.
+/// Catches a run that continues after a request to stop, or takes a part for the whole.
 #[test]
 fn a_run_that_is_stopped_says_so_and_how_far_it_came() {
     let scenario = mixture();

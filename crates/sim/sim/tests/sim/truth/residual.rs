@@ -1,7 +1,8 @@
-//! uFAB below latency contracts: one port of 10 Gbit/s with strict queues above three weighted ones, against what [`SharedLink`] says of it.
+//! uFAB below latency contracts: one port of 10 Gbit/s with strict queues above three weighted ones, against the
+//! bounds of [`SharedLink`].
 //!
-//! The latency contracts have 4 Gbit/s with bursts of 97 kB in all, and use them as hard as they may; minima are all that can be promised below
-//! them. So nothing of what is checked here is a mean of friendly cases.
+//! The latency contracts have 4 Gbit/s with bursts of 97 kB in all, and use them fully; minima are the most that can
+//! be promised below them. So the checks here are not averages of favourable cases.
 
 use wayleave_scenarios::{
     Buffering, Discipline, Eyeq, FlowEndpoints, HostSchemeConfig, PacketKind, Period, Scenario, Schedule, SchemeOf,
@@ -24,7 +25,7 @@ const FRAME: u64 = 970;
 const FRAMES: u64 = 100;
 const MILLISECONDS: u64 = 20;
 
-/// What the other classes do.
+/// Traffic of the other classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Others {
     Nothing,
@@ -94,7 +95,7 @@ fn port(pairs: usize, others: Others, settings: Settings) -> Port {
     Port { star, pairs, minimum: Rate::from_mbit(min), link, residual, scenario }
 }
 
-/// What a run of it shows, in parts of what is said of it.
+/// Results of a run, relative to the bounds.
 #[derive(Debug)]
 struct Shown {
     /// The most in flight; the longest wait in the class's queue; the longest lag of a pair.
@@ -140,8 +141,8 @@ fn shown(pairs: usize, others: Others, settings: Settings) -> Shown {
     shown
 }
 
-/// Catches: whatever lets more into flight than the bounds say, holds packets up for longer, or misses a minimum in any window; and bounds that are so wide that
-/// they say nothing.
+/// Catches: any cause that puts more in flight than the bounds, holds packets for longer, or misses a minimum in any
+/// window. Also catches bounds that are so wide that they are meaningless.
 #[test]
 fn minima_below_bursts_are_kept_and_all_bounds_hold() {
     let mut most = [0.0_f64; 3];
@@ -181,7 +182,8 @@ fn windows_that_rise_without_steps_overshoot_after_bursts() {
     assert!(free > 1.3 * steps, "{free} against {steps} of the bound");
 }
 
-/// A port that was not told what is reserved above promises too much: minima of all that it thinks it has do not fit.
+/// A port without knowledge of the reservations above promises too much: minima of all that it assumes to have do not
+/// fit.
 #[test]
 fn minima_of_a_port_that_knows_no_reservations_are_missed() {
     let mut port = port(4, Others::Everything, Settings::default());
@@ -204,7 +206,8 @@ fn minima_of_a_port_that_knows_no_reservations_are_missed() {
 #[test]
 fn weighted_queues_keep_their_service_curves_below_bursts() {
     let mut port = port(1, Others::Everything, Settings::default());
-    // In the guaranteed queue packets that nobody acknowledges, at half of the line: its sure rate is 3.6 of 10 Gbit/s.
+    // In the guaranteed queue packets that are not acknowledged, at half of the line: its sure rate is 3.6 of 10
+    // Gbit/s.
     let last = port.star.hosts[1];
     let kind = PacketKind::ConstantRate { rate: Rate::from_gbit(5) };
     let mut traffic =
@@ -237,7 +240,7 @@ fn weighted_queues_keep_their_service_curves_below_bursts() {
     }
 }
 
-/// Gbit/s that leave a queue in so many microseconds from a time on.
+/// Returns the Gbit/s that leave a queue in `micros` microseconds from a time on.
 fn leaves(outcome: &Outcome, link: LinkId, of: impl Fn(&trace::Record) -> bool, (from, micros): (u64, u64)) -> f64 {
     let (from, to) = (from * 1_000_000, (from + micros) * 1_000_000);
     let within = |record: &&trace::Record| {
@@ -251,8 +254,8 @@ fn leaves(outcome: &Outcome, link: LinkId, of: impl Fn(&trace::Record) -> bool, 
 const THREE_ROUND_TRIPS: u64 = 56;
 const FIVE_ROUND_TRIPS: u64 = 93;
 
-/// A latency contract sends 4 Gbit/s, is silent from 5 to 7 ms, and sends again. What it leaves is used after three base round trips; when it comes back, its
-/// packets wait for one frame that is being sent, as its bound says.
+/// A latency contract sends 4 Gbit/s, is silent from 5 to 7 ms, and resumes. Its unused rate is used after three base
+/// round trips. When it resumes, its packets wait for one frame in transmission, as in its bound.
 #[test]
 fn an_idle_latency_reservation_is_used_by_others_and_given_back_within_a_frame() {
     let mut port = port(4, Others::Nothing, Settings::default());
@@ -279,9 +282,9 @@ fn an_idle_latency_reservation_is_used_by_others_and_given_back_within_a_frame()
     assert_eq!((second.drops, second.delivered), (0, second.sent));
 }
 
-/// Of two pairs with equal minima one pauses from 5 to 5.2 ms, for less time than makes it leave its path: the other has its part after five base round
-/// trips (its last packets take one, and links count its tokens on, so the steps of the other are half as long), and the first one has its minimum back at
-/// once.
+/// Of two pairs with equal minima one pauses from 5 to 5.2 ms, too short to leave its path. The other has its part
+/// after five base round trips (its last packets take one, and links continue to count its tokens, so the steps of
+/// the other are half the usual size). The first one has its minimum back at once.
 #[test]
 fn an_idle_minimum_is_used_by_others_and_given_back() {
     let mut port = port(2, Others::Nothing, Settings::default());
@@ -301,8 +304,9 @@ fn an_idle_minimum_is_used_by_others_and_given_back() {
     assert!(sent(1, 5_200 + 10, 40) >= minimum, "{} of {minimum}", sent(1, 5_210, 40));
 }
 
-/// EyeQ's limiters, as those of Parley's machines, hear of no switch: what they divide follows from weights and reservations, 0.9 (EyeQ, section 4) of 3.6 Gbit/s. Where nobody tells
-/// them of reservations, they divide more, and the queue of their class overflows.
+/// EyeQ's limiters, like those of Parley's machines, receive no reports of switches. The rate that they divide
+/// follows from weights and reservations, 0.9 (EyeQ, section 4) of 3.6 Gbit/s. Without knowledge of the reservations
+/// they divide more, and the queue of their class overflows.
 #[test]
 fn machines_that_no_switch_tells_divide_what_is_reserved_for_them() {
     let eyeq = |is_told: bool| {
@@ -341,7 +345,8 @@ fn hoses(pairs: usize, settings: Settings) -> Shown {
     shown
 }
 
-/// Each host has a hose, and begins with all of it if it does not hear first what its receiver admits, which all the others ask as well.
+/// Each host has a hose, and begins with the whole hose if it does not first receive the rate that its receiver
+/// admits, which all the others ask as well.
 #[test]
 fn hoses_that_turn_to_one_host_have_no_more_in_flight_than_is_said() {
     for pairs in [4, 14, 40, 100] {

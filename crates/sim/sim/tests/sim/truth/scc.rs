@@ -1,4 +1,5 @@
-//! SCC's underlay in the simulator: shares of divisions against their weights, and what becomes of them without feedback or tracker.
+//! SCC's underlay in the simulator: shares of divisions against their weights, and their behaviour without feedback
+//! or tracker.
 
 use wayleave_contracts::{Division, Objective, Policy, PolicyLevel, Service};
 use wayleave_scenarios::{BrokerAt, HostSchemeConfig, Scenario, Sharing, SharingChange, SharingEvent, Traffic};
@@ -26,7 +27,8 @@ pub(super) fn of(division: usize, mut traffic: Traffic) -> Traffic {
     traffic
 }
 
-/// So many tunnels of each division, each from a host of its own, to the last host of a star; 300 us of round trip (II-B).
+/// Returns a scenario with `tunnels` tunnels of each division, each from a host of its own, to the last host of a
+/// star; 300 us of round trip (II-B).
 pub(super) fn incast(shares: &[u64], tunnels: usize, milliseconds: u64, params: Params) -> (Star, Scenario) {
     let hosts = shares.len() * tunnels;
     let star = star(&vec![LINE; hosts + 1], 70_000);
@@ -41,14 +43,15 @@ pub(super) fn incast(shares: &[u64], tunnels: usize, milliseconds: u64, params: 
     (star, scenario)
 }
 
-/// What a division received, in Mbit/s.
+/// Returns the rate that a division received, in Mbit/s.
 pub(super) fn carried(outcome: &Outcome, division: usize, milliseconds: f64) -> f64 {
     let service = outcome.sharing.as_ref().unwrap().service(&format!("a{division}")).unwrap();
     let bytes: u64 = service.machines.iter().map(|machine| machine.received.get()).sum();
     bytes as f64 * 8.0 / milliseconds / 1e3
 }
 
-/// How many times as much the second division gets as the first, both together in Mbit/s, and what was dropped; in the second half.
+/// Returns the second division's rate as a multiple of the first's, their sum in Mbit/s, and the drops; in the second
+/// half.
 fn ratio(shares: [u64; 2], tunnels: usize, milliseconds: u64, params: Params) -> (f64, f64, u64) {
     let (star, scenario) = incast(&shares, tunnels, milliseconds, params);
     let outcome = run(&scenario, 1);
@@ -85,8 +88,9 @@ fn divisions_share_by_weight_whatever_the_period() {
     }
 }
 
-/// The same with so many tunnels that it takes a while: the lightest send a packet in 8 ms, 28 periods. They hear of a full queue so late that it is empty
-/// for a while, and 2 to 3 % of the link are not used. `make scc-long` also has a division with a tenth of the other's weight.
+/// As above, with a large number of tunnels, so that convergence takes longer: the lightest send a packet in 8 ms, 28
+/// periods. Their feedback on a full queue is so late that the queue is temporarily empty, and 2 to 3 % of the link
+/// are not used. `make scc-long` also has a division with a tenth of the other's weight.
 #[test]
 fn sixty_four_tunnels_of_each_division_share_by_weight() {
     let cases = [([250, 750], 3.0), ([91, 909], 10.0)];
@@ -139,10 +143,12 @@ fn the_second_tracker_takes_over() {
     let outcome = run(&scenario, 1);
     let [alone, three] = [0, 1].map(|division| carried(&outcome, division, 500.0));
     assert_near(three / alone, 1.0, 0.06, "three tunnels beside one");
-    // Without any tracker each host has a quarter of its division's share: one tunnel has a third of what three have.
+    // Without any tracker each host has a quarter of its division's share: one tunnel has a third of the rate of
+    // three.
     let sharing = scenario.sharing.as_mut().unwrap();
     sharing.events = vec![stop(0, 0), stop(0, 1)];
-    // Four hosts in step with each other are not the same: the first of them has some per cent more than the last. So the one is both.
+    // Four hosts in step with each other are not equal: the first of them has some per cent more than the last. So
+    // the single host takes both positions.
     let ratios = [[0, 1, 2, 3], [3, 1, 2, 0]].map(|hosts: [usize; 4]| {
         scenario.traffic = [(0, "one"), (1, "two"), (1, "three"), (1, "four")]
             .into_iter()

@@ -1,4 +1,5 @@
-//! What SCC promises of divisions, held against random numbers of tunnels, flows and hosts: only what arrives is looked at, nothing of the scheme's insides.
+//! Promises of SCC to divisions, tested with random numbers of tunnels, flows and hosts: only arrivals are inspected,
+//! not the internals of the scheme.
 
 use wayleave_contracts::Objective;
 use wayleave_scenarios::{
@@ -52,7 +53,7 @@ fn flow(star: &Star, division: usize, from: usize) -> Traffic {
     traffic
 }
 
-/// What a division received, in bytes.
+/// Returns the bytes that a division received.
 fn received(outcome: &Outcome, division: usize) -> u64 {
     let service = outcome.sharing.as_ref().unwrap().service(&format!("a{division}")).unwrap();
     service.machines.iter().map(|machine| machine.received.get()).sum()
@@ -99,7 +100,7 @@ fn drawn(seed: u64) -> (Scenario, Vec<u64>) {
     (scenario, shares)
 }
 
-/// How far from its share the farthest division is, of the share; and what part of the bottleneck is used.
+/// Returns the largest relative distance of a division from its share, and the used part of the bottleneck.
 fn distance(outcome: &Outcome, shares: &[u64], measured: Time) -> (f64, f64) {
     let sum: u64 = shares.iter().sum();
     let got = parts(outcome, shares.len());
@@ -130,13 +131,13 @@ fn shares_follow_weights_whatever_the_number_of_tunnels_flows_and_hosts() {
         100.0 * mean
     );
     println!("the least use: {:.1} %", least * 100.0);
-    // Light divisions of many tunnels, a packet every few milliseconds each, hear of little.
+    // Light divisions of many tunnels, a packet every few milliseconds each, receive little feedback.
     let far = all.iter().filter(|&&off| off > 0.1).count();
     assert!(mean < 0.03 && far * 50 <= all.len(), "{mean:.3} in the mean, {far} of {} above a tenth", all.len());
 }
 
-/// What two divisions of equal share get if the second has so many flows in each of so many tunnels, and the first one; or
-/// four where tunnels keep queues so short that one flow of DCTCP does not always fill its tunnel.
+/// Returns the part of the second of two divisions of equal share. It has `flows` flows over `tunnels` tunnels, and
+/// the first has one; or four if tunnels keep queues so short that one flow of DCTCP does not always fill its tunnel.
 fn against(flows: usize, tunnels: usize, objective: Option<Objective>) -> f64 {
     let star = senders(8);
     let mut scenario = scenario(&star, &[(500, objective), (500, objective)], Time::from_millis(600));
@@ -162,7 +163,8 @@ fn a_tenant_that_opens_a_thousand_flows_gains_nothing() {
     }
 }
 
-/// What two divisions receive, in Mbit/s, in so many periods before a time: the difference of two runs that are the same until then.
+/// Returns the rates of two divisions, in Mbit/s, in `periods` periods before a time: the difference of two runs that
+/// are equal until then.
 fn window(scenario: &Scenario, end: Time, periods: u64) -> [f64; 2] {
     let until = |end: Time| {
         let outcome = run(&Scenario { duration: end, ..scenario.clone() }, 1);
@@ -173,9 +175,9 @@ fn window(scenario: &Scenario, end: Time, periods: u64) -> [f64; 2] {
     [0, 1].map(|division| (after[division] - before[division]) * 8e3 / length.as_nanos() as f64)
 }
 
-/// Catches: shares that are kept for who does not want them, and rates that do not come back. The second of two divisions is silent from 200 to 300 ms.
-///
-/// Nine tenths of a share are back ten periods after it is wanted again, and what was free is used after 100.
+/// Catches: shares that are kept without demand, and rates that do not recover. The second of two divisions is silent
+/// from 200 to 300 ms. Nine tenths of a share are back ten periods after demand resumes, and free capacity is used
+/// after 100.
 #[test]
 fn a_share_that_is_not_wanted_is_free_and_comes_back() {
     let star = senders(4);
@@ -186,7 +188,7 @@ fn a_share_that_is_not_wanted_is_free_and_comes_back() {
         other.active = Some(Schedule::periodic(Time::ZERO, Time::from_millis(200), Time::from_millis(100)));
         scenario.traffic.push(other);
     }
-    // What comes in ten periods, so many after a time.
+    // Arrivals in ten periods, `periods` after a time.
     let after = |ms: u64, periods: u64| window(&scenario, Time::from_micros(ms * 1_000 + periods * 300 + 3_000), 10);
     let [_, share] = window(&scenario, Time::from_millis(200), 100);
     let ([freed, _], [_, soon], [_, late]) = (after(200, 100), after(300, 10), after(300, 200));
@@ -205,7 +207,7 @@ fn lopsided(star: &Star) -> Scenario {
     scenario
 }
 
-/// Catches: weights that are lost with the tracker, or doubled by one that comes anew, and reports that nobody repeats.
+/// Catches: weights that are lost with the tracker, or doubled by a new tracker, and reports that are not repeated.
 #[test]
 fn shares_survive_lost_trackers_and_messages() {
     let star = senders(5);
@@ -224,7 +226,8 @@ fn shares_survive_lost_trackers_and_messages() {
         ("nothing is lost", Vec::new(), MessageFaults::default(), (0.1, 0.95)),
         ("all trackers start again", [stop(150), start(200)].concat(), MessageFaults::default(), (0.1, 0.95)),
         ("half of all messages with trackers are lost", Vec::new(), lost, (0.1, 0.95)),
-        // Each host has an equal part of its division's share then, so four hosts have more of it than one, and rates grow in smaller steps.
+        // Each host has an equal part of its division's share then, so four hosts have more than one, and rates grow
+        // in smaller steps.
         ("all trackers stop", stop(150), MessageFaults::default(), (0.7, 0.5)),
     ];
     for (name, events, faults, (most, least)) in cases {
@@ -237,7 +240,8 @@ fn shares_survive_lost_trackers_and_messages() {
     }
 }
 
-/// Catches: rates that stay where they were when nobody answered. For 50 ms nothing comes back from the receiver, acknowledgements and feedback.
+/// Catches: rates that stay at their values from the time without answers. For 50 ms nothing returns from the
+/// receiver, neither acknowledgements nor feedback.
 #[test]
 fn shares_come_back_when_feedback_does() {
     let star = senders(5);

@@ -45,8 +45,8 @@ fn the_highest_class_waits_for_the_rest_of_one_lower_frame_and_no_longer() {
     assert_eq!(flow(&outcome, 0).delay.max(), Some(40_120_000));
 }
 
-/// Catches an event order that lets a lower class go first where a higher frame comes at the same instant; with some propagation,
-/// where no event stands at the choice, also a choice that is made up for too early.
+/// Catches an event order that serves a lower class first although a higher frame comes at the same instant. With
+/// some propagation, without an event at the choice, also a choice that is made too early.
 #[test]
 fn a_frame_that_comes_when_the_port_falls_free_is_not_blocked() {
     for propagation in [0, 1_000] {
@@ -107,7 +107,7 @@ fn both_forms_of_a_port_serve_one_class_alike() {
     assert_eq!(outcomes[0], outcomes[1]);
 }
 
-/// What each of some queues delivers in 40 ms if all always have something to send.
+/// Returns the bytes that each of some queues delivers in 40 ms if all are always backlogged.
 fn deficit_bytes(weights: &[u32], frames: &[u64]) -> Vec<u64> {
     let mut cables = Cables::new();
     cables.queues = weights.len();
@@ -221,8 +221,8 @@ fn a_flow_over_two_bottlenecks_gets_what_the_tighter_one_gives() {
     }
 }
 
-/// Catches traffic that is put beside contracts because nobody said where: without a queue it is in the lowest that any
-/// port has, and in the only one of ports that serve all as one.
+/// Catches traffic that is put beside contracts because it names no queue. Without a queue it is in the lowest queue
+/// of each port, and in the only one of ports that serve all as one.
 #[test]
 fn traffic_that_names_no_queue_waits_in_the_lowest() {
     let star = funnel(2);
@@ -232,7 +232,7 @@ fn traffic_that_names_no_queue_waits_in_the_lowest() {
     let outcome = |discipline| run(&scenario(&star, discipline, vec![anywhere.clone(), first.clone()], 1), 1);
     let strict = outcome(Discipline::StrictPriority);
     assert_eq!([0, 7].map(|number| queue(&strict, star.down[2], number).wait.count()), [10, 10]);
-    // Ten frames of 8 us each stand before the second one of the lowest queue, of which one was there first.
+    // Ten frames of 8 us each precede the second one of the lowest queue, of which one arrived first.
     assert_eq!(flow(&strict, 1).delay.max(), Some(80_000 + 11 * 8_000_000));
     assert_eq!(flow(&strict, 0).delay.max(), Some(80_000 + 20 * 8_000_000));
     assert_eq!(queue(&outcome(Discipline::Fifo), star.down[2], 0).wait.count(), 20);

@@ -1,4 +1,4 @@
-//! Machines that tell one another how fast they may send, and brokers above them: who gets what in the end.
+//! Machines that exchange maximum sending rates, and brokers above them: the resulting shares.
 
 use std::sync::Arc;
 use wayleave_contracts::{Bandwidth, PerDirection, Policy, PolicyLevel, Service};
@@ -24,7 +24,7 @@ fn flood(name: &str, service: &str, from: NodeId, to: NodeId, rate: Rate) -> Tra
     traffic
 }
 
-/// What arrived of a traffic since the warm-up, in bit/s.
+/// Returns the rate of a traffic since the warm-up, in bit/s.
 fn rate_of(outcome: &Outcome, flow: usize) -> f64 {
     outcome.flows[flow].delivered_bytes.bits() as f64 * 1e9 / outcome.counted.as_nanos() as f64
 }
@@ -114,7 +114,7 @@ fn racks() -> (Arc<Network>, Vec<NodeId>) {
     (network, hosts)
 }
 
-/// Services a and b, with these maxima of what a rack or the fabric sends of a.
+/// Returns a policy of services a and b, with these maxima of the traffic of a from a rack or from the fabric.
 fn at_level(network: &Network, level: PolicyLevel, max: Rate) -> Policy {
     let mut list = services(network, &[("a", Some(max)), ("b", None)]).services().to_vec();
     list[0].bandwidth.receive = Bandwidth::default();
@@ -136,7 +136,7 @@ fn rack<'a>(outcome: &'a Outcome, service: &str, rack: usize) -> &'a RackShare {
     &outcome.sharing.as_ref().unwrap().service(service).unwrap().racks[rack]
 }
 
-/// What a rack sent of a service between two times in ms, in Gbit/s.
+/// Returns the rate at which a rack sent for a service between two times in ms, in Gbit/s.
 fn sent(outcome: &Outcome, service: &str, of: usize, from: u64, to: u64) -> f64 {
     let bins = rack(outcome, service, of).transmit.as_ref().unwrap().bins(outcome.simulated.as_nanos() * 1_000);
     let of: u64 = bins
@@ -146,7 +146,8 @@ fn sent(outcome: &Outcome, service: &str, of: usize, from: u64, to: u64) -> f64 
     of as f64 * 8.0 / ((to - from) as f64 * 1e6)
 }
 
-/// Catches: brokers that do not hear of one another, limits that reach no limiter, broker messages that are not counted.
+/// Catches: brokers that receive no messages of one another, limits that reach no limiter, broker messages that are
+/// not counted.
 #[test]
 fn a_rack_policy_holds_for_all_machines_of_a_rack_together() {
     let (network, hosts) = racks();
@@ -167,7 +168,7 @@ fn a_rack_policy_holds_for_all_machines_of_a_rack_together() {
     assert!(outcome.sharing.as_ref().unwrap().messages.bytes.get() > 84);
 }
 
-/// Catches: limits that stay when nobody renews them, and brokers that do not come back.
+/// Catches: limits that stay without renewal, and brokers that do not come back.
 #[test]
 fn when_its_broker_dies_a_machine_falls_back_and_the_broker_comes_back() {
     let (network, hosts) = racks();
@@ -238,7 +239,7 @@ fn broker_messages_are_lost_and_late_by_seed_and_the_rack_settles_all_the_same()
     assert!((30..200).contains(&lost), "{lost} lost");
 }
 
-/// Catches: messages of pairs that reach the wrong end, demands and losses that are not told.
+/// Catches: messages of pairs that reach the wrong end, demands and losses that are not reported.
 #[test]
 fn under_elasticswitch_guarantees_hold_and_the_rest_is_used() {
     let star = star(&[LINE; 6], 1_000);

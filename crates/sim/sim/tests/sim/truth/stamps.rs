@@ -1,5 +1,5 @@
-//! Telemetry does not depend on how a port is simulated: one that knows at once when a packet leaves, and one that holds its packets until it
-//! sends them, tell the same.
+//! Telemetry does not depend on the simulation of a port: a port that computes departures at once and one that holds
+//! its packets until it sends them report equal values.
 
 use wayleave_scenarios::{Buffering, Change, Element, Outage};
 use wayleave_schemes::host::ufab::Settings;
@@ -12,8 +12,9 @@ use super::ufab::crossed;
 /// A shared buffer in which everything finds room: its ports hold their packets.
 const HELD: Buffering = Buffering::Shared { total: Bytes::new(1 << 40), alpha: 1.0 };
 
-/// Catches: telemetry that is written too early, or says too much of a queue; counters that begin again behind a warm-up or a failure; and packets
-/// that are written into after they were lost. Windows follow telemetry to the byte, so whatever is wrong in one probe changes what is sent.
+/// Catches: telemetry that is written too early, or reports too much for a queue; counters that begin again after a
+/// warm-up or a failure; and packets that are written after they were lost. Windows follow telemetry to the byte, so
+/// any error in one probe changes the traffic.
 #[test]
 fn ports_tell_the_same_however_they_are_simulated() {
     let mut moved = 0;

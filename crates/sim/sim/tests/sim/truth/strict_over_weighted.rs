@@ -15,7 +15,8 @@ const SLOW: Rate = Rate::from_gbit(1);
 /// A weight of 1: the largest frame of a link with an MTU of 1,500 B.
 const QUANTUM: u64 = 1_562;
 
-/// Hosts on fast links, and a last one on a slow link, whose port at the switch has so many queues.
+/// Returns a star of hosts on fast links, and a last one on a slow link, whose port at the switch has `queues`
+/// queues.
 fn funnel(senders: usize, queues: usize) -> Star {
     let mut cables = Cables::new();
     cables.queues = queues;
@@ -47,8 +48,8 @@ fn constant(name: &str, from: NodeId, to: NodeId, frame: u64, rate: Rate) -> Tra
     Traffic::packets(name, FlowEndpoints::Pairs(vec![(from, to)]), PacketKind::ConstantRate { rate }, Bytes::new(frame))
 }
 
-/// Queue 0 is strict, 1 and 2 share two to one in frames of 1,000 B (8 us): the quanta are 3,124 B and 1,562 B. A frame
-/// of 1,500 B is sent until 12.12 us, and four frames of queue 1 and three of queue 2 wait for it:
+/// Queue 0 is strict, 1 and 2 share two to one in frames of 1,000 B (8 us): the quanta are 3,124 B and 1,562 B. A
+/// frame of 1,500 B is sent until 12.12 us, and four frames of queue 1 and three of queue 2 wait for it:
 ///
 /// | turn | credit | sent |
 /// |---|---|---|
@@ -57,8 +58,8 @@ fn constant(name: &str, from: NodeId, to: NodeId, frame: u64, rate: Rate) -> Tra
 /// | queue 1 | 124 + 3,124 | b3, and the rest is lost |
 /// | queue 2 | 562 + 1,562 | c1, c2, 124 left |
 ///
-/// A strict frame of 500 B (4 us) comes while b0 is sent, and another one while b1 is: each goes next, and costs nobody's
-/// credit. Catches preemption, a turn that a strict frame ends, and credit that it takes.
+/// A strict frame of 500 B (4 us) comes while b0 is sent, and another one while b1 is: each is sent next, and costs
+/// no queue any credit. Catches preemption, a turn that a strict frame ends, and credit that it takes.
 #[test]
 fn strict_frames_go_between_those_of_a_turn() {
     let star = funnel(4, 3);
@@ -86,8 +87,8 @@ fn strict_frames_go_between_those_of_a_turn() {
     }
 }
 
-/// Two strict queues take three tenths of the link; those below always have something to send, and share what is left in
-/// proportion to their weights, whatever the size of their frames: exactly, but for one quantum of each.
+/// Two strict queues take three tenths of the link. Those below are always backlogged, and share the rest in
+/// proportion to their weights, at any frame sizes: exactly, except for one quantum of each.
 #[test]
 fn weighted_queues_share_what_strict_ones_leave() {
     let cases: [(&[u32], &[u64]); 3] =
@@ -122,7 +123,7 @@ fn weighted_queues_share_what_strict_ones_leave() {
     }
 }
 
-/// Nothing of what is below holds a strict frame up for longer than one frame that is being sent.
+/// Lower queues hold a strict frame up for at most one frame in transmission.
 #[test]
 fn a_strict_queue_waits_for_one_lower_frame_at_most() {
     let star = funnel(3, 3);

@@ -1,4 +1,4 @@
-//! Swift at one port: how flows share it, and what waits there.
+//! Swift at one port: the sharing among flows, and its queue.
 
 use wayleave_scenarios::{Buffering, Congestion, Scenario, Transport};
 use wayleave_sim::Outcome;
@@ -6,8 +6,8 @@ use wayleave_units::{Rate, Time};
 
 use super::networks::{FRAME, assert_near, endless, flow, queue, run, star};
 
-/// So many flows without end into one port of 10 Gbit/s, base round trip about 24 us; each one's Gbit/s on the wire, and what
-/// the port held at most and on average once the first 50 ms are over, in bytes.
+/// Runs `flows` flows without end into one port of 10 Gbit/s, base round trip about 24 us. Returns each one's Gbit/s
+/// on the wire, and the maximum and average level of the port once the first 50 ms are over, in bytes.
 fn shares(flows: usize, milliseconds: u64) -> (Outcome, Vec<f64>, [f64; 2]) {
     let star = star(&vec![Rate::from_gbit(10); flows + 1], 5_000);
     let mut scenario = Scenario::new("swift", star.network.clone(), Time::from_millis(50 + milliseconds));
@@ -24,8 +24,8 @@ fn shares(flows: usize, milliseconds: u64) -> (Outcome, Vec<f64>, [f64; 2]) {
     (outcome, shares, held)
 }
 
-/// Catches: shares that depend on who came first, and a target that is missed. All windows shrink by the delay that all
-/// see, so they end up equal; a flow is within a tenth of its share over 150 ms.
+/// Catches: shares that depend on the order of flows, and a target that is missed. All windows shrink by the delay
+/// that all see, so they end up equal; a flow is within a tenth of its share over 150 ms.
 #[test]
 fn equal_flows_share_a_port_equally_at_the_target_delay() {
     for flows in [2, 8, 14] {
@@ -39,9 +39,10 @@ fn equal_flows_share_a_port_equally_at_the_target_delay() {
     }
 }
 
-/// Catches: windows that stay at one packet (100 would always be 154 kB), and flows that are starved. The target for half a
-/// packet is 69 us, 46 of them in the queue: 57 kB. All flows see the same delay and add a whole packet when it is below the
-/// target, so the queue swings around that, and the port rests in between: 88 % of it are used.
+/// Catches: windows that stay at one packet (100 would always be 154 kB), and flows that are starved. The target for
+/// half a packet is 69 us, 46 of them in the queue: 57 kB. All flows see the same delay and add a whole packet when
+/// it is below the target. So the queue swings around that level, and the port idles in between: 88 % of its rate is
+/// used.
 #[test]
 fn a_hundred_flows_are_paced_below_one_packet_and_their_queue_is_bounded() {
     let (outcome, shares, [peak, mean]) = shares(100, 150);

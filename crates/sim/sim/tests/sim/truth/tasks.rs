@@ -98,7 +98,7 @@ fn periodic_flows_keep_their_period_and_draw_their_receivers() {
     assert_eq!(run(&scenario, 1).traffic[0].begun, 64, "every pair for itself");
 }
 
-/// Catches: tasks that go on after the end of their traffic.
+/// Catches: tasks that continue after the end of their traffic.
 #[test]
 fn nothing_follows_after_the_stop() {
     let star = star(&[Rate::from_gbit(10); 3], 0);

@@ -1,4 +1,4 @@
-//! uFAB in the simulator: shares, queues and paths against what its text says and what can be computed by hand.
+//! uFAB in the simulator: shares, queues and paths against its text and against values computed by hand.
 
 use std::num::NonZeroU32;
 
@@ -60,10 +60,11 @@ pub(super) fn peak(outcome: &Outcome, link: LinkId) -> u64 {
     outcome.queues.iter().filter(|queue| queue.link == link).map(|queue| queue.counts.peak.get()).max().unwrap()
 }
 
-/// C T of these stars, in bytes: 9.5 Gbit/s and the 22.6 us that `PairSpec` says.
+/// C T of these stars, in bytes: 9.5 Gbit/s and the 22.6 us of `PairSpec`.
 pub(super) const PRODUCT: u64 = 26_831;
 
-/// Catches: maxima that nobody keeps, lines that stay empty because somebody has one, and weights that nobody follows. Two pairs with minima of 1 Gbit/s; 9.5 are filled.
+/// Catches: maxima that are not kept, lines that stay empty because one pair has a maximum, and weights that are not
+/// followed. Two pairs with minima of 1 Gbit/s; 9.5 are filled.
 #[test]
 fn what_minima_leave_is_shared_by_weights_and_up_to_maxima() {
     let got = |maxima: [Option<u64>; 2], weights: [u32; 2]| {
@@ -106,7 +107,7 @@ fn an_incast_is_shared_at_once_and_its_queue_is_bounded() {
             assert!(*share >= 0.5, "{pairs} pairs: {share} of at least 0.5 Gbit/s");
         }
         assert!((0.93 * 9.5..=9.5).contains(&all), "{pairs} pairs: {all} Gbit/s of 9.5");
-        // In flight is below 3 CT (3.4): in the queue are at most 2, and a base round trip is on the way.
+        // The amount in flight is below 3 CT (3.4): at most 2 are in the queue, and a base round trip is on links.
         let peak = peak(&outcome, star.down[pairs]);
         assert!(peak <= 2 * PRODUCT, "{pairs} pairs: {peak} B in the queue");
         println!("{pairs} pairs: {all:.3} Gbit/s, queue up to {peak} B, {:.2} CT", peak as f64 / PRODUCT as f64);
@@ -140,7 +141,7 @@ fn what_is_left_over_is_shared_by_minima() {
     }
 }
 
-/// Every way of the text that is printed otherwise can be run, and does worse where its hole is.
+/// Every printed form of the text can be run, and has worse results where it has a gap.
 #[test]
 fn the_printed_forms_run_and_show_their_holes() {
     let run_with = |settings| {
@@ -171,8 +172,8 @@ pub(super) fn crossed(minima: &[u64], milliseconds: u64, settings: Settings) -> 
     (diamond, scenario)
 }
 
-/// Catches: paths that are taken by load or at random. Minima of 6, 5, 4 and 3 Gbit/s come one after the other: on two paths of 9.5 they fit in one way only, 6
-/// with 3 and 5 with 4, and whoever comes finds the one path with room.
+/// Catches: paths that are taken by load or at random. Minima of 6, 5, 4 and 3 Gbit/s come one after the other. On
+/// two paths of 9.5 they fit only as 6 with 3 and 5 with 4, and each new pair finds the one path with room.
 #[test]
 fn pairs_find_the_paths_on_which_all_guarantees_fit() {
     let minima = [6_000, 5_000, 4_000, 3_000];
@@ -213,13 +214,14 @@ fn a_pair_whose_guarantee_is_missed_moves() {
         let services = &outcome.sharing.as_ref().unwrap().services;
         let moves: u64 =
             services.iter().flat_map(|service| &service.machines).map(|machine| machine.path_changes).sum();
-        // Who began apart stays; who began together needs one move, and both may try.
+        // Pairs that began on separate paths stay; pairs that began on one path need one move, and both may try.
         assert_eq!(moves > 0, !first[first.len() - 1], "seed {seed}: {moves} moves");
     }
     assert!(first.contains(&true) && first.contains(&false), "by chance both take the same path or not: {first:?}");
 }
 
-/// Catches: failures that are told, and paths that are left late. Two pairs with room for one on each path; one path fails without a word.
+/// Catches: failures that are reported, and paths that are left late. Two pairs with room for one on each path; one
+/// path fails silently.
 #[test]
 fn a_path_that_fails_silently_is_left_within_two_time_outs() {
     let failed_at = 10_000_u64;
@@ -238,8 +240,8 @@ fn a_path_that_fails_silently_is_left_within_two_time_outs() {
             let series = machines.iter().filter_map(|machine| machine.receive.as_ref()).next().unwrap();
             let bins: Vec<u64> = series.bins(20_000_000_000).map(|bin| bin.amount).collect();
             let after = &bins[(failed_at / 50) as usize..];
-            // 8 base round trips until the loss is noticed, 8 more for the repeated probe, two to begin: 18 of 25 us. What was lost
-            // itself comes again when the transport finds out, so nothing is wanted of the amount.
+            // 8 base round trips until the loss is detected, 8 more for the repeated probe, two to begin: 18 of 25
+            // us. Lost packets are retransmitted when the transport detects them, so the amount is not checked.
             let silent = after.iter().take_while(|&&bytes| bytes < 10_000).count();
             assert!(silent as u64 * 50 <= 550, "tenant {tenant}, spine {spine}: {silent} bins of 50 us");
         }
@@ -248,8 +250,8 @@ fn a_path_that_fails_silently_is_left_within_two_time_outs() {
     }
 }
 
-/// Catches: pairs that go on over a path which they left when they had nothing to send, and on which they may send nothing. A flow every 2 ms, which is longer
-/// than a pair rests before it leaves its path.
+/// Catches: pairs that resume on a path that they left when they were idle, and on which they may send nothing. A
+/// flow every 2 ms, which is longer than the idle time after which a pair leaves its path.
 #[test]
 fn a_pair_that_was_idle_sends_again_whatever_path_it_takes() {
     for seed in 1..=5 {
@@ -333,7 +335,7 @@ fn a_hose_is_divided_among_the_pairs_of_its_tenant() {
     assert!(shares[1] > 7.0, "{shares:?}");
 }
 
-/// How many random cases; `WAYLEAVE_UFAB` says more, and each prints its seed.
+/// Returns the seeds of random cases; `WAYLEAVE_UFAB` sets a larger number, and each case prints its seed.
 pub(super) fn cases(usual: u64) -> std::ops::RangeInclusive<u64> {
     let more = std::env::var("WAYLEAVE_UFAB").ok().and_then(|cases| cases.parse().ok());
     1..=more.unwrap_or(usual)
@@ -410,12 +412,12 @@ fn shares_are_the_weighted_max_min_allocation() {
         scenario.traffic = ends.iter().enumerate().map(pair).collect();
         scenario.warmup = Time::from_millis(10);
         let shares = shares(&run(&scenario, seed), 20.0);
-        // Probes take a fiftieth of what is shared: 107 B for three frames, which are the first 4 kB.
+        // Probes take a fiftieth of the shared rate: 107 B for three frames, which are the first 4 kB.
         let expected = max_min(&crossings, 3, 9.5 * 4_614.0 / 4_721.0);
         for (share, expected) in shares.iter().zip(&expected) {
             worst = worst.max((share / expected - 1.0).abs());
             all += 1;
-            // A few per cent of what others have is more of what they leave.
+            // A few per cent of the others' rates are a larger part of the rest that they leave.
             if (share / expected - 1.0).abs() >= 0.05 && (share - expected).abs() >= 0.015 * 9.5 {
                 beyond.push(format!("seed {seed}: {shares:.3?}, max-min {expected:.3?}, {crossings:?}"));
             }
@@ -426,8 +428,9 @@ fn shares_are_the_weighted_max_min_allocation() {
     println!("the farthest from max-min: {:.1} %", worst * 100.0);
 }
 
-/// Catches: bursts that are only bounded where all goes well. Pairs that begin together or one by one, with guarantees that fill up to all of the line, some of which
-/// send little and then everything; a tenth of the probes is lost in every third case. What the last port holds stays below 2 CT: 3 CT in flight (3.4), one of them on its way.
+/// Catches: bursts that are bounded only under good conditions. Pairs begin together or one by one, with guarantees
+/// that fill up to the whole line. Some of them send little and then everything; a tenth of the probes is lost in
+/// every third case. The level of the last port stays below 2 CT: 3 CT in flight (3.4), one of them on links.
 #[test]
 fn queues_stay_bounded_whatever_begins_together() {
     let mut worst: f64 = 0.0;
@@ -455,8 +458,8 @@ fn queues_stay_bounded_whatever_begins_together() {
     println!("the longest queue: {worst:.2} CT");
 }
 
-/// What a queue may hold (3.4), in bandwidth-delay products of so many bytes: three in flight, one of them on its way, and of each pair less than a frame more, since windows hold on
-/// average over their rounds.
+/// Returns the maximum level of a queue (3.4), in bandwidth-delay products of `product` bytes. It is three in flight,
+/// one of them on links, plus less than a frame for each pair, since windows hold on average over their rounds.
 pub(super) fn bound(pairs: u64, product: u64) -> f64 {
     2.0 + (pairs * FRAME) as f64 / product as f64
 }

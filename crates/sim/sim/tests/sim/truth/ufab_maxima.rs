@@ -1,4 +1,4 @@
-//! uFAB's maxima in the simulator: at each member of a hose, of what it sends and of what it receives, for every number of members.
+//! uFAB's maxima in the simulator: at each member of a hose, in both directions, for every number of members.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -150,7 +150,7 @@ fn scenario(network: &Arc<Network>, of: &[(Terms, Vec<NodeId>)], settings: Setti
     scenario
 }
 
-/// What a member sent and received for a hose after the warm-up, in Mbit/s.
+/// Returns the sending and receiving rates of a member for a hose after the warm-up, in Mbit/s.
 fn rates(scenario: &Scenario, outcome: &Outcome, hose: usize, member: NodeId) -> [f64; 2] {
     let nanos = outcome.simulated.saturating_sub(scenario.record.carried_from).as_nanos() as f64;
     let name = format!("a{hose}");
@@ -174,7 +174,7 @@ fn extremes(shape: Shape, pattern: Pattern, count: usize, terms: Terms, settings
     let mut found: (f64, f64) = (f64::MAX, 0.0);
     for &member in &members {
         let [sent, received] = rates(&scenario, &outcome, 0, member).map(|rate| rate * 100.0 / terms.max as f64);
-        // One side at the maximum is what it allows.
+        // The rate is limited by the side that is at its maximum.
         match pattern {
             Pattern::AllToOne if member == members[0] => found.0 = found.0.min(received),
             Pattern::OneToAll if member == members[0] => found.0 = found.0.min(sent),
@@ -345,8 +345,8 @@ fn each_hose_of_a_host_has_its_own_maximum() {
     }
 }
 
-/// Catches: a pair that begins and waits for ever, and a part that nobody has. Seven senders have all of a maximum. When the first of them ends, another one begins, and has most of
-/// an equal part within half a millisecond.
+/// Catches: a pair that begins and waits for ever, and a part that no pair has. Seven senders have a whole maximum.
+/// When the first of them ends, another one begins, and has most of an equal part within half a millisecond.
 #[test]
 fn a_sender_that_comes_later_gets_its_part() {
     for terms in [Terms { min: 200, max: 1_000 }, Terms { min: 1_000, max: 1_000 }] {

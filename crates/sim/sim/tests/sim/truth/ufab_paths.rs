@@ -20,8 +20,9 @@ fn over_both(minima: &[u64], milliseconds: u64) -> (Diamond, Scenario) {
     (diamond, scenario)
 }
 
-/// Catches: tokens that go to one path. Minima of 7, 6 and 4 Gbit/s are 17 of the 19 that two paths have, and no two of them fit on one path of 9.5: with one
-/// path each somebody misses its own, with two each has half of it on either.
+/// Catches: tokens that all go to one path. Minima of 7, 6 and 4 Gbit/s are 17 of the 19 of two paths, and no two of
+/// them fit on one path of 9.5. With one path each, one pair misses its minimum; with two, each has half on either
+/// path.
 #[test]
 fn minima_of_which_no_two_fit_on_a_path_fit_on_both() {
     let minima = [7_000, 6_000, 4_000];
@@ -37,8 +38,9 @@ fn minima_of_which_no_two_fit_on_a_path_fit_on_both() {
     assert!(missed(crossed(&minima, 30, Settings::default()), 1) > 0, "one path each");
 }
 
-/// Catches: changes that one path of a pair makes and ports take for those of another one. Both paths of a pair pass the last port, and a tenth of the probes is repeated
-/// because it was lost. Beside each port a list is kept of what the probes that came there said of each pair and path: Phi is its sum after every probe.
+/// Catches: changes of one path of a pair that ports take for those of another one. Both paths of a pair pass the
+/// last port, and a tenth of the probes is lost and repeated. Beside each port a list records the values of arriving
+/// probes for each pair and path: Phi is their sum after every probe.
 #[test]
 fn sums_are_exact_where_both_paths_of_a_pair_meet() {
     let (_, mut scenario) = over_both(&[2_000, 3_000], 12);
@@ -67,7 +69,7 @@ fn sums_are_exact_where_both_paths_of_a_pair_meet() {
     }
 }
 
-/// When all has been sent, finish probes have taken everything off again, on every path.
+/// After the last transmission, finish probes have subtracted everything, on every path.
 #[test]
 fn nothing_is_counted_when_all_paths_have_finished() {
     let (diamond, mut scenario) = over_both(&[2_000, 3_000], 20);
@@ -113,12 +115,14 @@ fn windows_as_bytes_give_the_longer_round_trip_less() {
         shares[1] / shares[0]
     };
     assert_near(ratio(Sum::Rates), 1.0, 0.05, "rates by tokens");
-    // Base round trips of 16.8 and 24.8 us: two cables of 2 and 4 us, or 6 and 4, each way, and some 4.8 us for the frame and its answer.
+    // Base round trips of 16.8 and 24.8 us: two cables of 2 and 4 us, or 6 and 4, in each direction, and some 4.8 us
+    // for the frame and its answer.
     assert_near(ratio(Sum::AsPrinted), 16.8 / 24.8, 0.1, "rates by the inverse of the round trip");
 }
 
-/// The printed line 7 of Algorithm 1: a pair that sends 100 Mbit/s of its half of 4 Gbit/s says so in its probes; with the text's reading it keeps its half. What it leaves
-/// goes to the other pair in either case (Fig. 21b).
+/// The printed line 7 of Algorithm 1: a pair that sends 100 Mbit/s of its half of 4 Gbit/s reports that in its
+/// probes; with the text's reading it keeps its half. Its unused part goes to the other pair in either case (Fig.
+/// 21b).
 #[test]
 fn a_pair_that_wants_little_says_what_it_keeps() {
     let tokens = |unused: UnusedTokens| {

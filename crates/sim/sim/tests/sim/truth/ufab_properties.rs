@@ -1,4 +1,4 @@
-//! What uFAB's text promises (sections 3.3 to 3.6, appendices C to E), held against networks and histories that are drawn at random.
+//! Promises of uFAB's text (sections 3.3 to 3.6, appendices C to E), tested with random networks and histories.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::networks::{Cables, FRAME, endless, fixed_window, run, star};
 use super::ufab::{LINE, PRODUCT, SplitMix, bound, cases, crossed, incast, of, peak, shares, tenants};
 use super::ufab_watched::{What, watch};
 
-/// Of so many links, those that a pair crosses, and its tokens.
+/// The links that a pair crosses, and its tokens.
 #[derive(Clone, Debug)]
 struct Crossing {
     links: Vec<usize>,
@@ -33,7 +33,7 @@ impl Tree {
         Self { parents: (1..switches).map(|at| parent(at, random)).collect() }
     }
 
-    /// Links on the way, by the switch below; the other direction is another link.
+    /// Returns the links of a path, by the switch below; the other direction is another link.
     fn way(&self, from: usize, to: usize) -> Vec<usize> {
         let up = |mut at: usize| {
             let mut line = vec![at];
@@ -72,7 +72,8 @@ fn max_min(crossings: &[Crossing], capacities: &BTreeMap<usize, f64>) -> Vec<f64
     rates.into_iter().flatten().collect()
 }
 
-/// What makes an allocation max-min, whatever found it: nobody's link is overfull, and everybody has a full one on which nobody has more for a token.
+/// Certifies that an allocation is max-min, found by any method: no link is overfull, and every pair has a full link
+/// on which no pair has more per token.
 fn certify(crossings: &[Crossing], capacities: &BTreeMap<usize, f64>, rates: &[f64]) {
     let on = |link: usize| crossings.iter().zip(rates).filter(move |(crossing, _)| crossing.links.contains(&link));
     let load = |link: usize| -> f64 { on(link).map(|(_, rate)| rate).sum() };
@@ -88,10 +89,10 @@ fn certify(crossings: &[Crossing], capacities: &BTreeMap<usize, f64>, rates: &[f
     }
 }
 
-/// Which pairs are drawn.
+/// Selection of pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ways {
-    /// From a switch to one below it: nobody's answers pass where somebody sends.
+    /// From a switch to one below: answers never share a link with senders.
     Down,
     /// Any.
     Both,
@@ -119,8 +120,8 @@ fn shares_on_random_trees_are_the_weighted_max_min_allocation() {
     assert!(beyond.len() * 100 <= all, "{beyond:?}");
 }
 
-/// Where answers wait behind what others send, round trips are longer than the base round trip by which windows are made, and rates lower: windows are
-/// not rates. Everybody has its minimum all the same, and in the mean little is lost.
+/// If answers wait behind the traffic of others, round trips are longer than the base round trip by which windows are
+/// made, and rates lower: windows are not rates. All pairs still have their minima, and on average little is lost.
 #[test]
 fn answers_that_wait_cost_a_part_of_the_share_and_no_minimum() {
     let (mut worst, mut sum, mut count) = (0.0_f64, 0.0, 0);
@@ -139,10 +140,10 @@ fn answers_that_wait_cost_a_part_of_the_share_and_no_minimum() {
     assert!(sum < 0.1 * count as f64, "{sum} of {count}");
 }
 
-/// What was found on one tree.
+/// Results on one tree.
 struct Found {
-    /// Of each pair, how far its rate is from max-min, as a part of it; and whether that is less than 1.5 % of its widest link: a few per cent of what others have is more
-    /// of what they leave.
+    /// Per pair: the relative distance of its rate from max-min, and a flag for a distance below 1.5 % of its widest
+    /// link. A few per cent of the others' rates are a larger part of the rest that they leave.
     off: Vec<(f64, bool)>,
     has_minima: bool,
     /// Links that are full.
@@ -161,7 +162,7 @@ fn found_on_a_tree(seed: u64, ways: Ways) -> Found {
             ends.push(pair);
         }
     }
-    // Eight of at most 1,150 Mbit/s are less than what the slowest link shares out.
+    // Eight of at most 1,150 Mbit/s are less than the shared rate of the slowest link.
     let minima: Vec<u64> = ends.iter().map(|_| 300 + random.below(850)).collect();
     let (network, hosts) = plant(&tree, &ends);
     let mut scenario = Scenario::new("tree", network.clone(), Time::from_millis(30));
@@ -191,9 +192,10 @@ fn found_on_a_tree(seed: u64, ways: Ways) -> Found {
     }
 }
 
-/// The allocation of what a tree shares out, in frames of data: with each three of them, which are the first 4 kB, go a probe (62 B and 9 B for each link that leaves a switch), three
-/// acknowledgements and the probe's answer the other way. Nobody's window holds back what goes the other way, so that is taken off first; it follows from the rates, and
-/// a few rounds find both.
+/// Returns the allocation of a tree's shared rates, in frames of data. With each three of them, which are the first 4
+/// kB, come a probe (62 B and 9 B for each link that leaves a switch), three acknowledgements and the probe's answer
+/// in the other direction. No window limits the reverse traffic, so that is subtracted first. It follows from the
+/// rates, and a few rounds find both.
 fn beside_answers(tree: &Tree, crossings: &[Crossing]) -> (Vec<f64>, BTreeMap<usize, f64>) {
     let probe = |crossing: &Crossing| (62 + 9 * (crossing.links.len() + 1)).max(84) as f64;
     let mut rates = vec![0.0; crossings.len()];
@@ -211,7 +213,7 @@ fn beside_answers(tree: &Tree, crossings: &[Crossing]) -> (Vec<f64>, BTreeMap<us
         }
         let next = max_min(crossings, &capacities);
         let moved = rates.iter().zip(&next).map(|(one, other)| f64::abs(one - other)).fold(0.0, f64::max);
-        // Half of the way, so that what one round leaves too much the next does not leave too little.
+        // Half of the step, so that one round's excess does not become the next one's shortfall.
         rates = rates.iter().zip(&next).map(|(one, other)| (one + other) / 2.0).collect();
         if moved < 1e-9 {
             return (next, capacities);
@@ -220,7 +222,8 @@ fn beside_answers(tree: &Tree, crossings: &[Crossing]) -> (Vec<f64>, BTreeMap<us
     panic!("no allocation found")
 }
 
-/// C T between the leaves of `crossed`, in bytes: 9.5 Gbit/s and the 29.19 us that `PairSpec` says: 24 us of cables, four frames and four answers.
+/// C T between the leaves of `crossed`, in bytes: 9.5 Gbit/s and the 29.19 us of `PairSpec`: 24 us of cables, four
+/// frames and four answers.
 const CROSSED_PRODUCT: u64 = 34_663;
 
 /// The switches of a tree, and two hosts of their own for each pair, whose cables never limit it.
@@ -241,11 +244,11 @@ fn plant(tree: &Tree, ends: &[(usize, usize)]) -> (std::sync::Arc<wayleave_topol
     (cables.build(), hosts)
 }
 
-/// Catches: bursts when pairs move. Pairs of two leaves that begin together or not on two paths, one of which fails, told or silently, and comes back; all minima fit on the path
-/// that is left. All pairs of a link together have 3 CT in flight at most (3.4), and of each pair less than a frame more, since windows hold on average over their rounds.
-///
-/// Of a thousand seeds one has 2.20 CT of that in a queue: who begins together has one CT on its way when the queue is longest (`bound`), who comes from
-/// another path need not.
+/// Catches: bursts when pairs move. Pairs of two leaves begin together or not on two paths. One of the paths fails,
+/// announced or silently, and is repaired; all minima fit on the remaining path. All pairs of a link together have at
+/// most 3 CT in flight (3.4), plus less than a frame for each pair, since windows hold on average over their rounds.
+/// For one of a thousand seeds 2.20 CT of that are in a queue. Pairs that begin together have one CT on links when
+/// the queue is longest (`bound`); pairs from another path need not.
 #[test]
 fn what_is_in_flight_stays_bounded_when_paths_fail_and_pairs_move() {
     let (mut most, mut longest): (f64, f64) = (0.0, 0.0);
@@ -280,8 +283,9 @@ fn what_is_in_flight_stays_bounded_when_paths_fail_and_pairs_move() {
     assert!(most > 1.0 && longest < most, "something is in flight, and more than waits: {most}, {longest}");
 }
 
-/// Catches: tokens of a hose that are given twice. A host sends to four others for a tenant of 4 Gbit/s; one of the pairs is silent for 2 ms in every four. What all probes together
-/// say is at most the hose, but for the time in which who wakes has its part and the others have not heard: less than twice the hose (E).
+/// Catches: tokens of a hose that are given twice. A host sends to four others for a tenant of 4 Gbit/s; one of the
+/// pairs is silent for 2 ms in every four. The sum over all probes is at most the hose. The exception is the time in
+/// which a pair that resumes has its part and the others have not been notified: less than twice the hose (E).
 #[test]
 fn tokens_stay_within_the_hose_but_for_a_round_trip() {
     for unused in [UnusedTokens::Kept, UnusedTokens::AsPrinted] {
@@ -309,7 +313,8 @@ fn tokens_stay_within_the_hose_but_for_a_round_trip() {
                 ProbeKind::Finish => said.remove(&probe.pair),
                 ProbeKind::Candidate => continue,
             };
-            // Who is silent keeps its part, as the text has it (E): what it has is not used, and does not count here.
+            // A silent pair keeps its part, according to the text (E): that part is not used, and does not count
+            // here.
             let is_silent = event.at.as_nanos() % 4_000_000 < 2_000_000;
             let sum: u64 =
                 said.iter().filter(|(pair, _)| !(is_silent && **pair == woken)).map(|(_, tokens)| tokens).sum();
@@ -331,8 +336,9 @@ fn tokens_stay_within_the_hose_but_for_a_round_trip() {
     }
 }
 
-/// Catches: false positives that take a pair's share. A fifth of the probes is lost; sums are cleaned every 2 ms. With the filter of the text Phi is hardly ever wrong. With one of 16 B
-/// nearly every repeated probe is taken for a known one: Phi is wrong most of the time, and everybody has its minimum all the same.
+/// Catches: false positives that take a pair's share. A fifth of the probes is lost; sums are cleaned every 2 ms.
+/// With the filter of the text Phi is hardly ever wrong. With one of 16 B nearly every repeated probe is taken for a
+/// known one: Phi is wrong most of the time, and all pairs still have their minima.
 #[test]
 fn false_positives_cost_no_minimum_and_the_filter_of_the_text_has_few() {
     let minima = [1_000, 500, 2_000, 1_500, 500, 1_000];

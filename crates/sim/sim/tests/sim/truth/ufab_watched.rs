@@ -1,4 +1,4 @@
-//! uFAB with somebody who notes what its hosts and ports do: the machines are those of the scheme, only plugged in from outside.
+//! uFAB with an observer of its hosts and ports: the machines are those of the scheme, only plugged in from outside.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -15,7 +15,7 @@ use wayleave_sim::{Custom, CustomScheme, HostPlace, Outcome};
 use wayleave_topology::{LinkId, NodeId, NodeKind};
 use wayleave_units::{Rate, Time};
 
-/// What was seen.
+/// Observed event.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Event {
     pub(super) at: Time,
@@ -130,7 +130,7 @@ impl CustomScheme for Watched {
     }
 }
 
-/// Runs a scenario of uFAB, and says what was seen, in order of time.
+/// Runs a scenario of uFAB, and returns the observed events, in order of time.
 pub(super) fn watch(scenario: &Scenario, seed: u64) -> (Outcome, Vec<Event>) {
     let mut scenario = scenario.clone();
     let sharing = scenario.sharing.as_mut().unwrap();

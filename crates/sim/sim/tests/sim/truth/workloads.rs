@@ -1,4 +1,4 @@
-//! What is offered is what was asked for.
+//! The offered traffic equals the configured traffic.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::truth::networks::{
     Cables, SEGMENT, assert_near, finished, fixed_window, flow, highest, listed, ports, queue, run, star,
 };
 
-/// Little's law: in a closed loop without pauses, requests a second times the mean time of one is how many are
+/// Little's law: in a closed loop without pauses, requests per second times the mean time of one is the number
 /// outstanding. Catches loops that lose a request, start one too many, or stop.
 #[test]
 fn a_closed_loop_keeps_its_requests_outstanding() {
@@ -35,7 +35,7 @@ fn a_closed_loop_keeps_its_requests_outstanding() {
     }
 }
 
-/// Catches pauses that are left out or not exponential in the mean: requests that take next to nothing, and a pause of
+/// Catches pauses that are left out or do not have an exponential mean: requests with negligible time, and a pause of
 /// 1 ms each.
 #[test]
 fn a_closed_loop_pauses_between_its_requests() {
@@ -110,7 +110,7 @@ fn flows_begin_as_often_as_was_asked_for() {
     assert!(outcome.traffic[0].begun - finished(&outcome, 0) < 10);
 }
 
-/// Catches sources whose rate is off: each kind for a second at 100 Mbit/s in the mean.
+/// Catches sources whose rate is off: each kind for a second at 100 Mbit/s on average.
 #[test]
 fn every_kind_of_source_sends_at_its_rate() {
     let rate = Rate::from_mbit(100);
@@ -132,8 +132,8 @@ fn every_kind_of_source_sends_at_its_rate() {
     }
 }
 
-/// Catches warm-ups that are counted: a flood that ends before the warm-up does leaves no trace, and what comes later
-/// is counted from the first packet on.
+/// Catches warm-ups that are counted: a flood that ends before the warm-up does leaves no trace, and later packets
+/// are counted from the first one on.
 #[test]
 fn the_warm_up_is_not_counted() {
     let star = star(&[Rate::from_gbit(10), Rate::from_gbit(1)], 0);
@@ -158,8 +158,8 @@ fn the_warm_up_is_not_counted() {
     }
 }
 
-/// Catches bursts that miss each other: from hosts whose cables take 1, 4 and 9 us, frames come to the last port at the
-/// same instant, so that one waits for nobody, one for a frame and one for two.
+/// Catches bursts that miss each other: from hosts whose cables take 1, 4 and 9 us, frames come to the last port at
+/// the same instant, so that one does not wait, one waits for a frame and one for two.
 #[test]
 fn colliding_bursts_meet_at_the_last_port() {
     for (phase, waits) in [(Phase::Colliding, [0, 8_000_000, 16_000_000]), (Phase::Together, [0, 5_000_000, 8_000_000])]
@@ -229,7 +229,7 @@ fn flows_wait_for_one_of_the_connections_of_their_pair() {
     let longest = one.completions.times().max().unwrap() as f64 / 1e6;
     let all = one.begun as f64 * 617.7 - 40_000.0;
     assert!((longest / all - 1.0).abs() < 0.06, "{longest} us of {all} us");
-    // All at once they share the line: nobody is done before its fair share of it, so the mean is longer.
+    // All at once they share the line: no flow is complete before its fair share is, so the mean is longer.
     let mean = |traffic: &wayleave_sim::TrafficOutcome| traffic.completions.times().mean().unwrap();
     assert!(mean(&many) > 1.2 * mean(&one), "{} and {}", mean(&many), mean(&one));
 }
@@ -318,7 +318,7 @@ fn the_steps_of_a_request_follow_one_another() {
     assert_eq!((outcome.traffic[0].begun, all.finished()), (1, 1));
     assert_eq!(all.times.max(), Some(3 * 2_812_800 + 2 * 67_200));
     assert_eq!(all.bytes, 3 * u128::from(SEGMENT));
-    // 2,745.6 ns each if nothing were on the way but they: 8,572.8 over 8,236.8.
+    // 2,745.6 ns each if nothing else were in flight: 8,572.8 over 8,236.8.
     assert_eq!(all.slowdowns.max(), Some(1_041));
 }
 

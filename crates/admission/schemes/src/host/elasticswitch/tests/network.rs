@@ -54,7 +54,7 @@ fn a_guarantee_is_kept_beside_many_senders_to_another_machine() {
     }
 }
 
-/// Second fixed point: what nobody else uses is used.
+/// Second fixed point: bandwidth that no other pair uses is used.
 #[test]
 fn one_machine_alone_uses_the_whole_link_and_gives_it_back() {
     let mut fluid = network(4, 2);

@@ -193,8 +193,8 @@ fn intervals_begin_with_the_first_byte_and_follow_the_parameter() {
     assert_eq!(arm(machine.tell(1_270, HostInput::Timer(Timer::Interval))), Some(Time::from_micros(2_270)));
 }
 
-/// Pairs are closed with messages for them under way, classes go while they send, minima are above everything, parts are
-/// parts of each other: nothing panics, and a rate that is told or set is one that a line can have.
+/// Pairs close with messages in flight, classes leave while they send, minima exceed everything, and parts contain
+/// each other. The test claims that nothing panics, and that every rate sent or set is one that a line can have.
 #[test]
 fn whatever_is_told_in_whatever_order_is_survived() {
     let parents = [(0, 1), (1, 0), (2, 3), (3, 3)].map(|(part, of)| (ClassId(part), ClassId(of)));

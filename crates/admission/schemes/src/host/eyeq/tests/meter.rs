@@ -14,7 +14,7 @@ fn meter() -> RateMeter {
     RateMeter::new(Rate::from_bits_per_second(CAPACITY as u64), MeterParams::default())
 }
 
-/// An interval in which this much arrives, a part of it marked.
+/// Runs an interval with these arrivals, a part of them marked.
 fn interval(meter: &mut RateMeter, rate: f64, marked: f64) {
     let bytes = rate * INTERVAL.as_nanos() as f64 / 8e9;
     let part = |bytes: f64| Bytes::new(bytes as u64);
@@ -22,7 +22,7 @@ fn interval(meter: &mut RateMeter, rate: f64, marked: f64) {
     meter.finish(INTERVAL);
 }
 
-/// What arrives behind a line with a queue that marks above 80 kB (Parley, Table 1).
+/// Arrivals behind a line with a queue that marks above 80 kB (Parley, Table 1).
 #[derive(Default)]
 struct Line {
     queue: f64,
@@ -40,7 +40,7 @@ impl Line {
     }
 }
 
-/// After how many intervals R is within 0.01 % of the ideal, and stays there.
+/// Returns the number of intervals after which R is within 0.01 % of the ideal, and stays there.
 fn settled(ideal: f64, mut step: impl FnMut() -> f64) -> usize {
     let mut last = 0;
     for done in 1..=400 {
@@ -160,7 +160,7 @@ fn level(demands: &[f64]) -> f64 {
     CAPACITY
 }
 
-/// How long it takes with senders of random demands, which are together a multiple of the capacity.
+/// Returns the convergence time with senders of random demands, whose sum is a multiple of the capacity.
 fn worst_of_random_demands(multiple: f64) -> usize {
     let worst = (0..100).map(|seed| {
         let mut random = SplitMix::new(seed);
@@ -169,7 +169,7 @@ fn worst_of_random_demands(multiple: f64) -> usize {
         let scale = CAPACITY * multiple / demands.iter().sum::<f64>();
         demands.iter_mut().for_each(|demand| *demand *= scale);
         let mut meter = meter();
-        // What all of them send together; a sender that wants less than R is at its ideal from the start.
+        // Total sending rate; a sender with a demand below R is at its ideal from the start.
         let sent = |level: f64| demands.iter().map(|demand| demand.min(level)).sum::<f64>();
         let taken = settled(sent(level(&demands)), || {
             let offered = sent(rate(&meter));
@@ -205,7 +205,8 @@ fn beta_follows_the_fraction_of_marks_by_a_sixteenth_and_counts_only_where_there
     interval(&mut meter, CAPACITY, 1.0);
     let beta = 1.0 / 16.0 + 15.0 / 256.0;
     assert!((rate(&meter) - 9e9 * (31.0 / 32.0) * (1.0 - beta / 2.0)).abs() < 2.0, "{:?}", meter.rate());
-    // An interval without marks lowers beta, and does not use it; one in which nothing arrives says nothing of marks.
+    // An interval without marks lowers beta, and does not use it; one without arrivals carries no information on
+    // marks.
     let before = meter.rate();
     interval(&mut meter, CAPACITY, 0.0);
     assert_eq!(meter.rate(), before);
@@ -300,7 +301,7 @@ fn released_marks_count_as_more_that_arrives_and_by_the_interval_alone() {
     interval(&mut meter, CAPACITY, 0.0);
     // Marks of another interval do not count.
     is(&meter, 7.65e9);
-    // What little there is counts as 3.6 Gbit/s more, too, if all of it is marked: 0.5 * (9 - 5.4 - 3.6) / 9 is nothing.
+    // Few arrivals count as 3.6 Gbit/s more, too, if all of them are marked: 0.5 * (9 - 5.4 - 3.6) / 9 is nothing.
     interval(&mut meter, 5.4e9, 1.0);
     is(&meter, 7.65e9);
     // 1 ms has a fifth of that: 720 Mbit/s more at C, so 4 % less.

@@ -167,7 +167,7 @@ fn parts_of_a_service_share_what_it_gets() {
     fluid.run(Time::from_millis(50));
     let got = fluid.run(Time::from_millis(50));
     assert_near(&got, &[3.0, 1.0, 5.0], 0.03);
-    // What is DFS's and of neither part has a weight of 1 beside them.
+    // Traffic of DFS that belongs to neither part has a weight of 1 beside them.
     fluid.open(dfs, 4, 3);
     fluid.run(Time::from_millis(50));
     let got = fluid.run(Time::from_millis(50));
@@ -230,7 +230,7 @@ fn intervals_end_when_nothing_moves_and_silent_limiters_are_lifted() {
     assert_near(&fluid.run(Time::from_millis(20)), &[4.5, 4.5], 0.02);
 }
 
-/// What 80 senders get of 3 Gbit/s, in Mbit/s.
+/// Returns the shares of 80 senders on 3 Gbit/s, in Mbit/s.
 fn eighty_senders(staleness: Staleness, floor: Rate) -> Vec<f64> {
     let meter = MeterParams { floor, ..MeterParams::default() };
     let mut fluid = network(81, &Params { staleness, meter, ..Params::default() }, 14);
@@ -245,9 +245,10 @@ fn eighty_senders(staleness: Staleness, floor: Rate) -> Vec<f64> {
     rates
 }
 
-/// Each of 80 senders is sampled every 2 ms, ten intervals. Meanwhile R falls to its floor; who is told so then sends so little that
-/// it is not sampled again for long. A feedback 100 us after the last one changes nothing: at 3 Gbit/s there is a sample every 27 us. With
-/// the floor of EyeQ's last release, 10 Mbit/s, nobody sends so little.
+/// Each of 80 senders is sampled every 2 ms, ten intervals. During that time R falls to its floor. A sender that
+/// receives this R sends so little that it is not sampled again for long. A feedback 100 us after the last one
+/// changes nothing: at 3 Gbit/s there is a sample every 27 us. With the floor of EyeQ's last release, 10 Mbit/s, no
+/// sender is that slow.
 #[test]
 fn many_senders_share_alike_if_they_hear_of_large_changes_of_r_or_the_floor_is_high() {
     let [low, released] = [1, 10].map(Rate::from_mbit);

@@ -1,4 +1,4 @@
-//! The text's examples, and what it says of failures, in rounds of a second.
+//! The text's examples, and its statements on failures, in rounds of a second.
 
 mod rack;
 mod shaper;
@@ -33,7 +33,8 @@ fn figure_1() -> Racks {
 #[test]
 fn figure_1_is_reached_within_three_rounds() {
     let mut racks = figure_1();
-    // The first round shows where counters stand, the second what is wanted, the third follows what the last one said.
+    // The first round sets the base of the counters, the second shows the demands, the third follows the last
+    // messages.
     racks.rounds(3);
     for machine in 0..2 {
         assert_eq!(racks.limit(machine, "vms"), Some(mbit(500)));
@@ -99,9 +100,9 @@ fn what_marks_hold_back_wants_more_than_it_uses() {
         ["a", "b"].map(|name| racks.machines[0].limits[racks.class(name).index()][1].filter(|&limit| limit < gbit(30)))
     };
     assert_eq!(limits(&marked(true)), [Some(mbit(1_500)), Some(mbit(4_500))]);
-    // Usage alone: 55 Gbit/s of 60 look as if nobody lacked anything, and B stays below its guarantee.
+    // Usage alone: 55 Gbit/s of 60 appear as if no service lacked anything, and B stays below its guarantee.
     assert_eq!(limits(&marked(false)), [None, None]);
-    // Once the network carries all that the limits allow, nothing changes, though the meters hold nobody back.
+    // Once the network carries all that the limits allow, nothing changes, though the meters limit no sender.
     let mut racks = marked(true);
     for machine in &mut racks.machines[..10] {
         machine.network.fill(Some(gbit(9)));
@@ -140,7 +141,7 @@ fn the_links_are_not_shared_out_to_the_last_bit() {
 fn lost_broadcasts_change_nothing_until_the_time_out_and_then_the_machine_vanishes() {
     let mut racks = figure_1();
     racks.rounds(4);
-    // Nothing of machine 1 arrives from now on; what is known of it is 4.5 Gbit/s and more.
+    // Messages of machine 1 are lost from now on; its last known demand is 4.5 Gbit/s and more.
     let since = racks.now;
     racks.is_lost = Box::new(|_, from, _| from == 1);
     for round in 1..=8 {
@@ -174,7 +175,7 @@ fn no_share_stays_stuck_small() {
     for machine in 0..2 {
         racks.want(machine, "vms", Rate::ZERO);
     }
-    // 1 bit/s was all that there was for a while: the next rounds are as if it had never been so.
+    // The capacity was 1 bit/s for some rounds: the next rounds recover as if that had never happened.
     let nothing = BrokerInput::Capacity { transmit: Rate::from_bits_per_second(2), receive: Rate::ZERO };
     (0..2).for_each(|machine| racks.tell(machine, nothing.clone()));
     racks.rounds(30);

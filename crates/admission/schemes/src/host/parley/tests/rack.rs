@@ -53,7 +53,7 @@ pub(super) struct Racks {
     pub(super) fabric: Option<FabricBroker>,
     /// Messages that are lost: from one broker to another.
     pub(super) is_lost: Box<dyn Fn(Time, u32, u32) -> bool>,
-    /// What brokers wrote to one another in the last round.
+    /// Messages between brokers in the last round.
     pub(super) written: Vec<RateList>,
     hosts: usize,
 }
@@ -61,14 +61,14 @@ pub(super) struct Racks {
 pub(super) struct Machine {
     /// `None`: it has crashed.
     pub(super) broker: Option<RackBroker>,
-    /// What it wants to send and to receive across the uplinks, and inside the rack, by class.
+    /// Demands to send and to receive across the uplinks, and inside the rack, by class.
     pub(super) wants: Vec<[Rate; 2]>,
     pub(super) inside: Vec<[Rate; 2]>,
-    /// What a full network lets it receive, and whether its meters tell that they hold senders back for it.
+    /// Rates that a full network lets it receive, and a flag: its meters report that they limit senders for it.
     pub(super) network: Vec<Option<Rate>>,
     pub(super) is_metered: bool,
     pub(super) limits: Vec<[Option<Rate>; 2]>,
-    /// What it used across the uplinks in the last round.
+    /// Usage across the uplinks in the last round.
     pub(super) used: Vec<[Rate; 2]>,
     counted: Vec<Usage>,
 }
@@ -111,7 +111,7 @@ impl Racks {
         self.services.class(name).unwrap()
     }
 
-    /// What a machine wants to send for a service.
+    /// Sets a machine's sending demand for a service.
     pub(super) fn want(&mut self, machine: usize, name: &str, rate: Rate) {
         let class = self.class(name);
         self.machines[machine].wants[class.index()][0] = rate;
@@ -131,7 +131,7 @@ impl Racks {
         }
     }
 
-    /// A second: everybody sends, and then reports, one after the other.
+    /// Simulates a second: all machines send, and then report, in order.
     fn round(&mut self) {
         self.now += SECOND;
         self.written.clear();
@@ -143,7 +143,7 @@ impl Racks {
     }
 
     fn member(&self, machine: usize) -> Member {
-        // A crashed broker hears nothing, so its name does not matter.
+        // A crashed broker receives nothing, so its name does not matter.
         let place = self.machines[machine].broker.as_ref().map(|broker| broker.place.machine);
         place.map_or(Member::Broker(FABRIC), Member::Host)
     }

@@ -1,4 +1,4 @@
-//! One machine, told by hand.
+//! One machine with hand-written inputs.
 
 use wayleave_packet_format::broker::{RateList, ServiceRates, Subject};
 use wayleave_scheme_api::{
@@ -87,7 +87,7 @@ fn a_silent_broker_leaves_the_machines_own_policy_after_the_time_out() {
     let log = tell(&mut shaper, SECOND * 6, HostInput::Timer(Timer::Report));
     assert_eq!(log[0], "ClassId(1) Some(Rate(9000000000))");
     assert_eq!((shaper.limits(), log.len()), (&[][..], 3));
-    // A broker that begins again with smaller numbers is heard.
+    // Messages of a broker that begins again with smaller numbers are accepted.
     assert_eq!(hear(&mut shaper, SECOND * 7, limits(1, gbit(4))), ["ClassId(1) Some(Rate(4000000000))"]);
     let none = Message::Rates(RateList { epoch: 1, serial: 2, ..RateList::new(Subject::MachineLimits, Vec::new()) });
     assert_eq!(hear(&mut shaper, SECOND * 8, none), ["ClassId(1) Some(Rate(9000000000))"]);

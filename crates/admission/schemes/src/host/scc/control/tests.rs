@@ -67,7 +67,7 @@ fn steps_grow_while_nothing_is_marked_for_long() {
     assert!((level(&control) - 1.01).abs() < 1e-6, "where steps do not grow: {}", level(&control));
 }
 
-/// At a quarter of its weight a tunnel grows by 4 % of it in a period, and at a tenth as well.
+/// At a quarter of its weight a tunnel grows by 4 % of that rate in a period, and at a tenth as well.
 #[test]
 fn who_is_below_its_weight_comes_back_sooner() {
     for (part, step) in [(2, 0.02), (4, 0.04), (10, 0.04)] {
@@ -141,11 +141,11 @@ fn fluid(weights: [u64; 2], mut controls: [TunnelControl; 2], params: &Params, r
 }
 
 proptest! {
-    /// The proof of docs/theory/scc.md in whole numbers: whatever the levels at first, the difference shrinks with every mark. Weights on the
-    /// link are together between a fifth of its rate and four times it.
+    /// The proof of docs/theory/scc.md in whole numbers: for any initial levels, the difference shrinks with every
+    /// mark. The sum of the weights on the link is between a fifth of its rate and four times that rate.
     #[test]
     fn rates_come_to_the_ratio_of_weights(light in 100_000_000_u64..400_000_000, times in 1_u64..10, far in 1_u64..50) {
-        // What is above its own line cannot have its part.
+        // A weight above its own line cannot get its part.
         prop_assume!(light * times <= LINE);
         let mut controls = [steady(), steady()];
         controls[0].level = ONE / far;
@@ -156,7 +156,7 @@ proptest! {
     }
 }
 
-/// Part B of what was found before: rates that begin alike and change by factors of weights end far from them.
+/// Part B of the earlier finding: rates that begin alike and change by factors of weights end far from them.
 #[test]
 fn the_printed_equations_never_share_by_weight() {
     let params = Params { law: RateLaw::AsPrinted, ..Params::default() };

@@ -8,14 +8,14 @@ fn division() -> Division {
 fn a_weight_is_the_part_of_the_reference_weight_in_all() {
     let (mut division, params) = (division(), Params::default());
     division.change(0, 100);
-    // Equation 3: 1000 / 400; equation 4: 100 of it.
+    // Equation 3: 1000 / 400; equation 4: times 100.
     division.on_scale(BrokerId(3), (1_000, 400, 100));
     assert_eq!(division.weight(100, &params), Some(250));
     // Another tunnel of this host counts at once: 1000 / 500.
     division.change(0, 100);
     assert_eq!(division.weight(100, &params), Some(200));
     assert_eq!(division.weight(0, &params), None, "nothing wanted: nothing new");
-    // The tracker says another share.
+    // The tracker sends another share.
     division.on_scale(BrokerId(3), (2_000, 500, 200));
     assert_eq!(division.weight(100, &params), Some(400));
 }
@@ -32,7 +32,8 @@ fn a_host_that_knows_no_other_has_an_equal_part_of_the_share() {
         assert_eq!([10, 30].map(|own| division.weight(own, &params).unwrap()), [62, 187]);
         assert_eq!(division.report(&params).count(), 2);
     }
-    // What the tracker said counts for three times its patience, 15 reports with two trackers, and then no more.
+    // The tracker's last answer is valid for three times its patience, 15 reports with two trackers, and then no
+    // more.
     division.on_scale(BrokerId(3), (1_000, 400, 40));
     for _ in 0..15 {
         assert_eq!(division.weight(40, &params), Some(100));
@@ -89,7 +90,7 @@ fn a_tracker_that_is_silent_is_followed_no_more() {
         division.on_scale(BrokerId(5), (1, 1, 1));
         assert_eq!(wanted(&mut division), BrokerId(5));
     }
-    // A last report says that nothing is wanted any more.
+    // A last report states that the sum is zero.
     division.change(1, 0);
     assert!(division.has_report());
     wanted(&mut division);

@@ -16,7 +16,7 @@ fn ms(count: u64) -> Time {
     Time::from_millis(count)
 }
 
-/// What everybody is told when a host reports.
+/// Returns all messages that a host's report triggers.
 fn told(
     tracker: &mut Tracker,
     at: Time,
@@ -29,7 +29,7 @@ fn told(
     told
 }
 
-/// What a host is told that reports.
+/// Returns the answer to a host's report.
 fn report(tracker: &mut Tracker, at: Time, host: u32, sum: u64) -> Option<Message> {
     let all = told(tracker, at, host, (A, sum), ReplyRequest::Wanted);
     all.into_iter().find_map(|(to, message)| (to == host).then_some(message))
@@ -59,7 +59,8 @@ fn a_tracker_that_has_just_started_says_nothing() {
     assert_eq!(report(&mut tracker, ms(105), 1, 100), scale(400, 100));
 }
 
-/// Catches: hosts that begin together, of which the first hear of nobody else, and take the whole share each until their next report.
+/// Catches: hosts that begin together, where the first know of no others and take the whole share each until their
+/// next report.
 #[test]
 fn who_was_told_less_than_half_is_told_again() {
     let mut tracker = tracker();

@@ -8,7 +8,7 @@ pub(super) fn claim(session: &Session) -> Claim {
     Claim { rate: 0, rank: None, spare: order(session.left()) }
 }
 
-/// Where a session with so much left stands.
+/// Returns the order of a session with `left` bytes left.
 pub(super) fn order(left: u64) -> (u8, u64) {
     (0, left)
 }

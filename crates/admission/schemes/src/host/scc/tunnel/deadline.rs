@@ -1,4 +1,4 @@
-//! Algorithm 1: a session asks for what it needs to be complete at its deadline.
+//! Algorithm 1: a session asks for the rate that completes it at its deadline.
 
 use wayleave_scheme_api::LocalFlow;
 use wayleave_units::Time;
@@ -7,7 +7,7 @@ use super::session::{self, Session, Sessions};
 use super::turns::Claim;
 use crate::host::scc::{MissedDeadline, Params, SparePolicy};
 
-/// How a session stands to its deadline, with the time that counts for it (delta).
+/// Urgency of a session, with the time that counts for it (delta).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Urgency {
     /// It can be in time.
@@ -28,7 +28,8 @@ fn urgency(session: &Session, now: Time, line: u64, params: &Params) -> Urgency 
     }
 }
 
-/// x*: M over delta, in bit/s. Who cannot be late asks for a packet in each slot, however long it is: more would be at the cost of those who can.
+/// Returns x*: M over delta, in bit/s. A session without a feasible deadline asks for one packet per slot,
+/// independent of its length: more would be at the cost of sessions with feasible deadlines.
 fn wanted(session: &Session, now: Time, line: u64, params: &Params) -> u64 {
     match urgency(session, now, line, params) {
         Urgency::Until(left) => session::rate(session.left_or_packet(), left),
@@ -42,7 +43,7 @@ pub(super) fn weight(sessions: &Sessions, now: Time, line: u64, params: &Params)
     all.fold(0, u64::saturating_add)
 }
 
-/// What a session asks of a slot: the cheapest stand first.
+/// Returns a session's claim on a slot: the cheapest come first.
 pub(super) fn claim(session: &Session, now: Time, line: u64, params: &Params) -> Claim {
     let rate = wanted(session, now, line, params);
     match urgency(session, now, line, params) {
@@ -57,7 +58,7 @@ pub(super) fn claim(session: &Session, now: Time, line: u64, params: &Params) ->
     }
 }
 
-/// What all sessions ask of a slot.
+/// Returns the claims of all sessions on a slot.
 pub(super) fn claims(sessions: &Sessions, now: Time, line: u64, params: &Params) -> Vec<(LocalFlow, Claim)> {
     sessions.iter_active().map(|(flow, session)| (flow, claim(session, now, line, params))).collect()
 }

@@ -1,4 +1,4 @@
-//! Algorithm 3: a session asks for what takes its queue down to the target within a slot.
+//! Algorithm 3: a session asks for the rate that reduces its queue to the target within a slot.
 
 use wayleave_scheme_api::LocalFlow;
 
@@ -35,7 +35,7 @@ pub(super) fn weight(sessions: &Sessions, params: &Params) -> u64 {
     queues.max(least)
 }
 
-/// What all sessions ask of a slot: the largest V = Q + Q* - 2 epsilon Q* stands first.
+/// Returns the claims of all sessions on a slot: the largest V = Q + Q* - 2 epsilon Q* comes first.
 pub(super) fn claims(sessions: &Sessions, params: &Params) -> Vec<(LocalFlow, Claim)> {
     let claim = |session: &Session| {
         let rate = wanted(session, params);
@@ -47,7 +47,7 @@ pub(super) fn claims(sessions: &Sessions, params: &Params) -> Vec<(LocalFlow, Cl
     sessions.iter_active().map(|(flow, session)| (flow, claim(session))).collect()
 }
 
-/// Of a session that comes within a slot: it shares what is left over.
+/// Returns the claim of a session that begins within a slot: it shares the rate that is left over.
 pub(super) fn late_claim() -> Claim {
     Claim::default()
 }

@@ -1,27 +1,29 @@
-//! Private congestion control of SCC (III-C and IV): what a tunnel wants of its division's weight, whose packet leaves
-//! it, and what its transports hear.
+//! Private congestion control of SCC (III-C and IV): a tunnel's reference weight in its division, the order in which
+//! its packets leave, and the signals to its transports.
 //!
-//! A *session* is a flow. What is left of it (M) is what has yet to leave the tunnel, in wire bytes: what its transport
-//! still holds, and what waits here. What is on its way needs no bandwidth any more, and what was lost counts again when it
-//! comes again. A session with nothing left counts nowhere.
+//! A *session* is a flow. Its remaining size (M) is the amount that has yet to leave the tunnel, in wire bytes: data
+//! that its transport still holds, and packets queued here. Packets in flight need no bandwidth any more, and lost
+//! packets count again when they are retransmitted. A session with nothing left is not counted.
 //!
 //! # Units
-//! W' of deadline and latency divisions is a rate in bit/s, since Algorithms 1 and 3 compare it with what was given; W' of
-//! completion divisions counts parts of 2^-50 per byte. W_t comes in kbit/s. All of it is whole numbers.
+//!
+//! W' of deadline and latency divisions is a rate in bit/s, since Algorithms 1 and 3 compare it with the given rate;
+//! W' of completion divisions counts parts of 2^-50 per byte. W_t arrives in kbit/s. All values are whole numbers.
 //!
 //! # Readings of the text
+//!
 //! | text | here |
 //! |---|---|
 //! | which sessions are satisfied first when more is wanted than given | the cheapest (Algorithm 1, line 9), those with the largest V (Algorithm 3): the longest queues |
-//! | if less is wanted, each sends at x* | the same rule: then the first N are all. A session's part of a slot is x* times the slot; packets beyond wait for what is left over |
-//! | what is left over, and who is not satisfied | nothing is kept back, as tunnels are work conserving (III-B). Deadlines: `spare`, the cheapest first or the earliest deadline; latency: in order of arrival; completion: no parts, only shortest first |
-//! | a session that comes within a slot | it gets its part of the rest of the slot, if it still fits (deadlines) |
+//! | if less is wanted, each sends at x* | the same rule: then the first N are all. A session's part of a slot is x* times the slot; further packets wait for the rate that is left over |
+//! | the rate left over, and unsatisfied sessions | all is used, as tunnels are work conserving (III-B). Deadlines: `spare`, the cheapest first or the earliest deadline; latency: in order of arrival; completion: no parts, only shortest first |
+//! | a session that begins within a slot | it gets its part of the rest of the slot, if it still fits (deadlines) |
 //! | a deadline that has passed, or that is nearer than a slot | `late`; no deadline is nearer than a slot, as nothing is decided for less |
 //! | a deadline that needs more than the host's line | it cannot be kept any more, and counts as passed: by W' it would weigh most of all |
-//! | how long the queue of latency-sensitive flows may become before transports hear marks ("PCC maintains small queues in the tunnel") | Q*, which is their target |
-//! | a flow without a deadline, beside flows with one | a packet in each slot, as of one whose deadline has passed; it is served after all that can be in time, shortest first |
-//! | 1/M where M goes to 0 | M counts as what the host's line carries in a slot at least: weights are made for a slot, in which such a flow could be complete |
-//! | a size that nobody knows | what was sent so far stands for what is left: for sizes with heavy tails the rest to be expected grows like that; so the order is that of least attained service |
+//! | maximum queue of latency-sensitive flows before transports see marks ("PCC maintains small queues in the tunnel") | Q*, which is their target |
+//! | a flow without a deadline, beside flows with one | a packet in each slot, as for one whose deadline has passed; it is served after all that can be in time, shortest first |
+//! | 1/M where M approaches 0 | M counts at least as the amount that the host's line carries in a slot: weights are made for a slot, in which such a flow could be complete |
+//! | an unknown size | the amount sent so far replaces the remaining size: for sizes with heavy tails the expected rest grows like that; so the order is that of least attained service |
 //! | N_f, the latency-sensitive flows of a tunnel | those with something left |
 //! | marks by "queue length and properties of flows" | the queue is the tunnel's; where the tunnel schedules it is the flow's own, since a flow that is served first would otherwise shrink its window for packets behind it. The same holds for drops |
 //! | tau, the decision slot | `slot` |
@@ -45,7 +47,7 @@ use super::{Params, Scheduling};
 use session::{Session, Sessions};
 use turns::SessionOrder;
 
-/// W_t is said in kbit/s.
+/// W_t is sent in kbit/s.
 const WEIGHT_UNIT: u64 = 1_000;
 
 /// The tunnel of a division between two hosts.
@@ -79,17 +81,17 @@ pub struct PrivateControl {
     share: Rate,
     /// The rate of the host's line, in bit/s.
     line: u64,
-    /// W_t in bit/s, once it was said.
+    /// W_t in bit/s, once it has been received.
     weight: Option<u64>,
     sessions: Sessions,
     turns: SessionOrder,
-    /// When the next slot begins.
+    /// Start of the next slot.
     slot_ends: Time,
 }
 
 impl PrivateControl {
-    /// Of a division with this weight W_d, at a host with this line. Without an objective its packets leave in order, and all of its tunnels that have
-    /// something to send weigh the same.
+    /// Creates a tunnel of a division with this weight W_d, at a host with this line. Without an objective its
+    /// packets leave in order, and all of the division's tunnels with data have equal weights.
     pub fn new(objective: Option<Objective>, share: Rate, line: Rate, params: &Params) -> Self {
         Self {
             objective,
@@ -103,17 +105,17 @@ impl PrivateControl {
         }
     }
 
-    /// Whether packets leave by Algorithms 1 to 3, and not in order.
+    /// Returns `true` if packets leave by Algorithms 1 to 3, and not in order.
     fn schedules(&self) -> bool {
         self.objective.is_some() && self.params.scheduling == Scheduling::Tunnel
     }
 
-    /// BW_res in bit/s: W_t; before it was said for the first time, as if the tunnel were the division's only one.
+    /// Returns BW_res in bit/s: W_t. Before W_t is received, the tunnel counts as the division's only one.
     fn given(&self) -> u64 {
         self.weight.unwrap_or(self.share.bits_per_second())
     }
 
-    /// The queue that a flow's transport hears of.
+    /// Returns the queue that a flow's transport reacts to.
     fn private_queue(&self, flow: LocalFlow, queue: TunnelQueue) -> TunnelQueue {
         match self.sessions.get(flow) {
             Some(session) if self.schedules() => session.queue(),
@@ -130,7 +132,7 @@ impl PrivateControl {
         }
     }
 
-    /// W', and what every session may have of a slot that begins now.
+    /// Returns W', and sets each session's part of a slot that begins now.
     fn decide(&mut self, now: Time) -> u64 {
         let (schedules, given, slot) = (self.schedules(), self.given(), self.params.slot);
         match self.objective {
@@ -223,7 +225,7 @@ impl Tunnel for PrivateControl {
         }
         let next = now + self.params.slot;
         self.slot_ends = next;
-        // Whoever has something to send is not without weight.
+        // A tunnel with data always has a weight.
         Some(Slot { weight: self.decide(now).max(1), next: Some(next) })
     }
 

@@ -54,7 +54,7 @@ impl Session {
         }
     }
 
-    /// The same, but no less than a full packet.
+    /// As above, but at least a full packet.
     pub(super) fn left_or_packet(&self) -> u64 {
         self.left().max(self.packet())
     }
@@ -81,7 +81,7 @@ impl Session {
 /// All of a tunnel, by their numbers.
 #[derive(Debug)]
 pub(super) struct Sessions {
-    /// What a line carries in a slot, in bytes: no M counts as less in sums of inverses.
+    /// Bytes that a line carries in a slot: the minimum of M in sums of inverses.
     least: u64,
     all: Vec<Option<Session>>,
     active: u32,
@@ -103,14 +103,14 @@ impl Sessions {
         self.all.get_mut(flow.index())?.as_mut()
     }
 
-    /// Those with something left.
+    /// Returns the sessions with something left.
     pub(super) fn iter_active(&self) -> impl Iterator<Item = (LocalFlow, &Session)> {
         let numbered = self.all.iter().enumerate();
         let sessions = numbered.filter_map(|(number, session)| Some((LocalFlow(number as u32), session.as_ref()?)));
         sessions.filter(|(_, session)| session.is_active)
     }
 
-    /// How many have something left.
+    /// Returns the number of sessions with something left.
     pub(super) fn active(&self) -> u32 {
         self.active
     }
@@ -152,7 +152,7 @@ impl Sessions {
         session.sent = session.sent.saturating_add(bytes);
     }
 
-    /// Something of a session has changed: the sums follow. What it has left, if it is here.
+    /// Updates the sums after a session has changed. Returns its remaining size, if it is here.
     pub(super) fn refresh(&mut self, flow: LocalFlow) -> Option<u64> {
         let Self { least, all, active, inverses } = self;
         let session = all.get_mut(flow.index())?.as_mut()?;
@@ -166,7 +166,7 @@ impl Sessions {
     }
 }
 
-/// So many bytes in this time, in bit/s.
+/// Returns the rate of `bytes` in this time, in bit/s.
 pub(super) fn rate(bytes: u64, time: Time) -> u64 {
     let bits_per_second = u128::from(bytes) * 8_000_000_000 / u128::from(time.as_nanos().max(1));
     u64::try_from(bits_per_second).unwrap_or(u64::MAX)

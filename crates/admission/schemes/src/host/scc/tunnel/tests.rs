@@ -13,12 +13,12 @@ use crate::host::scc::{MissedDeadline, Objective, Params, Scheduling, SparePolic
 const SEGMENT: u32 = 1_460;
 const WIRE: u64 = 1_538;
 const MS: Instant = 1_000_000_000;
-/// What a bench's line carries in a slot: 10 Gbit/s, 1 ms.
+/// Bytes that a bench's line carries in a slot: 10 Gbit/s, 1 ms.
 const LINE_IN_A_SLOT: u64 = 1_250_000;
-/// What who cannot be late asks for, in bit/s.
+/// Rate that a session without a feasible deadline asks for, in bit/s.
 const PACKET_A_SLOT: u64 = WIRE * 8 * 1_000;
 
-/// A tunnel, with how many packets the transport of each flow still holds.
+/// A tunnel, with the number of packets that the transport of each flow still holds.
 struct Bench {
     tunnel: TunnelState<(u32, u32), PrivateControl>,
     held: Vec<Option<u32>>,
@@ -32,7 +32,7 @@ impl Bench {
         Self { tunnel: TunnelState::new(Box::new(role)), held: Vec::new(), sent: Vec::new(), now: 0 }
     }
 
-    /// A flow of so many packets, if that is known, with a deadline.
+    /// Opens a flow of this number of packets, if it is known, with a deadline.
     fn open(&mut self, packets: Option<u32>, deadline_ms: Option<u64>, signal: CongestionSignal) -> u32 {
         let start = FlowStart {
             segment: SEGMENT,
@@ -74,7 +74,7 @@ impl Bench {
         entry
     }
 
-    /// A flow whose transport has sent so many of its packets.
+    /// Opens a flow whose transport has sent `sent` of its packets.
     fn flow(&mut self, packets: u32, sent: u32, deadline_ms: Option<u64>) -> u32 {
         let flow = self.open(Some(packets), deadline_ms, CongestionSignal::Marks);
         for _ in 0..sent {
@@ -105,7 +105,7 @@ impl Bench {
         (0..packets).filter_map(|_| self.take()).map(|(flow, _)| flow).collect()
     }
 
-    /// How much of one acknowledged packet its transport is told was marked.
+    /// Returns the bytes of one acknowledged packet that are reported as marked to its transport.
     fn marked(&mut self, flow: u32) -> u64 {
         let ack = TunnelAck { newly: 1_460, marked: 1_460, remaining: None };
         self.tunnel.acknowledge(self.now, LocalFlow(flow), ack)
@@ -160,7 +160,8 @@ fn a_deadline_that_needs_more_than_the_line_counts_as_passed() {
     }
 }
 
-/// Catches: long flows without a deadline, which asked for what their length makes of a second, and pushed aside whoever had one.
+/// Catches: long flows without a deadline that ask for a rate from their length per second, and displace flows with
+/// one.
 #[test]
 fn a_long_flow_without_a_deadline_asks_for_less_than_a_short_one_with_one() {
     let with = |packets, deadline| {
@@ -474,8 +475,8 @@ fn modes() -> impl Strategy<Value = (Objective, Scheduling, SparePolicy)> {
 }
 
 proptest! {
-    /// Catches: packets of a flow that leave in another order, are lost without a word or stay while the limiter could
-    /// send, and sums that drift from what flows have left.
+    /// Catches: packets of a flow that leave in another order, are lost silently or stay while the limiter could
+    /// send, and sums that drift from the flows' remaining sizes.
     #[test]
     fn flows_keep_their_order_and_every_byte_is_accounted_for(
         (objective, scheduling, spare) in modes(),
@@ -521,7 +522,7 @@ proptest! {
             prop_assert_eq!(sessions.inverses(), inverses.sum::<u64>());
             prop_assert_eq!(sessions.active() as usize, sessions.iter_active().count());
         }
-        // All of it leaves, whatever was decided.
+        // All packets leave, for any decision.
         while bench.take().is_some() {}
         prop_assert!(bench.tunnel.is_empty());
     }

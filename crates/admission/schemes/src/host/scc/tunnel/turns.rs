@@ -1,29 +1,29 @@
-//! Whose packet is next: sessions with a part of the slot, and then those that share what is left over.
+//! Order of a tunnel's packets: first sessions with a part of the slot, then sessions that share the rate left over.
 
 use std::collections::BTreeSet;
 
 use wayleave_scheme_api::LocalFlow;
 use wayleave_units::Time;
 
-/// What a session asks of a slot.
+/// A session's claim on a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Claim {
     /// x*, in bit/s.
     pub(super) rate: u64,
-    /// Where it stands among those that ask, the least first; `None` asks for nothing.
+    /// Rank among the sessions that ask, the least first; `None` asks for nothing.
     pub(super) rank: Option<u64>,
-    /// Where it stands among those that share what is left over.
+    /// Rank among the sessions that share the rate left over.
     pub(super) spare: (u8, u64),
 }
 
-/// Where a session stands.
+/// State of a session.
 #[derive(Clone, Copy, Debug, Default)]
 struct SessionPosition {
     is_known: bool,
     claim: Claim,
     /// Bits that it may still send of its part; below zero after its last packet of a slot, which counts in the next.
     budget: i64,
-    /// Whether it has packets here.
+    /// `true` if it has packets here.
     waits: bool,
 }
 
@@ -34,11 +34,11 @@ pub(super) struct SessionOrder {
     places: Vec<SessionPosition>,
     granted: BTreeSet<(u64, u32)>,
     spare: BTreeSet<((u8, u64), u32)>,
-    /// Of what is given, what sessions got; in bit/s.
+    /// Part of the given rate that sessions got; in bit/s.
     used: u64,
 }
 
-/// Bits of so much time at a rate.
+/// Returns the bits of `time` at a rate.
 fn bits(rate: u64, time: Time) -> i64 {
     let bits = u128::from(rate) * u128::from(time.as_nanos()) / 1_000_000_000;
     i64::try_from(bits).unwrap_or(i64::MAX)
@@ -69,7 +69,7 @@ impl SessionOrder {
         }
     }
 
-    /// A session that comes within a slot asks for its part of the rest of it.
+    /// Adds the claim of a session that begins within a slot: it asks for its part of the rest of the slot.
     pub(super) fn join(&mut self, flow: LocalFlow, claim: Claim, given: u64, rest: Time) {
         self.set_claim(flow, claim);
         let used = self.used.saturating_add(claim.rate);
@@ -79,14 +79,14 @@ impl SessionOrder {
         }
     }
 
-    /// A session stands elsewhere among those that share what is left over.
+    /// Changes a session's rank among those that share the rate left over.
     pub(super) fn reorder(&mut self, flow: LocalFlow, spare: (u8, u64)) {
         let Some(place) = self.places.get(flow.index()).filter(|place| place.is_known) else { return };
         let claim = Claim { spare, ..place.claim };
         self.set_claim(flow, claim);
     }
 
-    /// Whether a session has said what it asks for.
+    /// Returns `true` if a session's claim is known.
     pub(super) fn knows(&self, flow: LocalFlow) -> bool {
         self.places.get(flow.index()).is_some_and(|place| place.is_known)
     }
@@ -124,7 +124,7 @@ impl SessionOrder {
         self.granted.first().map(|&(_, flow)| LocalFlow(flow))
     }
 
-    /// The first session with packets among those that share what is left over.
+    /// Returns the first session with packets among those that share the rate left over.
     pub(super) fn first_of_spare(&self) -> Option<LocalFlow> {
         self.spare.first().map(|&(_, flow)| LocalFlow(flow))
     }
@@ -147,7 +147,7 @@ impl SessionOrder {
         self.enter(flow);
     }
 
-    /// A session that has packets stands where it belongs.
+    /// Inserts a session that has packets into the order.
     fn enter(&mut self, flow: u32) {
         let Some(place) = self.places.get(flow as usize).filter(|place| place.waits) else { return };
         self.spare.insert((place.claim.spare, flow));
@@ -156,7 +156,7 @@ impl SessionOrder {
         }
     }
 
-    /// A session stands nowhere, before what it stands by changes.
+    /// Removes a session from the order before its keys change.
     fn take_out(&mut self, flow: u32) {
         let Some(place) = self.places.get(flow as usize).filter(|place| place.waits) else { return };
         self.spare.remove(&(place.claim.spare, flow));

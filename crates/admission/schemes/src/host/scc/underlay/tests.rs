@@ -14,7 +14,7 @@ fn host() -> Scc {
     one_of(1)
 }
 
-/// A host of so many.
+/// Returns one of `hosts` hosts.
 fn one_of(hosts: usize) -> Scc {
     let divisions = BTreeMap::from([(A, Division::new(400_000_000, hosts, vec![BrokerId(0)]))]);
     Scc::new(HostLocation { line: Rate::from_gbit(1), divisions, phase: us(10) }, Params::default())
@@ -123,7 +123,7 @@ fn a_tunnel_at_its_window_uses_its_rate() {
         tell(&mut host, us(0), HostInput::Opened { pair: PAIR, spec: spec() });
         let sending = host.sending[0].as_mut().unwrap();
         assert_eq!(sending.in_flight.window, 30_000, "400 Mbit/s for 300 us, twice");
-        // Nothing was sent for long, so much of its rate was not used.
+        // Nothing was sent for long, and most of its rate was unused.
         feed(&mut host, us(3_000), 1_538);
         for _ in 0..packets {
             send(&mut host, us(6_000));
@@ -174,7 +174,7 @@ fn without_feedback_of_what_it_sends_a_tunnel_halves_every_ten_periods() {
         send(&mut host, us(at));
     }
     assert_eq!(rate(&host), 500_000, "the floor");
-    // It goes on when feedback comes again.
+    // It resumes when feedback returns.
     for at in (1_000_000..1_100_000).step_by(300) {
         send(&mut host, us(at));
         feed(&mut host, us(at), 0);

@@ -7,8 +7,9 @@ use super::super::{Action, bucket, maxima};
 use super::{PairContext, SendingPair};
 
 impl SendingPair {
-    /// Returns the rate that the pair could use of maxima, in bit/s, if that is less than it may: twice of what it sends, so that it can grow, and its part
-    /// of the minimum. A pair whose limiter is full does not send less by itself.
+    /// Returns the rate that the pair could use of maxima, in bit/s, if that is less than it may. It is twice its
+    /// sending rate, so that it can grow, and at least its part of the minimum. A pair with a full limiter does not
+    /// send less of its own accord.
     fn could_use(&self) -> Option<u64> {
         let limit = self.limit_rate();
         let sends =
@@ -26,7 +27,7 @@ impl SendingPair {
         bounds.min().unwrap_or(u64::MAX)
     }
 
-    /// The sender's maximum is divided up to this level, so that is what the pair requests of its receiver.
+    /// Sets the level up to which the sender's maximum is divided; the pair requests this rate of its receiver.
     pub(in crate::host::ufab) fn level(&mut self, level: Option<u64>) {
         self.level = level;
         let wants = if self.is_limited() { self.could_use() } else { None };

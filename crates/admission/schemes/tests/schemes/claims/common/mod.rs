@@ -1,4 +1,4 @@
-//! What the tests of the schemes share: seeded choices, networks of no particular shape, and the claim that the
+//! Helpers for the tests of the schemes: seeded choices, networks of no particular shape, and the claim that the
 //! independent calculator checks.
 
 pub(crate) mod wild;
@@ -34,7 +34,7 @@ impl Dice {
         from[self.index(from.len())]
     }
 
-    /// True so many times in a hundred.
+    /// Returns `true` `times` times in a hundred.
     pub(crate) fn percent(&mut self, times: u64) -> bool {
         self.between(1, 100) <= times
     }
@@ -78,7 +78,7 @@ pub(crate) fn claim(placement: &Placement) -> Claim<'_> {
     }
 }
 
-/// Every promise holds, and every queue's delay and backlog is what the calculator derives, rounded up.
+/// Asserts that every promise holds, and that every queue's delay and backlog equals the calculator's, rounded up.
 pub(crate) fn assert_sound(placement: &Placement, context: &str) -> Checked {
     let report = check(&claim(placement));
     assert!(report.is_sound(), "{context}: {report}");
@@ -107,12 +107,12 @@ pub(crate) fn everything(placement: &Placement) -> Everything {
 }
 
 impl Everything {
-    /// What a flow had, and its deadline.
+    /// Returns a flow's reservation, and its deadline.
     pub(crate) fn flow(&self, flow: FlowId) -> Option<&(Reservation, Time)> {
         self.flows.get(&flow)
     }
 
-    /// How many flows there were.
+    /// Returns the number of flows.
     pub(crate) fn count(&self) -> usize {
         self.flows.len()
     }

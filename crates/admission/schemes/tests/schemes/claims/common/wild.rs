@@ -13,7 +13,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::Dice;
 
-/// What a random network may have.
+/// Features that a random network may have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wild {
     pub(crate) switches: (u64, u64),
@@ -52,7 +52,7 @@ impl Default for Wild {
     }
 }
 
-/// What joins all switches.
+/// Network between all switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Backbone {
     /// A random tree.

@@ -1,4 +1,5 @@
-//! The server's part: requests are carried out, put on disk together, and then answered; unless it ends meanwhile.
+//! The server's part: requests are executed, put on disk together, and then answered, unless the server ends in
+//! between.
 
 use wayleave_agent::machine::{Agent, AgentReply, AgentRequest, Request};
 use wayleave_contracts::Order;
@@ -80,7 +81,7 @@ impl World {
                 Command::Measure { node, epoch, measured: vec![measured] }
             }
             What::Other(Command::Forget { id }) => {
-                // Only an operator who knows that a host sends nothing may say so.
+                // Only an operator who knows that a host sends nothing may release its hold.
                 let sender = self.controller.grant(&id).and_then(|grant| grant.sender());
                 let host = sender.map(|sender| self.setup.network.node(sender).name.clone());
                 if host.is_some_and(|host| self.nodes.get(&host).is_some_and(|node| node.agent.is_some())) {
@@ -134,7 +135,7 @@ impl World {
             }
             let without_counters = |mut store: Store| {
                 store.retain(|(kind, _), _| *kind != Kind::Controller);
-                // Those of tenants are in their records.
+                // The numbers of tenants are in their records.
                 for (_, body) in store.iter_mut().filter(|((kind, _), _)| *kind == Kind::Tenant) {
                     let mut record: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
                     record.as_object_mut().map(|record| record.remove("numbers"));
@@ -228,7 +229,7 @@ impl World {
         Ok(())
     }
 
-    /// Everything that was done is put on disk, and then told; unless the controller ends meanwhile.
+    /// Puts all changes on disk, and then answers, unless the controller ends in between.
     pub(super) fn commit(&mut self) -> Result<(), String> {
         self.commits = false;
         let crashes = !self.is_calm && self.dice.percent(self.weather.crashes);
@@ -254,7 +255,7 @@ impl World {
         Ok(())
     }
 
-    /// What was put on disk counts, whether anybody hears of it or not.
+    /// Adds a change that is on disk to the model, even if its answer is lost.
     fn learn(&mut self, wanted: &Wanted, done: &Done, from_memory: bool) -> Result<(), String> {
         match done {
             Done::Applied { orders, mode, effect, applied } => {
@@ -304,7 +305,8 @@ impl World {
         }
     }
 
-    /// The controller ends, and another goes on from what is on disk. A client that waits for an answer asks again, or not.
+    /// Ends the controller, and loads another one from the records on disk. A client that waits for an answer may
+    /// retry.
     pub(crate) fn crash(&mut self, why: &str) -> Result<(), String> {
         self.note(|| format!("the controller ends {why}"));
         self.totals.crashes += 1;

@@ -1,4 +1,4 @@
-//! What happens to a broker that is stopped and started again.
+//! Stop and restart of a broker.
 
 use wayleave_contracts::ContentionPoint;
 use wayleave_scenarios::{BrokerAt, SharingChange, SharingEvent};
@@ -12,8 +12,8 @@ use crate::truth::networks::once;
 
 const BEAT: Time = Time::from_micros(100);
 
-/// Writes to a host at every beat of a timer that it arms again and again. All its timers are alike, so it cannot tell one of an earlier
-/// start by itself.
+/// Writes to a host at every beat of a timer that it arms repeatedly. All its timers are alike, so it cannot
+/// distinguish one of an earlier start by itself.
 struct Beat(NodeId);
 
 impl Broker for Beat {
@@ -37,8 +37,8 @@ impl Broker for Beat {
     }
 }
 
-/// Catches: timers that a broker armed before it was stopped and that the one in its place hears; a broker started five times
-/// would beat six times as often.
+/// Catches: timers that a broker armed before it was stopped and that its successor receives; a broker started five
+/// times would beat six times per interval.
 #[test]
 fn a_broker_that_was_started_again_does_not_hear_timers_of_its_earlier_start() {
     let diamond = diamond(2);

@@ -16,7 +16,7 @@ use crate::truth::networks::{FRAME, flow};
 
 const RATE: Rate = Rate::from_mbit(100);
 
-/// Answers a host that asks for a rule, after a while.
+/// Answers a host that asks for a rule, after a delay.
 struct Controller {
     waiting: Option<Member>,
     confirmed: Arc<Mutex<u32>>,

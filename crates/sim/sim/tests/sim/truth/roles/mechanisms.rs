@@ -1,4 +1,4 @@
-//! What a host role can ask for, one thing at a time.
+//! Actions that a host role can ask for, one at a time.
 
 use std::sync::{Arc, Mutex};
 
@@ -63,8 +63,8 @@ fn a_pair_sends_one_window_in_a_round_trip_whoever_acknowledges() {
     }
 }
 
-/// Catches: a window below a packet that is taken for nothing, or for a packet. A quarter of a frame is a frame in four
-/// base round trips, which the pair is told when it opens.
+/// Catches: a window below a packet that is taken for zero, or for a packet. A quarter of a frame is a frame in four
+/// base round trips, whose length the pair receives when it opens.
 #[test]
 fn a_window_below_a_packet_is_a_packet_in_several_round_trips() {
     let star = star(&[LINE; 2], 1_000);
@@ -90,8 +90,8 @@ fn a_window_below_a_packet_is_a_packet_in_several_round_trips() {
     assert_near(outcome.flows[0].delivered as f64, expected, 0.01, "frames");
 }
 
-/// Catches: a window that counts lost packets for ever. Two thirds of all frames find no room in the switch; with the
-/// link cut for a while without a word, everything under way is lost at once.
+/// Catches: a window that counts lost packets for ever. Two thirds of all frames find no room in the switch; with a
+/// silent cut of the link for some time, all packets in flight are lost at once.
 #[test]
 fn a_window_never_freezes_however_many_packets_are_lost() {
     let star = star(&[LINE, Rate::from_gbit(1)], 1_000);
@@ -113,7 +113,7 @@ fn a_window_never_freezes_however_many_packets_are_lost() {
         let series = machine.receive.as_ref().unwrap();
         let bins: Vec<u64> = series.bins(200_000_000_000).map(|bin| bin.amount).collect();
         let last: u64 = bins.iter().rev().take(5).sum();
-        // Of 1 Gbit/s in 50 ms, whatever the retransmissions cost.
+        // Of 1 Gbit/s in 50 ms, at any cost of the retransmissions.
         assert!(last > 6_250_000 / 2, "reliable: {is_reliable}, {last} B in the last 50 ms");
     }
 }
@@ -137,13 +137,13 @@ fn a_bucket_that_drops_lets_through_what_it_has_tokens_for_and_queues_nothing() 
     let allowed = 4 + 1_000_000_000 / 50 / (8 * FRAME);
     assert!(packets.delivered.abs_diff(allowed) <= 1, "{} of {allowed}", packets.delivered);
     assert!(packets.sent - packets.delivered - packets.drops <= 1, "one may be on the way at the end");
-    // Nobody waited: two links, two cables, and the packet before, if there was one.
+    // No packet waited: two links, two cables, and the packet before, if there was one.
     assert!(packets.delay.max().unwrap() <= 2 * (1_230_400 + 1_000_000));
     let machine = &outcome.sharing.as_ref().unwrap().service("a").unwrap().machines[0];
     assert_eq!(machine.drops, packets.drops);
 }
 
-/// Catches: weights that nobody keeps, or that cost work conservation.
+/// Catches: weights that are not applied, or that cost work conservation.
 #[test]
 fn classes_share_the_interface_of_their_host_by_their_weights_and_lend_what_they_do_not_need() {
     let star = star(&[LINE; 3], 1_000);
@@ -203,13 +203,14 @@ fn packets_take_the_path_that_the_host_chose_from_the_time_it_said() {
     });
     let outcome = run_with(&scenario, parts, 1);
     let [first, second] = [0, 1].map(|path| sent(&outcome, diamond.to_spine[path]));
-    // Two ms on the first, nothing for one, one on the second, at line rate; acknowledgements go the other way.
+    // Two ms on the first, nothing for one, one on the second, at line rate; acknowledgements take the opposite
+    // direction.
     let frames = |milliseconds: f64| milliseconds * 1e6 / 1_230.4;
     assert_near(first as f64, frames(2.0), 0.01, "frames on the first path");
     assert_near(second as f64, frames(1.0), 0.02, "frames on the second path");
 }
 
-/// A path role for all flows of a pair: each flow has its path, and what is heard of paths is kept.
+/// A path role for all flows of a pair: each flow has its path, and reports on paths are recorded.
 struct ByFlow(Arc<Mutex<Vec<PathReport>>>);
 
 impl Path for ByFlow {
@@ -242,11 +243,11 @@ fn one_path_role_serves_all_flows_of_a_pair_and_hears_of_their_acknowledgements(
     let reports = reports.lock().unwrap();
     let bytes = |path| reports.iter().filter(|report| report.path == path).map(|report| report.bytes).sum::<u64>();
     assert_eq!([bytes(0), bytes(1)], [300 * 1460; 2]);
-    // Nothing is faster than an empty network: four cables of 1 us each way.
+    // Nothing is faster than an empty network: four cables of 1 us in each direction.
     assert!(reports.iter().all(|report| report.round_trip.unwrap() > Time::from_micros(8)));
 }
 
-/// A tunnel that holds at most so many packets, and marks while it holds more than five.
+/// A tunnel with a maximum number of packets, which marks while it holds more than five.
 struct Short {
     most: u32,
     holds_back: bool,
@@ -265,7 +266,7 @@ impl Tunnel for Short {
     }
 }
 
-/// Catches: bytes that a tunnel loses, and transports that hear of marks of the network.
+/// Catches: bytes that a tunnel loses, and transports that see marks of the network.
 #[test]
 fn a_tunnel_accounts_for_every_byte_and_its_limiter_for_the_rate() {
     let star = star(&[LINE; 2], 1_000);
@@ -304,10 +305,10 @@ fn a_tunnel_accounts_for_every_byte_and_its_limiter_for_the_rate() {
     }
 }
 
-/// When a probe was back, along which path, with which outcome and records.
+/// Return time of a probe, its path, its outcome and its records.
 type Returned = (Time, PathIndex, ProbeOutcome, Vec<IntHop>);
 
-/// Catches: probes that jump over ports, or whose loss is told.
+/// Catches: probes that skip ports, or whose loss is reported.
 #[test]
 fn a_probe_takes_its_path_and_brings_back_what_the_ports_wrote() {
     let diamond = diamond(1);
@@ -348,7 +349,7 @@ fn a_probe_takes_its_path_and_brings_back_what_the_ports_wrote() {
     assert_eq!((probes.sent, probes.lost, probes.bytes), (2, 0, Bytes::new(2 * 89)));
 }
 
-/// Catches: failures that are told although they are silent, or kept quiet although they are not.
+/// Catches: failures that are reported although they are silent, or not reported although they are not.
 #[test]
 fn a_probe_into_a_failed_link_comes_back_as_failed_unless_the_failure_is_silent() {
     for silent in [false, true] {
@@ -356,7 +357,7 @@ fn a_probe_into_a_failed_link_comes_back_as_failed_unless_the_failure_is_silent(
         let mut scenario = scenario(&diamond.network, 3);
         scenario.switches = telling();
         scenario.traffic = vec![of("a", once("flow", &[(diamond.left[0], diamond.right[0])], 100))];
-        // The last link: there is no other way, so the path stays.
+        // The last link: there is no other path, so the path stays.
         let outage = Outage {
             at: Time::from_millis(1),
             what: Element::Link(diamond.down[0]),
@@ -426,7 +427,7 @@ fn several_schemes_live_in_one_host_each_with_its_classes() {
     assert_eq!(outcome.sharing.unwrap().messages.sent, 1);
 }
 
-/// A name that nobody gave is an error before anything runs.
+/// A name without a given scheme is an error before anything runs.
 #[test]
 fn a_scheme_that_was_not_given_is_an_error_with_its_name() {
     let star = star(&[LINE; 2], 0);
@@ -436,7 +437,7 @@ fn a_scheme_that_was_not_given_is_an_error_with_its_name() {
     assert!(error.to_string().contains("scheme outside is not in this repository"), "{error}");
 }
 
-/// Notes when it hears something.
+/// Records the times of its inputs.
 struct Listener(Arc<Mutex<Vec<Time>>>);
 
 impl Broker for Listener {

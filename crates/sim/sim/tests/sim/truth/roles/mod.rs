@@ -37,12 +37,12 @@ pub(super) struct Diamond {
     pub(super) down: Vec<LinkId>,
 }
 
-/// With so many hosts at each leaf; every link has 10 Gbit/s and 1 us.
+/// Returns a diamond with `hosts` hosts at each leaf; every link has 10 Gbit/s and 1 us.
 fn diamond(hosts: usize) -> Diamond {
     long_diamond(hosts, 1_000)
 }
 
-/// The same with cables of so many ns.
+/// Returns the same network with cables of `propagation` ns.
 pub(super) fn long_diamond(hosts: usize, propagation: u64) -> Diamond {
     let mut cables = Cables::new();
     let leaves = ["l0", "l1"].map(|name| cables.switch(name));
@@ -91,7 +91,7 @@ impl Parts {
     }
 }
 
-/// A seat at a place; its broker hears nothing of links.
+/// Returns a seat at a location; its broker receives no link loads.
 fn seat(at: BrokerLocation, leadership: Leadership) -> BrokerSpec {
     BrokerSpec { point: None, at, leadership }
 }

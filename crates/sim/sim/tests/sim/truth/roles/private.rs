@@ -36,7 +36,7 @@ fn flows(diamond: &Diamond, sizes: &[u64]) -> Vec<Traffic> {
     sizes.iter().enumerate().map(flow).collect()
 }
 
-/// When each is complete, in us.
+/// Returns the completion time of each, in us.
 fn ends(outcome: &Outcome) -> Vec<u64> {
     let ends = outcome.traffic.iter().map(|traffic| traffic.completions.times().max().unwrap_or(u64::MAX) / 1_000_000);
     ends.collect()
@@ -106,7 +106,7 @@ fn a_flow_that_waits_for_others_sends_nothing_twice() {
     assert_eq!(sum(&outcome, |flow| flow.again + flow.timeouts), 0);
 }
 
-/// Catches: a deadline tunnel that shares, and so is late with all: twice of what is given is wanted.
+/// Catches: a deadline tunnel that shares, and so is late with all: the demand is twice the given rate.
 #[test]
 fn a_deadline_tunnel_meets_what_it_can_instead_of_missing_all() {
     let diamond = diamond(2);
@@ -128,7 +128,8 @@ fn a_deadline_tunnel_meets_what_it_can_instead_of_missing_all() {
     assert_eq!(met, [8, 0]);
 }
 
-/// Catches: a private queue without bound, drops that are not counted, and marks of the network that a transport hears.
+/// Catches: a private queue without bound, drops that are not counted, and marks of the network that a transport
+/// sees.
 #[test]
 fn transports_that_want_losses_find_them_in_the_private_queue() {
     let diamond = diamond(2);

@@ -143,7 +143,7 @@ struct Private {
     heard: Arc<Mutex<Heard>>,
 }
 
-/// What tunnels heard.
+/// Signals that tunnels received.
 #[derive(Debug, Default)]
 struct Heard {
     rates: u32,
@@ -219,8 +219,8 @@ fn marking() -> PortBehaviour {
     PortBehaviour { ecn: PortEcn::Same(Some(Ecn::above(Bytes::new(65_000)))), ..PortBehaviour::default() }
 }
 
-/// Catches: marks of the network that reach transports, feedback that is lost without a word, bytes that tunnels lose,
-/// and a bottleneck that nobody fills.
+/// Catches: marks of the network that reach transports, feedback that is lost silently, bytes that tunnels lose, and
+/// a bottleneck that is not filled.
 #[test]
 fn tunnels_share_a_bottleneck_by_the_feedback_of_their_receivers() {
     for congestion in [Congestion::dctcp(), Congestion::newreno()] {

@@ -1,4 +1,4 @@
-//! What a transport hears and may ask for beside its window: routes, weights, probes of less than a segment.
+//! Inputs and options of a transport beside its window: routes, weights, probes of less than a segment.
 
 use std::sync::{Arc, Mutex};
 
@@ -23,7 +23,7 @@ const SKELETON: Descriptor = Descriptor {
     parameters: &[],
 };
 
-/// What all flows heard.
+/// Inputs that all flows received.
 #[derive(Debug, Default)]
 struct Heard {
     routes: Vec<RouteFacts>,
@@ -81,8 +81,8 @@ fn skeleton(heard: &Arc<Mutex<Heard>>) -> Congestion {
     Congestion::Custom(SharedTransport(Arc::new(Skeleton(heard.clone()))))
 }
 
-/// Catches: a probe that counts as its segment, one that is never repeated, and a flow that stays a prober. The link is
-/// down for 100 ms and nobody is told: time-outs of 10, 20, 40 and 80 ms strike, of which the first two send segments.
+/// Catches: a probe that counts as its segment, one that is never repeated, and a flow that never stops probing. The
+/// link is down for 100 ms silently: time-outs of 10, 20, 40 and 80 ms expire, of which the first two send segments.
 #[test]
 fn probes_of_one_byte_replace_segments_until_one_is_answered() {
     let star = star(&[super::LINE; 2], 1_000);
@@ -102,7 +102,7 @@ fn probes_of_one_byte_replace_segments_until_one_is_answered() {
     assert!(flow.timeouts >= 3, "{}", flow.timeouts);
 }
 
-/// Catches: flows that are not told their route, or whose pair's weight stays with the host.
+/// Catches: flows that are not notified of their route, or whose pair's weight stays with the host.
 #[test]
 fn flows_hear_of_their_route_and_of_the_weight_of_their_pair() {
     let diamond = diamond(1);
@@ -135,8 +135,8 @@ fn flows_hear_of_their_route_and_of_the_weight_of_their_pair() {
     assert_eq!(heard.routes, [facts; 2]);
 }
 
-/// Catches weights that do not come from the host of a pair to the windows of its flows. Three services of one port of
-/// 10 Gbit/s have the weights 1, 2 and 5, told 1 ms after they begin; a share is within 15 % of its weight's.
+/// Catches weights that do not reach the windows of a pair's flows from its host. Three services of one port of 10
+/// Gbit/s have the weights 1, 2 and 5, sent 1 ms after they begin; a share is within 15 % of its weight's.
 #[test]
 fn swift_flows_share_by_the_weights_of_their_pairs() {
     let star = star(&[super::LINE; 4], 5_000);

@@ -49,7 +49,7 @@ struct Edge {
 
 type Act<'a> = &'a mut dyn FnMut(HostAction<Infallible, Timer>);
 
-/// L_w (4.1): an active probe for so many bytes, here four frames.
+/// L_w (4.1): number of bytes for which one active probe is sent, here four frames.
 const PROBE_INTERVAL: u64 = 4 * FRAME;
 
 impl Pair {
@@ -62,7 +62,7 @@ impl Pair {
         act(HostAction::Arm { at, timer: Timer::ProbeLost { pair, path, kind, number: self.sent } });
     }
 
-    /// 3.5: to another path; the old one is told that the pair leaves it.
+    /// 3.5: moves to another path; the old one is notified that the pair leaves it.
     fn move_to(&mut self, now: Time, pair: Outgoing, path: PathIndex, act: Act<'_>) {
         act(HostAction::UsePath { pair, path, purpose: PathUse::Share, from: now });
         if let Some(old) = self.current.replace(path).filter(|&old| old != path) {
@@ -285,8 +285,9 @@ fn windows_share_the_bottleneck_by_tokens_and_its_queue_stays_short() {
     let [a, b] = shares(&outcome, 10.0);
     assert_near(b / a, 3.0, 0.03, "b over a");
     assert!(a + b > 9.0 && a + b <= 10.0, "{a} and {b} Gbit/s");
-    // The sum of the windows is one bandwidth-delay product, but for the first round trip: a has all of it, some 107 kB,
-    // and three quarters more come with b. (The paper's two-stage admission is there to stop that.)
+    // The sum of the windows is one bandwidth-delay product, except for the first round trip: a has the whole
+    // product, some 107 kB, and three quarters more come with b. (The paper's two-stage admission is designed to
+    // prevent that.)
     let last = outcome.queues.iter().find(|queue| queue.link == diamond.down[0]).unwrap();
     assert!(last.counts.peak.get() <= 107_000 / 4 * 3 + 4 * FRAME, "{} B", last.counts.peak);
 }
@@ -323,7 +324,7 @@ fn pairs_take_the_path_that_fewer_have_subscribed() {
     assert!(a > 9.0 && b > 8.0, "{a} and {b} Gbit/s");
 }
 
-/// Catches: a failure that is told to hosts although it is silent, and probes that keep a dead path alive.
+/// Catches: a failure that is reported to hosts although it is silent, and probes that keep a dead path alive.
 #[test]
 fn a_pair_leaves_a_path_that_fails_without_a_word() {
     let diamond = diamond(1);
@@ -400,7 +401,7 @@ fn the_same_seed_gives_the_same_bits() {
     assert_ne!(run(5), run(6));
 }
 
-/// The line is what a pair alone gets, which its own window allows.
+/// A pair alone gets the line, which its own window allows.
 #[test]
 fn a_pair_alone_has_the_line() {
     let diamond = diamond(1);
