@@ -13,10 +13,10 @@ use crate::tunnel::Tunnel;
 /// methods compile to nothing.
 ///
 /// ```
-/// use wayleave_scheme_api::{Absent, Departure, Path};
+/// use wayleave_scheme_api::{NoRole, Departure, Path};
 /// use wayleave_units::Time;
-/// assert_eq!(size_of::<Absent>(), 0);
-/// assert_eq!(Absent.choose(Time::ZERO, Departure { bytes: 1460, paths: 4 }), 0);
+/// assert_eq!(size_of::<NoRole>(), 0);
+/// assert_eq!(NoRole.choose(Time::ZERO, Departure { bytes: 1460, paths: 4 }), 0);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NoRole;

@@ -90,8 +90,8 @@ impl fmt::Debug for dyn CustomHost {
 /// Makes a trait object of a host or a broker.
 ///
 /// ```
-/// use wayleave_scheme_api::{Absent, CustomHost, Plugged};
-/// let host: Box<dyn CustomHost> = Box::new(Plugged::new(Absent, |_: &_| 64));
+/// use wayleave_scheme_api::{NoRole, CustomHost, DynRole};
+/// let host: Box<dyn CustomHost> = Box::new(DynRole::new(NoRole, |_: &_| 64));
 /// ```
 pub struct DynRole<R, T, W> {
     role: R,

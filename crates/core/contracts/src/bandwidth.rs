@@ -11,14 +11,14 @@ use crate::error::{check_host, check_members, check_name};
 /// A minimum rate for members that have traffic to send.
 ///
 /// ```
-/// use wayleave_contracts::{BandwidthContract, Between};
+/// use wayleave_contracts::{BandwidthContract, Endpoints};
 /// use wayleave_topology::builders::{Cabling, build};
 /// use wayleave_units::Rate;
 /// let network = build::star(3, Cabling::default())?;
 /// let hosts: Vec<_> = network.hosts().collect();
 /// let hose = BandwidthContract::hose("db", &hosts, Rate::from_mbit(200));
 /// assert!(hose.validate(&network).is_ok());
-/// let alone = BandwidthContract { between: Between::Hose(hosts[..1].to_vec()), ..hose };
+/// let alone = BandwidthContract { between: Endpoints::Hose(hosts[..1].to_vec()), ..hose };
 /// assert!(alone.validate(&network).unwrap_err().to_string().contains("at least two"));
 /// # Ok::<(), wayleave_topology::NetworkError>(())
 /// ```

@@ -192,8 +192,8 @@ impl DataPlane {
 /// number of all.
 ///
 /// ```
-/// use wayleave_contracts::{NotCarriedOut, sentences};
-/// let ends = NotCarriedOut { key: "ends", why: "all contracts are there at once and for good" };
+/// use wayleave_contracts::{UnsupportedKey, sentences};
+/// let ends = UnsupportedKey { key: "ends", why: "all contracts are there at once and for good" };
 /// let found = [("a", ends), ("b", ends)];
 /// assert_eq!(sentences(found), ["ends of 2 contracts (a, ...) is not carried out: all contracts are there at once and for good"]);
 /// ```

@@ -227,8 +227,8 @@ impl ProbePacket {
     /// If it has more than 15 hops, or a port has a speed without a code.
     ///
     /// ```
-    /// use wayleave_packet_format::probe::{ProbePacket, ProbeType, Said};
-    /// let said = vec![Said { window: 3_000, ..Said::default() }; 5];
+    /// use wayleave_packet_format::probe::{ProbePacket, ProbeType, PortRequest};
+    /// let said = vec![PortRequest { window: 3_000, ..PortRequest::default() }; 5];
     /// let probe = ProbePacket { kind: ProbeType::Probe, tokens: 500, change: 1, records: Vec::new(), said };
     /// let bytes = probe.encode()?;
     /// assert_eq!((bytes.len(), ProbePacket::decode(&bytes)), (44, Ok(probe)));

@@ -47,7 +47,7 @@ pub fn wire_bytes(frame: usize, tags: usize) -> Bytes {
 /// assert_eq!(tag.tci(), 3);
 /// assert_eq!(Tag::from_tci(3)?, tag);
 /// assert_eq!(Tag::new(0, 0)?.tci(), 7 << 13 | 1);
-/// # Ok::<(), wayleave_packet_format::NotATag>(())
+/// # Ok::<(), wayleave_packet_format::TagError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tag {
@@ -136,7 +136,7 @@ impl Stack {
     /// let pushed = stack.push(&frame);
     /// assert_eq!(pushed[12..26], [0x81, 0, 0, 1, 0x81, 0, 0xE0, 2, 0x88, 0xA8, 1, 2, 8, 0]);
     /// assert_eq!((&pushed[..12], &pushed[26..]), (&frame[..12], &frame[14..]));
-    /// # Ok::<(), wayleave_packet_format::NotATag>(())
+    /// # Ok::<(), wayleave_packet_format::TagError>(())
     /// ```
     pub fn push(&self, frame: &[u8]) -> Vec<u8> {
         let (addresses, rest) = frame.split_at(frame.len().min(12));

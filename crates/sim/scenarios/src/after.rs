@@ -6,9 +6,9 @@
 /// of its chain began: a traffic that follows one that follows another has a chain of three tasks.
 ///
 /// ```
-/// use wayleave_scenarios::{After, Onward};
+/// use wayleave_scenarios::{DependentFlows, Onward};
 /// // Storage: what a block server has received it sends to three chunk servers.
-/// let replicas = After { traffic: "writes".to_owned(), to: Onward::Drawn(3) };
+/// let replicas = DependentFlows { traffic: "writes".to_owned(), to: Onward::Drawn(3) };
 /// assert_eq!(replicas.to.flows(), 3);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

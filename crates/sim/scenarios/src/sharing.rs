@@ -9,7 +9,7 @@
 //! use std::sync::Arc;
 //! use std::num::NonZeroU16;
 //! use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
-//! use wayleave_scenarios::{HostSchemeConfig, Ends, PacketKind, Scenario, Sharing, StaticLimits, Traffic};
+//! use wayleave_scenarios::{HostSchemeConfig, FlowEndpoints, PacketKind, Scenario, Sharing, StaticLimits, Traffic};
 //! use wayleave_topology::builders::{Cabling, build};
 //! use wayleave_units::{Bytes, Rate, Time};
 //!
@@ -26,7 +26,7 @@
 //! let machine = Policy::new(&network, "machines", PolicyLevel::Machine, Vec::new(), None, services).unwrap();
 //! let mut scenario = Scenario::new("capped", network, Time::from_millis(10));
 //! scenario.sharing = Some(Sharing::new(HostSchemeConfig::StaticLimits(StaticLimits::default()), machine));
-//! let ends = Ends::Pairs(vec![(hosts[0], hosts[1])]);
+//! let ends = FlowEndpoints::Pairs(vec![(hosts[0], hosts[1])]);
 //! let kind = PacketKind::ConstantRate { rate: Rate::from_gbit(2) };
 //! let mut traffic = Traffic::packets("from b", ends, kind, Bytes::new(1_538));
 //! traffic.service = Some("b".to_owned());

@@ -7,14 +7,14 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use wayleave_scenarios::{Ends, PacketKind, Scenario, Traffic};
+//! use wayleave_scenarios::{FlowEndpoints, PacketKind, Scenario, Traffic};
 //! use wayleave_topology::builders::{Cabling, build};
 //! use wayleave_units::{Bytes, Rate, Time};
 //!
 //! // Two hosts of a star, 1 Gbit/s: 1,250 B take 10 us on each of both links.
 //! let network = Arc::new(build::star(2, Cabling::default())?);
 //! let hosts: Vec<_> = network.hosts().collect();
-//! let ends = Ends::Pairs(vec![(hosts[0], hosts[1])]);
+//! let ends = FlowEndpoints::Pairs(vec![(hosts[0], hosts[1])]);
 //! let kind = PacketKind::ConstantRate { rate: Rate::from_mbit(100) };
 //! let mut scenario = Scenario::new("one flow", network, Time::from_millis(10));
 //! scenario.traffic.push(Traffic::packets("cbr", ends, kind, Bytes::new(1_250)));

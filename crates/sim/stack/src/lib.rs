@@ -24,7 +24,7 @@
 //!
 //! ```
 //! use wayleave_scheme_api::{Bucket, ClassId, Departure, Excess, LocalFlow};
-//! use wayleave_stack::{AdmitOutcome, Flows, HostStack, Opening, Step, Waiting};
+//! use wayleave_stack::{AdmitOutcome, Flows, HostStack, Opening, Step, PairBacklog};
 //! use wayleave_units::{Bytes, Rate, Time};
 //!
 //! /// Packets only.
@@ -32,8 +32,8 @@
 //!
 //! impl Flows<(), &'static str> for NoFlows {
 //!     fn next_bytes(&self, _: ()) -> Option<u32> { None }
-//!     fn choose(&mut self, _: Waiting<(), &'static str>, _: Departure) -> u32 { 0 }
-//!     fn local(&self, _: Waiting<(), &'static str>) -> LocalFlow { LocalFlow(0) }
+//!     fn choose(&mut self, _: PairBacklog<(), &'static str>, _: Departure) -> u32 { 0 }
+//!     fn local(&self, _: PairBacklog<(), &'static str>) -> LocalFlow { LocalFlow(0) }
 //! }
 //!
 //! let mut stack: HostStack<(), &'static str> = HostStack::new(1);
@@ -41,11 +41,11 @@
 //!     class: ClassId(0), paths: 1, round_trip: Time::from_micros(20), tunnel: None, path_role: None,
 //! };
 //! stack.open(0, opening);
-//! // 8 Gbit/s: a byte a nanosecond, and room for one packet at once.
+//! // 8 Gbit/s: a byte a nanosecond, and check for one packet at once.
 //! let bucket = Bucket { rate: Rate::from_gbit(8), burst: Bytes::new(1_000), excess: Excess::Waits };
 //! stack.limit_pair(0, Some(bucket), 1_000, 0);
 //!
-//! let [first, second] = ["first", "second"].map(|name| Waiting::Packet(name, 1_000));
+//! let [first, second] = ["first", "second"].map(|name| PairBacklog::Packet(name, 1_000));
 //! assert_eq!(stack.admit(0, first, 1_000, 0, &mut NoFlows), AdmitOutcome::Go(None));
 //! assert_eq!(stack.admit(0, second, 1_000, 0, &mut NoFlows), AdmitOutcome::Wait);
 //! assert!(stack.wait(0, second));

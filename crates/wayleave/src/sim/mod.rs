@@ -45,12 +45,12 @@ pub use sweep::{Sweep, SweepOptions, TRACE_EVENTS, sweep};
 /// ```
 /// use std::sync::Arc;
 /// use wayleave::{Network, Scenario, Watch, simulate};
-/// use wayleave_scenarios::{Ends, PacketKind, Traffic};
+/// use wayleave_scenarios::{FlowEndpoints, PacketKind, Traffic};
 /// use wayleave_units::{Bytes, Rate, Time};
 /// let network = Network::open("star:hosts=3")?;
 /// let mut scenario = Scenario::new("one way", Arc::clone(&network.graph), Time::from_millis(1));
 /// let kind = PacketKind::ConstantRate { rate: Rate::from_mbit(100) };
-/// let ends = Ends::Permutation(network.graph.hosts().collect());
+/// let ends = FlowEndpoints::Permutation(network.graph.hosts().collect());
 /// scenario.traffic.push(Traffic::packets("steady", ends, kind, Bytes::new(1000)));
 /// let result = simulate(&scenario, 1, &mut Watch::none())?;
 /// assert!(result.is_complete() && result.hops > 0);

@@ -53,13 +53,13 @@ pub struct DuplicateCounts {
 /// One flow's filter.
 ///
 /// ```
-/// use wayleave_schemes::duplicates::{Filter, Verdict};
+/// use wayleave_schemes::duplicates::{Filter, DuplicateCheck};
 /// use wayleave_units::Time;
 ///
 /// let mut filter = Filter::new(8, Time::from_millis(10));
-/// assert_eq!(filter.on_packet(Time::ZERO, 65_535), Verdict::Accept);
-/// assert_eq!(filter.on_packet(Time::ZERO, 0), Verdict::Accept);
-/// assert_eq!(filter.on_packet(Time::ZERO, 65_535), Verdict::Discard);
+/// assert_eq!(filter.on_packet(Time::ZERO, 65_535), DuplicateCheck::Accept);
+/// assert_eq!(filter.on_packet(Time::ZERO, 0), DuplicateCheck::Accept);
+/// assert_eq!(filter.on_packet(Time::ZERO, 65_535), DuplicateCheck::Discard);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {

@@ -27,7 +27,7 @@ enum Preference {
 /// ```
 /// use std::sync::Arc;
 /// use wayleave_ledger::Model;
-/// use wayleave_scheme_api::{Admission, Among, Certainty, ShareRequest};
+/// use wayleave_scheme_api::{Admission, ShareMembers, Certainty, ShareRequest};
 /// use wayleave_schemes::admission::fabric::{Fabric, Settings};
 /// use wayleave_topology::Classes;
 /// use wayleave_topology::builders::{FatTree, build};
@@ -36,7 +36,7 @@ enum Preference {
 /// let network = build::fat_tree(&FatTree::default())?.with_classes(Classes::default())?;
 /// let (from, to) = (network.find_node("h1").ok_or("no host")?, network.find_node("h16").ok_or("no host")?);
 /// let mut fabric = Fabric::new(Arc::new(network), Model::default(), Default::default(), &Settings::default())?;
-/// let request = ShareRequest { among: Among::Pair(from, to), min: Rate::from_mbit(100), within: None };
+/// let request = ShareRequest { among: ShareMembers::Pair(from, to), min: Rate::from_mbit(100), within: None };
 /// let decision = fabric.admit_share(&request).map_err(|refusal| format!("{refusal:?}"))?;
 /// assert_eq!(decision.certainty, Certainty::Proven);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
