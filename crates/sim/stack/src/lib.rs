@@ -41,7 +41,7 @@
 //!     class: ClassId(0), paths: 1, round_trip: Time::from_micros(20), tunnel: None, path_role: None,
 //! };
 //! stack.open(0, opening);
-//! // 8 Gbit/s: a byte a nanosecond, and check for one packet at once.
+//! // 8 Gbit/s: a byte a nanosecond, and room for one packet at once.
 //! let bucket = Bucket { rate: Rate::from_gbit(8), burst: Bytes::new(1_000), excess: Excess::Waits };
 //! stack.limit_pair(0, Some(bucket), 1_000, 0);
 //!
