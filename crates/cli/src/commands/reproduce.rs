@@ -81,21 +81,23 @@ pub(crate) struct ReproduceArgs {
 pub(crate) fn run(args: &ReproduceArgs) -> Result<Exit, Failure> {
     if args.figures.iter().any(|name| name == "list") {
         if args.figures.len() > 1 {
-            return Err(Failure::Usage("list stands alone: it prints the names of all figures".to_owned()));
+            return Err(Failure::Usage(
+                "`list` takes no other arguments: it prints the names of all figures".to_owned(),
+            ));
         }
         return list(args.output);
     }
     if let Some((_, folders)) = args.figures.split_first().filter(|(first, _)| *first == "document") {
         let [folder] = folders else {
             return Err(Failure::Usage(
-                "document takes one directory: wayleave reproduce document DIRECTORY".to_owned(),
+                "`document` takes one directory: wayleave reproduce document DIRECTORY".to_owned(),
             ));
         };
         return document(Path::new(folder), args.keep.as_deref());
     }
     if args.keep.is_some() {
         return Err(Failure::Usage(
-            "--keep is for document: wayleave reproduce document DIRECTORY --keep DOCUMENT".to_owned(),
+            "--keep requires `document`: wayleave reproduce document DIRECTORY --keep DOCUMENT".to_owned(),
         ));
     }
     let chosen = figures(&args.figures)?;
@@ -231,7 +233,7 @@ fn list(format: OutputFormat) -> Result<Exit, Failure> {
         ]);
     }
     write_table(&mut out, &mut table)?;
-    writeln!(out, "\nTimes are about those of two cores; figures of the same runs share them.")?;
+    writeln!(out, "\nTimes are approximate, for two cores; figures from the same runs share them.")?;
     out.flush()?;
     Ok(Exit::Fine)
 }

@@ -84,13 +84,13 @@ pub enum EtcdError {
     #[error("etcd cannot be reached: {0}")]
     Unreachable(String),
     /// It may have been done, now or later.
-    #[error("etcd has not answered, and may have done what it was asked: {0}")]
+    #[error("no answer from etcd; the request may have been carried out: {0}")]
     Unknown(String),
     /// It said no.
     #[error("etcd refused: {0}")]
     Refused(String),
     /// It has forgotten what the keys said at the revision that was asked for.
-    #[error("etcd has compacted the revision that was asked for: {0}")]
+    #[error("etcd has compacted the requested revision: {0}")]
     Compacted(String),
 }
 

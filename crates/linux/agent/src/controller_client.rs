@@ -23,7 +23,7 @@ const WAIT_OF_SEVERAL: Duration = Duration::from_secs(5);
 const LARGEST: u64 = 1 << 30;
 /// How often a session is tried to begin for a node that is taken down: the second knows the number of the one before.
 const LEAVING: usize = 3;
-const HINT: &str = "the agent's configuration says where the server is";
+const HINT: &str = "the server's URL is set in the agent's configuration";
 
 /// What was answered.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,10 +64,10 @@ impl ControllerClient {
             match connect(&self.address) {
                 Ok(other) => {
                     *agent = other;
-                    tracing::info!("the certificates have changed, and are read again");
+                    tracing::info!("certificates have changed: reloading them");
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "the certificates have changed, and those of before stay in use");
+                    tracing::warn!(%error, "certificates have changed but cannot be loaded: the old ones stay in use");
                 }
             }
         }
@@ -135,7 +135,7 @@ impl ControllerClient {
                 }
             }
         }
-        Err(Error::Failed("another agent speaks for the node".to_owned()))
+        Err(Error::Failed("another agent has opened a session for this node".to_owned()))
     }
 
     /// The network.
@@ -147,7 +147,7 @@ impl ControllerClient {
         let request = asked.request("GET", "/v1/topology").body(()).map_err(|error| asked.no_address(&error))?;
         match self.read(&asked, self.agent().run(request))? {
             ControllerReply::Done(topology) => Ok(topology),
-            ControllerReply::Stale(_) => Err(self.unreadable("a topology is expected")),
+            ControllerReply::Stale(_) => Err(self.unreadable("expected a topology")),
         }
     }
 
@@ -186,7 +186,7 @@ impl ControllerClient {
         let tag = answer.headers().get("etag").and_then(|tag| tag.to_str().ok()).unwrap_or_default().to_owned();
         match self.read(&asked, Ok(answer))? {
             ControllerReply::Done(found) => Ok(Some((tag, found))),
-            ControllerReply::Stale(_) => Err(self.unreadable(&format!("{what} are expected"))),
+            ControllerReply::Stale(_) => Err(self.unreadable(&format!("expected {what}"))),
         }
     }
 
@@ -225,10 +225,10 @@ impl ControllerClient {
             Ok(problem) if matches!(problem.code, Code::Unauthorized | Code::Forbidden | Code::NotFound) => {
                 let text = match self.address.certificate {
                     None => {
-                        "is the token that of this node's agent? `wayleave token create --role agent --node NODE` makes one"
+                        "is this the token of this node's agent? `wayleave token create --role agent --node NODE` creates one"
                     }
                     Some(_) => {
-                        "`wayleave token create --role agent --node NODE --certificate NAME` lets a certificate of that name speak for the node"
+                        "`wayleave token create --role agent --node NODE --certificate NAME` authorizes a certificate of that name for the node"
                     }
                 };
                 Err(Error::Usage(format!("{}; {text}", problem.detail)))
@@ -246,7 +246,7 @@ impl ControllerClient {
     fn unreadable(&self, why: &str) -> Error {
         let version = env!("CARGO_PKG_VERSION");
         Error::Failed(format!(
-            "the answer of {} cannot be read ({why}): its version may be another than {version}, which this is",
+            "cannot parse the response of {} ({why}): its version may differ from this agent's, {version}",
             self.address.url
         ))
     }

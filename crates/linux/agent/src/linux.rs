@@ -130,7 +130,7 @@ impl LinuxHost {
                     Batch::tc().extend(lines).run(&Namespace::current()).map_err(|error| error.to_string())?;
                 }
             }
-            done.push(format!("the program of {name} was gone"));
+            done.push(format!("the program of {name} was missing"));
         }
         Ok(done)
     }
@@ -160,13 +160,13 @@ impl LinuxHost {
             }
             if *is_plain && there.merges(name) {
                 plain_packets(&here, name).map_err(|error| error.to_string())?;
-                done.push(format!("{name} merged packets"));
+                done.push(format!("offloads that merge packets were on at {name}"));
             }
             let Some(queues) = self.planned(*link, name)? else { continue };
             if !there.has_queues(name, &queues) {
                 let lines = queues.rebuild(name).map_err(|error| error.to_string())?;
                 Batch::tc().extend(lines).run(&here).map_err(|error| error.to_string())?;
-                done.push(format!("the queues of {name} were others"));
+                done.push(format!("the queues of {name} had been changed"));
             }
         }
         Ok(done)
@@ -203,14 +203,13 @@ impl HostDataplane for LinuxHost {
         let has = has.map_err(|error| error.to_string())?.get();
         if has < needed {
             return Err(format!(
-                "its MTU is {has} B, and the topology says that the link takes packets of {needed} B: `ip link set dev {interface} mtu \
-                 {}` leaves room for tags",
+                "its MTU is {has} B, but the link's MTU in the topology is {needed} B: run `ip link set dev {interface} mtu {}`, which leaves room for tags",
                 needed + u64::from(VLAN_ROOM)
             ));
         }
         // What the network brings is handed on as it came: merged frames would have the tags of one of them.
         if let Err(error) = plain_packets(&Namespace::current(), interface) {
-            tracing::warn!(interface, "offloads cannot be turned off: {error}");
+            tracing::warn!(interface, "cannot turn off offloads: {error}");
         }
         self.queues(link, interface, at)?;
         self.attach(interface, HostProgram::Uplink)?;
@@ -272,7 +271,7 @@ impl HostDataplane for LinuxHost {
         let mut lost: BTreeSet<u64> = self.host.lost_rules().map_err(|error| error.to_string())?.into_iter().collect();
         let mut repairs = Repairs { done: self.host.mend().map_err(|error| error.to_string())?, lost: None };
         if !lost.is_empty() {
-            repairs.done.push(format!("{} rules were others", lost.len()));
+            repairs.done.push(format!("{} rules had been changed", lost.len()));
         }
         repairs.done.extend(self.repair_programs(&there, &places)?);
         repairs.done.extend(self.repair_uplinks(&there)?);
@@ -284,7 +283,7 @@ impl HostDataplane for LinuxHost {
         }
         let classes = self.host.lost_classes(&there);
         if !classes.is_empty() {
-            repairs.done.push(format!("the classes of {} rules were others", classes.len()));
+            repairs.done.push(format!("the classes of {} rules had been changed", classes.len()));
         }
         lost.extend(classes);
         repairs.lost = Some(lost.into_iter().collect());

@@ -199,65 +199,69 @@ fn what_somebody_changes_on_a_host_is_repaired_and_told() {
         pinned.display()
     );
     for (tool_name, arguments, told) in [
-        ("tc", "filter del dev own ingress", "the program of own was gone"),
-        ("tc", "qdisc del dev own clsact", "the program of own was gone"),
-        ("tc", "qdisc del dev up0 clsact", "the program of up0 was gone"),
-        ("tc", "qdisc del dev up1 root", "the queues of up1 were others"),
+        ("tc", "filter del dev own ingress", "the program of own was missing"),
+        ("tc", "qdisc del dev own clsact", "the program of own was missing"),
+        ("tc", "qdisc del dev up0 clsact", "the program of up0 was missing"),
+        ("tc", "qdisc del dev up1 root", "the queues of up1 had been changed"),
         (
             "tc",
             "qdisc change dev up1 root handle 1: tbf rate 1gbit burst 10000 limit 1000000",
-            "the queues of up1 were others",
+            "the queues of up1 had been changed",
         ),
         ("ip", "link set dev up2 mtu 1280", "the MTU of up2 was 1280 B"),
-        ("tc", "qdisc del dev wl-shape root", "the queues of wl-shape or wl-split were others"),
-        ("tc", "qdisc del dev wl-hold clsact", "the program of wl-hold was gone"),
-        ("tc", "class change dev up1 parent 2: classid 2:2 htb rate 1mbit", "the queues of up1 were others"),
+        ("tc", "qdisc del dev wl-shape root", "the queues of wl-shape or wl-split had been changed"),
+        ("tc", "qdisc del dev wl-hold clsact", "the program of wl-hold was missing"),
+        ("tc", "class change dev up1 parent 2: classid 2:2 htb rate 1mbit", "the queues of up1 had been changed"),
         (
             "tc",
             "class change dev up1 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb prio 7",
-            "the queues of up1 were others",
+            "the queues of up1 had been changed",
         ),
         (
             "tc",
             "class change dev up1 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb quantum 9000 prio 0",
-            "the queues of up1 were others",
+            "the queues of up1 had been changed",
         ),
-        ("tc", "qdisc change dev up1 parent 2:1 handle 11: bfifo limit 3000", "the queues of up1 were others"),
-        ("tc", "qdisc replace dev up1 parent 2:1 handle 21: pfifo limit 97000", "the queues of up1 were others"),
+        ("tc", "qdisc change dev up1 parent 2:1 handle 11: bfifo limit 3000", "the queues of up1 had been changed"),
+        ("tc", "qdisc replace dev up1 parent 2:1 handle 21: pfifo limit 97000", "the queues of up1 had been changed"),
         (
             "tc",
             "qdisc change dev up1 root handle 1: tbf rate 100mbit burst 100000 limit 10000000 mpu 84 overhead 28",
-            "the queues of up1 were others",
+            "the queues of up1 had been changed",
         ),
         ("ip", "link set dev up1 mtu 9000", "the MTU of up1 was 9000 B"),
-        ("ethtool", "-K up1 gro on", "up1 merged packets"),
-        ("tc", "class change dev wl-shape parent 1: classid 1:1 htb rate 1gbit", "the classes of 1 rules were others"),
-        ("tc", "class del dev wl-shape classid 1:8001", "the classes of 1 rules were others"),
+        ("ethtool", "-K up1 gro on", "offloads that merge packets were on at up1"),
+        (
+            "tc",
+            "class change dev wl-shape parent 1: classid 1:1 htb rate 1gbit",
+            "the classes of 1 rules had been changed",
+        ),
+        ("tc", "class del dev wl-shape classid 1:8001", "the classes of 1 rules had been changed"),
         (
             "tc",
             "qdisc add dev wl-shape parent 1:4001 handle 5: pfifo limit 2",
-            "the queues of wl-shape or wl-split were others",
+            "the queues of wl-shape or wl-split had been changed",
         ),
         (
             "tc",
             "qdisc replace dev wl-split root tbf rate 1mbit burst 2000 limit 5000",
-            "the queues of wl-shape or wl-split were others",
+            "the queues of wl-shape or wl-split had been changed",
         ),
-        ("ip", "link set dev wl-shape txqueuelen 10", "the queues of wl-shape or wl-split were others"),
-        ("ip", "link set dev wl-shape down", "wl-shape was down, or its MTU was another"),
-        ("ip", "link set dev wl-split mtu 1500", "wl-split was down, or its MTU was another"),
+        ("ip", "link set dev wl-shape txqueuelen 10", "the queues of wl-shape or wl-split had been changed"),
+        ("ip", "link set dev wl-shape down", "wl-shape was down, or its MTU had been changed"),
+        ("ip", "link set dev wl-split mtu 1500", "wl-split was down, or its MTU had been changed"),
         (
             "tc",
             "filter add dev up1 parent 2: protocol all u32 match u32 0 0 flowid 2:2",
-            "filters of somebody else chose the queues of up1",
+            "foreign filters selected the queues of up1",
         ),
         (
             "tc",
             "filter add dev wl-shape parent 1: protocol all u32 match u32 0 0 flowid 1:ffff",
-            "filters of somebody else chose the queues of wl-shape",
+            "foreign filters selected the queues of wl-shape",
         ),
-        ("tc", &before, "a program of somebody else stood before that of own"),
-        ("ip", "link del wl-hold", "wl-shape, wl-split or wl-hold was gone"),
+        ("tc", &before, "a foreign program was attached before that of own"),
+        ("ip", "link del wl-hold", "wl-shape, wl-split or wl-hold was missing"),
     ] {
         tool(tool_name, arguments);
         assert_eq!(node.host().repair(), [told], "{tool_name} {arguments}");
@@ -332,41 +336,53 @@ fn what_somebody_changes_in_the_maps_of_a_host_is_repaired_and_told() {
     assert_eq!(node.host().repair(), Vec::<String>::new(), "nothing was changed");
     let pins = &node.pins.join(wayleave_dataplane::programs::version());
     let changes: [(&str, &dyn Fn(), &str); 12] = [
-        ("the rate of a rule", &|| by_hand::change_array::<240>(pins, "rules", 25), "1 rules were others"),
-        ("the bound of a rule", &|| by_hand::change_array::<240>(pins, "rules", 49), "1 rules were others"),
+        ("the rate of a rule", &|| by_hand::change_array::<240>(pins, "rules", 25), "1 rules had been changed"),
+        ("the bound of a rule", &|| by_hand::change_array::<240>(pins, "rules", 49), "1 rules had been changed"),
         (
             "a class",
             &|| by_hand::change::<[u8; 24], 64>(pins, "classes", 8),
-            "1 entries of the map classes were others",
+            "1 entries of the map classes had been changed",
         ),
-        ("no class", &|| by_hand::remove::<[u8; 24], 64>(pins, "classes"), "1 entries of the map classes were others"),
+        (
+            "no class",
+            &|| by_hand::remove::<[u8; 24], 64>(pins, "classes"),
+            "1 entries of the map classes had been changed",
+        ),
         (
             "an address",
             &|| by_hand::change::<u32, 44>(pins, "endpoints", 5),
-            "1 entries of the map endpoints were others",
+            "1 entries of the map endpoints had been changed",
         ),
         (
             "no endpoint",
             &|| by_hand::remove::<u32, 44>(pins, "endpoints"),
-            "1 entries of the map endpoints were others",
+            "1 entries of the map endpoints had been changed",
         ),
-        ("an interface", &|| by_hand::change::<[u8; 8], 8>(pins, "local", 0), "1 entries of the map local were others"),
+        (
+            "an interface",
+            &|| by_hand::change::<[u8; 8], 8>(pins, "local", 0),
+            "1 entries of the map local had been changed",
+        ),
         (
             "a way",
             &|| by_hand::change::<[u8; 8], 164>(pins, "best_effort", 4),
-            "1 entries of the map best_effort were others",
+            "1 entries of the map best_effort had been changed",
         ),
         (
             "no way",
             &|| by_hand::remove::<[u8; 8], 164>(pins, "best_effort"),
-            "1 entries of the map best_effort were others",
+            "1 entries of the map best_effort had been changed",
         ),
-        ("a group", &|| by_hand::change::<u32, 528>(pins, "groups", 16), "1 entries of the map groups were others"),
-        ("a setting", &|| by_hand::change_array::<40>(pins, "settings", 20), "the settings were others"),
+        (
+            "a group",
+            &|| by_hand::change::<u32, 528>(pins, "groups", 16),
+            "1 entries of the map groups had been changed",
+        ),
+        ("a setting", &|| by_hand::change_array::<40>(pins, "settings", 20), "the settings had been changed"),
         (
             "an endpoint that is none",
             &|| by_hand::hash::<[u8; 8], [u8; 8]>(pins, "local").insert([2; 8], [0_u8; 8], 0).unwrap(),
-            "1 entries of the map local were others",
+            "1 entries of the map local had been changed",
         ),
     ];
     for (what, change, told) in changes {
@@ -384,7 +400,7 @@ fn pins_that_somebody_removes_are_made_again_and_still_have_one_owner() {
     node.install(NOW, 1, 1, &wayleave_agent::machine::suite::rule(1)).unwrap();
     std::fs::remove_dir_all(&node.pins).unwrap();
     let repaired = node.host().repair();
-    assert!(matches!(repaired.as_slice(), [one] if one.ends_with(" pins were gone")), "{repaired:?}");
+    assert!(matches!(repaired.as_slice(), [one] if one.ends_with(" pins were missing")), "{repaired:?}");
     assert_eq!(node.host().repair(), Vec::<String>::new());
     let refused = Host::open(&node.pins, &Settings::default()).map(drop).unwrap_err().to_string();
     assert!(refused.contains("another process"), "{refused}");
@@ -403,7 +419,7 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
     assert_eq!(node.switch.repair(), Vec::<String>::new());
     tool("tc", "qdisc del dev up0 clsact");
     tool("tc", "qdisc del dev up1 root");
-    assert_eq!(node.switch.repair(), ["the program of up0 was gone", "the queues of up1 were others"]);
+    assert_eq!(node.switch.repair(), ["the program of up0 was missing", "the queues of up1 had been changed"]);
     assert_eq!(node.switch.repair(), Vec::<String>::new());
     let pins = node.pins.join(wayleave_dataplane::programs::version());
     // From now on it notes packets.
@@ -412,15 +428,15 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
         (
             "what it notes",
             &|| by_hand::change_array::<16>(&pins, "watch", 0),
-            "how packets are chosen that are followed was another",
+            "the selection of traced packets had been changed",
         ),
         (
             "a filter",
             &|| tool("tc", "filter add dev up1 parent 2: protocol all u32 match u32 0 0 flowid 2:1"),
-            "filters of somebody else chose the queues of up1",
+            "foreign filters selected the queues of up1",
         ),
         ("an MTU", &|| tool("ip", "link set dev up0 mtu 1400"), "the MTU of up0 was 1400 B"),
-        ("merging", &|| tool("ethtool", "-K up1 gro on"), "up1 merged packets"),
+        ("merging", &|| tool("ethtool", "-K up1 gro on"), "offloads that merge packets were on at up1"),
         (
             "a weight",
             &|| {
@@ -429,7 +445,7 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
                     "class change dev up1 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb quantum 9000 prio 0",
                 )
             },
-            "the queues of up1 were others",
+            "the queues of up1 had been changed",
         ),
         (
             "a priority",
@@ -439,11 +455,11 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
                     "class change dev up0 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb quantum 1600 prio 3",
                 )
             },
-            "the queues of up0 were others",
+            "the queues of up0 had been changed",
         ),
-        ("a default", &|| tool("tc", "qdisc del dev up0 parent 2:1"), "the queues of up0 were others"),
-        ("a line", &|| by_hand::change::<[u8; 8], 8>(&pins, "tags", 0), "1 lines of the table were gone"),
-        ("no line", &|| by_hand::remove::<[u8; 8], 8>(&pins, "tags"), "1 lines of the table were gone"),
+        ("a default", &|| tool("tc", "qdisc del dev up0 parent 2:1"), "the queues of up0 had been changed"),
+        ("a line", &|| by_hand::change::<[u8; 8], 8>(&pins, "tags", 0), "1 entries of the table were missing"),
+        ("no line", &|| by_hand::remove::<[u8; 8], 8>(&pins, "tags"), "1 entries of the table were missing"),
         (
             "a foreign line",
             &|| {
@@ -452,7 +468,7 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
                 key[4..6].copy_from_slice(&4000_u16.to_ne_bytes());
                 by_hand::hash::<[u8; 8], [u8; 8]>(&pins, "tags").insert(key, [0_u8; 8], 0).unwrap();
             },
-            "1 lines of the table were of somebody else",
+            "1 entries of the table were foreign",
         ),
     ];
     for (what, change, told) in changes {
@@ -462,11 +478,11 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
     }
     std::fs::remove_dir_all(&pins).unwrap();
     let repaired = node.switch.repair();
-    assert!(matches!(repaired.as_slice(), [one] if one.ends_with(" pins were gone")), "{repaired:?}");
+    assert!(matches!(repaired.as_slice(), [one] if one.ends_with(" pins were missing")), "{repaired:?}");
     // Also by an agent that was started since.
     let mut node = node.restart();
     tool("tc", "qdisc del dev up0 root");
-    assert_eq!(node.switch.repair(), ["the queues of up0 were others"]);
+    assert_eq!(node.switch.repair(), ["the queues of up0 had been changed"]);
 }
 
 #[test]

@@ -228,7 +228,7 @@ fn a_guest_with_a_vlan_sends_and_gets_its_tag_and_the_network_never_sees_it() {
     assert_eq!(next(&guest), tagged(200, &here));
     let counters = host.counters().unwrap();
     assert_eq!((counters.of(Reason::Forged), counters.of(Reason::BestEffort), counters.of(Reason::Local)), (3, 1, 1));
-    assert!(host.add_tagged_endpoint(TAP, mac(1), 4095).unwrap_err().to_string().contains("no VLAN"));
+    assert!(host.add_tagged_endpoint(TAP, mac(1), 4095).unwrap_err().to_string().contains("not a VLAN ID"));
 }
 
 #[test]
