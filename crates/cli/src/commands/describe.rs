@@ -316,7 +316,8 @@ fn vm(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Fai
 
 fn tenant(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Failure> {
     let tenant: Tenant = find(service, "tenant", "/v1/tenants", name, Names::OfAll("/v1/tenants"))?;
-    let of = |used: &str, most: Option<&str>| format!("{used} of {}", most.unwrap_or("no limit"));
+    let of =
+        |used: &str, most: Option<&str>| most.map_or(format!("{used} (no limit)"), |most| format!("{used} of {most}"));
     let most = tenant.quota.contracts.map(|most| most.to_string());
     write_fields(
         out,

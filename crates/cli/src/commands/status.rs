@@ -204,7 +204,7 @@ impl Screen {
         if let Some(ahead) = status.clock_ahead_ns {
             let ahead = Time::from_nanos(ahead);
             let doubted = format!(
-                "not trusted: it jumped forward by {ahead}; contracts start and end by the previous calendar (serve --clock-doubt)"
+                "not trusted: it jumped forward by {ahead}; contracts start and end by the previous calendar (serve --clock-step-holddown)"
             );
             fields.push(("clock", doubted));
         }

@@ -29,7 +29,7 @@ Examples:
 Agents report counters every second: rates and waits are those of the last second, dropped packets are counted since the contract was installed. Contracts with the highest rates come first. Stop with Ctrl-C.";
 
 const HEADINGS: [&str; 11] =
-    ["contract", "kind", "state", "rate", "sends", "% of rate", "waiting", "waited", "dropped", "lost", "late"];
+    ["contract", "kind", "state", "rate", "sends", "of rate", "waiting", "waited", "dropped", "lost", "late"];
 /// Maximum number of contracts in one answer of the server.
 const LIMIT: u64 = 1_000;
 /// Clears the screen and goes to its begin (ECMA-48).
