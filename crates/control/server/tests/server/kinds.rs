@@ -96,7 +96,7 @@ fn a_share_is_enforced_once_all_agents_report_its_rule_and_says_whose_does_not()
     for (name, key) in [("timed", "bandwidth.within"), ("soon", "objective.aim and objective.deadline")] {
         let status = client.get(&format!("/v1/contracts/{name}")).is(200).json()["status"].clone();
         assert_eq!((&status["state"], &status["reason"]), (&json!("enforced"), &json!("ENFORCED_IN_PART")), "{status}");
-        assert!(status["message"].as_str().unwrap().contains(&format!("{key} is ignored: ")), "{status}");
+        assert!(status["message"].as_str().unwrap().contains(&format!("{key} is not carried out: ")), "{status}");
     }
     let effective = || client.get("/v1/status").is(200).json()["effective"].clone();
     assert_eq!(effective(), 3);
