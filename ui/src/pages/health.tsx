@@ -19,7 +19,7 @@ const LEVELS: { level: HealthLevel; title: string; means: string }[] = [
 export function promise(one: ContractHealth): string {
   const between = one.members === 2 && one.kind !== 'objective' ? `${one.hosts[0]} → ${one.hosts[1]}` : `${one.members} hosts`;
   if (one.kind === 'latency') return `${between}, deadline ${allowed(one.deadlineNs ?? 0)}`;
-  return `${quantity(one.min)} ${one.kind === 'bandwidth' ? 'minimum' : 'weight'}, ${between}`;
+  return `${between}, ${one.kind === 'bandwidth' ? 'minimum' : 'weight'} ${quantity(one.min)}`;
 }
 
 /** Bound and worst delay seen within the deadline. */

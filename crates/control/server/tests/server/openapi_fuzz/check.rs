@@ -46,7 +46,7 @@ impl<'a> Checker<'a> {
         let responses = operation["responses"].as_object().unwrap();
         let media = answer.header("content-type");
         if answer.status >= 500 {
-            return Err("has triggered a bug in the server".to_owned());
+            return Err("a bug in the server".to_owned());
         }
         if answer.status >= 400 {
             self.problem(&responses["default"], answer)?;
