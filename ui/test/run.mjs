@@ -149,7 +149,7 @@ async function signIn(browser, server) {
   await look(page, 'sign in', { wrong: 1 });
   await page.keyboard.type('wl_wrong');
   await page.keyboard.press('Enter');
-  await says(page, 'the token is not known', 'a wrong token is refused in words');
+  await says(page, 'unknown token', 'a wrong token is refused in words');
   page.wrong.length = 0;
   await page.fill('input', server.token);
   await page.keyboard.press('Enter');
