@@ -265,7 +265,7 @@ async function tenant(browser, server) {
     check(!/shop|web:|default:bulk/.test(await text(page)), `as a tenant ${at}: nothing of others`);
   }
   await go(page, '#/contract/shop%3Adb');
-  await says(page, 'there is no contract shop:db, or it is not yours to see', 'the contract of another tenant is not there');
+  await says(page, 'no contract shop:db, or you have no access to it', 'the contract of another tenant is not there');
   const all = (await Promise.all(asked)).filter((text) => /shop:db|web:search/.test(text) && !text.includes('NOT_FOUND'));
   check(all.length === 0, `no answer to a tenant has names of others: ${all.map((text) => text.slice(0, 200)).join()}`);
   await page.context().close();
