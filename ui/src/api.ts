@@ -50,11 +50,11 @@ async function send(path: string, accept: string, method = 'GET', body?: unknown
     });
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new Trouble('The controller cannot be reached. Is it running, and is the network up?', 0, 'UNREACHABLE');
+    throw new Trouble('Cannot reach the controller. Check that it is running and that the network is up.', 0, 'UNREACHABLE');
   }
   if (answer.ok) return answer;
   const problem = await answer.json().catch(() => ({}));
-  const detail = typeof problem.detail === 'string' ? problem.detail : `it answered ${answer.status}`;
+  const detail = typeof problem.detail === 'string' ? problem.detail : `HTTP status ${answer.status}`;
   throw new Trouble(detail, answer.status, problem.code ?? 'UNKNOWN', problem.errors ?? []);
 }
 
@@ -112,7 +112,7 @@ export function follow(onEvent: (event: WayleaveEvent) => void, onState: (state:
       });
       if (!answer.ok || !answer.body) {
         const problem = await answer.json().catch(() => ({}));
-        throw new Error(problem.detail ?? `it answered ${answer.status}`);
+        throw new Error(problem.detail ?? `HTTP status ${answer.status}`);
       }
       failures = 0;
       onState({ state: 'live' });
@@ -140,11 +140,11 @@ export function follow(onEvent: (event: WayleaveEvent) => void, onState: (state:
 
   void (async () => {
     while (!stop.signal.aborted) {
-      let why = 'the controller has ended the stream';
+      let why = 'the controller closed the stream';
       try {
         await once();
       } catch (error) {
-        why = error instanceof TypeError || error instanceof DOMException ? 'the controller cannot be reached' : String((error as Error).message);
+        why = error instanceof TypeError || error instanceof DOMException ? 'cannot reach the controller' : String((error as Error).message);
       }
       if (stop.signal.aborted) return;
       failures += 1;

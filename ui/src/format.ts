@@ -1,9 +1,9 @@
 // Numbers as people read them. Bounds are rounded up and what is left is rounded down, as everywhere in Wayleave.
 
-const UNITS: [number, string][] = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']];
+const UNITS: [number, string][] = [[1e9, 's'], [1e6, 'ms'], [1e3, 'us'], [1, 'ns']];
 
 function digits(value: number, round: (value: number) => number): string {
-  const places = value >= 100 ? 0 : value >= 10 ? 1 : 2;
+  const places = value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3;
   const factor = 10 ** places;
   // What was a whole number in its unit stays one, in spite of floating point.
   const scaled = Math.round(value * factor * 1e6) / 1e6;
@@ -57,7 +57,7 @@ export function when(at: string): string {
 
 /** A rate or time as files have it ("10Mbit", "5ms"), with a space. */
 export function quantity(text: string | undefined): string {
-  return (text ?? '').replace(/^([\d.]+)([A-Za-zµ]+)$/, (_, number, unit) => `${number} ${unit.replace(/^us$/, 'µs').replace(/bit$/, 'bit/s')}`);
+  return (text ?? '').replace(/^([\d.]+)([A-Za-zµ]+)$/, (_, number, unit) => `${number} ${unit.replace(/bit$/, 'bit/s')}`);
 }
 
 /** What a network is called that was read from a file: without its folder. */

@@ -28,7 +28,7 @@ const REMEMBERED = 200;
 interface Page { title: string; at: string; draw: (address: Address) => preact.JSX.Element; forAll?: boolean; inMenu?: boolean }
 
 const PAGES: Page[] = [
-  { title: 'Promises', at: '', draw: (address) => <Health address={address} />, inMenu: true },
+  { title: 'Guarantees', at: '', draw: (address) => <Health address={address} />, inMenu: true },
   { title: 'Network', at: 'network', draw: (address) => <Network group={address.parts[1]} />, forAll: true, inMenu: true },
   { title: 'Contracts', at: 'contracts', draw: (address) => <Contracts address={address} />, inMenu: true },
   { title: 'What if', at: 'what-if', draw: (address) => <WhatIfPage address={address} />, inMenu: true },
@@ -52,9 +52,9 @@ function Theme() {
   }, [theme]);
   return (
     <label class="theme">
-      <span class="hidden">Colours</span>
+      <span class="hidden">Theme</span>
       <select value={theme} onChange={(event) => setTheme(event.currentTarget.value)}>
-        <option value="system">System colours</option>
+        <option value="system">System theme</option>
         <option value="light">Light</option>
         <option value="dark">Dark</option>
       </select>
@@ -74,7 +74,7 @@ function Live({ connection }: { connection: Connection }) {
   const seconds = Math.max(0, Math.ceil((connection.retryAt - now) / 1000));
   return (
     <span class="live bad" title={connection.why}>
-      <span role="status"><span aria-hidden="true">○</span> Not live: {connection.why}.</span> <span aria-hidden="true">Again in {seconds} s.</span>
+      <span role="status"><span aria-hidden="true">○</span> Disconnected: {connection.why}.</span> <span aria-hidden="true">Retrying in {seconds} s.</span>
     </span>
   );
 }
@@ -145,7 +145,7 @@ function Frame({ about, signOut }: { about: About; signOut: (why?: string) => vo
   const who = about.tenant !== undefined ? `${about.role === 'reader' ? 'reader of' : 'tenant'} ${about.tenant}` : about.role;
   return (
     <WorldContext.Provider value={world}>
-      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); main.current?.focus(); }}>To the content</a>
+      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); main.current?.focus(); }}>Skip to content</a>
       <header>
         <a class="brand" href="#/"><strong>Wayleave</strong> <span class="dim">{network(about.topology)}</span></a>
         <Live connection={connection} />
@@ -155,9 +155,9 @@ function Frame({ about, signOut }: { about: About; signOut: (why?: string) => vo
       </header>
       <Menu about={about} current={MENU[at] ?? at} />
       <main id="main" tabIndex={-1} ref={main}>
-        {!page && <><h1>There is no such page</h1><p>The menu has all pages.</p></>}
+        {!page && <><h1>Page not found</h1><p>Choose a page from the menu.</p></>}
         {page && (page.forAll && !readsAll(about)
-          ? <><h1>{page.title}</h1><p class="notice">This shows what all tenants have together. Your token is of one tenant and may not see it.</p></>
+          ? <><h1>{page.title}</h1><p class="notice">This page covers all tenants. Your token is limited to one tenant.</p></>
           : page.draw(address))}
       </main>
     </WorldContext.Provider>
@@ -183,7 +183,7 @@ function App() {
       (about) => {
         setNeedsToken(false);
         setWhy(undefined);
-        if (about.role === 'agent') signOut('This token is of an agent. The dashboard needs that of an operator, a reader or a tenant.');
+        if (about.role === 'agent') signOut('This is an agent token. The dashboard requires an operator, reader or tenant token.');
         else setAbout(about);
       },
       (error: unknown) => {
@@ -195,7 +195,7 @@ function App() {
   }, [attempt]);
   if (about) return <Frame key={`${about.role} ${about.tenant ?? ''}`} about={about} signOut={signOut} />;
   if (needsToken) return <SignIn why={why} done={(secret) => { token.set(secret); setAttempt((count) => count + 1); }} />;
-  return <main>{trouble ? <Failed trouble={trouble} again={() => setAttempt((count) => count + 1)} /> : <Loading what="who you are" />}</main>;
+  return <main>{trouble ? <Failed trouble={trouble} again={() => setAttempt((count) => count + 1)} /> : <Loading what="your role" />}</main>;
 }
 
 takeTokenFromAddress();

@@ -18,23 +18,23 @@ export function Loading({ what }: { what: string }) {
   }, []);
   return (
     <p class="notice" role="status">
-      Reading {what} …{isSlow && ' The controller is slow to answer; this page waits for it.'}
+      Loading {what} …{isSlow && ' The controller is slow to respond.'}
     </p>
   );
 }
 
 export function Failed({ trouble, again }: { trouble: Trouble; again?: (() => void) | undefined }) {
   const advice =
-    trouble.status === 403 ? 'Sign in with a token that may see this.'
-    : trouble.status === 404 ? 'It may have been deleted meanwhile: look for it in the list.'
-    : trouble.status === 429 || trouble.status === 503 ? 'The page asks again by itself.'
+    trouble.status === 403 ? 'Sign in with a token that has access.'
+    : trouble.status === 404 ? 'It may have been deleted: check the list.'
+    : trouble.status === 429 || trouble.status === 503 ? 'The page retries automatically.'
     : '';
   return (
     <div class="notice bad" role="alert">
-      <p><strong>Not answered.</strong> {trouble.message}</p>
+      <p><strong>Request failed.</strong> {trouble.message}</p>
       {trouble.errors.length > 0 && <ul>{trouble.errors.map((error) => <li>{error.field ? `${error.field}: ` : ''}{error.detail}</li>)}</ul>}
       {advice && <p>{advice}</p>}
-      {again && <button type="button" onClick={again}>Ask again</button>}
+      {again && <button type="button" onClick={again}>Retry</button>}
     </div>
   );
 }
@@ -44,7 +44,7 @@ export function Shown<T>({ of, what, children }: { of: { value: T | undefined; t
   return (
     <>
       {of.trouble && <Failed trouble={of.trouble} again={of.again} />}
-      {of.value !== undefined && of.trouble && <p class="dim">Below is what was answered last.</p>}
+      {of.value !== undefined && of.trouble && <p class="dim">Last known values are shown below.</p>}
       {of.value !== undefined ? children(of.value) : !of.trouble && <Loading what={what} />}
     </>
   );
@@ -55,9 +55,9 @@ export function Empty({ children }: { children: ComponentChildren }) {
 }
 
 const SIGNS: Record<string, [string, string]> = {
-  broken: ['✕', 'bad'], degraded: ['✕', 'bad'], violated: ['✕', 'bad'], down: ['✕', 'bad'], refused: ['✕', 'bad'], silent: ['✕', 'bad'], ended: ['✕', 'bad'],
-  'at-risk': ['▲', 'warn'], pending: ['◷', 'warn'], measured: ['≈', 'warn'], 'best-estimate': ['≈', 'warn'], 'says something is wrong': ['▲', 'warn'],
-  ok: ['✓', 'good'], enforced: ['✓', 'good'], 'enforced in part': ['✓', 'good'], proven: ['✓', 'good'], up: ['✓', 'good'], 'there': ['✓', 'good'],
+  broken: ['✕', 'bad'], degraded: ['✕', 'bad'], violated: ['✕', 'bad'], down: ['✕', 'bad'], refused: ['✕', 'bad'], silent: ['✕', 'bad'], stopped: ['✕', 'bad'],
+  'at-risk': ['▲', 'warn'], pending: ['◷', 'warn'], measured: ['≈', 'warn'], 'best-estimate': ['≈', 'warn'], 'reports a problem': ['▲', 'warn'],
+  ok: ['✓', 'good'], enforced: ['✓', 'good'], 'enforced in part': ['✓', 'good'], proven: ['✓', 'good'], up: ['✓', 'good'], 'connected': ['✓', 'good'],
   released: ['–', 'dim'], admitted: ['◷', 'warn'], 'admitted, not enforced': ['◷', 'warn'], 'not-enforced': ['◷', 'warn'],
 };
 
@@ -78,7 +78,7 @@ export function step(ppm: number): number {
   return ppm >= 900_000 ? 4 : ppm >= 750_000 ? 3 : ppm >= 500_000 ? 2 : ppm >= 250_000 ? 1 : 0;
 }
 
-export const STEPS = ['below 25 %', '25 to 50 %', '50 to 75 %', '75 to 90 %', '90 % and more'];
+export const STEPS = ['below 25 %', '25 to 50 %', '50 to 75 %', '75 to 90 %', '90 % or more'];
 
 export function Bar({ ppm, label }: { ppm: number; label: string }) {
   const width = Math.min(ppm / 10_000, 100);
@@ -152,5 +152,5 @@ export function LinkLink({ name }: { name: string }) {
 }
 
 export function WhatIf({ fail, children }: { fail: string; children?: ComponentChildren }) {
-  return <a class="button" href={to(['what-if'], { fail })}>{children ?? 'What if it fails?'}</a>;
+  return <a class="button" href={to(['what-if'], { fail })}>{children ?? 'Predict failure'}</a>;
 }

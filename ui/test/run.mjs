@@ -72,7 +72,7 @@ async function open(browser, { scheme = 'light', width = 1440 } = {}) {
 /** Waits until a page has what it shows. */
 async function settle(page) {
   await page.waitForSelector('h1', { timeout: 60_000 });
-  await page.waitForFunction(() => !document.body.innerText.includes('Reading '), undefined, { timeout: 120_000 });
+  await page.waitForFunction(() => !document.body.innerText.includes('Loading '), undefined, { timeout: 120_000 });
 }
 
 async function look(page, name, { wrong = 0 } = {}) {
@@ -149,7 +149,7 @@ async function signIn(browser, server) {
   await look(page, 'sign in', { wrong: 1 });
   await page.keyboard.type('wl_wrong');
   await page.keyboard.press('Enter');
-  await says(page, 'the token is not known', 'a wrong token is refused in words');
+  await says(page, 'unknown token', 'a wrong token is refused in words');
   page.wrong.length = 0;
   await page.fill('input', server.token);
   await page.keyboard.press('Enter');
@@ -157,7 +157,7 @@ async function signIn(browser, server) {
   check(!(await page.evaluate(() => document.cookie + JSON.stringify(localStorage) + location.href)).includes('wl_'), 'the token is in no cookie, no address and nothing that outlives the tab');
   // By keyboard alone: to the content, to the menu, along it, and in.
   await page.keyboard.press('Tab');
-  check((await page.evaluate(() => document.activeElement.textContent)) === 'To the content', 'the first stop of the keyboard leads to the content');
+  check((await page.evaluate(() => document.activeElement.textContent)) === 'Skip to content', 'the first stop of the keyboard leads to the content');
   await page.focus('nav a[href="#/network"]');
   await page.keyboard.press('Enter');
   const hasFocus = await page.waitForFunction(() => document.activeElement.id === 'main', undefined, { timeout: 30_000 }).then(() => true, () => false);
@@ -193,17 +193,17 @@ async function early(browser, server) {
 async function live(browser, server) {
   const page = await open(browser);
   await page.goto(`${server.address}/ui/#token=${server.token}`);
-  await says(page, 'promises admitted; no agent enforces them', 'the first view says that nothing is broken, and that nobody enforces anything');
+  await says(page, 'guarantees admitted; no agent enforces them', 'the first view says that nothing is broken, and that nobody enforces anything');
   await says(page, 'Live', 'it is live');
   await server.ask('PUT', '/v1/links/h1-%3Eleaf1/state', { state: 'down', reason: 'cut by an excavator' });
-  await says(page, '2 promises of 6 are degraded or violated', 'what breaks is said without being asked');
+  await says(page, '2 guarantees of 6 are degraded or violated', 'what breaks is said without being asked');
   await says(page, 'cut by an excavator', 'with the reason');
   await look(page, 'broken promises');
   await go(page, '#/network');
   await look(page, 'a network with a link down');
   await server.ask('PUT', '/v1/links/h1-%3Eleaf1/state', { state: 'up' });
   await go(page, '#/');
-  await says(page, 'promises admitted', 'and what is kept again as well');
+  await says(page, 'guarantees admitted', 'and what is kept again as well');
   await page.context().close();
 }
 
@@ -211,20 +211,20 @@ async function question(browser, server) {
   const page = await open(browser);
   await page.goto(`${server.address}/ui/#token=${server.token}`);
   await go(page, '#/what-if?fail=leaf2');
-  await says(page, 'would be broken', 'a failure that breaks promises is said to');
+  await says(page, 'would be lost', 'a failure that breaks promises is said to');
   await look(page, 'what if leaf2 fails');
   await page.goto(`${server.address}/ui/#/what-if`);
   await page.fill('input.wide', 'nowhere');
-  await page.click('text=Ask');
+  await page.click('button.main');
   await says(page, 'nowhere', 'what is not there is named');
   page.wrong.length = 0;
   await page.fill('input.wide', '');
   await page.check('input[type=checkbox]');
   for (const [label, value] of [['From', 'h1'], ['To', 'h5'], ['Deadline', '1us']]) await page.getByLabel(label, { exact: true }).fill(value);
-  await page.click('text=Ask');
+  await page.click('button.main');
   await says(page, '1 contract would be refused', 'a contract that does not fit is refused');
   await page.getByLabel('Deadline', { exact: true }).fill('50ms');
-  await page.click('text=Ask');
+  await page.click('button.main');
   await says(page, '1 contract would be admitted', 'one that fits is admitted');
   await look(page, 'what if a contract were added');
   const known = await server.ask('GET', '/v1/contracts?text=try');
@@ -238,10 +238,10 @@ async function past(browser, server) {
   const { items } = await server.ask('GET', '/v1/events?limit=1000');
   const broken = items.filter((event) => event.type === 'degraded').pop();
   await go(page, `#/timeline/${broken.number}`);
-  await says(page, 'Degraded or violated then', 'the past has contracts that were degraded');
+  await says(page, 'Degraded or violated', 'the past has contracts that were degraded');
   await says(page, 'link h1->leaf1', 'and what was down');
   await look(page, 'a moment of the past');
-  await page.click('text=Event before');
+  await page.click('text=Previous event');
   await page.waitForFunction((number) => location.hash === `#/timeline/${number - 1}`, broken.number);
   await page.focus('#scrub');
   await page.keyboard.press('Home');
@@ -265,7 +265,7 @@ async function tenant(browser, server) {
     check(!/shop|web:|default:bulk/.test(await text(page)), `as a tenant ${at}: nothing of others`);
   }
   await go(page, '#/contract/shop%3Adb');
-  await says(page, 'there is no contract shop:db, or it is not yours to see', 'the contract of another tenant is not there');
+  await says(page, 'no contract shop:db, or you have no access to it', 'the contract of another tenant is not there');
   const all = (await Promise.all(asked)).filter((text) => /shop:db|web:search/.test(text) && !text.includes('NOT_FOUND'));
   check(all.length === 0, `no answer to a tenant has names of others: ${all.map((text) => text.slice(0, 200)).join()}`);
   await page.context().close();
@@ -290,14 +290,14 @@ async function troubles(browser, server) {
   });
   delay = 3000;
   await page.goto(`${server.address}/ui/#token=${server.token}`);
-  await says(page, 'Reading promises …', 'what is read is said');
-  await says(page, 'The controller is slow to answer', 'and that it takes long');
+  await says(page, 'Loading guarantees …', 'what is read is said');
+  await says(page, 'The controller is slow to respond', 'and that it takes long');
   delay = 0;
-  await says(page, 'promises admitted', 'then it is there');
+  await says(page, 'guarantees admitted', 'then it is there');
   fails = true;
   await server.ask('PUT', '/v1/tenants/late', {});
   await says(page, 'the ledger cannot be written', 'what is not answered is said, with the reason');
-  await says(page, 'Below is what was answered last', 'and that what is shown is old');
+  await says(page, 'Last known values are shown below', 'and that what is shown is old');
   await look(page, 'an answer that failed', { wrong: 9 });
   fails = false;
   await page.click('text=Ask again');
@@ -306,7 +306,7 @@ async function troubles(browser, server) {
   await page.context().setOffline(true);
   await page.evaluate(() => window.dispatchEvent(new Event('offline')));
   await server.end();
-  await says(page, 'Not live', 'a stream that was lost is said to be');
+  await says(page, 'Disconnected', 'a stream that was lost is said to be');
   await page.context().close();
 }
 

@@ -15,18 +15,18 @@ export function Agents({ address }: { address: Address }) {
     <>
       <h1>Agents</h1>
       {status.value && <p>{many(status.value.agents, 'session')} open, {silent > 0 ? <Badge of="silent">{many(silent, 'agent')} silent</Badge> : 'none silent'}. {status.value.agents > 0 && status.value.configured > 0 && `${status.value.effective.toLocaleString('en')} of ${status.value.configured.toLocaleString('en')} rules are confirmed.`}</p>}
-      <p><label><input type="checkbox" checked={problems} onChange={(event) => { location.replace(to(['agents'], { problems: event.currentTarget.checked ? 'true' : undefined })); }} /> Only those with problems</label></p>
+      <p><label><input type="checkbox" checked={problems} onChange={(event) => { location.replace(to(['agents'], { problems: event.currentTarget.checked ? 'true' : undefined })); }} /> Only agents with problems</label></p>
       {trouble && <Failed trouble={trouble} />}
       {!items && !trouble && <Loading what="agents" />}
-      {items?.length === 0 && <Empty>{problems ? 'No agent has a problem.' : <>No agent has connected yet: contracts are admitted, not enforced. <code>wayleave agent init</code> sets an agent up, and the controller needs <code>--enforcement hosts</code>.</>}</Empty>}
+      {items?.length === 0 && <Empty>{problems ? 'No agent reports a problem.' : <>No agent has connected yet: contracts are admitted, not enforced. Set up an agent with <code>wayleave agent init</code>, and start the controller with <code>--enforcement hosts</code>.</>}</Empty>}
       {items && items.length > 0 && (
         <Table caption="Agents by node" items={items} rowKey={(agent) => agent.node} columns={[
           { head: 'Node', cell: (agent) => <a class="name" href={to(['node', agent.node])}>{agent.node}</a> },
-          { head: 'Agent', cell: (agent) => <Badge of={agent.silent ? 'silent' : !agent.open ? 'ended' : agent.troubles ? 'says something is wrong' : 'there'} /> },
-          { head: 'Node is', cell: (agent) => <Badge of={agent.state} /> },
+          { head: 'Agent', cell: (agent) => <Badge of={agent.silent ? 'silent' : !agent.open ? 'stopped' : agent.troubles ? 'reports a problem' : 'connected'} /> },
+          { head: 'Node state', cell: (agent) => <Badge of={agent.state} /> },
           { head: 'Kind', cell: (agent) => agent.kind },
           { head: 'Session', cell: (agent) => agent.epoch, isNumber: true },
-          { head: 'What it says', cell: (agent) => agent.troubles && <span class="why">{agent.troubles.join('; ')}</span> },
+          { head: 'Problems', cell: (agent) => agent.troubles && <span class="why">{agent.troubles.join('; ')}</span> },
         ]} />
       )}
       <More next={next} more={more} />

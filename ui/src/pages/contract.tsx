@@ -28,8 +28,8 @@ function Whole({ contract }: { contract: Contract }) {
         ? <Latency contract={contract} explanation={explanation.value} seen={traffic.value?.traffic?.followed?.timed ? traffic.value.traffic.followed.worstNs : status.measured?.worstNs} />
         : <Other explanation={explanation.value} />}
       {explanation.trouble && <p class="notice">{explanation.trouble.message}</p>}
-      <h2>What was measured</h2>
-      <Shown of={traffic} what="what hosts have counted">{(counters) => <Measured counters={counters} contract={contract} />}</Shown>
+      <h2>Measurements</h2>
+      <Shown of={traffic} what="counters">{(counters) => <Measured counters={counters} contract={contract} />}</Shown>
       <Text id={contract.id} />
     </>
   );
@@ -50,16 +50,16 @@ function Terms({ contract }: { contract: Contract }) {
       ['Burst', quantity(contract.burst)],
       ['Deadline', contract.deadline ? quantity(contract.deadline) : quantity(objective?.deadline)],
       ['Aim', objective && (objective.aim ?? 'deadline')],
-      [objective ? 'Weight' : 'At least', share && quantity(share.min)],
-      ['At most', bandwidth?.max && quantity(bandwidth.max)],
-      ['Within', status.withinNs !== undefined && time(status.withinNs)],
+      [objective ? 'Weight' : 'Minimum', share && quantity(share.min)],
+      ['Maximum', bandwidth?.max && quantity(bandwidth.max)],
+      ['Delivery within', status.withinNs !== undefined && time(status.withinNs)],
       ['Certainty', status.certainty && <Badge of={status.certainty} />],
       ['Disjoint routes', contract.protection],
       ['Priority', contract.priority ?? 50],
       ['Starts', contract.starts && when(contract.starts)],
       ['Ends', contract.ends && when(contract.ends)],
       ['Admitted', when(status.created)],
-      ['In force', status.state === 'enforced' ? 'all hosts that have to carry it have confirmed the present terms' : status.state === 'admitted' && (status.reason === 'NOT_ENFORCED' ? 'no: this controller has no agents' : 'not all hosts that have to carry it have confirmed it')],
+      ['In force', status.state === 'enforced' ? 'all of its hosts have confirmed the present terms' : status.state === 'admitted' && (status.reason === 'NOT_ENFORCED' ? 'no: no agents' : 'not all of its hosts have confirmed it')],
     ].filter(([, value]) => value !== false && value !== undefined) as [string, preact.ComponentChildren][]} />
   );
 }
@@ -82,22 +82,22 @@ function Latency({ contract, explanation, seen }: { contract: Contract; explanat
   const { boundNs, deadlineNs } = status;
   return (
     <section>
-      <h2>Where the time goes</h2>
+      <h2>Delay bound by hop</h2>
       {boundNs !== undefined && deadlineNs !== undefined && (
-        <p>No packet takes longer than <strong>{time(boundNs)}</strong> by proof. Its deadline is {allowed(deadlineNs)}, so {allowed(deadlineNs - boundNs)} ({percent(((deadlineNs - boundNs) / deadlineNs) * 1e6)}) are to spare.{seen !== undefined && <> The slowest packet that was seen took <strong>{time(seen)}</strong>.</>}</p>
+        <p>The proven delay bound is <strong>{time(boundNs)}</strong>. The deadline is {allowed(deadlineNs)}, which leaves a margin of {allowed(deadlineNs - boundNs)} ({percent(((deadlineNs - boundNs) / deadlineNs) * 1e6)}).{seen !== undefined && <> The slowest packet took <strong>{time(seen)}</strong>.</>}</p>
       )}
       {parts.length > 0 && boundNs !== undefined && deadlineNs !== undefined && <Fall parts={parts} bound={boundNs} deadline={deadlineNs} seen={seen} />}
       {parts.length === 0 && status.routes.map((route, at) => (
         <div>
-          <h3>Route{status.routes.length > 1 ? ` ${at + 1}` : ''}{route.boundNs !== undefined && `: within ${time(route.boundNs)}`}</h3>
+          <h3>Route{status.routes.length > 1 ? ` ${at + 1}` : ''}{route.boundNs !== undefined && `: bound ${time(route.boundNs)}`}</h3>
           <Route hops={route.hops} />
         </div>
       ))}
       {parts.length > 0 && status.routes.length > 1 && <>
-        <h3>Every packet is sent over {status.routes.length} disjoint routes</h3>
-        {status.routes.slice(1).map((route) => <><p>{route.boundNs !== undefined && `Within ${time(route.boundNs)}:`}</p><Route hops={route.hops} /></>)}
+        <h3>Packets are duplicated over {status.routes.length} disjoint routes</h3>
+        {status.routes.slice(1).map((route) => <><p>{route.boundNs !== undefined && `Bound ${time(route.boundNs)}:`}</p><Route hops={route.hops} /></>)}
       </>}
-      {status.routes.length === 0 && <Empty>It has no place in the network now. {status.message}</Empty>}
+      {status.routes.length === 0 && <Empty>It has no route in the network now. {status.message}</Empty>}
     </section>
   );
 }
@@ -119,9 +119,9 @@ function Fall({ parts, bound, deadline, seen }: { parts: Part[]; bound: number; 
       <Table caption="Parts of the bound, from sender to receiver" items={rows} rowKey={(part) => String(part.row)} columns={[
         { head: 'Part', cell: (part) => `${PARTS[part.kind] ?? part.kind}${part.queue === undefined ? '' : ` ${part.queue}`}` },
         { head: 'At', cell: (part) => (part.kind === 'processing' ? <a href={to(['node', part.at])}>{part.at}</a> : part.at.includes('->') ? <LinkLink name={part.at} /> : part.at) },
-        { head: 'At most', cell: (part) => time(part.ns), isNumber: true },
-        { head: 'Now at most', cell: (part) => (part.now === undefined ? '' : `${time(part.now)} (${percent((part.now / part.ns) * 1e6)})`), isNumber: true },
-        { head: 'On the way', isWide: true, cell: (part) => (
+        { head: 'Guaranteed', cell: (part) => time(part.ns), isNumber: true },
+        { head: 'Worst case today', cell: (part) => (part.now === undefined ? '' : `${time(part.now)} (${percent((part.now / part.ns) * 1e6)})`), isNumber: true },
+        { head: 'Position in the bound', isWide: true, cell: (part) => (
           <svg class="fall" viewBox="0 0 1000 30" preserveAspectRatio="none" aria-hidden="true">
             <rect class="track" y="7" width="1000" height="16" />
             <rect class={`part ${part.kind}`} x={place(part.from)} y="7" width={Math.max(place(part.ns), 2)} height="16" />
@@ -133,12 +133,12 @@ function Fall({ parts, bound, deadline, seen }: { parts: Part[]; bound: number; 
         ) },
       ]} />
       <p class="legend">
-        <span><i class="swatch part queue" /> budget of a queue, kept whatever else is admitted</span>
-        <span><i class="swatch now" /> of it, reached at most with what is admitted now</span>
+        <span><i class="swatch part queue" /> delay budget of a queue, whatever else is admitted</span>
+        <span><i class="swatch now" /> worst case with the present contracts</span>
         <span><i class="swatch part" /> propagation, processing</span>
         <span><i class="swatch bound-line" /> bound {time(bound)}</span>
-        {seen !== undefined && <span><i class="swatch seen" /> slowest packet seen {time(seen)}</span>}
-        <span><i class="swatch deadline-line" /> deadline {allowed(deadline)}{deadline > all && ', further to the right'}</span>
+        {seen !== undefined && <span><i class="swatch seen" /> slowest packet {time(seen)}</span>}
+        <span><i class="swatch deadline-line" /> deadline {allowed(deadline)}{deadline > all && ' (beyond the right edge)'}</span>
       </p>
     </>
   );
@@ -149,16 +149,16 @@ function Other({ explanation }: { explanation: Explanation | undefined }) {
   const links = explanation.links ?? [];
   return (
     <section>
-      <h2>What it holds</h2>
+      <h2>Reservations</h2>
       {explanation.message && <p>{explanation.message}</p>}
-      {explanation.assumption && <p class="dim">This rests on an assumption: {explanation.assumption}.</p>}
+      {explanation.assumption && <p class="dim">Assumption: {explanation.assumption}.</p>}
       {links.length > 0 && (
-        <Table caption="Links where least is left" items={links} rowKey={(link) => link.link} columns={[
+        <Table caption="Fullest links" items={links} rowKey={(link) => link.link} columns={[
           { head: 'Link', cell: (link) => <LinkLink name={link.link} /> },
           { head: 'Latency contracts', cell: (link) => rate(link.reservedBps), isNumber: true },
-          { head: `Promised to its class`, cell: (link) => rate(link.promisedBps ?? 0), isNumber: true },
-          { head: 'Left for its class', cell: (link) => rate(link.leftBps ?? 0, Math.floor), isNumber: true },
-          { head: 'Used by its class', cell: (link) => <Bar ppm={((link.promisedBps ?? 0) / Math.max(1, (link.promisedBps ?? 0) + (link.leftBps ?? 0))) * 1e6} label="Reserved" /> },
+          { head: 'Reserved for its class', cell: (link) => rate(link.promisedBps ?? 0), isNumber: true },
+          { head: 'Available to its class', cell: (link) => rate(link.leftBps ?? 0, Math.floor), isNumber: true },
+          { head: 'Class usage', cell: (link) => <Bar ppm={((link.promisedBps ?? 0) / Math.max(1, (link.promisedBps ?? 0) + (link.leftBps ?? 0))) * 1e6} label="Class usage" /> },
         ]} />
       )}
     </section>
@@ -167,24 +167,24 @@ function Other({ explanation }: { explanation: Explanation | undefined }) {
 
 function Measured({ counters: { hosts, reporting, traffic, rateBps }, contract }: { counters: ContractTraffic; contract: Contract }) {
   if (!traffic) {
-    return <Empty>{hosts === 0 ? 'Best effort is not counted.' : <>Unknown: no agent reports counters of it. Agents report every second while they run (<code>wayleave serve --enforcement hosts</code>).</>}</Empty>;
+    return <Empty>{hosts === 0 ? 'Best effort is not counted.' : <>Unknown: no agent reports its counters. Agents report every second (<code>wayleave serve --enforcement hosts</code>).</>}</Empty>;
   }
   const { followed } = traffic;
   return (
     <Facts facts={[
-      ['Counted by', reporting < hosts && `${reporting} of ${many(hosts, 'host')}; what the others send is unknown`],
-      ['Sends now', typeof rateBps === 'number' ? rate(rateBps) : 'unknown'],
+      ['Counted by', reporting < hosts && `${reporting} of ${many(hosts, 'host')}; the traffic of the others is unknown`],
+      ['Sending rate', typeof rateBps === 'number' ? rate(rateBps) : 'unknown'],
       ['Packets', count(traffic.packets)],
-      ['On the wire', bytes(traffic.bytes)],
-      ['Had to wait for tokens', count(traffic.delayed)],
-      ['Wait now', count(traffic.waiting)],
-      ['Dropped beyond the contract', count(traffic.queueFull)],
-      ['Dropped as too large', count(traffic.oversized)],
-      ['Followed to the receiver', followed && count(followed.packets)],
-      ['Lost of those', followed && <>{count(followed.lost)}{followed.lostBehind && Object.entries(followed.lostBehind).map(([node, lost]) => `, ${lost} behind ${node}`)}</>],
-      ['Late of those', followed && count(followed.late)],
-      ['Slowest', followed && followed.timed > 0 && `${time(followed.worstNs)} (clocks may be wrong by ${time(followed.clockErrorNs)})`],
-      ['Late, as its receiver reports', contract.status.measured && `${many(contract.status.measured.packets, 'packet')}, the slowest ${time(contract.status.measured.worstNs)}`],
+      ['Bytes on the wire', bytes(traffic.bytes)],
+      ['Waited for tokens', count(traffic.delayed)],
+      ['Queued now', count(traffic.waiting)],
+      ['Dropped: queue full', count(traffic.queueFull)],
+      ['Dropped: too large', count(traffic.oversized)],
+      ['Traced to the receiver', followed && count(followed.packets)],
+      ['Lost of these', followed && <>{count(followed.lost)}{followed.lostBehind && Object.entries(followed.lostBehind).map(([node, lost]) => `, ${lost} behind ${node}`)}</>],
+      ['Late of these', followed && count(followed.late)],
+      ['Slowest', followed && followed.timed > 0 && `${time(followed.worstNs)} (clock error up to ${time(followed.clockErrorNs)})`],
+      ['Late, reported by the receiver', contract.status.measured && `${many(contract.status.measured.packets, 'packet')}, the slowest ${time(contract.status.measured.worstNs)}`],
     ].filter(([, value]) => value !== undefined && value !== false) as [string, preact.ComponentChildren][]} />
   );
 }
@@ -195,7 +195,7 @@ function Text({ id }: { id: string }) {
   const explained = useRead<string>(isOpen ? path(['contracts', id, 'explanation']) : null, text);
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>The whole proof, as <code>wayleave explain</code> prints it</summary>
+      <summary>Full proof, as printed by <code>wayleave explain</code></summary>
       {isOpen && <Shown of={explained} what="the proof">{(text) => <pre tabIndex={0}>{text}</pre>}</Shown>}
     </details>
   );

@@ -12,10 +12,10 @@ const KINDS: Kind[] = ['latency', 'bandwidth', 'objective', 'best-effort'];
 
 export function terms(contract: Contract): string {
   const { status, bandwidth, objective, bestEffort } = contract;
-  if (bandwidth) return `at least ${quantity(bandwidth.min)}${bandwidth.max ? `, at most ${quantity(bandwidth.max)}` : ''}`;
+  if (bandwidth) return `minimum ${quantity(bandwidth.min)}${bandwidth.max ? `, maximum ${quantity(bandwidth.max)}` : ''}`;
   if (objective) return `${objective.deadline ? `deadline ${quantity(objective.deadline)}` : objective.aim ?? ''}, weight ${quantity(objective.min)}`;
-  if (bestEffort) return 'no promise';
-  return `${quantity(contract.rate)}, within ${allowed(status.deadlineNs ?? 0)}`;
+  if (bestEffort) return 'no guarantee';
+  return `${quantity(contract.rate)}, deadline ${allowed(status.deadlineNs ?? 0)}`;
 }
 
 export function ends(contract: Contract): string {
@@ -30,9 +30,9 @@ export function ContractTable({ items, caption }: { items: Contract[]; caption: 
       { head: 'Contract', cell: (contract) => <ContractLink id={contract.id} /> },
       { head: 'State', cell: (contract) => <StateBadge of={contract.status} /> },
       { head: 'Kind', cell: (contract) => contract.status.kind },
-      { head: 'Between', cell: ends },
+      { head: 'Endpoints', cell: ends },
       { head: 'Terms', cell: terms },
-      { head: 'Bound', cell: (contract) => (contract.status.boundNs === undefined ? contract.status.certainty ?? '' : time(contract.status.boundNs)), isNumber: true },
+      { head: 'Delay bound', cell: (contract) => (contract.status.boundNs === undefined ? contract.status.certainty ?? '' : time(contract.status.boundNs)), isNumber: true },
     ]} />
   );
 }
@@ -65,7 +65,7 @@ export function Contracts({ address }: { address: Address }) {
       </form>
       {trouble && <Failed trouble={trouble} />}
       {!items && !trouble && <Loading what="contracts" />}
-      {items?.length === 0 && <Empty>{query.text || query.kind || query.state ? 'No contract is like this. Take a condition away.' : <>There is no contract yet. <a href="#/what-if">Try one</a>, or run <code>wayleave apply -f contracts.yaml</code>.</>}</Empty>}
+      {items?.length === 0 && <Empty>{query.text || query.kind || query.state ? 'No matching contracts: change the filter.' : <>No contracts yet. <a href="#/what-if">Try one</a>, or run <code>wayleave apply -f contracts.yaml</code>.</>}</Empty>}
       {items && items.length > 0 && <ContractTable items={items} caption="Contracts by tenant and name" />}
       <More next={next} more={more} />
     </>

@@ -7,10 +7,10 @@ import { path } from '../api';
 import type { ContractHealth, HealthLevel, HealthPage as Document, Status, TopologySummary } from '../types';
 
 const LEVELS: { level: HealthLevel; title: string; means: string }[] = [
-  { level: 'violated', title: 'Violated', means: 'degraded, or packets came too late' },
-  { level: 'at-risk', title: 'At risk', means: 'a packet took 90 % of its bound or more' },
+  { level: 'violated', title: 'Violated', means: 'degraded, or packets were late' },
+  { level: 'at-risk', title: 'At risk', means: 'a packet took at least 90 % of its bound' },
   { level: 'pending', title: 'Pending', means: 'admitted, not in force yet' },
-  { level: 'not-enforced', title: 'Not enforced', means: 'admitted; there are no agents' },
+  { level: 'not-enforced', title: 'Not enforced', means: 'admitted; no agents' },
   { level: 'best-estimate', title: 'Best estimate', means: 'enforced in part, or measured; no guarantee' },
   { level: 'ok', title: 'OK', means: 'proven, and confirmed by hosts' },
 ];
@@ -18,8 +18,8 @@ const LEVELS: { level: HealthLevel; title: string; means: string }[] = [
 /** What a contract promises, in a few words. */
 export function promise(one: ContractHealth): string {
   const between = one.members === 2 && one.kind !== 'objective' ? `${one.hosts[0]} → ${one.hosts[1]}` : `${one.members} hosts`;
-  if (one.kind === 'latency') return `${between} within ${allowed(one.deadlineNs ?? 0)}`;
-  return `${quantity(one.min)} ${one.kind === 'bandwidth' ? 'at least' : 'weight'}, ${between}`;
+  if (one.kind === 'latency') return `${between}, deadline ${allowed(one.deadlineNs ?? 0)}`;
+  return `${between}, ${one.kind === 'bandwidth' ? 'minimum' : 'weight'} ${quantity(one.min)}`;
 }
 
 /** Bound and worst delay seen within the deadline. */
@@ -28,7 +28,7 @@ export function Budget({ one }: { one: Pick<ContractHealth, 'boundNs' | 'deadlin
   if (boundNs === undefined || !deadlineNs) return <span class="dim">no deadline</span>;
   const all = Math.max(deadlineNs, worstNs ?? 0);
   const place = (ns: number) => (100 * ns) / all;
-  const said = `${time(boundNs)} of ${allowed(deadlineNs)}${worstNs === undefined ? '' : `, seen ${time(worstNs)}`}`;
+  const said = `${time(boundNs)} of ${allowed(deadlineNs)}${worstNs === undefined ? '' : `, slowest ${time(worstNs)}`}`;
   return (
     <span class="bar-line">
       <svg class="bar budget" viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label={`Bound ${said}`}>
@@ -44,22 +44,22 @@ export function Budget({ one }: { one: Pick<ContractHealth, 'boundNs' | 'deadlin
 function why(one: ContractHealth): string {
   // That nothing is enforced is said once, above.
   if (one.message && one.reason !== 'NOT_ENFORCED') return one.message;
-  if (one.level === 'at-risk') return `a packet took ${time(one.worstNs ?? 0)}, and the bound is ${time(one.boundNs ?? 0)}`;
-  if (one.level === 'pending') return 'its sender has not confirmed the present terms yet';
+  if (one.level === 'at-risk') return `a packet took ${time(one.worstNs ?? 0)}; the bound is ${time(one.boundNs ?? 0)}`;
+  if (one.level === 'pending') return 'not confirmed by its sender yet';
   if (one.level === 'not-enforced') return 'admitted, not enforced';
-  if (one.level === 'best-estimate') return 'paths were measured, not proven';
+  if (one.level === 'best-estimate') return 'measured, not proven';
   return '';
 }
 
 function Verdict({ levels, isEnforced }: { levels: Record<HealthLevel, number>; isEnforced: boolean | undefined }) {
   const all = LEVELS.reduce((sum, { level }) => sum + levels[level], 0);
-  if (all === 0) return <h1>No promises yet</h1>;
-  if (levels.violated > 0) return <h1 class="bad"><span aria-hidden="true">✕ </span>{many(levels.violated, 'promise')} of {all.toLocaleString('en')} {levels.violated === 1 ? 'is' : 'are'} degraded or violated</h1>;
-  if (levels['at-risk'] > 0) return <h1 class="warn"><span aria-hidden="true">▲ </span>{many(levels['at-risk'], 'promise')} of {all.toLocaleString('en')} {levels['at-risk'] === 1 ? 'is' : 'are'} near the bound</h1>;
+  if (all === 0) return <h1>No guarantees yet</h1>;
+  if (levels.violated > 0) return <h1 class="bad"><span aria-hidden="true">✕ </span>{many(levels.violated, 'guarantee')} of {all.toLocaleString('en')} {levels.violated === 1 ? 'is' : 'are'} degraded or violated</h1>;
+  if (levels['at-risk'] > 0) return <h1 class="warn"><span aria-hidden="true">▲ </span>{many(levels['at-risk'], 'guarantee')} of {all.toLocaleString('en')} {levels['at-risk'] === 1 ? 'is' : 'are'} close to the limit</h1>;
   // Before it is known whether anybody enforces them, nothing is said of that.
-  if (!isEnforced) return <h1>{levels['not-enforced'] === all ? `${many(all, 'promise')} admitted` : 'No promise is known to be broken'}{isEnforced === false && `; no agent enforces ${all === 1 ? 'it' : 'them'}`}</h1>;
-  if (levels.ok === all) return <h1 class="good"><span aria-hidden="true">✓ </span>All {many(all, 'promise')} {all === 1 ? 'is' : 'are'} proven and in force</h1>;
-  return <h1 class="good"><span aria-hidden="true">✓ </span>No promise is known to be broken</h1>;
+  if (!isEnforced) return <h1>{levels['not-enforced'] === all ? `${many(all, 'guarantee')} admitted` : 'No guarantee is known to be violated'}{isEnforced === false && `; no agent enforces ${all === 1 ? 'it' : 'them'}`}</h1>;
+  if (levels.ok === all) return <h1 class="good"><span aria-hidden="true">✓ </span>All {many(all, 'guarantee')} {all === 1 ? 'is' : 'are'} proven and in force</h1>;
+  return <h1 class="good"><span aria-hidden="true">✓ </span>No guarantee is known to be violated</h1>;
 }
 
 export function Health({ address }: { address: Address }) {
@@ -74,11 +74,11 @@ export function Health({ address }: { address: Address }) {
   const isUnenforced = status.value && status.value.agents === 0 && (status.value.contracts.admitted ?? 0) > 0 && !status.value.contracts.enforced;
   const items = level ? chosen.items : summary.value?.items;
   return (
-    <Shown of={summary} what="promises">
+    <Shown of={summary} what="guarantees">
       {(page) => (
         <>
           <Verdict levels={page.levels} isEnforced={isUnenforced === undefined ? undefined : !isUnenforced} />
-          <ul class="levels" aria-label="Promises by how sure they are">
+          <ul class="levels" aria-label="Guarantees by level">
             {LEVELS.map(({ level: one, title, means }) => (
               <li>
                 <a class={`card ${(page.levels[one] ?? 0) > 0 ? one : ''}`} href={to([], { level: one === level ? undefined : one })} aria-current={one === level ? 'true' : undefined}>
@@ -93,35 +93,35 @@ export function Health({ address }: { address: Address }) {
             <p class="notice">No agent is connected: contracts are admitted, not enforced.{isForAll && <> <a href={to(['agents'])}>Agents</a></>}</p>
           )}
           {isForAll && status.value && topology.value && <Wrong status={status.value} topology={topology.value} />}
-          <h2>{level ? LEVELS.find((one) => one.level === level)?.title ?? level : 'At risk first'}</h2>
-          {items === undefined && <Loading what="promises" />}
-          {items?.length === 0 && <Empty>{level ? 'No promise is in this state.' : <>There is no contract yet. <a href={to(['what-if'])}>Try one</a>, or run <code>wayleave apply -f contracts.yaml</code>.</>}</Empty>}
+          <h2>{level ? LEVELS.find((one) => one.level === level)?.title ?? level : 'Least headroom first'}</h2>
+          {items === undefined && <Loading what="guarantees" />}
+          {items?.length === 0 && <Empty>{level ? 'No guarantees at this level.' : <>No contracts yet. <a href={to(['what-if'])}>Try one</a>, or run <code>wayleave apply -f contracts.yaml</code>.</>}</Empty>}
           {items && items.length > 0 && (
-            <Table caption="Promises, those at risk first" items={items} rowKey={(one) => one.id} columns={[
+            <Table caption="Guarantees, least headroom first" items={items} rowKey={(one) => one.id} columns={[
               { head: 'Contract', cell: (one) => <ContractLink id={one.id} /> },
               { head: 'State', cell: (one) => <Badge of={one.level === 'ok' || one.level === 'violated' ? one.state : one.level} /> },
-              { head: 'Promise', cell: promise },
-              { head: 'Bound in deadline', cell: (one) => <Budget one={one} /> },
-              { head: 'Why', cell: (one) => why(one) && <span class="why">{why(one)}</span> },
+              { head: 'Guarantee', cell: promise },
+              { head: 'Delay bound / deadline', cell: (one) => <Budget one={one} /> },
+              { head: 'Reason', cell: (one) => why(one) && <span class="why">{why(one)}</span> },
             ]} />
           )}
-          {level ? <More next={chosen.next} more={chosen.more} /> : page.next && <p class="dim">These come first. A card above shows all of its kind.</p>}
-          {!level && <p class="dim">A bound close to its deadline is no danger: it is proven, and holds whatever else is admitted. It says how little could be taken away.</p>}
+          {level ? <More next={chosen.next} more={chosen.more} /> : page.next && <p class="dim">Only the first are shown. Select a card above for the full list of a level.</p>}
+          {!level && <p class="dim">A bound close to its deadline is not a risk: it is proven, and holds whatever else is admitted. It only means that the route has little slack.</p>}
           {isForAll && topology.value && topology.value.busiest.length > 0 && (
             <section>
-              <h2>Links with least left</h2>
-              <Table caption="Links with least left" items={topology.value.busiest.slice(0, 6)} rowKey={(link) => link.link} columns={[
+              <h2>Fullest links</h2>
+              <Table caption="Fullest links" items={topology.value.busiest.slice(0, 6)} rowKey={(link) => link.link} columns={[
                 { head: 'Link', cell: (link) => <LinkLink name={link.link} /> },
-                { head: 'Rate reserved', cell: (link) => <Bar ppm={link.ratePpm} label="Rate reserved" /> },
+                { head: 'Reserved rate', cell: (link) => <Bar ppm={link.ratePpm} label="Reserved rate" /> },
                 { head: 'Delay budget used', cell: (link) => <Bar ppm={link.delayPpm} label="Delay budget used" /> },
                 { head: 'Buffer used', cell: (link) => <Bar ppm={link.bufferPpm} label="Buffer used" /> },
-                { head: 'Before it happens', cell: (link) => <WhatIf fail={link.link} /> },
+                { head: 'Prediction', cell: (link) => <WhatIf fail={link.link} /> },
               ]} />
             </section>
           )}
           <section>
-            <h2>Since this page was opened</h2>
-            {events.length === 0 ? <p class="dim">Nothing has happened. <a href={to(['timeline'])}>The timeline</a> has what came before.</p> : (
+            <h2>Recent events</h2>
+            {events.length === 0 ? <p class="dim">No events since this page was opened. See the <a href={to(['timeline'])}>timeline</a> for earlier ones.</p> : (
               <ol class="log">{events.slice(0, 8).map((event) => <li><time dateTime={event.at}>{when(event.at)}</time> <Badge of={event.type} /> {event.object} <span class="dim">{event.detail}</span></li>)}</ol>
             )}
           </section>
@@ -138,7 +138,7 @@ function Wrong({ status, topology }: { status: Status; topology: TopologySummary
   if (down.length === 0 && silent.length === 0 && troubles.length === 0) return null;
   return (
     <section class="notice bad">
-      <h2>What is wrong in the network</h2>
+      <h2>Network problems</h2>
       <ul>
         {down.slice(0, 8).map(({ element, reason }) => <li><Badge of="down" /> {element}: {reason}</li>)}
         {status.down > 8 && <li>and {many(status.down - 8, 'more element')} down</li>}

@@ -20,7 +20,7 @@ export function LinkPage({ name }: { name: string; address: Address }) {
         <>
           <h1><a href={to(['node', link.from])}>{link.from}</a> → <a href={to(['node', link.to])}>{link.to}</a> <Badge of={link.state} /></h1>
           {link.reason && <p class="notice bad">{link.reason}</p>}
-          <p><WhatIf fail={link.name} /> <a href={to(['link', reverse(link)])}>The other direction</a></p>
+          <p><WhatIf fail={link.name} /> <a href={to(['link', reverse(link)])}>Opposite direction</a></p>
           <Facts facts={[
             ['Rate', rate(link.rateBps)], ['Propagation', time(link.propagationNs)], ['MTU', bytes(link.mtuBytes)], ['Routes of latency contracts', link.routes?.toLocaleString('en') ?? 'unknown'],
           ]} />
@@ -29,7 +29,7 @@ export function LinkPage({ name }: { name: string; address: Address }) {
           <h2>Queues</h2>
           <Queues link={link} curves={curves.value} />
           {curves.trouble && <Failed trouble={curves.trouble} />}
-          <h2>Contracts on it</h2>
+          <h2>Contracts</h2>
           {contracts.trouble && <Failed trouble={contracts.trouble} />}
           {!contracts.items && !contracts.trouble && <Loading what="contracts" />}
           {contracts.items?.length === 0 && <Empty>No contract uses this link.</Empty>}
@@ -50,7 +50,7 @@ const CLASSES: { [of in QueueClass]?: string } = { latency: 'Latency contracts',
 
 function Shares({ link }: { link: Link }) {
   const { rateBps, capacity } = link;
-  if (!capacity) return <p class="notice">Unknown: the controller has not computed it.</p>;
+  if (!capacity) return <p class="notice">Unknown: not computed yet.</p>;
   let x = 0;
   const reserved = capacity.reduce((sum, of) => sum + of.reservedBps, 0);
   return (
@@ -65,9 +65,9 @@ function Shares({ link }: { link: Link }) {
       </svg>
       <figcaption class="legend">
         {capacity.map((of) => (
-          <span><i class={`swatch share ${of.class}`} /> {CLASSES[of.class]}: {rate(of.reservedBps)}, {rate(of.availableBps, Math.floor)} left</span>
+          <span><i class={`swatch share ${of.class}`} /> {CLASSES[of.class]}: {rate(of.reservedBps)}, {rate(of.availableBps, Math.floor)} available</span>
         ))}
-        <span><i class="swatch track" /> not reserved: {rate(Math.max(0, rateBps - reserved), Math.floor)}. What is left for one class shrinks as another class reserves more.</span>
+        <span><i class="swatch track" /> not reserved: {rate(Math.max(0, rateBps - reserved), Math.floor)}. Reservations of one class reduce the rate available to the others.</span>
       </figcaption>
     </figure>
   );
@@ -82,15 +82,15 @@ function Queues({ link, curves }: { link: Link; curves: Curves | undefined }) {
   const flows = (queue: number) => curves?.queues.find((one) => one.queue === queue)?.flows;
   return (
     <>
-      <Table caption="Queues, the first served first" items={link.queues} rowKey={(queue) => String(queue.queue)} columns={[
+      <Table caption="Queues, highest priority first" items={link.queues} rowKey={(queue) => String(queue.queue)} columns={[
         { head: 'Queue', cell: (queue) => queue.queue },
         { head: 'Class', cell: (queue) => QUEUE_CLASSES[queue.class] },
         { head: 'Latency contracts', cell: (queue) => (queue.class === 'latency' ? flows(queue.queue) ?? '' : ''), isNumber: true },
         { head: 'Delay budget', cell: (queue) => (queue.budgetNs === undefined ? '' : time(queue.budgetNs)), isNumber: true },
-        { head: 'Longest delay now', cell: (queue) => (queue.delayNs === undefined ? '' : time(queue.delayNs)), isNumber: true },
-        { head: 'Of the budget', cell: (queue) => (queue.delayNs === undefined || !queue.budgetNs ? '' : <Bar ppm={(queue.delayNs / queue.budgetNs) * 1e6} label="Delay budget used" />) },
-        { head: 'Largest backlog now', cell: (queue) => (queue.backlogBytes === undefined ? '' : `${bytes(queue.backlogBytes)} of ${bytes(queue.bufferBytes)}`), isNumber: true },
-        { head: 'Of the buffer', cell: (queue) => (queue.backlogBytes === undefined ? '' : <Bar ppm={(queue.backlogBytes / queue.bufferBytes) * 1e6} label="Buffer used" />) },
+        { head: 'Delay bound', cell: (queue) => (queue.delayNs === undefined ? '' : time(queue.delayNs)), isNumber: true },
+        { head: 'Of budget', cell: (queue) => (queue.delayNs === undefined || !queue.budgetNs ? '' : <Bar ppm={(queue.delayNs / queue.budgetNs) * 1e6} label="Delay budget used" />) },
+        { head: 'Backlog bound', cell: (queue) => (queue.backlogBytes === undefined ? '' : `${bytes(queue.backlogBytes)} of ${bytes(queue.bufferBytes)}`), isNumber: true },
+        { head: 'Of buffer', cell: (queue) => (queue.backlogBytes === undefined ? '' : <Bar ppm={(queue.backlogBytes / queue.bufferBytes) * 1e6} label="Buffer used" />) },
       ]} />
       {shown && (
         <>
@@ -125,7 +125,7 @@ function CurveChart({ queue }: { queue: CurveQueue }) {
     const times = Array.from({ length: 241 }, (_, at) => (all * at) / 240);
     return [times.map((ns) => ns / 1000), times.map((ns) => arrived(queue, ns)), times.map((ns) => served(queue, ns))] as [number[], number[], number[]];
   }, [JSON.stringify(queue)]);
-  const said = `In any time at most the solid curve arrives, and at least the dashed one is served. How far the dashed curve is behind at most is the delay: ${time(delay)}, and the budget is ${time(queue.budgetNs)}. How far it is below at most is the backlog: ${bytes(queue.backlogBoundBytes ?? 0)} of ${bytes(queue.bufferBytes)}.`;
+  const said = `Solid: arrival curve (maximum). Dashed: service curve (minimum). Their largest horizontal distance is the delay bound, ${time(delay)} of a budget of ${time(queue.budgetNs)}. Their largest vertical distance is the backlog bound, ${bytes(queue.backlogBoundBytes ?? 0)} of ${bytes(queue.bufferBytes)}.`;
   return (
     <figure>
       <Chart data={data} height={260} label={`Arrival and service curve. ${said}`} options={() => ({
@@ -134,10 +134,10 @@ function CurveChart({ queue }: { queue: CurveQueue }) {
         cursor: { drag: { x: false, y: false } },
         series: [
           { label: 'time' },
-          { label: `arrives at most, of ${many(queue.flows, 'contract')}`, stroke: colour('--arrival'), width: 2 },
-          { label: 'is served at least', stroke: colour('--service'), width: 2, dash: [6, 4] },
+          { label: `arrival curve, ${many(queue.flows, 'contract')}`, stroke: colour('--arrival'), width: 2 },
+          { label: 'service curve', stroke: colour('--service'), width: 2, dash: [6, 4] },
         ],
-        axes: [{ label: 'time in µs', labelSize: 20, labelFont: '12px system-ui' }, { size: 64, values: (_plot, values) => values.map((value) => bytes(value)) }],
+        axes: [{ label: 'time (us)', labelSize: 20, labelFont: '12px system-ui' }, { size: 64, values: (_plot, values) => values.map((value) => bytes(value)) }],
       })} />
       <figcaption class="dim">{said}</figcaption>
     </figure>

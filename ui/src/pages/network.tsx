@@ -8,7 +8,7 @@ import { to, useRead } from '../state';
 import type { LinkGroup, NodeGroup, TopologySummary } from '../types';
 
 type Measure = 'ratePpm' | 'delayPpm' | 'bufferPpm';
-const MEASURES: [Measure, string][] = [['ratePpm', 'Rate reserved'], ['delayPpm', 'Delay budget used'], ['bufferPpm', 'Buffer used']];
+const MEASURES: [Measure, string][] = [['ratePpm', 'Reserved rate'], ['delayPpm', 'Delay budget used'], ['bufferPpm', 'Buffer used']];
 
 /** Blocks are no narrower, in pixels: else they wrap, and no lines are drawn between them. */
 const NARROWEST = 78;
@@ -30,30 +30,30 @@ export function Network({ group }: { group: string | undefined }) {
             </nav>
           )}
           <h1>{network(summary.name)}</h1>
-          {group?.startsWith('switch:') && <p><a href={to(['node', summary.name])}>About {summary.name} and its agent</a> <WhatIf fail={summary.name} /></p>}
+          {group?.startsWith('switch:') && <p><a href={to(['node', summary.name])}>Details of {summary.name} and its agent</a> <WhatIf fail={summary.name} /></p>}
           <div class="controls">
             <fieldset class="choice">
-              <legend>Links show</legend>
+              <legend>Link colour</legend>
               {MEASURES.map(([key, name]) => (
                 <label><input type="radio" name="measure" checked={measure === key} onChange={() => setMeasure(key)} /> {name}</label>
               ))}
             </fieldset>
             <ul class="legend" aria-label="Legend">
               {STEPS.map((text, at) => <li><svg width="34" height="12" aria-hidden="true"><line class={`line use-${at}`} x1="1" x2="33" y1="6" y2="6" stroke-width={width(at)} /></svg> {text}</li>)}
-              <li><svg width="34" height="12" aria-hidden="true"><line class="line down" x1="1" x2="33" y1="6" y2="6" stroke-width="2.5" /></svg> some down</li>
+              <li><svg width="34" height="12" aria-hidden="true"><line class="line down" x1="1" x2="33" y1="6" y2="6" stroke-width="2.5" /></svg> at least one link down</li>
             </ul>
           </div>
           <Picture summary={summary} measure={measure} />
-          {summary.linksNotMeasured > 0 && <p class="notice">The controller has not looked at {many(summary.linksNotMeasured, 'link')} here since its start. How much of them is used is not known yet, and shown as nothing.</p>}
-          <p class="dim">Each line is the fullest link between two blocks, in either direction. A block opens what is in it.</p>
+          {summary.linksNotMeasured > 0 && <p class="notice">Usage of {many(summary.linksNotMeasured, 'link')} here is unknown since the controller started, and is drawn as zero.</p>}
+          <p class="dim">Each line is the fullest link between two blocks, in either direction. Select a block to open it.</p>
           {summary.busiest.length > 0 && <>
-            <h2>Links here with least left</h2>
-            <Table caption="Links with least left" items={summary.busiest} rowKey={(link) => link.link} columns={[
+            <h2>Fullest links</h2>
+            <Table caption="Fullest links" items={summary.busiest} rowKey={(link) => link.link} columns={[
               { head: 'Link', cell: (link) => <LinkLink name={link.link} /> },
               ...MEASURES.map(([key, head]) => ({ head, cell: (link: TopologySummary['busiest'][number]) => <Bar ppm={link[key]} label={head} /> })),
             ]} />
           </>}
-          {summary.busiest.length === 0 && summary.linksNotMeasured === 0 && <p class="notice">Nothing is promised on any link here.</p>}
+          {summary.busiest.length === 0 && summary.linksNotMeasured === 0 && <p class="notice">No reservations on these links.</p>}
           {summary.down.length > 0 && <>
             <h2>Down</h2>
             <ul>{summary.down.map(({ element, reason }) => <li><Badge of="down" /> {element}: {reason}</li>)}</ul>

@@ -16,14 +16,14 @@ export function NodePage({ name }: { name: string }) {
         <>
           <h1>{node.kind === 'host' ? 'Host' : 'Switch'} <span class="name">{node.name}</span> <Badge of={node.state} /></h1>
           {node.reason && <p class="notice bad">{node.reason}</p>}
-          {isForAll && <p><WhatIf fail={node.name} /> {node.kind === 'switch' && <a href={to(['network', `switch:${node.name}`])}>What is next to it</a>}</p>}
+          {isForAll && <p><WhatIf fail={node.name} /> {node.kind === 'switch' && <a href={to(['network', `switch:${node.name}`])}>Neighbours</a>}</p>}
           <Facts facts={[
-            ['Agent', node.agent ? (node.agent.silent ? <Badge of="silent" /> : node.agent.open ? <Badge of="there" /> : <Badge of="ended" />) : 'none has ever begun'],
+            ['Agent', node.agent ? (node.agent.silent ? <Badge of="silent" /> : node.agent.open ? <Badge of="connected" /> : <Badge of="stopped" />) : 'never connected'],
             ['Session', node.agent?.epoch],
-            ['Forwards by tags', node.kind === 'switch' && node.agent ? (node.agent.setUp ? 'yes' : 'not yet') : undefined],
+            ['Tag forwarding', node.kind === 'switch' && node.agent ? (node.agent.setUp ? 'yes' : 'not yet') : undefined],
             ['VMs', host.value && (host.value.vms?.length ? host.value.vms.slice(0, 50).join(', ') : 'none')],
           ]} />
-          <h2>Links that leave it</h2>
+          <h2>Outgoing links</h2>
           <ul class="columns">{node.links.map((link) => <li>{isForAll ? <LinkLink name={link} /> : link.replace('->', ' → ')}</li>)}</ul>
         </>
       )}

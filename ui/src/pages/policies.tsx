@@ -13,7 +13,7 @@ interface Policy {
 interface Terms { min?: string; max?: string; weight?: number }
 
 function terms(terms: Terms | undefined): string {
-  return [terms?.min && `at least ${quantity(terms.min)}`, terms?.max && `at most ${quantity(terms.max)}`, terms?.weight && `weight ${terms.weight}`].filter(Boolean).join(', ') || '–';
+  return [terms?.min && `minimum ${quantity(terms.min)}`, terms?.max && `maximum ${quantity(terms.max)}`, terms?.weight && `weight ${terms.weight}`].filter(Boolean).join(', ') || '–';
 }
 
 export function Policies() {
@@ -23,23 +23,23 @@ export function Policies() {
       <h1>Policies of services</h1>
       {trouble && <Failed trouble={trouble} />}
       {!items && !trouble && <Loading what="policies" />}
-      {items?.length === 0 && <Empty>There is no policy. <code>wayleave apply -f policy.yaml</code> gives the controller one, so that contracts leave its minima alone.</Empty>}
+      {items?.length === 0 && <Empty>No policies. <code>wayleave apply -f policy.yaml</code> adds one; the controller then reserves its minima.</Empty>}
       {items?.map((policy) => (
         <section>
           <h2>{policy.name} <span class="dim">by {policy.spec.level}</span></h2>
           <Table caption={`Services of ${policy.name}`} items={policy.spec.services} rowKey={(service) => service.name} columns={[
             { head: 'Service', cell: (service) => service.name },
-            { head: 'Part of', cell: (service) => service.parent ?? '' },
+            { head: 'Parent', cell: (service) => service.parent ?? '' },
             { head: 'Sends', cell: (service) => terms(service.transmit) },
             { head: 'Receives', cell: (service) => terms(service.receive) },
           ]} />
           {policy.needs.length > 0 && <>
-            <h3>What is held for it</h3>
-            <Table caption={`What is held for ${policy.name}`} items={policy.needs.slice(0, 50)} rowKey={(need) => `${need.place} ${need.direction}`} columns={[
+            <h3>Reservations</h3>
+            <Table caption={`Reservations of ${policy.name}`} items={policy.needs.slice(0, 50)} rowKey={(need) => `${need.place} ${need.direction}`} columns={[
               { head: 'Contention point', cell: (need) => need.place },
               { head: 'Direction', cell: (need) => need.direction },
-              { head: 'Minima together', cell: (need) => quantity(need.min), isNumber: true },
-              { head: 'Over links', cell: (need) => need.links, isNumber: true },
+              { head: 'Sum of minima', cell: (need) => quantity(need.min), isNumber: true },
+              { head: 'Links', cell: (need) => need.links, isNumber: true },
             ]} />
             {policy.needs.length > 50 && <p class="dim">and {policy.needs.length - 50} more</p>}
           </>}

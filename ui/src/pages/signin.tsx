@@ -10,12 +10,12 @@ export function SignIn({ why, done }: { why: string | undefined; done: (secret: 
       <h1>Wayleave</h1>
       {why && <p class="notice bad" role="alert"><strong>Signed out.</strong> {why}</p>}
       <form onSubmit={(event) => { event.preventDefault(); if (secret.trim()) done(secret.trim()); }}>
-        <Field label="Token" hint="It begins with wl_. It stays in this tab until you sign out or close it, and is sent to this controller only.">
+        <Field label="Token" hint="Starts with wl_. It stays in this tab until you sign out or close the tab, and is sent to this controller only.">
           {(id) => <input id={id} type="password" autocomplete="off" required value={secret} onInput={(event) => setSecret(event.currentTarget.value)} autofocus />}
         </Field>
         <button type="submit" class="main">Sign in</button>
       </form>
-      <p class="dim">An operator’s first token is in the file that <code>wayleave serve</code> has named, which ends with <code>-operator</code>. Others are made with <code>wayleave token create</code>. Whoever has a client certificate that the controller knows needs none.</p>
+      <p class="dim">The first operator token is in the file that <code>wayleave serve</code> printed (its name ends with <code>-operator</code>). Create others with <code>wayleave token create</code>. No token is needed with a client certificate that the controller accepts.</p>
     </main>
   );
 }

@@ -50,16 +50,16 @@ export function TenantPage({ name }: { name: string }) {
             { what: 'Rate', used: quantity(tenant.usage.rate), most: quantity(tenant.quota.rate) },
             { what: 'Burst', used: quantity(tenant.usage.burst), most: quantity(tenant.quota.burst) },
           ]} rowKey={(row) => row.what} columns={[
-            { head: 'Quota of', cell: (row) => row.what },
+            { head: 'Resource', cell: (row) => row.what },
             { head: 'Used', cell: (row) => row.used, isNumber: true },
-            { head: 'At most', cell: (row) => row.most || 'not limited', isNumber: true },
+            { head: 'Limit', cell: (row) => row.most || 'no limit', isNumber: true },
           ]} />
           <h2>Contracts</h2>
-          {contracts.items?.length === 0 && <Empty>It has no contract.</Empty>}
+          {contracts.items?.length === 0 && <Empty>No contracts.</Empty>}
           {contracts.items && contracts.items.length > 0 && <ContractTable items={contracts.items} caption={`Contracts of ${name}`} />}
           <More next={contracts.next} more={contracts.more} />
           <h2>VMs</h2>
-          {vms.items?.length === 0 && <Empty>It has no VM.</Empty>}
+          {vms.items?.length === 0 && <Empty>No VMs.</Empty>}
           {vms.items && vms.items.length > 0 && (
             <Table caption={`VMs of ${name}`} items={vms.items} rowKey={(vm) => vm.id} columns={[
               { head: 'VM', cell: (vm) => vm.name },

@@ -18,8 +18,8 @@ export function TimelinePage({ at }: { at: string | undefined }) {
   return (
     <>
       <h1>Timeline</h1>
-      <Shown of={timeline} what="what has happened">
-        {(timeline) => (timeline.buckets.length === 0 ? <Empty>Nothing has happened yet.</Empty> : <Whole timeline={timeline} at={at} />)}
+      <Shown of={timeline} what="events">
+        {(timeline) => (timeline.buckets.length === 0 ? <Empty>No events yet.</Empty> : <Whole timeline={timeline} at={at} />)}
       </Shown>
     </>
   );
@@ -44,9 +44,9 @@ function Whole({ timeline: { buckets, shortened }, at }: { timeline: Timeline; a
   const events = buckets.reduce((sum, bucket) => sum + Object.values(bucket.events).reduce((sum, count) => sum + count, 0), 0);
   return (
     <>
-      <p>{many(events, 'event')} until {when(buckets[buckets.length - 1]?.until ?? '')}.{shortened && ' Older ones were forgotten: of contracts of which nothing is told since, the state then is not known.'}</p>
+      <p>{many(events, 'event')} until {when(buckets[buckets.length - 1]?.until ?? '')}.{shortened && ' Older events are no longer stored: contracts without later events are shown as unknown.'}</p>
       <figure>
-        <Chart data={data} height={200} label="Contracts degraded or violated, links and nodes down, and events, over time. The slider below moves through them." options={() => ({
+        <Chart data={data} height={200} label="Degraded or violated contracts, links and nodes down, and events, over time. The slider below selects a point in time." options={() => ({
           legend: { live: false },
           cursor: { drag: { x: false, y: false } },
           scales: { events: { range: (_plot, _low, high) => [0, Math.max(high * 2.5, 4)] }, y: { range: (_plot, _low, high) => [0, Math.max(high * 1.1, 4)] } },
@@ -68,12 +68,12 @@ function Whole({ timeline: { buckets, shortened }, at }: { timeline: Timeline; a
             const known = buckets.slice(0, at + 1).reverse().find((bucket) => bucket.last > 0) ?? buckets.find((bucket) => bucket.last > 0);
             if (known) setNumber(known.last);
           }} onChange={() => go(number)} />
-        <button type="button" onClick={() => go(Math.max(1, number - 1))}>Event before</button>
-        <button type="button" disabled={number >= last} onClick={() => go(number + 1)}>Event after</button>
+        <button type="button" onClick={() => go(Math.max(1, number - 1))}>Previous event</button>
+        <button type="button" disabled={number >= last} onClick={() => go(number + 1)}>Next event</button>
         <button type="button" disabled={number === last} onClick={() => go(last)}>Now</button>
       </div>
       <Then snapshot={snapshot} />
-      <h2>Events until then</h2>
+      <h2>Preceding events</h2>
       {!around.value && <Loading what="events" />}
       <ol class="log">
         {[...(around.value?.items ?? [])].reverse().map((event) => (
@@ -104,18 +104,18 @@ function chart(buckets: Timeline['buckets']): uPlot.AlignedData {
 
 function Then({ snapshot }: { snapshot: Read<Snapshot> }) {
   return (
-    <Shown of={snapshot} what="how things stood">
+    <Shown of={snapshot} what="the network state">
       {(snapshot) => (
         <section>
           <h2>At {when(snapshot.event.at)}, after event {snapshot.event.number.toLocaleString('en')}</h2>
           <p><Badge of={snapshot.event.type} /> {snapshot.event.object} <span class="dim">{snapshot.event.detail}</span></p>
           <ul class="counts">
             {SHOWN_STATES.filter((state) => snapshot.contracts[state]).map((state) => <li><Badge of={state} /> <strong>{(snapshot.contracts[state] ?? 0).toLocaleString('en')}</strong></li>)}
-            {SHOWN_STATES.every((state) => !snapshot.contracts[state]) && <li class="dim">no contract</li>}
+            {SHOWN_STATES.every((state) => !snapshot.contracts[state]) && <li class="dim">no contracts</li>}
           </ul>
           {snapshot.down.length > 0 && <p><Badge of="down" /> {snapshot.down.join(', ')}</p>}
           {snapshot.unmet.length > 0 && <>
-            <h3>Degraded or violated then</h3>
+            <h3>Degraded or violated</h3>
             <ul class="plain-list">{snapshot.unmet.map((one) => <li><ContractLink id={one.id} /> <Badge of={one.state} /> since {when(one.since)} <span class="why">{one.detail}</span></li>)}</ul>
             {snapshot.omitted > 0 && <p class="dim">and {snapshot.omitted.toLocaleString('en')} more</p>}
           </>}

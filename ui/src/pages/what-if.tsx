@@ -67,18 +67,18 @@ export function WhatIfPage({ address }: { address: Address }) {
     <Field label={label} {...(hint ? { hint } : {})}>{(id) => <input id={id} value={form[key]} onInput={(event) => setForm({ ...form, [key]: event.currentTarget.value })} />}</Field>
   );
   const fails = words(fail);
-  if (about.role === 'reader') return <><h1>What if</h1><p class="notice">A reader’s token asks no such questions: they take time of the controller. Operators and tenants may.</p></>;
+  if (about.role === 'reader') return <><h1>What if</h1><p class="notice">Not available with a reader token, because predictions use controller time. Sign in as an operator or a tenant.</p></>;
   return (
     <>
       <h1>What if</h1>
-      <p>A copy of the controller answers. Nothing is changed.</p>
+      <p>Predictions run on a copy of the controller’s state. Nothing is changed.</p>
       <form onSubmit={(event) => { event.preventDefault(); void put(fails, adds ? spec(form) : undefined); }}>
         {isOperator && (
-          <Field label="These fail" hint="Switches, hosts or links (h1->leaf1), with spaces between them">
+          <Field label="Elements that fail" hint="Switches, hosts or links (h1->leaf1), separated by spaces">
             {(id) => <input id={id} class="wide" value={fail} onInput={(event) => setFail(event.currentTarget.value)} placeholder="spine1" />}
           </Field>
         )}
-        {isOperator && <p><label><input type="checkbox" checked={adds} onChange={(event) => setAdds(event.currentTarget.checked)} /> And this contract is added</label></p>}
+        {isOperator && <p><label><input type="checkbox" checked={adds} onChange={(event) => setAdds(event.currentTarget.checked)} /> Add a contract</label></p>}
         {adds && (
           <fieldset class="group">
             <legend>Contract</legend>
@@ -88,22 +88,22 @@ export function WhatIfPage({ address }: { address: Address }) {
               </select>
             )}</Field>
             {field('name', 'Name')}
-            {isOperator && field('tenant', 'Tenant', 'the default tenant if empty')}
+            {isOperator && field('tenant', 'Tenant', 'empty: default tenant')}
             {(form.kind === 'latency' || form.kind === 'bandwidth') && <>{field('from', 'From', isOperator ? 'a host or a VM' : 'one of your VMs')}{field('to', 'To')}</>}
             {form.kind === 'latency' && <>{field('rate', 'Rate')}{field('burst', 'Burst')}</>}
-            {(form.kind === 'bandwidth' || form.kind === 'objective') && field('min', form.kind === 'objective' ? 'Weight' : 'At least')}
+            {(form.kind === 'bandwidth' || form.kind === 'objective') && field('min', form.kind === 'objective' ? 'Weight' : 'Minimum')}
             {(form.kind === 'latency' || form.kind === 'objective') && field('deadline', 'Deadline')}
-            {form.kind !== 'latency' && field('members', form.kind === 'bandwidth' ? 'Or a hose of' : 'Members', 'with spaces between them')}
+            {form.kind !== 'latency' && field('members', form.kind === 'bandwidth' ? 'Or hose members' : 'Members', 'separated by spaces')}
           </fieldset>
         )}
-        <p><button type="submit" class="main" disabled={isAsking || (fails.length === 0 && !adds)}>{isAsking ? 'Asking …' : 'Ask'}</button></p>
+        <p><button type="submit" class="main" disabled={isAsking || (fails.length === 0 && !adds)}>{isAsking ? 'Running …' : 'Run'}</button></p>
       </form>
       <div aria-live="polite">
-        {isAsking && <Loading what="what would be" />}
+        {isAsking && <Loading what="the prediction" />}
         {trouble && <Failed trouble={trouble} />}
         {!isAsking && result && <Answer of={result.of} result={result.value} />}
       </div>
-      {isOperator && result && !isAsking && <p class="dim">In a terminal: <code>{command(fails, adds)}</code></p>}
+      {isOperator && result && !isAsking && <p class="dim">As a command: <code>{command(fails, adds)}</code></p>}
     </>
   );
 }
@@ -130,20 +130,20 @@ async function own(contract: ContractSpec | undefined): Promise<WhatIfResult> {
 function Answer({ of, result }: { of: string; result: WhatIfResult }) {
   const size = (key: keyof WhatIfResult) => (result[key] as unknown[] | undefined ?? []).length + (result.omitted?.[key] ?? 0);
   const [degraded, refused, rerouted, admitted] = [size('degraded'), size('refused'), size('rerouted'), size('admitted')];
-  const is = (count: number) => (count === 1 ? 'promise' : 'promises');
+  const is = (count: number) => (count === 1 ? 'guarantee' : 'guarantees');
   return (
     <section class="answer">
       <h2>If {of}</h2>
-      {degraded > 0 && <p class="verdict bad"><span aria-hidden="true">✕ </span>{degraded.toLocaleString('en')} {is(degraded)} would be broken</p>}
+      {degraded > 0 && <p class="verdict bad"><span aria-hidden="true">✕ </span>{degraded.toLocaleString('en')} {is(degraded)} would be lost</p>}
       {refused > 0 && <p class="verdict bad"><span aria-hidden="true">✕ </span>{many(refused, 'contract')} would be refused</p>}
       {admitted > 0 && <p class="verdict good"><span aria-hidden="true">✓ </span>{many(admitted, 'contract')} would be admitted</p>}
-      {degraded === 0 && refused === 0 && admitted === 0 && <p class="verdict good"><span aria-hidden="true">✓ </span>Every promise would be kept</p>}
-      {rerouted > 0 && <p>{many(rerouted, 'contract')} would go another way, and be kept.</p>}
-      {rerouted === 0 && degraded === 0 && refused === 0 && admitted === 0 && <p>No contract would even go another way.</p>}
-      <List title="Would be broken" count={degraded} items={result.degraded} draw={(one) => <><ContractLink id={one.id} /> <Badge of="broken">{one.reason || 'broken'}</Badge> <span class="why">{one.message}</span></>} />
+      {degraded === 0 && refused === 0 && admitted === 0 && <p class="verdict good"><span aria-hidden="true">✓ </span>All guarantees would hold</p>}
+      {rerouted > 0 && <p>{many(rerouted, 'contract')} would be rerouted and keep {rerouted === 1 ? 'its guarantee' : 'their guarantees'}.</p>}
+      {rerouted === 0 && degraded === 0 && refused === 0 && admitted === 0 && <p>No contract would be rerouted.</p>}
+      <List title="Would lose their guarantee" count={degraded} items={result.degraded} draw={(one) => <><ContractLink id={one.id} /> <Badge of="broken">{one.reason || 'lost'}</Badge> <span class="why">{one.message}</span></>} />
       <List title="Would be refused" count={refused} items={result.refused} draw={(one) => <><span class="name">{one.id}</span> <Badge of="refused">{one.reason}</Badge> <span class="why">{one.message}</span></>} />
-      <List title="Would be admitted" count={admitted} items={result.admitted} draw={(one) => <><span class="name">{one.id}</span> {one.boundNs !== undefined && <>within {time(one.boundNs)}</>} {one.certainty && <Badge of={one.certainty} />} <Routes routes={one.routes} /></>} />
-      <List title="Would go another way" count={rerouted} items={result.rerouted} draw={(one) => <><ContractLink id={one.id} /> {one.boundNs !== undefined && <>within {time(one.boundNs)}</>} <Routes routes={one.routes} /></>} />
+      <List title="Would be admitted" count={admitted} items={result.admitted} draw={(one) => <><span class="name">{one.id}</span> {one.boundNs !== undefined && <>bound {time(one.boundNs)}</>} {one.certainty && <Badge of={one.certainty} />} <Routes routes={one.routes} /></>} />
+      <List title="Would be rerouted" count={rerouted} items={result.rerouted} draw={(one) => <><ContractLink id={one.id} /> {one.boundNs !== undefined && <>bound {time(one.boundNs)}</>} <Routes routes={one.routes} /></>} />
     </section>
   );
 }

@@ -63,9 +63,7 @@ pub(crate) fn path() -> Result<PathBuf, Failure> {
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = absolute("XDG_CONFIG_HOME").or_else(|| absolute("HOME").map(|home| home.join(".config")));
     let base = base.ok_or_else(|| {
-        Failure::Usage(
-            "neither XDG_CONFIG_HOME nor HOME names a directory: there is no place for what login saves".into(),
-        )
+        Failure::Usage("neither XDG_CONFIG_HOME nor HOME is set: `wayleave login` has no directory for its file".into())
     })?;
     Ok(base.join("wayleave").join("client.toml"))
 }
@@ -76,11 +74,14 @@ impl Contexts {
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(Failure::Usage(format!("{} cannot be read: {error}", path.display()))),
+            Err(error) => return Err(Failure::Usage(format!("cannot read {}: {error}", path.display()))),
         };
         let mode = fs::metadata(path).map(|metadata| metadata.permissions().mode()).unwrap_or_default();
         if mode & 0o077 != 0 {
-            crate::output::tell!("warning: others can read the tokens in {0}: chmod 600 {0}", path.display());
+            crate::output::tell!(
+                "warning: the tokens in {0} are readable by other users: run chmod 600 {0}",
+                path.display()
+            );
         }
         toml::from_str(&text).map_err(|error| {
             let line = error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
@@ -95,7 +96,7 @@ impl Contexts {
 
     /// Saves all, so that there is either the old file or the new one.
     pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
-        let fail = |error: io::Error| Failure::Internal(format!("{} could not be written: {error}", path.display()));
+        let fail = |error: io::Error| Failure::Internal(format!("cannot write {}: {error}", path.display()));
         let text = toml::to_string(self).map_err(|error| Failure::Internal(error.to_string()))?;
         if let Some(directory) = path.parent() {
             fs::create_dir_all(directory).map_err(fail)?;
@@ -111,11 +112,12 @@ impl Contexts {
             return Ok(Some(context));
         }
         let names: Vec<&str> = self.contexts.keys().map(String::as_str).collect();
-        let known =
-            if names.is_empty() { "none is saved".to_owned() } else { format!("saved are {}", names.join(", ")) };
-        Err(Failure::Usage(format!(
-            "there is no context {wanted}: {known}; `wayleave login --context {wanted}` saves it"
-        )))
+        let known = if names.is_empty() {
+            "no contexts are saved".to_owned()
+        } else {
+            format!("saved contexts: {}", names.join(", "))
+        };
+        Err(Failure::Usage(format!("no context {wanted}: {known}; `wayleave login --context {wanted}` creates it")))
     }
 }
 
@@ -147,6 +149,6 @@ mod tests {
         assert_eq!(read.find(None).unwrap(), Some(&context));
         assert!(!format!("{read:?}").contains("wl_secret"));
         let missing = read.find(Some("prod")).unwrap_err().to_string();
-        assert_eq!(missing, "error: there is no context prod: saved are lab; `wayleave login --context prod` saves it");
+        assert_eq!(missing, "error: no context prod: saved contexts: lab; `wayleave login --context prod` creates it");
     }
 }

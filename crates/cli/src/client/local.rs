@@ -61,7 +61,7 @@ impl Wire for Local {
         }
         let body = ask.body.as_ref().map(|body| body.text.clone().into_bytes()).unwrap_or_default();
         let request = request.body(body);
-        let request = request.map_err(|error| Error::Failed(format!("{} is no path: {error}", ask.path)))?;
+        let request = request.map_err(|error| Error::Failed(format!("{} is not a valid path: {error}", ask.path)))?;
         let response = self.controller.ask(request);
         let seconds = |value: &http::HeaderValue| value.to_str().ok()?.parse().ok().map(Duration::from_secs);
         let retry_after = response.headers().get("retry-after").and_then(seconds);
@@ -69,9 +69,7 @@ impl Wire for Local {
     }
 
     fn watch(&self, _after: Option<u64>, _on_event: &mut OnEvent<'_>) -> Result<(), Error> {
-        Err(Error::Usage(
-            "nothing happens in a ledger file while nobody serves it: there is nothing to watch".to_owned(),
-        ))
+        Err(Error::Usage("a ledger file that is not being served has no event stream".to_owned()))
     }
 
     fn place(&self) -> String {
@@ -99,7 +97,7 @@ impl Planned {
 impl Wire for Planned {
     fn ask(&self, ask: &ClientRequest) -> Result<ClientResponse, Error> {
         if ask.path != "/v1/what-if" {
-            return Err(Error::Usage(format!("a plan answers what-if, and not {}", ask.path)));
+            return Err(Error::Usage(format!("a plan supports what-if, but not {}", ask.path)));
         }
         let question = ask.body.as_ref().map_or("", |body| &body.text);
         let (status, body) = wayleave_server::what_if(&self.setup, &self.records, question);
@@ -107,7 +105,7 @@ impl Wire for Planned {
     }
 
     fn watch(&self, _after: Option<u64>, _on_event: &mut OnEvent<'_>) -> Result<(), Error> {
-        Err(Error::Usage("nothing happens in a plan: there is nothing to watch".to_owned()))
+        Err(Error::Usage("a plan has no event stream".to_owned()))
     }
 
     fn place(&self) -> String {

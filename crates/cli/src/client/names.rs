@@ -39,7 +39,7 @@ pub(crate) fn did_you_mean(service: &Service, trouble: RequestError, what: &str,
         near.map(str::to_owned)
     });
     let near = near.map_or_else(String::new, |near| format!(", did you mean {near}?"));
-    Failure::Usage(format!("there is no {what} {name}, or it is not yours to see{near}"))
+    Failure::Usage(format!("no {what} {name}, or you have no access to it{near}"))
 }
 
 /// All names, unless they cannot be had: the first message counts then.

@@ -38,7 +38,7 @@ pub(crate) fn peers(address: &Address) -> Result<Vec<Peer>, Failure> {
     };
     let asked: Vec<_> = address.url.split(',').map(|url| (url, ask(url))).collect();
     let answers = asked.into_iter().map(|(url, answer)| {
-        let answer = answer.join().unwrap_or_else(|_| Err("it could not be asked".to_owned()));
+        let answer = answer.join().unwrap_or_else(|_| Err("request failed".to_owned()));
         let (cluster, message) = match answer {
             Ok(status) => {
                 let message =
@@ -64,14 +64,14 @@ fn status(address: &Address) -> Result<Status, String> {
     let connections = address.connections().map_err(|error| text(&error))?;
     let agent = connections.timeout_global(Some(ANSWER)).build().new_agent();
     let request = address.request("GET", "/v1/status").body(()).map_err(|error| text(&error))?;
-    let mut answer = agent.run(request).map_err(|error| format!("it does not answer: {error}"))?;
+    let mut answer = agent.run(request).map_err(|error| format!("no answer: {error}"))?;
     let status = answer.status().as_u16();
-    let body = answer.body_mut().read_to_string().map_err(|error| format!("it does not answer: {error}"))?;
+    let body = answer.body_mut().read_to_string().map_err(|error| format!("no answer: {error}"))?;
     if status == 200 {
         return serde_json::from_str(&body).map_err(|error| text(&error));
     }
     let problem: serde_json::Value = serde_json::from_str(&body).unwrap_or_default();
-    Err(problem["detail"].as_str().map_or_else(|| format!("it answers with {status}"), str::to_owned))
+    Err(problem["detail"].as_str().map_or_else(|| format!("HTTP status {status}"), str::to_owned))
 }
 
 impl Row for Peer {

@@ -18,6 +18,6 @@ pub(crate) fn ask() -> Result<String, Failure> {
         return read(Path::new("-"));
     }
     let typed = rpassword::prompt_password("token: ")
-        .map_err(|error| Failure::Internal(format!("the token could not be read: {error}")))?;
-    Ok(token_in(&typed, "what was typed")?)
+        .map_err(|error| Failure::Internal(format!("cannot read the token: {error}")))?;
+    Ok(token_in(&typed, "terminal input")?)
 }

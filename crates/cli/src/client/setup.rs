@@ -33,7 +33,7 @@ impl SetupArgs {
         let SetupOptions { topology, details, scheme, model } = &self.options;
         let Some(topology) = topology.clone() else {
             return Err(Failure::Usage(format!(
-                "{why} needs the network: -t FILE, or a builder such as -t fat-tree:k=4"
+                "{why} requires a topology: -t FILE, or a builder such as -t fat-tree:k=4"
             )));
         };
         let network = NetworkArgs { topology, details: details.clone() };

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::session::SessionArgs;
 
 const NOWHERE: &str = "\
-nothing says where the controller is. One of these does:
+no controller configured. Use one of these:
   wayleave login --server URL                saves the address and a token for later commands
   --server URL --token-file FILE             or WAYLEAVE_SERVER and WAYLEAVE_TOKEN_FILE
   --ledger FILE -t TOPOLOGY                  opens a ledger file that no server has open";
@@ -122,10 +122,10 @@ pub(crate) fn own_certificate(cert: Option<PathBuf>, key: Option<PathBuf>) -> Re
         (Some(chain), Some(key)) => Ok(Some(OwnCertificate { chain, key })),
         (None, None) => Ok(None),
         (Some(_), None) => {
-            Err(Failure::Usage("--cert needs --cert-key: the private key of the certificate".to_owned()))
+            Err(Failure::Usage("--cert requires --cert-key, the private key of the certificate".to_owned()))
         }
         (None, Some(_)) => {
-            Err(Failure::Usage("--cert-key needs --cert: the certificate of the private key".to_owned()))
+            Err(Failure::Usage("--cert-key requires --cert, the certificate of the private key".to_owned()))
         }
     }
 }
@@ -156,7 +156,7 @@ impl Target {
             return Ok(Service::new(Box::new(Local::open(Some(ledger), &session)?), tenant));
         }
         if self.setup.topology().is_some() {
-            let text = "-t says which network a ledger file is for: add --ledger FILE, or leave out -t to ask a server";
+            let text = "-t is the topology of a ledger file: add --ledger FILE, or omit -t to use a server";
             return Err(Failure::Usage(text.to_owned()));
         }
         let (address, saved) = self.server.resolve()?;

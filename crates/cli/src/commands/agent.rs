@@ -98,7 +98,7 @@ pub(crate) fn run(args: &AgentArgs) -> Result<Exit, Failure> {
             args.log.begin()?;
             // Removal needs no controller, and so no credential. With a credential, the controller is notified.
             let options = with_credentials(&file).unwrap_or_else(|error| {
-                tracing::warn!("the controller is not told: {error}");
+                tracing::warn!("cannot inform the controller: {error}");
                 options(&file)
             });
             uninstall::uninstall(options).map_err(Failure::Internal)?;
@@ -117,11 +117,11 @@ fn drive(args: &AgentArgs, file: &AgentFile) -> Result<Exit, Failure> {
         // Sending fails only if the receiver has already ended.
         let _ = end.send(());
     };
-    ctrlc::set_handler(signal).map_err(|error| Failure::Internal(format!("signals cannot be caught: {error}")))?;
+    ctrlc::set_handler(signal).map_err(|error| Failure::Internal(format!("cannot handle signals: {error}")))?;
     let agents = Agents::start(options, network).map_err(Failure::Internal)?;
     let notify = Notify::from_environment();
     notify.tell("READY=1");
-    tracing::info!(nodes = file.nodes.len(), controller = file.server, "the agent runs");
+    tracing::info!(nodes = file.nodes.len(), controller = file.server, "agent started");
     let beat = Notify::watchdog().unwrap_or(Duration::from_secs(5));
     while matches!(ended.recv_timeout(beat), Err(RecvTimeoutError::Timeout)) {
         if agents.are_alive() {
@@ -130,7 +130,7 @@ fn drive(args: &AgentArgs, file: &AgentFile) -> Result<Exit, Failure> {
     }
     notify.tell("STOPPING=1");
     agents.end();
-    tracing::info!("the agent ends: what is installed stays, and enforces");
+    tracing::info!("agent stopping: installed rules stay in force");
     Ok(Exit::Fine)
 }
 
@@ -139,7 +139,7 @@ fn endpoint(file: &AgentFile, command: &EndpointCommand) -> Result<Exit, Failure
     let options = options(file);
     let Some(known) = options.nodes.iter().find(|known| known.name == *node) else {
         let names: Vec<&str> = options.nodes.iter().map(|known| known.name.as_str()).collect();
-        return Err(Failure::Usage(format!("the file has no node {node}: its nodes are {}", names.join(", "))));
+        return Err(Failure::Usage(format!("no node {node} in the file; its nodes: {}", names.join(", "))));
     };
     let endpoint = endpoints::name(endpoint, node).map_err(Failure::Usage)?;
     let folder = known.endpoints_folder();
@@ -198,7 +198,7 @@ fn with_credentials(file: &AgentFile) -> Result<Options, Error> {
                 Address { certificate, ..address }
             }
             None => {
-                let text = "nothing says how its agent shows who it is: tokenFile, or cert and certKey, of the node or of the file";
+                let text = "node has no credentials: set `tokenFile`, or `cert` and `certKey`, on the node or at the top level";
                 return Err(Error::Usage(format!("node {}: {text}", of.node)));
             }
         };

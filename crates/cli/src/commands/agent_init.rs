@@ -30,7 +30,7 @@ Examples:
   With the interfaces that the topology names:
   sudo wayleave agent init --node h1 --server https://controller.example:7480 --token-file h1.token --topology lab.clab.yml
 
-Nothing that is there already is replaced, unless --force is given.";
+Existing files are kept, unless --force is given.";
 
 /// The unit that is shipped.
 const UNIT: &str = include_str!("../../../../packaging/systemd/wayleave-agent.service");
@@ -94,7 +94,7 @@ pub(crate) struct InitArgs {
 
 fn pair(text: &str) -> Result<(String, String), String> {
     let parts = text.rsplit_once('=').filter(|(name, value)| !name.is_empty() && !value.is_empty());
-    let (name, value) = parts.ok_or("a name and an interface are expected, such as 'h1->s1=eth1'")?;
+    let (name, value) = parts.ok_or("expected a name and an interface, such as 'h1->s1=eth1'")?;
     Ok((name.to_owned(), value.to_owned()))
 }
 
@@ -108,11 +108,11 @@ pub(crate) fn run(args: &InitArgs) -> Result<Exit, Failure> {
     let text = document(args, &interfaces(args)?, &token)?;
     let unit = (!args.no_unit).then(|| unit(args, &config)).transpose()?;
     // The file to be written is checked first, and wrong names are reported before anything is changed.
-    read_agent(&Source::new("what would be written", text.as_str()))?;
+    read_agent(&Source::new("files that would be written", text.as_str()))?;
     let has_token = args.cert.is_none();
     let files = [Some(&config), has_token.then_some(&token), (!args.no_unit).then_some(&args.unit)];
     if let Some(there) = files.into_iter().flatten().find(|path| path.exists() && !args.force) {
-        return Err(Failure::Usage(format!("{} is there already: --force replaces it", there.display())));
+        return Err(Failure::Usage(format!("{} already exists: --force replaces it", there.display())));
     }
     let secret = || args.token_file.as_deref().map_or_else(secret::ask, secret::read);
     let secret = has_token.then(secret).transpose()?;
@@ -124,7 +124,7 @@ pub(crate) fn run(args: &InitArgs) -> Result<Exit, Failure> {
     let mut out = out();
     writeln!(out, "{}", config.display())?;
     if has_token {
-        writeln!(out, "{} (only its owner can read it)", token.display())?;
+        writeln!(out, "{} (readable by its owner only)", token.display())?;
     }
     if let Some((unit, remarks)) = unit {
         write(&args.unit, &unit, 0o644)?;
@@ -133,8 +133,8 @@ pub(crate) fn run(args: &InitArgs) -> Result<Exit, Failure> {
     }
     if !args.no_mount && !is_mounted()? {
         let mounted = mount(Some("bpf"), BPF, Some("bpf"), MsFlags::empty(), Some("mode=0700"));
-        mounted.map_err(|error| Failure::Internal(format!("a bpf file system cannot be mounted at {BPF}: {error}")))?;
-        writeln!(out, "a bpf file system is mounted at {BPF} now; systemd mounts it at every start")?;
+        mounted.map_err(|error| Failure::Internal(format!("cannot mount a bpf file system at {BPF}: {error}")))?;
+        writeln!(out, "mounted a bpf file system at {BPF}; systemd mounts it at every boot")?;
     }
     match (args.no_unit, config == Path::new(CONFIG)) {
         (false, _) => writeln!(out, "next: systemctl daemon-reload && systemctl enable --now wayleave-agent")?,
@@ -152,7 +152,7 @@ fn interfaces(args: &InitArgs) -> Result<BTreeMap<String, String>, Failure> {
         Some(topology) => ports(&args.import.network(topology)?.graph, &args.node, given),
         None => match given.keys().find(|link| !leaves(link, &args.node)) {
             Some(link) => Err(Failure::Usage(format!(
-                "--interface {link}: that link does not leave {node}, whose links are called '{node}->...'; --topology FILE names them",
+                "--interface {link}: not an outgoing link of {node}; expected a link '{node}->...' (--topology FILE reads them)",
                 node = args.node
             ))),
             None => Ok(given),
@@ -207,7 +207,7 @@ fn document(args: &InitArgs, interfaces: &BTreeMap<String, String>, token: &Path
         _ => format!("tokenFile: {}", quoted(&json!(token))),
     };
     let mut text = format!(
-        "# The agent of {}, as `wayleave agent init` wrote it; `wayleave schema agent` says what else can stand here.\n\
+        "# The agent of {}, written by `wayleave agent init`; `wayleave schema agent` documents all keys.\n\
          apiVersion: wayleave/v1\nkind: Agent\nmetadata: {{ name: {} }}\nspec:\n  server: {}\n  {credential}\n",
         args.node.replace('\n', " "),
         quoted(&json!(args.node)),
@@ -226,7 +226,7 @@ fn endpoint(name: &str, at: &str) -> Result<Value, Failure> {
         _ => json!({ "vm": name, "interface": interface }),
     };
     if let Some(vlan) = vlan {
-        let number: u16 = vlan.parse().map_err(|_| Failure::Usage(format!("{vlan} is no number of a VLAN")))?;
+        let number: u16 = vlan.parse().map_err(|_| Failure::Usage(format!("{vlan} is not a VLAN ID")))?;
         endpoint["vlan"] = json!(number);
     }
     Ok(endpoint)
@@ -262,8 +262,8 @@ fn unit_of(program: &Path, config: &Path, files: &[PathBuf]) -> Result<(String, 
     for (shipped, instead, folders) in HIDING {
         if let Some(path) = needed().find(|path| folders.iter().any(|folder| path.starts_with(folder))) {
             let path = path.display();
-            unit = unit.replace(shipped, &format!("# {shipped} would hide {path}\n{instead}"));
-            remarks.push(format!("{instead} in place of {shipped}, which would hide {path}"));
+            unit = unit.replace(shipped, &format!("# {shipped} would override {path}\n{instead}"));
+            remarks.push(format!("{instead} instead of {shipped}, which would override {path}"));
         }
     }
     Ok((unit, remarks))
@@ -273,7 +273,7 @@ fn unit_of(program: &Path, config: &Path, files: &[PathBuf]) -> Result<(String, 
 fn word(path: &Path, is_first: bool) -> Result<String, Failure> {
     let text = path.to_str().filter(|text| !text.contains(char::is_control));
     let text = text.ok_or_else(|| {
-        Failure::Usage(format!("{}: a path for a unit of systemd is text without control characters", path.display()))
+        Failure::Usage(format!("{}: a path in a systemd unit must be text without control characters", path.display()))
     })?;
     let text = text.replace('%', "%%");
     let text = if is_first { text } else { text.replace('$', "$$") };

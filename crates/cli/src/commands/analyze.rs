@@ -137,7 +137,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> Result<Exit, Failure> {
             write_port_network(subject.name(), subject.network(), subject.options())
         };
         let written = std::fs::write(path, text);
-        written.map_err(|error| Failure::Internal(format!("{} cannot be written: {error}", path.display())))?;
+        written.map_err(|error| Failure::Internal(format!("cannot write {}: {error}", path.display())))?;
     }
     let analyses: Vec<_> = args.analyses.iter().copied().map(Analysis::analysis).collect();
     let flows = subject.flows(&args.flows)?;
@@ -168,7 +168,7 @@ impl AnalyzeArgs {
         if refused > 0 {
             let of = count(contracts.len(), "contract");
             crate::output::tell!(
-                "refused of {of}: {refused} (`wayleave plan` says why); what was admitted is analysed"
+                "refused of {of}: {refused} (for the reasons run `wayleave plan`); what was admitted is analysed"
             );
         }
         Ok(Subject::admitted(&session)?)

@@ -29,7 +29,7 @@ const EXAMPLE: &str = "\
 Examples:
   wayleave apply -f tenants.yaml -f contracts.yaml
   wayleave apply -f contracts.csv --atomic
-  wayleave apply -f contracts.yaml --dry-run              (what would change: rate: 10Mbit -> 20Mbit)
+  wayleave apply -f contracts.yaml --dry-run              (shows changes such as rate: 10Mbit -> 20Mbit)
   wayleave get contracts -o json | wayleave apply -f -    (changes nothing)
   wayleave apply -f shop.yaml --prune -l app=shop         (deletes those with the label that shop.yaml no longer has)
   wayleave generate contracts -t fat-tree:k=4 --count 100 | wayleave apply -f - --dry-run";
@@ -68,7 +68,7 @@ pub(crate) struct ApplyArgs {
 /// Runs the command.
 pub(crate) fn run(args: &ApplyArgs) -> Result<Exit, Failure> {
     if args.confirm.is_given() && !args.prune {
-        return Err(Failure::Usage("--yes is for --prune: nothing else is deleted".to_owned()));
+        return Err(Failure::Usage("--yes requires --prune: nothing else is deleted".to_owned()));
     }
     check_stdin(args.files.iter().map(String::as_str))?;
     // All of them before anything is changed: a file that is not there should not leave half a change.
@@ -112,7 +112,7 @@ impl ApplyArgs {
     fn contracts(&self, service: &Service, source: &Source) -> Result<Vec<Item>, Failure> {
         let document = Document::of(source)?;
         for id in document.left_out() {
-            tell!("note: {id} is left out: its status says that it is released");
+            tell!("note: {id} is skipped: its state is released");
         }
         // The controller refuses an empty list; with --prune it is a list of which nothing is left.
         if document.is_empty_listing() || (self.prune && document.specs()?.is_empty()) {

@@ -16,7 +16,7 @@ const EXAMPLE: &str = "\
 Example:
   wayleave backup wayleave-2026-11-23.db
 
-The file is made beside the ledger, on the machine of the server. docs/operate/ledger.md says how it is restored.";
+The file is created in the ledger's directory, on the server. docs/operate/ledger.md describes how to restore it.";
 
 /// Back up the ledger of a running server, and check the copy
 #[derive(Args, Clone, Debug)]
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &BackupArgs) -> Result<Exit, Failure> {
     let (_, backup) = service.send::<Backup>(Method::Post, "/v1/backups", &BackupSpec { name: args.name.clone() })?;
     let records = count(usize::try_from(backup.records).unwrap_or(usize::MAX), "record");
     let mut out = out();
-    writeln!(out, "{}: {records}, all of them checked, up to commit {}", backup.path, backup.sequence)?;
+    writeln!(out, "{}: {records}, all verified, up to commit {}", backup.path, backup.sequence)?;
     out.flush()?;
     Ok(Exit::Fine)
 }

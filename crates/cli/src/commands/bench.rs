@@ -147,7 +147,7 @@ fn run_controller_cases(args: &CaseArgs) -> Result<Exit, Failure> {
     let mut cases = chosen(&args.cases, controller::CASES, controller::CASES.to_vec())?;
     cases.retain(|case| {
         let reason = controller::left_out(case).filter(|_| !runs_here);
-        reason.inspect(|reason| tell!("{case}: left out: {reason}")).is_none()
+        reason.inspect(|reason| tell!("{case}: skipped: {reason}")).is_none()
     });
     if cases.is_empty() {
         return Ok(Exit::Incomplete);
@@ -172,7 +172,7 @@ struct Folder(PathBuf);
 impl Folder {
     fn new() -> Result<Self, String> {
         let path = std::env::temp_dir().join(format!("wayleave-bench-{}", std::process::id()));
-        std::fs::create_dir(&path).map_err(|error| format!("{} cannot be created: {error}", path.display()))?;
+        std::fs::create_dir(&path).map_err(|error| format!("cannot create {}: {error}", path.display()))?;
         Ok(Self(path))
     }
 }
@@ -193,7 +193,7 @@ fn print(bench: &str, case: &str, metrics: &[Metric]) -> Result<Exit, Failure> {
 
 /// The case of a name.
 fn named<'a, C>(cases: &'a [C], name_of: fn(&C) -> &'static str, name: &str) -> Result<&'a C, String> {
-    cases.iter().find(|case| name_of(case) == name).ok_or_else(|| format!("there is no case \"{name}\""))
+    cases.iter().find(|case| name_of(case) == name).ok_or_else(|| format!("no case \"{name}\""))
 }
 
 fn run_cases(
@@ -229,7 +229,7 @@ fn chosen(names: &[String], all: &[&'static str], usual: Vec<&'static str>) -> R
     let find = |name: &String| {
         all().find(|known| known == name).ok_or_else(|| {
             let known: Vec<&str> = all().collect();
-            Failure::Usage(format!("there is no case \"{name}\": the cases are {}", known.join(", ")))
+            Failure::Usage(format!("no case \"{name}\"; cases: {}", known.join(", ")))
         })
     };
     names.iter().map(find).collect()
@@ -246,7 +246,7 @@ fn run_in_process(args: &AdmissionArgs, name: &str) -> Result<Exit, Failure> {
     } else if let Some(case) = hoses::HOSES.iter().find(|case| case.name == name) {
         hoses::run(*case, setting)
     } else {
-        return Err(Failure::Usage(format!("there is no case \"{name}\"")));
+        return Err(Failure::Usage(format!("no case \"{name}\"")));
     };
     let metrics = metrics.map_err(Failure::Internal)?;
     print("admission", name, &metrics)
@@ -265,7 +265,7 @@ fn run_apart(name: &str) -> Result<(), Failure> {
     let mut out = out();
     let mut forwarded = Ok(());
     for line in child.stdout.take().into_iter().flat_map(|stdout| BufReader::new(stdout).lines()) {
-        let line = line.map_err(|error| failed("could not be followed", &error))?;
+        let line = line.map_err(|error| failed("could not be monitored", &error))?;
         forwarded = writeln!(out, "{line}").and_then(|()| out.flush());
         if forwarded.is_err() {
             // The output is closed, which the case itself would not notice before its end. The error of a case that
@@ -274,7 +274,7 @@ fn run_apart(name: &str) -> Result<(), Failure> {
             break;
         }
     }
-    let status = child.wait().map_err(|error| failed("could not be followed", &error))?;
+    let status = child.wait().map_err(|error| failed("could not be monitored", &error))?;
     forwarded?;
-    if status.success() { Ok(()) } else { Err(failed("ended badly", &status)) }
+    if status.success() { Ok(()) } else { Err(failed("failed", &status)) }
 }

@@ -31,8 +31,7 @@ Examples:
     --peers h2=10.0.0.2:7410,h3=10.0.0.3:7410
   wayleave broker fabric -t testbed:parley-testbed -f fabric.yaml --listen 10.0.9.9:7411
 
-With --scheme, the brokers of another scheme: `wayleave schemes` says which ones have the role of a broker. \
-docs/theory/sharing.md says what brokers do, and what the lines between a broker and a data plane mean.";
+--scheme selects another scheme: `wayleave schemes` shows which schemes have brokers. docs/theory/sharing.md explains brokers and the protocol between a broker and a data plane.";
 
 /// Run a broker, which divides bandwidth among services of a rack or a fabric
 #[derive(Subcommand, Clone, Debug)]
@@ -69,7 +68,7 @@ const RACK_EXAMPLE: &str = "\
 Examples:
   wayleave broker rack -t testbed:parley-testbed -f rack.yaml --machine h1 --listen 10.0.0.1:7410 \\
     --peers h2=10.0.0.2:7410,h3=10.0.0.3:7410 --fabric 10.0.9.9:7411 --server https://controller:7480
-A data plane writes what its services have sent and received, and reads what they may:
+A data plane writes the bytes that its services have sent and received, and reads their limits:
   {\"services\": {\"dfs\": {\"sent\": 125000000, \"received\": 0}}}
   {\"limits\": {\"dfs\": {\"transmit_bits_per_second\": 500000000}}, \"machines\": 4, \"leader\": \"h1\"}";
 
@@ -144,10 +143,10 @@ impl CommonArgs {
         let wrong = |why: String| Failure::Usage(format!("--key {}: {why}", path.display()));
         let mode = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?.permissions().mode();
         if mode & 0o077 != 0 {
-            return Err(wrong("others may read it: chmod 600 it".to_owned()));
+            return Err(wrong("readable by other users; run chmod 600".to_owned()));
         }
         let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-        let key = Key::new(&text).ok_or_else(|| wrong("a secret of at least 32 bytes is expected in it".to_owned()))?;
+        let key = Key::new(&text).ok_or_else(|| wrong("expected a secret of at least 32 bytes".to_owned()))?;
         Ok(Some(key))
     }
 
@@ -158,9 +157,9 @@ impl CommonArgs {
 
 fn address(option: &str, text: &str) -> Result<SocketAddr, Failure> {
     let wrong =
-        |why: String| Failure::Usage(format!("{option} {text}: {why}; an address is HOST:PORT, such as 10.0.0.1:7410"));
+        |why: String| Failure::Usage(format!("{option} {text}: {why}; expected HOST:PORT, such as 10.0.0.1:7410"));
     let mut found = text.to_socket_addrs().map_err(|error| wrong(error.to_string()))?;
-    found.next().ok_or_else(|| wrong("the name has no address".to_owned()))
+    found.next().ok_or_else(|| wrong("the name does not resolve to an address".to_owned()))
 }
 
 fn rack(args: &RackArgs) -> Result<Exit, Failure> {
@@ -169,7 +168,7 @@ fn rack(args: &RackArgs) -> Result<Exit, Failure> {
     let mut peers = Vec::new();
     for text in &args.peers {
         let (name, at) = text.split_once('=').ok_or_else(|| {
-            Failure::Usage(format!("--peers {text}: HOST=ADDRESS is expected, such as h2=10.0.0.2:7410"))
+            Failure::Usage(format!("--peers {text}: expected HOST=ADDRESS, such as h2=10.0.0.2:7410"))
         })?;
         let peer = Peer { machine: host(&setup, "--peers", name)?, address: address("--peers", at)? };
         if peer.machine != machine {
@@ -179,7 +178,7 @@ fn rack(args: &RackArgs) -> Result<Exit, Failure> {
     let fabric = args.fabric.as_ref().map(|fabric| address("--fabric", fabric)).transpose()?;
     if fabric.is_some() && setup.fabric_broker().is_none() {
         return Err(Failure::Usage(format!(
-            "--fabric names a broker, and no file is a policy of the level {}: give every broker all policies",
+            "--fabric is given, but no file is a policy of level {}: give every broker all policies",
             PolicyLevel::Fabric.name()
         )));
     }
@@ -190,7 +189,7 @@ fn rack(args: &RackArgs) -> Result<Exit, Failure> {
     args.common.log.begin()?;
     let stop = until_signal()?;
     let name = args.machine.clone();
-    let ready = |listens: SocketAddr| tracing::info!(machine = name, %listens, "the rack broker runs");
+    let ready = |listens: SocketAddr| tracing::info!(machine = name, %listens, "rack broker started");
     let thrown = match &args.agent {
         Some(path) => {
             let agent = Agent::at(path.clone(), stop.clone());
@@ -199,7 +198,7 @@ fn rack(args: &RackArgs) -> Result<Exit, Failure> {
         None => run_rack(options, &stop, BufReader::new(std::io::stdin()), std::io::stdout().lock(), ready),
     };
     let thrown = thrown.map_err(failed)?;
-    tracing::info!(messages = thrown.messages, lines = thrown.lines, "the rack broker ends; so much was thrown away");
+    tracing::info!(messages = thrown.messages, lines = thrown.lines, "rack broker stopped; messages dropped");
     Ok(Exit::Fine)
 }
 
@@ -208,17 +207,17 @@ fn fabric(args: &FabricArgs) -> Result<Exit, Failure> {
     if setup.fabric_broker().is_none() {
         let level = PolicyLevel::Fabric.name();
         return Err(Failure::Usage(format!(
-            "no file is a policy of the level {level}: the fabric broker has nothing to divide"
+            "no file is a policy of level {level}: the fabric broker has no capacity to divide"
         )));
     }
     let options = FabricOptions { setup, listen: args.common.address()?, key: args.common.key()? };
     args.common.log.begin()?;
     let stop = until_signal()?;
     let ready = |listens: SocketAddr| {
-        tracing::info!(%listens, "the fabric broker runs");
+        tracing::info!(%listens, "fabric broker started");
     };
     let thrown = run_fabric(&options, &stop, ready).map_err(failed)?;
-    tracing::info!(messages = thrown.messages, "the fabric broker ends; so much was thrown away");
+    tracing::info!(messages = thrown.messages, "fabric broker stopped; messages dropped");
     std::io::stdout().flush()?;
     Ok(Exit::Fine)
 }
@@ -226,7 +225,7 @@ fn fabric(args: &FabricArgs) -> Result<Exit, Failure> {
 fn failed(error: std::io::Error) -> Failure {
     match error.kind() {
         std::io::ErrorKind::InvalidInput => Failure::Usage(error.to_string()),
-        _ => Failure::Internal(format!("the broker cannot run: {error}")),
+        _ => Failure::Internal(format!("cannot start the broker: {error}")),
     }
 }
 
@@ -236,14 +235,12 @@ fn host(setup: &Setup, option: &str, name: &str) -> Result<NodeId, Failure> {
     match found {
         Some((id, NodeKind::Host)) => Ok(id),
         Some((_, NodeKind::Switch)) => {
-            Err(Failure::Usage(format!("{option} {name}: this is a switch, a host is expected")))
+            Err(Failure::Usage(format!("{option} {name}: this is a switch, expected a host")))
         }
         None => {
             let first: Vec<&str> = network.hosts().take(3).map(|host| network.node(host).name.as_str()).collect();
             let first = first.join(", ");
-            Err(Failure::Usage(format!(
-                "{option} {name}: the network has no such host; its hosts are {first} and so on"
-            )))
+            Err(Failure::Usage(format!("{option} {name}: no such host in the network; its hosts: {first}, ...")))
         }
     }
 }
@@ -269,7 +266,10 @@ fn uplinks(args: &RackArgs, setup: &Setup, machine: NodeId) -> Result<Option<(Up
                 *carried = carried.checked_add(Rate::from_bits_per_second(link.rate_bps)).unwrap_or(Rate::MAX);
             }
             if !links.iter().any(|link| names.contains(&link.name)) {
-                return Err(format!("its network has none of the rack's uplinks, such as {}", names.join(", ")));
+                return Err(format!(
+                    "the controller's network has none of the rack's uplinks, such as {}",
+                    names.join(", ")
+                ));
             }
         }
         Ok(carried)
@@ -282,6 +282,6 @@ fn until_signal() -> Result<Stop, Failure> {
     let stop = Stop::default();
     let told = stop.clone();
     ctrlc::set_handler(move || told.stop())
-        .map_err(|error| Failure::Internal(format!("signals cannot be caught: {error}")))?;
+        .map_err(|error| Failure::Internal(format!("cannot handle signals: {error}")))?;
     Ok(stop)
 }

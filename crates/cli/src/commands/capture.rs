@@ -24,7 +24,7 @@ Examples:
   sudo wayleave capture --write host.pcap --lasts 10s
 
 A line shows when and where a frame was seen, which links and queues its tags still name, and what it carries. Frames that leave are seen behind the queues. Ctrl-C ends it. \
-The topology is the one that the node's agent has heard of last; whether the agent runs does not matter.";
+The topology is the last one that the node's agent received; the agent need not be running.";
 
 /// Capture frames on a host or a switch of this machine, and decode their tags
 #[derive(Args, Clone, Debug)]
@@ -47,7 +47,9 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     let node = chosen(&options.nodes, args.node.as_deref())?;
     let environment = remembered(node, network).ok_or_else(|| {
         let name = &node.name;
-        Failure::Usage(format!("the agent of {name} has not heard of a topology yet: start it, and its controller"))
+        Failure::Usage(format!(
+            "the agent of {name} has not received a topology yet: start the agent and its controller"
+        ))
     })?;
     let network = environment.network();
     let id = network.find_node(&node.name);
@@ -68,10 +70,7 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     {
         let names: Vec<&str> = places.values().map(|place| place.interface.as_str()).collect();
         let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        return Err(Failure::Usage(format!(
-            "{only} is no interface of a link or endpoint of {}: those are {names}",
-            node.name
-        )));
+        return Err(Failure::Usage(format!("{only} is not an interface of {}; its interfaces: {names}", node.name)));
     }
     let capture = Capture::open(&space).map_err(|error| Failure::Internal(format!("{error}: are you root?")))?;
     args.frames.capture(capture, &cancel, |sink, frame| {
@@ -88,10 +87,10 @@ fn chosen<'a>(nodes: &'a [NodeOptions], name: Option<&str>) -> Result<&'a NodeOp
     let names = || nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>().join(", ");
     match (name, nodes) {
         (None, [only]) => Ok(only),
-        (None, _) => Err(Failure::Usage(format!("the file has several nodes, and --node says which: {}", names()))),
+        (None, _) => Err(Failure::Usage(format!("the file has several nodes; choose one with --node: {}", names()))),
         (Some(name), _) => nodes
             .iter()
             .find(|node| node.name == name)
-            .ok_or_else(|| Failure::Usage(format!("the file has no node {name}: its nodes are {}", names()))),
+            .ok_or_else(|| Failure::Usage(format!("no node {name} in the file; its nodes: {}", names()))),
     }
 }

@@ -54,17 +54,13 @@ impl Confirm {
     fn question(self, question: &str) -> Result<(), Failure> {
         if !stdin().is_terminal() {
             let text =
-                "nothing was changed: the standard input is no terminal at which this could be confirmed; add --yes";
+                "nothing was changed: standard input is not a terminal, so no confirmation is possible; add --yes";
             return Err(Failure::Usage(text.to_owned()));
         }
         tell!("{question} [y/N]");
         let mut answer = String::new();
         stdin().lock().read_line(&mut answer)?;
-        if is_yes(&answer) {
-            Ok(())
-        } else {
-            Err(Failure::Usage("nothing was changed: it was not confirmed".to_owned()))
-        }
+        if is_yes(&answer) { Ok(()) } else { Err(Failure::Usage("nothing was changed: not confirmed".to_owned())) }
     }
 }
 

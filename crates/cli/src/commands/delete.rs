@@ -84,7 +84,7 @@ impl Kind {
 /// Runs the command.
 pub(crate) fn run(args: &DeleteArgs) -> Result<Exit, Failure> {
     if args.force && args.kind != Kind::Contract {
-        return Err(Failure::Usage("--force is for contracts: nothing else holds anything".to_owned()));
+        return Err(Failure::Usage("--force applies only to contracts".to_owned()));
     }
     let service = args.target.service()?;
     for name in &args.names {
@@ -112,7 +112,7 @@ impl DeleteArgs {
         match found.and_then(|()| service.delete(&format!("{path}{force}"))) {
             Ok(()) if self.kind == Kind::Contract => Ok(self.what_is_held(service, &path)),
             Ok(()) => Ok("deleted".to_owned()),
-            Err(trouble) if self.if_there && trouble.is_not_found() => Ok("is not there".to_owned()),
+            Err(trouble) if self.if_there && trouble.is_not_found() => Ok("does not exist".to_owned()),
             Err(trouble) => Err(did_you_mean(service, trouble, self.kind.what(), name, names)),
         }
     }
@@ -121,10 +121,10 @@ impl DeleteArgs {
     fn what_is_held(&self, service: &Service, path: &str) -> String {
         match service.get::<Contract>(path) {
             Ok(contract) => format!(
-                "deleted; what it has reserved is held until {} has stopped and its last packets have left",
+                "deleted; its reservation is held until {} has stopped sending and its last packets have left the network",
                 contract.status.from_host.as_deref().unwrap_or("its host")
             ),
-            Err(_) if self.force => "deleted, and nothing is held for it any more".to_owned(),
+            Err(_) if self.force => "deleted, and its reservation is released".to_owned(),
             Err(_) => "deleted".to_owned(),
         }
     }

@@ -102,7 +102,7 @@ fn contract(out: &mut impl Write, service: &Service, name: &str) -> Result<Strin
     let is_best_effort = contract.status.kind == Promise::BestEffort;
     let is_placed = is_best_effort || !contract.status.routes.is_empty() || contract.status.certainty.is_some();
     if !is_placed {
-        writeln!(out, "It has no place now, so there is nothing to prove.")?;
+        writeln!(out, "It has no route now, so there is no bound to explain.")?;
     } else {
         let path = format!("/v1/contracts/{}/explanation", encode(&contract.id));
         write!(out, "{}", service.text(&path, "text/plain")?)?;
@@ -113,7 +113,7 @@ fn contract(out: &mut impl Write, service: &Service, name: &str) -> Result<Strin
 /// Counters of a contract.
 fn counted(counters: &ContractTraffic) -> Vec<(&'static str, String)> {
     let Some(traffic) = &counters.traffic else {
-        return vec![("sent", "unknown: no agent reports counters of it".to_owned())];
+        return vec![("sent", "unknown: no agent reports its counters".to_owned())];
     };
     let Traffic { packets, bytes, delayed, waiting, queue_full, oversized, waited_ns, followed, .. } = traffic;
     if packets + waiting + queue_full + oversized == 0 {
@@ -122,8 +122,8 @@ fn counted(counters: &ContractTraffic) -> Vec<(&'static str, String)> {
     let mean = waited_ns.checked_div(*delayed).unwrap_or(0);
     let mut fields = vec![
         ("sent", format!("{packets} packets, {bytes} B on the wire{}", of_hosts(counters))),
-        ("waited", format!("{delayed} of them for tokens, {} on average; {waiting} wait now", time(mean))),
-        ("dropped", format!("{queue_full} because as many waited as may, {oversized} because they were too large")),
+        ("waited", format!("{delayed} waited for tokens, {} on average; {waiting} queued now", time(mean))),
+        ("dropped", format!("{queue_full} because the queue was full, {oversized} because they were too large")),
     ];
     fields.extend(followed.iter().flat_map(in_flight_rows));
     fields
@@ -142,14 +142,14 @@ fn in_flight_rows(followed: &SampledPackets) -> Vec<(&'static str, String)> {
     let SampledPackets { packets, lost, timed, late, worst_ns, clock_error_ns, ref lost_behind } = *followed;
     let places: Vec<String> = lost_behind.iter().map(|(node, lost)| format!("; {lost} behind {node}")).collect();
     let places = places.concat();
-    let lost = ("lost", format!("{lost} of {packets} packets that were followed to their receiver's host{places}"));
+    let lost = ("lost", format!("{lost} of {packets} packets that were traced to the receiver's host{places}"));
     let error = match clock_error_ns {
         0 => String::new(),
         error => format!("; clocks may be wrong by {}", time(error)),
     };
     let late = match timed {
-        0 => "not known: the clocks of both hosts are not kept right by anything that states their error".to_owned(),
-        timed => format!("{late} of {timed} later than their bound; the slowest took {}{error}", time(worst_ns)),
+        0 => "unknown: no clock synchronization reports its error on both hosts".to_owned(),
+        timed => format!("{late} of {timed} exceeded their bound; the slowest took {}{error}", time(worst_ns)),
     };
     vec![lost, ("late", late)]
 }
@@ -182,7 +182,7 @@ fn terms(contract: &Contract) -> Vec<(&'static str, String)> {
     if status.pending_releases > 0 {
         fields.push((
             "waits for",
-            human::count(usize::try_from(status.pending_releases).unwrap_or(usize::MAX), "route") + " to be empty",
+            human::count(usize::try_from(status.pending_releases).unwrap_or(usize::MAX), "route") + " to drain",
         ));
     }
     fields.push(("admitted", format!("{} by decision {}", status.created, status.decision)));
@@ -217,7 +217,7 @@ fn promised(contract: &Contract) -> Vec<(&'static str, String)> {
         ("maximum", bandwidth.and_then(|one| one.max.clone())),
         ("weight", bandwidth.and_then(|one| Some(one.weight?.to_string()))),
         ("within", bandwidth.and_then(|one| one.within.clone())),
-        ("there within", status.within_ns.map(time)),
+        ("delivery within", status.within_ns.map(time)),
         ("aim", objective.and_then(|one| one.aim.clone())),
         ("deadline", objective.and_then(|one| one.deadline.clone())),
         ("weight", objective.map(|one| format!("{} on every link", one.min))),
@@ -231,10 +231,10 @@ fn promised(contract: &Contract) -> Vec<(&'static str, String)> {
 fn certainty(contract: &Contract) -> Option<String> {
     let Contract { spec, status, .. } = contract;
     match status.certainty.as_deref() {
-        Some("measured") => Some("measured: seen in measurements, and no guarantee".to_owned()),
-        Some("proven") => Some("proven: what is promised fits on every link".to_owned()),
+        Some("measured") => Some("measured: from measurements, not a guarantee".to_owned()),
+        Some("proven") => Some("proven: all guarantees fit on every link".to_owned()),
         Some(other) => Some(other.to_owned()),
-        None => spec.best_effort.as_ref().map(|_| "nothing is promised".to_owned()),
+        None => spec.best_effort.as_ref().map(|_| "no guarantee".to_owned()),
     }
 }
 
@@ -250,7 +250,7 @@ fn enforced(contract: &Contract) -> Vec<(&'static str, String)> {
         )
     });
     let measured = match status.reason.as_deref() {
-        Some("NOT_ENFORCED") => "not known: there are no agents",
+        Some("NOT_ENFORCED") => "unknown: no agents",
         _ => "no late packet was reported",
     };
     let mut fields = rule_versions(contract);
@@ -262,7 +262,7 @@ fn enforced(contract: &Contract) -> Vec<(&'static str, String)> {
 fn rule_versions(contract: &Contract) -> Vec<(&'static str, String)> {
     let status = &contract.status;
     vec![
-        ("configured", version(status.configured, "no rule is to be in force")),
+        ("configured", version(status.configured, "no rule is expected")),
         ("effective", version(status.effective, confirmed_none(contract))),
     ]
 }
@@ -271,7 +271,7 @@ fn rule_versions(contract: &Contract) -> Vec<(&'static str, String)> {
 fn confirmed(contract: &Contract) -> Vec<(&'static str, String)> {
     let mut fields = rule_versions(contract);
     if contract.status.kind != Promise::BestEffort {
-        fields.push(("measured", "not known: agents count what is sent, not what is asked for".to_owned()));
+        fields.push(("measured", "unknown: agents count traffic sent, not demand".to_owned()));
     }
     fields
 }
@@ -286,9 +286,9 @@ fn version(version: Option<u64>, none: &str) -> String {
 
 fn confirmed_none(contract: &Contract) -> &'static str {
     match contract.status.state {
-        _ if contract.status.reason.as_deref() == Some("NOT_ENFORCED") => "no: there are no agents",
-        State::Released => "its host sends nothing more of it",
-        _ => "not all hosts that have to carry it have confirmed a rule",
+        _ if contract.status.reason.as_deref() == Some("NOT_ENFORCED") => "no: no agents",
+        State::Released => "its host has stopped sending",
+        _ => "not all of its hosts have confirmed their rule",
     }
 }
 
@@ -310,13 +310,14 @@ fn vm(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Fai
     let mut contracts: Vec<Contract> = service.list("/v1/contracts", &[("tenant", Some(&vm.tenant))], usize::MAX)?;
     contracts.retain(of_it);
     writeln!(out)?;
-    write_rows(out, Contract::HEADINGS, rows(&contracts), "no contract begins or ends at it")?;
+    write_rows(out, Contract::HEADINGS, rows(&contracts), "no contract begins or ends here")?;
     Ok(format!("vm {}", vm.id))
 }
 
 fn tenant(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Failure> {
     let tenant: Tenant = find(service, "tenant", "/v1/tenants", name, Names::OfAll("/v1/tenants"))?;
-    let of = |used: &str, most: Option<&str>| format!("{used} of {}", most.unwrap_or("any number"));
+    let of =
+        |used: &str, most: Option<&str>| most.map_or(format!("{used} (no limit)"), |most| format!("{used} of {most}"));
     let most = tenant.quota.contracts.map(|most| most.to_string());
     write_fields(
         out,
@@ -359,16 +360,16 @@ fn policy(out: &mut impl Write, service: &Service, name: &str) -> Result<String,
         .needs
         .iter()
         .map(|need| vec![cell(&need.place), cell(&need.direction), cell(&need.min), cell(need.links)]);
-    write_rows(out, &["held at", "direction", "minima", "over links"], needs.collect(), "nothing is held for it")?;
+    write_rows(out, &["reserved at", "direction", "minima", "over links"], needs.collect(), "no reservations")?;
     Ok(format!("policy {name}"))
 }
 
 fn node_fields(node: &Node) -> Vec<(&'static str, String)> {
     let agent = match &node.agent {
-        None => "none has begun yet".to_owned(),
+        None => "none has connected yet".to_owned(),
         Some(agent) => {
             let state = match (agent.open, agent.silent) {
-                (_, true) => "silent: not heard of for too long",
+                (_, true) => "silent: no heartbeat for too long",
                 (true, false) => "open",
                 (false, false) => "ended",
             };
@@ -383,7 +384,7 @@ fn node_fields(node: &Node) -> Vec<(&'static str, String)> {
         ("agent", agent),
     ];
     if let Some(agent) = node.agent.as_ref().filter(|_| node.kind != "host") {
-        let words = if agent.set_up { "it forwards by tags" } else { "not yet" };
+        let words = if agent.set_up { "forwarding by tags" } else { "not yet" };
         fields.push(("set up", words.to_owned()));
     }
     fields.push(("links", node.links.join(" ")));
@@ -409,7 +410,7 @@ fn host(out: &mut impl Write, service: &Service, name: &str) -> Result<String, F
         ends.chain(&status.hosts).any(|host| host == name)
     });
     writeln!(out)?;
-    write_rows(out, Contract::HEADINGS, rows(&contracts), "no contract begins or ends at it")?;
+    write_rows(out, Contract::HEADINGS, rows(&contracts), "no contract begins or ends here")?;
     Ok(format!("node {name}"))
 }
 
@@ -439,7 +440,7 @@ fn link(out: &mut impl Write, service: &Service, name: &str) -> Result<String, F
     write_rows(out, wayleave_protocol::network::Queue::HEADINGS, rows(&link.queues), "no queues")?;
     let contracts: Vec<Contract> = service.list("/v1/contracts", &[("link", Some(&link.name))], usize::MAX)?;
     writeln!(out)?;
-    write_rows(out, Contract::HEADINGS, rows(&contracts), "no contract has anything on it")?;
+    write_rows(out, Contract::HEADINGS, rows(&contracts), "no contract uses it")?;
     Ok(format!("link {name}"))
 }
 
@@ -449,9 +450,9 @@ fn happened(out: &mut impl Write, service: &Service, object: &str) -> Result<(),
         return Ok(());
     }
     let events: Vec<_> = events::past(service, None)?.into_iter().filter(|event| event.object == object).collect();
-    writeln!(out, "\nWhat has happened to it")?;
+    writeln!(out, "\nEvent history")?;
     if events.is_empty() {
-        writeln!(out, "  nothing that the server remembers")?;
+        writeln!(out, "  no events")?;
     }
     for event in &events[events.len().saturating_sub(EVENTS)..] {
         writeln!(out, "  {}", events::line(event))?;

@@ -62,7 +62,7 @@ fn read(path: &str) -> Result<(DiffInput, Value), Failure> {
     if !runs.is_dir() {
         return Ok(diff::read(&Source::read(path)?)?);
     }
-    let unreadable = |error: std::io::Error| Failure::Usage(format!("{} cannot be read: {error}", runs.display()));
+    let unreadable = |error: std::io::Error| Failure::Usage(format!("cannot read {}: {error}", runs.display()));
     let mut files = Vec::new();
     for entry in runs.read_dir().map_err(unreadable)? {
         let file = entry.map_err(unreadable)?.path();

@@ -19,7 +19,7 @@ Examples:
 
 Exit codes:
   0  agents and labs can run here
-  1  something that they need is missing";
+  1  a requirement is missing";
 
 /// Check this machine's prerequisites for agents and labs
 ///
@@ -109,13 +109,13 @@ fn table(out: &mut impl Write, checks: &[Check]) -> Result<(), Failure> {
     }
     let untried = checks.iter().filter(|check| matches!(check.finding, Finding::Untried(_))).count();
     if untried > 0 {
-        writeln!(out, "\n{} could not be tried, for lack of what is missing.", count(untried, "thing"))?;
+        writeln!(out, "\n{} could not be tested because of missing requirements.", count(untried, "thing"))?;
     }
     let missing = checks.iter().filter(is_missing).filter(|check| check.need == Need::Required).count();
     if can_run(checks) {
         writeln!(out, "\nAgents and labs can run here.")?;
     } else {
-        writeln!(out, "\nAgents and labs cannot run here: {} missing that they need.", are(missing))?;
+        writeln!(out, "\nAgents and labs cannot run here: {} missing.", are(missing))?;
     }
     Ok(())
 }

@@ -39,7 +39,7 @@ pub(crate) struct EventsArgs {
 pub(crate) fn run(args: &EventsArgs) -> Result<Exit, Failure> {
     let service = args.target.service()?;
     if service.is_local() && args.follow {
-        let text = "nothing happens in a ledger file that no server has open: leave --follow out for what has happened";
+        let text = "a ledger file that is not being served has no new events: omit --follow to list past events";
         return Err(Failure::Usage(text.to_owned()));
     }
     let mut last = args.after;
@@ -90,7 +90,7 @@ impl EventsArgs {
 pub(crate) fn line(event: &Event) -> String {
     let Event { number, at, kind, object, detail, .. } = event;
     if kind == "reset" {
-        return format!("{at:<30}          reset      events were missed: look at everything again");
+        return format!("{at:<30}          reset      events were missed: read the state again");
     }
     let detail = if detail.is_empty() { String::new() } else { format!("  {detail}") };
     escaped(&format!("{at:<30}  {number:>6}  {kind:<9}  {}{detail}", short(object))).into_owned()

@@ -33,7 +33,7 @@ Examples:
   wayleave export-config --for sonic -t network.yaml -f contracts.yaml --switch leaf1 --diff config_db.json
   wayleave export-config --for tc -t network.yaml -f contracts.yaml --out configurations
 
-For switches without an agent, which choose queues by DSCP: every route gets a codepoint that means its queue at each switch. \
+For switches without an agent, which select queues by DSCP: every route gets a codepoint, which selects its queue at each switch. \
 Without --switch and --out, codepoints and assumptions about devices are shown. --out writes a file for each switch, and contracts.csv. \
 Nothing is sent to a device.";
 
@@ -122,7 +122,7 @@ pub(crate) fn run(args: &ExportConfigArgs) -> Result<Exit, Failure> {
     let contracts = waiting(false, "reading contracts", || Contracts::read_all_kinds(&args.files, &network))?;
     let mut session = args.session.open_for(&network, &contracts)?;
     if session.ledger().is_none() {
-        let why = format!("--scheme {} reserves no queues, so there is nothing to configure", session.scheme().name());
+        let why = format!("--scheme {} reserves no queues: nothing to configure", session.scheme().name());
         return Err(Failure::Usage(why));
     }
     let refused = decide(&mut session, &contracts)?;
@@ -165,7 +165,7 @@ pub(crate) fn run(args: &ExportConfigArgs) -> Result<Exit, Failure> {
     }
     if refused > 0 {
         let contracts = if refused == 1 { "contract was" } else { "contracts were" };
-        tell!("{refused} {contracts} refused and left out: `wayleave plan` with the same options says why");
+        tell!("{refused} {contracts} refused and omitted: for the reasons run `wayleave plan` with the same options");
         return Ok(Exit::Refused);
     }
     Ok(Exit::Fine)
@@ -214,7 +214,7 @@ fn find<'r>(rendered: &'r [Rendered], name: &str) -> Result<&'r Rendered, Failur
     rendered.iter().find(|one| one.switch == name).ok_or_else(|| {
         let names: Vec<&str> = rendered.iter().take(8).map(|one| one.switch.as_str()).collect();
         Failure::Usage(format!(
-            "there is no switch {name:?}; the topology has {} switches: {} ...",
+            "no switch {name:?}; the topology has {} switches: {} ...",
             rendered.len(),
             names.join(", ")
         ))
@@ -224,7 +224,7 @@ fn find<'r>(rendered: &'r [Rendered], name: &str) -> Result<&'r Rendered, Failur
 fn file_name(one: &Rendered, target: Target) -> Result<String, Failure> {
     let is_plain = |one: char| one.is_alphanumeric() || "._-".contains(one);
     if !one.switch.chars().all(is_plain) || one.switch.starts_with('.') {
-        let why = format!("{:?} is no name for a file: print it with --switch, or rename the switch", one.switch);
+        let why = format!("{:?} is not a valid file name: print it with --switch, or rename the switch", one.switch);
         return Err(Failure::Usage(why));
     }
     Ok(format!("{}.{}", one.switch, target.extension()))
@@ -237,7 +237,7 @@ fn compare(target: Target, pairs: &[(&Rendered, PathBuf)]) -> Result<(), Failure
         let is_new = pairs.len() > 1 && !old.exists();
         let before = if is_new { String::new() } else { Source::read(old)?.text().to_owned() };
         let found = if is_new {
-            writeln!(out, "{}: {} is not there: all of it is new", one.switch, old.display())?;
+            writeln!(out, "{}: {} does not exist: the whole configuration is new", one.switch, old.display())?;
             changed += 1;
             continue;
         } else {
@@ -250,7 +250,7 @@ fn compare(target: Target, pairs: &[(&Rendered, PathBuf)]) -> Result<(), Failure
             different += ports.len();
             writeln!(
                 out,
-                "{}: ports of the device that are not as in the topology; bounds of the plan do not hold there",
+                "{}: ports of the device differ from the topology; the plan's bounds do not hold there",
                 one.switch
             )?;
             ports.iter().try_for_each(|port| writeln!(out, "  {port}"))?;
@@ -288,7 +288,7 @@ impl Planned<'_> {
             table.add_row([placed.name.clone(), dscp.to_string(), self.queues(placed)]);
         }
         for (class, dscp) in self.codepoints.classes() {
-            table.add_row([format!("(class: {})", class.name()), dscp.to_string(), "that of the class".to_owned()]);
+            table.add_row([format!("(class: {})", class.name()), dscp.to_string(), "default of the class".to_owned()]);
         }
         write_table(&mut out, &mut table)?;
         writeln!(
@@ -349,10 +349,10 @@ impl Planned<'_> {
     /// Writes the assumptions of the plan, and keys of its contracts that are left to hosts.
     fn notes(&self, out: &mut impl Write, target: Target) -> std::io::Result<()> {
         if !self.not_carried_out.is_empty() {
-            writeln!(out, "\nKeys of the contracts that this configuration does not carry out:")?;
+            writeln!(out, "\nContract keys that this configuration ignores:")?;
             self.not_carried_out.iter().try_for_each(|sentence| writeln!(out, "- {sentence}"))?;
         }
-        writeln!(out, "\nThe plan assumes of every device, and this configuration cannot make it so:")?;
+        writeln!(out, "\nAssumptions of the plan about every device, which this configuration cannot ensure:")?;
         for line in target.assumptions(self.control) {
             writeln!(out, "- {line}")?;
         }

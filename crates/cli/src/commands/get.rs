@@ -71,7 +71,7 @@ pub(crate) struct GetArgs {
 }
 
 fn most(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|&count| count > 0).ok_or_else(|| "a whole number from 1 is expected".to_owned())
+    text.parse().ok().filter(|&count| count > 0).ok_or_else(|| "expected a whole number of at least 1".to_owned())
 }
 
 /// Checks labels that contracts are chosen by.
@@ -189,23 +189,23 @@ impl GetArgs {
             ("--host", self.host.is_some(), Kind::Vms, "vms"),
         ];
         if self.output == GetFormat::Yaml && !matches!(self.kind, Kind::Contracts | Kind::Topology) {
-            return Err(Failure::Usage("-o yaml is for `get contracts` and `get topology`".to_owned()));
+            return Err(Failure::Usage("-o yaml is only supported by `get contracts` and `get topology`".to_owned()));
         }
         if self.output == GetFormat::Wide && self.kind != Kind::Contracts {
-            return Err(Failure::Usage("-o wide is for `get contracts`".to_owned()));
+            return Err(Failure::Usage("-o wide is only supported by `get contracts`".to_owned()));
         }
         if self.link.is_some() && !matches!(self.kind, Kind::Contracts | Kind::Queues) {
-            return Err(Failure::Usage("--link is for `get contracts` and `get queues`".to_owned()));
+            return Err(Failure::Usage("--link is only supported by `get contracts` and `get queues`".to_owned()));
         }
         if self.link.is_some() && self.name.is_some() {
-            return Err(Failure::Usage("--link is for lists: leave it out, or the name".to_owned()));
+            return Err(Failure::Usage("--link is for lists: omit either --link or the name".to_owned()));
         }
         for (option, is_given, kind, what) in given {
             if is_given && self.kind != kind {
-                return Err(Failure::Usage(format!("{option} is for `get {what}`")));
+                return Err(Failure::Usage(format!("{option} is only supported by `get {what}`")));
             }
             if is_given && self.name.is_some() {
-                return Err(Failure::Usage(format!("{option} is for lists: leave it out, or the name")));
+                return Err(Failure::Usage(format!("{option} is for lists: omit either {option} or the name")));
             }
         }
         Ok(())
@@ -303,7 +303,7 @@ impl GetArgs {
         if let Some(name) = &self.name {
             tokens.retain(|token| token.id == *name);
             if tokens.is_empty() {
-                return Err(Failure::Usage(format!("there is no token {name}: `get tokens` lists them")));
+                return Err(Failure::Usage(format!("no token {name}: `wayleave get tokens` lists them")));
             }
         }
         tokens.truncate(self.limit);

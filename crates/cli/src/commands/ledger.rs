@@ -66,8 +66,7 @@ const RESEAL_EXAMPLE: &str = "\
 Example:
   wayleave ledger reseal wayleave.db
 
-Use it after a ledger was restored from a copy, or when its seal is lost. What is lost stays lost: contracts that were \
-admitted later are not known any more, and their hosts may still send.";
+Use it after a ledger was restored from a copy, or when its seal is lost. Lost commits stay lost: contracts that were admitted later are unknown, and their hosts may still send.";
 
 /// Accept a ledger whose seal does not match, and seal it again
 #[derive(Args, Clone, Debug)]
@@ -83,7 +82,7 @@ Example:
   wayleave ledger join wayleave.db --etcd http://10.0.0.1:2379,http://10.0.0.2:2379,http://10.0.0.3:2379
   wayleave serve -t network.yaml --ledger wayleave.db --etcd http://10.0.0.1:2379,http://10.0.0.2:2379,http://10.0.0.3:2379
 
-The other controllers of the cluster begin with a path at which there is no file yet.";
+Start the other controllers of the cluster with a --ledger path that does not exist yet.";
 
 /// Copy the ledger of a single controller into a new cluster
 #[derive(Args, Clone, Debug)]
@@ -107,7 +106,7 @@ Example:
   wayleave ledger leave wayleave.db
   wayleave serve -t network.yaml --ledger wayleave.db
 
-Use it when all controllers of the cluster have ended, with the copy that is the furthest: `wayleave ledger check` says how far each is.";
+Use it when all controllers of the cluster have stopped, with the most recent copy: `wayleave ledger check` shows the position of each.";
 
 /// Turn a cluster member's copy into the ledger of a single controller
 #[derive(Args, Clone, Debug)]
@@ -149,13 +148,13 @@ fn join(args: &JoinArgs) -> Result<Exit, Failure> {
     let count =
         cluster::join(args.access.access(args.etcd.clone()), &args.cluster, &args.ledger).map_err(Failure::Usage)?;
     let records = wayleave_explain::human::count(count, "record");
-    writeln!(out(), "cluster {} begins with {records}, and {} is the first copy", args.cluster, args.ledger.display())?;
+    writeln!(out(), "cluster {} starts with {records}; {} is the first copy", args.cluster, args.ledger.display())?;
     Ok(Exit::Fine)
 }
 
 fn leave(args: &LeaveArgs) -> Result<Exit, Failure> {
     cluster::leave(&args.ledger).map_err(Failure::Usage)?;
-    writeln!(out(), "{} is the ledger of a controller by itself now", args.ledger.display())?;
+    writeln!(out(), "{} is now the ledger of a standalone controller", args.ledger.display())?;
     Ok(Exit::Fine)
 }
 
@@ -167,7 +166,7 @@ fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let checked = copy_to(&args.ledger, &folder).and_then(|copy| check_at(args, &copy));
     let removed = std::fs::remove_dir_all(&folder);
     let exit = checked?;
-    removed.map_err(|error| Failure::Internal(format!("{} cannot be removed: {error}", folder.display())))?;
+    removed.map_err(|error| Failure::Internal(format!("cannot remove {}: {error}", folder.display())))?;
     Ok(exit)
 }
 
@@ -225,7 +224,7 @@ fn changes(out: &mut impl Write, controller: &mut Controller) -> std::io::Result
         writeln!(out, "{} {}: {}", event.object, event.kind.name(), event.detail)?;
     }
     if changes.is_empty() {
-        writeln!(out, "every contract would keep what it has")?;
+        writeln!(out, "every contract would keep its reservation")?;
     }
     Ok(())
 }
@@ -234,7 +233,7 @@ fn reseal(args: &ResealArgs) -> Result<Exit, Failure> {
     let before = wayleave_store::reseal(&args.ledger).map_err(internal)?;
     let mut out = out();
     print(&mut out, &before, None)?;
-    writeln!(out, "accepted as it is")?;
+    writeln!(out, "accepted in its present state")?;
     out.flush()?;
     Ok(Exit::Fine)
 }
@@ -243,7 +242,7 @@ fn backup(args: &BackupArgs) -> Result<Exit, Failure> {
     let opened = SqliteStore::open(&args.ledger, &Options { absent: IfAbsent::Refuse });
     let (mut store, records) = opened.map_err(|error| match error {
         StoreError::Locked { .. } => {
-            Failure::Internal(format!("{error}; `wayleave backup NAME` has the server make a copy while it serves"))
+            Failure::Internal(format!("{error}; `wayleave backup NAME` lets the running server create a copy"))
         }
         other => internal(other),
     })?;
@@ -270,10 +269,10 @@ fn print(out: &mut impl Write, report: &Inspection, of: Option<&CopyOf>) -> std:
     }
     match of {
         _ if !report.is_sound() => {}
-        None => writeln!(out, "sound: a controller would begin with it")?,
+        None => writeln!(out, "sound: a controller can start with it")?,
         Some(_) => writeln!(
             out,
-            "sound: a controller of the cluster would begin with it (serve --etcd), and one by itself after `wayleave ledger leave`"
+            "sound: a controller of the cluster can start with it (serve --etcd), and a standalone one after `wayleave ledger leave`"
         )?,
     }
     out.flush()

@@ -58,8 +58,8 @@ pub(crate) fn run(args: &LoginArgs) -> Result<Exit, Failure> {
     saved.current = Some(args.context.clone());
     saved.write(&path)?;
     let mut out = out();
-    writeln!(out, "{place} answers: version {}, topology {}", about.version, about.topology)?;
-    writeln!(out, "you ask as {}", describe_account(&about))?;
+    writeln!(out, "connected to {place}: version {}, topology {}", about.version, about.topology)?;
+    writeln!(out, "role: {}", describe_account(&about))?;
     writeln!(out, "saved as context {} in {}", args.context, path.display())?;
     out.flush()?;
     Ok(Exit::Fine)
@@ -72,7 +72,7 @@ impl LoginArgs {
         let same = before.filter(|before| address.as_ref().is_none_or(|url| *url == before.url));
         let Some(url) = address.or_else(|| before.map(|before| before.url.clone())) else {
             return Err(Failure::Usage(
-                "which server? --server URL says so, as in --server http://127.0.0.1:7480".to_owned(),
+                "no server given: add --server URL, such as --server http://127.0.0.1:7480".to_owned(),
             ));
         };
         let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());

@@ -183,7 +183,7 @@ impl PlanArgs {
         let Some((path, proof)) = self.proof.as_ref().zip(Proof::of(&session.context())) else { return Ok(()) };
         let text = serde_json::to_string_pretty(&proof).map_err(wayleave::Error::from)? + "\n";
         std::fs::write(path, text)
-            .map_err(|error| Failure::Internal(format!("{} cannot be written: {error}", path.display())))
+            .map_err(|error| Failure::Internal(format!("cannot write {}: {error}", path.display())))
     }
 
     /// Minima of policies, before any contract.

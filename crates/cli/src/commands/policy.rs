@@ -158,7 +158,7 @@ fn beside(args: &SessionArgs, contracts: &[String]) -> Result<Session, Failure> 
     if refused > 0 {
         let of = count(lists.len(), "contract");
         crate::output::tell!(
-            "refused of {of}: {refused} (`wayleave plan` says why); services share what the others leave"
+            "refused of {of}: {refused} (for the reasons run `wayleave plan`); services share the remaining capacity"
         );
     }
     Ok(session)

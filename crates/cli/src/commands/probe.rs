@@ -111,7 +111,13 @@ fn table(check: &Check) -> Result<(), Failure> {
         writeln!(out, "not watched: {}", escaped(one))?;
     }
     for one in &check.counted {
-        writeln!(out, "{} counted meanwhile, of all packets: {} {}", one.node, one.packets, escaped(&one.what))?;
+        writeln!(
+            out,
+            "{} counted during the check, for all packets: {} {}",
+            one.node,
+            one.packets,
+            escaped(&one.what)
+        )?;
     }
     Ok(out.flush()?)
 }

@@ -28,9 +28,7 @@ Examples:
   wayleave rollback --to 118 --dry-run
   wayleave rollback --to 2026-11-27T08:00:00Z --tenant acme -l app=web
 
-Contracts that were created since are deleted, those that were deleted are created again, and those that were changed get \
-their terms of then: kind, members, rates, times, labels, priority and match. Routes are decided anew. Tenants, VMs, policies and \
-what is down stay as they are. The history of a tenant is bounded in bytes and to 30 days (docs/operate/controller.md).";
+Contracts created since then are deleted, deleted contracts are created again, and changed contracts get their previous terms: kind, members, rates, times, labels, priority and match. Routes are computed again. Tenants, VMs, policies and the state of links and nodes do not change. The history of a tenant is bounded in bytes and to 30 days (docs/operate/controller.md).";
 
 /// Restore contracts as of an earlier event or time
 #[derive(Args, Clone, Debug)]
@@ -87,11 +85,11 @@ pub(crate) fn run(args: &RollbackArgs) -> Result<Exit, Failure> {
     let past: PastContracts = service.get(&format!("/v1/past/{}{tenant}", encode(&args.to))).map_err(Failure::from)?;
     let steps = Steps::plan(&service, &past, args.selector.as_ref())?;
     for UnknownPast { tenant, since } in &past.unknown {
-        let since = since.as_ref().map_or_else(String::new, |since| format!(", only from {since} on"));
-        tell!("note: contracts of tenant {tenant} stay as they are: what they were then is not known{since}");
+        let since = since.as_ref().map_or_else(String::new, |since| format!(", only since {since}"));
+        tell!("note: contracts of tenant {tenant} are not changed: their state at that time is unknown{since}");
     }
     for id in &steps.ended {
-        tell!("note: {id} is left out: it has ended by its own terms since");
+        tell!("note: {id} is skipped: it has expired since then");
     }
     let show = |summary: &ApplySummary| -> Result<Exit, Failure> {
         match args.output {
@@ -113,7 +111,7 @@ pub(crate) fn run(args: &RollbackArgs) -> Result<Exit, Failure> {
     }
     args.confirm.question_after(
         || if args.output == OutputFormat::Table { preview.print_table(args.all) } else { Ok(()) },
-        &format!("Bring these contracts back to {}?", past.at),
+        &format!("Roll these contracts back to {}?", past.at),
     )?;
     show(&ApplySummary::new(false, steps.send(&service, false)?, Vec::new()))
 }
@@ -151,8 +149,7 @@ impl Steps {
         let held: Vec<&str> = self.batch.delete.iter().filter(holds).map(String::as_str).collect();
         if preview.exit() == Exit::Refused && !held.is_empty() {
             tell!(
-                "note: what {} has is held until its last packets have left. If a refused contract needs it, delete first \
-                 (wayleave delete contract {}), and roll back then",
+                "note: the reservation of {} is held until its last packets have left the network. If a refused contract needs it, delete first (wayleave delete contract {}), then roll back",
                 held.join(", "),
                 held.join(" ")
             );

@@ -20,8 +20,7 @@ Examples:
   wayleave schemes chameleon
   wayleave schemes -o json
 
-An admission scheme is chosen with --scheme, all others in scenario files. Brokers of a scheme are also programs: \
-`wayleave broker` has options for what the scheme lets be set.";
+An admission scheme is chosen with --scheme, all others in scenario files. Brokers of a scheme also run as programs: `wayleave broker` has options for their settings.";
 
 /// List the schemes: roles, publications, guarantees and parameters
 #[derive(Args, Clone, Debug)]
@@ -44,7 +43,7 @@ pub(crate) fn run(args: &SchemesArgs) -> Result<Exit, Failure> {
             let near = nearest(name, registry::all().map(|scheme| scheme.name));
             let hint =
                 near.map_or_else(|| "`wayleave schemes` lists them".to_owned(), |near| format!("did you mean {near}?"));
-            return Err(Failure::Usage(format!("there is no scheme {name}: {hint}")));
+            return Err(Failure::Usage(format!("no scheme {name}: {hint}")));
         }
     }
     let mut out = out();
@@ -96,7 +95,7 @@ fn details(out: &mut impl Write, scheme: &'static Descriptor) -> io::Result<()> 
     wrapped(out, "  guarantees ", 13, scheme.guarantee)?;
     wrapped(out, "  published  ", 13, scheme.citation)?;
     if scheme.parameters.is_empty() {
-        return writeln!(out, "\nNothing can be set of it.");
+        return writeln!(out, "\nNo settings.");
     }
     writeln!(out, "\nParameters")?;
     for parameter in scheme.parameters {
@@ -108,12 +107,12 @@ fn details(out: &mut impl Write, scheme: &'static Descriptor) -> io::Result<()> 
         match parameter.default_text().filter(|_| parameter.example.is_empty()) {
             Some(default) => wrapped(out, "      default  ", 15, &format!("{default} ({})", parameter.source))?,
             None if matches!(parameter.kind, Kind::Scheme(_)) => {
-                wrapped(out, "      default  ", 15, &format!("the defaults of that scheme ({})", parameter.source))?;
+                wrapped(out, "      default  ", 15, &format!("defaults of that scheme ({})", parameter.source))?;
             }
             None if parameter.example.is_empty() => {
                 wrapped(out, "      default  ", 15, &format!("none ({})", parameter.source))?;
             }
-            None => wrapped(out, "      default  ", 15, "none: it has to be given")?,
+            None => wrapped(out, "      default  ", 15, "none: required")?,
         }
     }
     Ok(())

@@ -28,7 +28,7 @@ Examples:
 const NOTES: &str = "\
 Every option can also be set in a file (--config FILE, else ./wayleave.toml, else /etc/wayleave/wayleave.toml), as `option = value`, or in the \
 environment, as WAYLEAVE_OPTION. A flag overrides the environment, which overrides the file: run `wayleave config show --origin`. \
-The first start creates an operator's token, and prints the name of its file on standard error.";
+The first start creates an operator's token, and prints its file name on standard error.";
 
 /// Run the controller: tenants, VMs and contracts over REST, with a ledger on disk
 #[derive(Args, Clone, Debug)]
@@ -99,18 +99,14 @@ pub(super) fn parse_member(text: &str) -> Result<String, String> {
 pub(super) fn parse_cluster(text: &str) -> Result<String, String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let is_name = !text.is_empty() && text.len() <= 64 && text.chars().all(is_plain);
-    if is_name { Ok(text.to_owned()) } else { Err("1 to 64 letters, digits, -, _ and . are expected".to_owned()) }
+    if is_name { Ok(text.to_owned()) } else { Err("expected 1 to 64 letters, digits, -, _ and .".to_owned()) }
 }
 
 fn parse_lease(text: &str) -> Result<Time, String> {
     let time: Time = text.parse().map_err(|error: wayleave_units::ParseUnitError| error.to_string())?;
     let is_whole = time.as_nanos().is_multiple_of(1_000_000_000);
     let seconds = time.as_nanos() / 1_000_000_000;
-    if is_whole && (2..=60).contains(&seconds) {
-        Ok(time)
-    } else {
-        Err("whole seconds, 2s to 60s, are expected".to_owned())
-    }
+    if is_whole && (2..=60).contains(&seconds) { Ok(time) } else { Err("expected whole seconds, 2s to 60s".to_owned()) }
 }
 
 impl ServeArgs {
@@ -122,7 +118,7 @@ impl ServeArgs {
         let ClusterArgs { etcd, cluster, advertise, lease, force_config } = &self.cluster;
         let scheme = if self.security.tls_cert.is_some() { "https" } else { "http" };
         if advertise.is_none() && (self.listen.port() == 0 || self.listen.ip().is_unspecified()) {
-            let why = "clients cannot ask that: --advertise says where this controller answers";
+            let why = "clients cannot connect to this address: set the public one with --advertise";
             return Err(Failure::Usage(format!("--listen {}: {why}", self.listen)));
         }
         let address = advertise.clone().unwrap_or_else(|| format!("{scheme}://{}", self.listen));
@@ -334,11 +330,10 @@ fn check_security(args: &ServeArgs) -> Result<(), Failure> {
     let Some(open) = open.filter(|_| args.security.tls_cert.is_none()) else { return Ok(()) };
     if !args.security.insecure_http {
         return Err(Failure::Usage(format!(
-            "{open} can be reached from other machines: give --tls-cert and --tls-key, or --insecure-http if \
-             somebody else encrypts"
+            "{open} is reachable from other machines: add --tls-cert and --tls-key, or --insecure-http behind a TLS proxy"
         )));
     }
-    crate::output::tell!("warning: without TLS everybody on the way to {open} can read the tokens");
+    crate::output::tell!("warning: without TLS, tokens sent to {open} can be read on the network");
     Ok(())
 }
 

@@ -72,12 +72,12 @@ pub(crate) struct SimArgs {
 /// Reads how far off completion times may be.
 fn forward_error(text: &str) -> Result<f64, String> {
     let error = text.parse().ok().filter(|&error| FastForward { error }.is_valid());
-    error.ok_or_else(|| format!("a number above 0 and up to {} is expected, such as 0.005", FastForward::MAX))
+    error.ok_or_else(|| format!("expected a number above 0 and up to {}, such as 0.005", FastForward::MAX))
 }
 
 /// Reads `path=value`.
 fn parameter(text: &str) -> Result<Parameter, String> {
-    let (path, value) = text.split_once('=').ok_or("PATH=VALUE is expected, such as traffic.web.load=0.8")?;
+    let (path, value) = text.split_once('=').ok_or("expected PATH=VALUE, such as traffic.web.load=0.8")?;
     Ok(Parameter { path: path.to_owned(), value: value.to_owned() })
 }
 
@@ -167,7 +167,7 @@ impl SimArgs {
             "the run is not complete".to_owned()
         };
         match (sweep.folder(), is_sweep) {
-            (Some(_), true) => crate::output::tell!("stopped: {what}; to go on: {} --resume", self.command()),
+            (Some(_), true) => crate::output::tell!("stopped: {what}; to continue: {} --resume", self.command()),
             _ => crate::output::tell!("stopped: {what}; these results are partial"),
         }
     }

@@ -79,10 +79,9 @@ fn enforcement(status: &Status) -> Vec<(&'static str, String)> {
     let Status { configured, effective, late, .. } = status;
     let Some(late) = late else {
         let none = "none: contracts are admitted, not enforced (serve --enforcement hosts)";
-        return vec![("enforcement", none.to_owned()), ("measured", "not known: there are no agents".to_owned())];
+        return vec![("enforcement", none.to_owned()), ("measured", "unknown: no agents".to_owned())];
     };
-    let confirmed =
-        format!("{effective} of {configured} contracts with a rule are confirmed by all hosts that have to carry it");
+    let confirmed = format!("{effective} of {configured} contracts with a rule are confirmed by all of their hosts");
     let measured =
         format!("late packets of {late} latency contracts were reported; minima and weights are not measured");
     vec![("enforcement", format!("{}: {confirmed}", status.enforcement)), ("measured", measured)]
@@ -129,7 +128,7 @@ impl Screen {
             write_rows(&mut out, Contract::HEADINGS, rows(&self.broken), "")?;
         }
         if !self.status.troubles.is_empty() {
-            writeln!(out, "\nWrong on nodes")?;
+            writeln!(out, "\nProblems on nodes")?;
             self.status.troubles.iter().try_for_each(|trouble| writeln!(out, "  {}", escaped(trouble)))?;
         }
         if let Some(down) = self.topology.as_ref().map(|topology| &topology.down).filter(|down| !down.is_empty()) {
@@ -140,7 +139,7 @@ impl Screen {
         }
         if let Some(links) = &self.links {
             writeln!(out, "\nFullest links")?;
-            let none = if self.links_unknown > 0 { "" } else { "nothing is reserved on any link" };
+            let none = if self.links_unknown > 0 { "" } else { "no reservations on any link" };
             write_rows(&mut out, Link::HEADINGS, rows(links), none)?;
             if self.links_unknown > 0 {
                 writeln!(out, "  unknown for {}", count(self.links_unknown, "link"))?;
@@ -159,7 +158,7 @@ impl Screen {
         // That another one leads is no trouble.
         let ready = match &status.cluster {
             Some(of) if of.role == ClusterRole::Follower => {
-                format!(", follows {}", of.leader.as_deref().unwrap_or("nobody: none leads now"))
+                format!(", follows {}", of.leader.as_deref().unwrap_or("none"))
             }
             Some(of) if of.role == ClusterRole::Leader => format!(", leads in epoch {}", of.epoch),
             _ => ready,
@@ -167,7 +166,7 @@ impl Screen {
         let ledger = &status.ledger;
         let mut fields = vec![
             ("controller", format!("{place}, version {}{ready}", status.version)),
-            ("you ask as", describe_account(about)),
+            ("role", describe_account(about)),
             ("ledger", format!("{}, {} records, commit {}", ledger.path, ledger.records, ledger.sequence)),
             ("scheme", about.scheme.clone()),
         ];
@@ -197,18 +196,19 @@ impl Screen {
         fields.extend(enforcement(status));
         if status.unprotected > 0 {
             let contracts = count(usize::try_from(status.unprotected).unwrap_or(usize::MAX), "contract");
-            let lost =
-                format!("{contracts} with fewer open routes than they ask for (get contracts shows PROTECTION_LOST)");
+            let lost = format!(
+                "{contracts} with fewer disjoint routes up than requested (get contracts shows PROTECTION_LOST)"
+            );
             fields.push(("protection", lost));
         }
         if let Some(ahead) = status.clock_ahead_ns {
             let ahead = Time::from_nanos(ahead);
             let doubted = format!(
-                "not trusted: it jumped forward by {ahead}; contracts start and end by the calendar as it was (serve --clock-doubt)"
+                "not trusted: it jumped forward by {ahead}; contracts start and end by the previous calendar (serve --clock-step-holddown)"
             );
             fields.push(("clock", doubted));
         }
-        let mut agents = format!("{} there", status.agents);
+        let mut agents = format!("{} connected", status.agents);
         if !status.silent.is_empty() {
             agents = format!("{agents}; silent: {}", status.silent.join(", "));
         }

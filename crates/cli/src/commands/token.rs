@@ -109,13 +109,13 @@ fn create(args: &CreateArgs) -> Result<Exit, Failure> {
     let (_, made) = service.send::<NewToken>(Method::Post, "/v1/tokens", &spec)?;
     let Some(secret) = made.secret else {
         let name = made.token.spec.certificate.unwrap_or_default();
-        crate::output::tell!("token {}: certificates with the name {name} act as it", made.token.id);
+        crate::output::tell!("token {}: certificates with the name {name} use it", made.token.id);
         return Ok(Exit::Fine);
     };
     if let Some(file) = &args.to_file {
         write_private(file, &format!("{secret}\n")).map_err(|error| {
             Failure::Internal(format!(
-                "{} could not be written: {error}; nobody has seen the secret of token {}: delete it",
+                "cannot write {}: {error}; the secret of token {} was not shown: delete the token",
                 file.display(),
                 made.token.id
             ))
@@ -123,7 +123,7 @@ fn create(args: &CreateArgs) -> Result<Exit, Failure> {
         crate::output::tell!("token {}: its secret is in {}", made.token.id, file.display());
         return Ok(Exit::Fine);
     }
-    crate::output::tell!("token {}: its secret is shown this once", made.token.id);
+    crate::output::tell!("token {}: its secret is shown only once", made.token.id);
     let mut out = out();
     writeln!(out, "{secret}")?;
     out.flush()?;
@@ -133,8 +133,7 @@ fn create(args: &CreateArgs) -> Result<Exit, Failure> {
 fn delete(args: &DeleteArgs) -> Result<Exit, Failure> {
     if args.id.starts_with("wl_") {
         return Err(Failure::Usage(
-            "that is a secret: `wayleave get tokens` shows what tokens are called. Others may have seen it on the command \
-             line: end the token"
+            "this is a secret, not a token ID (see `wayleave get tokens`). Others may have seen it on the command line: delete the token"
                 .to_owned(),
         ));
     }

@@ -26,11 +26,10 @@ Examples:
   wayleave top --every 5s --most 50
   wayleave top --times 1 > now.txt
 
-Agents report counters every second: rates and waits are those of the last second, dropped packets are counted since the contract \
-was installed. Contracts that send most come first. Ctrl-C ends it.";
+Agents report counters every second: rates and waits are those of the last second, dropped packets are counted since the contract was installed. Contracts with the highest rates come first. Stop with Ctrl-C.";
 
 const HEADINGS: [&str; 11] =
-    ["contract", "kind", "state", "rate", "sends", "of it", "waiting", "waited", "dropped", "lost", "late"];
+    ["contract", "kind", "state", "rate", "sends", "of rate", "waiting", "waited", "dropped", "lost", "late"];
 /// Maximum number of contracts in one answer of the server.
 const LIMIT: u64 = 1_000;
 /// Clears the screen and goes to its begin (ECMA-48).
@@ -59,7 +58,7 @@ pub(crate) struct TopArgs {
 pub(crate) fn run(args: &TopArgs) -> Result<Exit, Failure> {
     let service = args.target.service()?;
     if service.is_local() {
-        let text = "what contracts send is known to a running server: a ledger file has none of it";
+        let text = "only a running server has traffic counters: a ledger file has none";
         return Err(Failure::Usage(text.to_owned()));
     }
     let cancel = interrupt::listen()?;

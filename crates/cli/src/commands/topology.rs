@@ -184,7 +184,7 @@ fn convert(args: &ConvertArgs) -> Result<Exit, Failure> {
         }
         Some(path) => {
             let written = std::fs::write(path, text);
-            written.map_err(|error| Failure::Internal(format!("{} cannot be written: {error}", path.display())))?;
+            written.map_err(|error| Failure::Internal(format!("cannot write {}: {error}", path.display())))?;
             crate::output::tell!("{}: written to {}", network.summary(), path.display());
         }
     }
@@ -193,7 +193,7 @@ fn convert(args: &ConvertArgs) -> Result<Exit, Failure> {
 
 fn list() -> Result<Exit, Failure> {
     let mut out = out();
-    let mut builders = plain_table(&["builder", "what it builds, and its keys"]);
+    let mut builders = plain_table(&["builder", "topology and parameters"]);
     for builder in BUILDERS {
         builders.add_row([builder.name.to_owned(), format!("{}\n{}", builder.what, builder.keys)]);
     }

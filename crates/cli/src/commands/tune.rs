@@ -80,7 +80,7 @@ enum ObjectiveName {
 pub(crate) fn run(args: &TuneArgs) -> Result<Exit, Failure> {
     let network = args.network.read()?;
     if network.graph.hosts().count() < 2 {
-        return Err(Failure::Usage("contracts join two hosts, and the network has fewer".into()));
+        return Err(Failure::Usage("contracts connect two hosts, but the network has fewer".into()));
     }
     let options = args.options()?;
     let own = own_contracts(args, &network)?;
@@ -106,7 +106,7 @@ fn own_contracts(args: &TuneArgs, network: &Network) -> Result<Option<Contracts>
     }
     let contracts = Contracts::read_all_kinds(&args.files, network)?;
     if contracts.is_empty() {
-        return Err(Failure::Usage(format!("there are no contracts in {}", args.files.join(", "))));
+        return Err(Failure::Usage(format!("no contracts in {}", args.files.join(", "))));
     }
     Ok(Some(contracts))
 }

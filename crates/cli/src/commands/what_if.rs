@@ -83,10 +83,12 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
     }
     let query = args.query(&service, &apply)?;
     if query == WhatIfQuery::default() {
-        return Err(Failure::Usage("what if what? --fail, --restore, --apply, --delete or --drain say so".to_owned()));
+        return Err(Failure::Usage(
+            "nothing to predict: add --fail, --restore, --apply, --delete or --drain".to_owned(),
+        ));
     }
     let ask = || service.send(Method::Post, "/v1/what-if", &query);
-    let (_, would): (_, WhatIfResult) = waiting(false, "working out what would happen", ask)?;
+    let (_, would): (_, WhatIfResult) = waiting(false, "predicting the effect", ask)?;
     match args.output {
         OutputFormat::Json => show::json(&would)?,
         OutputFormat::Table => {
@@ -111,9 +113,9 @@ impl WhatIfArgs {
         let before = plan.restore(&mut session, &contracts, None, &mut Watch::progress(&mut Progress::new(false)))?;
         if before.refused > 0 {
             let (name, all) = (source.name(), count(contracts.len(), "contract"));
-            crate::output::tell!("note: {} of {all} in {name} refused from the start", before.refused);
+            crate::output::tell!("note: {} of {all} in {name} refused initially", before.refused);
         }
-        waiting(false, "making a controller of the plan", || {
+        waiting(false, "creating a controller from the plan", || {
             let records = records(&session, orders(files, &session)?);
             self.target.imagined_with(records, &args)
         })
@@ -165,7 +167,7 @@ fn admit(service: &Service, files: &[Source]) -> Result<(), Failure> {
         if report.refused > 0 {
             let all = count(report.items.len(), "contract");
             crate::output::tell!(
-                "note: {} of {all} in {file} refused from the start: `wayleave plan` says why",
+                "note: {} of {all} in {file} refused initially: for the reasons run `wayleave plan`",
                 report.refused
             );
         }

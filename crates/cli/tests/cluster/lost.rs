@@ -43,7 +43,7 @@ pub(crate) fn deleted_keys_and_older_states_of_etcd_are_named_at_a_start() {
     let entry = |number: u64| format!("/wayleave/wayleave/log/{number:020}");
     etcd.delete(&entry(2), &entry(3));
     let said = last_words(&folder, "second.db", &etcd);
-    assert!(said.contains(&format!("{} in etcd is not there", entry(2))), "{said}");
+    assert!(said.contains(&format!("{} in etcd is missing", entry(2))), "{said}");
     let leader = serve_with(&folder, &folder.join("first.db"), &options);
     until_role(&folder, &leader.1, "leader");
     end(leader);
@@ -62,7 +62,7 @@ pub(crate) fn deleted_keys_and_older_states_of_etcd_are_named_at_a_start() {
     // All keys have been deleted.
     etcd.delete("/wayleave/wayleave/", "/wayleave/wayleave0");
     let said = last_words(&folder, "third.db", &etcd);
-    assert!(said.contains("head in etcd is not there, and this controller has seen batch"), "{said}");
+    assert!(said.contains("head in etcd is missing, but this controller has seen batch"), "{said}");
     drop(etcd);
     std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -40,19 +40,19 @@ pub(crate) fn who_has_another_network_takes_no_part_and_a_cluster_gets_another_o
 
     // The difference is named, and nothing else.
     let said = refused(&folder, &etcd.urls(), &["-t", "fat-tree:k=6"]);
-    let topology = "another topology (here fat-tree:k=6, 54 hosts, 45 switches";
+    let topology = "a different topology (here fat-tree:k=6, 54 hosts, 45 switches";
     assert!(said.contains(topology) && said.contains("in the cluster fat-tree:k=4, 16 hosts"), "{said}");
-    assert!(!said.contains("another scheme") && !said.contains("another model"), "{said}");
+    assert!(!said.contains("a different scheme") && !said.contains("a different model"), "{said}");
     let fingerprint = said.split("--force-config ").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
     let said = refused(&folder, &etcd.urls(), &["-t", "fat-tree:k=4", "--max-frame=1530B"]);
-    assert!(said.contains("another model (here max-frame 1530B; in the cluster max-frame mtu)"), "{said}");
-    assert!(!said.contains("another topology") && !said.contains("another scheme"), "{said}");
+    assert!(said.contains("a different model (here max-frame 1530B; in the cluster max-frame mtu)"), "{said}");
+    assert!(!said.contains("a different topology") && !said.contains("a different scheme"), "{said}");
     let said = refused(&folder, &etcd.urls(), &["-t", "fat-tree:k=4", "--reroute"]);
-    assert!(said.contains("another scheme (here ") && !said.contains("another topology"), "{said}");
+    assert!(said.contains("a different scheme (here ") && !said.contains("a different topology"), "{said}");
     // The contract's route is not in the other network.
     let replace = format!("--force-config={fingerprint}");
     let said = refused(&folder, &etcd.urls(), &["-t", "fat-tree:k=6", &replace]);
-    assert!(said.contains("could not all be kept") && said.contains("kept"), "{said}");
+    assert!(said.contains("not all guarantees could be kept") && said.contains("kept"), "{said}");
     // A fingerprint that is not that of the cluster replaces nothing.
     let faster = ["-t", "fat-tree:k=4,rate=2Gbit"];
     let said = refused(&folder, &etcd.urls(), &[&faster[..], &["--force-config=0123456789abcdef"]].concat());
@@ -69,7 +69,8 @@ pub(crate) fn who_has_another_network_takes_no_part_and_a_cluster_gets_another_o
     until_role(&folder, &second.1, "leader");
     let said = refused(&folder, &etcd.urls(), &old);
     assert!(
-        said.contains("another topology (here fat-tree:k=4;") || said.contains("another topology (here fat-tree:k=4,"),
+        said.contains("a different topology (here fat-tree:k=4;")
+            || said.contains("a different topology (here fat-tree:k=4,"),
         "{said}"
     );
     let first = start("first", &faster);

@@ -89,7 +89,7 @@ pub(crate) fn loko_keeps_on_a_measured_switch_what_silo_breaks() {
     refused(&format!("calibrate s1 --scenario {SCENARIO}+60B"), "packets of 60B cannot be sent");
     refused(
         "calibrate s1 --scenario action=output,packet=306B",
-        "one value of each dimension is expected beside packet",
+        "expected one value for each dimension other than packet",
     );
     refused(&format!("run -f {LIST} --cut"), "--cut needs a controller");
 }
@@ -127,7 +127,7 @@ pub(crate) fn a_switch_that_is_as_fast_as_its_ports_has_no_service_to_measure() 
     let output = wayleave(&format!("lab calibrate s1 --name {}", lab.0));
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        text(&output.stderr).contains("the switch forwards as fast as its ports, 10Mbit"),
+        text(&output.stderr).contains("the switch forwards at the rate of its ports, 10Mbit"),
         "{}",
         text(&output.stderr)
     );

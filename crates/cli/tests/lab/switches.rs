@@ -48,7 +48,7 @@ pub(crate) fn a_bridge_without_rules_is_repaired_and_one_that_is_dead_enforces_n
     let checked = wayleave(&format!("lab probe --name {} h1 h2", lab.0));
     assert!(checked.status.success(), "{}", text(&checked.stdout));
     let said = text(&wayleave(&format!("events {server}")).stdout);
-    assert!(said.contains("rules of bridge br0 were gone or others: 2"), "{said}");
+    assert!(said.contains("rules of bridge br0 were missing or changed: 2"), "{said}");
 
     let daemons = Labs::default().status(&LabName::new(&lab.0).unwrap()).unwrap().programs;
     let daemon = daemons.iter().find(|program| program.name == "ovs-vswitchd-s1").unwrap();
@@ -104,7 +104,7 @@ pub(crate) fn packets_that_somebody_drops_are_lost_behind_a_switch_that_has_a_na
         bound: None,
     };
     let traffic = Traffic::start(vec![flow]).unwrap();
-    until("that packets are followed", &|| described().contains("followed to their receiver's host"));
+    until("that packets are followed", &|| described().contains("traced to the receiver's host"));
     let lost = || {
         let all = described();
         all.lines().find(|line| line.starts_with("lost ")).unwrap_or_default().to_owned()
@@ -123,7 +123,7 @@ pub(crate) fn packets_that_somebody_drops_are_lost_behind_a_switch_that_has_a_na
     );
     Batch::tc().extend([filter]).run(&Namespace::open(&switch.namespace).unwrap()).unwrap();
     let status = || text(&wayleave(&format!("status {server}")).stdout);
-    until("that the filter is told", &|| status().contains("a filter of somebody else is at the egress of"));
+    until("that the filter is told", &|| status().contains("a foreign filter is at the egress of"));
     until("that a loss is told", &|| described().contains(" behind s1"));
     let _ = traffic.stop();
     assert!(!lost().contains("behind h"), "{}", lost());

@@ -231,7 +231,7 @@ pub(crate) fn no_packet_passes_unshaped_while_agents_are_killed_and_controllers_
     // A second one refuses to begin, and says why.
     let second = command(&config).output().unwrap();
     let said = String::from_utf8_lossy(&second.stderr);
-    assert!(!second.status.success() && said.contains("another agent drives h1 already"), "{said}");
+    assert!(!second.status.success() && said.contains("another agent already runs for h1"), "{said}");
 
     // SIGKILL: what is installed goes on.
     first.0.kill().unwrap();

@@ -163,7 +163,7 @@ const LATENCY: &[Forgery] = &[
     ("no shaping", |p| p["shaping"] = json!(false), 1, "shaping: False in the proof, and True in the plan"),
     ("a smaller network", |p| drop(p["nodes"].as_array_mut().unwrap().pop()), 2, "is no node of the proof"),
     (
-        "other terms",
+        "changes its terms",
         |p| p["flows"][0]["deadline_ns"] = json!(3_000_000),
         1,
         "deadline_ns is 3000000 in the proof, and 2000000",

@@ -118,7 +118,7 @@ impl Address {
 
     /// That there can be no such request.
     pub fn no_address(&self, error: &http::Error) -> Error {
-        Error::Usage(format!("{} is no address: {error}", self.url))
+        Error::Usage(format!("{} is not a valid URL: {error}", self.url))
     }
 
     fn tls(&self) -> Result<TlsConfig, Error> {
@@ -136,20 +136,20 @@ impl Address {
 
 fn certificates_in(path: &Path) -> Result<Vec<Certificate<'static>>, Error> {
     let pem = std::fs::read(path)
-        .map_err(|error| Error::Usage(format!("the certificates in {} cannot be read: {error}", path.display())))?;
+        .map_err(|error| Error::Usage(format!("cannot read certificates from {}: {error}", path.display())))?;
     let certificate = |item| if let Ok(PemItem::Certificate(certificate)) = item { Some(certificate) } else { None };
     let certificates: Vec<Certificate<'static>> = ureq::tls::parse_pem(&pem).filter_map(certificate).collect();
     if certificates.is_empty() {
-        return Err(Error::Usage(format!("there is no certificate in {}: PEM is expected", path.display())));
+        return Err(Error::Usage(format!("no certificate in {}: expected PEM", path.display())));
     }
     Ok(certificates)
 }
 
 fn key_in(path: &Path) -> Result<PrivateKey<'static>, Error> {
     let pem = std::fs::read(path)
-        .map_err(|error| Error::Usage(format!("the private key in {} cannot be read: {error}", path.display())))?;
+        .map_err(|error| Error::Usage(format!("cannot read the private key in {}: {error}", path.display())))?;
     let key = PrivateKey::from_pem(&pem);
-    key.map_err(|_| Error::Usage(format!("there is no private key in {}: PEM is expected", path.display())))
+    key.map_err(|_| Error::Usage(format!("no private key in {}: expected PEM", path.display())))
 }
 
 /// Addresses without what would be doubled when paths are put behind them: one, or those of all controllers of a cluster, separated by commas.
@@ -167,7 +167,7 @@ fn one_url(text: &str) -> Result<String, Error> {
     match rest {
         Some(rest) if !rest.is_empty() && !rest.contains(['?', '#', '@']) => Ok(url.to_owned()),
         _ => Err(Error::Usage(format!(
-            "{text} is no address of a server: http:// or https:// and a host are expected, as in http://127.0.0.1:7480"
+            "{text} is not a server URL: expected http:// or https:// and a host, such as http://127.0.0.1:7480"
         ))),
     }
 }

@@ -17,17 +17,17 @@ pub enum Error {
 pub fn connection(place: &str, error: &ureq::Error, hint: &str) -> Error {
     let text = match error {
         ureq::Error::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-            format!("nobody listens at {place}: is the server running? `wayleave serve` starts one\n  {hint}")
+            format!("connection refused: {place}. Is the server running? `wayleave serve` starts it\n  {hint}")
         }
         ureq::Error::Io(error) if error.to_string().contains("lookup address") => {
-            format!("the name of the host in {place} is not known\n  {hint}")
+            format!("cannot resolve the host name in {place}\n  {hint}")
         }
-        ureq::Error::HostNotFound => format!("the name of the host in {place} is not known\n  {hint}"),
+        ureq::Error::HostNotFound => format!("cannot resolve the host name in {place}\n  {hint}"),
         ureq::Error::BadUri(_) | ureq::Error::Http(_) => {
-            return Error::Usage(format!("{place} is no address: one such as http://127.0.0.1:7480 is expected"));
+            return Error::Usage(format!("{place} is not a server URL: expected one such as http://127.0.0.1:7480"));
         }
         ureq::Error::Timeout(_) => {
-            format!("{place} did not answer in time: what was asked may have been done, and asking again does no harm")
+            format!("{place} did not answer in time: the request may have been carried out; it is safe to retry")
         }
         other => other_error(place, &cause(other), hint),
     };
@@ -37,15 +37,14 @@ pub fn connection(place: &str, error: &ureq::Error, hint: &str) -> Error {
 fn other_error(place: &str, cause: &str, hint: &str) -> String {
     if cause.contains("certificate") {
         format!(
-            "the server at {place} is not trusted: {cause}\n  --ca FILE, or `ca` in the file of an agent, names the certificate that its own \
-             was signed with"
+            "the certificate of {place} is not trusted: {cause}\n  --ca FILE, or `ca` in an agent's configuration, names the CA certificate"
         )
     } else if cause.contains("InvalidContentType") || cause.contains("corrupt message") {
-        format!("the server at {place} does not speak TLS: try http:// in its address")
+        format!("the server at {place} does not use TLS: try http:// in its URL")
     } else if cause.contains("invalid HTTP version") {
-        format!("the server at {place} does not speak plain HTTP: try https:// in its address")
+        format!("the server at {place} does not accept plain HTTP: try https:// in its URL")
     } else {
-        format!("{place} could not be asked: {cause}\n  {hint}")
+        format!("request to {place} failed: {cause}\n  {hint}")
     }
 }
 

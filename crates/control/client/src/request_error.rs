@@ -51,7 +51,7 @@ pub(super) fn of(status: u16, body: &[u8], retry_after: Option<Duration>) -> Req
     match serde_json::from_slice::<Problem>(body) {
         Ok(problem) => RequestError::Problem(Box::new(on_one_line(problem)), retry_after),
         Err(_) => RequestError::Failed(Error::Failed(format!(
-            "this is no answer of a Wayleave server (status {status}): is the address right, and is there a proxy between?"
+            "the response is not from a Wayleave server (status {status}): check the URL, and any proxy in between"
         ))),
     }
 }
@@ -69,15 +69,17 @@ fn of_problem(problem: &Problem, retry_after: Option<Duration>) -> Error {
     let detail = &problem.detail;
     match problem.code {
         Code::Unauthorized => Error::Usage(format!(
-            "{detail}\n  `wayleave login` saves a token; --token-file and WAYLEAVE_TOKEN_FILE name a file that has one"
+            "{detail}\n  `wayleave login` saves a token; --token-file and WAYLEAVE_TOKEN_FILE name a token file"
         )),
-        Code::Forbidden => Error::Usage(format!(
-            "{detail}\n  `wayleave status` says as whom you ask; another --context may be allowed to"
-        )),
-        Code::PreconditionFailed => Error::Usage(format!("{detail}\n  somebody has changed it meanwhile")),
+        Code::Forbidden => {
+            Error::Usage(format!("{detail}\n  `wayleave status` shows your role; another --context may have access"))
+        }
+        Code::PreconditionFailed => {
+            Error::Usage(format!("{detail}\n  it was changed by another client; read it again"))
+        }
         Code::RateLimited => {
             let when = retry_after.map_or("later".to_owned(), |wait| format!("in {} s", wait.as_secs().max(1)));
-            Error::Failed(format!("{detail}\n  too many requests with this token: ask again {when}"))
+            Error::Failed(format!("{detail}\n  too many requests with this token: retry {when}"))
         }
         Code::TimedOut | Code::Internal | Code::Unavailable => Error::Failed(detail.clone()),
         _ => Error::Usage(detail.clone()),
@@ -86,7 +88,7 @@ fn of_problem(problem: &Problem, retry_after: Option<Duration>) -> Error {
 
 /// A connection that failed.
 pub(super) fn connection(place: &str, error: &ureq::Error) -> Error {
-    const WHERE: &str = "--server, WAYLEAVE_SERVER or `wayleave login` say where the server is";
+    const WHERE: &str = "set the server with --server, WAYLEAVE_SERVER or `wayleave login`";
     super::error::connection(place, error, WHERE)
 }
 
@@ -94,7 +96,7 @@ pub(super) fn connection(place: &str, error: &ureq::Error) -> Error {
 pub(super) fn unreadable(place: &str, error: &serde_json::Error) -> Error {
     let version = env!("CARGO_PKG_VERSION");
     Error::Failed(format!(
-        "the answer of {place} cannot be read ({error}): its version may be another than {version}, which this is"
+        "cannot parse the response of {place} ({error}): its version may differ from this client's, {version}"
     ))
 }
 

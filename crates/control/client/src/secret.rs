@@ -15,9 +15,9 @@ const LONGEST: u64 = 4096;
 /// If it cannot be read, or there is none in it.
 pub fn read_token(path: &Path) -> Result<String, Error> {
     let place = path.display();
-    let fail = |error: io::Error| Error::Usage(format!("the token in {place} cannot be read: {error}"));
+    let fail = |error: io::Error| Error::Usage(format!("cannot read the token from {place}: {error}"));
     if path.as_os_str() == "-" {
-        return token_in(&take(io::stdin().lock()).map_err(fail)?, "the standard input");
+        return token_in(&take(io::stdin().lock()).map_err(fail)?, "standard input");
     }
     token_in(&take(std::fs::File::open(path).map_err(fail)?).map_err(fail)?, &place.to_string())
 }
@@ -31,11 +31,11 @@ pub fn read_password(path: &Path) -> Result<String, Error> {
     let mut file = std::fs::File::open(path).map_err(|error| wrong(error.to_string()))?;
     let mode = file.metadata().map_err(|error| wrong(error.to_string()))?.permissions().mode();
     if mode & 0o077 != 0 {
-        return Err(wrong("others may read it: chmod 600 it".to_owned()));
+        return Err(wrong("readable by other users; run chmod 600".to_owned()));
     }
     let text = take(&mut file).map_err(|error| wrong(error.to_string()))?;
     match text.trim_end_matches(['\r', '\n']) {
-        "" => Err(wrong("there is none".to_owned())),
+        "" => Err(wrong("none found".to_owned())),
         password => Ok(password.to_owned()),
     }
 }
@@ -53,9 +53,7 @@ fn take(reader: impl Read) -> io::Result<String> {
 pub fn token_in(text: &str, place: &str) -> Result<String, Error> {
     let token = text.trim();
     if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(Error::Usage(format!(
-            "there is no token in {place}: one such as wl_... is expected, and nothing else"
-        )));
+        return Err(Error::Usage(format!("no token in {place}: expected a single token, such as wl_...")));
     }
     Ok(token.to_owned())
 }
@@ -66,7 +64,8 @@ pub fn token_in(text: &str, place: &str) -> Result<String, Error> {
 /// If the system gives no random bytes.
 pub fn key() -> Result<String, Error> {
     let mut bytes = [0u8; 16];
-    getrandom::fill(&mut bytes).map_err(|error| Error::Failed(format!("the system gives no random bytes: {error}")))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Error::Failed(format!("no random bytes from the operating system: {error}")))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 

@@ -104,7 +104,7 @@ impl Service {
         body: &impl Serialize,
     ) -> Result<(u16, T), RequestError> {
         let text = serde_json::to_string(body)
-            .map_err(|error| Error::Failed(format!("the request cannot be written as JSON: {error}")))?;
+            .map_err(|error| Error::Failed(format!("cannot encode the request as JSON: {error}")))?;
         self.send_text(method, path, Text { media: JSON, text })
     }
 

@@ -46,33 +46,31 @@ fn detail(grant: &AdmittedContract) -> String {
 /// Describes the certainty of a contract's promise.
 fn promised(share: &ShareState) -> String {
     let word = Certainty::OF_TIMES.name();
-    let within = share.within.map(|within| format!(", there within {within} ({word})")).unwrap_or_default();
+    let within = share.within.map(|within| format!(", delivery within {within} ({word})")).unwrap_or_default();
     match share.certainty {
         Some(certainty) => format!("{}{within}", certainty.name()),
-        None => "nothing is promised".to_owned(),
+        None => "no guarantee".to_owned(),
     }
 }
 
 fn pending(waits_for: usize, starts: Option<WallTime>) -> String {
     match waits_for {
         0 => starts.map_or_else(String::new, |starts| format!("starts at {starts}")),
-        1 => "a route that was left has to be empty first".to_owned(),
-        many => format!("{many} routes that were left have to be empty first"),
+        1 => "waits until one previous route has drained".to_owned(),
+        many => format!("waits until {many} previous routes have drained"),
     }
 }
 
 fn degraded_text(trouble: &DegradedReason) -> String {
     match trouble {
         DegradedReason::Failed { element, why, .. } => format!("{element} is down: {why}"),
-        DegradedReason::Unfit { why } => format!("it was decided again at the start, and found no place: {why}"),
-        DegradedReason::Unconfirmed => "a host that has to carry it has not confirmed it in time".to_owned(),
-        DegradedReason::Silent { .. } => {
-            "the agent of a host that has to carry it has not been heard of for too long".to_owned()
-        }
-        DegradedReason::NotCarriedOut { why, .. } => format!("an agent cannot carry it out: {why}"),
+        DegradedReason::Unfit { why } => format!("re-evaluated at startup and refused: {why}"),
+        DegradedReason::Unconfirmed => "a host has not confirmed its rule in time".to_owned(),
+        DegradedReason::Silent { .. } => "the agent of one of its hosts is silent".to_owned(),
+        DegradedReason::NotCarriedOut { why, .. } => format!("an agent cannot install it: {why}"),
     }
 }
 
 fn violation(violation: Violation) -> String {
-    format!("{} packets came too late, the latest after {}", violation.packets, violation.worst)
+    format!("{} packets were late, the slowest took {}", violation.packets, violation.worst)
 }

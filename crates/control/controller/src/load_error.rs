@@ -64,12 +64,12 @@ pub enum LoadError {
 
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const OTHER_NETWORK: &str = "the ledger was written for another topology, or with other budgets: start with those, or with --decide-again (docs/operate/ledger.md, \"Another network\")";
-        const GONE: &str = "the ledger was written for another topology: start with that one, and delete the contract, or move its VMs, first";
+        const OTHER_NETWORK: &str = "the ledger was written for another topology or other budgets: start with those, or with --decide-again (docs/operate/ledger.md, \"Another network\")";
+        const GONE: &str = "the ledger was written for another topology: start with that one, and first delete the contract or move its VMs";
         match self {
             Self::NoQueues => {
                 let schemes = registry::admission_schemes(|entry| entry.keeps_queues);
-                write!(f, "the scheme reserves no queues: a controller needs {schemes}")
+                write!(f, "the scheme reserves no queues: a controller requires {schemes}")
             }
             Self::Unreadable { kind, key, message } => write!(f, "the {kind} record {key} cannot be read: {message}"),
             Self::Missing { record, what: what @ "node", name } => {
@@ -78,24 +78,26 @@ impl fmt::Display for LoadError {
             Self::Missing { record, what, name } => {
                 write!(f, "{record} needs {what} {name}, which the network does not have: {OTHER_NETWORK}")
             }
-            Self::Dangling { record, other } => write!(f, "{record} speaks of {other}, which is not there"),
+            Self::Dangling { record, other } => write!(f, "{record} refers to {other}, which does not exist"),
             Self::NoClasses { id } => write!(
                 f,
-                "contract {id} holds a share of classes below the latency queues, which this scheme or this network does not have: \
-                 {OTHER_NETWORK}"
+                "contract {id} reserves a share of classes below the latency queues, which this scheme or network does not have: {OTHER_NETWORK}"
             ),
             Self::PolicyWithoutClasses { name } => write!(
                 f,
-                "policy {name} holds minima of classes below the latency queues, which this scheme or this network does not have: {OTHER_NETWORK}"
+                "policy {name} reserves minima of classes below the latency queues, which this scheme or network does not have: {OTHER_NETWORK}"
             ),
             Self::Overfull { link } => {
                 write!(
                     f,
-                    "a queue of link {link} could not keep its budget with what is reserved there: {OTHER_NETWORK}"
+                    "a queue of link {link} would exceed its delay budget with the present reservations: {OTHER_NETWORK}"
                 )
             }
             Self::TooSlow { id, bound, deadline } => {
-                write!(f, "contract {id} was promised {deadline}, and its route may take {bound}: {OTHER_NETWORK}")
+                write!(
+                    f,
+                    "contract {id} has a deadline of {deadline}, but the bound of its route is {bound}: {OTHER_NETWORK}"
+                )
             }
         }
     }

@@ -42,7 +42,7 @@ impl TryFrom<String> for VmSecret {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        let expected = "32 hexadecimal digits are expected";
+        let expected = "expected 32 hexadecimal digits";
         let digits = text.as_bytes();
         if digits.len() != 2 * LENGTH || !digits.iter().all(u8::is_ascii_hexdigit) {
             return Err(expected);

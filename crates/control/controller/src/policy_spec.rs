@@ -81,7 +81,7 @@ fn service(network: &Network, said: &PolicyService) -> Result<Service, String> {
     let objective = said.objective.as_deref().map(|name| named(Objective::NAMED, name, "objective")).transpose()?;
     let division = read(said.share.as_ref())?.map(|share| Division { share, objective });
     let change = |said: &PolicyChange| -> Result<Change, String> {
-        let at = said.at.parse().map_err(|_| format!("{} is no time", said.at))?;
+        let at = said.at.parse().map_err(|_| format!("{} is not a duration", said.at))?;
         Ok(Change { at, bandwidth: both(&said.transmit, &said.receive)? })
     };
     Ok(Service {
@@ -111,7 +111,7 @@ fn nodes(network: &Network, names: &[String]) -> Result<Vec<NodeId>, String> {
 
 fn named<T: Copy, const N: usize>(all: [(&'static str, T); N], name: &str, what: &str) -> Result<T, String> {
     let found = all.into_iter().find(|(known, _)| *known == name);
-    found.map(|(_, found)| found).ok_or_else(|| format!("{name} is no {what}"))
+    found.map(|(_, found)| found).ok_or_else(|| format!("{name} is not a {what}"))
 }
 
 fn read<T: FromStr>(text: Option<&String>) -> Result<Option<T>, String> {

@@ -59,7 +59,7 @@ impl Tokens {
     /// Adds a token or replaces it; the tenant or node of its role is there.
     pub(crate) fn put(&mut self, journal: &mut Journal, mut token: Token) -> Result<Reply, CommandError> {
         if token.hash.len() != 64 || !token.hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            let message = "64 hexadecimal digits of a SHA-256 are expected".to_owned();
+            let message = "expected a SHA-256 of 64 hexadecimal digits".to_owned();
             return Err(CommandError::Invalid { field: "hash", message });
         }
         if let Some(name) = &token.certificate

@@ -207,10 +207,10 @@ impl TryFrom<&Match> for wayleave_contracts::Match {
     type Error = String;
 
     fn try_from(document: &Match) -> Result<Self, String> {
-        let address = |text: &String| text.parse().map_err(|_| format!("{text} is no address"));
+        let address = |text: &String| text.parse().map_err(|_| format!("{text} is not an IP address"));
         let protocol = |protocol: &Protocol| match protocol {
             Protocol::Number(number) => Ok(wayleave_contracts::Protocol::new(*number)),
-            Protocol::Name(name) => name.parse().map_err(|_| format!("{name} is no protocol")),
+            Protocol::Name(name) => name.parse().map_err(|_| format!("{name} is not a protocol")),
         };
         Ok(Self {
             protocol: document.protocol.as_ref().map(protocol).transpose()?,

@@ -89,51 +89,51 @@ codes! {
     /// Refused: no route joins the ends.
     NoPath "NO_PATH" 409 "No route",
     /// Refused: too little rate is left.
-    Rate "RATE" 409 "Too little rate is left",
+    Rate "RATE" 409 "Insufficient rate",
     /// Refused: every route could take longer than the deadline.
-    Latency "LATENCY" 409 "The deadline cannot be kept",
+    Latency "LATENCY" 409 "Deadline not achievable",
     /// Refused: a buffer could run over.
-    Buffer "BUFFER" 409 "A buffer could run over",
+    Buffer "BUFFER" 409 "Buffer overflow possible",
     /// Refused: the tenant has as much as it may have.
-    Quota "QUOTA" 409 "The quota is used up",
+    Quota "QUOTA" 409 "Quota exceeded",
     /// Refused: what was asked is not offered.
-    Policy "POLICY" 409 "Not offered",
+    Policy "POLICY" 409 "Not supported",
     /// Not done, since another of the same list was refused.
-    WithOthers "WITH_OTHERS" 409 "Another of the list was refused",
+    WithOthers "WITH_OTHERS" 409 "Another contract in the list was refused",
     /// Something else still needs it, or it is no longer as it was.
     Conflict "CONFLICT" 409 "In use",
     /// An agent speaks for a session that is over.
-    StaleEpoch "STALE_EPOCH" 409 "The session is over",
+    StaleEpoch "STALE_EPOCH" 409 "Session closed",
     /// Changed since it was read, or already exists.
-    PreconditionFailed "PRECONDITION_FAILED" 412 "It is not as expected",
+    PreconditionFailed "PRECONDITION_FAILED" 412 "Precondition failed",
     /// The text or a parameter does not make sense.
-    Invalid "INVALID" 400 "The request does not make sense",
+    Invalid "INVALID" 400 "Invalid request",
     /// No token, or one that is not known.
-    Unauthorized "UNAUTHORIZED" 401 "A token is needed",
+    Unauthorized "UNAUTHORIZED" 401 "Authentication required",
     /// The token does not allow it.
     Forbidden "FORBIDDEN" 403 "Not allowed",
     /// There is no such thing, or it is not yours.
-    NotFound "NOT_FOUND" 404 "There is no such thing",
+    NotFound "NOT_FOUND" 404 "Not found",
     /// The address is right, and cannot be used so.
-    MethodNotAllowed "METHOD_NOT_ALLOWED" 405 "The method is not allowed here",
+    MethodNotAllowed "METHOD_NOT_ALLOWED" 405 "Method not allowed",
     /// None of the media types that were asked for is offered.
-    NotAcceptable "NOT_ACCEPTABLE" 406 "The media type is not offered",
+    NotAcceptable "NOT_ACCEPTABLE" 406 "Media type not available",
     /// The controller follows another one, which has to be asked.
-    NotLeader "NOT_LEADER" 421 "Another controller leads",
+    NotLeader "NOT_LEADER" 421 "Not the leader",
     /// The client took too long.
-    TimedOut "TIMED_OUT" 408 "The request took too long",
+    TimedOut "TIMED_OUT" 408 "Request timeout",
     /// More than is accepted.
-    TooLarge "TOO_LARGE" 413 "The request is too large",
+    TooLarge "TOO_LARGE" 413 "Request too large",
     /// Neither JSON nor YAML.
-    UnsupportedMediaType "UNSUPPORTED_MEDIA_TYPE" 415 "The media type is not accepted",
+    UnsupportedMediaType "UNSUPPORTED_MEDIA_TYPE" 415 "Unsupported media type",
     /// The key was used for another request.
-    IdempotencyMismatch "IDEMPOTENCY_MISMATCH" 422 "The key was used for another request",
+    IdempotencyMismatch "IDEMPOTENCY_MISMATCH" 422 "Idempotency key reused",
     /// Too many requests.
     RateLimited "RATE_LIMITED" 429 "Too many requests",
     /// A mistake in the server.
-    Internal "INTERNAL" 500 "A mistake in the server",
+    Internal "INTERNAL" 500 "Internal server error",
     /// The controller cannot write, or has not begun yet.
-    Unavailable "UNAVAILABLE" 503 "The controller cannot answer now",
+    Unavailable "UNAVAILABLE" 503 "Controller unavailable",
 }
 
 impl Code {

@@ -61,7 +61,7 @@ impl fmt::Display for Difference {
             }
             let [here, there] = [here, there].map(|part| part.map_or(&[][..], |part| &part.summary));
             let (only_here, only_there) = (shown(here, there), shown(there, here));
-            write!(f, "{separator}another {name} (here {only_here}; in the cluster {only_there})")?;
+            write!(f, "{separator}a different {name} (here {only_here}; in the cluster {only_there})")?;
             separator = ", ";
         }
         Ok(())
@@ -98,11 +98,11 @@ mod tests {
         let own = basis(&[("topology", "1", &["a.yaml", "4 hosts"]), ("scheme", "2", &["x", "rerouting on"])]);
         let other = basis(&[("topology", "1", &["b.yaml", "4 hosts"]), ("scheme", "3", &["x", "rerouting off"])]);
         let found = own.difference(&other).unwrap().to_string();
-        assert_eq!(found, "another scheme (here rerouting on; in the cluster rerouting off)");
+        assert_eq!(found, "a different scheme (here rerouting on; in the cluster rerouting off)");
         let other = basis(&[("topology", "4", &["a.yaml", "4 hosts"]), ("scheme", "2", &[]), ("model", "5", &["m"])]);
         let found = own.difference(&other).unwrap().to_string();
-        let topology = "another topology (here a.yaml, 4 hosts; in the cluster a.yaml, 4 hosts)";
-        assert_eq!(found, format!("{topology}, another model (here nothing; in the cluster m)"));
+        let topology = "a different topology (here a.yaml, 4 hosts; in the cluster a.yaml, 4 hosts)";
+        assert_eq!(found, format!("{topology}, a different model (here nothing; in the cluster m)"));
     }
 
     #[test]

@@ -85,13 +85,13 @@ pub enum EtcdError {
     #[error("etcd cannot be reached: {0}")]
     Unreachable(String),
     /// It may have been done, now or later.
-    #[error("etcd has not answered, and may have done what it was asked: {0}")]
+    #[error("no answer from etcd; the request may have been carried out: {0}")]
     Unknown(String),
     /// Etcd refused the request.
     #[error("etcd refused: {0}")]
     Refused(String),
     /// Etcd has compacted the requested revision.
-    #[error("etcd has compacted the revision that was asked for: {0}")]
+    #[error("etcd has compacted the requested revision: {0}")]
     Compacted(String),
 }
 

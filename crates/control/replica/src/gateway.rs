@@ -110,18 +110,18 @@ impl Gateway {
         let password = read_password(password_file).map_err(|error| EtcdError::Unreachable(error.to_string()))?;
         let answer = self.ask_members("auth/authenticate", &json!({ "name": name, "password": password }), true)?;
         let token = answer.get("token").and_then(Value::as_str);
-        let token = token.ok_or_else(|| EtcdError::Refused("it gives no token to the user".to_owned()))?;
+        let token = token.ok_or_else(|| EtcdError::Refused("it issued no token to the user".to_owned()))?;
         self.token = Some(token.to_owned());
         Ok(true)
     }
 
     fn ask_members(&mut self, path: &str, body: &Value, is_read: bool) -> Result<Value, EtcdError> {
         let agent = self.agent()?;
-        let mut last = EtcdError::Unreachable("no member was named".to_owned());
+        let mut last = EtcdError::Unreachable("no etcd member configured".to_owned());
         let members = self.access.members.len();
         for _ in 0..members {
             if self.ending.load(Ordering::Relaxed) && path != REVOKE {
-                return Err(EtcdError::Unreachable("this controller is ending".to_owned()));
+                return Err(EtcdError::Unreachable("this controller is shutting down".to_owned()));
             }
             let member = self.access.members.get(self.at).map_or("", String::as_str);
             let url = format!("{}/v3/{path}", member.trim_end_matches('/'));
@@ -182,7 +182,7 @@ fn post(agent: &Agent, url: &str, token: Option<&str>, body: &Value) -> Result<V
     match said {
         None if status == 200 => Ok(value),
         said => {
-            let said = format!("{url}: {}", said.unwrap_or("an error without a message"));
+            let said = format!("{url}: {}", said.unwrap_or("error without a message"));
             let code = value.get("code").and_then(Value::as_i64).unwrap_or(UNCERTAIN[0]);
             Err(Trouble::Other(match said {
                 said if said.contains(COMPACTED) => EtcdError::Compacted(said),
@@ -245,7 +245,7 @@ fn question(Query { from, to, most }: &Query, revision: i64) -> Value {
 fn range(answer: &Value, revision: i64) -> Result<Range, EtcdError> {
     let found = answer.get("kvs").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let keys: Option<Vec<KeyValue>> = found.iter().map(key_value).collect();
-    let keys = keys.ok_or_else(|| EtcdError::Unknown("a key or a value is no base64".to_owned()))?;
+    let keys = keys.ok_or_else(|| EtcdError::Unknown("a key or a value is not base64".to_owned()))?;
     let is_cut = answer.get("more").and_then(Value::as_bool).unwrap_or(false);
     Ok(Range { keys, is_cut, revision })
 }
@@ -275,7 +275,7 @@ impl Etcd for Gateway {
         let revision = revision(&answer);
         let answers = answer.get("responses").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         if answers.len() != queries.len() {
-            return Err(EtcdError::Unknown(format!("{} answers to {} ranges", answers.len(), queries.len())));
+            return Err(EtcdError::Unknown(format!("{} responses to {} range requests", answers.len(), queries.len())));
         }
         let found = |answer: &Value| range(answer.get("response_range").unwrap_or(&Value::Null), revision);
         answers.iter().map(found).collect()

@@ -47,7 +47,7 @@ pub enum LogError {
     #[error("{0}")]
     Etcd(#[from] EtcdError),
     /// Another controller leads, or has led since.
-    #[error("another controller leads now: nothing was written")]
+    #[error("another controller is the leader now: nothing was written")]
     Deposed,
     /// The content of etcd was not written by this program.
     #[error("{key} in etcd {why}")]
@@ -218,7 +218,7 @@ impl Names {
             let basis = serde_json::from_slice(&found.value);
             basis
                 .map(|basis| (found.value, basis))
-                .map_err(|error| damaged(&found.key, format!("is no basis: {error}")))
+                .map_err(|error| damaged(&found.key, format!("is not a valid basis: {error}")))
         });
         let snapshot = snapshot.map(|found| {
             let pointer: Result<Pointer, _> = serde_json::from_slice(&found.value);
@@ -231,7 +231,7 @@ impl Names {
 
     fn head_of(&self, text: &[u8]) -> Result<u64, LogError> {
         let number = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
-        number.ok_or_else(|| damaged(&self.head(), "is no number"))
+        number.ok_or_else(|| damaged(&self.head(), "is not a number"))
     }
 
     /// Checks that a controller whose state is complete up to this number can reach the head with the present keys.
@@ -241,20 +241,20 @@ impl Names {
         let Some(head) = *head else {
             let left = page.first().map(|found| &found.key).or(snapshot.map(|_| self.snapshot()).as_ref()).cloned();
             return match left {
-                Some(left) => Err(damaged(&self.head(), format!("is not there, and {left} is: keys were deleted"))),
-                None if number > 0 => Err(self.ahead("is not there", number)),
+                Some(left) => Err(damaged(&self.head(), format!("is missing, but {left} exists: keys were deleted"))),
+                None if number > 0 => Err(self.ahead("is missing", number)),
                 None => Ok(survey),
             };
         };
         if head < number {
-            return Err(self.ahead(&format!("says {head}"), number));
+            return Err(self.ahead(&format!("has {head}"), number));
         }
         if in_snapshot > head {
-            let why = format!("has batch {in_snapshot}, and {} says {head}: keys were deleted or changed", self.head());
+            let why = format!("has batch {in_snapshot}, but {} has {head}: keys were deleted or changed", self.head());
             return Err(damaged(&self.snapshot(), why));
         }
         if let Some(found) = page.iter().find(|found| found.key > self.entry(head)) {
-            return Err(damaged(&found.key, format!("is there, and {} says {head}: keys were changed", self.head())));
+            return Err(damaged(&found.key, format!("exists, but {} has {head}: keys were changed", self.head())));
         }
         match page.first() {
             _ if head == number => Ok(survey),
@@ -267,7 +267,7 @@ impl Names {
 
     fn ahead(&self, says: &str, number: u64) -> LogError {
         let why = format!(
-            "{says}, and this controller has seen batch {number}: is it another etcd, or was an older state of it restored?"
+            "{says}, but this controller has seen batch {number}: is this another etcd, or was an older state restored?"
         );
         damaged(&self.head(), why)
     }
@@ -275,7 +275,7 @@ impl Names {
     pub(crate) fn lost(&self, number: u64) -> LogError {
         damaged(
             &self.entry(number),
-            "is not there, and no snapshot has it: etcd has lost it, or somebody has deleted it",
+            "is missing from the log and from every snapshot: etcd has lost it, or it was deleted",
         )
     }
 
@@ -308,7 +308,7 @@ impl Names {
                 return Err(self.lost(number));
             }
             let entry: Entry =
-                unpacked(&found.value).map_err(|error| damaged(&found.key, format!("is no batch: {error}")))?;
+                unpacked(&found.value).map_err(|error| damaged(&found.key, format!("is not a batch: {error}")))?;
             let changes = match entry {
                 Entry::Changes(changes) => changes,
                 Entry::Parts(leader, parts) => {
@@ -347,7 +347,7 @@ impl Names {
             }
             found => found?.keys,
         };
-        let missing = || damaged(&key(read.count), "is not there: etcd has lost it, or somebody has deleted it");
+        let missing = || damaged(&key(read.count), "is missing: etcd has lost it, or it was deleted");
         if found.is_empty() {
             return Err(missing());
         }

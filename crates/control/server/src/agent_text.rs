@@ -99,6 +99,6 @@ fn bound(sentences: &mut Vec<String>, what: &str) {
         *sentence = shortened(std::mem::take(sentence));
     }
     if more > 0 {
-        sentences.push(format!("{more} more {what} were left out: a report has at most {MAX_SENTENCES}"));
+        sentences.push(format!("{more} more {what} omitted: a report has at most {MAX_SENTENCES}"));
     }
 }

@@ -127,13 +127,13 @@ pub(crate) fn problem(code: Code, detail: impl Into<String>) -> Box<Problem> {
 
 /// There is no such thing, or it is not the asker's.
 pub(crate) fn not_found(what: &str, name: &str) -> Box<Problem> {
-    problem(Code::NotFound, format!("there is no {what} {name}, or it is not yours to see"))
+    problem(Code::NotFound, format!("no {what} {name}, or you have no access to it"))
 }
 
 /// Returns the "not found" problem for a tenant, with the command that creates tenants.
 pub(crate) fn no_tenant(name: &str) -> Box<Problem> {
     let detail = format!(
-        "there is no tenant {name}, or it is not yours to see: operators declare tenants in a document of kind Tenants (`wayleave apply -f`)"
+        "no tenant {name}, or you have no access to it: operators create tenants with a document of kind Tenants (`wayleave apply -f`)"
     );
     problem(Code::NotFound, detail)
 }
@@ -153,8 +153,8 @@ pub(crate) fn fault(fault: CommandError) -> Box<Problem> {
         CommandError::NotFound { what, name } => not_found(what, &name),
         CommandError::Precondition { revision } => {
             let detail = match revision {
-                Some(revision) => format!("its revision is {revision}: read it again, and decide again"),
-                None => "it is not there".to_owned(),
+                Some(revision) => format!("its revision is now {revision}: read it again, then retry"),
+                None => "it does not exist".to_owned(),
             };
             let mut problem = Problem::new(Code::PreconditionFailed, detail);
             problem.revision = revision;
@@ -162,23 +162,25 @@ pub(crate) fn fault(fault: CommandError) -> Box<Problem> {
         }
         CommandError::Invalid { field, message } => invalid(field, message),
         CommandError::InUse { what, by } => {
-            problem(Code::Conflict, format!("{what} is needed by {by}: end that first"))
+            problem(Code::Conflict, format!("{what} is used by {by}: delete that first"))
         }
         CommandError::CannotMove(unmovable) => {
             let UnmovableVm { vm, host, refused, others } = *unmovable;
             let refused: Vec<String> = refused.iter().map(|(id, why)| format!("{id} ({why})")).collect();
             let others: Vec<String> = others.iter().map(ToString::to_string).collect();
-            let more =
-                if others.is_empty() { String::new() } else { format!("; {} would move with it", others.join(", ")) };
+            let more = if others.is_empty() {
+                String::new()
+            } else {
+                format!("; {} would have to move as well", others.join(", "))
+            };
             let detail = format!(
-                "VM {vm} cannot move to {host}, where contracts are refused that would have to move with it: {}{more}. Delete the refused ones, or \
-                 choose another host",
+                "VM {vm} cannot move to {host}: contracts that would have to move with it are refused there: {}{more}. Delete the refused contracts, or choose another host",
                 refused.join(", ")
             );
             problem(Code::Conflict, detail)
         }
         CommandError::Taken { what, of, field } => {
-            let mut problem = *invalid(field, format!("{what} is that of {of}: choose another"));
+            let mut problem = *invalid(field, format!("{what} is in use by {of}: choose another"));
             let errors = std::mem::take(&mut problem.errors);
             Box::new(Problem { errors, ..Problem::new(Code::Conflict, problem.detail) })
         }
@@ -186,23 +188,24 @@ pub(crate) fn fault(fault: CommandError) -> Box<Problem> {
         CommandError::Refused { tenant, decision, reason } => {
             let code = Code::of(reason).unwrap_or(Code::Policy);
             let whose = if tenant == DEFAULT_TENANT { String::new() } else { format!("{tenant}:") };
-            let detail = format!("the contract was refused; why: GET /v1/decisions/{whose}{decision}/explanation");
+            let detail = format!(
+                "the contract was refused; for the reasons see GET /v1/decisions/{whose}{decision}/explanation"
+            );
             let mut problem = Problem::new(code, detail);
             problem.decision = Some(decision);
             Box::new(problem)
         }
         CommandError::PolicyRefused(short) => problem(Code::Rate, short.to_string()),
-        CommandError::NoClasses => problem(
-            Code::Policy,
-            "minima of services are held where the queues of the network are divided: its topology needs `classes`",
-        ),
+        CommandError::NoClasses => {
+            problem(Code::Policy, "minima of services are reserved in traffic classes: the topology needs `classes`")
+        }
         CommandError::WithOthers => {
-            problem(Code::WithOthers, "another contract of the list was refused, so none was changed")
+            problem(Code::WithOthers, "another contract in the list was refused, so none was changed")
         }
         CommandError::StaleEpoch { current } => {
             let detail = match current {
-                Some(epoch) => format!("the node's last session is {epoch}: begin a new one after that"),
-                None => "the node has no open session: begin one".to_owned(),
+                Some(epoch) => format!("the node's last session is {epoch}: open one with a higher number"),
+                None => "the node has no open session: open one first".to_owned(),
             };
             let mut problem = Problem::new(Code::StaleEpoch, detail);
             problem.epoch = current;
@@ -237,8 +240,8 @@ pub(crate) fn input_errors(errors: &InputErrors) -> Box<Problem> {
 /// Returns the problem of a controller that does not lead.
 pub(crate) fn not_leader(leader: Option<&str>) -> Box<Problem> {
     let detail = match leader {
-        Some(leader) => format!("this controller follows: ask the one that leads, {leader}"),
-        None => "this controller follows, and none leads now: ask again".to_owned(),
+        Some(leader) => format!("this controller is a follower: send the request to the leader, {leader}"),
+        None => "this controller is a follower, and there is no leader now: retry later".to_owned(),
     };
     let mut problem = problem(Code::NotLeader, detail);
     problem.leader = leader.map(str::to_owned);
@@ -246,7 +249,6 @@ pub(crate) fn not_leader(leader: Option<&str>) -> Box<Problem> {
 }
 
 pub(crate) fn unavailable() -> HttpReply {
-    let detail = "the ledger cannot be written now, and the request may or may not have been carried out: ask again with \
-                  the same Idempotency-Key, or look";
+    let detail = "the ledger cannot be written now, and the request may or may not have been carried out: retry with the same Idempotency-Key, or read the state";
     problem(Code::Unavailable, detail).into()
 }

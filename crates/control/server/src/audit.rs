@@ -117,7 +117,8 @@ impl Note {
     /// Returns a collective note for refusals beyond the number of separate notes.
     fn of_many(self) -> Self {
         let AuditEntry { at, status, .. } = self.entry;
-        let (who, detail) = ("several".to_owned(), "more than are told apart within a second".to_owned());
+        let (who, detail) =
+            ("several".to_owned(), "more sources than are recorded separately within a second".to_owned());
         let entry = AuditEntry { at, status, who, detail, count: 1, ..AuditEntry::default() };
         Self { account: Account::Nobody, entry }
     }

@@ -7,11 +7,10 @@ pub(crate) fn unmatched(name: &str) -> Option<&'static str> {
     let host = name.strip_prefix("DNS:")?;
     if host.contains('*') {
         return Some(
-            "the name of one host is expected: a token for a wildcard matches no certificate of a host; make one token for each host",
+            "expected the name of one host: a wildcard matches no host certificate; create one token for each host",
         );
     }
     // Certificates with other names are not read (`Peer::of`).
-    let expected =
-        "DNS: and the name of a host are expected: labels of 1 to 63 of [A-Za-z0-9_-] with dots between them";
+    let expected = "expected DNS: and a host name: labels of 1 to 63 of [A-Za-z0-9_-] with dots between them";
     DnsName::try_from(host).err().map(|_| expected)
 }

@@ -151,7 +151,7 @@ impl Running {
             frame: seen.frame.clone(),
         });
         let silent = self.asked.iter().filter(|node| !self.told.contains_key(*node));
-        let silent = silent.map(|node| format!("{node}: its agent has not said that it watches"));
+        let silent = silent.map(|node| format!("{node}: its agent has not confirmed that it is watching"));
         let troubles = self.told.iter().filter_map(|(node, told)| Some(format!("{node}: {}", told.trouble.as_ref()?)));
         let ends: BTreeSet<&String> = self.ends.iter().collect();
         let counted =

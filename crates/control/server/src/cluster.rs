@@ -102,7 +102,7 @@ impl Cluster {
         let position = position.map(|record| self.position(&record.body)).transpose()?;
         if position.is_none() && !found.is_empty() {
             return Err(self.error(format!(
-                "{} is the ledger of a controller by itself: `wayleave ledger join` makes it the beginning of a cluster, and a path without a file makes this controller one of a cluster that is there",
+                "{} is the ledger of a standalone controller: `wayleave ledger join` starts a cluster from it; to join an existing cluster, give a path without a file",
                 self.copy.display()
             )));
         }
@@ -127,7 +127,9 @@ impl Cluster {
             let until = *self.rests.get_or_insert_with(|| Instant::now() + REST);
             if Instant::now() < until {
                 let copy = self.copy.display();
-                return Err(self.error(format!("{copy} could not be written: others lead until it is tried again")));
+                return Err(self.error(format!(
+                    "{copy} could not be written: this controller does not lead until a retry succeeds"
+                )));
             }
         }
         self.rests = None;
@@ -138,11 +140,9 @@ impl Cluster {
         let (cluster, number) = text.rsplit_once(' ').unwrap_or(("", text));
         if cluster != self.settings.cluster {
             let file = self.copy.display();
-            return Err(
-                self.error(format!("{file} is a copy of the ledger of cluster {cluster}: another path is needed"))
-            );
+            return Err(self.error(format!("{file} is a copy of the ledger of cluster {cluster}: choose another path")));
         }
-        number.parse().map_err(|_| self.error(format!("{} does not say how far it is", self.copy.display())))
+        number.parse().map_err(|_| self.error(format!("{} does not record its position", self.copy.display())))
     }
 
     fn error(&self, message: String) -> StoreError {
@@ -154,15 +154,14 @@ impl Cluster {
         let cluster = &self.settings.cluster;
         match bar {
             ConfigMismatch::Differs(difference) => format!(
-                "this controller has {difference}: nothing is decided and nothing is answered by it. Start it with what cluster {cluster} has, or have all its controllers begin with this by \
-                 --force-config {} (docs/operate/high-availability.md, \"Another network\")",
+                "this controller has {difference}: it neither decides nor answers requests. Start it with the configuration of cluster {cluster}, or replace the cluster's configuration with --force-config {} (docs/operate/high-availability.md, \"Another network\")",
                 difference.cluster.fingerprint
             ),
             ConfigMismatch::Waits(difference) => format!(
-                "this controller has {difference}, which replaces that of cluster {cluster} when the controller that leads has ended"
+                "this controller has {difference}, which replaces that of cluster {cluster} when the present leader has stopped"
             ),
             ConfigMismatch::Misfit(difference, why) => format!(
-                "this controller has {difference}, which cannot replace that of cluster {cluster}, since its promises could not all be kept: {why}"
+                "this controller has {difference}, which cannot replace that of cluster {cluster}: not all guarantees could be kept: {why}"
             ),
         }
     }
@@ -190,12 +189,12 @@ impl Cluster {
                     let seconds = silent.as_secs_f64();
                     tracing::error!(
                         seconds,
-                        "the engine does not go on: the lease is not prolonged, so that another controller leads"
+                        "the engine has stalled: the lease is not renewed, so that another controller can take over"
                     );
                 }
                 hangs = silent.is_some();
                 if !hangs && let Err(error) = lease.keep(&mut etcd, seconds, boottime()) {
-                    tracing::warn!(%error, "the lease of the leader could not be prolonged");
+                    tracing::warn!(%error, "the leader lease could not be renewed");
                 }
                 std::thread::park_timeout(every);
             }
@@ -319,7 +318,7 @@ impl Disk for Cluster {
         if let Some(shared) = &self.shared
             && let Err(error) = lock(shared).member.resign()
         {
-            tracing::warn!(%error, "others wait until the lease of this controller has ended");
+            tracing::warn!(%error, "the other controllers wait until the lease of this one has expired");
         }
     }
 
@@ -381,7 +380,7 @@ impl Store for Shared {
 pub fn join(access: Access, cluster: &str, ledger: &std::path::Path) -> Result<usize, String> {
     let (mut store, found) = SqliteStore::open(ledger, &Options::default()).map_err(|error| error.to_string())?;
     if found.iter().any(|record| record.kind == POSITION) {
-        return Err(format!("{} is a copy of a cluster's ledger already", ledger.display()));
+        return Err(format!("{} already is a copy of a cluster's ledger", ledger.display()));
     }
     let count = found.len();
     let changes: Vec<Change> = found.into_iter().map(Change::Put).collect();
@@ -411,7 +410,7 @@ pub fn join(access: Access, cluster: &str, ledger: &std::path::Path) -> Result<u
 pub fn leave(ledger: &std::path::Path) -> Result<(), String> {
     let (mut store, found) = SqliteStore::open(ledger, &Options::default()).map_err(|error| error.to_string())?;
     if !found.iter().any(|record| record.kind == POSITION) {
-        return Err(format!("{} is no copy of a cluster's ledger", ledger.display()));
+        return Err(format!("{} is not a copy of a cluster's ledger", ledger.display()));
     }
     store.commit(&[Change::delete(POSITION, POSITION_KEY)]).map(drop).map_err(|error| error.to_string())
 }

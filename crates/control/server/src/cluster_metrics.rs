@@ -56,17 +56,17 @@ impl Default for ClusterMetrics {
 
 impl ClusterMetrics {
     pub(crate) fn register(&self, of: &mut Registry) {
-        of.register("cluster_standing", "1 for what this controller is", self.standing.clone());
-        of.register("cluster_commit", "The last batch that this controller knows", self.commit.clone());
-        of.register("cluster_epoch", "Each leader has a later one", self.epoch.clone());
-        let help = "How long nobody else can lead, if this controller leads";
+        of.register("cluster_standing", "Role of this controller: 1 for the present one", self.standing.clone());
+        of.register("cluster_commit", "Last batch known to this controller", self.commit.clone());
+        of.register("cluster_epoch", "Leader epoch; it increases with every leader", self.epoch.clone());
+        let help = "Remaining leader lease, if this controller is the leader";
         of.register_with_unit("cluster_lease_left", help, Unit::Seconds, self.lease_left.clone());
-        of.register("cluster_batches", "Batches that this controller has written", self.batches.clone());
-        of.register("cluster_snapshots", "Snapshots that this controller has written", self.snapshots.clone());
-        of.register("cluster_leaders", "Times that another process was seen to lead", self.leaders.clone());
-        let help = "Time of a transaction in etcd, also of those without an answer";
+        of.register("cluster_batches", "Batches written by this controller", self.batches.clone());
+        of.register("cluster_snapshots", "Snapshots written by this controller", self.snapshots.clone());
+        of.register("cluster_leaders", "Leader changes seen by this controller", self.leaders.clone());
+        let help = "Duration of etcd transactions, including those without an answer";
         of.register_with_unit("etcd_transaction", help, Unit::Seconds, self.transaction_seconds.clone());
-        of.register("etcd_failures", "Questions that etcd did not answer", self.failures.clone());
+        of.register("etcd_failures", "etcd requests without an answer", self.failures.clone());
     }
 
     /// Updates the metrics from the present role.

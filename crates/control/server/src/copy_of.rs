@@ -28,9 +28,7 @@ impl CopyOf {
             .and_then(|(cluster, batch)| Some(Self { cluster: cluster.to_owned(), batch: batch.parse().ok()? }));
         let wrong = || {
             let text = &record.body;
-            format!(
-                "the record {POSITION} says {text:?}, and the name of a cluster and the number of a batch are expected"
-            )
+            format!("the record {POSITION} has {text:?}: expected the name of a cluster and the number of a batch")
         };
         read.map(Some).ok_or_else(wrong)
     }
@@ -40,8 +38,7 @@ impl CopyOf {
 pub(crate) fn is_copy(of: &CopyOf, path: &std::path::Path) -> String {
     let CopyOf { cluster, batch } = of;
     format!(
-        "it is a copy of the ledger of cluster {cluster}, up to batch {batch}. Name the etcd of the cluster (serve --etcd) or ask its controllers (--server); if all of them have ended for good: \
-         wayleave ledger leave {}",
+        "this is a copy of the ledger of cluster {cluster}, up to batch {batch}. Start with the cluster's etcd (serve --etcd) or query its controllers (--server); if all of them are gone for good: wayleave ledger leave {}",
         path.display()
     )
 }

@@ -164,7 +164,7 @@ impl Engine {
             match self.serve(running) {
                 None => break,
                 Some(error) => {
-                    tracing::error!(error, "the ledger cannot be written: it is opened again");
+                    tracing::error!(error, "the ledger cannot be written: reopening it");
                 }
             }
         }
@@ -209,7 +209,7 @@ impl Engine {
                             }
                             if let Some(running) = running {
                                 if !is_first || following.is_reading() {
-                                    tracing::info!("the ledger is open again");
+                                    tracing::info!("the ledger was reopened");
                                 }
                                 return Some(running);
                             }
@@ -225,7 +225,7 @@ impl Engine {
                                     return None;
                                 }
                             }
-                            tracing::warn!(error, "the ledger cannot be opened yet");
+                            tracing::warn!(error, "the ledger still cannot be opened");
                             self.cannot_begin(error);
                             next = Instant::now() + RETRY_DELAY;
                         }
@@ -296,7 +296,7 @@ impl Engine {
         }
         if !running.controller.has_vm_secret() {
             let mut random = [0; 16];
-            let failed = |_| Unopened::Never("the system gives no random numbers".to_owned());
+            let failed = |_| Unopened::Never("no random numbers from the operating system".to_owned());
             getrandom::fill(&mut random).map_err(failed)?;
             running.controller.set_vm_secret(random);
         }
@@ -318,7 +318,7 @@ impl Engine {
         self.view.replace(edits, (running.sequence, revision, generation), Health::Ready);
         for token in running.controller.tokens() {
             if let Some(warning) = render::token_warning(token) {
-                tracing::warn!(token = token.id, warning, "a token of the ledger opens nothing");
+                tracing::warn!(token = token.id, warning, "this token matches no certificate");
             }
         }
         tracing::info!(records = count, generation, seconds = began.elapsed().as_secs_f64(), "the ledger is open");
@@ -331,7 +331,9 @@ impl Engine {
             self.pulse.beat();
             if self.has_lost_lead() {
                 self.give_up_begun();
-                return Some("the lease of this controller has ended, and another one may lead".to_owned());
+                return Some(
+                    "the leader lease of this controller has expired: another one may be the leader".to_owned(),
+                );
             }
             let done = match self.wait(&mut running) {
                 NextJob::Message(Message::Beat) => continue,
@@ -353,10 +355,10 @@ impl Engine {
                     let now = running.now();
                     running.controller.keep_time(now);
                     if let Err(error) = running.finish(self, now) {
-                        tracing::error!(error, "the last refusals could not be written");
+                        tracing::error!(error, "recent refusals could not be written");
                     }
                     if let Err(error) = running.store.idle() {
-                        tracing::error!(%error, "the ledger could not be put in order at the end");
+                        tracing::error!(%error, "ledger maintenance at shutdown failed");
                     }
                     return None;
                 }
@@ -366,7 +368,7 @@ impl Engine {
                 if self.jobs.is_ending() && self.jobs.waiting() == 0 {
                     // All clients were notified that their request may not have been executed, and no job is left for
                     // which to open the ledger again.
-                    tracing::error!(error, "the last commit failed");
+                    tracing::error!(error, "the final commit failed");
                     return None;
                 }
                 return Some(error);
@@ -412,7 +414,7 @@ impl Engine {
             running.is_untidy = false;
             if let Err(error) = running.store.idle() {
                 // The next commit fails too, and its error is reported to the client.
-                tracing::error!(%error, "the ledger could not be put in order");
+                tracing::error!(%error, "ledger maintenance failed");
             }
         }
         next
@@ -489,7 +491,7 @@ impl Engine {
             }
             Err(_) => {
                 batch.is_panicked = true;
-                problem(Code::Internal, "this request has found a mistake in the server").into()
+                problem(Code::Internal, "internal error: this request has triggered a bug in the server").into()
             }
         };
         batch.replies.push((reply, answer));
@@ -499,7 +501,7 @@ impl Engine {
     /// Puts what a batch has changed on disk, and answers it.
     fn finish(&self, running: &mut Running, now: Timestamps, batch: Batch) -> Result<(), String> {
         let committed = if batch.is_panicked {
-            Err("a job has failed inside the controller, which is therefore loaded again".to_owned())
+            Err("a job panicked in the controller: reloading its state from the ledger".to_owned())
         } else {
             running.finish(self, now)
         };
@@ -529,7 +531,7 @@ impl Running {
     fn finish(&mut self, engine: &Engine, now: Timestamps) -> Result<(), String> {
         let tick = AssertUnwindSafe(|| self.controller.tick(now));
         if catch_unwind(tick).is_err() {
-            return Err("the controller has failed, and is loaded again".to_owned());
+            return Err("the controller panicked: reloading its state from the ledger".to_owned());
         }
         let (output, told) = self.output(now);
         self.check_clock(&engine.metrics);
@@ -552,9 +554,9 @@ impl Running {
         match (self.is_clock_doubted, ahead) {
             (false, Some(by)) => tracing::warn!(
                 %by,
-                "the clock has jumped forward: nothing starts or ends by it until it has run on evenly for a while (--clock-step-holddown)"
+                "the clock jumped forward: scheduled starts and ends are suspended until it has been steady for a while (--clock-step-holddown)"
             ),
-            (true, None) => tracing::info!("the clock is believed"),
+            (true, None) => tracing::info!("the clock is trusted again"),
             _ => {}
         }
         self.is_clock_doubted = ahead.is_some();

@@ -107,8 +107,7 @@ fn own_contract(controller: &Controller, grant: &AdmittedContract, form: Form) -
     };
     let deadline = terms.deadline;
     let message = format!(
-        "every queue on its way has a delay budget that is kept whatever else is admitted; with propagation and processing they add up to \
-         {bound}, within the deadline {deadline}"
+        "every queue on its route has a delay budget that holds whatever else is admitted; with propagation and processing, the sum is {bound}, within the deadline of {deadline}"
     );
     if form == Form::Json {
         return Ok(HttpReply::explained(&serde_json::json!({ "contract": shown, "message": message })));
@@ -146,8 +145,10 @@ pub(crate) fn contract(controller: &Controller, grant: &AdmittedContract, role: 
     let routes = controller.routes(grant);
     let standing = routes.first().and_then(|&(flow, _)| context.admitted(flow));
     let Some(decision) = standing else {
-        let detail =
-            format!("contract {} has no place now, so there is nothing to prove; its status says why", grant.id);
+        let detail = format!(
+            "contract {} has no route now, so there is no bound to explain; see the reason in its status",
+            grant.id
+        );
         return Err(problem(Code::Conflict, detail));
     };
     let request = wayleave_schemes::request(contract, model);
@@ -162,8 +163,10 @@ fn share(controller: &Controller, grant: &AdmittedContract, role: &Principal, fo
     let share = controller.share_of(grant);
     let decision = controller.promise_of(grant);
     if decision.is_none() && !matches!(contract, Contract::BestEffort(_)) {
-        let detail =
-            format!("contract {} has no place now, so there is nothing to prove; its status says why", grant.id);
+        let detail = format!(
+            "contract {} has no route now, so there is no bound to explain; see the reason in its status",
+            grant.id
+        );
         return Err(problem(Code::Conflict, detail));
     }
     let decision = &Ok(decision);
@@ -251,7 +254,7 @@ pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, rol
 
 fn admitted(controller: &Controller, record: &DecisionRecord, role: &Principal, form: Form) -> Outcome {
     admitted_contract(controller, &record.id, record.number, role, form).unwrap_or_else(|| {
-        let detail = format!("contract {} is not there any more as it was decided then", record.id);
+        let detail = format!("contract {} has been changed or deleted since that decision", record.id);
         Err(problem(Code::Conflict, detail))
     })
 }

@@ -130,7 +130,7 @@ impl History {
         let mut read = BTreeMap::new();
         for (key, body) in chunks {
             let wrong = |error: String| format!("the record history {key:?} cannot be read: {error}");
-            let number: u64 = key.parse().map_err(|_| wrong("a number is expected as its key".to_owned()))?;
+            let number: u64 = key.parse().map_err(|_| wrong("its key is not a number".to_owned()))?;
             let chunk: Chunk = serde_json::from_str(body).map_err(|error| wrong(error.to_string()))?;
             read.insert(number, chunk);
         }
@@ -239,7 +239,7 @@ impl History {
     /// Takes over a chunk that another controller has written or deleted, and adds the edits for readers.
     pub(crate) fn follow(&mut self, key: &str, body: Option<&str>, edits: &mut Vec<Edit>) -> Result<(), String> {
         let wrong = |error: String| format!("the record history {key:?} cannot be read: {error}");
-        let number: u64 = key.parse().map_err(|_| wrong("a number is expected as its key".to_owned()))?;
+        let number: u64 = key.parse().map_err(|_| wrong("its key is not a number".to_owned()))?;
         let Some(body) = body else {
             for kept in self.kept.values_mut() {
                 let Some(at) = kept.chunks.iter().position(|stored| stored.number == number) else { continue };

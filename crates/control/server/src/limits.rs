@@ -82,7 +82,7 @@ impl Limits {
         bucket.at = Some(now);
         if level < 1.0 {
             bucket.level = level;
-            let detail = format!("a token may make {} requests in a second", self.requests_per_second);
+            let detail = format!("rate limit: {} requests per second for each token", self.requests_per_second);
             return Err(problem(Code::RateLimited, detail));
         }
         bucket.level = level - 1.0;

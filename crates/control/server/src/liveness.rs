@@ -68,7 +68,7 @@ impl Looks {
         let silent =
             |what: &str, silent: Duration| format!("{what} made no progress for {:.0} s", silent.as_secs_f64());
         let engine = engine.map(|time| silent("the engine has", time));
-        engine.or_else(|| requests.map(|time| silent("the threads that carry requests out have", time)))
+        engine.or_else(|| requests.map(|time| silent("the request worker threads have", time)))
     }
 }
 
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(after([true, true]), None);
         assert_eq!([after([true, false]), after([true, false]), after([true, false])], [None, None, None]);
         let told = after([true, false]);
-        assert_eq!(told.as_deref(), Some("the threads that carry requests out have made no progress for 4 s"));
+        assert_eq!(told.as_deref(), Some("the request worker threads have made no progress for 4 s"));
         assert_eq!(after([true, true]), None);
     }
 }

@@ -90,7 +90,7 @@ const NUMBER: &[u8] = b"{\"number\":";
 
 fn after_number(json: &Bytes) -> Bytes {
     let digits = json.iter().skip(NUMBER.len()).take_while(|byte| byte.is_ascii_digit()).count();
-    debug_assert!(json.starts_with(NUMBER) && digits > 0, "a document that does not begin with its number");
+    debug_assert!(json.starts_with(NUMBER) && digits > 0, "a document that does not begin with its batch number");
     json.slice((NUMBER.len() + digits).min(json.len())..)
 }
 

@@ -263,60 +263,65 @@ impl Metrics {
 
     fn register(&mut self) {
         let of = &mut self.registry;
-        of.register("decisions", "Decisions about contracts", self.decisions.clone());
-        let help = "Time of one request to the scheme, of a list as a whole";
+        of.register("decisions", "Admission decisions", self.decisions.clone());
+        let help = "Duration of one admission request; a list counts as one";
         of.register_with_unit("decision", help, Unit::Seconds, self.decision_seconds.clone());
-        of.register_with_unit("ledger_commit", "Time of a commit", Unit::Seconds, self.commit_seconds.clone());
-        of.register("http_requests", "Requests that were answered", self.requests.clone());
-        let help = "Time from a request's headers to its answer";
+        of.register_with_unit(
+            "ledger_commit",
+            "Duration of a ledger commit",
+            Unit::Seconds,
+            self.commit_seconds.clone(),
+        );
+        of.register("http_requests", "Requests answered", self.requests.clone());
+        let help = "Time from the request headers to the response";
         of.register_with_unit("http_request", help, Unit::Seconds, self.request_seconds.clone());
         let rate = Unit::Other("bits_per_second".to_owned());
         of.register_with_unit(
             "links_reserved",
-            "Rate that latency contracts have",
+            "Rate reserved for latency contracts",
             rate.clone(),
             self.reserved.clone(),
         );
-        of.register_with_unit("links_minima", "Minima of bandwidth contracts", rate.clone(), self.minima.clone());
-        of.register_with_unit("links_weights", "Weights of objectives", rate.clone(), self.weights.clone());
-        of.register_with_unit("links_free", "Rate that contracts of no kind have", rate, self.free.clone());
-        let help = "Delay bound over budget, mean over the queues that contracts are in";
+        of.register_with_unit(
+            "links_minima",
+            "Minimum rates reserved for bandwidth contracts",
+            rate.clone(),
+            self.minima.clone(),
+        );
+        of.register_with_unit("links_weights", "Weights reserved for objectives", rate.clone(), self.weights.clone());
+        of.register_with_unit("links_free", "Rate not reserved by contracts of any kind", rate, self.free.clone());
+        let help = "Delay bound divided by delay budget, mean over queues with contracts";
         of.register_with_unit("queue_budget_use_mean", help, Unit::Ratios, self.use_mean.clone());
-        let help = "The same, of the fullest queue";
+        let help = "Delay bound divided by delay budget, of the fullest queue";
         of.register_with_unit("queue_budget_use_max", help, Unit::Ratios, self.use_max.clone());
         of.register("contracts", "Contracts by state", self.contracts.clone());
-        of.register("contract_kinds", "Contracts by what they promise", self.kinds.clone());
-        of.register("agent_sessions", "Sessions of agents that are open", self.sessions.clone());
-        of.register(
-            "contract_packets",
-            "Packets of all contracts by what became of them, as hosts count",
-            self.packets.clone(),
-        );
-        let help = "Packets of all contracts that waited for tokens at most so long";
+        of.register("contract_kinds", "Contracts by kind", self.kinds.clone());
+        of.register("agent_sessions", "Open sessions of agents", self.sessions.clone());
+        of.register("contract_packets", "Packets of all contracts by outcome, counted by hosts", self.packets.clone());
+        let help = "Time that packets of all contracts waited for tokens";
         of.register("contract_waits", help, self.waits.clone());
-        let help = "Packets of a host, with a contract or without, by what became of them";
+        let help = "Packets of a host, with or without a contract, by outcome";
         of.register("host_packets", help, self.host_packets.clone());
         let help =
-            "Counters of a host that are not shown: at most 48 are, with names of at most 32 characters of [a-z0-9-]";
+            "Host counters that are not exported: the limit is 48, with names of at most 32 characters of [a-z0-9-]";
         of.register("host_counters_left_out", help, self.host_counters_left_out.clone());
-        let help = "What somebody had changed on a node, and its agent has made again as it was installed";
+        let help = "Foreign changes on a node that its agent has reverted";
         of.register("repairs", help, self.repairs.clone());
-        let unprotected = "Protected contracts of which something that is down has cut some of the disjoint routes";
+        let unprotected = "Protected contracts with at least one disjoint route down";
         of.register("contracts_protection_lost", unprotected, self.unprotected.clone());
-        of.register("agents_silent", "Nodes whose agents have not been heard of for too long", self.silent.clone());
-        of.register("elements_down", "Links and nodes that are reported down", self.down.clone());
+        of.register("agents_silent", "Nodes with silent agents", self.silent.clone());
+        of.register("elements_down", "Links and nodes reported down", self.down.clone());
         of.register("ready", "1 if the ledger can be written", self.ready.clone());
-        of.register("limits_reached", "Requests that were refused since a limit is reached", self.limited.clone());
-        let help = "Memory that is taken at the request of clients";
+        of.register("limits_reached", "Requests refused because of a limit", self.limited.clone());
+        let help = "Memory allocated for clients";
         of.register_with_unit("kept", help, Unit::Bytes, self.kept.clone());
-        of.register("requests_waiting", "Requests that wait for the engine", self.waiting.clone());
-        let help =
-            "By how much the clock is ahead of the calendar that contracts start and end by, while it is doubted";
+        of.register("requests_waiting", "Requests waiting for the engine", self.waiting.clone());
+        let help = "Suspected clock error: how far an untrusted clock is ahead of the calendar of contracts";
         of.register_with_unit("clock_ahead", help, Unit::Seconds, self.clock_ahead.clone());
-        let help = "Log lines that were dropped since nobody read the standard error";
+        let help = "Log lines dropped because standard error was not read";
         of.register("log_lines_dropped", help, self.dropped.clone());
         let version = vec![("version", VERSION)];
-        of.register("build", "Of this program", Info::new(version));
+        of.register("build", "Version of this program", Info::new(version));
     }
 
     /// Sets the lead of the clock over the calendar by which contracts start and end.
@@ -396,7 +401,7 @@ impl Metrics {
         self.dropped.inner().store(logger::dropped(), Ordering::Relaxed);
         let mut text = String::new();
         if encode(&mut text, &self.registry).is_err() {
-            let _ = text.write_str("# an error: nothing can be told\n");
+            let _ = text.write_str("# error: metrics are not available\n");
         }
         text
     }

@@ -207,7 +207,7 @@ fn enforcement(
         _ if grant.state == controller::State::Enforced && grant.cut_routes() > 0 => {
             let all = grant.terms().map_or(0, |terms| terms.protection);
             let message =
-                format!("{} of its {all} disjoint routes cut by what is down: the others keep it", grant.cut_routes());
+                format!("{} of {all} disjoint routes are down: the others keep the guarantee", grant.cut_routes());
             return (Some("PROTECTION_LOST"), Some(message));
         }
         _ if grant.state == controller::State::Admitted => {
@@ -219,9 +219,9 @@ fn enforcement(
             return (Some("NOT_CONFIRMED"), Some(message));
         }
         Contract::Latency(_) | Contract::BestEffort(_) => None,
-        Contract::Objective(_) | Contract::Bandwidth(_) => Some(
-            "the agents of its hosts keep its share on the hosts' own links; links between switches are left to the queue of its class",
-        ),
+        Contract::Objective(_) | Contract::Bandwidth(_) => {
+            Some("agents enforce its share on the host uplinks; links between switches rely on the queue of its class")
+        }
     };
     let keys = DataPlane::Agents.not_carried_out(contract, &|key| grant.order.gives(key));
     let parts = missing.map(str::to_owned).into_iter().chain(keys.iter().map(ToString::to_string));
@@ -243,13 +243,13 @@ fn agents_of(network: &Network, hosts: &[NodeId]) -> String {
 
 fn pending(waits_for: usize, starts: Option<wayleave_units::WallTime>) -> (Option<&'static str>, Option<String>) {
     if waits_for > 0 {
-        return (Some("WAITS"), Some(format!("{waits_for} routes that were left have to be empty first")));
+        return (Some("WAITS"), Some(format!("waits until {waits_for} previous routes have drained")));
     }
     let starts = starts.map(|starts| match crate::clock::wall() >= starts {
         true => {
-            format!("it starts at {starts}: by this machine's clock that has come, and the clock is not trusted yet")
+            format!("starts at {starts}: this time has passed by the local clock, which is not trusted yet")
         }
-        false => format!("it starts at {starts}"),
+        false => format!("starts at {starts}"),
     });
     (Some("NOT_STARTED").filter(|_| starts.is_some()), starts)
 }
@@ -263,15 +263,14 @@ fn degraded_text(
     let message = match trouble {
         DegradedReason::Failed { element, keeps_place, why } => {
             let back = if *keeps_place {
-                "its place is kept: it comes back when that is up again"
+                "its reservation is kept: it is restored when the element is up again"
             } else {
-                "its place was given to others: it is tried again every few seconds"
+                "its reservation was released: it is retried every few seconds"
             };
             format!("{element} is down, and there is no other route ({why}); {back}")
         }
         DegradedReason::Unfit { why } => format!(
-            "it was decided again when the controller began, by the rules of this version and on the network as it is now, and found no place ({why}); \
-             it is tried again every few seconds"
+            "re-evaluated at startup with this version and the present network, and refused ({why}); it is retried every few seconds"
         ),
         DegradedReason::Unconfirmed => {
             let hosts: Vec<NodeId> =
@@ -279,13 +278,10 @@ fn degraded_text(
             format!("{} not confirmed it in time", agents_of(network, &hosts))
         }
         DegradedReason::Silent { hosts } => {
-            format!(
-                "{} not been heard of for too long: its rule may not be in force any more",
-                agents_of(network, hosts)
-            )
+            format!("{} been silent for too long: its rule may no longer be in force", agents_of(network, hosts))
         }
         DegradedReason::NotCarriedOut { host, why } => {
-            format!("the agent of {} cannot carry it out: {why}", network.node(*host).name)
+            format!("the agent of {} cannot install it: {why}", network.node(*host).name)
         }
     };
     (Some(trouble.code()), Some(message))
@@ -300,7 +296,7 @@ fn reason(network: &Network, grant: &AdmittedContract, has_agents: bool) -> (Opt
         controller::State::Violated => {
             let message = grant
                 .violation()
-                .map(|late| format!("{} packets came too late, the slowest after {}", late.packets, late.worst));
+                .map(|late| format!("{} packets were late, the slowest took {}", late.packets, late.worst));
             (Some("LATE_PACKETS"), message)
         }
         controller::State::Pending => pending(grant.waits_for(), grant.order.starts),
@@ -358,7 +354,7 @@ pub(crate) fn token(token: &controller::Token) -> tenant::Token {
 pub(crate) fn token_warning(token: &controller::Token) -> Option<String> {
     let name = token.certificate.as_deref()?;
     let why = unmatched(name)?;
-    Some(format!("no certificate acts as it, for {name}: {why}, and delete this one"))
+    Some(format!("no certificate can use it, for {name}: {why}, and delete this token"))
 }
 
 /// A decision.
@@ -402,7 +398,7 @@ pub(crate) fn quota_short(short: &QuotaShort) -> String {
         "burst" => " B",
         _ => "",
     };
-    format!("the quota of {what} is {most}{unit}, and with this contract {asked}{unit} would be used")
+    format!("quota exceeded: {what} is limited to {most}{unit}, and this contract would raise it to {asked}{unit}")
 }
 
 /// Something that has happened.

@@ -103,7 +103,7 @@ fn read_change(change: &wayleave_store::Change) -> Result<Change, String> {
 }
 
 fn unknown_kind(kind: &str) -> String {
-    format!("the ledger has a {kind} record, which this version does not know")
+    format!("the ledger has a record of unknown kind {kind}: use the version that wrote it, or a later one")
 }
 
 /// State of a controller while another one leads.
@@ -171,7 +171,7 @@ impl<'a> FollowerState<'a> {
         if self.leader.as_ref() != Some(&leader) {
             tracing::info!(
                 leader = leader.as_deref().unwrap_or("nobody"),
-                "another controller leads: this one follows"
+                "another controller is the leader: this one follows"
             );
         }
         self.leader = Some(leader.clone());
@@ -184,13 +184,11 @@ impl<'a> FollowerState<'a> {
         match catch_unwind(AssertUnwindSafe(|| reading.apply(changes))) {
             Ok(Ok(edits)) => self.view.follow(edits, reading.numbers(sequence), Health::Following(leader.clone())),
             Ok(Err(why)) => {
-                tracing::debug!(why, "all records are read again");
+                tracing::debug!(why, "reading all records again");
                 self.is_behind = true;
             }
             Err(_) => {
-                tracing::error!(
-                    "what another controller has written could not be followed: all records are read again"
-                );
+                tracing::error!("cannot apply the log of another controller: reading all records again");
                 self.is_behind = true;
             }
         }
@@ -213,7 +211,7 @@ impl<'a> FollowerState<'a> {
         (self.reading, self.is_behind, self.next, self.leader) = (None, true, None, None);
         let is_new = self.view.read().health != Health::Barred(why.clone());
         if is_new {
-            tracing::error!(why, "this controller takes no part");
+            tracing::error!(why, "this controller does not take part");
             self.view.set_health(Health::Barred(why));
         }
     }
@@ -238,7 +236,7 @@ impl<'a> FollowerState<'a> {
         let answer = match performed {
             Ok(Performed::Done(answer) | Performed::Known(answer)) => answer,
             Ok(Performed::More(..)) => unavailable(),
-            Err(_) => problem(Code::Internal, "this request has found a mistake in the server").into(),
+            Err(_) => problem(Code::Internal, "internal error: this request has triggered a bug in the server").into(),
         };
         let _ = reply.send(answer);
         Some(start.elapsed())

@@ -33,9 +33,8 @@ pub enum LogFormat {
 /// # Errors
 /// If the level is unknown, or a log is installed already.
 pub fn log(format: LogFormat, level: &str) -> Result<(), String> {
-    let level: LevelFilter =
-        level.parse().map_err(|_| "off, error, warn, info, debug or trace is expected".to_owned())?;
-    let lines = Lines::to_stderr().map_err(|error| format!("no thread for the log: {error}"))?;
+    let level: LevelFilter = level.parse().map_err(|_| "expected off, error, warn, info, debug or trace".to_owned())?;
+    let lines = Lines::to_stderr().map_err(|error| format!("cannot start the log thread: {error}"))?;
     let log = tracing_subscriber::fmt().with_max_level(level).with_target(false);
     let is_plain = !std::io::stderr().is_terminal() || std::env::var_os("NO_COLOR").is_some();
     let set = match format {
@@ -58,7 +57,7 @@ pub fn run(
 ) -> Result<(), String> {
     raise_file_limit(&options.limits);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| format!("the threads of the server cannot be started: {error}"))?;
+    let runtime = runtime.map_err(|error| format!("cannot start the server threads: {error}"))?;
     runtime.block_on(async {
         let bind = async |address| TcpListener::bind(address).await.map_err(|error| format!("{address}: {error}"));
         let listener = bind(listen).await?;
@@ -87,8 +86,8 @@ pub fn run(
                 _ = term.recv() => break,
                 _ = int.recv() => break,
                 _ = hup.recv() => match server.reload() {
-                    Ok(()) => tracing::info!("the certificates were read again"),
-                    Err(error) => tracing::error!(error, "the certificates cannot be used: those of before stay"),
+                    Ok(()) => tracing::info!("certificates reloaded"),
+                    Err(error) => tracing::error!(error, "cannot use the new certificates: the old ones stay in use"),
                 },
                 _ = beat.tick() => {
                     // The server is alive while the engine makes progress, independently of the load.
@@ -101,7 +100,7 @@ pub fn run(
             }
         }
         notify.tell("STOPPING=1");
-        tracing::info!("the server ends: what was begun is finished");
+        tracing::info!("shutting down: finishing requests in progress");
         server.end().await
     })
 }
@@ -112,7 +111,7 @@ async fn end_start(
     start: impl Future<Output = Result<Server, String>>,
     ending: Option<Arc<AtomicBool>>,
 ) -> Result<(), String> {
-    tracing::info!("the server ends before it has begun");
+    tracing::info!("shutting down before startup was complete");
     ending.into_iter().for_each(|ending| ending.store(true, Ordering::Relaxed));
     match tokio::time::timeout(END_OF_START, start).await {
         Ok(Ok(server)) => server.end().await,
@@ -130,6 +129,10 @@ fn raise_file_limit(limits: &Limits) {
     let raised = files.maximum.map_or(needed, |most| most.min(needed)).max(now);
     files.current = Some(raised);
     if setrlimit(Resource::Nofile, files).is_err() || raised < needed {
-        tracing::warn!(limit = raised, needed, "fewer files than connections may be open (ulimit -n, LimitNOFILE)");
+        tracing::warn!(
+            limit = raised,
+            needed,
+            "the limit of open files is below the number of connections (ulimit -n, LimitNOFILE)"
+        );
     }
 }

@@ -49,12 +49,12 @@ impl Secret {
             Err(error) => return Err(error),
         };
         if fs::metadata(path)?.permissions().mode() & 0o077 != 0 {
-            return Err(io::Error::other("others may read it: chmod 600 it"));
+            return Err(io::Error::other("readable by other users; run chmod 600"));
         }
         let text = text.trim();
         let digits = text.strip_prefix(PREFIX).unwrap_or_default();
         if digits.len() != 64 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(io::Error::other(format!("{PREFIX} and 64 hexadecimal digits are expected in it")));
+            return Err(io::Error::other(format!("expected {PREFIX} and 64 hexadecimal digits")));
         }
         Ok(Some(Self(text.to_owned())))
     }

@@ -166,7 +166,7 @@ impl Server {
         }
         let (serving, jobs, engine) = (self.serving, self.jobs, self.engine.take());
         let joined = tokio::task::spawn_blocking(move || {
-            let failed = "the thread that accepts connections has failed";
+            let failed = "the acceptor thread has failed";
             let served = serving.join().map_err(|_| failed.to_owned());
             let served = served.and_then(|served| served.map_err(|error| format!("{failed}: {error}")));
             // After the last connection, so that every job that was taken is before this in the queue.
@@ -182,7 +182,7 @@ impl Server {
 fn serve_health(
     serve: impl Future<Output = std::io::Result<()>> + Send + 'static,
 ) -> Result<JoinHandle<std::io::Result<()>>, String> {
-    let failed = |error: std::io::Error| format!("the thread that accepts connections cannot be started: {error}");
+    let failed = |error: std::io::Error| format!("cannot start the acceptor thread: {error}");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     std::thread::Builder::new().name("door".to_owned()).spawn(move || runtime.block_on(serve)).map_err(failed)
 }
@@ -199,7 +199,7 @@ pub(crate) async fn open(
     let (jobs, pulse) = (Arc::new(Queue::default()), Arc::new(EngineHeartbeat::default()));
     let (ledger, lease) = (options.disk.name(), options.disk.lease());
     let refusals = PendingEntries::default();
-    let agents_secret = Secret::new().map_err(|error| format!("a secret for agents cannot be made: {error}"))?;
+    let agents_secret = Secret::new().map_err(|error| format!("cannot create a secret for agents: {error}"))?;
     let engine = Engine {
         setup: options.setup.clone(),
         disk: options.disk,
@@ -214,9 +214,9 @@ pub(crate) async fn open(
     };
     let (opened, is_open) = oneshot::channel();
     let engine = std::thread::Builder::new().name("engine".to_owned()).spawn(move || engine.run(opened));
-    let engine = engine.map_err(|error| format!("the engine's thread cannot be started: {error}"))?;
-    is_open.await.map_err(|_| "the engine has ended".to_owned())??;
-    let no_thread = |error| format!("the threads that read cannot be started: {error}");
+    let engine = engine.map_err(|error| format!("cannot start the engine thread: {error}"))?;
+    is_open.await.map_err(|_| "the engine has stopped".to_owned())??;
+    let no_thread = |error| format!("cannot start the reader threads: {error}");
     let shared = Arc::new(Shared {
         name: options.name,
         document: options.document,
@@ -264,11 +264,11 @@ fn operator(file: PathBuf, counts: bool) -> First {
             Some(secret) => secret,
             None if has_operator => return Ok(None),
             None => {
-                let random = |_| "the system gives no random numbers".to_owned();
+                let random = |_| "no random numbers from the operating system".to_owned();
                 let secret = Secret::new().map_err(random)?;
                 // Before the ledger: a secret without use does less harm than a ledger without an operator.
                 secret.write(&file).map_err(in_file)?;
-                tracing::info!(file = %file.display(), "the secret of the first operator was written");
+                tracing::info!(file = %file.display(), "wrote the first operator's token");
                 secret
             }
         };
@@ -277,10 +277,10 @@ fn operator(file: PathBuf, counts: bool) -> First {
             return Ok(None);
         }
         if controller.is_revoked(&hash) {
-            tracing::warn!(file = %file.display(), "the secret in this file was revoked, and opens nothing any more");
+            tracing::warn!(file = %file.display(), "the token in this file was revoked and is no longer valid");
             return Ok(None);
         }
-        let id = token_name().map_err(|_| "the system gives no random numbers".to_owned())?;
+        let id = token_name().map_err(|_| "no random numbers from the operating system".to_owned())?;
         let label = "first operator".to_owned();
         let put = Command::PutToken {
             id: id.clone(),

@@ -200,20 +200,22 @@ impl Shared {
 
     fn unread(&self, account: &Account, unread: ReadFailure) -> Box<Problem> {
         match unread {
-            ReadFailure::Panicked => problem(Code::Internal, "this request has found a mistake in the server"),
+            ReadFailure::Panicked => {
+                problem(Code::Internal, "internal error: this request has triggered a bug in the server")
+            }
             ReadFailure::NoPlace(why) => self.no_place(account, why),
         }
     }
 
     fn no_place(&self, account: &Account, why: QueueRefusal) -> Box<Problem> {
         if why == QueueRefusal::Ended {
-            return problem(Code::Unavailable, "the server is ending");
+            return problem(Code::Unavailable, "the server is shutting down");
         }
         self.metrics.limited(Limit::Waiting);
         if why == QueueRefusal::All {
-            return problem(Code::Unavailable, "too much is waiting to be done: nothing was done, ask again");
+            return problem(Code::Unavailable, "the request queue is full: nothing was done; retry later");
         }
-        let detail = format!("as many requests of {account} wait as may: nothing was done, ask again");
+        let detail = format!("too many requests of {account} are waiting: nothing was done; retry later");
         problem(Code::RateLimited, detail)
     }
 
@@ -315,18 +317,20 @@ impl Shared {
 }
 
 /// Message to all clients of a controller whose configuration differs from its cluster's.
-pub(crate) const BARRED: &str = "this controller decides with something else than its cluster, and its log says what";
+pub(crate) const BARRED: &str = "the configuration of this controller differs from its cluster's: see its log";
 
 /// Message of a leader whose lease was not renewed in time.
-const OVERDUE: &str = "the lease of this controller was not prolonged in time: another controller may lead";
+const OVERDUE: &str = "the leader lease of this controller was not renewed in time: another one may be the leader";
 
 /// Reason for which no request can be answered, without addresses, paths and messages of the system.
 pub(crate) fn unready_to_all(health: &Health) -> String {
     match health {
         Health::Apart(_) => {
-            "nobody knows who leads, what is enforced stays so, and nothing is admitted: ask again".to_owned()
+            "the leader is unknown: installed rules stay in force, nothing is admitted; retry later".to_owned()
         }
-        Health::Broken(_) => "the ledger cannot be written; /v1/status and the log tell operators why".to_owned(),
+        Health::Broken(_) => {
+            "the ledger cannot be written; operators find the reason in /v1/status and in the log".to_owned()
+        }
         Health::Barred(_) => BARRED.to_owned(),
         Health::Ready | Health::Following(_) | Health::Starting | Health::Ending => unready(health),
     }
@@ -335,15 +339,15 @@ pub(crate) fn unready_to_all(health: &Health) -> String {
 /// Reason for which no request can be answered, for operators.
 pub(crate) fn unready(health: &Health) -> String {
     match health {
-        Health::Ready => "it can answer".to_owned(),
-        Health::Following(Some(leader)) => format!("another controller leads: {leader}"),
-        Health::Following(None) => "no controller leads now".to_owned(),
+        Health::Ready => "ready".to_owned(),
+        Health::Following(Some(leader)) => format!("another controller is the leader: {leader}"),
+        Health::Following(None) => "there is no leader now".to_owned(),
         Health::Apart(why) => {
-            format!("nobody knows who leads, what is enforced stays so, and nothing is admitted: {why}")
+            format!("the leader is unknown: installed rules stay in force, nothing is admitted: {why}")
         }
         Health::Barred(why) => why.clone(),
         Health::Starting => "the ledger is being read".to_owned(),
-        Health::Broken(why) => format!("the ledger cannot be written, and is tried again every second: {why}"),
-        Health::Ending => "the server is ending".to_owned(),
+        Health::Broken(why) => format!("the ledger cannot be written; retrying every second: {why}"),
+        Health::Ending => "the server is shutting down".to_owned(),
     }
 }

@@ -11,7 +11,7 @@ use crate::clock::wall;
 pub(crate) fn try_copy(setup: &Setup, copied: Copied, question: impl FnOnce(&mut Controller) -> Outcome) -> Outcome {
     match copied.controller(&for_questions(setup), wall()) {
         Ok(mut controller) => question(&mut controller),
-        Err(error) => Err(problem(Code::Internal, format!("a copy does not make a controller: {error}"))),
+        Err(error) => Err(problem(Code::Internal, format!("cannot create a trial copy of the controller: {error}"))),
     }
 }
 
@@ -23,7 +23,7 @@ pub(crate) fn try_records<'a>(
 ) -> Outcome {
     match Controller::load(&for_questions(setup), wall(), records) {
         Ok(mut controller) => question(&mut controller),
-        Err(error) => Err(problem(Code::Internal, format!("the records do not make a controller: {error}"))),
+        Err(error) => Err(problem(Code::Internal, format!("cannot create a controller from the records: {error}"))),
     }
 }
 

@@ -110,7 +110,7 @@ fn known(executor: &mut Executor<'_>, running: &HashSet<String>, repeat: &Repeat
     let Repeat { key, fingerprint, account, most } = repeat;
     if let Some(known) = executor.controller.recall(key) {
         if known.fingerprint != *fingerprint {
-            let detail = "this Idempotency-Key was used for another request: use a new one for each request";
+            let detail = "this Idempotency-Key was used for another request: use a new key for each request";
             return Some(problem(Code::IdempotencyMismatch, detail).into());
         }
         if let Some(answer) = HttpReply::kept(&known.answer) {
@@ -118,14 +118,13 @@ fn known(executor: &mut Executor<'_>, running: &HashSet<String>, repeat: &Repeat
         }
     }
     if running.contains(key) {
-        let detail = "the request with this Idempotency-Key is being carried out: ask again for its answer";
+        let detail = "the request with this Idempotency-Key is in progress: retry for its answer";
         return Some(problem(Code::Unavailable, detail).into());
     }
     let full = executor.controller.check_answers(executor.now.wall, account, *most).err()?;
     executor.metrics.limited(Limit::Answers);
     let detail = format!(
-        "answers that are kept for {account} take {} B, and {most} B may be: nothing was done; send it without an \
-         Idempotency-Key, or wait until {}",
+        "stored answers of {account} take {} B, and the limit is {most} B: nothing was done; retry without an Idempotency-Key, or wait until {}",
         full.used, full.until
     );
     Some(problem(Code::RateLimited, detail).into())

@@ -258,7 +258,7 @@ impl StoreError {
                     Some(holder) => write!(f, "{holder}")?,
                     None => f.write_str("another process")?,
                 }
-                f.write_str(". A ledger has one owner at a time: ask that process, or stop it first")
+                f.write_str(". A ledger has one owner at a time: use that process, or stop it first")
             }
             Self::Missing { path } => {
                 write!(f, "there is no ledger at {}. Check the path; `wayleave serve` creates one", path.display())
@@ -292,14 +292,12 @@ impl StoreError {
             ),
             Self::Io { path, doing, message } => write!(
                 f,
-                "{doing} {} failed: {message}. Nothing that was acknowledged is lost by this. Look at the disk (df, dmesg), \
-                 then start again",
+                "{doing} {} failed: {message}. Nothing that was acknowledged is lost. Check the disk (df, dmesg), then start again",
                 path.display()
             ),
             Self::Broken { path } => write!(
                 f,
-                "an earlier commit to {} failed, so nothing more is written to it. Open it again; what was acknowledged \
-                 is there",
+                "an earlier commit to {} failed, so it is closed for writing. Open it again; nothing that was acknowledged is lost",
                 path.display()
             ),
             _ => Ok(()),
@@ -328,26 +326,24 @@ impl StoreError {
             }
             Self::State { path } => write!(
                 f,
-                "the state of the ledger in {} is missing or does not fit its checksum. {RESTORE}, {RESEAL} {0}",
+                "the state of the ledger in {} is missing or does not match its checksum. {RESTORE}, {RESEAL} {0}",
                 path.display()
             ),
             Self::Record { path, kind, key } => write!(
                 f,
-                "the record {kind} {key:?} in {} does not fit its checksum. {RESTORE}, or do without this record: \
-                 delete it with sqlite3, then run: wayleave ledger reseal {0}",
+                "the record {kind} {key:?} in {} does not match its checksum. {RESTORE}, or discard this record: delete it with sqlite3, then run: wayleave ledger reseal {0}",
                 path.display()
             ),
             Self::Count { path, found, expected } => {
                 write!(
                     f,
-                    "{} holds {found} records, and {expected} are expected. {RESTORE}, {RESEAL} {0}",
+                    "{} has {found} records, but {expected} are expected. {RESTORE}, {RESEAL} {0}",
                     path.display()
                 )
             }
             Self::Digest { path } => write!(
                 f,
-                "each record in {} is whole, but these are not the records of its last commit: one is old, or comes from \
-                 elsewhere. {RESTORE}, {RESEAL} {0}",
+                "each record in {} is intact, but the set does not match the last commit: a record is old, or from another ledger. {RESTORE}, {RESEAL} {0}",
                 path.display()
             ),
             _ => Ok(()),
@@ -358,8 +354,7 @@ impl StoreError {
         match self {
             Self::Ahead { path, seal, found, sealed } => write!(
                 f,
-                "{} ends with commit {found}, and its seal {} with {sealed}: the seal is old. Put the right seal beside \
-                 it, {RESEAL} {0}",
+                "{} ends with commit {found}, but its seal {} with {sealed}: the seal is old. Restore the matching seal, {RESEAL} {0}",
                 path.display(),
                 seal.display()
             ),
@@ -373,34 +368,31 @@ impl StoreError {
             ),
             Self::Differs { path, seal, sequence } => write!(
                 f,
-                "{} and its seal {} both end with commit {sequence}, but not with the same records: one of them is from \
-                 elsewhere. {RESTORE}, {RESEAL} {0}",
+                "{} and its seal {} both end with commit {sequence}, but with different records: one of them is from another ledger. {RESTORE}, {RESEAL} {0}",
                 path.display(),
                 seal.display()
             ),
             Self::SealForeign { path, seal } => write!(
                 f,
-                "{} is the seal of another ledger than {}. Put the right seal beside it, {RESEAL} {1}",
+                "{} is not the seal of {}: it belongs to another ledger. Restore the matching seal, {RESEAL} {1}",
                 seal.display(),
                 path.display()
             ),
             Self::SealDamaged { path, seal, found } => write!(
                 f,
-                "the seal {} is damaged: {found}. So nothing shows that the database holds every commit that was \
-                 acknowledged. {RESTORE}, {RESEAL} {}",
+                "the seal {} is damaged: {found}. The database can therefore not be checked for missing commits. {RESTORE}, {RESEAL} {}",
                 seal.display(),
                 path.display()
             ),
             Self::LogForeign { path, log, sequence } => write!(
                 f,
-                "{log} is the log of another database than {}: without it, this ledger is whole and ends with commit {sequence}, which is the last that was acknowledged. Remove it: rm {log}",
+                "{log} is not the log of {}: it belongs to another database. Without it, this ledger is intact and ends with the last acknowledged commit, {sequence}. Remove it: rm {log}",
                 path.display(),
                 log = log.display()
             ),
             Self::SealMissing { path, seal } => write!(
                 f,
-                "{} has no seal: {} does not exist. So nothing shows that the database holds every commit that was \
-                 acknowledged. Put the seal back, {RESEAL} {0}",
+                "{} has no seal: {} does not exist. The database can therefore not be checked for missing commits. Restore the seal, {RESEAL} {0}",
                 path.display(),
                 seal.display()
             ),

@@ -98,8 +98,8 @@ impl Watch {
     fn begin(id: &str, is_room: bool, node: &mut impl Node) -> Self {
         let mark = u64::from_str_radix(id, 16).map(u64::to_be_bytes);
         let opened = match mark {
-            _ if !is_room => Err(format!("{MAX} checks are on already")),
-            Err(_) => Err("the controller's version is another: the number of the check cannot be read".to_owned()),
+            _ if !is_room => Err(format!("{MAX} checks are already running")),
+            Err(_) => Err("cannot parse the check number: the controller has another version".to_owned()),
             Ok(mark) => watch(mark),
         };
         let (capture, trouble) = match opened {
@@ -140,7 +140,7 @@ impl Watch {
         let Some(sending) = self.sending.as_mut().filter(|sending| now >= sending.at) else { return };
         match sending.into.put(&sending.template.frame(self.sent)) {
             Ok(()) => self.sent += 1,
-            Err(error) => self.trouble = Some(format!("probe {} could not be sent: {error}", self.sent)),
+            Err(error) => self.trouble = Some(format!("cannot send probe {}: {error}", self.sent)),
         }
         sending.at = now + EVERY;
         if self.sent >= sending.count || self.trouble.is_some() {
@@ -191,7 +191,7 @@ impl Watch {
 
 /// Sees the probes of a check at all interfaces of this thread's namespace.
 fn watch(mark: [u8; 8]) -> Result<Capture, String> {
-    let capture = Capture::open(&Namespace::current()).map_err(|error| format!("{error} (CAP_NET_RAW is needed)"))?;
-    capture.only(mark).map_err(|error| format!("frames cannot be chosen: {error}"))?;
+    let capture = Capture::open(&Namespace::current()).map_err(|error| format!("{error} (requires CAP_NET_RAW)"))?;
+    capture.only(mark).map_err(|error| format!("cannot select frames: {error}"))?;
     Ok(capture)
 }

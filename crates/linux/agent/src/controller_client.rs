@@ -24,7 +24,7 @@ const LARGEST: u64 = 1 << 30;
 /// Maximum number of attempts to begin a session for a node that is taken down: the second attempt knows the number
 /// of the previous session.
 const LEAVING: usize = 3;
-const HINT: &str = "the agent's configuration says where the server is";
+const HINT: &str = "the server's URL is set in the agent's configuration";
 
 /// Answer of the controller.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,10 +65,10 @@ impl ControllerClient {
             match connect(&self.address) {
                 Ok(other) => {
                     *agent = other;
-                    tracing::info!("the certificates have changed, and are read again");
+                    tracing::info!("certificates have changed: reloading them");
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "the certificates have changed, and those of before stay in use");
+                    tracing::warn!(%error, "certificates have changed but cannot be loaded: the old ones stay in use");
                 }
             }
         }
@@ -136,7 +136,7 @@ impl ControllerClient {
                 }
             }
         }
-        Err(Error::Failed("another agent speaks for the node".to_owned()))
+        Err(Error::Failed("another agent has opened a session for this node".to_owned()))
     }
 
     /// The network.
@@ -148,7 +148,7 @@ impl ControllerClient {
         let request = asked.request("GET", "/v1/topology").body(()).map_err(|error| asked.no_address(&error))?;
         match self.read(&asked, self.agent().run(request))? {
             ControllerReply::Done(topology) => Ok(topology),
-            ControllerReply::Stale(_) => Err(self.unreadable("a topology is expected")),
+            ControllerReply::Stale(_) => Err(self.unreadable("expected a topology")),
         }
     }
 
@@ -187,7 +187,7 @@ impl ControllerClient {
         let tag = answer.headers().get("etag").and_then(|tag| tag.to_str().ok()).unwrap_or_default().to_owned();
         match self.read(&asked, Ok(answer))? {
             ControllerReply::Done(found) => Ok(Some((tag, found))),
-            ControllerReply::Stale(_) => Err(self.unreadable(&format!("{what} are expected"))),
+            ControllerReply::Stale(_) => Err(self.unreadable(&format!("expected {what}"))),
         }
     }
 
@@ -226,10 +226,10 @@ impl ControllerClient {
             Ok(problem) if matches!(problem.code, Code::Unauthorized | Code::Forbidden | Code::NotFound) => {
                 let text = match self.address.certificate {
                     None => {
-                        "is the token that of this node's agent? `wayleave token create --role agent --node NODE` makes one"
+                        "is this the token of this node's agent? `wayleave token create --role agent --node NODE` creates one"
                     }
                     Some(_) => {
-                        "`wayleave token create --role agent --node NODE --certificate NAME` lets a certificate of that name speak for the node"
+                        "`wayleave token create --role agent --node NODE --certificate NAME` authorizes a certificate of that name for the node"
                     }
                 };
                 Err(Error::Usage(format!("{}; {text}", problem.detail)))
@@ -247,7 +247,7 @@ impl ControllerClient {
     fn unreadable(&self, why: &str) -> Error {
         let version = env!("CARGO_PKG_VERSION");
         Error::Failed(format!(
-            "the answer of {} cannot be read ({why}): its version may be another than {version}, which this is",
+            "cannot parse the response of {} ({why}): its version may differ from this agent's, {version}",
             self.address.url
         ))
     }

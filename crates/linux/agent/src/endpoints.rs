@@ -86,9 +86,7 @@ impl Declared {
 pub fn name(text: &str, host: &str) -> Result<String, String> {
     let (tenant, name) = text.split_once(':').unwrap_or((DEFAULT_TENANT, text));
     if tenant == "host" && name != host {
-        return Err(format!(
-            "{text} is another host than {host}: only the host itself, or a VM, can have an interface there"
-        ));
+        return Err(format!("{text} is another host than {host}: an endpoint here is {host} itself or a VM"));
     }
     Named::Tenant.check(tenant).and_then(|()| Named::Vm.check(name)).map_err(|error| format!("{text}: {error}"))?;
     Ok(format!("{tenant}:{name}"))

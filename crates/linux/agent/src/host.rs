@@ -82,7 +82,7 @@ impl<P: HostDataplane> HostDriver<P> {
         links: BTreeMap<LinkId, String>,
         declared: Declared,
     ) -> Result<Self, String> {
-        let remembered = memo.read().map_err(|error| format!("the rules of before cannot be read: {error}"))?;
+        let remembered = memo.read().map_err(|error| format!("cannot read the previously installed rules: {error}"))?;
         let mut rules = BTreeMap::new();
         let installed = plane.installed()?;
         let shares = HostShares::new(host, installed.iter().map(|&(rule, _)| rule));
@@ -96,7 +96,7 @@ impl<P: HostDataplane> HostDriver<P> {
                     tracing::warn!(
                         serial,
                         version,
-                        "nothing is known of a rule that is installed: it is removed, and asked for"
+                        "an installed rule has no saved state: removing it and requesting it again"
                     );
                     plane.remove(serial)?;
                 }
@@ -157,7 +157,7 @@ impl<P: HostDataplane> HostDriver<P> {
         let Err(why) = result else { return true };
         let text = format!("{what}: {why}");
         if !self.troubles.contains(&text) {
-            tracing::warn!("{text}; tried again");
+            tracing::warn!("{text}; retrying");
         }
         now.insert(text);
         false
@@ -174,7 +174,7 @@ impl<P: HostDataplane> HostDriver<P> {
             self.here.uplinks.remove(&link);
             let name = self.environment.network().link(link).name.clone();
             let Some(index) = index else {
-                tracing::warn!(link = name, interface, "the interface is not there: what goes by it waits");
+                tracing::warn!(link = name, interface, "interface missing: its instructions wait until it appears");
                 continue;
             };
             let added = self.plane.add_uplink(link, &interface, index);
@@ -198,8 +198,8 @@ impl<P: HostDataplane> HostDriver<P> {
             self.bound.iter().filter(|(index, mac)| keep.get(index) != Some(mac)).map(|(&index, _)| index).collect();
         for index in gone {
             let removed = self.plane.remove_endpoint(index);
-            if self.note(troubles, &format!("interface {index}, which is no endpoint any more"), removed) {
-                tracing::info!(index, "an endpoint is gone");
+            if self.note(troubles, &format!("interface {index}, which is no longer an endpoint"), removed) {
+                tracing::info!(index, "an endpoint was removed");
                 self.bound.remove(&index);
             }
         }
@@ -211,7 +211,7 @@ impl<P: HostDataplane> HostDriver<P> {
             }
             let added = self.plane.add_endpoint(&attached, index, mac);
             if self.note(troubles, &format!("{interface}, for {name}"), added) {
-                tracing::info!(endpoint = name, interface, %mac, "an endpoint is there");
+                tracing::info!(endpoint = name, interface, %mac, "an endpoint was added");
                 self.bound.insert(index, mac);
                 self.is_moved = true;
                 self.here.endpoints.insert(name, index);
@@ -272,7 +272,7 @@ impl<P: HostDataplane> HostDriver<P> {
         }
         for (index, members) in self.groups() {
             let set = self.plane.set_group(index, &members);
-            is_done &= self.note(troubles, &format!("who is asked by interface {index}"), set);
+            is_done &= self.note(troubles, &format!("broadcast group of interface {index}"), set);
         }
         self.is_moved = !is_done;
     }
@@ -338,7 +338,7 @@ impl<P: HostDataplane> Node for HostDriver<P> {
             Ok(repairs) => repairs,
             Err(why) => {
                 let mut troubles = std::mem::take(&mut self.troubles);
-                self.note(&mut troubles, "looking for what was changed", Err(why));
+                self.note(&mut troubles, "checking for foreign changes", Err(why));
                 self.troubles = troubles;
                 return Vec::new();
             }
@@ -413,7 +413,7 @@ impl<P: HostDataplane> Node for HostDriver<P> {
         let attached =
             self.declared.all().remove(&probes.from).filter(|_| self.here.endpoints.contains_key(&probes.from));
         let attached = attached.ok_or_else(|| {
-            format!("{} has no interface on this host: `wayleave agent endpoint add` says which it is", probes.from)
+            format!("{} has no interface on this host: set it with `wayleave agent endpoint add`", probes.from)
         })?;
         let matching = match_of(probes.matching.as_ref())?;
         Ok((attached.interface, Template { mark, macs, vlan: attached.vlan, matching }))
@@ -508,9 +508,9 @@ impl<P: HostDataplane> HostDriver<P> {
     /// Installs a rule that is checked and resolved first.
     fn put_in_force(&mut self, serial: u64, version: u64, rule: &Rule) -> Result<(), DriverError> {
         check(rule, self.environment.network())
-            .inspect_err(|error| tracing::warn!(serial, version, "a rule cannot be read: {error}"))?;
+            .inspect_err(|error| tracing::warn!(serial, version, "cannot read a saved rule: {error}"))?;
         let resolved = resolve(rule, &self.environment, self.host, &self.here)?;
-        let remember = |error: std::io::Error| DriverError::Later(format!("a rule cannot be remembered: {error}"));
+        let remember = |error: std::io::Error| DriverError::Later(format!("cannot save a rule: {error}"));
         self.memo.write(serial, version, rule).map_err(remember)?;
         self.plane.install(serial, version, &resolved).map_err(DriverError::Later)?;
         self.rules.insert(serial, Installed { version, rule: rule.clone(), resolved: Some(resolved) });

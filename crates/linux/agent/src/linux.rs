@@ -130,7 +130,7 @@ impl LinuxHost {
                     Batch::tc().extend(lines).run(&Namespace::current()).map_err(|error| error.to_string())?;
                 }
             }
-            done.push(format!("the program of {name} was gone"));
+            done.push(format!("the program of {name} was missing"));
         }
         Ok(done)
     }
@@ -161,13 +161,13 @@ impl LinuxHost {
             }
             if *is_plain && there.merges(name) {
                 plain_packets(&here, name).map_err(|error| error.to_string())?;
-                done.push(format!("{name} merged packets"));
+                done.push(format!("offloads that merge packets were on at {name}"));
             }
             let Some(queues) = self.planned(*link, name)? else { continue };
             if !there.has_queues(name, &queues) {
                 let lines = queues.rebuild(name).map_err(|error| error.to_string())?;
                 Batch::tc().extend(lines).run(&here).map_err(|error| error.to_string())?;
-                done.push(format!("the queues of {name} were others"));
+                done.push(format!("the queues of {name} had been changed"));
             }
         }
         Ok(done)
@@ -204,15 +204,14 @@ impl HostDataplane for LinuxHost {
         let has = has.map_err(|error| error.to_string())?.get();
         if has < needed {
             return Err(format!(
-                "its MTU is {has} B, and the topology says that the link takes packets of {needed} B: `ip link set dev {interface} mtu \
-                 {}` leaves room for tags",
+                "its MTU is {has} B, but the link's MTU in the topology is {needed} B: run `ip link set dev {interface} mtu {}`, which leaves room for tags",
                 needed + u64::from(VLAN_ROOM)
             ));
         }
         // Packets from the network are handed on unmerged: a merged frame would have the tags of only one of its
         // packets.
         if let Err(error) = plain_packets(&Namespace::current(), interface) {
-            tracing::warn!(interface, "offloads cannot be turned off: {error}");
+            tracing::warn!(interface, "cannot turn off offloads: {error}");
         }
         self.queues(link, interface, at)?;
         self.attach(interface, HostProgram::Uplink)?;
@@ -274,7 +273,7 @@ impl HostDataplane for LinuxHost {
         let mut lost: BTreeSet<u64> = self.host.lost_rules().map_err(|error| error.to_string())?.into_iter().collect();
         let mut repairs = Repairs { done: self.host.mend().map_err(|error| error.to_string())?, lost: None };
         if !lost.is_empty() {
-            repairs.done.push(format!("{} rules were others", lost.len()));
+            repairs.done.push(format!("{} rules had been changed", lost.len()));
         }
         repairs.done.extend(self.repair_programs(&there, &places)?);
         repairs.done.extend(self.repair_uplinks(&there)?);
@@ -286,7 +285,7 @@ impl HostDataplane for LinuxHost {
         }
         let classes = self.host.lost_classes(&there);
         if !classes.is_empty() {
-            repairs.done.push(format!("the classes of {} rules were others", classes.len()));
+            repairs.done.push(format!("the classes of {} rules had been changed", classes.len()));
         }
         lost.extend(classes);
         repairs.lost = Some(lost.into_iter().collect());

@@ -101,7 +101,7 @@ pub trait Node: Driver {
     /// # Errors
     /// If an end does not exist here, as a sentence.
     fn outlet(&mut self, _mark: [u8; 8], _probes: &Probes) -> Result<(String, Template), String> {
-        Err("this node is a switch, and sends nothing".to_owned())
+        Err("this node is a switch, which has no endpoints".to_owned())
     }
 
     /// Returns the measurements of packets that arrived since the last call.

@@ -142,7 +142,7 @@ impl Notifier {
         match result {
             Ok(()) if self.trouble.take().is_some() => tracing::info!("the controller answers"),
             Err(error) if self.trouble.as_ref() != Some(&error) => {
-                tracing::warn!("{error}; what is installed stays, and the controller is asked again");
+                tracing::warn!("{error}; installed rules stay in force; retrying");
                 self.trouble = Some(error);
             }
             _ => {}

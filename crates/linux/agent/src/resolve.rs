@@ -87,7 +87,7 @@ pub fn resolve(
     }
     let senders: Vec<u32> = from_here.iter().filter_map(|name| here.endpoints.get(*name).copied()).collect();
     if senders.is_empty() {
-        return Err(DriverError::Later(format!("the interface of {} is not there", rule.from)));
+        return Err(DriverError::Later(format!("the interface of {} does not exist", rule.from)));
     }
     let to = environment.end(&tenant, &rule.to);
     if to.is_empty() {
@@ -127,13 +127,10 @@ fn host_path(network: &Network, hops: &[Hop], here: &ResolvedHost) -> Result<Hos
     };
     let name = || network.link(first.link).name.clone();
     let uplink = here.uplinks.get(&first.link).copied();
-    let uplink = uplink.ok_or_else(|| DriverError::Later(format!("the interface of {} is not there", name())))?;
+    let uplink = uplink.ok_or_else(|| DriverError::Later(format!("the interface of {} does not exist", name())))?;
     let tags: Vec<Tag> = rest.iter().map(|hop| tag(network, *hop)).collect::<Result<_, _>>()?;
     if tags.len() > MAX_TAGS {
-        return Err(DriverError::Never(format!(
-            "a route through {} switches: {MAX_TAGS} tags are possible",
-            tags.len()
-        )));
+        return Err(DriverError::Never(format!("route with {} switches: the limit is {MAX_TAGS} tags", tags.len())));
     }
     let mtu = hops.iter().map(|hop| network.link(hop.link).mtu).min().unwrap_or(Bytes::MAX);
     Ok(HostPath { uplink, queue: first.queue, tags, mtu })

@@ -2,11 +2,11 @@
 
 /// Capabilities by their numbers (linux/capability.h): what for.
 const NEEDED: [(u32, &str, &str); 3] = [
-    (12, "CAP_NET_ADMIN", "queues and programs of interfaces"),
-    (38, "CAP_PERFMON", "eBPF programs that follow pointers into packets"),
-    (39, "CAP_BPF", "eBPF programs and maps"),
+    (12, "CAP_NET_ADMIN", "configure queues and programs of interfaces"),
+    (38, "CAP_PERFMON", "load eBPF programs with packet pointers"),
+    (39, "CAP_BPF", "load eBPF programs and maps"),
 ];
-const SYS_ADMIN: (u32, &str, &str) = (21, "CAP_SYS_ADMIN", "other network namespaces");
+const SYS_ADMIN: (u32, &str, &str) = (21, "CAP_SYS_ADMIN", "enter other network namespaces");
 
 /// A message about what is missing.
 pub(crate) fn missing(enters_namespaces: bool) -> Option<String> {
@@ -25,7 +25,7 @@ fn missing_in(status: &str, enters_namespaces: bool) -> Option<String> {
     let lacks: Vec<String> = lacks.map(|(_, name, what)| format!("{name} ({what})")).collect();
     (!lacks.is_empty()).then(|| {
         format!(
-            "an agent needs rights that this process does not have: {}\n  run it as root, or by packaging/systemd/wayleave-agent.service",
+            "the agent lacks capabilities: {}\n  run it as root, or with packaging/systemd/wayleave-agent.service",
             lacks.join(", ")
         )
     })

@@ -100,7 +100,7 @@ fn lock(state: &Path, node: &str) -> Result<File, String> {
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(fs::TryLockError::WouldBlock) => Err(format!(
-            "another agent drives {node} already ({} is locked): end that one first",
+            "another agent already runs for {node} ({} is locked): stop it first",
             state.join("lock").display()
         )),
         Err(fs::TryLockError::Error(error)) => Err(fail(error)),
@@ -121,7 +121,7 @@ fn begin(owned: OwnedNode, read_topology: ReadTopology) -> Result<(Sender<Event>
     }
     let spawn = |what: &str, work: Box<dyn FnOnce() + Send>| {
         let thread = std::thread::Builder::new().name(format!("{what} {name}"));
-        thread.spawn(work).map_err(|error| format!("the threads of {name} cannot be started: {error}"))
+        thread.spawn(work).map_err(|error| format!("cannot start the threads of {name}: {error}"))
     };
     let (asking, asked) = (talk.clone(), events.clone());
     spawn("asks", Box::new(move || poll(&asking, &requests, &asked)))?;
@@ -149,7 +149,7 @@ fn receive_reports(exchange: &Exchange, listen: Option<SocketAddr>, controller: 
         match peers::open(listen, controller) {
             Ok(opened) => break opened,
             Err(error) if !is_told => {
-                tracing::warn!("agents of other hosts cannot be heard: {error}; tried again");
+                tracing::warn!("cannot receive messages from agents of other hosts: {error}; retrying");
                 is_told = true;
             }
             Err(_) => {}
@@ -178,13 +178,13 @@ fn limits(socket: &Path, connection: &Arc<broker::Connection>, told: &Sender<Eve
 fn watch(namespace: &Namespace, told: &Sender<Event>) {
     let watch = namespace.enter().map_err(|error| error.to_string());
     let watch = watch.and_then(|()| LinkWatch::open().map_err(|error| error.to_string()));
-    let watch = watch.inspect_err(|error| tracing::warn!("changes of interfaces are not heard of: {error}"));
+    let watch = watch.inspect_err(|error| tracing::warn!("cannot watch interface changes: {error}"));
     let Ok(watch) = watch else { return };
     loop {
         match watch.wait(WATCH) {
             Ok(true) if told.send(Event::Interfaces).is_err() => return,
             Ok(_) => {}
-            Err(error) => return tracing::warn!("changes of interfaces are not heard of: {error}"),
+            Err(error) => return tracing::warn!("cannot watch interface changes: {error}"),
         }
     }
 }
@@ -213,7 +213,7 @@ fn drive(
                 None => return,
             },
             Err(error) => {
-                tracing::error!("{error}; tried again");
+                tracing::error!("{error}; retrying");
                 match pause(heard) {
                     Some(other) => Some(other.unwrap_or(now)),
                     None => return,
@@ -323,7 +323,7 @@ fn open_host(
     };
     if let Err(error) = held {
         // Packets that exceed a contract are then dropped, as on kernels that cannot delay them.
-        tracing::warn!("{error}; packets that exceed their contract are dropped instead of waiting");
+        tracing::warn!("{error}; packets that exceed their contract are dropped instead of queued");
     }
     let plane = LinuxHost::new(host, environment.shared_network(), node, options.state.join("uplinks"));
     let plane = plane.following(options.follow);
@@ -364,7 +364,7 @@ pub fn links(
             let names: Vec<&str> = ports.iter().take(8).map(|&link| network.link(link).name.as_str()).collect();
             let (node, more) = (&network.node(node).name, if ports.len() > 8 { ", ..." } else { "" });
             format!(
-                "an interface is given for {name}, which is no port of {node}; its ports: {}{more}",
+                "an interface is configured for {name}, which is not a port of {node}; its ports: {}{more}",
                 names.join(", ")
             )
         })?;

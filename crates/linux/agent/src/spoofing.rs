@@ -110,7 +110,9 @@ fn sentence(one: &SpoofReport, names: &BTreeMap<u32, String>, own: &BTreeMap<u32
         }
         SpoofKind::Source => {
             let address = one.source.map_or_else(|| one.mac.to_string(), |source| source.to_string());
-            format!("{name} sends from {address}, which is the source address of none of its contracts: best effort")
+            format!(
+                "{name} sends from {address}, which is not the source address of any of its contracts: sent as best effort"
+            )
         }
     }
 }

@@ -99,7 +99,7 @@ impl<S: SwitchDriver> Switch<S> {
             }
         }
         if !missing.is_empty() {
-            return Err(DriverError::Later(format!("interface {} is not there", missing.join(", "))));
+            return Err(DriverError::Later(format!("interface {} does not exist", missing.join(", "))));
         }
         let of = |link| named.get(&link).cloned().unwrap_or_default();
         let plan = SwitchPlan::of(&self.network, self.switch, of);
@@ -107,7 +107,7 @@ impl<S: SwitchDriver> Switch<S> {
         match plan.ports.iter().find(|port| port.ifindex == 0) {
             Some(port) => {
                 let link = port.link.map(|link| self.network.link(link).name.clone()).unwrap_or_default();
-                Err(DriverError::Never(format!("the configuration names no interface for link {link}")))
+                Err(DriverError::Never(format!("no interface configured for link {link}")))
             }
             None => Ok(plan),
         }
@@ -165,7 +165,7 @@ impl<S: SwitchDriver> Node for Switch<S> {
         }
         let Ok(plan) = self.plan() else { return Vec::new() };
         self.driver.repair(&plan).unwrap_or_else(|error| {
-            tracing::warn!("looking for what was changed: {error}");
+            tracing::warn!("checking for foreign changes: {error}");
             Vec::new()
         })
     }

@@ -47,9 +47,9 @@ fn notify_controller(name: &str, address: &Address) {
     }
     let told = ControllerClient::new(address.clone(), name).and_then(|talk| talk.leave());
     match told {
-        Ok(()) => tracing::info!("node {name}: nothing is installed any more, and the controller knows"),
+        Ok(()) => tracing::info!("node {name}: uninstalled; the controller was informed"),
         Err(error) => tracing::warn!(
-            "node {name}: nothing is installed any more, but the controller was not told, and will take its agent for silent: {error}"
+            "node {name}: uninstalled, but the controller could not be informed and will report the agent as silent: {error}"
         ),
     }
 }

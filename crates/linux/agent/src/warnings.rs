@@ -14,12 +14,12 @@ pub fn warnings(node: &NodeOptions, endpoint: &str, interface: &str) -> Vec<Stri
 fn interface_warning(node: &NodeOptions, interface: &str) -> Option<String> {
     let namespace = match node.netns.as_deref().map(Namespace::open).transpose() {
         Ok(namespace) => namespace.unwrap_or_else(Namespace::current),
-        Err(error) => return Some(format!("whether {interface} is there is not known: {error}")),
+        Err(error) => return Some(format!("cannot check interface {interface}: {error}")),
     };
     match namespace.run(|| nix::net::if_::if_nametoindex(interface).is_ok()) {
         Ok(true) => None,
-        Ok(false) => Some(format!("there is no interface {interface} now: the agent takes it when it comes")),
-        Err(error) => Some(format!("whether {interface} is there is not known: {error}")),
+        Ok(false) => Some(format!("interface {interface} does not exist now: the agent will use it when it appears")),
+        Err(error) => Some(format!("cannot check interface {interface}: {error}")),
     }
 }
 
@@ -27,9 +27,9 @@ fn vm_warning(node: &NodeOptions, endpoint: &str) -> Option<String> {
     if endpoint.starts_with("host:") {
         return None;
     }
-    let unknown = |why: &str| format!("whether the controller has the VM {endpoint} is not known: {why}");
+    let unknown = |why: &str| format!("cannot check VM {endpoint} at the controller: {why}");
     if node.address.url.is_empty() {
-        return Some(unknown("the node has no credential here"));
+        return Some(unknown("no credential configured for the node"));
     }
     let neighbours =
         match ControllerClient::new(node.address.clone(), &node.name).and_then(|talk| talk.neighbours(None)) {
@@ -37,9 +37,9 @@ fn vm_warning(node: &NodeOptions, endpoint: &str) -> Option<String> {
             Err(error) => return Some(unknown(&error.to_string())),
         };
     match neighbours.vms.iter().find(|vm| vm.id == endpoint) {
-        None => Some(format!("the controller has no VM {endpoint}: create it (`wayleave apply`), or correct the name")),
+        None => Some(format!("no VM {endpoint} at the controller: create it (`wayleave apply`), or correct the name")),
         Some(vm) if vm.host != node.name => {
-            Some(format!("the controller has {endpoint} on {}, not on {}", vm.host, node.name))
+            Some(format!("at the controller, {endpoint} is on {}, not on {}", vm.host, node.name))
         }
         Some(_) => None,
     }

@@ -298,7 +298,7 @@ impl<N: Node> Worker<N> {
         self.dark.retain(|link, over| {
             let is_over = over.is_some_and(|over| over <= now);
             if is_over {
-                tracing::info!(link, "the carrier is back");
+                tracing::info!(link, "carrier restored");
             }
             !is_over
         });
@@ -343,7 +343,7 @@ impl<N: Node> Worker<N> {
             }
             Event::Answered(number, answer) => {
                 if let AgentReply::Begun { epoch } = &answer {
-                    tracing::info!(epoch, "a session has begun");
+                    tracing::info!(epoch, "session opened");
                 }
                 self.agent.answer(now, number, answer);
             }

@@ -213,17 +213,17 @@ fn what_somebody_changes_on_a_host_is_repaired_and_told() {
         "tc filter add dev own ingress pref 1 handle 2 protocol all bpf direct-action object-pinned {}",
         pinned.display()
     );
-    let up1_queues = "the queues of up1 were others";
-    let split_queues = "the queues of wl-shape or wl-split were others";
+    let up1_queues = "the queues of up1 had been changed";
+    let split_queues = "the queues of wl-shape or wl-split had been changed";
     for (command, told) in [
-        ("tc filter del dev own ingress", "the program of own was gone"),
-        ("tc qdisc del dev own clsact", "the program of own was gone"),
-        ("tc qdisc del dev up0 clsact", "the program of up0 was gone"),
+        ("tc filter del dev own ingress", "the program of own was missing"),
+        ("tc qdisc del dev own clsact", "the program of own was missing"),
+        ("tc qdisc del dev up0 clsact", "the program of up0 was missing"),
         ("tc qdisc del dev up1 root", up1_queues),
         ("tc qdisc change dev up1 root handle 1: tbf rate 1gbit burst 10000 limit 1000000", up1_queues),
         ("ip link set dev up2 mtu 1280", "the MTU of up2 was 1280 B"),
         ("tc qdisc del dev wl-shape root", split_queues),
-        ("tc qdisc del dev wl-hold clsact", "the program of wl-hold was gone"),
+        ("tc qdisc del dev wl-hold clsact", "the program of wl-hold was missing"),
         ("tc class change dev up1 parent 2: classid 2:2 htb rate 1mbit", up1_queues),
         ("tc class change dev up1 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb prio 7", up1_queues),
         (
@@ -238,8 +238,8 @@ fn what_somebody_changes_on_a_host_is_repaired_and_told() {
         ),
         ("ip link set dev up1 mtu 9000", "the MTU of up1 was 9000 B"),
         ("ethtool -K up1 gro on", "up1 merged packets"),
-        ("tc class change dev wl-shape parent 1: classid 1:1 htb rate 1gbit", "the classes of 1 rules were others"),
-        ("tc class del dev wl-shape classid 1:8001", "the classes of 1 rules were others"),
+        ("tc class change dev wl-shape parent 1: classid 1:1 htb rate 1gbit", "the classes of 1 rules had been changed"),
+        ("tc class del dev wl-shape classid 1:8001", "the classes of 1 rules had been changed"),
         ("tc qdisc add dev wl-shape parent 1:4001 handle 5: pfifo limit 2", split_queues),
         ("tc qdisc replace dev wl-split root tbf rate 1mbit burst 2000 limit 5000", split_queues),
         ("ip link set dev wl-shape txqueuelen 10", split_queues),
@@ -254,7 +254,7 @@ fn what_somebody_changes_on_a_host_is_repaired_and_told() {
             "filters of somebody else chose the queues of wl-shape",
         ),
         (&before, "a program of somebody else stood before that of own"),
-        ("ip link del wl-hold", "wl-shape, wl-split or wl-hold was gone"),
+        ("ip link del wl-hold", "wl-shape, wl-split or wl-hold was missing"),
     ] {
         tool(command);
         assert_eq!(node.host().repair(), [told], "{command}");
@@ -327,41 +327,41 @@ fn what_somebody_changes_in_the_maps_of_a_host_is_repaired_and_told() {
     assert_eq!(node.host().repair(), Vec::<String>::new(), "nothing was changed");
     let pins = &node.pins.join(wayleave_dataplane::programs::version());
     let changes: [(&str, &dyn Fn(), &str); 12] = [
-        ("the rate of a rule", &|| by_hand::change_array::<240>(pins, "rules", 25), "1 rules were others"),
-        ("the bound of a rule", &|| by_hand::change_array::<240>(pins, "rules", 49), "1 rules were others"),
+        ("the rate of a rule", &|| by_hand::change_array::<240>(pins, "rules", 25), "1 rules had been changed"),
+        ("the bound of a rule", &|| by_hand::change_array::<240>(pins, "rules", 49), "1 rules had been changed"),
         (
             "a class",
             &|| by_hand::change::<[u8; 24], 64>(pins, "classes", 8),
-            "1 entries of the map classes were others",
+            "1 entries of the map classes had been changed",
         ),
-        ("no class", &|| by_hand::remove::<[u8; 24], 64>(pins, "classes"), "1 entries of the map classes were others"),
+        ("no class", &|| by_hand::remove::<[u8; 24], 64>(pins, "classes"), "1 entries of the map classes had been changed"),
         (
             "an address",
             &|| by_hand::change::<u32, 44>(pins, "endpoints", 5),
-            "1 entries of the map endpoints were others",
+            "1 entries of the map endpoints had been changed",
         ),
         (
             "no endpoint",
             &|| by_hand::remove::<u32, 44>(pins, "endpoints"),
-            "1 entries of the map endpoints were others",
+            "1 entries of the map endpoints had been changed",
         ),
-        ("an interface", &|| by_hand::change::<[u8; 8], 8>(pins, "local", 0), "1 entries of the map local were others"),
+        ("an interface", &|| by_hand::change::<[u8; 8], 8>(pins, "local", 0), "1 entries of the map local had been changed"),
         (
             "a way",
             &|| by_hand::change::<[u8; 8], 164>(pins, "best_effort", 4),
-            "1 entries of the map best_effort were others",
+            "1 entries of the map best_effort had been changed",
         ),
         (
             "no way",
             &|| by_hand::remove::<[u8; 8], 164>(pins, "best_effort"),
-            "1 entries of the map best_effort were others",
+            "1 entries of the map best_effort had been changed",
         ),
-        ("a group", &|| by_hand::change::<u32, 528>(pins, "groups", 16), "1 entries of the map groups were others"),
-        ("a setting", &|| by_hand::change_array::<40>(pins, "settings", 20), "the settings were others"),
+        ("a group", &|| by_hand::change::<u32, 528>(pins, "groups", 16), "1 entries of the map groups had been changed"),
+        ("a setting", &|| by_hand::change_array::<40>(pins, "settings", 20), "the settings had been changed"),
         (
             "an endpoint that is none",
             &|| by_hand::hash::<[u8; 8], [u8; 8]>(pins, "local").insert([2; 8], [0_u8; 8], 0).unwrap(),
-            "1 entries of the map local were others",
+            "1 entries of the map local had been changed",
         ),
     ];
     for (what, change, told) in changes {
@@ -396,7 +396,7 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
     assert_eq!(node.switch.repair(), Vec::<String>::new());
     tool("tc qdisc del dev up0 clsact");
     tool("tc qdisc del dev up1 root");
-    assert_eq!(node.switch.repair(), ["the program of up0 was gone", "the queues of up1 were others"]);
+    assert_eq!(node.switch.repair(), ["the program of up0 was missing", "the queues of up1 had been changed"]);
     assert_eq!(node.switch.repair(), Vec::<String>::new());
     let pins = node.pins.join(wayleave_dataplane::programs::version());
     // From now on it notes packets.
@@ -421,7 +421,7 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
                     "tc class change dev up1 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb quantum 9000 prio 0",
                 )
             },
-            "the queues of up1 were others",
+            "the queues of up1 had been changed",
         ),
         (
             "a priority",
@@ -430,9 +430,9 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
                     "tc class change dev up0 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb quantum 1600 prio 3",
                 )
             },
-            "the queues of up0 were others",
+            "the queues of up0 had been changed",
         ),
-        ("a default", &|| tool("tc qdisc del dev up0 parent 2:1"), "the queues of up0 were others"),
+        ("a default", &|| tool("tc qdisc del dev up0 parent 2:1"), "the queues of up0 had been changed"),
         ("a line", &|| by_hand::change::<[u8; 8], 8>(&pins, "tags", 0), "1 lines of the table were gone"),
         ("no line", &|| by_hand::remove::<[u8; 8], 8>(&pins, "tags"), "1 lines of the table were gone"),
         (
@@ -457,7 +457,7 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
     // Also by an agent that was started since.
     let mut node = node.restart();
     tool("tc qdisc del dev up0 root");
-    assert_eq!(node.switch.repair(), ["the queues of up0 were others"]);
+    assert_eq!(node.switch.repair(), ["the queues of up0 had been changed"]);
 }
 
 fn packets_of_contracts_are_told_with_the_host_that_they_go_to() {

@@ -70,7 +70,10 @@ impl fmt::Display for SetupError {
         match self {
             Self::TwoOfALevel { level, names: [one, other] } => {
                 let level = level.name();
-                write!(f, "\"{one}\" and \"{other}\" are both policies of the level {level}: brokers take one of each")
+                write!(
+                    f,
+                    "\"{one}\" and \"{other}\" are both policies of level {level}: brokers accept one policy for each level"
+                )
             }
             Self::Services(error) => error.fmt(f),
             Self::NoBrokers { scheme } => write!(f, "scheme {scheme} has no brokers"),
@@ -178,7 +181,7 @@ impl Setup {
         serial: u64,
         today: Option<WallTime>,
     ) -> Result<AnyBroker, BrokerError> {
-        let seat = self.seats.get(number.index()).ok_or_else(|| BrokerError("there is no such broker".to_owned()))?;
+        let seat = self.seats.get(number.index()).ok_or_else(|| BrokerError("no such broker".to_owned()))?;
         let (around, all) = (self.around(today), self.broker_specs());
         self.scheme.broker(&BrokerSetup { around, all, seat: *seat, epoch, serial })
     }

@@ -15,7 +15,7 @@ pub enum Error {
         doing: String,
     },
     /// Another process owns these pins.
-    #[error("{} belongs to another process that is running: there is one agent for a host", .0.display())]
+    #[error("{} belongs to another running process: a host runs one agent", .0.display())]
     Busy(PathBuf),
     /// It cannot be done as it was asked, however often it is tried.
     #[error("{0}")]

@@ -72,7 +72,7 @@ fn taken_apart(frame: &[u8]) -> (Vec<Tag>, Option<u16>, Vec<u8>) {
 
 /// Describes the contents of a frame without tags.
 fn carried(frame: &[u8], bytes: usize) -> String {
-    let Ok(packet) = Packet::parse(frame) else { return format!("not understood, {bytes} B") };
+    let Ok(packet) = Packet::parse(frame) else { return format!("unknown frame, {bytes} B") };
     let Some(ip) = packet.ip else {
         let kind = frame.get(12..14).map_or(0, |two| u16::from_be_bytes([two[0], two[1]]));
         let kind = if kind == 0x0806 { "ARP".to_owned() } else { format!("EtherType {kind:#06x}") };

@@ -243,7 +243,7 @@ impl SwitchProgram {
         let counters = Map::PerCpuHashMap(pins.map("switch_counters")?);
         let counters =
             PerCpuHashMap::try_from(counters).map_err(|error| Error::failed("opening the counters", error))?;
-        let opening = |error| Error::failed("opening what a switch notes", error);
+        let opening = |error| Error::failed("opening the trace of a switch", error);
         let watch = Array::try_from(Map::Array(pins.map("watch")?)).map_err(opening)?;
         let seen = RingBuf::try_from(Map::RingBuf(pins.map("seen")?)).map_err(opening)?;
         Ok(Self { pins, folder: folder.to_owned(), tags, counters, watch, seen })
@@ -334,7 +334,7 @@ impl SwitchProgram {
     /// # Errors
     /// If the kernel refuses.
     pub fn sample(&mut self, level: Option<u32>) -> Result<(), Error> {
-        let failed = |error| Error::failed("choosing what a switch notes", error);
+        let failed = |error| Error::failed("configuring the trace of a switch", error);
         let before = self.watch.get(&0, 0).map_err(failed)?;
         let value = layout::watch(samples::setting(level), layout::u64_at(&before, 8));
         self.watch.set(0, value, 0).map_err(failed)
@@ -345,7 +345,7 @@ impl SwitchProgram {
     /// # Errors
     /// If the kernel refuses.
     pub fn level(&self) -> Result<Option<u32>, Error> {
-        let watch = self.watch.get(&0, 0).map_err(|error| Error::failed("reading what a switch notes", error))?;
+        let watch = self.watch.get(&0, 0).map_err(|error| Error::failed("reading the trace of a switch", error))?;
         Ok(layout::u32_at(&watch, 0).checked_sub(1))
     }
 
@@ -356,7 +356,7 @@ impl SwitchProgram {
     /// If the kernel refuses.
     pub fn samples(&mut self) -> Result<(Vec<Sample>, u64), Error> {
         let noted = samples::read(&mut self.seen);
-        let watch = self.watch.get(&0, 0).map_err(|error| Error::failed("reading what a switch notes", error))?;
+        let watch = self.watch.get(&0, 0).map_err(|error| Error::failed("reading the trace of a switch", error))?;
         Ok((noted, layout::u64_at(&watch, 8)))
     }
 

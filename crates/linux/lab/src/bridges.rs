@@ -56,7 +56,7 @@ pub(crate) fn names(switch: &NodePlan) -> [String; 2] {
 pub(crate) fn begin(folder: &Folder, switch: &NodePlan, pins: &Path, stop: &Stop) -> Result<(), LabError> {
     let (namespace, bridge) = (Namespace::open(&switch.namespace)?, bridge(folder, switch));
     std::fs::create_dir_all(&bridge.run)
-        .map_err(|error| LabError::io(format!("{} cannot be made", bridge.run.display()), error))?;
+        .map_err(|error| LabError::io(format!("cannot create {}", bridge.run.display()), error))?;
     let at = |file: &str| bridge.run.join(file).to_string_lossy().into_owned();
     let (database, socket) = (at("conf.db"), at("db.sock"));
     output(&namespace, "ovsdb-tool", &["create", &database])?;

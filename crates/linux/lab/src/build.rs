@@ -133,6 +133,6 @@ impl Inside<'_> {
 /// Does something for each, several at once, and stops at the first that fails.
 fn each<T: Sync>(items: &[T], work: impl Fn(&T) -> Result<(), NetError> + Sync) -> Result<(), LabError> {
     let pool = ThreadPoolBuilder::new().num_threads(WORKERS).build();
-    let pool = pool.map_err(|error| LabError::io("threads cannot be started", io::Error::other(error)))?;
+    let pool = pool.map_err(|error| LabError::io("cannot start threads", io::Error::other(error)))?;
     Ok(pool.install(|| items.par_iter().with_max_len(1).try_for_each(&work))?)
 }

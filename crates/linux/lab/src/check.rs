@@ -91,7 +91,9 @@ pub fn check(lab: &Lab, probe: &Probe) -> Result<Checked, LabError> {
         let ids = [name.to_owned(), format!("host:{name}"), format!("default:{name}")];
         let found = plan.endpoints.iter().find(|one| ids.contains(&one.id));
         found.ok_or_else(|| {
-            LabError::Controller(format!("{name} is no endpoint of this lab: `wayleave lab status -o json` lists them"))
+            LabError::Controller(format!(
+                "{name} is not an endpoint of this lab: `wayleave lab status -o json` lists them"
+            ))
         })
     };
     let (from, to) = (end(&probe.from)?, end(&probe.to)?);
@@ -114,7 +116,7 @@ pub fn check(lab: &Lab, probe: &Probe) -> Result<Checked, LabError> {
         let mut payload = [MARK.as_slice(), &number.to_be_bytes()].concat();
         payload.resize(PAYLOAD, 0);
         let to = SocketAddr::new(IpAddr::V4(to.address), target);
-        outbox.send_to(&payload, to).map_err(|error| LabError::io("a probe cannot be sent", error))?;
+        outbox.send_to(&payload, to).map_err(|error| LabError::io("cannot send a probe", error))?;
         lab.stop().sleep_until(Instant::now() + EVERY);
         seen.poll(lab, &mut captures)?;
     }
@@ -153,7 +155,7 @@ fn bound(endpoint: &EndpointPlan, port: u16) -> Result<UdpSocket, LabError> {
         Ok::<_, std::io::Error>(socket)
     };
     let socket = Namespace::open(&endpoint.inside.namespace)?.run(open)?;
-    socket.map_err(|error| LabError::io(format!("port {port} of {} cannot be used", endpoint.id), error))
+    socket.map_err(|error| LabError::io(format!("cannot use port {port} of {}", endpoint.id), error))
 }
 
 /// Returns the counters of hosts, by host and reason; empty if the hosts count nothing.
@@ -190,9 +192,7 @@ impl Seen {
     fn poll(&mut self, lab: &Lab, captures: &mut [Capture]) -> Result<bool, LabError> {
         let mut is_any = false;
         for capture in captures {
-            while let Some(one) =
-                capture.next_now().map_err(|error| LabError::io("frames cannot be captured", error))?
-            {
+            while let Some(one) = capture.next_now().map_err(|error| LabError::io("cannot capture frames", error))? {
                 is_any |= self.note(lab, &one);
             }
         }

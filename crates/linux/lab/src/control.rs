@@ -121,7 +121,7 @@ impl Lab {
         let output = command
             .stdin(Stdio::null())
             .output()
-            .map_err(|error| LabError::io(format!("{} cannot be started", wayleave.display()), error))?;
+            .map_err(|error| LabError::io(format!("cannot start {}", wayleave.display()), error))?;
         if output.status.success() {
             return Ok(());
         }
@@ -158,7 +158,7 @@ impl Lab {
     fn write_json(&self, file: &Path, document: &Value) -> Result<(), LabError> {
         let text = serde_json::to_string_pretty(document)
             .map_err(|error| LabError::State { file: file.to_owned(), why: error.to_string() })?;
-        fs::write(file, text).map_err(|error| LabError::io(format!("{} cannot be written", file.display()), error))
+        fs::write(file, text).map_err(|error| LabError::io(format!("cannot write {}", file.display()), error))
     }
 
     /// Returns the error for a program that ended too early, with its last output: its log is deleted with the lab.

@@ -116,34 +116,39 @@ impl fmt::Display for LabError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name(name) => {
-                write!(f, "{name:?} cannot be the name of a lab: 1 to 20 lower case letters and digits")
+                write!(f, "{name:?} is not a valid lab name: expected 1 to 20 lower-case letters and digits")
             }
             Self::Exists { name, is_whole: true } => {
                 write!(
                     f,
-                    "lab {name} is up already: `wayleave lab down --name {name}`, or choose another name with --name"
+                    "lab {name} is already up: remove it with `wayleave lab down --name {name}`, or choose another name with --name"
                 )
             }
             Self::Exists { name, is_whole: false } => {
-                write!(f, "lab {name} was left half made: `wayleave lab down --name {name}` removes it")
+                write!(f, "lab {name} is incomplete: `wayleave lab down --name {name}` removes it")
             }
-            Self::Unknown { name, known } if known.is_empty() => write!(f, "there is no lab {name}, nor any other"),
-            Self::Unknown { name, known } => write!(f, "there is no lab {name}; up are: {}", known.join(", ")),
+            Self::Unknown { name, known } if known.is_empty() => write!(f, "no lab {name}; no labs are up"),
+            Self::Unknown { name, known } => write!(f, "no lab {name}; labs that are up: {}", known.join(", ")),
             Self::Busy(name) => {
-                write!(f, "lab {name} is being set up or taken away by another process: wait, or stop that one")
+                write!(f, "lab {name} is being set up or removed by another process: wait, or stop that process")
             }
             Self::NotRoot => {
-                write!(f, "a lab needs root, for network namespaces and eBPF (`wayleave doctor` says for what)")
+                write!(
+                    f,
+                    "labs require root, for network namespaces and eBPF (`wayleave doctor` explains the requirements)"
+                )
             }
             Self::NoHost { endpoint, host } => {
-                write!(f, "endpoint {endpoint} is on {host}, and the topology has no host of this name")
+                write!(f, "endpoint {endpoint} is on {host}, which is not a host of the topology")
             }
             Self::Endpoint { endpoint, why } => write!(f, "endpoint {endpoint:?}: {why}"),
-            Self::TooLarge { what, given, most } => write!(f, "{given} {what} are too many for a lab: at most {most}"),
+            Self::TooLarge { what, given, most } => {
+                write!(f, "{given} {what} are too many for a lab: the limit is {most}")
+            }
             Self::Mtu { link, mtu, why } => {
                 write!(
                     f,
-                    "link {link} has an MTU of {} B, which this machine cannot set: {why}; give it another `mtu` in the topology",
+                    "link {link} has an MTU of {} B, which this machine does not support: {why}; set another `mtu` in the topology",
                     mtu.get()
                 )
             }
@@ -156,14 +161,14 @@ impl fmt::Display for LabError {
             Self::Switch(error) => error.fmt(f),
             Self::Io { what, error } => write!(f, "{what}: {error}"),
             Self::State { file, why } => {
-                write!(f, "{} cannot be read: {why}; `wayleave lab down` removes the lab all the same", file.display())
+                write!(f, "cannot read {}: {why}; `wayleave lab down` removes the lab nevertheless", file.display())
             }
             Self::Controller(why) => f.write_str(why),
             Self::Refused(said) => write!(f, "the controller refused the VMs of the lab: {said}"),
-            Self::Stopped => f.write_str("stopped before it was done"),
+            Self::Stopped => f.write_str("stopped before it was complete"),
             Self::Ended { program, said } => write!(
                 f,
-                "{program} ended before it was ready; the last that it said:
+                "{program} exited before it was ready; its last output:
 {said}"
             ),
         }

@@ -207,12 +207,14 @@ impl LabPlan {
         let (mut ids, mut macs) = (HashSet::new(), HashSet::new());
         for EndpointPlan { id, mac, .. } in &self.endpoints {
             let fault = match id.split_once(':') {
-                None | Some(("", _) | (_, "")) => Some("it is called `tenant:name`, such as acme:web"),
+                None | Some(("", _) | (_, "")) => Some("expected `tenant:name`, such as acme:web"),
                 Some(_) if id.contains(|c: char| c.is_control() || c.is_whitespace()) => {
-                    Some("it has no spaces in its name")
+                    Some("its name must not contain spaces")
                 }
-                Some(_) if !ids.insert(id) => Some("there are two of this name"),
-                Some(_) if !macs.insert(mac) => Some("it would have the address of another one: choose another name"),
+                Some(_) if !ids.insert(id) => Some("duplicate name"),
+                Some(_) if !macs.insert(mac) => {
+                    Some("its address would collide with another endpoint's: choose another name")
+                }
                 Some(_) => None,
             };
             if let Some(why) = fault {
@@ -349,7 +351,7 @@ fn mtu(network: &Network, link: LinkId) -> Result<u32, LabError> {
     for one in directions {
         let Link { name, mtu, .. } = network.link(one);
         let fits = u32::try_from(mtu.get()).ok().filter(|mtu| (least..=most).contains(mtu));
-        let why = || format!("a virtual link takes {least} to {most} B");
+        let why = || format!("a virtual link supports {least} to {most} B");
         largest = largest.max(fits.ok_or_else(|| LabError::Mtu { link: name.clone(), mtu: *mtu, why: why() })?);
     }
     Ok(largest)
@@ -465,11 +467,11 @@ mod tests {
     fn wrong_endpoints_are_named() {
         let network = build::star(2, Cabling::default()).unwrap();
         for (endpoints, expected) in [
-            (vec![spec("a:b", "h9")], "endpoint a:b is on h9, and the topology has no host"),
-            (vec![spec("a:b", "s1")], "no host of this name"),
-            (vec![spec("web", "h1")], "it is called `tenant:name`"),
-            (vec![spec("a:b c", "h1")], "no spaces"),
-            (vec![spec("a:b", "h1"), spec("a:b", "h2")], "two of this name"),
+            (vec![spec("a:b", "h9")], "endpoint a:b is on h9, which is not a host"),
+            (vec![spec("a:b", "s1")], "not a host of the topology"),
+            (vec![spec("web", "h1")], "expected `tenant:name`"),
+            (vec![spec("a:b c", "h1")], "must not contain spaces"),
+            (vec![spec("a:b", "h1"), spec("a:b", "h2")], "duplicate name"),
         ] {
             let error = plan(&network, &endpoints).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");

@@ -54,15 +54,15 @@ pub(crate) fn start(folder: &Folder, program: &Program) -> Result<Process, LabEr
         let file = OpenOptions::new().create(true).append(true).open(&log)?;
         Ok((file.try_clone()?, file))
     };
-    let (out, err) = open().map_err(|error| LabError::io(format!("{} cannot be written", log.display()), error))?;
+    let (out, err) = open().map_err(|error| LabError::io(format!("cannot write {}", log.display()), error))?;
     let mut command = Command::new(&program.file);
     command.args(&program.arguments).envs(program.environment.iter().map(|(name, value)| (name, value)));
     command.env(LAB, folder.path()).env(PROGRAM, &program.name);
     // A group of its own: Ctrl-C in the terminal that started it is not for it.
     command.stdin(Stdio::null()).stdout(out).stderr(err).process_group(0);
-    let child = command.spawn().map_err(|error| {
-        LabError::io(format!("{} cannot be started ({})", program.name, program.file.display()), error)
-    })?;
+    let child = command
+        .spawn()
+        .map_err(|error| LabError::io(format!("cannot start {} ({})", program.name, program.file.display()), error))?;
     let pid = child.id() as i32;
     // The kernel answers the call before the new program's environment is in place, by which it is found: for an instant it has none.
     while is_alive(pid) && environment(pid).is_some_and(|bytes| bytes.is_empty()) {

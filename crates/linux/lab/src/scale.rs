@@ -28,10 +28,10 @@ const JITTER: Time = Time::from_micros(500);
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum ScaleError {
     /// A rate of zero.
-    #[error("a lab needs a rate above zero, such as 10Mbit")]
+    #[error("the rate of a lab must be above zero, such as 10Mbit")]
     ZeroRate,
     /// The network has no link.
-    #[error("the topology has no links: there is nothing to send over")]
+    #[error("the topology has no links")]
     NoLinks,
     /// The result is not a valid network.
     #[error("{0}")]
@@ -77,16 +77,16 @@ pub fn not_carried_out(network: &Network) -> Vec<String> {
         (
             "processing",
             network.nodes().any(|(_, node)| node.processing > Time::ZERO),
-            "every node of a lab takes what this machine takes",
+            "processing delays in a lab are those of this machine",
         ),
         (
             "jitter",
             network.nodes().any(|(_, node)| node.jitter > Time::ZERO),
-            "every node of a lab takes what this machine takes",
+            "processing delays in a lab are those of this machine",
         ),
     ];
     let given = given.into_iter().filter(|(_, is_given, _)| *is_given);
-    given.map(|(key, _, why)| format!("{key} is not carried out: {why}")).collect()
+    given.map(|(key, _, why)| format!("{key} is ignored: {why}")).collect()
 }
 
 /// Factor by which rates are multiplied, and times divided.

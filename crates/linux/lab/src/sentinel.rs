@@ -83,7 +83,7 @@ impl Sentinel {
 
     fn start_with(is_first: bool) -> Result<Self, LabError> {
         let allowed = sched_getaffinity(Pid::from_raw(0))
-            .map_err(|error| LabError::io("the processors of this process cannot be read", error))?;
+            .map_err(|error| LabError::io("cannot read the CPU affinity of this process", error))?;
         let cores = (0..CpuSet::count()).filter(|&core| allowed.is_set(core).unwrap_or(false));
         let end = Arc::new(AtomicBool::new(false));
         let threads = cores

@@ -77,14 +77,14 @@ impl Folder {
     pub(crate) fn create(&self, name: &LabName) -> Result<(), LabError> {
         if let Some(base) = self.0.parent() {
             fs::create_dir_all(base)
-                .map_err(|error| LabError::io(format!("{} cannot be made", base.display()), error))?;
+                .map_err(|error| LabError::io(format!("cannot create {}", base.display()), error))?;
         }
         fs::create_dir(&self.0).map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => LabError::Exists {
                 name: name.to_string(),
                 is_whole: self.read().is_ok_and(|state| state.stage == Stage::Up),
             },
-            _ => LabError::io(format!("{} cannot be made", self.0.display()), error),
+            _ => LabError::io(format!("cannot create {}", self.0.display()), error),
         })
     }
 
@@ -119,7 +119,7 @@ impl Folder {
             fs::write(&draft, text)?;
             fs::rename(&draft, &file)
         };
-        write().map_err(|error| LabError::io(format!("{} cannot be written", file.display()), error))
+        write().map_err(|error| LabError::io(format!("cannot write {}", file.display()), error))
     }
 
     pub(crate) fn read(&self) -> Result<State, LabError> {
@@ -142,7 +142,7 @@ impl Folder {
         let path = self.0.join("lock");
         let open = || {
             let opened = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
-            opened.map_err(|error| LabError::io(format!("{} cannot be opened", path.display()), error))
+            opened.map_err(|error| LabError::io(format!("cannot open {}", path.display()), error))
         };
         let mut file = open()?;
         let start = Instant::now();
@@ -156,7 +156,7 @@ impl Folder {
                     sleep(Duration::from_millis(10));
                 }
                 Err((_, Errno::EWOULDBLOCK)) => return Err(LabError::Busy(name.to_string())),
-                Err((_, error)) => return Err(LabError::io(format!("{} cannot be locked", path.display()), error)),
+                Err((_, error)) => return Err(LabError::io(format!("cannot lock {}", path.display()), error)),
             }
         }
     }
@@ -178,7 +178,7 @@ impl Lock {
         let flag = if with_children { FdFlag::empty() } else { FdFlag::FD_CLOEXEC };
         fcntl(self.0.as_fd(), FcntlArg::F_SETFD(flag))
             .map(drop)
-            .map_err(|error| LabError::io("the lock of the lab cannot be shared", error))
+            .map_err(|error| LabError::io("cannot share the lock of the lab", error))
     }
 }
 

@@ -136,7 +136,7 @@ impl Labs {
         folder.write(&state)?;
         let file = folder.topology();
         fs::write(&file, write_topology(network, topology))
-            .map_err(|error| LabError::io(format!("{} cannot be written", file.display()), error))?;
+            .map_err(|error| LabError::io(format!("cannot write {}", file.display()), error))?;
         mount_pins(&folder.pins())?;
         lock.share(true)?;
         build(plan, folder, &self.stop)?;
@@ -192,7 +192,7 @@ impl Labs {
         Namespace::delete(namespaces.iter().map(String::as_str))?;
         unmount_pins(&folder.pins())?;
         fs::remove_dir_all(folder.path())
-            .map_err(|error| LabError::io(format!("{} cannot be removed", folder.path().display()), error))?;
+            .map_err(|error| LabError::io(format!("cannot remove {}", folder.path().display()), error))?;
         drop(lock);
         Ok(Removed { namespaces: namespaces.len(), programs })
     }
@@ -281,7 +281,7 @@ impl Lab {
 }
 
 fn mount_pins(path: &Path) -> Result<(), LabError> {
-    fs::create_dir_all(path).map_err(|error| LabError::io(format!("{} cannot be made", path.display()), error))?;
+    fs::create_dir_all(path).map_err(|error| LabError::io(format!("cannot create {}", path.display()), error))?;
     mount(
         Some("bpf"),
         path,
@@ -289,11 +289,11 @@ fn mount_pins(path: &Path) -> Result<(), LabError> {
         MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC,
         Some("mode=0700"),
     )
-    .map_err(|error| LabError::io(format!("a bpf file system cannot be mounted at {}", path.display()), error))
+    .map_err(|error| LabError::io(format!("cannot mount a bpf file system at {}", path.display()), error))
 }
 
 fn unmount_pins(path: &Path) -> Result<(), LabError> {
-    let failed = |error: std::io::Error| LabError::io(format!("{} cannot be unmounted", path.display()), error);
+    let failed = |error: std::io::Error| LabError::io(format!("cannot unmount {}", path.display()), error);
     while is_mounted(path).map_err(failed)? {
         umount2(path, MntFlags::MNT_DETACH).map_err(|error| failed(error.into()))?;
     }

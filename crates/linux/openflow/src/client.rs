@@ -19,16 +19,16 @@ pub enum ClientError {
     #[error("{0}")]
     Io(#[from] io::Error),
     /// The switch has ended the connection.
-    #[error("the switch has closed the connection")]
+    #[error("the switch closed the connection")]
     Closed,
     /// The bytes are not OpenFlow 1.3.
-    #[error("{0}; OpenFlow 1.3 has to be on (`ovs-vsctl set bridge NAME protocols=OpenFlow13`)")]
+    #[error("{0}; OpenFlow 1.3 must be enabled (`ovs-vsctl set bridge NAME protocols=OpenFlow13`)")]
     Decode(#[from] crate::DecodeError),
     /// A message would be too long.
     #[error("{0}")]
     TooLong(#[from] crate::TooLong),
     /// There is no room for a rule.
-    #[error("TABLE: the flow table is full at rule {at} of {of}: rules of others have to go, or its limit has to grow")]
+    #[error("TABLE: the flow table is full at rule {at} of {of}: remove foreign rules, or raise its limit")]
     TableFull {
         /// Number of the failed one among the rules to be added, from 1 on.
         at: usize,
@@ -44,7 +44,7 @@ pub enum ClientError {
         error: ErrorMessage,
     },
     /// More messages than an answer has.
-    #[error("the switch sends messages without end, and no answer")]
+    #[error("the switch keeps sending messages, but no reply")]
     Endless,
 }
 
@@ -64,7 +64,7 @@ impl<S: Read + Write> Client<S> {
     pub fn greet(stream: S) -> Result<(Self, Features), ClientError> {
         let mut client = Self { stream, frames: Frames::default(), number: 0 };
         client.send(&Message::Hello)?;
-        let features = client.ask("to say who it is", &Message::FeaturesRequest, |message| match message {
+        let features = client.ask("to identify itself", &Message::FeaturesRequest, |message| match message {
             Message::FeaturesReply(features) => Some(features),
             _ => None,
         })?;
@@ -362,7 +362,7 @@ mod tests {
         old[0] = 1;
         let said = Said { bytes: io::Cursor::new(old), heard: Vec::new() };
         let error = Client::greet(said).map(|_| ()).unwrap_err().to_string();
-        assert!(error.contains("OpenFlow 1.3 has to be on"), "{error}");
+        assert!(error.contains("OpenFlow 1.3 must be enabled"), "{error}");
     }
 
     #[test]

@@ -47,10 +47,10 @@ pub const LOCAL: u32 = 0xffff_fffe;
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum DecodeError {
     /// Another protocol, or another version of OpenFlow.
-    #[error("version {0} in a header: OpenFlow 1.3 has {VERSION}")]
+    #[error("version {0} in a header: expected {VERSION} (OpenFlow 1.3)")]
     Version(u8),
     /// A length that cannot be.
-    #[error("a {what} of {length} bytes, where {expected} are expected")]
+    #[error("{what} of {length} bytes: expected {expected}")]
     Length {
         /// Kind of the element.
         what: &'static str,
@@ -60,7 +60,7 @@ pub enum DecodeError {
         expected: &'static str,
     },
     /// A value that the specification does not have.
-    #[error("{value} is no {what}")]
+    #[error("{value} is not a valid {what}")]
     Value {
         /// Kind of the element.
         what: &'static str,
@@ -71,5 +71,5 @@ pub enum DecodeError {
 
 /// A message that does not fit into its length of 16 bits.
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
-#[error("a message, or a part of one, of {0} bytes: OpenFlow has room for 65535")]
+#[error("message or part of {0} bytes: the limit of OpenFlow is 65535")]
 pub struct TooLong(pub usize);

@@ -37,8 +37,7 @@ pub struct Codepoints {
 /// A route for which no codepoint is left (TABLE).
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 #[error(
-    "refused (TABLE): no codepoint is left for {name}, the {}th route: each of the {most} that there are means another queue at one of the switches on its way \
-     ({switch} is the first). A topology with fewer queues needs fewer codepoints; switches with agents need none",
+    "refused (TABLE): no codepoint is left for {name}, the {}th route: each of the {most} codepoints selects another queue at one of its switches ({switch} is the first). A topology with fewer queues needs fewer codepoints; switches with agents need none",
     .before + 1
 )]
 pub struct CodepointError {

@@ -100,12 +100,12 @@ impl fmt::Display for PortDifference {
         let Self { link, interface, what } = self;
         write!(f, "PORT|{interface} ({link}): ")?;
         match what {
-            PortMismatch::Missing => f.write_str("the device has no such port"),
+            PortMismatch::Missing => f.write_str("no such port on the device"),
             PortMismatch::Rate { device, topology } => {
-                write!(f, "speed {device} (Mbit/s), and the topology has a rate of {topology}")
+                write!(f, "speed {device} (Mbit/s), but the rate in the topology is {topology}")
             }
             PortMismatch::Mtu { device, topology } => {
-                write!(f, "mtu {device}, and the topology has an MTU of {} B", topology.get())
+                write!(f, "mtu {device}, but the MTU in the topology is {} B", topology.get())
             }
         }
     }
@@ -123,7 +123,7 @@ pub fn port_differences(target: Target, old: &str, ports: &[RenderedPort]) -> Re
     if target != Target::Sonic {
         return Ok(Vec::new());
     }
-    let device: Value = serde_json::from_str(old).map_err(|error| format!("is no JSON: {error}"))?;
+    let device: Value = serde_json::from_str(old).map_err(|error| format!("is not valid JSON: {error}"))?;
     let Some(table) = device.get("PORT").and_then(Value::as_object) else { return Ok(Vec::new()) };
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let mut all = Vec::new();
@@ -233,8 +233,10 @@ fn expanded(table: &str, entry: &str) -> Vec<String> {
 }
 
 fn flat(text: &str) -> Result<Flat, String> {
-    let value: Value = serde_json::from_str(text).map_err(|error| format!("is no JSON: {error}"))?;
-    let Value::Object(tables) = value else { return Err("is no object of tables, as config_db.json is".to_owned()) };
+    let value: Value = serde_json::from_str(text).map_err(|error| format!("is not valid JSON: {error}"))?;
+    let Value::Object(tables) = value else {
+        return Err("is not an object of tables: expected a config_db.json".to_owned());
+    };
     let (mut flat, mut ranges) = (BTreeMap::new(), Vec::new());
     for (table, entries) in tables {
         // Tables and entries of others may have any form.

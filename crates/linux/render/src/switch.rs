@@ -59,8 +59,7 @@ pub enum RenderError {
     },
     /// A port has no queue left for routing protocols.
     #[error(
-        "{switch}, port {interface} has {has} queues, and SONiC none beside them for routing protocols (CS6 and CS7): give the topology fewer (`queues: 7`), or put \
-         these protocols into the lowest queue (--control best-effort)"
+        "{switch}, port {interface} uses all {has} queues, and SONiC needs one for routing protocols (CS6 and CS7): use fewer in the topology (`queues: 7`), or put these protocols into the lowest queue (--control best-effort)"
     )]
     NoControl {
         /// The switch.
@@ -105,21 +104,21 @@ impl Target {
     /// Returns the assumptions of the plan about the device that this configuration cannot ensure, one sentence each.
     pub fn assumptions(self, control: ControlQueue) -> Vec<&'static str> {
         let mut all = vec![
-            "Packets take the routes of the plan: the codepoint chooses queues, not the way. Pin the routes (contracts.csv has them).",
-            "Hosts set the codepoint of each contract (contracts.csv) and keep it to its rate, burst and largest frame. Wayleave's agents mark packets with VLAN tags, not with codepoints, so something else has to do both here.",
-            "Nobody else sends with these codepoints: clear them where packets come in from others.",
+            "Packets take the routes of the plan: the codepoint selects queues, not the route. Pin the routes (listed in contracts.csv).",
+            "Hosts set the codepoint of each contract (contracts.csv) and keep it to its rate, burst and largest frame. Wayleave's agents mark packets with VLAN tags, not with codepoints, so another program must do both here.",
+            "No other traffic uses these codepoints: clear them at the network edge.",
             "Ports of hosts have the queues and buffers of the topology (`hostQueues`, `hostBuffer`), and hosts fill no more of a line than `target` of its classes: only switches are configured here.",
-            "No packet is larger than the MTU of its link in the topology, which is not set here, and nobody sends PAUSE or PFC: bounds do not count time in which a port is paused.",
+            "No packet is larger than the MTU of its link in the topology, which is not set here, and PAUSE and PFC are off: bounds do not include time in which a port is paused.",
         ];
         all.push(match (self, control) {
             (Self::Sonic, ControlQueue::Own) => {
-                "What the network itself sends (routing protocols, CS6 and CS7) is small: its queue is sent before all but contracts about latency, and takes from the other classes."
+                "Control traffic (routing protocols, CS6 and CS7) is small: its queue is served before all but latency contracts, at the expense of the other classes."
             }
-            _ => "What the network itself sends (routing protocols, CS6 and CS7) is small: it is in the lowest queue here.",
+            _ => "Control traffic (routing protocols, CS6 and CS7) is small: it uses the lowest queue here.",
         });
         all.extend(match self {
             Self::Tc => [
-                "The machine forwards by itself (bridge or routes), and its interfaces hand on packets as they come (no GRO, TSO or GSO).",
+                "The machine forwards packets itself (bridge or routes), and its interfaces do not merge packets (no GRO, TSO or GSO).",
                 "A frame is on the wire for its length and 24 bytes, and the bucket of TBF lets no more than one frame and a third of a millisecond through at once (docs/operate/dataplane.md).",
             ]
             .as_slice(),
@@ -140,7 +139,7 @@ impl Target {
         match self {
             Self::Tc => "Wayleave's tests run such scripts in a namespace and send packets through it.",
             Self::Sonic => {
-                "Not validated: no package registry has SONiC's YANG models, and no device was there. Keys and ranges of SCHEDULER, QUEUE, WRED_PROFILE, DSCP_TO_TC_MAP, TC_TO_QUEUE_MAP and BUFFER_QUEUE were compared by eye with the models in sonic-buildimage; BUFFER_POOL and BUFFER_PROFILE were not. Run `sonic-cfggen` or a YANG validation on the device before you load it."
+                "Not validated: SONiC's YANG models are in no package registry, and no device was available. Keys and ranges of SCHEDULER, QUEUE, WRED_PROFILE, DSCP_TO_TC_MAP, TC_TO_QUEUE_MAP and BUFFER_QUEUE were compared by eye with the models in sonic-buildimage; BUFFER_POOL and BUFFER_PROFILE were not. Run `sonic-cfggen` or a YANG validation on the device before you load it."
             }
         }
     }

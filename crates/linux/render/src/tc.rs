@@ -20,7 +20,7 @@ pub(crate) fn script(switch: &Switch) -> Result<String, RenderError> {
     if !interfaces.is_empty() {
         let _ = write!(
             text,
-            "\n# Nothing is changed unless every port is there.\nfor interface in {}; do\n    ip link show dev \"$interface\" >/dev/null || {{ echo \"no queues were changed\" >&2; exit 1; }}\ndone\n",
+            "\n# Nothing is changed unless every port exists.\nfor interface in {}; do\n    ip link show dev \"$interface\" >/dev/null || {{ echo \"no queues were changed\" >&2; exit 1; }}\ndone\n",
             interfaces.join(" ")
         );
     }

@@ -138,7 +138,7 @@ fn a_port_without_a_queue_for_routing_protocols_is_refused_with_the_option() {
     assert!(error.to_string().contains("--control best-effort"), "{error}");
     assert!(render(&network, &codepoints, Target::Sonic, &eight()).is_ok());
     assert!(render(&network, &codepoints, Target::Tc, &Settings::default()).is_ok());
-    let of = |target: Target, control| target.assumptions(control).join(" ").contains("in the lowest queue here");
+    let of = |target: Target, control| target.assumptions(control).join(" ").contains("uses the lowest queue here");
     assert_eq!(
         [
             of(Target::Sonic, ControlQueue::Own),
@@ -169,15 +169,15 @@ fn ports_of_a_device_are_compared_with_the_topology() {
     assert_eq!(
         of(serde_json::json!({ "Ethernet0": port("40000", "1500"), "Ethernet4": { "speed": "1000" }, "Other": {} })),
         [
-            "PORT|Ethernet0 (leaf1->spine1): speed 40000 (Mbit/s), and the topology has a rate of 1Gbit",
-            "PORT|Ethernet4 (leaf1->h1): mtu 9100, and the topology has an MTU of 1500 B",
-            "PORT|Ethernet8 (leaf1->h2): the device has no such port",
+            "PORT|Ethernet0 (leaf1->spine1): speed 40000 (Mbit/s), but the rate in the topology is 1Gbit",
+            "PORT|Ethernet4 (leaf1->h1): mtu 9100, but the MTU in the topology is 1500 B",
+            "PORT|Ethernet8 (leaf1->h2): no such port on the device",
         ]
     );
     // Rendered configurations and scripts of tc have no PORT table.
     assert_eq!(port_differences(Target::Sonic, &leaf.text, &leaf.ports), Ok(vec![]));
     assert_eq!(port_differences(Target::Tc, "#!/bin/sh", &leaf.ports), Ok(vec![]));
-    assert!(port_differences(Target::Sonic, "{", &leaf.ports).unwrap_err().contains("no JSON"));
+    assert!(port_differences(Target::Sonic, "{", &leaf.ports).unwrap_err().contains("not valid JSON"));
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn a_device_keeps_what_is_not_ours() {
             },
         ]
     );
-    assert!(changes(Target::Sonic, "[]", &text).unwrap_err().contains("no object of tables"));
+    assert!(changes(Target::Sonic, "[]", &text).unwrap_err().contains("not an object of tables"));
 }
 
 #[test]

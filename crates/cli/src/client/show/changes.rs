@@ -14,12 +14,12 @@ use crate::failure::Failure;
 /// Writes the consequences of a failure or a repair.
 pub(crate) fn consequences(out: &mut impl Write, came: &StateChangeResult) -> Result<(), Failure> {
     let parts = [
-        ("rerouted: kept on another route", &came.rerouted),
-        ("degraded: kept no longer", &came.degraded),
-        ("restored: kept again", &came.restored),
+        ("rerouted: guaranteed on a new route", &came.rerouted),
+        ("degraded: guarantee lost", &came.degraded),
+        ("restored: guaranteed again", &came.restored),
     ];
     if parts.iter().all(|(_, ids)| ids.is_empty()) {
-        writeln!(out, "no contract is touched")?;
+        writeln!(out, "no contract affected")?;
     }
     for (title, ids) in parts.into_iter().filter(|(_, ids)| !ids.is_empty()) {
         writeln!(out, "{title} ({})", count(ids.len(), "contract"))?;
@@ -33,23 +33,23 @@ pub(crate) fn consequences(out: &mut impl Write, came: &StateChangeResult) -> Re
 /// Writes the consequences of a hypothetical change.
 pub(crate) fn what_if(out: &mut impl Write, would: &WhatIfResult) -> Result<(), Failure> {
     let mut parts = Parts { out, is_first: true };
-    parts.broken("degraded: would be kept no longer", &would.degraded)?;
+    parts.broken("would lose their guarantee", &would.degraded)?;
     parts.broken("refused", &would.refused)?;
-    parts.moved("rerouted: would be kept on another route", &would.rerouted)?;
-    parts.moved("restored: would be kept again", &would.restored)?;
+    parts.moved("would be rerouted and keep their guarantee", &would.rerouted)?;
+    parts.moved("would be restored", &would.restored)?;
     parts.moved("admitted", &would.admitted)?;
     let certainty = would.certainty.iter();
     let certainty = certainty.map(|one| vec![cell(short(&one.id)), cell(&one.from), cell(&one.to)]);
-    parts.part("certainty of the promise would change", &["contract", "now", "then"], certainty.collect())?;
+    parts.part("certainty of the guarantee would change", &["contract", "now", "then"], certainty.collect())?;
     let deleted: Vec<Vec<Cell>> = would.deleted.iter().map(|id| vec![cell(short(id))]).collect();
     parts.part("deleted", &["contract"], deleted)?;
     let placed = would.placed.iter().map(|vm| {
-        let to = vm.to.as_deref().unwrap_or("nowhere: no other host is left");
+        let to = vm.to.as_deref().unwrap_or("nowhere: no other host is available");
         vec![cell(short(&vm.id)), cell(&vm.from), cell(to)]
     });
-    parts.part("VMs that would be elsewhere", &["VM", "from", "to"], placed.collect())?;
+    parts.part("VMs that would move", &["VM", "from", "to"], placed.collect())?;
     if parts.is_first {
-        writeln!(out, "no contract would be touched")?;
+        writeln!(out, "no contract affected")?;
     }
     Ok(())
 }
@@ -122,6 +122,6 @@ mod tests {
         let [degraded, rerouted] = ["degraded", "rerouted"].map(|word| text.find(word).unwrap());
         assert!(degraded < rerouted, "{text}");
         assert!(text.contains("h1 - s1 - h2") && text.contains("1500ns") || text.contains("1.5us"), "{text}");
-        assert_eq!(shown(&WhatIfResult::default()), "no contract would be touched\n");
+        assert_eq!(shown(&WhatIfResult::default()), "no contract affected\n");
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn rows<T: Row>(items: &[T]) -> Vec<Vec<Cell>> {
 
 impl Row for Contract {
     const HEADINGS: &'static [&'static str] =
-        &["contract", "between", "rate", "state", "bound / deadline", "why, or where it goes"];
+        &["contract", "between", "rate", "state", "bound / deadline", "reason or route"];
     const NONE: &'static str = "no contracts";
 
     fn cells(&self) -> Vec<Cell> {
@@ -129,14 +129,14 @@ impl Row for Tenant {
 }
 
 impl Row for Policy {
-    const HEADINGS: &'static [&'static str] = &["policy", "level", "services", "held at"];
+    const HEADINGS: &'static [&'static str] = &["policy", "level", "services", "reserved at"];
     const NONE: &'static str = "no policies";
 
     fn cells(&self) -> Vec<Cell> {
         let mut places: Vec<&str> = self.needs.iter().map(|need| need.place.as_str()).collect();
         places.dedup();
         let shown = match places[..] {
-            [] => "nothing is held for it".to_owned(),
+            [] => "no reservations".to_owned(),
             [one] => one.to_owned(),
             [first, ..] => format!("{first} and {} more", places.len() - 1),
         };
@@ -169,7 +169,7 @@ fn class_capacity(link: &Link, class: QueueClass) -> String {
 
 /// The same of a class that the link has.
 pub(crate) fn reserved_and_left(capacity: &ClassCapacity) -> String {
-    format!("{}, {} left", rate(capacity.reserved_bps), rate_left(capacity.available_bps))
+    format!("{}, {} available", rate(capacity.reserved_bps), rate_left(capacity.available_bps))
 }
 
 /// A figure that the controller has not computed.

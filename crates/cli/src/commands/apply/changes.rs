@@ -20,7 +20,7 @@ pub(crate) struct FieldChange {
 impl FieldChange {
     /// `10Mbit -> 20Mbit`.
     pub(crate) fn line(&self) -> String {
-        let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "not given".to_owned());
+        let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "not set".to_owned());
         format!("{}: {} -> {}", self.field, text(&self.before), text(&self.after))
     }
 }
@@ -124,8 +124,8 @@ mod tests {
             lines(&before, &after),
             [
                 "bandwidth.hose: [h1, h2] -> [h1, h3]",
-                "bandwidth.max: not given -> 2Gbit",
-                "bandwidth.within: 5ms -> not given"
+                "bandwidth.max: not set -> 2Gbit",
+                "bandwidth.within: 5ms -> not set"
             ]
         );
         let before = json!({ "spec": { "services": [{ "name": "a", "transmit": { "min": "1Gbit" } }] } });
@@ -134,8 +134,8 @@ mod tests {
         assert_eq!(
             lines(&before, &after),
             [
-                "spec.services.b.name: not given -> b",
-                "spec.services.b.transmit.min: not given -> 1Gbit",
+                "spec.services.b.name: not set -> b",
+                "spec.services.b.transmit.min: not set -> 1Gbit",
                 "spec.services.a.transmit.min: 1Gbit -> 2Gbit"
             ]
         );
@@ -146,7 +146,7 @@ mod tests {
         let before = json!({ "name": "a", "quota": { "rate": "1Gbit" }, "usage": { "rate": "5bit" }, "revision": 4 });
         let after = json!({ "name": "a", "quota": { "rate": "1Gbit", "contracts": 3 }, "usage": {}, "revision": 5 });
         let changes = of_object(Some(&before), &after);
-        assert_eq!(changes.iter().map(FieldChange::line).collect::<Vec<_>>(), ["quota.contracts: not given -> 3"]);
+        assert_eq!(changes.iter().map(FieldChange::line).collect::<Vec<_>>(), ["quota.contracts: not set -> 3"]);
         assert_eq!(of_object(None::<&Value>, &after).len(), 2);
     }
 }

@@ -36,8 +36,7 @@ impl Prune {
                 let id = (tenant.to_owned(), spec.name.clone().unwrap_or_default());
                 if !selector.chooses(&spec.labels) {
                     return Err(Failure::Usage(format!(
-                        "contract {}:{} of {} lacks a label of -l {selector}: the next run with --prune would not find it. \
-                         Add the label to the contract, or leave out --prune",
+                        "contract {}:{} of {} lacks a label of -l {selector}: the next run with --prune would miss it. Add the label to the contract, or omit --prune",
                         id.0,
                         id.1,
                         source.name()
@@ -52,7 +51,7 @@ impl Prune {
         };
         if tenants.is_empty() {
             return Err(Failure::Usage(
-                "--prune: the files have no contracts, so that they name no tenant; add --tenant NAME".to_owned(),
+                "--prune: the files have no contracts, so the tenant is unknown: add --tenant NAME".to_owned(),
             ));
         }
         let labels = selector.to_string();

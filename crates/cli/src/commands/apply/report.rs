@@ -63,7 +63,7 @@ impl ApplySummary {
         let rows: Vec<Vec<Cell>> = shown.map(|(_, item)| row(item, self.dry_run)).collect();
         let more = self.items.len() - rows.len();
         let mut out = out();
-        let last = if self.dry_run { "what changes, or why not" } else { "why" };
+        let last = if self.dry_run { "changes or reason" } else { "why" };
         write_rows(&mut out, &["what", "outcome", "state", "bound", last], rows, "nothing to do")?;
         if more > 0 {
             writeln!(out, "... and {more} more (--all shows them, -o json has everything)")?;
@@ -73,7 +73,7 @@ impl ApplySummary {
             let not = if self.dry_run { "would be" } else { "was" };
             writeln!(
                 out,
-                "nothing {not} deleted, since something {not} refused; no longer in the files: {}",
+                "nothing {not} deleted, because a change {not} refused; no longer in the files: {}",
                 self.not_pruned.join(", ")
             )?;
         }
@@ -97,10 +97,10 @@ impl ApplySummary {
             .filter(|(count, _)| *count > 0)
             .map(|(count, word)| format!("{count} {word}"))
             .collect();
-        let would = if self.dry_run { "nothing was changed; there would be: " } else { "" };
+        let would = if self.dry_run { "nothing was changed; planned: " } else { "" };
         let pending = self.items.iter().filter(|item| item.applied.state == Some(State::Pending)).count();
         let waits = if pending > 0 {
-            format!(" ({pending} pending: `wayleave get contracts` says why)")
+            format!(" ({pending} pending: for the reasons run `wayleave get contracts`)")
         } else {
             String::new()
         };
@@ -139,7 +139,9 @@ fn why(Item { applied, changes, .. }: &Item, is_dry_run: bool) -> Vec<String> {
             lines.extend(Some(terms.collect::<Vec<_>>().join(", ")).filter(|terms| !terms.is_empty()));
         }
         // Names can mean other hosts than before.
-        Outcome::Changed if is_dry_run && changes.is_empty() => lines.push("no field differs as written".to_owned()),
+        Outcome::Changed if is_dry_run && changes.is_empty() => {
+            lines.push("no difference in the files' fields".to_owned())
+        }
         _ => lines.extend(changes.iter().map(FieldChange::line)),
     }
     lines

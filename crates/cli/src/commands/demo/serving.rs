@@ -88,7 +88,7 @@ impl Temporary {
     fn new() -> Result<Self, Failure> {
         let path = std::env::temp_dir().join(format!("wayleave-demo-{}", std::process::id()));
         let made = std::fs::create_dir(&path);
-        made.map_err(|error| Failure::Internal(format!("{} cannot be created: {error}", path.display())))?;
+        made.map_err(|error| Failure::Internal(format!("cannot create {}: {error}", path.display())))?;
         Ok(Self(path))
     }
 }

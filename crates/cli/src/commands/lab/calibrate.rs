@@ -78,9 +78,7 @@ pub(crate) fn run(args: &CalibrateArgs) -> Result<Exit, Failure> {
     drop(progress);
     let stalled: usize = all.iter().map(|(_, one)| one.stalled).sum();
     if stalled > 0 {
-        crate::output::tell!(
-            "warning: {stalled} runs are counted although a processor of this machine stood still in them"
-        );
+        crate::output::tell!("warning: {stalled} runs are included although a CPU of this machine stalled during them");
     }
     let mut out = out();
     match args.output {
@@ -101,9 +99,9 @@ fn show(out: &mut impl Write, all: &[(Case, Calibrated)]) -> Result<(), Failure>
     write_table(out, &mut rows)?;
     let shared = all.iter().filter(|(_, one)| one.is_shared()).count();
     let together = match (shared, all.len()) {
-        (shared, cases) if shared == cases => "two ports together get what one gets: they share a service",
-        (0, _) => "two ports together get more than one: each has a service of its own (--loko-services port)",
-        _ => "two ports together get what one gets, but not in all cases: take them for one service",
+        (shared, cases) if shared == cases => "two ports together get the rate of one: they share a service",
+        (0, _) => "two ports together get more than one: each port has its own service (--loko-services port)",
+        _ => "two ports together get the rate of one, but not in all cases: treat them as one service",
     };
     Ok(writeln!(out, "{together}")?)
 }

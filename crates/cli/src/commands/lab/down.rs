@@ -30,7 +30,7 @@ pub(crate) fn run(args: &DownArgs) -> Result<Exit, Failure> {
     let removed = Labs::default().down(&args.name)?;
     let mut out = out();
     let (namespaces, programs) = (count(removed.namespaces, "namespace"), count(removed.programs, "program"));
-    writeln!(out, "lab {} is gone: {namespaces}, {programs}", args.name)?;
+    writeln!(out, "lab {} removed: {namespaces}, {programs}", args.name)?;
     out.flush()?;
     Ok(Exit::Fine)
 }

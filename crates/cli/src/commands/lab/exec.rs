@@ -42,21 +42,21 @@ pub(crate) fn run(args: &ExecArgs) -> Result<Exit, Failure> {
     let Some((program, arguments)) = args.command.split_first() else { return Ok(Exit::Fine) };
     let namespace = Namespace::open(&name).map_err(|error| internal(&error))?;
     let status = namespace.run(|| Command::new(program).args(arguments).status()).map_err(|error| internal(&error))?;
-    let status = status.map_err(|error| Failure::Usage(format!("{program} cannot be started: {error}")))?;
+    let status = status.map_err(|error| Failure::Usage(format!("cannot start {program}: {error}")))?;
     if status.success() {
         return Ok(Exit::Fine);
     }
     match status.code() {
         // As shells do: the exit code is that of the command.
         Some(code) => std::process::exit(code),
-        None => Err(Failure::Internal(format!("{program} ended with {status}"))),
+        None => Err(Failure::Internal(format!("{program} exited with {status}"))),
     }
 }
 
 /// Returns the error about a place that a lab does not have.
 pub(super) fn unknown(lab: &LabName, place: &str) -> Failure {
     let hint = "`wayleave lab status -o json` lists them";
-    Failure::Usage(format!("lab {lab} has no host, switch or endpoint {place}: {hint}"))
+    Failure::Usage(format!("no host, switch or endpoint {place} in lab {lab}: {hint}"))
 }
 
 /// The network namespace of an endpoint or a node.

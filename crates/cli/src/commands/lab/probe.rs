@@ -19,7 +19,7 @@ Examples:
   sudo wayleave lab probe h1 h9
   sudo wayleave lab probe acme:web acme:db --port 20000
 
-Probes of a contract are those that its match names: --port and --from-port choose it. Without one they go best effort. The exit code is 4 if a probe was \
+Probes belong to the contract whose match they meet: select it with --port and --from-port. Others are best effort. The exit code is 4 if a probe was \
 lost.";
 
 /// Send probes between two endpoints of a lab, and show where they were seen or lost
@@ -80,7 +80,7 @@ fn table(seen: &Checked) -> Result<(), Failure> {
         }
     }
     for (host, what, count) in &seen.counted {
-        writeln!(out, "{host} counted meanwhile: {count} {what}")?;
+        writeln!(out, "{host} counted during the check: {count} {what}")?;
     }
     Ok(out.flush()?)
 }

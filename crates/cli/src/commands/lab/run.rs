@@ -34,8 +34,7 @@ Examples:
   sudo wayleave lab down
 
 Contracts without a match get a UDP port each, so that their packets can be distinguished. \
-Members of bandwidth, objective and best-effort contracts send as much as they can, in full frames; what arrives in the second half \
-of the run is compared with the minimum. \
+Members of bandwidth, objective and best-effort contracts send at the maximum rate, in full frames; the goodput of the second half of the run is compared with the minimum. \
 In a lab without a controller, the scheme decides latency contracts before the run, and hosts enforce them.";
 
 /// Admit contracts in a lab, send worst-case traffic, and measure every packet
@@ -86,7 +85,7 @@ pub(crate) struct RunArgs {
 }
 
 fn parse_adversary(text: &str) -> Result<(String, Rate), String> {
-    let (name, rate) = text.split_once('=').ok_or("a contract and a rate are expected, such as backup=9Mbit")?;
+    let (name, rate) = text.split_once('=').ok_or("expected a contract and a rate, such as backup=9Mbit")?;
     let id = if name.contains(':') { name.to_owned() } else { format!("{DEFAULT_TENANT}:{name}") };
     let rate = rate.parse::<Rate>().map_err(|error| error.to_string())?;
     Ok((id, rate))
@@ -172,7 +171,7 @@ impl RunArgs {
             ];
             if let Some((_, what)) = needs.into_iter().find(|(is_asked, _)| *is_asked) {
                 return Err(Failure::Usage(format!(
-                    "{what} needs a controller, and this lab was set up with --no-controller"
+                    "{what} requires a controller, but this lab was set up with --no-controller"
                 )));
             }
             let orders = if self.without_contracts { &[] } else { orders };
@@ -182,8 +181,8 @@ impl RunArgs {
             return Ok((Box::new(planned), refused));
         }
         if self.scheme.is_chosen() {
-            let why = "the lab's controller decides: `lab up --no-controller` makes a lab in which `lab run` does";
-            return Err(Failure::Usage(format!("options of a scheme do nothing here, since {why}")));
+            let why = "the lab's controller decides; in a lab created with `lab up --no-controller`, `lab run` decides";
+            return Err(Failure::Usage(format!("scheme options have no effect here: {why}")));
         }
         let controller = LabController::of(lab)?;
         controller.wait_for_agents()?;

@@ -79,15 +79,15 @@ fn table(out: &mut impl Write, name: &LabName, status: &Status) -> Result<(), Fa
     let namespaces = count(status.namespaces, "namespace");
     match (status.stage, &status.missing[..]) {
         (Stage::Building | Stage::Starting, _) if status.is_being_made => {
-            writeln!(out, "lab {name} is being made ({})", status.topology)?;
+            writeln!(out, "lab {name} is being created ({})", status.topology)?;
         }
         (Stage::Building | Stage::Starting, _) => writeln!(
             out,
-            "lab {name} was left half made ({}): `wayleave lab down --name {name}` removes it",
+            "lab {name} is incomplete ({}): `wayleave lab down --name {name}` removes it",
             status.topology
         )?,
         (Stage::Up, []) => writeln!(out, "lab {name} is up: {}, {namespaces}", status.topology)?,
-        (Stage::Up, missing) => writeln!(out, "lab {name} is broken: of {namespaces} {} are gone", missing.len())?,
+        (Stage::Up, missing) => writeln!(out, "lab {name} is broken: of {namespaces}, {} are missing", missing.len())?,
     }
     let programs: Vec<&str> = status.programs.iter().map(|program| program.name.as_str()).collect();
     if !programs.is_empty() {
@@ -95,10 +95,10 @@ fn table(out: &mut impl Write, name: &LabName, status: &Status) -> Result<(), Fa
     }
     if !status.ended.is_empty() {
         let logs = status.folder.display();
-        writeln!(out, "ENDED, though nobody took the lab away: {} (logs in {logs})", status.ended.join(", "))?;
+        writeln!(out, "EXITED UNEXPECTEDLY: {} (logs in {logs})", status.ended.join(", "))?;
     }
     if let Some(cut) = &status.cut {
-        writeln!(out, "CUT: the cable of {cut}, by a run that goes on or was killed; the next `lab run` joins it")?;
+        writeln!(out, "CUT: {cut}, by a run that is still active or was killed; the next `lab run` reconnects it")?;
     }
     let mut table = plain_table(&["NODE", "PORT", "PACKETS", "DROPPED", "WAITING"]);
     let mut rows = 0;
@@ -114,7 +114,7 @@ fn table(out: &mut impl Write, name: &LabName, status: &Status) -> Result<(), Fa
         }
     }
     if rows == 0 {
-        writeln!(out, "no port has sent anything yet")?;
+        writeln!(out, "no traffic yet")?;
     } else {
         write_table(out, &mut table)?;
     }

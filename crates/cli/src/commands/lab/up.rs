@@ -26,7 +26,7 @@ Examples:
   sudo wayleave lab up -f fat-tree:k=4 --scale-rate 100Mbit --no-controller
 
 Rates are divided until the slowest link has that of the lab; budgets are counted in frames, so they grow as rates shrink. \
-`wayleave lab down` takes it away.";
+`wayleave lab down` removes the lab.";
 
 /// Minimum buffer of a shared service: a full frame with its tags, and the largest overhead that a kernel discipline
 /// counts.
@@ -63,18 +63,18 @@ pub(crate) struct UpArgs {
 }
 
 fn parse_endpoint(text: &str) -> Result<EndpointSpec, String> {
-    let (id, host) = text.split_once('=').ok_or("a VM and its host are expected, such as acme:web=h1")?;
+    let (id, host) = text.split_once('=').ok_or("expected a VM and its host, such as acme:web=h1")?;
     Ok(EndpointSpec { id: id.to_owned(), host: host.to_owned() })
 }
 
 fn parse_service(text: &str) -> Result<(String, Service), String> {
-    let expected = || "a switch, a rate and a buffer are expected, such as s1=12Mbit,16kB".to_owned();
+    let expected = || "expected a switch, a rate and a buffer, such as s1=12Mbit,16kB".to_owned();
     let (switch, what) = text.split_once('=').ok_or_else(expected)?;
     let (rate, buffer) = what.split_once(',').ok_or_else(expected)?;
     let rate = rate.parse::<Rate>().map_err(|error| error.to_string())?;
     let buffer = buffer.parse::<Bytes>().map_err(|error| error.to_string())?;
     if rate == Rate::ZERO || !(MIN_BUFFER..=MAX_BUFFER).contains(&buffer) {
-        return Err(format!("a rate above zero and a buffer of {MIN_BUFFER} to {MAX_BUFFER} are expected"));
+        return Err(format!("expected a rate above zero and a buffer of {MIN_BUFFER} to {MAX_BUFFER}"));
     }
     Ok((switch.to_owned(), Service { rate, buffer }))
 }
@@ -131,24 +131,20 @@ fn print_started(
     if let Some(server) = server {
         writeln!(out, "controller: {server}, token in {}", lab.token_file().display())?;
         let listening = count(plan.nodes.len(), "node");
-        writeln!(
-            out,
-            "the agents of {listening} listen after {all} ms; what they say is in {}",
-            lab.folder().display()
-        )?;
+        writeln!(out, "the agents of {listening} are ready after {all} ms; logs in {}", lab.folder().display())?;
     }
     let ordinary = lab.without_priority();
     if !ordinary.is_empty() {
         writeln!(
             out,
-            "Open vSwitch of {} has ordinary priority, since this machine allows no other: packets may be late while other programs run",
+            "Open vSwitch of {} runs at normal priority, because this machine does not allow another: packets may be late while other programs run",
             ordinary.join(", ")
         )?;
     }
     if let Some(first) = plan.endpoints.first() {
         let name = if args.name.as_str() == USUAL { String::new() } else { format!(" --name {}", args.name) };
         let place = first.id.strip_prefix("host:").unwrap_or(&first.id);
-        writeln!(out, "look into an endpoint: wayleave lab exec{name} {place} -- sh")?;
+        writeln!(out, "open a shell in an endpoint: wayleave lab exec{name} {place} -- sh")?;
     }
     out.flush()?;
     Ok(Exit::Fine)

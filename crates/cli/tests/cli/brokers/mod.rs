@@ -103,7 +103,7 @@ fn the_script_means_something_for_a_line_of_json() {
     assert_eq!((report.services[0].metered.intervals, report.services[0].metered.held), (9, 8));
     assert_eq!(report.limits.unwrap()[0].limit[0], Some(Rate::from_bits_per_second(7)));
     for (line, why) in [
-        ("", "no report"),
+        ("", "malformed report"),
         ("{}", "services"),
         (r#"{"services": {"d": {}}}"#, "no policy names the service \"d\""),
         (r#"{"services": {"a": {"sent": -1}}}"#, "invalid value"),

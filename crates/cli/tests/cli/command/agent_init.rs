@@ -80,10 +80,10 @@ fn links_of_other_nodes_are_refused() {
     let folder = Folder::new("init-links");
     let network = file("two.yaml", NETWORK);
     for (interface, with_file, expected) in [
-        ("h2->s1=eth1", false, "h2->s1: that link does not leave h1, whose links are called 'h1->...'"),
-        ("s1->h1=eth1", false, "s1->h1: that link does not leave h1"),
-        ("h2->s1=eth1", true, "h2->s1, which is no port of h1; its ports: h1->s1, s1->h1#2"),
-        ("s1->h1=eth1", true, "s1->h1, which is no port of h1"),
+        ("h2->s1=eth1", false, "h2->s1: not an outgoing link of h1; expected a link 'h1->...'"),
+        ("s1->h1=eth1", false, "s1->h1: not an outgoing link of h1"),
+        ("h2->s1=eth1", true, "h2->s1, which is not a port of h1; its ports: h1->s1, s1->h1#2"),
+        ("s1->h1=eth1", true, "s1->h1, which is not a port of h1"),
     ] {
         let mut arguments = vec!["--interface", interface];
         if with_file {
@@ -131,7 +131,7 @@ fn an_endpoint_whose_interface_or_vm_is_not_known_is_added_with_a_warning() {
         String::from_utf8(output.stderr).unwrap()
     };
     let warnings = add("acme:web", "none-such0");
-    assert!(warnings.contains("warning: there is no interface none-such0 now"), "{warnings}");
-    assert!(warnings.contains("whether the controller has the VM acme:web is not known"), "{warnings}");
+    assert!(warnings.contains("warning: interface none-such0 does not exist now"), "{warnings}");
+    assert!(warnings.contains("cannot check VM acme:web at the controller"), "{warnings}");
     assert_eq!(add("host:h1", "lo"), "");
 }

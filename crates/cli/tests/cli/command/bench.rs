@@ -26,5 +26,5 @@ fn cases_are_listed_and_unknown_ones_refused() {
 #[test]
 fn without_etcd_its_case_is_left_out_by_name() {
     let run = run_in(&[("PATH", "")], "bench controller 256-clients-etcd", "").ends_with(7);
-    assert_eq!(run.stderr, "256-clients-etcd: left out: etcd is not installed\n");
+    assert_eq!(run.stderr, "256-clients-etcd: skipped: etcd is not installed\n");
 }

@@ -25,7 +25,7 @@ fn a_folder_has_every_switch_and_differs_from_nothing() {
             .ends_with(0)
             .stdout;
     assert!(marks.contains("leaf1: 23 changes\n"), "{marks}");
-    assert!(marks.contains("spine2.json is not there: all of it is new\n"), "{marks}");
+    assert!(marks.contains("spine2.json does not exist: the whole configuration is new\n"), "{marks}");
     assert!(marks.ends_with("4 of 4 switches would change; nothing was sent\n"), "{marks}");
 }
 
@@ -52,7 +52,7 @@ fn what_cannot_be_rendered_says_what_to_do() {
     let ports = wayleave(&ports).ends_with(0).stdout;
     assert!(
         ports.contains(
-            "  PORT|Ethernet0 (leaf1->spine1): speed 40000 (Mbit/s), and the topology has a rate of 10Gbit\n"
+            "  PORT|Ethernet0 (leaf1->spine1): speed 40000 (Mbit/s), but the rate in the topology is 10Gbit\n"
         ),
         "{ports}"
     );

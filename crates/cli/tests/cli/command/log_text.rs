@@ -119,7 +119,7 @@ fn what_a_server_is_given_cannot_act_on_its_terminal() {
         // A name that the file system takes, and that the log shows.
         let file = HOSTILE.replace('/', "");
         let arguments = [&arguments[..], &["--operator-token-file", &file]].concat();
-        let lines = lines_until(&directory, &arguments, |line| line.contains("the secret of the first operator"));
+        let lines = lines_until(&directory, &arguments, |line| line.contains("wrote the first operator's token"));
         assert_plain(&lines);
         assert_shown(lines.last().unwrap(), format, "file");
     }

@@ -48,7 +48,7 @@ fn lists_and_descriptions_have_labels() {
     let wrong = kinds.run("get contracts -l app").ends_with(2).stderr;
     assert!(wrong.contains("`app` selects no label: key=value is expected"), "{wrong}");
     let wrong = kinds.run("get vms -l app=x").ends_with(2).stderr;
-    assert!(wrong.contains("--selector is for `get contracts`"), "{wrong}");
+    assert!(wrong.contains("--selector is only supported by `get contracts`"), "{wrong}");
     let wrong = kinds.run("get contract shop:one -l app=x").ends_with(2).stderr;
     assert!(wrong.contains("--selector is for lists"), "{wrong}");
 }
@@ -97,8 +97,9 @@ fn nothing_is_pruned_if_anything_is_refused() {
     }
     let table = kinds.run("apply -f x.yaml --prune -l app=x --yes").ends_with(3).stdout;
     assert!(
-        table
-            .contains("nothing was deleted, since something was refused; no longer in the files: shop:three, shop:two"),
+        table.contains(
+            "nothing was deleted, because a change was refused; no longer in the files: shop:three, shop:two"
+        ),
         "{table}"
     );
     assert_eq!(ids(&kinds, "-l app=x --tenant shop").len(), 3);
@@ -113,7 +114,7 @@ fn options_of_pruning_are_carried_out_or_refused_by_name() {
         ("apply -f x.yaml --prune -l app=x --yes", "contract shop:one of x.yaml lacks a label of -l app=x"),
         ("apply -f x.yaml --prune --yes", "--selector <LABELS>"),
         ("apply -f x.yaml -l app=z", "--prune"),
-        ("apply -f x.yaml --yes", "--yes is for --prune"),
+        ("apply -f x.yaml --yes", "--yes requires --prune"),
     ] {
         let wrong = kinds.run(line).ends_with(2).stderr;
         assert!(wrong.contains(what), "{line}: {wrong}");

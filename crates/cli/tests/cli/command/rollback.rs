@@ -76,8 +76,8 @@ fn contracts_of_every_kind_are_brought_back_to_what_they_were() {
     let table = kinds.run(&format!("rollback --to {start} --dry-run")).ends_with(0).stdout;
     for part in [
         "bandwidth.min: 1.2Gbit -> 1.5Gbit",
-        "priority: 9 -> not given",
-        "labels.app: new -> not given",
+        "priority: 9 -> not set",
+        "labels.app: new -> not set",
         "bestEffort.members",
         "there would be: 1 created, 3 changed, 1 deleted",
     ] {
@@ -143,7 +143,7 @@ fn a_rollback_that_does_not_fit_changes_nothing() {
     // one batch.
     let run = kinds.run(&format!("rollback --to {start} --yes")).ends_with(3);
     assert!(
-        run.stderr.contains("note: what plant:most has is held until its last packets have left"),
+        run.stderr.contains("note: the reservation of plant:most is held until its last packets have left"),
         "{}",
         run.stderr
     );
@@ -154,7 +154,7 @@ fn a_rollback_that_does_not_fit_changes_nothing() {
 fn what_is_no_time_and_no_event_is_refused() {
     let kinds = Kinds::new("rollback-wrong");
     for (to, what) in [
-        ("yesterday", "the number of an event or a time (RFC 3339) is expected"),
+        ("yesterday", "expected an event number or a time (RFC 3339)"),
         ("2500-01-01T00:00:00Z", "is in the future"),
         ("99999", "there is no event 99999"),
     ] {
@@ -196,7 +196,7 @@ fn what_is_not_known_any_more_stays_as_it_is() {
     let done = run(&format!("rollback --to {start} --yes -o json")).ends_with(7);
     assert_eq!(outcomes(&done.json()), ["acme:one changed"]);
     assert_eq!(done.json()["unknown"][0]["tenant"], "default");
-    let note = "note: contracts of tenant default stay as they are: what they were then is not known, only from ";
+    let note = "note: contracts of tenant default are not changed: their state at that time is unknown, only since ";
     assert!(done.stderr.starts_with(note), "{}", done.stderr);
     let rate = run("get contract acme:one -o json").ends_with(0).json()["rate"].clone();
     assert_eq!(rate, "1Mbit");

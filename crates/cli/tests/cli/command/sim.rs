@@ -245,7 +245,7 @@ fn ctrl_c_keeps_what_is_complete_and_marks_the_rest() {
     assert_eq!(endings, ["complete", "stopped"]);
     assert!(document["runs"][1]["simulated_ns"].as_u64() < document["runs"][1]["duration_ns"].as_u64());
     let resume =
-        format!("stopped: 1 of 2 runs are complete; to go on: wayleave sim {path} --out {} --resume", out.display());
+        format!("stopped: 1 of 2 runs are complete; to continue: wayleave sim {path} --out {} --resume", out.display());
     assert!(said.contains(&resume), "{said}");
     let page = fs::read_to_string(out.join("report.html")).unwrap();
     assert!(page.contains("1 of 2 runs are complete: these results are partial."));

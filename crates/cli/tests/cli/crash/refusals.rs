@@ -310,7 +310,7 @@ fn files_that_others_may_touch_are_refused() {
     fs::set_permissions(place.path("ledger.db-operator"), fs::Permissions::from_mode(0o644)).unwrap();
     let file = place.path("ledger.db-operator");
     let said = start(&place, &format!("--operator-token-file {}", file.display()), |_| {}).refuses(1);
-    assert!(said.contains("others may read it: chmod 600"), "{said}");
+    assert!(said.contains("readable by other users; run chmod 600"), "{said}");
     let said = start(&LedgerDir(place.path("not-there")), "", |_| {}).refuses(1);
     assert!(said.contains("does not exist. Create it"), "{said}");
 }
@@ -333,7 +333,7 @@ fn a_ledger_has_one_server() {
     let before = files();
     let output = wayleave("ledger check --copy -t star:hosts=4").arg(place.ledger()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("sound: a controller would begin with it"));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("sound: a controller can start with it"));
     assert!(before == files() && before[1].is_some());
     assert_eq!(rates(&place).len(), 1, "who was killed holds nothing any more");
 }
@@ -343,7 +343,7 @@ fn another_network_than_that_of_the_ledger_is_refused() {
     let place = filled();
     for (topology, words) in [
         ("star:hosts=2", ["default:a", "h3"]),
-        ("star:hosts=4,rate=500kbit", ["a queue of link", "could not keep its budget"]),
+        ("star:hosts=4,rate=500kbit", ["a queue of link", "would exceed its delay budget"]),
     ] {
         let said = start(&place, &format!("-t {topology}"), |_| {}).refuses(1);
         println!("{said}");

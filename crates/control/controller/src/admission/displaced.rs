@@ -132,8 +132,8 @@ impl Admission {
             let (id, revision) = (Id::clone(&grant.id), grant.revision);
             let all = grant.terms().map_or(0, |terms| terms.protection);
             let (kind, detail) = match cut {
-                0 => (EventKind::ProtectionRestored, format!("all of its {all} disjoint routes are open")),
-                cut => (EventKind::ProtectionLost, format!("{cut} of its {all} disjoint routes cut: {cause}")),
+                0 => (EventKind::ProtectionRestored, format!("all {all} disjoint routes are up")),
+                cut => (EventKind::ProtectionLost, format!("{cut} of {all} disjoint routes are down: {cause}")),
             };
             self.enforcement.journal_mut().contract_event(kind, &id, revision, detail);
         }

@@ -60,7 +60,7 @@ impl Checks<'_> {
         for (field, name, node) in order.placed_members() {
             if host_of(self.network, self.vms, id, name) != Some(node) {
                 let message =
-                    format!("{name} is no host, and no VM of tenant {}, or has just been put elsewhere", id.tenant);
+                    format!("{name} is neither a host nor a VM of tenant {}, or it has just been moved", id.tenant);
                 return invalid(field, message);
             }
         }
@@ -69,7 +69,7 @@ impl Checks<'_> {
         }
         let (wall, ends) = (self.admission.enforcement().calendar(), order.ends);
         if let Some(ends) = ends.filter(|&ends| ends <= wall) {
-            return invalid("ends", format!("the contract would have ended at {ends}, and it is {wall} already"));
+            return invalid("ends", format!("the contract ends at {ends}, which is in the past: it is {wall} now"));
         }
         let Some((serial, _)) = existing else { return Ok(None) };
         self.check_change(id, serial, order)?;
@@ -84,7 +84,7 @@ impl Checks<'_> {
         };
         let kind = old.kind();
         if kind != order.kind() {
-            let message = format!("contract {id} is about {}: delete it and create another", kind.name());
+            let message = format!("contract {id} is of kind {}: delete it and create a new one", kind.name());
             return invalid("name", message);
         }
         if kind != ContractKind::Latency {
@@ -93,7 +93,7 @@ impl Checks<'_> {
         for (field, old, new) in [("from", old.from(), order.from()), ("to", old.to(), order.to())] {
             if old != new {
                 let message =
-                    format!("contract {id} is between other ends ({field} is {old}): delete it and create another");
+                    format!("contract {id} has other endpoints ({field} is {old}): delete it and create a new one");
                 return invalid(field, message);
             }
         }

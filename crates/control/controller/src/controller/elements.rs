@@ -36,7 +36,7 @@ impl Controller {
             match self.network.find_link(&link) {
                 Some(id) if of(id) => cables.insert(self.one_name(ElementName::Link(link))?),
                 _ => {
-                    let message = format!("{link} is no link of {name}: a node can speak of its own links");
+                    let message = format!("{link} is not a link of {name}: a node can report only its own links");
                     return Err(CommandError::Invalid { field: "withoutCarrier", message });
                 }
             };

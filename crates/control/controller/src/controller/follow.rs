@@ -36,7 +36,7 @@ pub enum FollowError {
 impl std::fmt::Display for FollowError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Kind(kind) => write!(f, "a {} record has changed", kind.name()),
+            Self::Kind(kind) => write!(f, "a {} record was changed", kind.name()),
             Self::Down => f.write_str("something is down"),
             Self::Load(error) => error.fmt(f),
         }

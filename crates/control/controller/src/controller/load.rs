@@ -145,7 +145,7 @@ impl Controller {
                 let record = parse::<DownRecord>(kind, key, body)?;
                 let link = record.link.map(ElementName::Link);
                 let Some(element) = link.or(record.node.map(ElementName::Node)) else {
-                    return Err(unreadable(kind, key, "a link or a node is expected".to_owned()));
+                    return Err(unreadable(kind, key, "expected a link or a node".to_owned()));
                 };
                 // An element that the network no longer has cannot be down.
                 if !links_of(&self.network, &element).is_empty()
@@ -430,5 +430,5 @@ pub(super) fn unreadable(kind: Kind, key: &str, message: String) -> LoadError {
 }
 
 pub(super) fn number(kind: Kind, key: &str) -> Result<u64, LoadError> {
-    key.parse().map_err(|_| unreadable(kind, key, "a number is expected as its key".to_owned()))
+    key.parse().map_err(|_| unreadable(kind, key, "its key is not a number".to_owned()))
 }

@@ -188,7 +188,7 @@ impl Controller {
             return Ok(Reply::Done { outcome: Outcome::Absent, revision: self.journal().revision() });
         }
         if name == DEFAULT_TENANT {
-            return Err(CommandError::Forbidden { message: format!("tenant {DEFAULT_TENANT} is always there") });
+            return Err(CommandError::Forbidden { message: format!("tenant {DEFAULT_TENANT} is built in") });
         }
         let in_use = |by: String| Err(CommandError::InUse { what: format!("tenant {name}"), by });
         if let Some(id) = self.contracts().iter().map(|grant| &grant.id).find(|id| id.tenant == name) {

@@ -45,7 +45,7 @@ impl Controller {
         }
         if self.network.find_node(&id.name).is_some() {
             let message =
-                format!("{} is the name of a node: choose another, so that contracts say which they mean", id.name);
+                format!("{} is the name of a node: choose another name, so that contracts are unambiguous", id.name);
             return Err(CommandError::Invalid { field: "name", message });
         }
         let mac = mac
@@ -95,7 +95,7 @@ impl Controller {
     /// its last packets have left, and has to fit beside it.
     fn move_contracts(&mut self, id: &Id, host: NodeId) -> Result<(), CommandError> {
         if let Some(grant) = self.contracts().iter().find(|grant| grant.is_ended() && uses(grant, id)) {
-            let by = format!("contract {}, whose last packets have not left yet", grant.id);
+            let by = format!("contract {}, whose last packets are still in flight", grant.id);
             return Err(CommandError::InUse { what: format!("VM {id}"), by });
         }
         let Some(before) = self.vms.get(id).cloned() else { return Ok(()) };

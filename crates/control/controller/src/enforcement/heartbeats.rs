@@ -9,7 +9,7 @@ use crate::journal::DirtyRecord;
 use crate::timers::TimerEvent;
 
 /// Problem shown for a node that was taken out of service.
-const LEFT: &str = "taken down: nothing is installed there any more";
+const LEFT: &str = "uninstalled: the agent has removed all its rules";
 
 impl Enforcement {
     /// The agent of a node is there, and has repaired this.
@@ -42,7 +42,7 @@ impl Enforcement {
         self.timers.at(now + self.timing.silent_after, TimerEvent::Heard(node));
         self.journal.mark(DirtyRecord::Node(node));
         let name = self.network.node(node).name.clone();
-        self.journal.event(EventKind::AgentUp, &name, None, epoch, "heard of again".to_owned());
+        self.journal.event(EventKind::AgentUp, &name, None, epoch, "agent reports again".to_owned());
         self.refresh_degraded_at(node);
     }
 
@@ -71,7 +71,7 @@ impl Enforcement {
         let epoch = state.epoch;
         self.journal.mark(DirtyRecord::Node(node));
         let name = self.network.node(node).name.clone();
-        self.journal.event(EventKind::AgentSilent, &name, None, epoch, format!("not heard of for {after}"));
+        self.journal.event(EventKind::AgentSilent, &name, None, epoch, format!("agent silent for {after}"));
         self.refresh_degraded_at(node);
     }
 

@@ -281,7 +281,7 @@ impl Enforcement {
         }
         for serial in self.contracts.serials(|grant| self.has_something_to_come(grant)) {
             let connected = self.connect(serial);
-            debug_assert!(connected.is_ok(), "contract {serial} waits for a release that is not there");
+            debug_assert!(connected.is_ok(), "contract {serial} waits for an unknown release");
         }
     }
 

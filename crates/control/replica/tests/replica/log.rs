@@ -212,7 +212,7 @@ fn an_older_state_of_etcd_is_named_as_such_to_whoever_has_seen_more() {
     follow(&mut follower).unwrap();
     world.restore(&saved);
     let why = follow(&mut follower).unwrap_err().to_string();
-    assert!(why.contains("head in etcd says 5, and this controller has seen batch 6"), "{why}");
+    assert!(why.contains("head in etcd has 5, but this controller has seen batch 6"), "{why}");
     let mut new = member(world.link(3), "new", (State::new(), 0));
     follow(&mut new).unwrap();
     assert_eq!(new.number(), 5, "who has seen nothing cannot know better");

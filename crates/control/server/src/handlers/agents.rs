@@ -40,7 +40,7 @@ pub(crate) fn list(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
         None => None,
         Some(name) => {
             let node = network.find_node(name);
-            Some(node.ok_or_else(|| invalid("after", "`next` of a page is expected"))?)
+            Some(node.ok_or_else(|| invalid("after", "expected the value of `next` of a page"))?)
         }
     };
     let has_problems = call.query.flag("problems");
@@ -118,7 +118,7 @@ pub(crate) async fn shares(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
         };
         let host = shared.node(&name)?;
         // An agent keeps what it has until this is known.
-        let unknown = || problem(Code::Unavailable, "the load of this host's links is not computed yet: ask again");
+        let unknown = || problem(Code::Unavailable, "the load of this host's links is not computed yet: retry");
         shares.transmit_bps = left(network.links_from(host)).ok_or_else(unknown)?;
         shares.receive_bps = left(network.links_into(host)).ok_or_else(unknown)?;
         let rules = tables.shares_on.get(&name).into_iter().flat_map(BTreeMap::values);
@@ -155,7 +155,7 @@ const WAITING_OF_NODE: usize = 8;
 fn wait_of(shared: &Shared, node: &String) -> Result<OpenOne<String>, Box<Problem>> {
     shared.waiting_agents.take(node, WAITING_OF_NODE, usize::MAX).map_err(|_| {
         shared.metrics.limited(Limit::Connections);
-        let detail = format!("{WAITING_OF_NODE} requests of node {node} wait for messages: let one end");
+        let detail = format!("{WAITING_OF_NODE} requests of node {node} already wait for messages: let one finish");
         problem(Code::RateLimited, detail)
     })
 }

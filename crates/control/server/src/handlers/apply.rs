@@ -43,8 +43,7 @@ pub(crate) async fn apply(shared: Arc<Shared>, call: AuthorizedRequest) -> Outco
     // A long dry run of an operator delays no other client: it is made in a copy.
     if is_long && (effect == Effect::Commit || account != Account::Operators) {
         let detail = format!(
-            "{count} contracts cannot be decided together, which nothing else can come between (atomic, dryRun): at most \
-             {most} are accepted of {account}"
+            "{count} contracts are too many for one uninterrupted decision (atomic, dryRun): at most {most} are accepted from {account}"
         );
         return Err(problem(Code::TooLarge, detail));
     }
@@ -148,6 +147,6 @@ pub(super) fn is_cause(item: &Applied) -> bool {
 pub(super) fn none_done(first: &Applied, count: usize) -> Box<Problem> {
     let mut problem = first.error.clone().unwrap_or_else(|| Problem::new(Code::Internal, ""));
     problem.detail =
-        format!("none of the {count} contracts was changed, since {} was not: {}", first.id, problem.detail);
+        format!("none of the {count} contracts was changed, because {} was refused: {}", first.id, problem.detail);
     Box::new(problem)
 }

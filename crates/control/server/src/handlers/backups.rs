@@ -20,10 +20,10 @@ pub(crate) async fn create(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
     check(&name)?;
     let (begun, is_begun) = oneshot::channel();
     shared.jobs.send(Message::Backup(begun));
-    let unavailable = || problem(Code::Unavailable, "the ledger cannot be read now: ask again");
+    let unavailable = || problem(Code::Unavailable, "the ledger cannot be read now: retry");
     let backup = is_begun.await.map_err(|_| unavailable())?.map_err(|_| unavailable())?;
     let Some(backup) = backup else {
-        return Err(problem(Code::Conflict, "the ledger of this server is in memory, and there is nothing to copy"));
+        return Err(problem(Code::Conflict, "the ledger of this server is in memory: there is no file to back up"));
     };
     // The engine continues while a separate thread copies.
     let write = move || {
@@ -31,7 +31,8 @@ pub(crate) async fn create(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
         backup.write(&path).map(|report| (path, report))
     };
     let written = tokio::task::spawn_blocking(write).await;
-    let written = written.map_err(|_| problem(Code::Internal, "this backup has found a mistake in the server"))?;
+    let written = written
+        .map_err(|_| problem(Code::Internal, "internal error: this backup has triggered a bug in the server"))?;
     let (path, report) = written.map_err(|error| problem(Code::Conflict, error.to_string()))?;
     if let Some(note) = call.note() {
         // It waits with refusals: the ledger itself has not changed.
@@ -51,7 +52,7 @@ fn check(name: &str) -> Result<(), Box<Problem>> {
         return Ok(());
     }
     let expected = format!(
-        "the name of a file is expected: 1 to {LONGEST} letters, digits, '.', '_' and '-', the first a letter, a digit or '_'"
+        "expected a file name: 1 to {LONGEST} letters, digits, '.', '_' and '-', starting with a letter, a digit or '_'"
     );
     Err(invalid("name", expected))
 }

@@ -43,8 +43,7 @@ pub(crate) async fn batch(shared: Arc<Shared>, call: AuthorizedRequest) -> Outco
     // A long dry run of an operator delays no other client: it is made in a copy.
     if count > most && !(call.is_dry_run() && account == Account::Operators) {
         let detail = format!(
-            "{count} contracts cannot be changed together: at most {most} are accepted of {account} (--max-atomic-batch of the server). Change \
-             them in parts"
+            "{count} contracts are too many for one atomic change: at most {most} are accepted from {account} (--max-atomic-batch of the server). Split the change"
         );
         return Err(problem(Code::TooLarge, detail));
     }
@@ -62,10 +61,7 @@ pub(crate) async fn batch(shared: Arc<Shared>, call: AuthorizedRequest) -> Outco
 fn read(shared: &Shared, call: &AuthorizedRequest) -> Result<Batch, Box<Problem>> {
     let BatchSpec { delete, apply } = call.json()?;
     if delete.is_empty() && apply.is_empty() {
-        return Err(invalid(
-            "delete",
-            "there is nothing to delete and nothing to apply: name contracts in one of both",
-        ));
+        return Err(invalid("delete", "nothing to delete or apply: list contracts in at least one of them"));
     }
     let mut ids = BTreeSet::new();
     for text in &delete {
@@ -105,8 +101,9 @@ impl Batch {
             return Ok(report(items, Effect::Commit));
         }
         let copy = executor.controller.copy().as_it_is(&shared.setup, executor.now.wall);
-        let mut copy =
-            copy.map_err(|error| problem(Code::Internal, format!("a copy does not make a controller: {error}")))?;
+        let mut copy = copy.map_err(|error| {
+            problem(Code::Internal, format!("cannot create a trial copy of the controller: {error}"))
+        })?;
         let tried = self.try_in(&mut copy, Timestamps { wall: executor.now.wall, ..now() }, Mode::AllOrNothing);
         if let Some(first) = tried.iter().find(|item| is_cause(item)) {
             return Err(none_done(first, tried.len()));

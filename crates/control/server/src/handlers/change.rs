@@ -49,7 +49,7 @@ pub(crate) fn done(reply: Result<Reply, CommandError>) -> Result<Became, Box<Pro
 /// client never wrote.
 pub(crate) fn taken(other: Box<Problem>, call_creates: bool, what: &str, name: &str) -> Box<Problem> {
     if call_creates && other.code == Code::PreconditionFailed {
-        return problem(Code::Conflict, format!("{what} {name} is there already: PUT changes it"));
+        return problem(Code::Conflict, format!("{what} {name} already exists: use PUT to change it"));
     }
     other
 }

@@ -39,8 +39,8 @@ pub(crate) async fn run(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome
     let about = format!("{} > {}", asked.probes.from, asked.probes.to);
     shared.checks.begin(&id, asked).map_err(|busy| {
         let detail = match busy {
-            Busy::All => "as many checks are on as may: ask again in some seconds",
-            Busy::Host => "a check from this host is on: ask again in some seconds",
+            Busy::All => "too many checks are running: retry in some seconds",
+            Busy::Host => "a check from this host is running: retry in some seconds",
         };
         problem(Code::RateLimited, detail)
     })?;
@@ -55,7 +55,7 @@ pub(crate) async fn run(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome
         }
         tokio::select! {
             () = tokio::time::sleep(POLL_INTERVAL) => {}
-            _ = ending.changed() => return Err(problem(Code::Unavailable, "the server is ending")),
+            _ = ending.changed() => return Err(problem(Code::Unavailable, "the server is shutting down")),
         }
     };
     drop(ends);
@@ -71,16 +71,16 @@ fn read(shared: &Shared, spec: CheckSpec) -> Result<CheckTarget, Box<Problem>> {
     let CheckSpec { from, to, contract, matching, count } = spec;
     let count = count.unwrap_or(COUNT);
     if !(1..=MAX_PROBES).contains(&count) {
-        return Err(invalid("count", format!("1 to {MAX_PROBES} are expected")));
+        return Err(invalid("count", format!("expected 1 to {MAX_PROBES}")));
     }
     let (tenant, from, to, matching) = match (contract, from, to) {
         (Some(_), ..) if matching.is_some() => {
-            return Err(invalid("match", "the contract has a match: none beside it".to_owned()));
+            return Err(invalid("match", "the contract has its own match: do not give another".to_owned()));
         }
         (Some(contract), None, None) => of_contract(shared, &contract, None)?,
         (Some(contract), Some(from), Some(to)) => of_contract(shared, &contract, Some((from, to)))?,
         (None, Some(from), Some(to)) => (DEFAULT_TENANT.to_owned(), from, to, matching),
-        _ => return Err(invalid("from", "from and to, a contract, or all of them are expected".to_owned())),
+        _ => return Err(invalid("from", "expected from and to, a contract, or all of them".to_owned())),
     };
     if let Some(matching) = &matching {
         let read = wayleave_contracts::Match::try_from(matching).map_err(|why| invalid("match", why))?;
@@ -88,7 +88,7 @@ fn read(shared: &Shared, spec: CheckSpec) -> Result<CheckTarget, Box<Problem>> {
     }
     let [(from, sender), (to, receiver)] = [end(shared, &tenant, "from", &from)?, end(shared, &tenant, "to", &to)?];
     if from == to {
-        return Err(invalid("to", format!("{to} is the sender, too")));
+        return Err(invalid("to", format!("{to} is also the sender")));
     }
     let network = shared.network();
     let tables = shared.view.read();
@@ -98,7 +98,7 @@ fn read(shared: &Shared, spec: CheckSpec) -> Result<CheckTarget, Box<Problem>> {
     let nodes: std::collections::BTreeSet<String> = nodes.map(|node| node.name.clone()).collect();
     for host in [&sender, &receiver] {
         if !nodes.contains(host) {
-            let detail = format!("the agent of {host} is not there: `wayleave status` says which agents are silent");
+            let detail = format!("the agent of {host} is not connected: `wayleave status` lists silent agents");
             return Err(problem(Code::Conflict, detail));
         }
     }
@@ -119,18 +119,18 @@ fn of_contract(
     let (from, to) = match (between(document.spec), chosen) {
         (Between::Pair(from, to), None) => (from, to),
         (Between::Pair(from, to), Some(_)) => {
-            let detail = format!("{id} is from {from} to {to}: no from and to beside it");
+            let detail = format!("{id} is from {from} to {to}: do not give from and to as well");
             return Err(invalid("contract", detail));
         }
         (Between::Members(members), Some((from, to))) => {
             let stranger = [("from", &from), ("to", &to)].into_iter().find(|(_, end)| !members.contains(end));
             if let Some((field, end)) = stranger {
-                return Err(invalid(field, format!("{end} is no member of {id}: {}", members.join(", "))));
+                return Err(invalid(field, format!("{end} is not a member of {id}: {}", members.join(", "))));
             }
             (from, to)
         }
         (Between::Members(members), None) => {
-            let detail = format!("{id} has members: name two of them as from and to, of {}", members.join(", "));
+            let detail = format!("{id} has several members: give two of them as from and to: {}", members.join(", "));
             return Err(invalid("contract", detail));
         }
     };

@@ -79,7 +79,7 @@ pub(crate) fn reaches(shared: &Shared, call: &AuthorizedRequest, order: &Order) 
         let is_there = || tables.vms_on.get(&host).is_some_and(|vms| vms.iter().any(|vm| vm.tenant == *tenant));
         if !is_vm && !is_there() {
             let detail = format!(
-                "{name} is a host, and tenant {tenant} has no VM there: name a VM, or put one on that host (POST /v1/vms)"
+                "{name} is a host without VMs of tenant {tenant}: give a VM, or create one on that host (POST /v1/vms)"
             );
             return Err(invalid(field, detail));
         }
@@ -152,7 +152,7 @@ async fn write(shared: &Arc<Shared>, call: &AuthorizedRequest, order: Order, con
         let done = applied.result.map_err(fault);
         let done = done.map_err(|problem| taken(problem, creates, "contract", &id.to_string()))?;
         let Some(mut shown) = shape(executor.controller, &id) else {
-            return Err(problem(Code::Internal, "the contract is not there"));
+            return Err(problem(Code::Internal, "the contract does not exist"));
         };
         if tenant_of(&role).is_some() {
             shown.status.serial = 0;
@@ -174,7 +174,10 @@ pub(crate) async fn delete(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
     let (id, condition) = (call.id("contract")?, call.condition()?);
     let forces = call.query.flag("force");
     if forces && *call.role() != Principal::Operator {
-        return Err(problem(Code::Forbidden, "only operators may say that a sender has certainly stopped (force)"));
+        return Err(problem(
+            Code::Forbidden,
+            "only operators may use force, which asserts that the sender has stopped",
+        ));
     }
     if call.is_dry_run() {
         let current = shared.view.read().contract(&id).map(|contract| contract.revision());

@@ -46,8 +46,7 @@ pub(crate) async fn explain(shared: Arc<Shared>, call: AuthorizedRequest) -> Out
         match explain::admitted_contract(executor.controller, &id, decision.own, &role, form) {
             Some(explained) => explained,
             None => {
-                let detail = "it was made before the server began, or long ago: what was decided is still there, and the \
-                              reasons are not. Ask again with dryRun=true for what would be decided now";
+                let detail = "its reasons are no longer available: the decision is old, or older than the last start of the server. Repeat the request with dryRun=true for a decision under present conditions";
                 Err(problem(Code::Conflict, detail))
             }
         }

@@ -27,11 +27,11 @@ pub(crate) async fn node(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcom
 async fn set(shared: &Arc<Shared>, call: &AuthorizedRequest, element: ElementName) -> Outcome {
     let ElementState { state, reason } = call.json()?;
     if reason.as_ref().is_some_and(|reason| reason.chars().count() > 500) {
-        return Err(invalid("reason", "at most 500 characters are expected"));
+        return Err(invalid("reason", "expected at most 500 characters"));
     }
     // It is shown in terminals and in logs.
     if reason.as_ref().is_some_and(|reason| !is_plain(reason)) {
-        return Err(invalid("reason", "no control, bidirectional or invisible characters are expected"));
+        return Err(invalid("reason", "control, bidirectional and invisible characters are not allowed"));
     }
     let down = match state {
         UpDown::Down => Some(reason.unwrap_or_else(|| "reported down".to_owned())),

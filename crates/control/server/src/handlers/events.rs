@@ -78,13 +78,12 @@ fn permit(shared: &Shared, account: &Account) -> Result<OpenOne<Account>, Box<Pr
         shared.metrics.limited(Limit::Watchers);
         match beyond {
             ExceededLimit::Account => {
-                let detail = format!(
-                    "{account} may have {own} event streams at once, and has them: close one, or ask for the list"
-                );
+                let detail =
+                    format!("{account} already has {own} event streams open, the maximum: close one, or read the list");
                 problem(Code::RateLimited, detail)
             }
             ExceededLimit::All => {
-                problem(Code::Unavailable, "as many watch the events as may: try again later, or ask for the list")
+                problem(Code::Unavailable, "too many event streams are open: retry later, or read the list")
             }
         }
     })
@@ -95,7 +94,7 @@ fn page_after(call: &AuthorizedRequest) -> Result<Option<u64>, Box<Problem>> {
 }
 
 fn number(text: &str, field: &str) -> Result<u64, Box<Problem>> {
-    text.trim().parse().map_err(|_| invalid(field, "the number of an event is expected"))
+    text.trim().parse().map_err(|_| invalid(field, "expected an event number"))
 }
 
 struct Watcher<'a> {

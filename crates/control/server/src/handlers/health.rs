@@ -41,7 +41,7 @@ impl Place {
     }
 
     fn parse(text: &str, tenant: &str) -> Result<Self, Box<Problem>> {
-        let wrong = || invalid("after", "`next` of a page is expected");
+        let wrong = || invalid("after", "expected the value of `next` of a page");
         let mut parts = text.splitn(3, '.');
         let (level, order, id) = (parts.next(), parts.next(), parts.next());
         let level = HealthLevel::ALL.into_iter().find(|known| Some(known.name()) == level).ok_or_else(wrong)?;
@@ -59,7 +59,7 @@ pub(crate) fn list(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
         Some(text) => {
             let known = HealthLevel::ALL.into_iter().find(|level| level.name() == text);
             Some(known.ok_or_else(|| {
-                invalid("level", "violated, at-risk, pending, not-enforced, best-estimate or ok is expected")
+                invalid("level", "expected violated, at-risk, pending, not-enforced, best-estimate or ok")
             })?)
         }
     };

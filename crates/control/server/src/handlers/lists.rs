@@ -27,8 +27,9 @@ fn tenant(call: &AuthorizedRequest) -> Option<String> {
 }
 
 fn after(call: &AuthorizedRequest, page: &Page) -> Result<Option<Id>, Box<Problem>> {
-    let id =
-        |text: &String| Id::parse(text, call.tenant()).map_err(|_| invalid("after", "`next` of a page is expected"));
+    let id = |text: &String| {
+        Id::parse(text, call.tenant()).map_err(|_| invalid("after", "expected the value of `next` of a page"))
+    };
     page.after.as_ref().map(id).transpose()
 }
 
@@ -81,8 +82,8 @@ impl Filter {
         };
         let labels = call.query.text("labels").map(str::parse::<Selector>).transpose();
         Ok(Self {
-            state: known(call, "state", "pending, admitted, enforced, degraded, violated or released is expected")?,
-            kind: known(call, "kind", "latency, bandwidth, objective or best-effort is expected")?,
+            state: known(call, "state", "expected pending, admitted, enforced, degraded, violated or released")?,
+            kind: known(call, "kind", "expected latency, bandwidth, objective or best-effort")?,
             link,
             text: call.query.text("text").map(str::to_owned),
             labels: labels.map_err(|why| invalid("labels", why))?,
@@ -145,7 +146,7 @@ fn skip<T>(page: &Page, find: impl Fn(&str) -> Option<T>, number: impl Fn(T) -> 
         None => Ok(0),
         Some(name) => match find(name) {
             Some(item) => Ok(number(item) + 1),
-            None => Err(invalid("after", "`next` of a page is expected")),
+            None => Err(invalid("after", "expected the value of `next` of a page")),
         },
     }
 }
@@ -170,7 +171,7 @@ pub(crate) fn links(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
 pub(crate) fn queues(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let (page, network) = (Page::read(&call.query)?, shared.network());
     let only = call.query.text("link").map(|link| shared.link(link)).transpose()?;
-    let wrong = || invalid("after", "`next` of a page is expected");
+    let wrong = || invalid("after", "expected the value of `next` of a page");
     let after = match &page.after {
         None => None,
         Some(text) => {

@@ -20,7 +20,7 @@ pub(crate) async fn put(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome
     let file = read_policy(&source, shared.network()).map_err(|errors| input_errors(&errors))?;
     let policy = Box::new(file.policy);
     if policy.name() != name {
-        let detail = format!("it is {}, and the address says {name}: leave it out, or write the same", policy.name());
+        let detail = format!("it is {}, but the path has {name}: omit it, or use the same name", policy.name());
         return Err(invalid("metadata.name", detail));
     }
     let condition = call.condition()?;

@@ -93,8 +93,7 @@ fn problems(shared: &Shared, tables: &Tables) -> Vec<String> {
         let Some(contract) = tables.contract_with(serial) else { continue };
         let place = run.last_seen_at.map(|node| format!(", last seen at {node}")).unwrap_or_default();
         troubles.push(format!(
-            "{node}: contract {}: all of the last {} packets that were followed were lost{place}: look at the interface of its receiver \
-             (`wayleave agent --config FILE endpoint add` sets it) and at the links of its route",
+            "{node}: contract {}: all of the last {} traced packets were lost{place}: check the receiver's interface (`wayleave agent --config FILE endpoint add` sets it) and the links of the route",
             contract.id(),
             run.packets
         ));

@@ -26,7 +26,7 @@ pub(crate) async fn put(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome
     let spec: TenantSpec = call.json()?;
     let name = call.name().to_owned();
     if spec.name.as_ref().is_some_and(|other| *other != name) {
-        return Err(invalid("name", format!("the address says {name}: leave it out, or write the same")));
+        return Err(invalid("name", format!("the path has {name}: omit it, or use the same name")));
     }
     write(&shared, &call, name, &spec, call.condition()?).await
 }

@@ -27,7 +27,7 @@ pub(crate) fn get(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
 }
 
 pub(crate) fn snapshot(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
-    let wrong = || invalid("event", "the number of an event is expected");
+    let wrong = || invalid("event", "expected an event number");
     let number: u64 = call.name().parse().map_err(|_| wrong())?;
     let snapshot = shared.past(call.only_tenant()).snapshot(number);
     snapshot.map(|snapshot| HttpReply::json(200, &snapshot)).ok_or_else(|| not_found("event", call.name()))
@@ -36,7 +36,7 @@ pub(crate) fn snapshot(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcom
 /// Contracts as they were at an event or a time, of those that differ now.
 pub(crate) fn past(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let only = call.only_tenant();
-    let expected = "the number of an event or a time (RFC 3339) is expected";
+    let expected = "expected an event number or a time (RFC 3339)";
     let text = call.name();
     let (target, at) = match (text.parse::<u64>(), text.parse::<WallTime>()) {
         (Ok(number), _) => {

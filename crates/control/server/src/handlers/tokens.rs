@@ -23,7 +23,8 @@ const LONGEST_NAME: usize = 512;
 pub(crate) async fn create(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     if call.headers.contains_key("idempotency-key") {
         // The answer would have to be kept on disk, and with it the secret.
-        let detail = "it is not accepted here, since a secret is shown once; delete a token whose answer was lost";
+        let detail =
+            "not accepted for tokens, because a secret is shown only once; if the response was lost, delete the token";
         return Err(invalid("Idempotency-Key", detail));
     }
     let spec: TokenSpec = call.json()?;
@@ -31,15 +32,15 @@ pub(crate) async fn create(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
     if spec.label.chars().count() > 200 || !is_plain(&spec.label) {
         return Err(invalid(
             "label",
-            "at most 200 characters, none of them control, bidirectional or invisible ones, are expected",
+            "expected at most 200 characters, without control, bidirectional or invisible ones",
         ));
     }
     let expires = spec.expires.as_deref().map(str::parse::<WallTime>).transpose();
     let expires = expires.map_err(|error| invalid("expires", error.to_string()))?;
     if expires.is_some_and(|expires| expires <= wall()) {
-        return Err(invalid("expires", "a time to come is expected"));
+        return Err(invalid("expires", "expected a time in the future"));
     }
-    let random = |_| problem(Code::Unavailable, "the system gives no random numbers");
+    let random = |_| problem(Code::Unavailable, "no random numbers from the operating system");
     let id = secret::token_name().map_err(random)?;
     let certificate = spec.certificate.as_deref().map(certificate).transpose()?;
     // A certificate is a secret of its own.
@@ -52,7 +53,7 @@ pub(crate) async fn create(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
         let label = spec.label.clone();
         done(handle(controller, Command::PutToken { id: id.clone(), hash, role, label, expires, certificate }))?;
         let token = controller.tokens().find(|token| token.id == id).map(render::token);
-        let Some(token) = token else { return Err(problem(Code::Internal, "the token is not there")) };
+        let Some(token) = token else { return Err(problem(Code::Internal, "the token does not exist")) };
         let secret = secret.map(|secret| secret.text().to_owned());
         Ok(HttpReply::json(201, &NewToken { token, secret }).at(format!("/v1/tokens/{id}")))
     };
@@ -63,7 +64,7 @@ pub(crate) async fn create(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
 fn certificate(name: &str) -> Result<String, Box<Problem>> {
     let rest = name.strip_prefix("URI:").or_else(|| name.strip_prefix("DNS:")).unwrap_or_default();
     if rest.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
-        let detail = format!("URI: or DNS: and a name are expected, at most {LONGEST_NAME} visible ASCII characters");
+        let detail = format!("expected URI: or DNS: and a name of at most {LONGEST_NAME} visible ASCII characters");
         return Err(invalid("certificate", detail));
     }
     if let Some(why) = unmatched(name) {
@@ -74,10 +75,10 @@ fn certificate(name: &str) -> Result<String, Box<Problem>> {
 
 fn role(spec: &TokenSpec) -> Result<controller::Principal, Box<Problem>> {
     let needs =
-        |field: &str, value: &Option<String>| value.clone().ok_or_else(|| invalid(field, "this role needs one"));
+        |field: &str, value: &Option<String>| value.clone().ok_or_else(|| invalid(field, "required for this role"));
     let has_none = |field: &str, value: &Option<String>| match value {
         None => Ok(()),
-        Some(_) => Err(invalid(field, "this role has none")),
+        Some(_) => Err(invalid(field, "not allowed for this role")),
     };
     if spec.role != Role::Agent {
         has_none("node", &spec.node)?;
@@ -103,7 +104,7 @@ pub(crate) async fn delete(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
             |token: &&controller::Token| token.role == controller::Principal::Operator && token.expires.is_none();
         let mut operators = controller.tokens().filter(lasts);
         if operators.next().is_some_and(|only| only.id == id) && operators.next().is_none() {
-            let detail = "this is the only token of an operator that does not expire: make another one first";
+            let detail = "this is the only operator token without an expiry date: create another one first";
             return Err(problem(Code::Conflict, detail));
         }
         drop(operators);

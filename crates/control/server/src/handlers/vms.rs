@@ -33,7 +33,7 @@ pub(crate) async fn put(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome
     let (id, spec): (Id, VmSpec) = (call.id("vm")?, call.json()?);
     for (field, given, address) in [("name", &spec.name, &id.name), ("tenant", &spec.tenant, &id.tenant)] {
         if given.as_ref().is_some_and(|given| given != address) {
-            return Err(invalid(field, format!("the address says {address}: leave it out, or write the same")));
+            return Err(invalid(field, format!("the path has {address}: omit it, or use the same name")));
         }
     }
     write(&shared, &call, id, &spec, call.condition()?).await
@@ -44,11 +44,11 @@ fn requested_placement(placement: Option<&Placement>) -> Result<VmRequest, Box<P
         None | Some(Placement { host: None, strategy: None | Some(Strategy::Fit) }) => Ok(VmRequest::Fit),
         Some(Placement { host: Some(host), strategy: None }) => Ok(VmRequest::On(host.clone())),
         Some(Placement { host: None, strategy: Some(Strategy::Random) }) => {
-            let random = |_| problem(Code::Unavailable, "the system gives no random numbers");
+            let random = |_| problem(Code::Unavailable, "no random numbers from the operating system");
             getrandom::u64().map(VmRequest::Random).map_err(random)
         }
         Some(Placement { host: Some(_), strategy: Some(_) }) => {
-            Err(invalid("placement", "give a host, or a strategy, not both"))
+            Err(invalid("placement", "give either a host or a strategy"))
         }
     }
 }
@@ -63,7 +63,7 @@ async fn write(shared: &Arc<Shared>, call: &AuthorizedRequest, id: Id, spec: &Vm
         let checked = condition.check(controller.vm(&id).map(|vm| vm.revision));
         let reply = checked.and_then(|check| handle(controller, Command::PutVm { id: id.clone(), wish, mac, check }));
         let became = done(reply).map_err(|problem| taken(problem, creates, "VM", &id.to_string()))?;
-        let Some(vm) = controller.vm(&id) else { return Err(problem(Code::Internal, "the VM is not there")) };
+        let Some(vm) = controller.vm(&id) else { return Err(problem(Code::Internal, "the VM does not exist")) };
         let answer = HttpReply::json(200, &render::vm(controller.network(), &id, vm)).tagged(vm.revision);
         Ok(written(became, answer, || format!("/v1/vms/{id}")))
     };
@@ -77,7 +77,7 @@ fn check_count(shared: &Shared, call: &AuthorizedRequest, id: &Id) -> Result<(),
     let is_one_more = call.only_tenant().is_some() && !tables.vms.contains_key(id);
     if is_one_more && tables.vms_of(call.only_tenant(), None).nth(most.saturating_sub(1)).is_some() {
         shared.metrics.limited(Limit::Vms);
-        return Err(problem(Code::Quota, format!("tenant {} has {most} VMs, as many as a tenant may have", id.tenant)));
+        return Err(problem(Code::Quota, format!("tenant {} has {most} VMs, the maximum", id.tenant)));
     }
     Ok(())
 }

@@ -168,9 +168,7 @@ fn degraded(controller: &Controller, id: &Id) -> BrokenContract {
         Some(DegradedReason::Failed { element, why, .. }) => {
             (why.clone(), format!("{element} is down, and there is no other route ({why})"))
         }
-        Some(DegradedReason::Unfit { why }) => {
-            (why.clone(), format!("it was decided again at the start, and found no place ({why})"))
-        }
+        Some(DegradedReason::Unfit { why }) => (why.clone(), format!("re-evaluated at startup and refused ({why})")),
         _ => (String::new(), String::new()),
     };
     BrokenContract { id: id.to_string(), reason, message }

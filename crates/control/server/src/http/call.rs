@@ -107,7 +107,7 @@ impl AuthorizedRequest {
     pub(crate) fn text(&self) -> Result<&str, Box<Problem>> {
         std::str::from_utf8(&self.body).map_err(|error| {
             let at = error.valid_up_to();
-            invalid("body", format!("byte {} is no UTF-8", at + 1))
+            invalid("body", format!("byte {} is not valid UTF-8", at + 1))
         })
     }
 
@@ -117,7 +117,7 @@ impl AuthorizedRequest {
         let text = if text.trim().is_empty() { "{}" } else { text };
         // A list would be taken for the values of an object, key by key.
         if text.trim_start().starts_with('[') {
-            return Err(invalid("body", "a JSON object is expected, and this is a list".to_owned()));
+            return Err(invalid("body", "expected a JSON object, found a list".to_owned()));
         }
         serde_json::from_str(text).map_err(|error| {
             let message = error.to_string();
@@ -136,7 +136,7 @@ impl AuthorizedRequest {
         let Some(seat) = &self.seat else { return Ok(None) };
         let wait = seat.wait().ok_or_else(|| {
             metrics.limited(Limit::Connections);
-            problem(Code::Unavailable, "as many agents and watchers wait as may: ask again")
+            problem(Code::Unavailable, "too many requests of agents and watchers are waiting: retry")
         })?;
         Ok(Some(wait))
     }
@@ -147,7 +147,7 @@ impl AuthorizedRequest {
         let Some(key) = self.headers.get("idempotency-key") else { return Ok(None) };
         let key = key.to_str().unwrap_or_default().trim();
         if !(1..=LONGEST_KEY).contains(&key.len()) {
-            let detail = format!("1 to {LONGEST_KEY} visible ASCII characters are expected");
+            let detail = format!("expected 1 to {LONGEST_KEY} visible ASCII characters");
             return Err(invalid("Idempotency-Key", detail));
         }
         let who = self.who.as_ref().map_or("", |who| who.id.as_str());

@@ -55,7 +55,7 @@ pub(crate) fn is_known(headers: &HeaderMap, current: u64) -> bool {
 
 fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Box<Problem>> {
     let Some(value) = headers.get(name) else { return Ok(None) };
-    value.to_str().map(|text| Some(text.trim())).map_err(|_| invalid(name.as_str(), "it is no text"))
+    value.to_str().map(|text| Some(text.trim())).map_err(|_| invalid(name.as_str(), "it is not text"))
 }
 
 /// A strong tag of ours; any other is of no revision.

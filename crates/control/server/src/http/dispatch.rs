@@ -88,12 +88,12 @@ fn page(shared: &Shared, request: &Request) -> Response {
     let mut response = match request.uri().path().strip_prefix(ui::ROOT) {
         _ if is_reserved => {
             shared.metrics.limited(Limit::Connections);
-            let detail = "there are as many connections as may be: ask again";
+            let detail = "connection limit reached: retry later, or raise --connections";
             respond(HttpReply::from(problem(Code::Unavailable, detail)).into(), &id)
         }
         None => ui::redirect(),
         Some(path) => ui::file(path).unwrap_or_else(|| {
-            let detail = format!("there is no file {}: the dashboard is at {}", shorten(path), ui::ROOT);
+            let detail = format!("no file {}: the dashboard is at {}", shorten(path), ui::ROOT);
             respond(HttpReply::from(problem(Code::NotFound, detail)).into(), &id)
         }),
     };
@@ -134,13 +134,13 @@ fn router_of(mut router: Router, shared: &Arc<Shared>, rows: impl Iterator<Item 
     router
         .fallback(move |request: Request| async move {
             let detail = format!(
-                "there is nothing at {}: /docs has all addresses, /ui the dashboard",
+                "no resource at {}: /docs lists all paths, /ui is the dashboard",
                 shorten(request.uri().path())
             );
             outside(&unknown, problem(Code::NotFound, detail))
         })
         .method_not_allowed_fallback(move |request: Request| async move {
-            let detail = format!("{} is not possible here: the header Allow has what is", request.method());
+            let detail = format!("method {} is not allowed here: see the Allow header", request.method());
             outside(&wrong, problem(Code::MethodNotAllowed, detail))
         })
 }
@@ -277,12 +277,12 @@ async fn admit(
     let is_operator = who.as_ref().is_some_and(|who| who.role == Principal::Operator);
     if seat.as_ref().is_some_and(|seat| seat.is_reserved) && !is_operator && !is_watched {
         shared.metrics.limited(Limit::Connections);
-        return Err(problem(Code::Unavailable, "there are as many connections as may be: ask again"));
+        return Err(problem(Code::Unavailable, "connection limit reached: retry later, or raise --connections"));
     }
     if let Some(who) = &who {
         if !row.access.allows(&who.role) {
             let role = role_name(&who.role);
-            let detail = format!("this is for {}, and the token is of the role {role}", row.access.description());
+            let detail = format!("allowed for {}, but this token has the role {role}", row.access.description());
             return Err(problem(Code::Forbidden, detail));
         }
         shared.limits.take(who).inspect_err(|_| shared.metrics.limited(Limit::Requests))?;
@@ -326,7 +326,7 @@ fn credentials(shared: &Shared, parts: &Parts) -> Result<Credentials, Box<Proble
         return Ok((Some(holder(shared, value)?), None));
     }
     let Some(peer) = parts.extensions.get::<Arc<Peer>>() else {
-        return Err(problem(Code::Unauthorized, "send a token: `Authorization: Bearer wl_...`"));
+        return Err(problem(Code::Unauthorized, "no token: send the header `Authorization: Bearer wl_...`"));
     };
     check_origin(&parts.headers)?;
     Ok((Some(certified(shared, peer)?), Some(peer.clone())))
@@ -341,7 +341,7 @@ fn check_origin(headers: &HeaderMap) -> Result<(), Box<Problem>> {
     }
     Err(problem(
         Code::Forbidden,
-        "a certificate opens nothing for pages of other servers (the header Origin): send a token",
+        "certificates are not accepted from pages of other servers (the Origin header): send a token",
     ))
 }
 
@@ -361,8 +361,7 @@ fn certified(shared: &Shared, peer: &Peer) -> Result<Arc<Holder>, Box<Problem>> 
         }
         (None, _) => {
             let names = if names.is_empty() { "none".to_owned() } else { shorten(&names.join(", ")) };
-            let detail =
-                format!("no token was made for a name of the certificate, which has these (URI, DNS): {names}");
+            let detail = format!("no token matches the names of the certificate (URI, DNS): {names}");
             Err(problem(Code::Unauthorized, detail))
         }
     }
@@ -373,12 +372,12 @@ fn holder(shared: &Shared, value: &HeaderValue) -> Result<Arc<Holder>, Box<Probl
     let text = value.to_str().unwrap_or_default();
     let (scheme, secret) = text.split_once(' ').unwrap_or_default();
     if !scheme.eq_ignore_ascii_case("bearer") {
-        return Err(problem(Code::Unauthorized, "`Authorization: Bearer wl_...` is expected"));
+        return Err(problem(Code::Unauthorized, "expected `Authorization: Bearer wl_...`"));
     }
     let hash = secret::hash(secret.trim());
     let known = shared.view.read().holders.get(&hash).cloned();
     let known = known.filter(|holder| bool::from(holder.hash.ct_eq(&hash)));
-    let known = known.ok_or_else(|| problem(Code::Unauthorized, "the token is not known: it may have been deleted"))?;
+    let known = known.ok_or_else(|| problem(Code::Unauthorized, "unknown token: it may have been deleted"))?;
     unexpired(known)
 }
 
@@ -402,7 +401,7 @@ async fn read_body(
         Some(_) => shared.limits.body_bytes,
         None => 0,
     };
-    let too_large = || problem(Code::TooLarge, format!("at most {most} B are accepted here"));
+    let too_large = || problem(Code::TooLarge, format!("the body is larger than {most} B"));
     let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     if row.body.is_some() && announced.is_some_and(|length| length > most as u64) {
         return Err(too_large());
@@ -416,7 +415,7 @@ async fn read_body(
     match collected {
         Ok(Ok(body)) => Ok((body.to_bytes(), held)),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-        Ok(Err(_)) => Err(invalid("body", "it ended too early")),
+        Ok(Err(_)) => Err(invalid("body", "the body ended too early")),
         Err(_) => Err(problem(Code::TimedOut, "the body did not come in time")),
     }
 }
@@ -428,14 +427,10 @@ fn hold(shared: &Shared, who: &Holder, bytes: usize) -> Result<CountedBytes, Box
         shared.metrics.limited(Limit::OpenBytes);
         match beyond {
             ExceededLimit::Account => {
-                let detail = format!(
-                    "requests of {account} that are being answered have all the bytes that they may: ask again"
-                );
+                let detail = format!("requests of {account} in progress use all of their memory: retry");
                 problem(Code::RateLimited, detail)
             }
-            ExceededLimit::All => {
-                problem(Code::Unavailable, "requests that are being answered have too many bytes: ask again")
-            }
+            ExceededLimit::All => problem(Code::Unavailable, "requests in progress use too much memory: retry"),
         }
     })
 }
@@ -451,7 +446,7 @@ fn check_media(headers: &HeaderMap, is_yaml: bool) -> Result<(), Box<Problem>> {
         return Ok(());
     }
     let expected = if is_yaml { "application/json or application/yaml" } else { "application/json" };
-    Err(problem(Code::UnsupportedMediaType, format!("Content-Type: {expected} is expected")))
+    Err(problem(Code::UnsupportedMediaType, format!("expected Content-Type: {expected}")))
 }
 
 fn respond(reply: Reply, id: &str) -> Response {

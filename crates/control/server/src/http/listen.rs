@@ -65,7 +65,7 @@ pub(crate) async fn serve(
                 // One address, whether IPv4 or the same in IPv6.
                 let address: IpAddr = from.ip().to_canonical();
                 let Some(taken) = seats.take(address) else {
-                    tracing::debug!(%address, "a connection was refused: all have requests in hand");
+                    tracing::debug!(%address, "connection refused: all other connections have requests in progress");
                     continue;
                 };
                 let tls = tls.clone();
@@ -83,7 +83,7 @@ pub(crate) async fn serve(
     drop(listener);
     let Ok(graceful) = Arc::try_unwrap(graceful) else { return Ok(()) };
     if tokio::time::timeout(limits.end_within, graceful.shutdown()).await.is_err() {
-        tracing::warn!("some requests were not finished in time, and were ended");
+        tracing::warn!("some requests did not finish in time and were aborted");
     }
     Ok(())
 }
@@ -138,7 +138,7 @@ impl Connection {
         };
         tokio::select! {
             () = served => {}
-            () = taken.closed() => tracing::debug!("an idle connection was closed for another"),
+            () = taken.closed() => tracing::debug!("an idle connection was closed to accept a new one"),
         }
     }
 }

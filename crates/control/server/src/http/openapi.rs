@@ -29,7 +29,7 @@ pub fn document() -> String {
         "openapi": "3.1.0",
         "info": {
             "title": "Wayleave",
-            "description": "The controller of Wayleave: tenants, VMs and contracts, and the answer to why.",
+            "description": "The Wayleave controller: tenants, VMs, contracts, and explanations of decisions.",
             "license": { "name": "Apache-2.0" },
             "version": "1",
         },
@@ -216,16 +216,16 @@ fn parameters(row: &Row) -> Vec<Value> {
     let mut all: Vec<Value> = names.map(in_path).collect();
     all.extend(row.query.iter().map(in_query));
     if row.is_conditional {
-        all.push(header("If-Match", "Only if its ETag is this"));
-        all.push(header("If-None-Match", "Only if it is not there yet: *"));
+        all.push(header("If-Match", "Only if its ETag equals this"));
+        all.push(header("If-None-Match", "`*`: only if it does not exist yet"));
     } else if row.gives.iter().any(|gives| gives.status == 304) {
-        all.push(header("If-None-Match", "Only if its ETag is another one"));
+        all.push(header("If-None-Match", "Only if its ETag differs from this"));
     }
     if row.body.is_some() && !matches!(row.name, "createToken" | "createBackup" | "runCheck" | "whatIf") {
-        all.push(header("Idempotency-Key", "The same request with the same key is carried out once"));
+        all.push(header("Idempotency-Key", "Requests with the same key are carried out once"));
     }
     if row.name == "listEvents" {
-        all.push(header("Last-Event-ID", "In a stream: go on behind this event"));
+        all.push(header("Last-Event-ID", "In a stream: continue after this event"));
     }
     all
 }
@@ -268,7 +268,7 @@ fn responses(row: &Row) -> Value {
         all.insert(gives.status.to_string(), response(gives));
     }
     let problem = json!({
-        "description": "It was not done; `code` says why, `detail` is a message",
+        "description": "Refused or failed: `code` has the reason, `detail` a message",
         "content": { "application/problem+json": { "schema": reference("Problem") } },
     });
     all.insert("default".to_owned(), problem);
@@ -279,7 +279,7 @@ fn response(gives: &SuccessResponse) -> Value {
     let description = match gives.status {
         201 => "Created",
         204 => "Done",
-        304 => "As it was",
+        304 => "Not modified",
         _ => "Done",
     };
     let json = |schema: Value| json!({ "application/json": { "schema": schema } });

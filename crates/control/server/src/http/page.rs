@@ -24,7 +24,7 @@ impl Page {
 
     /// The `after` of lists that are numbered.
     pub(crate) fn after_number(&self) -> Result<Option<u64>, Box<Problem>> {
-        let number = |text: &String| text.parse().map_err(|_| invalid("after", "a number is expected"));
+        let number = |text: &String| text.parse().map_err(|_| invalid("after", "expected a number"));
         self.after.as_ref().map(number).transpose()
     }
 

@@ -45,7 +45,7 @@ impl Peer {
 
     /// Its names, if it is good at this time.
     pub(crate) fn names(&self) -> Result<&[String], Box<Problem>> {
-        self.judge().map_err(|why| problem(Code::Unauthorized, format!("the certificate is not believed: {why}")))?;
+        self.judge().map_err(|why| problem(Code::Unauthorized, format!("the certificate is not trusted: {why}")))?;
         Ok(&self.names)
     }
 
@@ -62,7 +62,7 @@ impl Peer {
         }
         *good = None;
         let clients = in_use.clients.ok_or("none is asked for any more")?;
-        let (own, between) = self.chain.split_first().ok_or("there is none")?;
+        let (own, between) = self.chain.split_first().ok_or("none found")?;
         clients.verify_client_cert(own, between, UnixTime::now()).map_err(|error| error.to_string())?;
         *good = Some((Instant::now(), in_use.generation));
         Ok(())

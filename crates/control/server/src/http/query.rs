@@ -17,7 +17,7 @@ impl Query {
                 return Err(unknown(&name, params));
             };
             if given.iter().any(|(known, _)| *known == name) {
-                return Err(wrong(&name, "it is given twice".to_owned()));
+                return Err(wrong(&name, "given twice".to_owned()));
             }
             check(param, &value)?;
             given.push((name.into_owned(), value.into_owned()));
@@ -41,13 +41,13 @@ impl Query {
 fn check(param: &Param, value: &str) -> Result<(), Box<Problem>> {
     match param.kind {
         ParamKind::Flag if !matches!(value, "true" | "false") => {
-            Err(wrong(param.name, "true or false is expected".to_owned()))
+            Err(wrong(param.name, "expected true or false".to_owned()))
         }
         ParamKind::Number(most) if !value.parse::<u64>().is_ok_and(|number| number <= most) => {
-            Err(wrong(param.name, format!("a whole number of at most {most} is expected")))
+            Err(wrong(param.name, format!("expected a whole number of at most {most}")))
         }
         ParamKind::Count(most) if !value.parse::<u64>().is_ok_and(|number| (1..=most).contains(&number)) => {
-            Err(wrong(param.name, format!("a whole number from 1 to {most} is expected")))
+            Err(wrong(param.name, format!("expected a whole number from 1 to {most}")))
         }
         ParamKind::Text if value.is_empty() => Err(wrong(param.name, "it is empty".to_owned())),
         _ => Ok(()),
@@ -66,8 +66,8 @@ fn unknown(name: &str, params: &[Param]) -> Box<Problem> {
     let known = params.iter().map(|param| param.name);
     let hint = match wayleave_explain::sentences::nearest(name, known.clone()) {
         Some(nearest) => format!("; did you mean {nearest}?"),
-        None if params.is_empty() => ": no query is expected here".to_owned(),
-        None => format!(": expected is {}", known.collect::<Vec<_>>().join(", ")),
+        None if params.is_empty() => ": this path takes no query parameters".to_owned(),
+        None => format!(": expected {}", known.collect::<Vec<_>>().join(", ")),
     };
-    wrong(name, format!("there is no such parameter{hint}"))
+    wrong(name, format!("no such parameter{hint}"))
 }

@@ -25,40 +25,42 @@ const fn param(name: &'static str, kind: ParamKind, help: &'static str) -> Param
     Param { name, kind, help }
 }
 
-const LIMIT: Param = param("limit", Count(1000), "How many at most: 1 to 1000, default 100");
-const AFTER: Param = param("after", Words, "What `next` of the page before was");
-const TENANT: Param = param("tenant", Words, "Only those of this tenant");
-const DRY_RUN: Param = param("dryRun", Flag, "Only say what would become of it");
-const STATE: Param = param("state", Words, "Only those in this state");
-const KIND: Param = param("kind", Words, "Only those that promise this: latency, bandwidth, objective or best-effort");
-const ON_LINK: Param = param("link", Words, "Only those that have something on this link");
-const NAMED: Param = param("text", Words, "Only those with this in `tenant:name`");
+const LIMIT: Param = param("limit", Count(1000), "Maximum number of items: 1 to 1000, default 100");
+const AFTER: Param = param("after", Words, "Value of `next` of the previous page");
+const TENANT: Param = param("tenant", Words, "Only items of this tenant");
+const DRY_RUN: Param = param("dryRun", Flag, "Dry run: only report the result");
+const STATE: Param = param("state", Words, "Only contracts in this state");
+const KIND: Param = param("kind", Words, "Only contracts of this kind: latency, bandwidth, objective or best-effort");
+const ON_LINK: Param = param("link", Words, "Only contracts that use this link");
+const NAMED: Param = param("text", Words, "Only contracts whose `tenant:name` contains this text");
 const LABELLED: Param =
-    param("labels", Words, "Only those with all of these labels: key=value, several with commas between them");
-const LEVEL: Param =
-    param("level", Words, "Only those of this level: violated, at-risk, pending, not-enforced, best-estimate or ok");
-const GROUP: Param =
-    param("group", Words, "Only this part of the network: what `group` of a group of nodes or of `within` was");
-const BUCKETS: Param = param("buckets", Count(400), "Number of buckets of time: 1 to 400, default 120");
-const PROBLEMS: Param =
-    param("problems", Flag, "Only those that are silent, have ended, or say that something is wrong");
-const OF_EACH: Param = param("limit", Count(1000), "How many of each list at most: 1 to 1000; all if it is not given");
-const ON_HOST: Param = param("host", Words, "Only those on this host");
-const WHO: Param = param("who", Words, "Only what this token did");
-const OBJECT: Param = param("object", Words, "Only what was done to this");
-const LINK: Param = param("link", Words, "Only those in front of this link");
-const ATOMIC: Param = param("atomic", Flag, "All of the list, or nothing");
-const FORCE: Param = param("force", Flag, "Operators: also end its hold, since its sender has certainly stopped");
-const EPOCH: Param = param("epoch", Number(u64::MAX), "The session; another one is a conflict");
-const WAIT: Param = param("wait", Number(60), "How many seconds to wait for something to do: 0 to 60, default 0");
+    param("labels", Words, "Only contracts with all of these labels: key=value, separated by commas");
+const LEVEL: Param = param(
+    "level",
+    Words,
+    "Only contracts at this level: violated, at-risk, pending, not-enforced, best-estimate or ok",
+);
+const GROUP: Param = param("group", Words, "Only this part of the network: the `group` of a node group or of `within`");
+const BUCKETS: Param = param("buckets", Count(400), "Number of time buckets: 1 to 400, default 120");
+const PROBLEMS: Param = param("problems", Flag, "Only agents that are silent, have stopped, or report a problem");
+const OF_EACH: Param = param("limit", Count(1000), "Maximum length of each list: 1 to 1000; unlimited if not given");
+const ON_HOST: Param = param("host", Words, "Only VMs on this host");
+const WHO: Param = param("who", Words, "Only requests made with this token");
+const OBJECT: Param = param("object", Words, "Only requests that concern this object");
+const LINK: Param = param("link", Words, "Only queues of this link");
+const ATOMIC: Param = param("atomic", Flag, "Apply the whole list or nothing");
+const FORCE: Param =
+    param("force", Flag, "Operators: also release its reservation at once, because its sender has certainly stopped");
+const EPOCH: Param = param("epoch", Number(u64::MAX), "Session number; any other number is a conflict");
+const WAIT: Param = param("wait", Number(60), "Seconds to wait for messages: 0 to 60, default 0");
 const PAGE: &[Param] = &[LIMIT, AFTER];
 const TRIAL: &[Param] = &[DRY_RUN];
 
 /// All routes.
 pub(crate) static ROWS: &[Row] = &[
-    Row::new(Get, "/v1", "about", Any, "Who answers, and whom it takes the token for", by!(status::about))
+    Row::new(Get, "/v1", "about", Any, "Version of the server, and role of the token", by!(status::about))
         .gives(&[on(200, one::<api::status::About>())]),
-    Row::new(Get, "/v1/status", "status", Read, "How things stand as a whole", InTurn(status::status))
+    Row::new(Get, "/v1/status", "status", Read, "Status of the controller", InTurn(status::status))
         .gives(&[on(200, one::<api::status::Status>())]),
     // Tenants
     Row::new(Get, "/v1/tenants", "listTenants", Read, "Tenants by name", InTurn(lists::tenants))
@@ -87,7 +89,7 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/tenants/{tenant}",
         "deleteTenant",
         Operator,
-        "Ends a tenant that has nothing left",
+        "Deletes a tenant without contracts, VMs or tokens",
         by!(tenants::delete),
     )
     .query(TRIAL)
@@ -102,12 +104,12 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/tokens",
         "createToken",
         Operator,
-        "Makes a token; its secret is shown this once",
+        "Creates a token; its secret is shown only once",
         by!(tokens::create),
     )
     .takes::<api::tenant::TokenSpec>()
     .gives(&[on(201, one::<api::tenant::NewToken>())]),
-    Row::new(Delete, "/v1/tokens/{token}", "deleteToken", Operator, "Ends a token", by!(tokens::delete))
+    Row::new(Delete, "/v1/tokens/{token}", "deleteToken", Operator, "Deletes a token", by!(tokens::delete))
         .query(TRIAL)
         .gives(&[on(204, Nothing)]),
     // Hosts and VMs
@@ -130,14 +132,14 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/vms/{vm}",
         "putVm",
         Write,
-        "Creates a VM, or puts it elsewhere if no contract needs it",
+        "Creates a VM, or moves it if no contract uses it",
         by!(vms::put),
     )
     .query(TRIAL)
     .takes::<api::tenant::VmSpec>()
     .conditional()
     .gives(&[on(200, one::<api::tenant::Vm>()), on(201, one::<api::tenant::Vm>())]),
-    Row::new(Delete, "/v1/vms/{vm}", "deleteVm", Write, "Ends a VM that no contract needs", by!(vms::delete))
+    Row::new(Delete, "/v1/vms/{vm}", "deleteVm", Write, "Deletes a VM that no contract uses", by!(vms::delete))
         .query(TRIAL)
         .conditional()
         .gives(&[on(204, Nothing)]),
@@ -154,7 +156,7 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/contracts/{contract}",
         "getContract",
         Read,
-        "A contract with what has become of it",
+        "A contract with its status",
         by!(contracts::get),
     )
     .gives(&[on(200, one::<api::contract::Contract>()), on(304, Nothing)]),
@@ -163,7 +165,7 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/contracts/{contract}",
         "putContract",
         Write,
-        "Creates a contract, or gives it other terms",
+        "Creates a contract, or changes its terms",
         by!(contracts::put),
     )
     .query(TRIAL)
@@ -175,7 +177,7 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/contracts/{contract}",
         "deleteContract",
         Write,
-        "Ends a contract; ending it again is the same",
+        "Deletes a contract; idempotent",
         by!(contracts::delete),
     )
     .query(&[DRY_RUN, FORCE])
@@ -186,7 +188,7 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/contracts/{contract}/explanation",
         "explainContract",
         Read,
-        "Why it is kept: the proof, term by term",
+        "Explains a guarantee: the proof, term by term",
         by!(contracts::explain),
     )
     .gives(&[on(200, Free)]),
@@ -199,7 +201,7 @@ pub(crate) static ROWS: &[Row] = &[
         by!(traffic::of_contract),
     )
     .gives(&[on(200, one::<api::traffic::ContractTraffic>())]),
-    Row::new(Get, "/v1/traffic", "listTraffic", Read, "Contracts that send most, with their counters", InTurn(traffic::top))
+    Row::new(Get, "/v1/traffic", "listTraffic", Read, "Contracts with the highest sending rates, with their counters", InTurn(traffic::top))
         .query(&[LIMIT, TENANT])
         .gives(&[on(200, one::<api::traffic::TopTraffic>())]),
     Row::new(Get, "/v1/health", "listHealth", Read, "Contracts by health, the worst first", InTurn(health::list))
@@ -218,7 +220,7 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/batch",
         "batch",
         Write,
-        "Deletes, creates and changes contracts together: all of it, or nothing",
+        "Deletes, creates and changes contracts atomically",
         by!(batch::batch),
     )
     .query(TRIAL)
@@ -233,7 +235,7 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/policies/{policy}",
         "getPolicy",
         ReadAll,
-        "A policy of services, with what it needs",
+        "A policy of services, with its reservations",
         by!(policies::get),
     )
     .gives(&[on(200, one::<api::policy::Policy>()), on(304, Nothing)]),
@@ -242,7 +244,7 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/policies/{policy}",
         "putPolicy",
         Operator,
-        "Keeps a policy of services, or another one in its place, if its minima fit beside contracts",
+        "Creates or replaces a policy of services, if its minima fit beside the contracts",
         by!(policies::put),
     )
     .query(TRIAL)
@@ -254,16 +256,16 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/policies/{policy}",
         "deletePolicy",
         Operator,
-        "Keeps a policy no longer",
+        "Deletes a policy",
         by!(policies::delete),
     )
     .query(TRIAL)
     .conditional()
     .gives(&[on(204, Nothing)]),
     // The network
-    Row::new(Get, "/v1/topology", "getTopology", Map, "The network as a whole", InTurn(network::topology))
+    Row::new(Get, "/v1/topology", "getTopology", Map, "Topology of the network", InTurn(network::topology))
         .gives(&[on(200, one::<api::network::Topology>())]),
-    Row::new(Get, "/v1/links", "listLinks", ReadAll, "Links with what is reserved", InTurn(lists::links))
+    Row::new(Get, "/v1/links", "listLinks", ReadAll, "Links with their reservations", InTurn(lists::links))
         .query(PAGE)
         .gives(&[on(200, many::<api::network::Link>())]),
     Row::new(Get, "/v1/links/{link}", "getLink", ReadAll, "A link with its queues", by!(network::link))
@@ -273,7 +275,7 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/links/{link}/curves",
         "getLinkCurves",
         ReadAll,
-        "The queues of a link as network calculus has them: what arrives, what is served, delay and backlog",
+        "Network calculus of a link's queues: arrival and service curves, delay and backlog bounds",
         by!(network::curves),
     )
     .gives(&[on(200, Free)]),
@@ -296,7 +298,7 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/links/{link}/state",
         "putLinkState",
         Operator,
-        "Reports a cable down, or up again",
+        "Reports a link down or up",
         by!(elements::link),
     )
     .query(TRIAL)
@@ -309,7 +311,7 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/nodes/{node}/state",
         "putNodeState",
         Operator,
-        "Reports a host or switch down, or up again",
+        "Reports a host or switch down or up",
         by!(elements::node),
     )
     .query(TRIAL)
@@ -319,7 +321,7 @@ pub(crate) static ROWS: &[Row] = &[
         .query(&[LIMIT, AFTER, LINK])
         .gives(&[on(200, many::<api::network::Queue>())]),
     // Decisions
-    Row::new(Get, "/v1/decisions", "listDecisions", Read, "The last decisions, the latest first", InTurn(decisions::list))
+    Row::new(Get, "/v1/decisions", "listDecisions", Read, "Recent decisions, newest first", InTurn(decisions::list))
         .query(PAGE)
         .gives(&[on(200, many::<api::decision::Decision>())]),
     Row::new(Get, "/v1/decisions/{decision}", "getDecision", Read, "A decision", by!(decisions::get))
@@ -329,7 +331,7 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/decisions/{decision}/explanation",
         "explainDecision",
         Read,
-        "Why, by what is admitted now",
+        "Explains a decision, given the present contracts",
         by!(decisions::explain),
     )
     .gives(&[on(200, Free)]),
@@ -338,7 +340,7 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/events",
         "listEvents",
         Read,
-        "What has happened; as a stream if it is asked for as `text/event-stream`",
+        "Events; as a stream for `Accept: text/event-stream`",
         Handler::AtOnce(events::events),
     )
     .query(PAGE)
@@ -348,7 +350,7 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/timeline",
         "getTimeline",
         Read,
-        "Events in buckets of time, with the number of contracts in each state",
+        "Events by time bucket, with the number of contracts in each state",
         InTurn(timeline::get),
     )
     .query(&[BUCKETS])
@@ -358,7 +360,7 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/timeline/{event}",
         "getSnapshot",
         Read,
-        "State right after an event",
+        "State of the network after an event",
         InTurn(timeline::snapshot),
     )
     .gives(&[on(200, one::<api::timeline::Snapshot>())]),
@@ -367,7 +369,7 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/past/{asOf}",
         "getPast",
         Read,
-        "Contracts as they were right after an event (its number, and all that was written with it) or at a time (RFC 3339), of those that differ now",
+        "Contracts that have changed since an event (by number, including everything committed with it) or a time (RFC 3339), as they were then",
         InTurn(timeline::past),
     )
     .query(&[TENANT])
@@ -377,7 +379,7 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/audit",
         "listAudit",
         Read,
-        "Who did what, the latest first; a tenant is shown what its tokens did",
+        "Audit log of requests, newest first; tenants see the requests of their own tokens",
         InTurn(audit::list),
     )
     .query(&[LIMIT, AFTER, WHO, OBJECT])
@@ -387,12 +389,12 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/backups",
         "createBackup",
         Operator,
-        "Copies the ledger into a file beside it, and checks the copy",
+        "Copies the ledger to a file in its directory and verifies the copy",
         by!(backups::create),
     )
     .takes::<api::status::BackupSpec>()
     .gives(&[on(201, one::<api::status::Backup>())]),
-    Row::new(Post, "/v1/what-if", "whatIf", Operator, "What would be; nothing is changed", by!(what_if::ask))
+    Row::new(Post, "/v1/what-if", "whatIf", Operator, "Predicts the effect of a change without making it", by!(what_if::ask))
         .query(&[OF_EACH])
         .takes::<api::what_if::WhatIfQuery>()
         .gives(&[on(200, one::<api::what_if::WhatIfResult>())]),
@@ -401,13 +403,13 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/checks",
         "runCheck",
         Operator,
-        "Sends probes from one endpoint to another, and says where they were seen and lost; it takes some seconds",
+        "Sends probes from one endpoint to another and reports where they were seen or lost; takes some seconds",
         by!(checks::run),
     )
     .takes::<api::check::CheckSpec>()
     .gives(&[on(200, one::<api::check::Check>())]),
     // Agents
-    Row::new(Get, "/v1/agents", "listAgents", ReadAll, "Agents that have ever begun", InTurn(agents::list))
+    Row::new(Get, "/v1/agents", "listAgents", ReadAll, "Agents that have ever connected", InTurn(agents::list))
         .query(&[LIMIT, AFTER, PROBLEMS])
         .gives(&[on(200, many::<api::network::Agent>())]),
     Row::new(
@@ -415,7 +417,7 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/agents/{node}/session",
         "beginSession",
         Agent,
-        "The agent of a node begins to listen",
+        "Opens a session of a node's agent",
         by!(agents::begin),
     )
     .takes::<api::agent::SessionSpec>()
@@ -425,12 +427,12 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/agents/{node}/messages",
         "getMessages",
         Agent,
-        "What a node has still to do",
+        "Pending instructions for a node",
         by!(agents::messages),
     )
     .query(&[EPOCH, WAIT])
     .gives(&[on(200, one::<api::agent::Messages>())]),
-    Row::new(Post, "/v1/agents/{node}/confirmations", "confirm", Agent, "What a node has done", by!(agents::confirm))
+    Row::new(Post, "/v1/agents/{node}/confirmations", "confirm", Agent, "Reports completed instructions of a node", by!(agents::confirm))
         .takes::<api::agent::Confirmations>()
         .gives(&[on(204, Nothing)]),
     Row::new(
@@ -438,7 +440,7 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/agents/{node}/reports",
         "report",
         Agent,
-        "What a node has measured, and what it sees of its cables",
+        "Reports counters, problems and link states of a node",
         by!(agents::report),
     )
     .takes::<api::agent::Reports>()
@@ -448,7 +450,7 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/agents/{node}/neighbours",
         "getNeighbours",
         Agent,
-        "Where VMs are, and what is down",
+        "Locations of VMs, and elements that are down",
         by!(agents::neighbours),
     )
     .gives(&[on(200, one::<api::agent::Neighbours>()), on(304, Nothing)]),
@@ -457,19 +459,19 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/agents/{node}/shares",
         "getShares",
         Agent,
-        "The contracts of other kinds than latency of which a host is a member, and where the agents of the others listen",
+        "Bandwidth, objective and best-effort contracts of a host, with the addresses of the other members' agents",
         by!(agents::shares),
     )
     .gives(&[on(200, one::<api::agent::Shares>()), on(304, Nothing)]),
     // The server
-    Row::new(Get, "/healthz", "healthz", Open, "Whether the server runs", Alone(status::healthz))
+    Row::new(Get, "/healthz", "healthz", Open, "Liveness of the server", Alone(status::healthz))
         .gives(&[on(200, Text("text/plain; charset=utf-8"))]),
-    Row::new(Get, "/readyz", "readyz", Open, "Whether the controller can answer", by!(status::readyz))
+    Row::new(Get, "/readyz", "readyz", Open, "Readiness of the controller", by!(status::readyz))
         .gives(&[on(200, Text("text/plain; charset=utf-8"))]),
-    Row::new(Get, "/metrics", "metrics", ReadAll, "For Prometheus", InTurn(status::metrics))
+    Row::new(Get, "/metrics", "metrics", ReadAll, "Metrics for Prometheus", InTurn(status::metrics))
         .gives(&[on(200, Text("application/openmetrics-text; version=1.0.0; charset=utf-8"))]),
     Row::new(Get, "/openapi.json", "openapi", Open, "This document", by!(status::openapi)).gives(&[on(200, Free)]),
-    Row::new(Get, "/docs", "docs", Open, "The same as a page", by!(status::docs))
+    Row::new(Get, "/docs", "docs", Open, "This document as an HTML page", by!(status::docs))
         .gives(&[on(200, Text("text/html; charset=utf-8"))]),
 ];
 

@@ -79,7 +79,7 @@ impl TlsFiles {
         check_private(key)?;
         let chain = certificates_in(certificates)?;
         let key_der = PrivateKeyDer::from_pem_slice(&bytes(key)?);
-        let key_der = key_der.map_err(|_| format!("{}: a private key in PEM is expected in it", key.display()))?;
+        let key_der = key_der.map_err(|_| format!("{}: expected a private key in PEM", key.display()))?;
         let clients = self.client_ca.as_deref().map(|ca| self.verifier(ca)).transpose()?;
         let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
             .with_safe_default_protocol_versions()
@@ -110,7 +110,7 @@ impl TlsFiles {
                 CertificateRevocationListDer::pem_slice_iter(&bytes(path)?).collect();
             let lists = lists.map_err(|error| wrong(&error))?;
             if lists.is_empty() {
-                return Err(wrong(&"a list of revoked certificates in PEM is expected in it"));
+                return Err(wrong(&"expected a certificate revocation list in PEM"));
             }
             // An outdated list would admit certificates that were revoked later.
             builder = builder.with_crls(lists).only_check_end_entity_revocation().enforce_revocation_expiration();
@@ -127,7 +127,7 @@ fn certificates_in(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> 
     let chain: Result<Vec<CertificateDer<'static>>, _> = CertificateDer::pem_slice_iter(&bytes(path)?).collect();
     let chain = chain.map_err(|error| format!("{}: {error}", path.display()))?;
     if chain.is_empty() {
-        return Err(format!("{}: a certificate in PEM is expected in it", path.display()));
+        return Err(format!("{}: expected a certificate in PEM", path.display()));
     }
     Ok(chain)
 }
@@ -136,7 +136,10 @@ fn certificates_in(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> 
 fn check_private(key: &Path) -> Result<(), String> {
     let mode = fs::metadata(key).map_err(|error| format!("{}: {error}", key.display()))?.permissions().mode();
     if mode & OTHERS != 0 {
-        return Err(format!("{}: others may read the private key: chmod 640 it, or 600", key.display()));
+        return Err(format!(
+            "{}: the private key is readable by other users: run chmod 640 or chmod 600",
+            key.display()
+        ));
     }
     Ok(())
 }

@@ -38,7 +38,9 @@ impl<S> TimeoutStream<S> {
         let patience = self.patience;
         let stuck = self.stuck.get_or_insert_with(|| Box::pin(sleep(patience)));
         match stuck.as_mut().poll(cx) {
-            Poll::Ready(()) => Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client reads nothing"))),
+            Poll::Ready(()) => {
+                Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read its response")))
+            }
             Poll::Pending => Poll::Pending,
         }
     }

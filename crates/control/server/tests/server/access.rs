@@ -157,7 +157,7 @@ fn a_tenant_names_its_vms_and_the_hosts_that_they_are_on() {
     for ends in [("h3", "h16"), ("h2", "h15")] {
         let refused = tenant.put("/v1/contracts/foreign", &contract(ends.0, ends.1, "1Mbit"));
         let problem = refused.is_problem(400, "INVALID");
-        assert!(problem["detail"].as_str().unwrap().contains("no VM there"), "{problem}");
+        assert!(problem["detail"].as_str().unwrap().contains("without VMs of tenant"), "{problem}");
     }
     operator.put("/v1/contracts/acme:foreign", &contract("h3", "h15", "1Mbit")).is(201);
 }

@@ -73,7 +73,7 @@ fn what_hosts_count_is_answered_and_summed() {
         json!([{ "serial": serial, "packets": packets, "bytes": 1_538 * packets, "delayed": 4, "waiting": 1, "queueFull": 2,
             "oversized": 0, "waitedNs": 9_000_000, "waits": [1, 3, 0] }])
     };
-    let report = |epoch: u64, packets: u64| json!({ "epoch": epoch, "beat": true, "repairs": ["the queues of up1 were others"], "traffic": traffic(packets), "packets": { "spoofed": 3, "guaranteed": packets }, "troubles": ["acme:web sends from elsewhere"] });
+    let report = |epoch: u64, packets: u64| json!({ "epoch": epoch, "beat": true, "repairs": ["the queues of up1 had been changed"], "traffic": traffic(packets), "packets": { "spoofed": 3, "guaranteed": packets }, "troubles": ["acme:web sends from elsewhere"] });
     agent.post("/v1/agents/h1/reports", &report(epoch, 7)).is(204);
     agent.post("/v1/agents/h1/reports", &report(epoch, 9)).is(204);
     agent.post("/v1/agents/h1/reports", &report(epoch + 1, 99)).is_problem(409, "STALE_EPOCH");
@@ -101,7 +101,7 @@ fn what_hosts_count_is_answered_and_summed() {
         assert!(metrics.contains(line), "{line} is not in\n{metrics}");
     }
     let events = text("/v1/events");
-    assert!(events.contains("repaired") && events.contains("the queues of up1 were others"), "{events}");
+    assert!(events.contains("repaired") && events.contains("the queues of up1 had been changed"), "{events}");
     let status = client.get("/v1/status").json();
     assert_eq!((&status["silent"], &status["troubles"]), (&json!([]), &json!(["h1: acme:web sends from elsewhere"])));
     let tenant = client.token(json!({ "role": "tenant", "tenant": "default" }));

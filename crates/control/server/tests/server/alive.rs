@@ -67,7 +67,7 @@ fn health_names_what_makes_no_progress_until_it_goes_on() {
     until(&world.client, 200);
     let held = occupy(&world);
     let told = until(&world.client, 503);
-    assert!(told.starts_with("the threads that carry requests out have made no progress for"), "{told}");
+    assert!(told.starts_with("the request worker threads have made no progress for"), "{told}");
     drop(held);
     assert_eq!(until(&world.client, 200), "ok\n");
     // A disk that does not answer.

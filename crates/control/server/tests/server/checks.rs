@@ -87,10 +87,10 @@ fn a_check_goes_from_agent_to_agent_and_names_the_place_of_loss() {
         })
     };
     let id = receiver.until(&json!([]), |_| true)["id"].as_str().unwrap().to_owned();
-    receiver.tell(json!([{ "id": id, "trouble": "CAP_NET_RAW is needed" }]));
+    receiver.tell(json!([{ "id": id, "trouble": "requires CAP_NET_RAW" }]));
     sender.until(&json!([{ "id": id }]), |task| task["sends"].is_object());
     sender.tell(json!([{ "id": id, "sent": 1 }]));
-    assert_eq!(asking.join().unwrap()["detail"], "h16: CAP_NET_RAW is needed");
+    assert_eq!(asking.join().unwrap()["detail"], "h16: requires CAP_NET_RAW");
     let audit = client.get("/v1/audit").json();
     let entries = audit["items"].as_array().unwrap();
     assert!(entries.iter().any(|one| one["operation"] == "runCheck" && one["status"] == 200), "the audit names it");
@@ -151,18 +151,18 @@ fn contracts_of_every_kind_say_between_whom_probes_go() {
             (says(json!({ "contract": name })), json!({ "contract": name, "from": "h9", "to": "h5" }));
         let chosen = says(chosen);
         let no_agent =
-            |host: &str| format!("the agent of {host} is not there: `wayleave status` says which agents are silent");
+            |host: &str| format!("the agent of {host} is not connected: `wayleave status` lists silent agents");
         if ["latency", "pair"].contains(&name) {
             assert_eq!(alone, no_agent("h1"), "{name}");
-            assert_eq!(chosen, format!("contract: default:{name} is from h1 to h5: no from and to beside it"));
+            assert_eq!(chosen, format!("contract: default:{name} is from h1 to h5: do not give from and to as well"));
         } else {
             assert_eq!(
                 alone,
-                format!("contract: default:{name} has members: name two of them as from and to, of h1, h5, h9")
+                format!("contract: default:{name} has several members: give two of them as from and to: h1, h5, h9")
             );
             assert_eq!(chosen, no_agent("h9"), "{name}");
             let stranger = says(json!({ "contract": name, "from": "h9", "to": "h2" }));
-            assert_eq!(stranger, format!("to: h2 is no member of default:{name}: h1, h5, h9"));
+            assert_eq!(stranger, format!("to: h2 is not a member of default:{name}: h1, h5, h9"));
         }
     }
 }

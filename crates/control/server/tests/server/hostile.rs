@@ -160,7 +160,7 @@ fn sentences_and_counters_of_an_agent_are_bounded_and_say_how_many_are_left_out(
     let troubles = client.get("/v1/status").json()["troubles"].clone();
     let troubles = troubles.as_array().unwrap();
     assert_eq!(troubles.len(), 65);
-    assert_eq!(troubles[64], "h1: 9936 more problems were left out: a report has at most 64");
+    assert_eq!(troubles[64], "h1: 9936 more problems omitted: a report has at most 64");
     let events = client.get("/v1/events").json();
     let longest =
         events["items"].as_array().unwrap().iter().filter_map(|event| Some(event["detail"].as_str()?.len())).max();
@@ -229,6 +229,6 @@ fn why_the_ledger_cannot_be_written_is_told_to_operators_only() {
         }
     }
     let told = others[0].get("/v1/contracts").is_problem(503, "UNAVAILABLE");
-    assert_eq!(told["detail"], "the ledger cannot be written; /v1/status and the log tell operators why");
+    assert_eq!(told["detail"], "the ledger cannot be written; operators find the reason in /v1/status and in the log");
     is_broken.store(false, Ordering::SeqCst);
 }

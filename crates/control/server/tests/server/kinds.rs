@@ -104,7 +104,7 @@ fn a_share_is_enforced_once_all_agents_report_its_rule_and_says_whose_does_not()
     let serial = client.get("/v1/contracts/db").json()["status"]["serial"].clone();
     let status = report(1, json!([{ "serial": serial, "why": "the interface of h5 is not there" }]));
     assert_eq!((&status["state"], &status["reason"]), (&json!("degraded"), &json!("NOT_CARRIED_OUT")));
-    assert_eq!(status["message"], "the agent of h5 cannot carry it out: the interface of h5 is not there");
+    assert_eq!(status["message"], "the agent of h5 cannot install it: the interface of h5 is not there");
     assert_eq!(effective(), 0);
 }
 
@@ -125,7 +125,7 @@ fn agents_of_members_are_told_of_contracts_what_is_left_and_where_the_others_lis
         )
         .is(201);
     let rule = told(0).json()["contracts"].clone();
-    assert_eq!(rule.as_array().unwrap().len(), 1, "h1 is no member of the other: {rule}");
+    assert_eq!(rule.as_array().unwrap().len(), 1, "h1 is not a member of the other: {rule}");
     assert_eq!(
         (&rule[0]["id"], &rule[0]["minBps"], &rule[0]["weight"]),
         (&json!("default:db"), &json!(500_000_000), &json!(500))
@@ -212,7 +212,7 @@ fn every_kind_is_created_shown_listed_changed_and_deleted() {
     // Another minimum, and another kind.
     client.put("/v1/contracts/db", &hose(&["h1", "h5", "h9"], "600Mbit")).is(200);
     let other = client.put("/v1/contracts/db", &contract("h1", "h16", "10Mbit")).is_problem(400, "INVALID");
-    assert!(other["detail"].as_str().unwrap().contains("delete it and create another"), "{other}");
+    assert!(other["detail"].as_str().unwrap().contains("delete it and create a new one"), "{other}");
     for (name, _) in &bodies {
         client.delete(&format!("/v1/contracts/{name}")).is(204);
         client.get(&format!("/v1/contracts/{name}")).is_problem(404, "NOT_FOUND");

@@ -189,7 +189,10 @@ fn a_token_of_an_older_ledger_that_no_certificate_can_use_is_named() {
         of.get("warning").map(|warning| warning.as_str().unwrap().to_owned())
     };
     let told = warning(&wildcard).unwrap();
-    assert!(told.contains("DNS:*.example") && told.contains("wildcard") && told.contains("delete this one"), "{told}");
+    assert!(
+        told.contains("DNS:*.example") && told.contains("wildcard") && told.contains("delete this token"),
+        "{told}"
+    );
     assert!(warning(&invalid).unwrap().contains("DNS:a..b.example"));
     assert_eq!(warning(&fine), None);
     let troubles = world.client.get("/v1/status").is(200).json()["troubles"].clone();

@@ -166,7 +166,7 @@ fn a_past_that_was_forgotten_is_unknown_and_only_of_its_tenant() {
 #[test]
 fn a_time_that_is_none_or_is_to_come_is_refused_by_name() {
     let world = world();
-    for (to, what) in [("yesterday", "the number of an event or a time"), ("2500-01-01T00:00:00Z", "in the future")] {
+    for (to, what) in [("yesterday", "expected an event number or a time"), ("2500-01-01T00:00:00Z", "in the future")] {
         let problem = world.client.get(&format!("/v1/past/{to}")).is_problem(400, "INVALID");
         assert!(problem["detail"].as_str().unwrap().contains(what), "{problem}");
     }
@@ -248,7 +248,7 @@ fn what_is_wrong_with_a_batch_is_said_and_tenants_change_only_what_is_theirs() {
     acme.post("/v1/batch", &json!({ "delete": ["default:a"] })).is_problem(404, "NOT_FOUND");
     assert_eq!(contracts(operator).len(), 1);
     for (body, what) in [
-        (json!({}), "nothing to delete and nothing to apply"),
+        (json!({}), "nothing to delete or apply"),
         (json!({ "delete": ["a", "default:a"] }), "twice"),
         (json!({ "apply": [{ "name": "b", "from": "h1", "to": "h99" }] }), "h99"),
         (json!({ "remove": ["a"] }), "unknown field `remove`"),

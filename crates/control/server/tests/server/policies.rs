@@ -94,7 +94,7 @@ fn what_is_wrong_with_a_policy_is_said() {
     let world = begin(&Memory::default(), Arc::new(Scratch::new()));
     let client = &world.client;
     let other = client.put("/v1/policies/racks", &machines("2Gbit", "1Gbit")).is_problem(400, "INVALID");
-    assert!(other["errors"][0]["detail"].as_str().unwrap().contains("the address says racks"), "{other}");
+    assert!(other["errors"][0]["detail"].as_str().unwrap().contains("the path has racks"), "{other}");
     let same_port = json!({ "apiVersion": "wayleave/v1", "kind": "Policy", "spec": { "level": "machine", "services": [
         { "name": "a", "min": "1Gbit", "match": { "protocol": "tcp" } },
         { "name": "b", "min": "1Gbit", "match": { "protocol": "tcp" } },

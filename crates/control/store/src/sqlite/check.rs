@@ -132,7 +132,7 @@ fn unreadable(path: &Path, seal: PathBuf) -> StoreError {
 }
 
 fn foreign(path: &Path, application: u32) -> StoreError {
-    let found = format!("it is an SQLite database of another program (application_id {application:#010x})");
+    let found = format!("it is a SQLite database of another program (application_id {application:#010x})");
     StoreError::NotALedger { path: path.to_owned(), found }
 }
 
@@ -142,12 +142,12 @@ fn identify(path: &Path) -> Result<(), StoreError> {
     let mut header = Vec::with_capacity(100);
     let opened = File::open(path).map_err(|error| StoreError::io(path, "opening", &error))?;
     match opened.metadata() {
-        Ok(metadata) if !metadata.is_file() => return not("it is no file"),
+        Ok(metadata) if !metadata.is_file() => return not("it is not a file"),
         _ => {}
     }
     opened.take(100).read_to_end(&mut header).map_err(|error| StoreError::io(path, "reading", &error))?;
     if !header.starts_with(b"SQLite format 3\0") || header.len() < 100 {
-        return not("it is no SQLite database, or its beginning is overwritten");
+        return not("it is not a SQLite database, or its header is overwritten");
     }
     // The header of a ledger is complete before the file gets its name, and no log changes these fields.
     match header[68..72].try_into().map(u32::from_be_bytes) {

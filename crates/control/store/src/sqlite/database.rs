@@ -214,7 +214,7 @@ impl Database {
                 kind = Kind::Owned(this.to_owned());
             }
             if !index.load(&kind, key, Location { row: row.get(4)?, sum }) {
-                let found = format!("the record {kind} {key:?} is there twice");
+                let found = format!("the record {kind} {key:?} exists twice");
                 faults.push(StoreError::Structure { path: path.clone(), found });
                 continue;
             }
@@ -388,7 +388,9 @@ pub(super) fn sqlite(path: &Path, doing: &'static str, error: &rusqlite::Error) 
         ErrorCode::DiskFull => StoreError::NoSpace { path: owned },
         ErrorCode::ReadOnly => StoreError::ReadOnly { path: owned },
         ErrorCode::PermissionDenied => StoreError::Permission { path: owned, doing },
-        ErrorCode::NotADatabase => StoreError::NotALedger { path: owned, found: "it is no SQLite database".to_owned() },
+        ErrorCode::NotADatabase => {
+            StoreError::NotALedger { path: owned, found: "it is not a SQLite database".to_owned() }
+        }
         ErrorCode::SystemIoFailure | ErrorCode::CannotOpen | ErrorCode::OutOfMemory => StoreError::Io {
             path: owned,
             doing: call(*extended_code).unwrap_or(doing),

@@ -100,14 +100,14 @@ fn what_is_no_ledger_is_refused_and_left_as_it_is() {
         assert_eq!(fs::read(scratch.ledger()).unwrap(), text);
         fs::remove_file(scratch.ledger()).unwrap();
     };
-    refuse(b"apiVersion: wayleave/v1\n", "no SQLite database");
-    refuse(b"SQLite format 3\0", "no SQLite database");
+    refuse(b"apiVersion: wayleave/v1\n", "not a SQLite database");
+    refuse(b"SQLite format 3\0", "not a SQLite database");
     let other = rusqlite::Connection::open(scratch.path("other.db")).unwrap();
     other.execute_batch("CREATE TABLE t (x); PRAGMA application_id = 7").unwrap();
     drop(other);
     refuse(&fs::read(scratch.path("other.db")).unwrap(), "another program (application_id 0x00000007)");
     fs::create_dir(scratch.ledger()).unwrap();
-    assert!(refused(&scratch).contains("it is no file"));
+    assert!(refused(&scratch).contains("it is not a file"));
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn a_row_that_somebody_deletes_is_noticed_and_can_be_accepted() {
     let other = rusqlite::Connection::open(scratch.ledger()).unwrap();
     other.execute("DELETE FROM records WHERE key = 'key-2'", []).unwrap();
     drop(other);
-    assert!(refused(&scratch).contains("holds 2 records, and 3 are expected"));
+    assert!(refused(&scratch).contains("has 2 records, but 3 are expected"));
     assert!(matches!(reseal(scratch.ledger()).unwrap().faults[..], [StoreError::Count { .. }]));
     assert_eq!(open(&scratch.ledger()).1.len(), 2);
 }
@@ -249,7 +249,7 @@ fn a_record_that_somebody_changes_is_named_and_not_accepted() {
     other.execute("UPDATE records SET body = body || ' ' WHERE key = 'key-2'", []).unwrap();
     drop(other);
     let error = refused(&scratch);
-    assert!(error.contains("the record thing \"key-2\"") && error.contains("does not fit its checksum"), "{error}");
+    assert!(error.contains("the record thing \"key-2\"") && error.contains("does not match its checksum"), "{error}");
     assert!(matches!(reseal(scratch.ledger()), Err(StoreError::Record { .. })));
 }
 
@@ -274,7 +274,7 @@ fn a_row_from_an_earlier_state_is_noticed() {
         .unwrap();
     drop(other);
     let error = refused(&scratch);
-    assert!(error.contains("these are not the records of its last commit"), "{error}");
+    assert!(error.contains("the set does not match the last commit"), "{error}");
 }
 
 #[test]

@@ -39,10 +39,10 @@ pub trait Driver {
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum DriverError {
     /// It may be done if it is tried again.
-    #[error("not done yet: {0}")]
+    #[error("not completed yet: {0}")]
     Later(String),
     /// It will not be done however often it is tried: the node cannot.
-    #[error("cannot be done: {0}")]
+    #[error("cannot be carried out: {0}")]
     Never(String),
 }
 

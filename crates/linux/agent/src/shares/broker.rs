@@ -46,7 +46,7 @@ impl Connection {
         if let Err(error) = open.write_all(&text) {
             // The end of a connection has already been logged.
             if error.kind() != io::ErrorKind::BrokenPipe {
-                tracing::warn!("the rack broker does not read: its connection is closed");
+                tracing::warn!("the rack broker does not read its limits: closing the connection");
             }
             let _ = open.shutdown(Shutdown::Both);
             *stream = None;
@@ -100,7 +100,7 @@ pub fn listen(
         if let Some(before) = connection.stream().replace(stream) {
             let _ = before.shutdown(Shutdown::Both);
         }
-        tracing::info!("a rack broker is connected");
+        tracing::info!("rack broker connected");
         let (count, mut hand_on) = (count.clone(), hand_on.clone());
         std::thread::spawn(move || read(said, &count, &mut hand_on));
     }
@@ -125,14 +125,14 @@ fn read(stream: UnixStream, count: &Arc<AtomicUsize>, hand_on: &mut impl FnMut(L
             }
             Err(error) => {
                 if thrown.is_multiple_of(1000) {
-                    tracing::warn!("what the rack broker says is no line of limits: {error}");
+                    tracing::warn!("malformed limits from the rack broker: {error}");
                 }
                 thrown += 1;
             }
         }
     }
     let _ = lines.get_ref().shutdown(Shutdown::Both);
-    tracing::info!("the rack broker is gone");
+    tracing::info!("rack broker disconnected");
 }
 
 /// Returns the limits in a line.

@@ -178,7 +178,7 @@ impl HostShares {
                     }
                     self.division = Some(division);
                 }
-                Err(why) => self.trouble = Some(format!("contracts cannot share the links of this host: {why}")),
+                Err(why) => self.trouble = Some(format!("cannot share this host's uplinks among contracts: {why}")),
             }
         }
         if let Some(division) = &mut self.division {
@@ -198,7 +198,7 @@ impl HostShares {
             self.pairs.keys().chain(&self.left).filter(|rule| !wanted.contains_key(rule)).copied().collect();
         for rule in gone {
             if let Err(why) = plane.remove(rule) {
-                tracing::warn!(rule, "the rule of a pair cannot be removed: {why}");
+                tracing::warn!(rule, "cannot remove the rule of a pair: {why}");
                 self.left.insert(rule);
             } else {
                 self.left.remove(&rule);
@@ -235,7 +235,7 @@ impl HostShares {
             let Some(bucket) = buckets.get(&pair.key).filter(|_| pair.is_sender) else { continue };
             let (rate, burst) = (bucket.rate.bits_per_second(), bucket.burst.get());
             let Some(rule) = rules::rule(contract, &routes, self.host, pair.member, rate, burst) else {
-                pair.problem = Some(format!("no route leads to {}", contract.members[pair.member].name));
+                pair.problem = Some(format!("no route to {}", contract.members[pair.member].name));
                 is_settled = false;
                 continue;
             };
@@ -304,7 +304,7 @@ impl HostShares {
     pub fn divide<P: HostDataplane>(&mut self, now: Time, plane: &mut P) {
         let Some(division) = &mut self.division else { return };
         if self.limits.as_ref().is_some_and(|(at, _)| now.saturating_sub(*at) > broker::TIMEOUT) {
-            tracing::warn!("the rack broker is silent: its limits are lifted");
+            tracing::warn!("the rack broker is silent: removing its limits");
             self.limits = None;
             division.allow(BTreeMap::new());
         }
@@ -350,7 +350,7 @@ impl HostShares {
             self.version += 1;
             match plane.install(number, self.version, &rule) {
                 Ok(()) => *old = rule,
-                Err(why) => self.trouble = Some(format!("the rate of a pair cannot be set: {why}")),
+                Err(why) => self.trouble = Some(format!("cannot set the rate of a pair: {why}")),
             }
         }
     }

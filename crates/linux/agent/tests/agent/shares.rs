@@ -106,7 +106,7 @@ fn contracts_of_an_endpoint_without_interface_are_not_in_force_and_say_why() {
     assert_eq!(host.rules_in_force(), Some(vec![(10, 1)]), "of the pair nothing is sent from here");
     let problems = host.contract_problems().unwrap();
     let [problem] = &problems[..] else { panic!("{problems:?}") };
-    assert_eq!((problem.serial, problem.why.as_str()), (7, "the interface of h1 is not there"));
+    assert_eq!((problem.serial, problem.why.as_str()), (7, "the interface of h1 does not exist"));
 }
 
 #[test]

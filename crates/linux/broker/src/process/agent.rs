@@ -94,13 +94,13 @@ impl Agent {
             let connected = UnixStream::connect(&self.path).and_then(|stream| Ok((stream.try_clone()?, stream)));
             match connected {
                 Ok((writer, reader)) => {
-                    tracing::info!(path = %self.path.display(), "connected with the agent");
+                    tracing::info!(path = %self.path.display(), "connected to the agent");
                     *self.stream.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
                     return Some(reader);
                 }
                 Err(error) if !is_told => {
                     is_told = true;
-                    tracing::warn!("the agent cannot be reached at {}: {error}; tried again", self.path.display());
+                    tracing::warn!("cannot reach the agent at {}: {error}; retrying", self.path.display());
                 }
                 Err(_) => {}
             }
@@ -144,7 +144,7 @@ impl Read for Lines {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Ok(0) | Err(_) => {
                     self.open = None;
-                    tracing::warn!("the agent has ended the connection");
+                    tracing::warn!("the agent closed the connection");
                     // An end for a line that was cut; empty lines are nothing.
                     if let Some(first) = bytes.first_mut() {
                         *first = b'\n';

@@ -64,7 +64,8 @@ struct Working {
 pub fn run_fabric(options: &FabricOptions, stop: &Stop, ready: impl FnOnce(SocketAddr)) -> io::Result<DiscardedInputs> {
     let setup = Arc::clone(&options.setup);
     let mut changes = setup.changes(today());
-    let number = setup.fabric_broker().ok_or_else(|| wrong("the policies need no broker of the fabric".to_owned()))?;
+    let number =
+        setup.fabric_broker().ok_or_else(|| wrong("the policies do not require a fabric broker".to_owned()))?;
     let broker = setup.broker(number, setup.epoch, first_serial(), Some(today())).map_err(io::Error::other)?;
     warn_without_key(options.listen, options.key.as_ref());
     let listener = TcpListener::bind(options.listen).map_err(|error| no_address(options.listen, &error))?;
@@ -94,12 +95,12 @@ pub fn run_fabric(options: &FabricOptions, stop: &Stop, ready: impl FnOnce(Socke
         if std::mem::replace(&mut changes, past) != past
             && let Err(error) = lock(&shared.broker).broker.set_policies(&shared.setup.around(Some(today())))
         {
-            tracing::error!("the terms that begin now cannot be kept, so the old ones stay: {error}");
+            tracing::error!("the new terms cannot be met, so the old ones stay: {error}");
         }
     }
     let ignored = lock(&shared.broker).broker.ignored();
     let IgnoredParam { epoch, serial, stranger } = ignored;
-    tracing::info!(epoch, serial, stranger, "messages that were not heeded");
+    tracing::info!(epoch, serial, stranger, "messages ignored");
     Ok(DiscardedInputs { messages: shared.thrown.load(Ordering::Relaxed), lines: 0 })
 }
 
@@ -150,10 +151,10 @@ impl Shared {
         let name = |member: NodeId| self.setup.network().node(member).name.clone();
         let after = lock(&self.broker).broker.members(self.clock.now());
         for &member in after.iter().filter(|member| !before.contains(member)) {
-            tracing::info!(member = name(member), "a member of the fabric is heard");
+            tracing::info!(member = name(member), "fabric member active");
         }
         for &member in before.iter().filter(|member| !after.contains(member)) {
-            tracing::warn!(member = name(member), "a member of the fabric is not heard any more");
+            tracing::warn!(member = name(member), "fabric member silent");
         }
         after
     }
@@ -162,7 +163,7 @@ impl Shared {
 fn accept(shared: &Arc<Shared>, stream: TcpStream, from: SocketAddr) {
     if shared.connections.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS {
         shared.connections.fetch_sub(1, Ordering::Relaxed);
-        tracing::warn!(%from, "too many connections: this one is closed");
+        tracing::warn!(%from, "too many connections: closing this one");
         return;
     }
     let shared = Arc::clone(shared);
@@ -171,7 +172,7 @@ fn accept(shared: &Arc<Shared>, stream: TcpStream, from: SocketAddr) {
         if let Err(error) = serve(&shared, stream)
             && is_worth_a_line(&shared.thrown)
         {
-            tracing::warn!(%from, "a connection is closed: {error}");
+            tracing::warn!(%from, "connection closed: {error}");
         }
         shared.connections.fetch_sub(1, Ordering::Relaxed);
     });
@@ -204,7 +205,7 @@ fn listen(shared: &Shared, stream: TcpStream, connection: &Connection) -> Result
         let Some(from) = named.filter(|&from| sealer.is_none_or(|sealer| sealer == from)) else {
             if is_worth_a_line(&shared.thrown) {
                 tracing::warn!(
-                    "a message is thrown away: it comes from no machine of the network, or from another one than it says"
+                    "message dropped: its source is not a machine of the network, or not the machine that it names"
                 );
             }
             continue;

@@ -89,10 +89,10 @@ pub struct LimitsLine {
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum LineError {
     /// It is no JSON, or other JSON.
-    #[error("the line is no report: {0}")]
+    #[error("malformed report: {0}")]
     Json(String),
     /// No policy names this service.
-    #[error("no policy names the service \"{0}\": \"{OTHER}\" is what belongs to none")]
+    #[error("no policy names the service \"{0}\": use \"{OTHER}\" for traffic of other services")]
     Service(String),
 }
 

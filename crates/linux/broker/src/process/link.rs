@@ -55,7 +55,7 @@ pub(super) fn speak(
 /// Logs an error once, until the next message arrives.
 fn warn(address: SocketAddr, is_told: &AtomicBool, error: &str) {
     if !is_told.swap(true, Ordering::Relaxed) {
-        tracing::warn!(%address, "the fabric broker cannot be asked: {error}; the next question tries again");
+        tracing::warn!(%address, "cannot query the fabric broker: {error}; the next query retries");
     }
 }
 
@@ -95,7 +95,7 @@ impl Link {
             let error = loop {
                 match messages.next(None) {
                     Ok((sealer, _)) if sealer.is_some_and(|sealer| Some(sealer) != setup.fabric_broker()) => {
-                        break Some("it is not the fabric broker that answers".to_owned());
+                        break Some("the response is not from the fabric broker".to_owned());
                     }
                     Ok((_, message)) => {
                         notes.word.store(true, Ordering::Relaxed);

@@ -64,7 +64,7 @@ pub struct DiscardedInputs {
 fn warn_without_key(listen: SocketAddr, key: Option<&Key>) {
     if key.is_none() && !listen.ip().is_loopback() {
         tracing::warn!(
-            "messages are not authenticated: whoever can send from the address of a broker can speak for it (--key)"
+            "messages are not authenticated: anyone who can spoof a broker's address can impersonate it (use --key)"
         );
     }
 }

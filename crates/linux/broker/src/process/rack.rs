@@ -102,7 +102,7 @@ pub fn run_rack(
     stop.stop();
     listener.join().ok();
     let IgnoredParam { epoch, serial, stranger } = rack.broker.ignored();
-    tracing::info!(epoch, serial, stranger, "messages that were not heeded");
+    tracing::info!(epoch, serial, stranger, "messages ignored");
     done.map(|()| rack.thrown)
 }
 
@@ -188,7 +188,7 @@ impl<W: Write> Rack<W> {
         if std::mem::replace(&mut self.changes, changes) != changes
             && let Err(error) = self.broker.set_policies(&self.setup.around(Some(today())))
         {
-            tracing::error!("the terms that begin now cannot be kept, so the old ones stay: {error}");
+            tracing::error!("the new terms cannot be met, so the old ones stay: {error}");
         }
     }
 
@@ -199,7 +199,7 @@ impl<W: Write> Rack<W> {
                 Err(error) => {
                     self.thrown.messages += 1;
                     if self.thrown.messages % 1000 == 1 {
-                        tracing::warn!(%from, thrown = self.thrown.messages, "a datagram is thrown away: {error}");
+                        tracing::warn!(%from, thrown = self.thrown.messages, "datagram dropped: {error}");
                     }
                     return Ok(());
                 }
@@ -212,7 +212,7 @@ impl<W: Write> Rack<W> {
                 }
                 Err(error) => {
                     self.thrown.lines += 1;
-                    tracing::warn!("a line is thrown away: {error}");
+                    tracing::warn!("line dropped: {error}");
                     return Ok(());
                 }
             },
@@ -234,16 +234,16 @@ impl<W: Write> Rack<W> {
 
     fn datagram(&self, bytes: &[u8], from: IpAddr) -> Result<(BrokerId, AnyMessage), String> {
         if !self.addresses.values().any(|address| address.ip() == from) {
-            return Err("it comes from the address of no peer".to_owned());
+            return Err("its source address is not that of a peer".to_owned());
         }
         let opened = self.seal.as_ref().map(|seal| seal.open(today(), bytes)).transpose();
         let (sealer, bytes) =
             opened.map_err(|error| error.to_string())?.map_or((None, bytes), |(from, bytes)| (Some(from), bytes));
         let message = self.setup.scheme().decode(bytes).map_err(|error| error.to_string())?;
         let sender = message.sender().and_then(|machine| self.setup.broker_of(machine));
-        let sender = sender.ok_or_else(|| "it comes from no machine of the network".to_owned())?;
+        let sender = sender.ok_or_else(|| "its source is not a machine of the network".to_owned())?;
         if sealer.is_some_and(|sealer| sealer != sender) {
-            return Err("another broker has sealed it than the one that it names".to_owned());
+            return Err("it is not sealed by the broker that it names".to_owned());
         }
         Ok((sender, message))
     }
@@ -293,7 +293,7 @@ impl<W: Write> Rack<W> {
 
     fn send_to_fabric(&mut self, bytes: Vec<u8>) {
         if let Some(Err(TrySendError::Full(_))) = self.fabric.as_ref().map(|fabric| fabric.try_send(bytes)) {
-            tracing::warn!("the fabric broker does not answer: a question is left out");
+            tracing::warn!("the fabric broker does not answer: skipping a query");
         }
     }
 
@@ -302,10 +302,10 @@ impl<W: Write> Rack<W> {
         let after = self.broker.members(self.clock.now());
         let name = |node: NodeId| self.setup.network().node(node).name.clone();
         for &machine in after.iter().filter(|machine| !self.alive.contains(machine)) {
-            tracing::info!(machine = name(machine), "a machine is heard");
+            tracing::info!(machine = name(machine), "machine active");
         }
         for &machine in self.alive.iter().filter(|machine| !after.contains(machine)) {
-            tracing::warn!(machine = name(machine), "a machine is not heard any more");
+            tracing::warn!(machine = name(machine), "machine silent");
         }
         self.alive = after;
     }
@@ -320,14 +320,14 @@ fn addresses(setup: &Setup, number: BrokerId, peers: &[Peer]) -> io::Result<Hash
     for peer in peers {
         let Some(at) = setup.broker_of(peer.machine).filter(|at| seats[at.index()].point == point) else {
             let (other, own) = (name(peer.machine), seats[number.index()].at.host().map_or("", |host| name(host)));
-            return Err(wrong(format!("{other} is not in the rack of {own}, or has no broker: it is no peer")));
+            return Err(wrong(format!("{other} is not a peer: it is not in the rack of {own}, or has no broker")));
         };
         addresses.insert(at, peer.address);
     }
     for (place, seat) in seats.iter().enumerate() {
         let (at, machine) = (BrokerId(place as u32), seat.at.host().filter(|&host| seat.is_of(host)));
         if let Some(machine) = machine.filter(|_| seat.point == point && at != number && !addresses.contains_key(&at)) {
-            tracing::warn!(machine = name(machine), "no address is given for it: it counts as silent");
+            tracing::warn!(machine = name(machine), "it has no address: it counts as silent");
         }
     }
     Ok(addresses)
@@ -363,7 +363,7 @@ fn ask_uplinks(mut uplinks: Uplinks, every: Duration, events: &Sender<Event>, st
                 is_told = false;
                 if before.replace(capacity) != Some(capacity) {
                     let [transmit, receive] = capacity;
-                    tracing::info!(%transmit, %receive, "the uplinks can carry so much");
+                    tracing::info!(%transmit, %receive, "capacity of the uplinks");
                     if events.send(Event::Uplinks(capacity)).is_err() {
                         return;
                     }
@@ -372,7 +372,7 @@ fn ask_uplinks(mut uplinks: Uplinks, every: Duration, events: &Sender<Event>, st
             Err(error) if !is_told => {
                 is_told = true;
                 tracing::warn!(
-                    "the controller does not say what the uplinks can carry, so what was known stays: {error}"
+                    "cannot read the uplink capacity from the controller, so the last known value stays: {error}"
                 );
             }
             Err(_) => {}

@@ -49,16 +49,16 @@ impl Key {
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SealError {
     /// Without a seal.
-    #[error("it is not sealed, and a key is used here")]
+    #[error("it is not sealed, but this broker requires a key")]
     Open,
     /// Another key, another receiver, or damage.
     #[error("it is sealed with another key, or for another broker, or damaged")]
     Wrong,
     /// A copy, or late.
-    #[error("it is not newer than what was heard before: a copy, or late")]
+    #[error("it is not newer than an earlier message: a replay, or late")]
     Old,
     /// Too far from the time here.
-    #[error("its time is more than a minute from the time here: a copy, or the clocks differ")]
+    #[error("its timestamp differs by more than a minute from the local clock: a replay, or the clocks differ")]
     Skewed,
 }
 

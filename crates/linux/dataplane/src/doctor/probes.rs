@@ -67,7 +67,7 @@ fn rights() -> Check {
     let missing: Vec<&str> =
         CAPABILITIES.iter().filter(|(bit, _)| bits >> bit & 1 == 0).map(|&(_, name)| name).collect();
     let finding = match (geteuid().is_root(), missing.is_empty()) {
-        (true, true) => Finding::Present("root, with all capabilities that are needed".to_owned()),
+        (true, true) => Finding::Present("root, with all required capabilities".to_owned()),
         (true, false) => Finding::Missing(format!("root without {}", missing.join(", "))),
         (false, _) => Finding::Missing(format!("user {} is not root", geteuid())),
     };
@@ -94,28 +94,28 @@ const TOOLS: &[Tool] = &[
         name: "ip",
         version: "-V",
         need: Need::Required,
-        purpose: "makes namespaces and links",
+        purpose: "creates namespaces and links",
         remedy: "install iproute2",
     },
     Tool {
         name: "tc",
         version: "-V",
         need: Need::Required,
-        purpose: "makes queues and attaches programs",
+        purpose: "creates queues and attaches programs",
         remedy: "install iproute2 (in some distributions iproute-tc)",
     },
     Tool {
         name: "ethtool",
         version: "--version",
         need: Need::Required,
-        purpose: "turns off what merges packets, so that each is shaped by itself",
+        purpose: "turns off offloads that merge packets, so that each packet is shaped individually",
         remedy: "install ethtool",
     },
     Tool {
         name: "nsenter",
         version: "--version",
         need: Need::Useful,
-        purpose: "lets people look into the namespaces of a lab",
+        purpose: "gives access to the namespaces of a lab",
         remedy: "install util-linux",
     },
 ];
@@ -167,7 +167,7 @@ fn jit() -> Check {
     Check {
         name: "BPF JIT",
         need: Need::Useful,
-        purpose: "without it eBPF programs are interpreted, and several times slower",
+        purpose: "without it eBPF programs are interpreted and several times slower",
         remedy: "sysctl -w net.core.bpf_jit_enable=1",
         finding,
     }
@@ -177,7 +177,7 @@ fn bpffs(pins: Option<&Result<Pins, String>>) -> Check {
     Check {
         name: "bpffs",
         need: Need::Required,
-        purpose: "programs and rules stay when an agent ends, and are found again",
+        purpose: "keeps programs and rules when an agent stops, and finds them again",
         remedy: "a kernel with CONFIG_BPF_SYSCALL; in a container CAP_SYS_ADMIN, for the mount",
         finding: pins.map_or(Finding::Untried("root"), |pins| found(pins.as_ref().map(drop))),
     }
@@ -192,7 +192,7 @@ fn programs(pins: Option<&Pins>) -> Check {
     Check {
         name: "eBPF programs",
         need: Need::Required,
-        purpose: "classify, shape, tag and forward packets: those of Wayleave, loaded and checked by the kernel",
+        purpose: "Wayleave's programs classify, shape, tag and forward packets; loaded and verified here",
         remedy: "Linux 5.12 or newer with CONFIG_BPF_SYSCALL; root, or CAP_BPF with CAP_NET_ADMIN and CAP_PERFMON",
         finding: pins.map_or(Finding::Untried("bpffs"), |pins| found(load(pins))),
     }
@@ -206,7 +206,7 @@ fn attached(place: Option<(&Pins, &Throwaway)>) -> Check {
     Check {
         name: "attached programs",
         need: Need::Required,
-        purpose: "programs see every packet of an interface, and stay when an agent ends",
+        purpose: "programs see every packet of an interface, and stay when an agent stops",
         remedy: "see clsact and cls_bpf; iproute2 has to be built with libbpf",
         finding: place.map_or(Finding::Untried("bpffs, veth and tc"), |place| found(attach(place))),
     }
@@ -220,7 +220,7 @@ fn polling(place: Option<(&Pins, &Throwaway)>) -> Check {
     Check {
         name: "XDP on veth",
         need: Need::Required,
-        purpose: "virtual links poll for packets, so that these keep their order",
+        purpose: "virtual links use NAPI, which keeps packets in order",
         remedy: "Linux 4.19 or newer; iproute2 has to be built with libbpf",
         finding: place.map_or(Finding::Untried("bpffs and veth"), |place| found(attach(place))),
     }
@@ -249,21 +249,21 @@ const KINDS: &[Kind] = &[
         name: "clsact",
         need: Need::Required,
         lines: &[("qdisc add", "clsact")],
-        purpose: "the place where eBPF programs see packets",
+        purpose: "the hook of eBPF programs",
         remedy: "load the module sch_ingress, or a kernel with CONFIG_NET_SCH_INGRESS",
     },
     Kind {
         name: "cls_bpf",
         need: Need::Required,
         lines: &[("qdisc add", "clsact"), ("filter add", "ingress bpf direct-action bytecode \"1,6 0 0 0,\"")],
-        purpose: "attaches eBPF programs, so that they stay when an agent ends",
+        purpose: "attaches eBPF programs, so that they stay when an agent stops",
         remedy: "load the module cls_bpf, or a kernel with CONFIG_NET_CLS_BPF",
     },
     Kind {
         name: "tbf",
         need: Need::Required,
         lines: &[("qdisc add", "root tbf rate 10mbit burst 4100 limit 10000")],
-        purpose: "gives a port its rate",
+        purpose: "limits the rate of a port",
         remedy: "load the module sch_tbf, or a kernel with CONFIG_NET_SCH_TBF",
     },
     Kind {
@@ -277,35 +277,35 @@ const KINDS: &[Kind] = &[
         name: "bfifo",
         need: Need::Required,
         lines: &[("qdisc add", "root bfifo limit 97000")],
-        purpose: "gives a queue its buffer, in bytes",
+        purpose: "limits the buffer of a queue, in bytes",
         remedy: "a kernel with CONFIG_NET_SCHED",
     },
     Kind {
         name: "fq",
         need: Need::Useful,
         lines: &[("qdisc add", "root fq")],
-        purpose: "could delay packets that come too early with less work than htb (earliest departure time)",
+        purpose: "could delay early packets at a lower cost than htb (earliest departure time); not used yet",
         remedy: "load the module sch_fq; nothing depends on it",
     },
     Kind {
         name: "etf",
         need: Need::Useful,
         lines: &[("qdisc add", "root etf clockid CLOCK_TAI delta 200000 skip_sock_check")],
-        purpose: "could send packets at exact times, with a network card that knows them",
+        purpose: "could send packets at exact times with a capable network card; not used yet",
         remedy: "load the module sch_etf; nothing depends on it",
     },
     Kind {
         name: "prio",
         need: Need::Useful,
         lines: &[("qdisc add", "root prio bands 8")],
-        purpose: "could order the queues of a port with less work than htb",
+        purpose: "could order the queues of a port at a lower cost than htb; not used yet",
         remedy: "load the module sch_prio; htb does it without",
     },
     Kind {
         name: "mqprio",
         need: Need::Useful,
         lines: &[("qdisc add", "root mqprio num_tc 1 map 0 queues 1@0 hw 0")],
-        purpose: "could put the queues of a port into the network card",
+        purpose: "could offload the queues of a port to the network card; not used yet",
         remedy: "load the module sch_mqprio; htb does it in the kernel",
     },
 ];
@@ -333,7 +333,7 @@ fn port(place: Option<&Throwaway>) -> Check {
     Check {
         name: "port",
         need: Need::Required,
-        purpose: "a port with a rate and eight queues, as switches and hosts have it",
+        purpose: "a port with a rate and eight queues, as on switches and hosts",
         remedy: "see tbf, htb and bfifo",
         finding: place.map_or(Finding::Untried("veth and tc"), |place| {
             found(port.lines(NEAR).and_then(|lines| place.try_tc(&lines)))
@@ -352,7 +352,7 @@ fn waiting(place: Option<(&Pins, &Throwaway)>) -> Check {
     Check {
         name: "waiting for tokens",
         need: Need::Useful,
-        purpose: "packets that exceed their contract wait, and super-frames are cut; without it both are dropped",
+        purpose: "queues packets that exceed their contract, and segments super-frames; without it both are dropped",
         remedy: "load the modules macvlan, sch_htb and sch_tbf, or a kernel with CONFIG_MACVLAN",
         finding: place.map_or(Finding::Untried("bpffs, veth and tc"), |place| found(hold(place))),
     }
@@ -363,7 +363,7 @@ fn seen(place: Option<&Throwaway>) -> Check {
     Check {
         name: "packet sockets",
         need: Need::Useful,
-        purpose: "`wayleave capture` and `wayleave probe` see frames where they pass",
+        purpose: "let `wayleave capture` and `wayleave probe` see frames",
         remedy: "CONFIG_PACKET in the kernel; in a container give it CAP_NET_RAW",
         finding: place.map_or(Finding::Untried("veth"), |place| found(Capture::open(&place.namespace).map(drop))),
     }
@@ -378,7 +378,7 @@ fn sent(place: Option<&Throwaway>) -> Check {
     Check {
         name: "probes",
         need: Need::Useful,
-        purpose: "`wayleave probe` sends frames as if an endpoint had sent them",
+        purpose: "lets `wayleave probe` inject frames as if an endpoint had sent them",
         remedy: "load the modules cls_u32 and act_mirred, and see packet sockets",
         finding: place.map_or(Finding::Untried("veth and tc"), |place| found(inject(place))),
     }
@@ -396,7 +396,7 @@ fn mounted() -> Check {
     Check {
         name: "mounted bpffs",
         need: Need::Useful,
-        purpose: "where an agent keeps its programs and rules, unless its file says another place (`pins`); labs mount their own",
+        purpose: "holds an agent's programs and rules, unless its configuration sets `pins`; labs mount their own",
         remedy: "mount -t bpf bpf /sys/fs/bpf, as `wayleave agent init` and systemd do",
         finding,
     }
@@ -413,8 +413,8 @@ fn realtime() -> Check {
     Check {
         name: "real-time scheduling",
         need: Need::Useful,
-        purpose: "measuring: senders and receivers that the kernel does not stop for other programs",
-        remedy: "sysctl -w kernel.sched_rt_runtime_us=-1, for the time of a measurement",
+        purpose: "for measurements: senders and receivers that are not preempted by other programs",
+        remedy: "sysctl -w kernel.sched_rt_runtime_us=-1, during a measurement",
         finding,
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn check() -> Check {
     Check {
         name: "priority of ovs-vswitchd",
         need: Need::Useful,
-        purpose: "switches that Open vSwitch forwards for keep their delays while other programs run",
+        purpose: "keeps the delays of Open vSwitch switches low while other programs run",
         remedy: "chrt --all-tasks --fifo --pid 10 PID, or CPUSchedulingPolicy=fifo and CPUSchedulingPriority=10 in its systemd unit",
         finding: finding(&known),
     }
@@ -63,7 +63,7 @@ fn finding(daemons: &[(i32, Scheduling)]) -> Finding {
         list(wanted.map(|&(pid, _)| pid).collect())
     };
     match (daemons, of(true)) {
-        ([], _) => Finding::Present("none runs".to_owned()),
+        ([], _) => Finding::Present("not running".to_owned()),
         (_, ordinary) if !ordinary.is_empty() => Finding::Missing(format!(
             "ordinary priority (process {ordinary}): on a busy machine packets took 26 to 52 ms where the bound was 15 ms; 3.6 ms with real-time \
              priority"
@@ -116,7 +116,7 @@ mod tests {
     fn a_daemon_with_ordinary_priority_is_named_with_what_it_costs() {
         let [ordinary, real] = [Scheduling::Ordinary, Scheduling::RealTime(10)];
         for (daemons, is_present, expected) in [
-            (&[][..], true, "none runs"),
+            (&[][..], true, "not running"),
             (&[(7, real), (9, real)][..], true, "real-time priority (process 7, 9)"),
             (
                 &[(7, real), (9, ordinary)][..],

@@ -24,7 +24,7 @@ impl Host {
                 self.known.get(class).map_or(0, |all| all.iter().filter(|&&(other, _)| other != serial).count());
             if others >= MAX_SAME {
                 return Err(Error::Refused(format!(
-                    "{others} contracts are for exactly the same packets already; only the oldest one is ever used"
+                    "{others} contracts already match exactly these packets; only the oldest one is used"
                 )));
             }
             let ifindex = class.ifindex();
@@ -32,8 +32,7 @@ impl Host {
             masks.extend(classes.iter().filter(|class| class.ifindex() == ifindex).map(Class::mask));
             if masks.len() > MAX_MASKS {
                 return Err(Error::Refused(format!(
-                    "contracts of one endpoint can ask for {MAX_MASKS} different sets of fields, and these are {}: give \
-                     all matches the same fields",
+                    "contracts of one endpoint can match on at most {MAX_MASKS} different sets of fields, and these have {}: use the same fields in all matches",
                     masks.len()
                 )));
             }

@@ -68,11 +68,11 @@ const MTU: u32 = 65_535;
 const FASTEST: u64 = 50_000_000_000;
 
 fn failed(error: NetError) -> Error {
-    Error::Failed { doing: "making the place where packets wait".to_owned(), why: error.to_string() }
+    Error::Failed { doing: "creating the shaper".to_owned(), why: error.to_string() }
 }
 
 fn refused(error: std::io::Error) -> Error {
-    Error::failed("making the class in which packets of a contract wait", error)
+    Error::failed("creating the shaper class of a contract", error)
 }
 
 /// Returns the index of an interface, if it is in the namespace of this thread.
@@ -106,7 +106,7 @@ impl Host {
         }
         batch.run(&here).map_err(failed)?;
         let (Some(ifindex), Some(splitter)) = (index(SHAPER), index(SPLITTER)) else {
-            return Err(Error::Refused(format!("{SHAPER} and {SPLITTER} have gone again")));
+            return Err(Error::Refused(format!("{SHAPER} and {SPLITTER} have disappeared")));
         };
         let mut kernel = HtbClasses::open().map_err(refused)?;
         kernel.set(ifindex, &class(LOST, UNASSIGNED)).map_err(refused)?;
@@ -119,15 +119,15 @@ impl Host {
     pub fn hold_problem(&self, there: &Attached) -> Option<String> {
         let holder = self.holder.as_ref()?;
         if index(SHAPER) != Some(holder.ifindex) || index(SPLITTER) != Some(holder.splitter) || index(LOWER).is_none() {
-            return Some(format!("{SHAPER}, {SPLITTER} or {LOWER} was gone"));
+            return Some(format!("{SHAPER}, {SPLITTER} or {LOWER} was missing"));
         }
         let [shaper, splitter] = [SHAPER, SPLITTER].map(|name| there.interface(name));
         if !shaper.is_some_and(is_shaper) || !splitter.is_some_and(is_splitter) {
-            return Some(format!("the queues of {SHAPER} or {SPLITTER} were others"));
+            return Some(format!("the queues of {SHAPER} or {SPLITTER} had been changed"));
         }
         let is_usable = |name: &&str| there.interface(name).is_some_and(|one| one.is_up && one.mtu == u64::from(MTU));
         if let Some(name) = [LOWER, PEER, SHAPER, SPLITTER].iter().find(|name| !is_usable(name)) {
-            return Some(format!("{name} was down, or its MTU was another"));
+            return Some(format!("{name} was down, or its MTU had been changed"));
         }
         None
     }

@@ -69,5 +69,5 @@ fn locked(fd: BorrowedFd<'_>) -> Result<u64, Error> {
     let path = format!("/proc/self/fdinfo/{}", fd.as_raw_fd());
     let text = fs::read_to_string(&path).map_err(|error| Error::failed(format!("reading {path}"), error))?;
     let value = text.lines().find_map(|line| line.strip_prefix("memlock:")?.trim().parse().ok());
-    value.ok_or_else(|| Error::Failed { doing: format!("reading {path}"), why: "there is no memlock".to_owned() })
+    value.ok_or_else(|| Error::Failed { doing: format!("reading {path}"), why: "no memlock found".to_owned() })
 }

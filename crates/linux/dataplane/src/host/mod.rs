@@ -197,15 +197,15 @@ impl Host {
     /// As of [`Host::add_endpoint`], or if that is no VLAN.
     pub fn add_tagged_endpoint(&mut self, ifindex: u32, mac: Mac, vlan: u16) -> Result<(), Error> {
         if vlan >= NO_VLAN {
-            return Err(Error::Refused(format!("{vlan} is no VLAN: 1 to {} are", NO_VLAN - 1)));
+            return Err(Error::Refused(format!("{vlan} is not a VLAN ID: expected 1 to {}", NO_VLAN - 1)));
         }
         if mac.is_multicast() {
-            return Err(Error::Refused(format!("{mac} is no address of one endpoint: it names a group")));
+            return Err(Error::Refused(format!("{mac} is a group address: expected a unicast MAC address")));
         }
         let taken = self.local.get(&layout::mac(mac)).map(|target| layout::u32_at(target, 0));
         if let Some(other) = taken.filter(|&other| other != ifindex) {
             return Err(Error::Refused(format!(
-                "interface {other} has the address {mac} already: remove that endpoint, or declare another address"
+                "interface {other} already has the address {mac}: remove that endpoint, or declare another address"
             )));
         }
         if self.mac_at(ifindex).is_some_and(|before| before != mac) {

@@ -42,7 +42,7 @@ impl Host {
     /// # Errors
     /// If the kernel refuses.
     pub fn set_group(&mut self, ifindex: u32, members: &[Mac]) -> Result<(), Error> {
-        let failed = |error| Error::failed("writing who is asked", error);
+        let failed = |error| Error::failed("writing a broadcast group", error);
         let after = layout::group(members);
         let before = self.groups.get(&ifindex);
         if before.is_some_and(|before| layout::members_of(before) == layout::members_of(&after)) {
@@ -61,7 +61,7 @@ impl Host {
     /// Removes all receivers of the endpoint's broadcasts.
     pub(super) fn remove_group(&mut self, ifindex: u32) -> Result<(), Error> {
         self.is_stale = true;
-        self.groups.remove(&ifindex).map_err(|error| Error::failed("removing who is asked", error))
+        self.groups.remove(&ifindex).map_err(|error| Error::failed("removing a broadcast group", error))
     }
 
     /// Packets that are not what they should be, since the pins were made; of very many kinds only the latest.
@@ -69,7 +69,7 @@ impl Host {
     /// # Errors
     /// If the kernel refuses.
     pub fn spoof_reports(&self) -> Result<Vec<SpoofReport>, Error> {
-        let failed = |error| Error::failed("reading whose packets are strange", error);
+        let failed = |error| Error::failed("reading spoofing counters", error);
         let entries = self.strangers.iter().map(|entry| entry.map_err(failed));
         let mut strangers =
             entries.filter_map(|entry| entry.map(|(key, packets)| spoof_report(&key, packets)).transpose());

@@ -34,9 +34,9 @@ impl Host {
             ("best_effort", mend(&mut self.best_effort, PartialEq::eq)),
         ];
         for (name, count) in counts {
-            match count.map_err(|error| Error::failed("comparing maps with what was written", error))? {
+            match count.map_err(|error| Error::failed("comparing maps with their expected contents", error))? {
                 0 => {}
-                count => done.push(format!("{count} entries of the map {name} were others")),
+                count => done.push(format!("{count} entries of the map {name} had been changed")),
             }
         }
         // Replacing an entry frees the old one.
@@ -44,7 +44,7 @@ impl Host {
         let settings = self.settings.get(&0, 0).map_err(|error| Error::failed("reading the settings", error))?;
         if settings != self.settings_now().bytes() {
             self.write_settings()?;
-            done.push("the settings were others".to_owned());
+            done.push("the settings had been changed".to_owned());
         }
         Ok(done)
     }
@@ -58,7 +58,7 @@ impl Host {
         if !is_same_folder(&self.owner, &self.folder) {
             self.owner = own(&self.folder)?;
         }
-        Ok(vec![format!("{pins} pins were gone")])
+        Ok(vec![format!("{pins} pins were missing")])
     }
 }
 

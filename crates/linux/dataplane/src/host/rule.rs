@@ -56,10 +56,10 @@ pub struct HostRule {
 pub(super) fn routes(paths: &[HostPath]) -> Result<Vec<[u8; ROUTE]>, Error> {
     if paths.len() > MAX_ROUTES {
         let found = paths.len();
-        return Err(Error::Refused(format!("a packet can take {MAX_ROUTES} routes at once, and these are {found}")));
+        return Err(Error::Refused(format!("{found} routes for each packet: the limit is {MAX_ROUTES}")));
     }
     if let Some(tags) = paths.iter().map(|path| path.tags.len()).find(|&tags| tags > MAX_TAGS) {
-        return Err(Error::Refused(format!("a route has at most {MAX_TAGS} switches, and this one has {tags}")));
+        return Err(Error::Refused(format!("route with {tags} switches: the limit is {MAX_TAGS}")));
     }
     let mut paths: Vec<&HostPath> = paths.iter().collect();
     paths.sort_by_key(|path| path.tags.len());
@@ -76,7 +76,7 @@ impl HostRule {
     fn bucket(&self) -> Result<TokenBucket, Error> {
         let Demand { rate, burst, .. } = self.demand;
         TokenBucket::full(rate, burst, Time::ZERO).ok_or_else(|| {
-            Error::Refused(format!("a burst of {burst} is more than a bucket holds, {}", TokenBucket::MAX))
+            Error::Refused(format!("burst {burst} is larger than the largest bucket, {}", TokenBucket::MAX))
         })
     }
 
@@ -131,7 +131,7 @@ impl Host {
     /// If the rule cannot be followed, a sender does not exist, or the kernel refuses. The existing rule then stays.
     pub fn install(&mut self, serial: u64, version: u64, rule: &HostRule) -> Result<(), Error> {
         if serial == 0 {
-            return Err(Error::Refused("contracts count from 1: 0 is none".to_owned()));
+            return Err(Error::Refused("contract number 0 is invalid: numbers start at 1".to_owned()));
         }
         let bucket = rule.bucket()?;
         let encoded = rule.encode((serial, version), &bucket, self.waiting(rule))?;
@@ -212,9 +212,9 @@ impl Host {
     fn fresh_slot(&mut self, bucket: &TokenBucket) -> Result<u32, Error> {
         let most = self.rules.len();
         let taken: std::collections::BTreeSet<u32> = self.slots.values().map(|&(slot, _)| slot).collect();
-        let slot = (0..most).find(|slot| !taken.contains(slot)).ok_or_else(|| {
-            Error::Refused(format!("this host has room for {most} contracts, and as many are installed"))
-        })?;
+        let slot = (0..most)
+            .find(|slot| !taken.contains(slot))
+            .ok_or_else(|| Error::Refused(format!("contract limit of this host reached: {most}")))?;
         // Full at any time: the first packet fills it.
         let bucket = layout::bucket(bucket.burst(), 0);
         self.buckets.set(slot, bucket, 0).map_err(|error| Error::failed("writing a bucket", error))?;

@@ -78,7 +78,7 @@ pub fn cross(trials: u32) -> Result<HostCrossingTime, Error> {
 }
 
 fn failed(why: String) -> Error {
-    Error::Failed { doing: "measuring the way across a host".to_owned(), why }
+    Error::Failed { doing: "measuring the path across a host".to_owned(), why }
 }
 
 fn tc(lines: &[String]) -> Result<(), Error> {
@@ -155,7 +155,7 @@ impl Wire {
         let all = getifaddrs().map_err(|error| error.to_string())?;
         let mut addresses = all.filter(|one| one.interface_name == interface).filter_map(|one| one.address);
         let address = addresses.find_map(|address| address.as_link_addr().copied());
-        Ok(Self { socket, address: address.ok_or_else(|| format!("{interface} is not there"))? })
+        Ok(Self { socket, address: address.ok_or_else(|| format!("{interface} does not exist"))? })
     }
 
     /// Measures the time to send a batch. Each packet is through before the call returns: virtual links work in the

@@ -92,7 +92,7 @@ impl Attached {
         let programs = programs(namespace, places)?;
         let interfaces = namespace
             .run(interfaces)?
-            .map_err(|error| NetError::io("the disciplines of interfaces cannot be read".to_owned(), error))?;
+            .map_err(|error| NetError::io("cannot read the qdiscs of interfaces".to_owned(), error))?;
         Ok(Self { programs, interfaces, merging: merging(namespace, plain) })
     }
 

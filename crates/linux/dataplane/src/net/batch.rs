@@ -88,9 +88,7 @@ impl Batch {
             // A tool that stops at a wrong line does not read the rest; its exit code shows that.
             let _ = stdin.write_all(text.as_bytes());
         }
-        child
-            .wait_with_output()
-            .map_err(|error| NetError::io(format!("`{} -batch` cannot be waited for", self.tool), error))
+        child.wait_with_output().map_err(|error| NetError::io(format!("cannot wait for `{} -batch`", self.tool), error))
     }
 
     fn failure(&self, line: &str, namespace: &Namespace, said: &str) -> NetError {
@@ -122,7 +120,7 @@ fn unstarted(tool: &'static str, error: io::Error) -> NetError {
         };
         return NetError::Missing { tool, package };
     }
-    NetError::io(format!("`{tool}` cannot be started"), error)
+    NetError::io(format!("cannot start `{tool}`"), error)
 }
 
 /// The number in "Command failed -:3".
@@ -140,7 +138,7 @@ fn reason(said: &str) -> String {
             && !line.starts_with("Usage:")
     };
     let lines: Vec<&str> = said.lines().map(str::trim).filter(is_reason).collect();
-    if lines.is_empty() { "it did not say why".to_owned() } else { lines.join("; ") }
+    if lines.is_empty() { "no reason given".to_owned() } else { lines.join("; ") }
 }
 
 #[cfg(test)]
@@ -152,7 +150,7 @@ mod tests {
         let said =
             "Warning: sch_htb: quantum of class 20001 is big.\nRTNETLINK answers: File exists\nCommand failed -:12\n";
         assert_eq!((failed_line(said), reason(said)), (Some(12), "RTNETLINK answers: File exists".to_owned()));
-        assert_eq!((failed_line("no"), reason("")), (None, "it did not say why".to_owned()));
+        assert_eq!((failed_line("no"), reason("")), (None, "no reason given".to_owned()));
     }
 
     #[test]

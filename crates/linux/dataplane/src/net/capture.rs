@@ -75,7 +75,7 @@ impl Capture {
             Ok(socket)
         };
         let socket = namespace.run(open)?;
-        let socket = socket.map_err(|error| NetError::io("frames cannot be captured".to_owned(), error))?;
+        let socket = socket.map_err(|error| NetError::io("cannot capture frames".to_owned(), error))?;
         Ok(Self { socket, frame: vec![0; LONGEST] })
     }
 

@@ -76,31 +76,36 @@ impl fmt::Display for NetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing { tool, package } => {
-                write!(f, "`{tool}` is not installed: install {package} (`wayleave doctor` names all that is missing)")
+                write!(
+                    f,
+                    "`{tool}` is not installed: install {package} (`wayleave doctor` lists everything that is missing)"
+                )
             }
             Self::Tool { tool, command, place, said } => {
                 write!(f, "`{tool} {command}` failed in {place}: {said}")?;
                 if said.contains("Operation not permitted") || said.contains("Permission denied") {
-                    write!(f, "; root is needed (`wayleave doctor`)")?;
+                    write!(f, "; requires root (`wayleave doctor`)")?;
                 }
                 Ok(())
             }
             Self::Io { what, error } => {
                 write!(f, "{what}: {error}")?;
                 if error.kind() == io::ErrorKind::PermissionDenied {
-                    write!(f, "; root is needed (`wayleave doctor`)")?;
+                    write!(f, "; requires root (`wayleave doctor`)")?;
                 }
                 Ok(())
             }
-            Self::Name { what, name, expected } => write!(f, "{name:?} cannot be the name of {what}: {expected}"),
-            Self::Output { command, why } => write!(f, "`{command}` answered something unexpected: {why}"),
+            Self::Name { what, name, expected } => {
+                write!(f, "{name:?} is not a valid name for {what}: expected {expected}")
+            }
+            Self::Output { command, why } => write!(f, "unexpected output of `{command}`: {why}"),
             Self::Queues { given, most } => {
-                write!(f, "a port has {given} queues: from 1 to {most} can be ordered by priority")
+                write!(f, "a port has {given} queues: expected 1 to {most}")
             }
             Self::Rate { given, most } => {
                 write!(
                     f,
-                    "a port of {given} cannot be shaped by Linux's queues, which forward at most {most}: leave its queues to its hardware"
+                    "a port of {given} is too fast for Linux queues, which forward at most {most}: use the queues of its hardware"
                 )
             }
         }

@@ -52,11 +52,11 @@ pub(super) fn filters(kernel: &mut Netlink, ifindex: u32) -> io::Result<Vec<Filt
 pub(super) fn conflicting_filters(interface: &str, filters: &[Filter]) -> Vec<(String, String)> {
     let of = |filter: &Filter| match *filter {
         Filter { parent: INGRESS, preference, handle } if preference == OWN.0 && handle != OWN.1 => Some((
-            format!("a program of somebody else stood before that of {interface}"),
+            format!("a foreign program was attached before that of {interface}"),
             format!("filter del dev {interface} ingress pref {preference} handle {handle:#x} protocol all bpf"),
         )),
         Filter { parent, preference, .. } if WITH_CLASSES.contains(&parent) => Some((
-            format!("filters of somebody else chose the queues of {interface}"),
+            format!("foreign filters selected the queues of {interface}"),
             format!("filter del dev {interface} parent {:x}: pref {preference}", parent >> 16),
         )),
         _ => None,
@@ -74,13 +74,13 @@ pub(super) fn beside(interface: &str, filters: &[Filter]) -> Vec<String> {
         let Ok((_, programs)) = SchedClassifier::query_tcx(interface, hook) else { continue };
         all.extend(programs.iter().map(|program| {
             let (id, what) = (program.id(), program.name_as_str().unwrap_or("without a name"));
-            format!("program {what} ({id}) of somebody else is attached to the {name} of {interface} by TCX, before Wayleave's: `bpftool net` lists it")
+            format!("foreign program {what} ({id}) is attached to the {name} of {interface} by TCX, before Wayleave's: `bpftool net` lists it")
         }));
     }
     let is_others = |filter: &&Filter| filter.parent == EGRESS && (filter.preference, filter.handle) != OWN;
     if filters.iter().any(|filter| is_others(&filter)) {
         all.push(format!(
-            "a filter of somebody else is at the egress of {interface}, before its queues: `tc filter show dev {interface} egress` lists it"
+            "a foreign filter is at the egress of {interface}, before its queues: `tc filter show dev {interface} egress` lists it"
         ));
     }
     all

@@ -56,7 +56,7 @@ impl Injector {
         let mut ip = Batch::ip();
         ip.extend([PEER, FROM].map(|end| format!("link set dev {end} up")));
         ip.run(here)?;
-        let failed = |error: nix::Error| NetError::io(format!("frames cannot be put into {interface}"), error);
+        let failed = |error: nix::Error| NetError::io(format!("cannot inject frames into {interface}"), error);
         let address = getifaddrs().map_err(failed)?.filter(|one| one.interface_name == FROM);
         let address = address.filter_map(|one| one.address?.as_link_addr().copied()).next();
         let address = address.ok_or_else(|| failed(nix::Error::ENODEV))?;

@@ -84,7 +84,7 @@ pub fn mtu(namespace: &Namespace, interface: &str) -> Result<Bytes, NetError> {
     check_interface(interface)?;
     let text = output(namespace, "ip", &["-o", "link", "show", "dev", interface])?;
     let value = text.split_once(" mtu ").and_then(|(_, rest)| rest.split(' ').next()?.parse().ok());
-    let why = || "it says no MTU".to_owned();
+    let why = || "it has no MTU".to_owned();
     value
         .map(Bytes::new)
         .ok_or_else(|| NetError::Output { command: format!("ip -o link show dev {interface}"), why: why() })
@@ -121,7 +121,7 @@ pub(crate) fn disable_ipv6(namespace: &Namespace, interface: &str) -> Result<(),
     let path = format!("/proc/sys/net/ipv6/conf/{interface}/disable_ipv6");
     namespace
         .run(|| if Path::new(&path).exists() { std::fs::write(&path, "1") } else { Ok(()) })?
-        .map_err(|error| NetError::io(format!("IPv6 cannot be turned off in {} ({path})", namespace.place()), error))
+        .map_err(|error| NetError::io(format!("cannot turn off IPv6 in {} ({path})", namespace.place()), error))
 }
 
 /// Turns off what would send packets on its own in a namespace that was just made: IPv6 with its neighbours and routers.

@@ -36,7 +36,7 @@ impl Namespace {
     pub fn open(name: &str) -> Result<Self, NetError> {
         check_name(name)?;
         let file = File::open(Self::path(name))
-            .map_err(|error| NetError::io(format!("network namespace {name} cannot be opened"), error))?;
+            .map_err(|error| NetError::io(format!("cannot open network namespace {name}"), error))?;
         Ok(Self { named: Some((name.to_owned(), Arc::new(file))) })
     }
 
@@ -83,7 +83,7 @@ impl Namespace {
     pub fn enter(&self) -> Result<(), NetError> {
         let Some((name, file)) = &self.named else { return Ok(()) };
         setns(file.as_ref(), CloneFlags::CLONE_NEWNET)
-            .map_err(|error| NetError::io(format!("network namespace {name} cannot be entered"), error))
+            .map_err(|error| NetError::io(format!("cannot enter network namespace {name}"), error))
     }
 
     /// Runs `work` inside the namespace, in a thread of its own; the caller's thread stays where it is.
@@ -136,6 +136,6 @@ mod tests {
     #[test]
     fn what_does_not_exist_is_named() {
         let error = Namespace::open("wl-nobody-made-this").err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(error.contains("wl-nobody-made-this cannot be opened"), "{error}");
+        assert!(error.contains("cannot open network namespace wl-nobody-made-this"), "{error}");
     }
 }

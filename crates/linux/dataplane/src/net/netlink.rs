@@ -32,7 +32,7 @@ pub(super) struct Netlink {
 }
 
 fn broken() -> io::Error {
-    io::Error::other("an answer of the kernel that is none")
+    io::Error::other("malformed netlink reply")
 }
 
 impl Netlink {

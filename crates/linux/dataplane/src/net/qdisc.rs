@@ -249,7 +249,7 @@ mod tests {
     fn more_queues_than_priorities_are_refused() {
         for queues in [0, 9] {
             let error = port(queues).lines("p1").unwrap_err().to_string();
-            assert!(error.contains(&format!("a port has {queues} queues: from 1 to 8")), "{error}");
+            assert!(error.contains(&format!("a port has {queues} queues: expected 1 to 8")), "{error}");
         }
     }
 }

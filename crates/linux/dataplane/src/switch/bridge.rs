@@ -34,7 +34,7 @@ pub struct OvsBridge {
 #[derive(thiserror::Error, Debug)]
 pub enum OvsError {
     /// No program listens at the socket.
-    #[error("bridge {bridge} of Open vSwitch cannot be reached at {}: {error}; is ovs-vswitchd running, and is there such a bridge (`ovs-vsctl list-br`)?", .socket.display())]
+    #[error("cannot reach bridge {bridge} of Open vSwitch at {}: {error}; is ovs-vswitchd running, and does the bridge exist (`ovs-vsctl list-br`)?", .socket.display())]
     Unreachable {
         /// The bridge.
         bridge: String,
@@ -52,7 +52,7 @@ pub enum OvsError {
         error: ClientError,
     },
     /// An interface of the plan does not belong to the bridge.
-    #[error("{interface} is no port of bridge {bridge}: `ovs-vsctl add-port {bridge} {interface}` makes it one")]
+    #[error("{interface} is not a port of bridge {bridge}: add it with `ovs-vsctl add-port {bridge} {interface}`")]
     NotAPort {
         /// The bridge.
         bridge: String,
@@ -60,7 +60,7 @@ pub enum OvsError {
         interface: String,
     },
     /// Packets would not be ordered.
-    #[error("bridge {bridge} of Open vSwitch {why}: no contract can rely on it")]
+    #[error("bridge {bridge} of Open vSwitch {why}: it cannot carry contracts")]
     Disorder {
         /// The bridge.
         bridge: String,
@@ -145,15 +145,11 @@ impl fmt::Display for Disorder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Lost { arrived } => {
-                write!(
-                    f,
-                    "loses packets: {arrived} of {} arrived without their tag from a port made to try it",
-                    LOW + 1
-                )
+                write!(f, "loses packets: {arrived} of {} test packets arrived without their tag", LOW + 1)
             }
             Self::Late { place } => write!(
                 f,
-                "keeps no order by priority: a packet of the highest priority behind {LOW} others arrived as number {place}, so its datapath does not send by the queues of Linux"
+                "does not serve queues by priority: a packet of the highest priority behind {LOW} others arrived as number {place}, so its datapath does not use Linux queues"
             ),
         }
     }

@@ -54,8 +54,7 @@ pub enum LinuxSwitchError {
     Program(Error),
     /// The MTU of an interface is smaller than the topology requires.
     #[error(
-        "the MTU of {interface} is {has} B, and the topology says that its link takes packets of {needed} B: `ip link set dev {interface} mtu \
-         {with_tags}` leaves room for tags"
+        "the MTU of {interface} is {has} B, but the link's MTU in the topology is {needed} B: run `ip link set dev {interface} mtu {with_tags}`, which leaves room for tags"
     )]
     Mtu {
         /// The interface.
@@ -156,7 +155,7 @@ impl LinuxSwitch {
                 changed.push((format!("the MTU of {name} was {now} B"), Undo::Mtu(name.clone(), before)));
             }
             if found.plain.contains(name) && there.merges(name) {
-                changed.push((format!("{name} merged packets"), Undo::Merging(name.clone())));
+                changed.push((format!("offloads that merge packets were on at {name}"), Undo::Merging(name.clone())));
             }
         }
         changed
@@ -182,11 +181,11 @@ impl LinuxSwitch {
         let mut troubles = Vec::new();
         for (port, program) in plan.ports.iter().zip(&there.programs) {
             if *program != Some(id) {
-                troubles.push(format!("the program of {} was gone", port.interface));
+                troubles.push(format!("the program of {} was missing", port.interface));
             }
             let is_other = |egress: &&PortQdisc| !there.has_queues(&port.interface, egress);
             if port.egress.as_ref().is_some_and(|egress| is_other(&egress)) {
-                troubles.push(format!("the queues of {} were others", port.interface));
+                troubles.push(format!("the queues of {} had been changed", port.interface));
             }
         }
         let set: BTreeSet<_> =
@@ -196,13 +195,13 @@ impl LinuxSwitch {
         let wanted: BTreeSet<_> = wanted.collect();
         let missing = wanted.difference(&set).count();
         if missing > 0 {
-            troubles.push(format!("{missing} lines of the table were gone"));
+            troubles.push(format!("{missing} entries of the table were missing"));
         }
         let ports: BTreeSet<u32> = plan.ports.iter().map(|port| port.ifindex).collect();
         let keys: BTreeSet<_> = wanted.iter().map(|&(at, tci, ..)| (at, tci)).collect();
         let foreign = set.iter().filter(|&&(at, tci, ..)| ports.contains(&at) && !keys.contains(&(at, tci))).count();
         if foreign > 0 {
-            troubles.push(format!("{foreign} lines of the table were of somebody else"));
+            troubles.push(format!("{foreign} entries of the table were foreign"));
         }
         Ok(troubles)
     }
@@ -285,11 +284,11 @@ impl SwitchDriver for LinuxSwitch {
             && self.program.level()? != Some(level)
         {
             self.program.sample(Some(level))?;
-            troubles.push("how packets are chosen that are followed was another".to_owned());
+            troubles.push("the selection of traced packets had been changed".to_owned());
         }
         troubles.extend(changed.into_iter().map(|(what, _)| what));
         if pins > 0 {
-            troubles.push(format!("{pins} pins were gone"));
+            troubles.push(format!("{pins} pins were missing"));
         }
         Ok(troubles)
     }

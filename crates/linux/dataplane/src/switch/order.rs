@@ -110,7 +110,7 @@ fn send(
     let (start, mut seen) = (Instant::now(), Vec::new());
     while seen.len() <= LOW && start.elapsed() < TIMEOUT {
         let captured = capture.next(TIMEOUT.saturating_sub(start.elapsed()).max(Duration::from_millis(1)));
-        let captured = captured.map_err(|error| NetError::io("frames cannot be captured", error))?;
+        let captured = captured.map_err(|error| NetError::io("cannot capture frames", error))?;
         let Some(captured) = captured.filter(|one| one.ifindex == far && !one.is_outgoing) else { continue };
         if captured.frame.get(12..14) == Some(&EXPERIMENT.to_be_bytes()) {
             seen.extend(captured.frame.get(14));
@@ -133,7 +133,7 @@ fn frame(queue: u8) -> Option<Vec<u8>> {
 
 fn index(namespace: &Namespace, interface: &str) -> Result<u32, NetError> {
     let index = namespace.run(|| nix::net::if_::if_nametoindex(interface))?;
-    index.map_err(|error| NetError::io(format!("interface {interface} is not there"), io::Error::from(error)))
+    index.map_err(|error| NetError::io(format!("interface {interface} does not exist"), io::Error::from(error)))
 }
 
 /// A port of a bridge without anything behind it. It is removed when the value is dropped.

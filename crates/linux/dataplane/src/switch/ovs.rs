@@ -130,10 +130,10 @@ impl SwitchDriver for OvsSwitch {
         let (missing, foreign) = (changes.additions.len(), changes.removals.len());
         let name = &self.bridge.name;
         if missing > 0 {
-            said.push(format!("rules of bridge {name} were gone or others: {missing}"));
+            said.push(format!("rules of bridge {name} were missing or changed: {missing}"));
         }
         if foreign > 0 {
-            said.push(format!("rules of somebody else were in bridge {name}: {foreign}"));
+            said.push(format!("foreign rules in bridge {name}: {foreign}"));
         }
         Ok(said)
     }

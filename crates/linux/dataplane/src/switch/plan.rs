@@ -61,8 +61,7 @@ pub enum PlanError {
     },
     /// Its port has too many queues: no priority is left.
     #[error(
-        "the port of {link} has {queues} queues: Linux orders {MAX_CLASSES}, and a host's best effort needs one below \
-                     those of contracts, so {most} are possible here"
+        "the port of {link} has {queues} queues, but the limit here is {most}: Linux supports {MAX_CLASSES}, and a host needs one more for best effort below those of contracts"
     )]
     Queues {
         /// The link that leaves the port.

@@ -97,7 +97,7 @@ impl Registers {
     pub fn open(folder: &Path, set: RegisterSettings) -> Result<Self, Error> {
         let pins = Pins::open(folder, UFAB, |_| ())?;
         let settings = Array::try_from(Map::Array(pins.map("ufab_settings")?));
-        let settings = settings.map_err(|error| Error::failed("opening the settings of the registers", error))?;
+        let settings = settings.map_err(|error| Error::failed("opening the register settings", error))?;
         Ok(Self { program: pins.program("ufab")?, settings, set })
     }
 
@@ -110,9 +110,7 @@ impl Registers {
         let times = [now, remember, clean, interval].map(|time| time.as_nanos().to_ne_bytes());
         let mut value = [0; 32];
         value.iter_mut().zip(times.iter().flatten()).for_each(|(to, from)| *to = *from);
-        self.settings
-            .set(0, value, 0)
-            .map_err(|error| Error::failed("writing the settings of the registers", error))?;
+        self.settings.set(0, value, 0).map_err(|error| Error::failed("writing the register settings", error))?;
         let mut frame = vec![0; HEADER];
         frame.extend(said.bytes());
         frame.resize(HEADER + SAID + TOLD, 0);

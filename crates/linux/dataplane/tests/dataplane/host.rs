@@ -134,16 +134,16 @@ pub(crate) fn what_cannot_be_done_is_refused_and_changes_nothing() {
     };
     let elsewhere = Sender { ifindex: 4, selector: Selector::default() };
     let wrong = [
-        (HostRule { paths: vec![path(13)], ..rule(1, 100) }, "at most 12 switches, and this one has 13"),
-        (HostRule { paths: vec![path(1); 5], ..rule(1, 100) }, "4 routes at once, and these are 5"),
-        (rule(1, u64::MAX / 2), "more than a bucket holds"),
+        (HostRule { paths: vec![path(13)], ..rule(1, 100) }, "route with 13 switches: the limit is 12"),
+        (HostRule { paths: vec![path(1); 5], ..rule(1, 100) }, "5 routes for each packet: the limit is 4"),
+        (rule(1, u64::MAX / 2), "is larger than the largest bucket"),
         (HostRule { senders: vec![elsewhere], ..rule(1, 100) }, "no endpoint of this host has the interface 4"),
     ];
     for (rule, expected) in wrong {
         let error = host.install(5, 2, &rule).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
-    assert!(host.install(0, 1, &rule(1, 100)).unwrap_err().to_string().contains("count from 1"));
+    assert!(host.install(0, 1, &rule(1, 100)).unwrap_err().to_string().contains("numbers start at 1"));
     assert!(
         host.add_endpoint(77, mac(1)).unwrap_err().to_string().contains("has the address 02:00:00:00:00:01 already")
     );

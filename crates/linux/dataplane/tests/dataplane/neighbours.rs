@@ -224,7 +224,7 @@ pub(crate) fn a_guest_with_a_vlan_sends_and_gets_its_tag_and_the_network_never_s
     assert_eq!(next(&guest), tagged(200, &here));
     let counters = host.counters().unwrap();
     assert_eq!((counters.of(Reason::Forged), counters.of(Reason::BestEffort), counters.of(Reason::Local)), (3, 1, 1));
-    assert!(host.add_tagged_endpoint(TAP, mac(1), 4095).unwrap_err().to_string().contains("no VLAN"));
+    assert!(host.add_tagged_endpoint(TAP, mac(1), 4095).unwrap_err().to_string().contains("not a VLAN ID"));
 }
 
 pub(crate) fn packets_with_addresses_that_nobody_has_declared_are_named() {

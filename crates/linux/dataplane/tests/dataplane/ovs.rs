@@ -229,9 +229,9 @@ pub(crate) fn packets_go_where_their_outer_tag_says_however_many_they_have() {
     assert!(flooded.iter().all(|(port, frame)| (*port, frame[2]) == (1, 2) || *port == 2), "{flooded:?}");
     let said = switch.repair(&plan()).unwrap().join("; ");
     for part in [
-        "the program of p2 was gone",
-        "rules of bridge br0 were gone or others: 1",
-        "rules of somebody else were in bridge br0: 1",
+        "the program of p2 was missing",
+        "rules of bridge br0 were missing or changed: 1",
+        "foreign rules in bridge br0: 1",
     ] {
         assert!(said.contains(part), "{said}");
     }
@@ -326,7 +326,7 @@ pub(crate) fn a_table_without_room_and_an_interface_that_is_no_port_are_refused(
     site.switch().configure(&plan()).unwrap();
     site.vsctl(&["del-port", "p1"]);
     let error = site.switch().configure(&plan()).unwrap_err().to_string();
-    assert!(error.contains("p1 is no port of bridge br0: `ovs-vsctl add-port br0 p1`"), "{error}");
+    assert!(error.contains("p1 is not a port of bridge br0: add it with `ovs-vsctl add-port br0 p1`"), "{error}");
     site.bridge().clear().unwrap();
     assert!(!site.ofctl("dump-flows", &[]).contains("actions=output"));
 }

@@ -81,7 +81,7 @@ pub fn calibrate(
     on_case: &mut dyn FnMut(Case, Calibrated),
 ) -> Result<(), LabError> {
     if lab.server().is_some() {
-        let why = "its agents watch the switch: `lab up --no-controller` makes a lab that can be measured";
+        let why = "its agents watch the switch; `lab up --no-controller` creates a lab that can be measured";
         return Err(LabError::Controller(format!("this lab has a controller, and {why}")));
     }
     let network = lab.network();
@@ -93,7 +93,7 @@ pub fn calibrate(
     let attached = attached(lab, node.node);
     let ([first, second, ..], Some(last)) = (attached.as_slice(), attached.last()) else {
         let why = "one to send and one to receive";
-        return Err(LabError::Calibrate(format!("two hosts have to be attached to {switch}, {why}")));
+        return Err(LabError::Calibrate(format!("two hosts must be attached to {switch}, {why}")));
     };
     // Of two hosts each sends to the other one; of more, two send by ports of their own.
     let pairs = [[*first, *second], [*last, *first]];
@@ -129,21 +129,21 @@ fn check(cases: &[Case], mtu: Bytes, has_tables: bool) -> Result<(), LabError> {
     if let Some(wrong) = cases.iter().map(|case| case.packet).find(|one| !(SMALLEST_PROBE..=most).contains(&one.get()))
     {
         return Err(LabError::Calibrate(format!(
-            "packets of {wrong} cannot be sent: {SMALLEST_PROBE} to {most} B on the wire are expected, with a tag and 24 B around the frame"
+            "invalid packet size {wrong}: expected {SMALLEST_PROBE} to {most} B on the wire, with a tag and 24 B around the frame"
         )));
     }
     if let Some(wrong) = cases.iter().find(|case| case.entries > MAX_ENTRIES) {
-        let why = format!("{MAX_ENTRIES} are expected at most");
-        return Err(LabError::Calibrate(format!("a table of {} entries cannot be made: {why}", wrong.entries)));
+        let why = format!("expected at most {MAX_ENTRIES}");
+        return Err(LabError::Calibrate(format!("cannot create a table of {} entries: {why}", wrong.entries)));
     }
     if let Some(wrong) = cases.iter().find(|case| matches!(case.action, Action::SetVlanId | Action::StripVlan)) {
-        let why = "ports of a lab know packets by their tag, and drop those without it";
+        let why = "ports of a lab classify packets by their tag, and drop packets without one";
         return Err(LabError::Calibrate(format!("{} cannot be measured here: {why}", wrong.action)));
     }
     let tables: BTreeSet<Case> = cases.iter().map(|&case| Case { packet: Bytes::ZERO, ..case }).collect();
     if tables.len() > 1 && !has_tables {
         return Err(LabError::Calibrate(format!(
-            "{} tables are asked for, and this switch is measured as it is set up: one value of each dimension is expected beside packet (`lab up --ovs` makes a switch with tables)",
+            "{} tables requested, but this switch is measured as it is set up: expected one value for each dimension other than packet (`lab up --ovs` creates a switch with tables)",
             tables.len()
         )));
     }
@@ -171,7 +171,7 @@ fn flows(
         })
     };
     let flows: Option<Vec<CaseFlow>> = pairs.iter().zip(prober.ports()?).map(flow).collect();
-    flows.ok_or_else(|| LabError::Calibrate(format!("there is no way through {} with tags", switch.ports.name)))
+    flows.ok_or_else(|| LabError::Calibrate(format!("no tagged route through {}", switch.ports.name)))
 }
 
 /// Hosts by themselves at a switch.
@@ -228,7 +228,7 @@ impl Bench<'_> {
     fn singles(&mut self, packet: Bytes) -> Result<(Time, Time), LabError> {
         let runs = self.runs(SINGLES, |bench| bench.prober.send(1, packet, 1, Duration::ZERO, SILENCE))?;
         if runs.iter().flatten().flatten().any(|one| one.received.is_none()) {
-            let why = "a packet was lost although nothing else was sent: something else uses the switch, or it does not forward";
+            let why = "a packet was lost without other traffic: something else uses the switch, or it does not forward";
             return Err(LabError::Calibrate(why.to_owned()));
         }
         let mut delays: Vec<Time> = runs.iter().flatten().filter_map(|burst| slowest(burst)).collect();
@@ -307,7 +307,7 @@ impl Bench<'_> {
 
     fn too_fast(&self) -> LabError {
         LabError::Calibrate(format!(
-            "the switch forwards as fast as its ports, {}: there is no shared service to measure. Lines have to be faster than it (`lab up --scale-rate`), or it has to have a service (`lab up --service`)",
+            "the switch forwards at the rate of its ports, {}: there is no shared service to measure. Use faster ports (`lab up --scale-rate`), or give the switch a service (`lab up --service`)",
             self.line
         ))
     }

@@ -126,7 +126,9 @@ impl Flows {
         if let Some((name, _)) =
             options.adversary.as_ref().filter(|(name, _)| flows.specs.iter().all(|one| one.name != *name))
         {
-            return Err(LabError::Controller(format!("no contract {name} was admitted: it cannot be the adversary")));
+            return Err(LabError::Controller(format!(
+                "contract {name} was not admitted, so it cannot be the adversary"
+            )));
         }
         flows.flood(plan, options.flood);
         Ok(flows)
@@ -147,7 +149,10 @@ impl Flows {
             SenderLoad::Answers { to } => {
                 let asked = self.specs.iter().position(|spec| spec.name == *to);
                 let missing = || {
-                    LabError::Controller(format!("contract {} answers {to}, which was not admitted before it", one.id))
+                    LabError::Controller(format!(
+                        "contract {} is a reply to {to}, which was not admitted before it",
+                        one.id
+                    ))
                 };
                 Load::Answers { to: asked.ok_or_else(missing)? }
             }
@@ -194,7 +199,7 @@ fn endpoint(plan: &LabPlan, contract: &str, id: &str) -> Result<EndpointPlan, La
     let found = plan.endpoint(id).cloned();
     found.ok_or_else(|| {
         LabError::Controller(format!(
-            "contract {contract} is for {id}, which is no endpoint of this lab: `wayleave lab up --endpoint` makes them"
+            "contract {contract} has endpoint {id}, which this lab does not have: create it with `wayleave lab up --endpoint`"
         ))
     })
 }

@@ -116,7 +116,7 @@ fn withdrawn(
             None => return Ok(promised.iter().map(OfferedContract::as_best_effort).collect()),
             Some(shown) if start.elapsed() > TIMEOUT => {
                 let waited = TIMEOUT.as_secs();
-                return Err(LabError::Controller(format!("contract {} is still there after {waited} s", shown.id)));
+                return Err(LabError::Controller(format!("contract {} still exists after {waited} s", shown.id)));
             }
             Some(_) => {
                 lab.stop().check()?;

@@ -106,7 +106,7 @@ pub(super) fn settling(
             Some(contract) if contract.is_silent() && start.elapsed() > TIMEOUT => return Ok(all),
             Some(contract) if start.elapsed() > TIMEOUT => {
                 return Err(LabError::Controller(format!(
-                    "contract {} is still {} after {} s: look at the logs of the agents in the lab's folder",
+                    "contract {} is still {} after {} s: see the agents' logs in the lab's directory",
                     contract.id,
                     contract.state,
                     TIMEOUT.as_secs()

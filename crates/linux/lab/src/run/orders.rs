@@ -20,7 +20,7 @@ pub fn matched(mut order: Order, port: u16) -> Result<Order, LabError> {
     let wanted = order.matching.unwrap_or_default();
     if wanted.protocol.is_some_and(|protocol| protocol != Protocol::UDP) {
         let name = order.name();
-        return Err(LabError::Controller(format!("contract {name} is not for UDP, and a lab sends nothing else")));
+        return Err(LabError::Controller(format!("contract {name} is not for UDP, the only protocol of lab traffic")));
     }
     let destination_port = wanted.destination_port.or_else(|| port.try_into().ok());
     order.matching = Some(Match { protocol: Some(Protocol::UDP), destination_port, ..wanted });

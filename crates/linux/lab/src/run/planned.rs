@@ -44,7 +44,7 @@ impl Planned {
     /// If the lab has a controller, an endpoint does not exist, or the kernel refuses.
     pub fn begin(lab: &Lab, contracts: &[PlannedContract<'_>]) -> Result<Self, LabError> {
         if lab.server().is_some() {
-            let why = "this lab has a controller, which decides: `lab up --no-controller` makes one without";
+            let why = "in this lab the controller decides: `lab up --no-controller` creates a lab without one";
             return Err(LabError::Controller(why.to_owned()));
         }
         let mut hosts = Hosts::start(lab)?;
@@ -54,9 +54,9 @@ impl Planned {
             let refused = |why: &str| LabError::Controller(format!("contract {} {why}", promised.id));
             let [from, to] = [&promised.from, &promised.to].map(|id| lab.plan().endpoint(id));
             let (Some(from), Some(to)) = (from, to) else {
-                return Err(refused("is between endpoints that the lab does not have"));
+                return Err(refused("has endpoints that the lab does not have"));
             };
-            let path = host_path(lab, &route.hops).ok_or_else(|| refused("has a route that tags cannot name"))?;
+            let path = host_path(lab, &route.hops).ok_or_else(|| refused("has a route that tags cannot encode"))?;
             let selector = Selector {
                 destination: Some(Mac::new(to.mac)),
                 protocol: Some(UDP),
@@ -93,11 +93,11 @@ impl Operator for Planned {
     }
 
     fn pin(&mut self, _: &str, _: Option<&[(String, u8)]>) -> Result<(), String> {
-        Err("without a controller nobody moves contracts".to_owned())
+        Err("without a controller, contracts are not rerouted".to_owned())
     }
 
     fn is_down(&mut self, _: &str) -> Result<bool, String> {
-        Err("without a controller nobody looks whether links are up".to_owned())
+        Err("without a controller, link failures are not detected".to_owned())
     }
 
     fn shaped(&mut self) -> Result<BTreeMap<u64, u64>, String> {

@@ -61,7 +61,7 @@ impl Script {
 
     /// Does it.
     pub(super) fn act(&mut self, lab: &Lab, operator: &mut dyn Operator) -> Result<Action, String> {
-        let Some((_, step)) = self.next.take() else { return Err("nothing is to be done".to_owned()) };
+        let Some((_, step)) = self.next.take() else { return Err("nothing to do".to_owned()) };
         self.next = self.steps.next();
         let before = operator.contracts()?;
         let start = Instant::now();
@@ -86,7 +86,7 @@ impl Script {
     ) -> Result<String, String> {
         let mut candidates: Vec<&ReportedContract> = contracts.iter().filter(|one| one.state == "enforced").collect();
         candidates.sort_by_key(|one| self.moved.get(&one.id).copied().unwrap_or(0));
-        let mut refused = "no contract has another way to go".to_owned();
+        let mut refused = "no contract has an alternative route".to_owned();
         for contract in candidates {
             let [route] = &contract.routes[..] else { continue };
             let Some(other) = rerouting::other(network, route) else { continue };
@@ -170,7 +170,7 @@ fn noticed(lab: &Lab, operator: &mut dyn Operator, link: &str, is_down: bool) ->
         if start.elapsed() > TIMEOUT {
             let (state, waited) = (if is_down { "down" } else { "up" }, TIMEOUT.as_secs());
             return Err(format!(
-                "no agent has said in {waited} s that {link} is {state}: see the logs in the lab's folder"
+                "no agent has reported {link} {state} within {waited} s: see the logs in the lab's directory"
             ));
         }
         lab.stop().check().map_err(|error| error.to_string())?;

@@ -111,13 +111,12 @@ pub(super) fn flows(plan: &LabPlan, promises: &[SharedPromise], line: Rate) -> R
                 plan.endpoint(id).cloned().ok_or_else(|| {
                     let contract = &promise.id;
                     LabError::Controller(format!(
-                        "contract {contract} is for {id}, which is no endpoint of this lab: `wayleave lab up --endpoint` makes them"
+                        "contract {contract} has endpoint {id}, which this lab does not have: create it with `wayleave lab up --endpoint`"
                     ))
                 })
             };
             let port = u16::try_from(flows.len()).ok().and_then(|at| FIRST_PORT.checked_add(at));
-            let many =
-                || LabError::Controller("the contracts have more members than there are ports of UDP".to_owned());
+            let many = || LabError::Controller("the contracts have more members than there are UDP ports".to_owned());
             flows.push(FlowSpec {
                 name: promise.id.clone(),
                 from: find(from)?,

@@ -74,7 +74,7 @@ impl Traffic {
     /// If a namespace or a port cannot be used.
     pub fn start(specs: Vec<FlowSpec>) -> Result<Self, LabError> {
         if let Some(small) = specs.iter().find(|spec| spec.payload < HEADER) {
-            let why = "a packet needs 24 B for its number and its time";
+            let why = "a packet needs 24 B for its sequence number and timestamp";
             return Err(LabError::Endpoint { endpoint: small.name.clone(), why });
         }
         let counts: Arc<[Counts]> = specs.iter().map(|_| Counts::default()).collect();
@@ -87,7 +87,7 @@ impl Traffic {
             match spec.load {
                 Load::Answers { to } => {
                     let asked = inboxes.get_mut(to).filter(|_| to != index);
-                    let why = "it answers a flow that is not there, or itself";
+                    let why = "it replies to an unknown flow, or to itself";
                     let missing = || LabError::Endpoint { endpoint: spec.name.clone(), why };
                     asked.ok_or_else(missing)?.answer_with(outbox);
                 }

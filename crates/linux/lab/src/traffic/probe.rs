@@ -46,7 +46,7 @@ impl Prober {
     pub fn open(pairs: &[[&EndpointPlan; 2]]) -> Result<Self, LabError> {
         let open = |&[from, to]: &[&EndpointPlan; 2]| {
             let failed = |error: std::io::Error| {
-                LabError::io(format!("no packets can be sent from {} to port {PORT} of {}", from.id, to.id), error)
+                LabError::io(format!("cannot send packets from {} to port {PORT} of {}", from.id, to.id), error)
             };
             let receiver = Namespace::open(&to.inside.namespace)?.run(|| UdpSocket::bind((ANY, PORT)))?;
             let receiver = receiver.map_err(failed)?;
@@ -69,7 +69,7 @@ impl Prober {
     pub fn ports(&self) -> Result<Vec<[u16; 2]>, LabError> {
         let port = |(sender, _): &(UdpSocket, UdpSocket)| Ok([sender.local_addr()?.port(), PORT]);
         let ports = self.pairs.iter().map(port).collect::<std::io::Result<_>>();
-        ports.map_err(|error| LabError::io("a socket does not tell its port", error))
+        ports.map_err(|error| LabError::io("cannot read the port of a socket", error))
     }
 
     /// Sends packets from each of the first senders, one every `interval` (zero: as fast as it can), and waits until
@@ -98,7 +98,7 @@ impl Prober {
             for ((sender, _), seen) in self.pairs.iter().zip(&mut seen) {
                 let sent = stamp();
                 Header { flow: self.experiment, number: number as u64, sent }.write(&mut packet);
-                sender.send(&packet).map_err(|error| LabError::io("a packet cannot be sent", error))?;
+                sender.send(&packet).map_err(|error| LabError::io("cannot send a packet", error))?;
                 seen.push(ProbeResult { sent, received: None });
             }
         }

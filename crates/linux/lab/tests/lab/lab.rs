@@ -72,7 +72,7 @@ pub(crate) fn a_lab_comes_up_knows_itself_and_leaves_nothing() {
     assert_eq!((removed.namespaces, removed.programs), (53, 0));
     assert_eq!((namespaces(&name), traces(&name)), (Vec::new(), before));
     let error = labs().down(&name).unwrap_err().to_string();
-    assert!(error.starts_with(&format!("there is no lab {name}")), "{error}");
+    assert!(error.starts_with(&format!("no lab {name}")), "{error}");
 }
 
 pub(crate) fn a_lab_that_several_take_away_is_taken_away_by_one_and_unknown_to_the_others() {
@@ -93,7 +93,10 @@ pub(crate) fn a_second_lab_of_the_same_name_is_refused_and_one_of_another_name_i
     let _down = [Down(one.clone()), Down(two.clone())];
     up(&one, &star()).unwrap();
     let error = up(&one, &star()).unwrap_err().to_string();
-    assert!(error.contains(&format!("lab {one} is up already: `wayleave lab down --name {one}`")), "{error}");
+    assert!(
+        error.contains(&format!("lab {one} is already up: remove it with `wayleave lab down --name {one}`")),
+        "{error}"
+    );
     assert_eq!(labs().status(&one).unwrap().missing, [""; 0], "the first is as it was");
     up(&two, &star()).unwrap();
     labs().down(&one).unwrap();
@@ -189,9 +192,9 @@ pub(crate) fn a_lab_whose_making_is_killed_can_be_taken_away_whole() {
             Ok(status) if status.stage == Stage::Building => {
                 half_made += 1;
                 let error = labs().open(&name).unwrap_err().to_string();
-                assert!(error.contains("left half made: `wayleave lab down"), "{error}");
+                assert!(error.contains("incomplete: `wayleave lab down"), "{error}");
                 let again = up(&name, &star()).unwrap_err().to_string();
-                assert!(again.contains("left half made"), "{again}");
+                assert!(again.contains("is incomplete"), "{again}");
             }
             _ => {}
         }

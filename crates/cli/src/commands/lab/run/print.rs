@@ -25,12 +25,15 @@ pub(super) fn action(action: &Action) -> String {
         many => format!(", {} after a stop", count(many, "contract")),
     };
     match (action.deed, &action.failed) {
-        (NetworkAction::Free, _) => format!("contracts may go anywhere again: {moved} moved in {took} ms{stopped}"),
+        (NetworkAction::Free, _) => format!("all routes available again: {moved} moved in {took} ms{stopped}"),
         (NetworkAction::Reroute, _) => format!("{} got another route in {took} ms{stopped}", action.what),
         (NetworkAction::Cut, _) => {
-            format!("{} cut: {moved} moved in {took} ms{stopped}, {} not kept", action.what, action.degraded)
+            format!(
+                "{} cut: {moved} moved in {took} ms{stopped}, {} lost their guarantee",
+                action.what, action.degraded
+            )
         }
-        (NetworkAction::Nothing, why) => format!("nothing was done: {}", why.as_deref().unwrap_or("nobody knows why")),
+        (NetworkAction::Nothing, why) => format!("nothing done: {}", why.as_deref().unwrap_or("unknown reason")),
     }
 }
 
@@ -98,12 +101,12 @@ pub(super) fn table(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure
     for one in seen.contracts.iter().filter(|one| one.waits > Time::ZERO) {
         writeln!(
             out,
-            "{} ignores its bucket: its packets wait for tokens on their host, {} at most, which its bound here includes",
+            "{} ignores its bucket: its packets wait up to {} for tokens on their host, which is included in its bound here",
             one.contract.id, one.waits
         )?;
     }
     for name in &seen.silent {
-        writeln!(out, "not sent: {name}, whose bucket is smaller than a packet with its time (114 B)")?;
+        writeln!(out, "not sent: {name}: its bucket is smaller than a packet with a timestamp (114 B)")?;
     }
     if !seen.floods.is_empty() {
         let sum = |of: fn(&FlowReport) -> u64| seen.floods.iter().map(of).sum::<u64>();
@@ -123,16 +126,16 @@ pub(super) fn table(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure
     };
     writeln!(
         out,
-        "{verdict}: {} of {sent} packets late, {excused} more while the machine stood still, {unpromised} more while nothing was promised; {lost} lost on the way; {} under traffic",
+        "{verdict}: {} of {sent} packets late, {excused} more while the machine stalled, {unpromised} more without a guarantee; {lost} lost; {} under traffic",
         seen.violations(),
         count(seen.moves(), "move"),
     )?;
     if !seen.is_whole {
-        writeln!(out, "stopped early: these are the results until then")?;
+        writeln!(out, "stopped early: results so far")?;
     }
     let all = &seen.stalls.all;
     let longest = Time::from_nanos(seen.stalls.longest());
-    writeln!(out, "processors stood still {} times for more than 300 us, {longest} at most", all.len())?;
+    writeln!(out, "CPUs stalled {} times for more than 300 us, for at most {longest}", all.len())?;
     out.flush()?;
     Ok(())
 }
@@ -166,7 +169,7 @@ fn shares(out: &mut impl Write, seen: &RunReport) -> Result<(), Failure> {
     write_table(out, &mut table)?;
     let pairs: usize = seen.shares.iter().map(|one| one.pairs.len()).sum();
     let verdict = if seen.short() == 0 { "every minimum kept" } else { "NOT every minimum kept" };
-    writeln!(out, "{verdict}: {} of {pairs} members got less than 95 % of it", seen.short())?;
+    writeln!(out, "{verdict}: {} of {pairs} members got less than 95 % of their minimum", seen.short())?;
     Ok(())
 }
 

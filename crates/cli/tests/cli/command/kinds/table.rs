@@ -35,8 +35,8 @@ pub(super) const fn with_files(line: &'static str, code: i32, shows: [Of; 5]) ->
     Question { at: At::Files, line, code, shows }
 }
 
-pub(super) const NO_PROMISE: Of = Nothing("nothing is promised, so nothing can break, be verified or be proven");
-pub(super) const NO_AGENT: &[&str] = &["is not there: `wayleave status` says which agents are silent"];
+pub(super) const NO_PROMISE: Of = Nothing("no guarantee, so nothing can break, be verified or be proven");
+pub(super) const NO_AGENT: &[&str] = &["is not connected: `wayleave status` lists silent agents"];
 
 /// Every command that is about contracts, in the order in which they are asked: what is deleted is asked for no more.
 pub(super) const ABOUT_CONTRACTS: &[(&str, &[Question])] = &[
@@ -51,7 +51,7 @@ pub(super) const ABOUT_CONTRACTS: &[(&str, &[Question])] = &[
                     Has(&["pair", "proven", "1.12ms / 9ms", "1.1Gbit"]),
                     Has(&["hose", "proven", "1.2Gbit to and from each"]),
                     Has(&["obj", "proven", "at least 610Mbit"]),
-                    Has(&["best", "best effort", "nothing is promised"]),
+                    Has(&["best", "best effort", "no guarantee"]),
                 ],
             ),
             with_files(
@@ -197,14 +197,14 @@ pub(super) const ABOUT_CONTRACTS: &[(&str, &[Question])] = &[
                         "kind          bandwidth",
                         "1.1Gbit",
                         "within        9ms",
-                        "there within",
-                        "effective     no: there are no agents",
+                        "delivery within",
+                        "effective     no: no agents",
                         "Links where least is left",
                     ]),
                     Has(&[
                         "kind        bandwidth",
                         "1.2Gbit",
-                        "effective   no: there are no agents",
+                        "effective   no: no agents",
                         "measured    not known",
                         "Links where least is left",
                     ]),
@@ -212,12 +212,12 @@ pub(super) const ABOUT_CONTRACTS: &[(&str, &[Question])] = &[
                         "kind        objective",
                         "23ms",
                         "610Mbit on every link",
-                        "effective   no: there are no agents",
+                        "effective   no: no agents",
                         "Links where least is left",
                     ]),
                     Has(&[
                         "kind        best-effort",
-                        "nothing is promised",
+                        "no guarantee",
                         "host h1; host h3; host h5",
                         "it has what nobody else wants",
                     ]),
@@ -446,7 +446,7 @@ pub(super) const ABOUT_CONTRACTS: &[(&str, &[Question])] = &[
                 Has(&["degraded", "shop:pair"]),
                 Has(&["degraded", "shop:hose"]),
                 Has(&["admitted", "shop:obj", "proven"]),
-                Has(&["admitted", "shop:best", "nothing is promised"]),
+                Has(&["admitted", "shop:best", "no guarantee"]),
             ],
         )],
     ),

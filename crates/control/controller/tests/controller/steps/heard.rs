@@ -39,13 +39,13 @@ fn a_contract_whose_host_is_silent_is_not_said_to_be_enforced() {
     controller.tick(at(15_000));
     assert_eq!(controller.grant(&id).unwrap().state, State::Degraded);
     assert_eq!(controller.grant(&id).unwrap().trouble.as_ref().unwrap().code(), "SILENT");
-    assert_eq!(told(&mut controller), [(EventKind::AgentSilent, "not heard of for 5s".to_owned())]);
+    assert_eq!(told(&mut controller), [(EventKind::AgentSilent, "agent silent for 5s".to_owned())]);
 
     // It was only slow, or its cable was cut.
-    hear(&mut controller, 20_000, epoch, &["the queues of up0 were others"]);
+    hear(&mut controller, 20_000, epoch, &["the queues of up0 had been changed"]);
     assert_eq!(controller.grant(&id).unwrap().state, State::Enforced);
-    let repaired = (EventKind::Repaired, "the queues of up0 were others".to_owned());
-    assert_eq!(told(&mut controller), [repaired, (EventKind::AgentUp, "heard of again".to_owned())]);
+    let repaired = (EventKind::Repaired, "the queues of up0 had been changed".to_owned());
+    assert_eq!(told(&mut controller), [repaired, (EventKind::AgentUp, "agent reports again".to_owned())]);
 
     // After a start of the controller no agent has sent a heartbeat yet.
     let mut controller = reload(&controller, &setup);
@@ -73,7 +73,7 @@ fn what_a_node_sends_that_was_taken_down_is_degraded_at_once() {
     controller.handle(at(5), Command::Leave { node: "h1".into(), epoch }).unwrap();
     let grant = controller.grant(&id).unwrap();
     assert_eq!((grant.state, grant.trouble.as_ref().unwrap().code()), (State::Degraded, "SILENT"));
-    let detail = "taken down: nothing is installed there any more".to_owned();
+    let detail = "uninstalled: the agent has removed all its rules".to_owned();
     assert_eq!(told(&mut controller), [(EventKind::AgentSilent, detail)]);
     let state = controller.node_state(node).unwrap();
     assert!(state.is_silent && !state.is_open);

@@ -184,7 +184,7 @@ fn a_contract_stays_of_its_kind() {
     );
     let other = apply(&mut controller, at(0), best_effort(&setup.network, "two", &["h1", "h9"]));
     assert!(
-        matches!(&other.result, Err(CommandError::Invalid { message, .. }) if message.contains("about latency")),
+        matches!(&other.result, Err(CommandError::Invalid { message, .. }) if message.contains("of kind latency")),
         "{other:?}"
     );
     // Of one name and of any kind, once the name is free.

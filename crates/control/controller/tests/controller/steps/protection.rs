@@ -35,7 +35,7 @@ fn a_route_of_several_that_is_cut_is_told_and_so_is_its_repair() {
     assert_eq!(controller.grant(&id).unwrap().cut_routes(), 1);
     let [(kind, detail)] = &told(&mut controller)[..] else { panic!("one event") };
     assert_eq!(*kind, EventKind::ProtectionLost);
-    assert!(detail.starts_with("1 of its 2 disjoint routes cut: link"), "{detail}");
+    assert!(detail.starts_with("1 of 2 disjoint routes are down: link"), "{detail}");
     assert_eq!(reload(&controller, &setup).grant(&id).unwrap().cut_routes(), 1, "it is known after a start");
 
     turn(&mut controller, &link, false);

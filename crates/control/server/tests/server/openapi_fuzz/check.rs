@@ -47,7 +47,7 @@ impl<'a> Checker<'a> {
         let responses = operation["responses"].as_object().unwrap();
         let media = answer.header("content-type");
         if answer.status >= 500 {
-            return Err("a mistake in the server".to_owned());
+            return Err("a bug in the server".to_owned());
         }
         if answer.status >= 400 {
             self.problem(&responses["default"], answer)?;

@@ -59,7 +59,7 @@ fn operations(document: &Value) -> Vec<Operation<'_>> {
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name)
-        .map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}: a number is expected")))
+        .map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}: expected a number")))
 }
 
 #[test]
