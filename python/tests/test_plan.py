@@ -111,7 +111,7 @@ def test_packets_stay_within_what_was_promised(plan: wl.Plan) -> None:
     rows = verified.table.to_rows()
     assert [row["name"] for row in rows] == plan.admitted
     assert all(0 < row["worst_ps"] <= row["bound_ns"] * 1000 and row["drops"] == 0 for row in rows)
-    assert "every promise held" in str(verified)
+    assert "all guarantees held" in str(verified)
 
 
 def test_verify_is_plan_and_verify(examples: Path) -> None:

@@ -100,7 +100,7 @@ impl ImportArgs {
             (None | Some(HostsName::Attach), Some(count)) => HostRule::Attach(count),
             (Some(HostsName::Attach), None) => HostRule::Attach(1),
             (Some(_), Some(_)) => {
-                let message = "--hosts-per-node attaches hosts: it cannot stand beside --hosts leaves or none";
+                let message = "--hosts-per-node attaches hosts: it cannot be combined with --hosts leaves or none";
                 return Err(Failure::Usage(message.into()));
             }
             (Some(HostsName::Leaves), None) => HostRule::Leaves,

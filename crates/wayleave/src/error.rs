@@ -24,7 +24,7 @@ pub enum Error {
     #[error("{0}")]
     Internal(String),
     /// Somebody asked to stop before there were results (Ctrl-C).
-    #[error("stopped before it was done")]
+    #[error("stopped before completion")]
     Stopped,
     /// What was to be written could not be written.
     #[error("the output could not be written: {0}")]

@@ -156,9 +156,7 @@ fn beside(args: &SessionArgs, contracts: &[String]) -> Result<Session, Failure> 
     let refused = lists.all().map(|(_, any)| any).filter(|any| is_refused(any)).count();
     if refused > 0 {
         let of = count(lists.len(), "contract");
-        crate::output::tell!(
-            "refused of {of}: {refused} (`wayleave plan` says why); services share what the others leave"
-        );
+        crate::output::tell!("refused of {of}: {refused} (see `wayleave plan`); services share the remaining capacity");
     }
     Ok(session)
 }

@@ -96,7 +96,7 @@ fn details(out: &mut impl Write, scheme: &'static Descriptor) -> io::Result<()> 
     wrapped(out, "  guarantees ", 13, scheme.guarantee)?;
     wrapped(out, "  published  ", 13, scheme.citation)?;
     if scheme.parameters.is_empty() {
-        return writeln!(out, "\nNothing can be set of it.");
+        return writeln!(out, "\nIt has no parameters.");
     }
     writeln!(out, "\nParameters")?;
     for parameter in scheme.parameters {
@@ -113,7 +113,7 @@ fn details(out: &mut impl Write, scheme: &'static Descriptor) -> io::Result<()> 
             None if parameter.example.is_empty() => {
                 wrapped(out, "      default  ", 15, &format!("none ({})", parameter.source))?;
             }
-            None => wrapped(out, "      default  ", 15, "none: it has to be given")?,
+            None => wrapped(out, "      default  ", 15, "required")?,
         }
     }
     Ok(())

@@ -167,7 +167,7 @@ impl SimArgs {
             "the run is not complete".to_owned()
         };
         match (sweep.folder(), is_sweep) {
-            (Some(_), true) => crate::output::tell!("stopped: {what}; to go on: {} --resume", self.command()),
+            (Some(_), true) => crate::output::tell!("stopped: {what}; to continue: {} --resume", self.command()),
             _ => crate::output::tell!("stopped: {what}; these results are partial"),
         }
     }

@@ -83,7 +83,7 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
     }
     let query = args.query(&service, &apply)?;
     if query == WhatIfQuery::default() {
-        return Err(Failure::Usage("what if what? --fail, --restore, --apply, --delete or --drain say so".to_owned()));
+        return Err(Failure::Usage("no change given: use --fail, --restore, --apply, --delete or --drain".to_owned()));
     }
     let ask = || service.send(Method::Post, "/v1/what-if", &query);
     let (_, would): (_, WhatIfResult) = waiting(false, "working out what would happen", ask)?;
@@ -165,7 +165,7 @@ fn admit(service: &Service, files: &[Source]) -> Result<(), Failure> {
         if report.refused > 0 {
             let all = count(report.items.len(), "contract");
             crate::output::tell!(
-                "note: {} of {all} in {file} refused from the start: `wayleave plan` says why",
+                "note: {} of {all} in {file} refused from the start: see `wayleave plan`",
                 report.refused
             );
         }

@@ -116,7 +116,7 @@ fn a_contract_that_stands_is_explained_as_when_it_was_admitted() {
         let terms = json["request"]["terms"].as_array().unwrap();
         let sum: u64 = terms.iter().map(|term| term["delay_ns"].as_u64().unwrap()).sum();
         assert_eq!(json["request"]["bound_ns"].as_u64(), Some(sum));
-        assert!(!page.contains("decided") && page.contains("No packet takes longer than"), "{page}");
+        assert!(!page.contains("decided") && page.contains("End-to-end delay bound"), "{page}");
         assert!(!json["queues"].as_array().unwrap().is_empty());
     }
 }

@@ -145,7 +145,7 @@ fn moves_that_cannot_have_been_made_are_refused() {
         let at = moves(plan);
         plan["requests"][at]["moved"][0]["name"] = json!("nobody");
     });
-    assert!(nobody.contains("\"nobody\" is said to be moved, and was not admitted before"), "{nobody}");
+    assert!(nobody.contains("\"nobody\" is listed as moved, but was not admitted before"), "{nobody}");
 }
 
 #[test]
@@ -169,5 +169,5 @@ fn a_plan_that_promises_more_than_there_is_is_refused() {
     let saved = SavedPlan::read(&source, &session).unwrap();
     let mut session = session;
     let error = saved.restore(&mut session, &contracts, None, &mut Watch::none()).unwrap_err().to_string();
-    assert!(error.contains("cannot have been admitted so"), "{error}");
+    assert!(error.contains("cannot have been admitted like this"), "{error}");
 }

@@ -46,7 +46,7 @@ fn decisions(run: &Run) -> Vec<String> {
 
 fn plan(arguments: &str) -> Run {
     let run = wayleave(&format!("plan {arguments} -o json"));
-    assert!(run.stderr.contains("sound, every promise holds"), "{}", run.stderr);
+    assert!(run.stderr.contains("sound, all guarantees hold"), "{}", run.stderr);
     run
 }
 

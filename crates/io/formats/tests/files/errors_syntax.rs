@@ -54,7 +54,7 @@ fn broken_yaml_is_explained() {
         ("a: 1\n  b: 2", "2:4", "a colon is not allowed here .. same column"),
         ("a: b: c", "1:5", "a colon is not allowed here .. quotation marks"),
         ("a: 1\nb", "2:1", "a key needs a colon after it .. key: value"),
-        ("a: @b", "1:4", "the character @ cannot stand here .. quotation marks"),
+        ("a: @b", "1:4", "the character @ is not allowed here .. quotation marks"),
         ("a: b\u{1}c", "1:5", "the invisible character \\u{1} cannot stand"),
         ("a: 'it's'", "1:8", "nothing can follow the closing quotation mark .. 'it''s'"),
         ("a: \"\\q\"", "1:4", "a backslash .. is not known"),
@@ -81,9 +81,9 @@ fn broken_yaml_is_explained() {
 #[test]
 fn broken_json_is_explained_in_json_s_words() {
     let cases = [
-        ("{\"a\": 1\n \"b\": 2}", "2:2", "this is no valid JSON: expected `,` or `}`"),
-        ("{\"a\" 1}", "1:6", "this is no valid JSON: expected `:`"),
-        ("[\"a\", @]", "1:7", "this is no valid JSON: expected value"),
+        ("{\"a\": 1\n \"b\": 2}", "2:2", "invalid JSON: expected `,` or `}`"),
+        ("{\"a\" 1}", "1:6", "invalid JSON: expected `:`"),
+        ("[\"a\", @]", "1:7", "invalid JSON: expected value"),
     ];
     for (text, at, words) in cases {
         assert_problems(contracts(text), &[(Syntax, at, words)]);
@@ -118,7 +118,7 @@ fn a_billion_laughs_end_early() {
 fn a_csv_header_is_checked_before_its_rows() {
     assert_problems(
         csv("a,h1,h2,1Mbit,1500B,2ms\n"),
-        &[(MissingKey, "1:1", "the first line is no header .. name,from,to,rate,burst,deadline")],
+        &[(MissingKey, "1:1", "the first line is not a header .. name,from,to,rate,burst,deadline")],
     );
     assert_problems(csv("name,from,to,rate,burst\n"), &[(MissingKey, "1:1", "the header has no column \"deadline\"")]);
     assert_problems(
@@ -126,7 +126,7 @@ fn a_csv_header_is_checked_before_its_rows() {
         &[
             (UnknownKey, "1:34", "unknown column \"Name\", did you mean \"name\"?"),
             (UnknownKey, "1:39", "unknown column \"min-frame\", did you mean \"minFrame\"?"),
-            (DuplicateKey, "1:49", "the column \"name\" stands here twice"),
+            (DuplicateKey, "1:49", "the column \"name\" is given twice"),
         ],
     );
     assert_problems(

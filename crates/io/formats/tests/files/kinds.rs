@@ -86,7 +86,7 @@ fn errors_name_what_is_wrong_for_which_kind_and_where() {
         "{ name: x, bandwidth: { from: h1, to: h2, min: 2Mbit, max: 3Mbit, within: 3ms } }",
         &["the maximum 3Mbit is too near", "a max of at least 4Mbit"],
     );
-    said("{ name: x, bandwidth: { from: h1, to: h2, min: 2Mbit, weight: 0 } }", &["\"0\" is no weight"]);
+    said("{ name: x, bandwidth: { from: h1, to: h2, min: 2Mbit, weight: 0 } }", &["\"0\" is not a weight"]);
     said("{ name: x, bandwidth: { from: h1, to: h2, min: 2Mbit, within: 0s } }", &["within is zero"]);
     said("{ name: x, bandwidth: { from: h1, to: h2, mim: 2Mbit } }", &["did you mean \"min\"?"]);
     said("{ name: x, objective: { members: [h1, h2], min: 1Mbit } }", &["needs the key \"deadline\" or \"aim\""]);

@@ -136,7 +136,7 @@ fn servers_and_heads_that_mean_nothing_are_refused() {
     assert_said(
         server(&format!(r#"{{ "name": "s", {CURVE} }}, {{ "name": "s", {CURVE} }}"#), ""),
         ProblemKind::DuplicateName,
-        &["the name \"s\" is taken: first on line 1"],
+        &["the name \"s\" is already used on line 1"],
     );
     let head = |head: &str| server("", &format!(r#""network": {{ {head} }},"#));
     assert_said(head(r#""time_unit": "sec""#), ProblemKind::BadValue, &["\"sec\" is no time_unit: s, m or h"]);

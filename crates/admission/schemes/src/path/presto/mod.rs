@@ -66,7 +66,7 @@ params! {
             example: "64KiB", noun: "flowcells need a size",
         };
         /// A path along which something was sent is left out while nothing was acknowledged for so long; never if absent.
-        pub silence: Option<Time> = None, "silence", Kind::TIME, "not in the paper, where a controller tells hosts of failures (3.3)";
+        pub silence: Option<Time> = None, "silence", Kind::TIME, "not in the paper, where a controller notifies hosts of failures (3.3)";
     }
 }
 
