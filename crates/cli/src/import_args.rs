@@ -82,14 +82,14 @@ impl ImportArgs {
                 let source = Source::read(text)?;
                 let (network, origin) = Network::import(&source, &self.options()?)?;
                 if !origin.is_foreign {
-                    self.refuse(&format!("{} is a topology of Wayleave, which says", source.name()))?;
+                    self.refuse(&format!("{} is a topology of Wayleave, which defines", source.name()))?;
                 }
                 origin.remarks.iter().for_each(|remark| crate::output::tell!("{remark}"));
                 Ok(network)
             }
             NetworkName::Builder => {
                 let network = Network::build(text)?;
-                self.refuse("a builder says")?;
+                self.refuse("a builder defines")?;
                 Ok(network)
             }
         }
@@ -142,8 +142,7 @@ impl ImportArgs {
         ];
         match given.iter().find(|(_, is_given)| *is_given) {
             Some((option, _)) => {
-                let message =
-                    format!("{option} is for files of other tools: {who} itself what its links and hosts are");
+                let message = format!("{option} is for files of other tools: {who} its own links and hosts");
                 Err(Failure::Usage(message))
             }
             None => Ok(()),

@@ -50,7 +50,7 @@ fn a_scheme_for_latency_contracts_says_who_admits_the_others() {
     let (_, plan) = document("chameleon");
     assert_eq!(plan["summary"]["by_reason"]["POLICY"], 4);
     let message = plan["requests"][1]["message"].as_str().unwrap();
-    assert!(message.contains("take --scheme fabric"), "{message}");
+    assert!(message.contains("use --scheme fabric"), "{message}");
 }
 
 #[test]

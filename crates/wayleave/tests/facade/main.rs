@@ -159,7 +159,7 @@ fn a_plan_is_not_believed() {
     let long = |plan: &mut serde_json::Value| plan["queues"][0]["budget_ns"] = u64::MAX.into();
     assert!(error(&long).contains("has a budget of more than 10s"), "{}", error(&long));
     let nanosecond = |plan: &mut serde_json::Value| plan["requests"][0]["bound_ns"] = 1.into();
-    assert!(said(&nanosecond).contains(&format!("flow \"{name}\" was promised 1ns, below its bound")));
+    assert!(said(&nanosecond).contains(&format!("flow \"{name}\" was guaranteed 1ns, below its bound")));
     let later = |plan: &mut serde_json::Value| plan["requests"][0]["deadline_ns"] = 99_000_000_000_u64.into();
     assert!(said(&later).contains(&format!("\"{name}\": the plan states a deadline of 99s, the contract")));
     let term = |plan: &mut serde_json::Value| plan["requests"][0]["terms"][0]["delay_ns"] = 7.into();

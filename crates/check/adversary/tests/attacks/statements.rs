@@ -176,12 +176,12 @@ fn nothing_that_is_said_is_believed() {
     };
     assert_found(
         &changed(|s| first(s).routes[0].bound = Time::from_nanos(1)),
-        "\"c1\" was promised 1ns, below its bound of",
+        "\"c1\" was guaranteed 1ns, below its bound of",
     );
     assert_found(&changed(|s| first(s).asked.deadline = Time::from_millis(9)), "above its deadline of 9ms");
     assert_found(
         &changed(|s| first(s).routes[0].terms[1].delay = Time::from_nanos(1)),
-        "1ns in queue 0 of s1->h5 is said",
+        "1ns in queue 0 of s1->h5 is stated",
     );
     assert_found(&changed(|s| first(s).routes[0].terms.truncate(1)), "5ms in queue 0 of s1->h5 is missing");
     assert_found(&changed(|s| s.queues[0].flows += 1), "queue 0 of h1->s1: 2 flows stated, 1 by the routes");

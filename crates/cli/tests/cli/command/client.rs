@@ -458,9 +458,12 @@ fn a_dry_run_shows_which_fields_would_change() {
         ]
     );
     let table = run("").stdout;
-    for part in
-        ["rate: 20Mbit -> 30Mbit", "can never be met", "deadline: 2ms -> 2us", "bandwidth.max: not given -> 2Gbit"]
-    {
+    for part in [
+        "rate: 20Mbit -> 30Mbit",
+        "is not possible with the configured",
+        "deadline: 2ms -> 2us",
+        "bandwidth.max: not given -> 2Gbit",
+    ] {
         assert!(table.contains(part), "{part}: {table}");
     }
     assert!(

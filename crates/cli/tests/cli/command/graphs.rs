@@ -68,10 +68,14 @@ fn links_without_a_rate_are_an_error_with_a_place() {
 #[test]
 fn options_that_would_do_nothing_are_refused() {
     let run = wayleave("topology show star:hosts=2 --default-rate 10Gbit").ends_with(2);
-    assert!(run.stderr.contains("--default-rate is for files of other tools: a builder says itself"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("--default-rate is for files of other tools: a builder defines its own"),
+        "{}",
+        run.stderr
+    );
     let own = example("network.yaml");
     let run = wayleave(&format!("topology show {own} --hosts leaves")).ends_with(2);
-    assert!(run.stderr.contains("network.yaml is a topology of Wayleave, which says itself"), "{}", run.stderr);
+    assert!(run.stderr.contains("network.yaml is a topology of Wayleave, which defines its own"), "{}", run.stderr);
     let run = wayleave(&format!("topology show {} --hosts none --hosts-per-node 2", example("coast.gml"))).ends_with(2);
     assert!(run.stderr.contains("cannot be combined with --hosts leaves or none"), "{}", run.stderr);
 }

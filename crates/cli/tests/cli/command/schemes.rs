@@ -49,7 +49,7 @@ fn qjump_explains_the_epoch_the_shares_and_what_would_fit() {
         assert!(fast.contains(part), "{part}: {fast}");
     }
     let held = explain("fast", "--qjump-reading flat").ends_with(0).stdout;
-    assert!(held.contains("Its shaper lets 15.54Mbit of 300Mbit through"), "{held}");
+    assert!(held.contains("Its shaper passes 15.54Mbit of 300Mbit"), "{held}");
     let burst = explain("burst", "").ends_with(3).stdout;
     assert!(burst.contains("A burst of 6 packets takes 6 epochs") && burst.contains("4.5kB"), "{burst}");
     // Three packets of 1500 B fit the buffer of 9 kB when two of each share count as there.
@@ -64,7 +64,7 @@ fn qjump_says_what_it_cannot_do() {
     let plan = wayleave(&format!("plan -t {K4} -f {} --scheme qjump -o json", list()));
     let plan = file("qjump-plan.json", plan.stdout);
     let read = wayleave(&format!("verify -t {K4} --plan {plan}")).ends_with(2);
-    assert!(read.stderr.contains("a plan of scheme qjump says nothing of queues"), "{}", read.stderr);
+    assert!(read.stderr.contains("a plan of scheme qjump has no queue data"), "{}", read.stderr);
     for (scheme, option) in
         [("silo", "--qjump-n 3"), ("chameleon", "--qjump-reading flat"), ("qjump", "--silo-budget 1ms")]
     {

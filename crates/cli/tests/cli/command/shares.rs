@@ -171,5 +171,5 @@ fn a_plan_says_which_promises_are_proven_no_longer() {
     let table = wayleave(&format!("plan -t {network} -f {list}")).ends_with(0);
     let rows: Vec<&str> = table.stdout.lines().filter(|line| line.starts_with("hose")).collect();
     assert!(rows.len() == 4 && rows.iter().all(|row| row.contains("  measured  ")), "{}", table.stdout);
-    assert_eq!(table.stdout.matches("is no guarantee").count(), 4, "{}", table.stdout);
+    assert_eq!(table.stdout.matches("not guaranteed)").count(), 4, "{}", table.stdout);
 }

@@ -274,7 +274,7 @@ fn minima_behind_small_buffers_are_unknown() {
         ["s1->h1", "s1->h2", "s1->h3", "s1->h4"]
     );
     let text = wayleave(&format!("plan {}", on("3kB"))).ends_with(0).stdout;
-    assert!(text.contains("buffers of 4 ports may be too small for minima"), "{text}");
+    assert!(text.contains("buffers of 4 ports may be too small for the minima"), "{text}");
     let verified = wayleave(&format!("verify {} --effort quick", on("3kB"))).ends_with(7);
     assert!(
         verified.stderr.contains("2 contracts missed a minimum or a weight, of which nothing is known"),
@@ -389,5 +389,5 @@ fn hosts_without_a_way_back_are_verified() {
          - { name: o, objective: { aim: completion, members: [h1, h2], min: 10Mbit } }\n",
     );
     let verified = wayleave(&format!("verify -t {network} -f {list} --effort quick")).ends_with(0);
-    assert!(verified.stdout.contains("2 promises of the classes below latency"), "{}", verified.stdout);
+    assert!(verified.stdout.contains("2 guarantees of the classes below latency"), "{}", verified.stdout);
 }

@@ -282,7 +282,7 @@ fn a_name_that_is_taken_names_the_line_of_the_first() {
     );
     assert_problems(
         csv("name,from,to,rate,burst,deadline\na,h1,h2,1Mbit,1500B,2ms\na,h1,h3,1Mbit,1500B,2ms\n"),
-        &[(DuplicateName, "3:1", "the first stands on line 2")],
+        &[(DuplicateName, "3:1", "is already used on line 2")],
     );
     assert_problems(
         topology(&topology_yaml("  nodes:\n    - { name: s1, kind: switch }\n    - { name: s1, kind: host }")),

@@ -55,7 +55,7 @@ fn broken_yaml_is_explained() {
         ("a: b: c", "1:5", "a colon is not allowed here .. quotation marks"),
         ("a: 1\nb", "2:1", "a key needs a colon after it .. key: value"),
         ("a: @b", "1:4", "the character @ is not allowed here .. quotation marks"),
-        ("a: b\u{1}c", "1:5", "the invisible character \\u{1} cannot stand"),
+        ("a: b\u{1}c", "1:5", "the invisible character \\u{1} is not allowed"),
         ("a: 'it's'", "1:8", "nothing can follow the closing quotation mark .. 'it''s'"),
         ("a: \"\\q\"", "1:4", "a backslash .. is not known"),
         ("a: [1, 2", "1:4", "this \"[\" is never closed"),

@@ -74,7 +74,7 @@ fn what_is_wrong_is_said_with_its_line() {
             "num_ranks 2\nrank 0 {\nsend 8b to 1 tag 1\n}\nrank 1 {\nrecv 8b from 0 tag 2\n}\n",
             "6:1: this operation never ends",
         ),
-        ("num_ranks 2\nrank 0 {\nsend 8b to 1 tag 1\n}\n", "3:1: nobody receives this message"),
+        ("num_ranks 2\nrank 0 {\nsend 8b to 1 tag 1\n}\n", "3:1: this message is never received"),
         (
             "num_ranks 1\nrank 0 {\na: calc 1\nb requires a\n}\n",
             "4:1: no operation of this rank above has the label \"b\"",

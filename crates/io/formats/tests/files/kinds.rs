@@ -119,7 +119,7 @@ fn errors_name_what_is_wrong_for_which_kind_and_where() {
 fn names_are_unique_over_all_kinds() {
     let bandwidth = "{ name: a, bandwidth: { from: h1, to: h2, min: 1Mbit } }";
     let error = read(&[bandwidth, "{ name: a, bestEffort: { members: [h1, h2] } }"]).unwrap_err();
-    assert!(error.contains("the name \"a\" is taken"), "{error}");
+    assert!(error.contains("the name \"a\" is already used"), "{error}");
 }
 
 #[test]

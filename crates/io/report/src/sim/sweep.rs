@@ -131,7 +131,7 @@ fn figure(
 }
 
 fn sentence(text: &str) -> String {
-    crate::numbers::sentence(text)
+    if text.starts_with("p99") { text.to_owned() } else { crate::numbers::sentence(text) }
 }
 
 /// How many lines no figure shows.

@@ -446,7 +446,7 @@ pub(super) const ABOUT_CONTRACTS: &[(&str, &[Question])] = &[
                 Has(&["degraded", "shop:pair"]),
                 Has(&["degraded", "shop:hose"]),
                 Has(&["admitted", "shop:obj", "proven"]),
-                Has(&["admitted", "shop:best", "no guarantee"]),
+                Has(&["admitted", "shop:best", "nothing is promised"]),
             ],
         )],
     ),
