@@ -189,7 +189,7 @@ fn nothing_that_is_said_is_believed() {
     assert_found(&changed(|s| s.queues[0].backlog = None), "is claimed to hold 0B, below the derived");
     assert_found(
         &changed(|s| first(s).reserved.burst = Bytes::new(29_999)),
-        "for \"c1\" 5Mbit with bursts of 29.999kB are",
+        "\"c1\" has 5Mbit with bursts of 29.999kB reserved",
     );
     assert_found(
         &changed(|s| first(s).asked.accounting = Accounting::Frames { smallest: Bytes::new(20) }),

@@ -68,7 +68,7 @@ fn broken_yaml_is_explained() {
         ("a: 1\n---\nb: 2", "2:1", "a second document begins here"),
         ("- a\nb: 1", "2:1", "the list above continues"),
         ("a: [b\n  c: d", "2:4", "a colon is not allowed here .. a bracket above it was not closed"),
-        ("a:\n  b: 'c\n  d: 'e'", "3:3", "that began above goes on here .. closing mark is missing"),
+        ("a:\n  b: 'c\n  d: 'e'", "3:3", "that began above continues here .. closing mark is missing"),
         ("a: { b: c,, d: e }", "1:11", "a value is missing here"),
         ("a:\n  * b", "2:3", "needs a name .. begins with \"- \""),
         (" a: 1\nb: 2", "2:1", "the document ended above .. same column as the first one"),
@@ -110,7 +110,7 @@ fn a_billion_laughs_end_early() {
     }
     assert_problems(
         contracts(&text),
-        &[(TooLarge, "6:40", "anchors and aliases .. stand for more than 1000000 values")],
+        &[(TooLarge, "6:40", "anchors and aliases .. expand to more than 1000000 values")],
     );
 }
 

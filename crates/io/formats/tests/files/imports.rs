@@ -166,7 +166,7 @@ fn what_is_wrong_with_hpcc_flows_is_said_at_its_place() {
         ("1\n0 1 3 5\n", "2:1 4 words: SRC DST PG DPORT SIZE START, or the same without DPORT, is expected for a flow"),
         ("1\n0 4 3 100 5 0\n", "2:3 there is no node 4: the network has 4, counted from 0"),
         ("1\n0 1 3 100 0 0\n", "2:11 a size of 0 bytes: from 1 to 100GB is accepted"),
-        ("1\n0 1 3 100 5 -1\n", "2:13 \"-1\" is no start in seconds: a number of at least 0 is expected"),
+        ("1\n0 1 3 100 5 -1\n", "2:13 \"-1\" is not a start in seconds: a number of at least 0 is expected"),
         ("1\n0 1 3 100 5 1e9\n", "2:13 \"1e9\" is later than the latest accepted, 100000000s"),
         ("1\n0 1 3 50000 2.0 9.5\n", "2:13 \"2.0\" is not a size: a whole number of bytes is expected"),
     ] {
@@ -310,13 +310,13 @@ fn what_is_wrong_with_a_connection_matrix_is_said_at_its_place() {
     let triggers = "triggers are not read from a connection matrix";
     for (flow, expected) in [
         ("0->4 start 0 size 9", "3:4 there is no node 4: the network has 4, counted from 0".to_owned()),
-        ("x->1 start 0 size 9", "3:1 \"x\" is no node: a whole number is expected".to_owned()),
+        ("x->1 start 0 size 9", "3:1 \"x\" is not a node: a whole number is expected".to_owned()),
         ("0->1 start 0 size 0", "3:19 a size of 0 means a flow without end, and the flows of a list end".to_owned()),
         ("0->1 start 0", "3:1 a flow needs a size".to_owned()),
         ("0->1 size 9", "3:1 a flow needs a start".to_owned()),
         (
             "0->1 start -5 size 9",
-            "3:12 \"-5\" is no start in picoseconds: a number of at least 0 is expected".to_owned(),
+            "3:12 \"-5\" is not a start in picoseconds: a number of at least 0 is expected".to_owned(),
         ),
         ("0->1 stat 0 size 9", "3:6 \"stat\" is not a keyword of a flow, did you mean \"start\"?".to_owned()),
         ("0->1 start 0 size", "3:14 a number is expected after size".to_owned()),
@@ -377,7 +377,7 @@ fn distributions_are_read_in_bytes_percent_and_packets() {
 fn distributions_of_opera_have_commas() {
     let expected = FlowSizes::from_points(vec![(4000.0, 0.0), (5971.0, 0.077), (28_589_215.0, 1.0)]).unwrap();
     assert_eq!(sizes("4000,0\n5971,0.077\n28589215,1\n").unwrap(), expected);
-    assert_eq!(said(sizes("4000,0\n5971,x\n")), ["2:6 \"x\" is no share: a number of at least 0 is expected"]);
+    assert_eq!(said(sizes("4000,0\n5971,x\n")), ["2:6 \"x\" is not a share: a number of at least 0 is expected"]);
 }
 
 #[test]
@@ -414,7 +414,7 @@ fn what_is_wrong_with_a_distribution_is_said_at_its_line() {
         ("0 1\n", "1:1 flows of 0B carry nothing: a size of at least 1B is expected"),
         ("100 0.5\n200 1 1\n", "2:1 SIZE SHARE is expected on each line, or PACKETS 1 SHARE"),
         ("100 2 0.5\n", "1:1 SIZE SHARE is expected on each line, or PACKETS 1 SHARE"),
-        ("100 nan\n", "1:5 \"nan\" is no share: a number of at least 0 is expected"),
+        ("100 nan\n", "1:5 \"nan\" is not a share: a number of at least 0 is expected"),
     ] {
         assert_eq!(said(sizes(text)), [expected], "{text:?}");
     }
