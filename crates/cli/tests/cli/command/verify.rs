@@ -277,7 +277,7 @@ fn minima_behind_small_buffers_are_unknown() {
     assert!(text.contains("buffers of 4 ports may be too small for the minima"), "{text}");
     let verified = wayleave(&format!("verify {} --effort quick", on("3kB"))).ends_with(7);
     assert!(
-        verified.stderr.contains("2 contracts missed a minimum or a weight, of which nothing is known"),
+        verified.stderr.contains("2 contracts missed a minimum or a weight without a known guarantee"),
         "{}",
         verified.stderr
     );

@@ -21,7 +21,12 @@ fn what_no_network_can_mean_is_refused_at_its_place() {
         ("{ between: [h1, s1], budgets: [0s] }", Impossible, "6:38", "above zero and up to 10s"),
         ("{ between: [h1, s1], budgets: [1ms, 11s] }", Impossible, "6:43", "a budget of 11s"),
         ("{ between: [h1, s1], queues: 1, budgets: [1ms, 1ms] }", Impossible, "6:48", "2 budgets for 1 queue:"),
-        ("{ between: [h1, s1], queues: [ { } ], buffer: 1B }", WrongType, "6:45", "queues lists every queue: buffer"),
+        (
+            "{ between: [h1, s1], queues: [ { } ], buffer: 1B }",
+            WrongType,
+            "6:45",
+            "queues lists every queue: it cannot be combined with buffer",
+        ),
         ("{ from: h1, to: s1, hostQueues: 1 }", Impossible, "6:27", "hostQueues is written without \"host\""),
         ("{ from: h1 }", MissingKey, "6:7", "a link needs the key \"to\""),
         ("{ }", MissingKey, "6:7", "a link needs its two ends .. between: [a, b]"),

@@ -283,7 +283,7 @@ fn labels_are_read_and_written_for_contracts_of_every_kind_and_have_bounds() {
     let text = write_orders(&orders, &star, "x");
     assert_eq!(list(&text).unwrap_or_else(|errors| panic!("{errors}\n{text}")).into_orders(), orders);
     for (labels, said) in [
-        ("[app]", "no mapping"),
+        ("[app]", "not a mapping"),
         ("{ 'a b': c }", "`a b` is no key of a label"),
         ("{ a: 'b c' }", "the value of label a is none"),
         ("{ a: 1, a: 2 }", "twice"),
