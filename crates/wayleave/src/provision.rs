@@ -240,7 +240,7 @@ impl SizingResult {
         };
         match self {
             Self::Time { within, at_most } => vec![time(*within), at_most.map_or(String::new(), time)],
-            Self::Load(found) => vec![found.map_or("none: slower even without load".to_owned(), load)],
+            Self::Load(found) => vec![found.map_or("none: slower without load".to_owned(), load)],
             Self::Bandwidth(found) => vec![found.map_or("no bandwidth meets this time".to_owned(), rate)],
         }
     }
