@@ -272,7 +272,7 @@ fn what_is_wrong_with_a_physical_network_is_said_at_its_place() {
     for (elements, kind, parts) in [
         ("<flw/>", ProblemKind::UnknownKey, ["n.json:4:1", "unknown element \"flw\""]),
         ("<link from=\"a\" to=\"c\"/>", ProblemKind::UnknownName, ["4:20", "no station or switch \"c\""]),
-        ("<station name=\"a\"/>", ProblemKind::DuplicateName, ["4:1", "first on line 2"]),
+        ("<station name=\"a\"/>", ProblemKind::DuplicateName, ["4:1", "already used on line 2"]),
         ("<station/>", ProblemKind::MissingKey, ["4:1", "this station has no \"name\""]),
         ("<network technology=\"FIFO+SI\"/>", ProblemKind::BadValue, ["4:22", "unknown technology \"SI\""]),
     ] {
