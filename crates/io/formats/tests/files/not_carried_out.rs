@@ -133,7 +133,7 @@ fn what_contracts_say_of_ports_is_refused_beside_them() {
         let open = |name: &str| Ok(Source::new(name, CONTRACTS));
         let error = read_scenario(&Source::new("scenario.yaml", text.as_str()), &open).unwrap_err().to_string();
         let key = key.split(':').next().unwrap();
-        assert!(error.contains(&format!("{ports}.{key} does not apply to contracts")), "{error}");
+        assert!(error.contains(&format!("{ports}.{key} has no effect with contracts")), "{error}");
     }
     said(
         CLASSES,
