@@ -106,7 +106,7 @@ fn errors_name_what_is_wrong_for_which_kind_and_where() {
     );
     said(
         "{ name: x, bestEffort: { members: [h1, h2] }, bandwidth: { from: h1, to: h2, min: 1Mbit } }",
-        &["a contract is of one kind"],
+        &["a contract has one kind"],
     );
     said(
         "{ name: x, from: h1, to: h2, rate: 1Mbit, burst: 300B, deadline: 2ms, excess: wat }",
