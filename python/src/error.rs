@@ -74,7 +74,7 @@ const OPTIONS: [(&str, &str); 12] = [
     ("--hosts-per-node 1", "hosts=1"),
     ("`wayleave topology list` names them", "wayleave.Network has a method for each kind"),
     ("wayleave reproduce list prints the names of all figures", "wayleave.figures() names them all"),
-    ("`wayleave plan` says why", "wayleave.plan says why"),
+    ("see `wayleave plan`", "see wayleave.plan"),
 ];
 
 /// A message of the command in the words of the package: `--hold-time` is `hold_time=`.

@@ -503,7 +503,7 @@ impl PyVerified {
     fn summary(&self) -> String {
         let Verified { claim, report, .. } = &*self.verified;
         let verdict = if self.is_sound() {
-            "every promise held".to_owned()
+            "all guarantees held".to_owned()
         } else {
             format!("{} broken", self.violations().len())
         };

@@ -28,17 +28,17 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "a number for a subject": (lambda: wl.analyze(3), "subject: .*this is an int"),  # type: ignore[arg-type]
     "a list for a grid": (lambda: wl.sweep(SCENARIO, ["traffic.web.load"]), "grid: a dictionary of lists.*this is a list"),  # type: ignore[arg-type]
     "a dictionary for values": (lambda: wl.sweep(SCENARIO, {"traffic.web.load": {"a": 1}}), "grid: a list of values.*this is a dict"),
-    "a value twice": (lambda: wl.sweep(SCENARIO, {"traffic.web.load": [0.2, 0.2]}), r"grid: 0.2 stands in the values of .* twice"),
+    "a value twice": (lambda: wl.sweep(SCENARIO, {"traffic.web.load": [0.2, 0.2]}), r"grid: 0.2 is in the values of .* twice"),
     "a seed twice": (lambda: wl.sweep(SCENARIO, seeds=[1, 2, 1]), r"seeds\[2\]: 1 stands there twice"),
     "a dictionary for seeds": (lambda: wl.sweep(SCENARIO, seeds={1: 1}), "seeds: a number of seeds, or a list"),
     "no seeds": (lambda: wl.sweep(SCENARIO, seeds=0), "seeds: a whole number from 1 is expected: this is 0"),
     "a scenario of a number": (lambda: wl.simulate(3), "scenario: a file or a dictionary.*this is an int"),
-    "an object in a scenario": (lambda: wl.simulate({**SCENARIO, "duration": object()}), "scenario: an object cannot stand here"),
+    "an object in a scenario": (lambda: wl.simulate({**SCENARIO, "duration": object()}), "scenario: an object is not allowed here"),
     "a network in another place": (
         lambda: wl.sweep(SCENARIO, {"traffic.web.load": [NETWORK]}),
-        'grid: "traffic.web.load": a Network cannot stand here.*`topology`',
+        'grid: "traffic.web.load": a Network is not allowed here.*`topology`',
     ),
-    "an object in a row": (lambda: wl.plan(NETWORK, [{**ROW, "rate": object()}]), "contracts: an object cannot stand here"),
+    "an object in a row": (lambda: wl.plan(NETWORK, [{**ROW, "rate": object()}]), "contracts: an object is not allowed here"),
     "a bound with a fraction": (lambda: wl.Admit(["h1->s1"], 1.5), "bound_ns: a whole number of ns from 0 is expected: this is 1.5"),  # type: ignore[arg-type]
     "a bound below zero": (lambda: wl.Admit(["h1->s1"], -1), "bound_ns: a whole number.*this is -1"),
     "a route of numbers": (lambda: wl.Admit([1], 1), r"route: a list with names of links.*this is \[1\]"),  # type: ignore[list-item]

@@ -42,7 +42,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path, fat_tree: wl.Network)
         lambda: wl.sweep(missing),
         lambda: wl.analyze(missing),
     ):
-        with pytest.raises(wl.InputError, match="there is no such file") as raised:
+        with pytest.raises(wl.InputError, match="no such file") as raised:
             ask()
         assert (raised.value.file, raised.value.line) == (missing, None)
 

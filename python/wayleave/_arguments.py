@@ -68,7 +68,7 @@ def grid(given: Any) -> list[tuple[str, list[Any]]]:
         listed = list(values)
         for index, value in enumerate(listed):
             if isinstance(value, (str, int, float)) and any(type(value) is type(other) and value == other for other in listed[:index]):
-                raise InputError(f'grid: {value!r} stands in the values of "{path}" twice: its runs would count twice in every mean')
+                raise InputError(f'grid: {value!r} is in the values of "{path}" twice: its runs would count twice in every mean')
         paths.append((path, listed))
     return paths
 
@@ -82,7 +82,7 @@ def text_of(what: str, value: object, **layout: Any) -> str:
         if hasattr(other, "tolist"):  # NumPy
             return other.tolist()
         where = ' belongs below `topology` of a scenario, or into the values of "topology" of a grid' if isinstance(other, Network) else ""
-        raise InputError(f"{what}: {kind(other)} cannot stand here{where}: texts, numbers, lists and dictionaries are expected: {other!r}")
+        raise InputError(f"{what}: {kind(other)} is not allowed here{where}: texts, numbers, lists and dictionaries are expected: {other!r}")
 
     try:
         return json.dumps(value, default=plain, **layout)

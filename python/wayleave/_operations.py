@@ -194,7 +194,7 @@ def _text(file: str) -> str:
         with open(file, encoding="utf-8") as opened:
             return opened.read()
     except OSError as error:
-        message = "there is no such file" if isinstance(error, FileNotFoundError) else f"it cannot be read: {error.strerror or error}"
+        message = "no such file" if isinstance(error, FileNotFoundError) else f"it cannot be read: {error.strerror or error}"
         raise InputError(f"{file}: {message}", (Problem(message, file, None, None, None, None),)) from error
     except UnicodeDecodeError as error:
         raise InputError(f"{file}: this is no UTF-8 text ({error.reason} at byte {error.start})") from error

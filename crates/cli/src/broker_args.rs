@@ -57,7 +57,7 @@ impl Args for BrokerSchemeArgs {
 
 impl FromArgMatches for BrokerSchemeArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let unknown = || clap::Error::raw(clap::error::ErrorKind::InvalidValue, "there is no such scheme");
+        let unknown = || clap::Error::raw(clap::error::ErrorKind::InvalidValue, "no such scheme");
         let name = matches.get_one::<String>("scheme").ok_or_else(unknown)?;
         let scheme = schemes().find(|scheme| scheme.name == name).ok_or_else(unknown)?;
         let (given, stray) = given_values(scheme, described(), matches);

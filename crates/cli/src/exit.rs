@@ -36,12 +36,12 @@ const HELP: &str = "\
 Exit codes:
   0  fine
   1  internal failure, a file could not be written, or a controller was not reached
-  2  bad input or usage, also a file that is not there or cannot be read
+  2  bad input or usage, or a file that does not exist or cannot be read
   3  something was refused, or would break
-  4  the recheck found a broken promise, or verify saw one or something that is not as a plan says
-  5  a fault that verify --inject put in was not detected, or changes nothing here
+  4  the recheck found a violated guarantee, or verify found a violation or a discrepancy from the plan
+  5  a fault of verify --inject was not detected, or has no effect
   6  what diff compared differs
-  7  incomplete: promises that were not tested, traffic of which nothing arrived, or contracts of tenants whose past is not known
+  7  incomplete: guarantees that were not tested, traffic that was not received, or contracts of tenants whose history is unknown
   130  stopped by Ctrl-C: results until then are kept, and marked as partial";
 
 impl From<Exit> for ExitCode {

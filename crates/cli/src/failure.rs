@@ -54,7 +54,7 @@ impl fmt::Display for Failure {
             }
             Self::Located(message) => f.write_str(message),
             Self::Usage(message) | Self::Internal(message) => write!(f, "error: {message}"),
-            Self::Stopped => f.write_str("stopped before it was done; nothing of it is left"),
+            Self::Stopped => f.write_str("stopped before completion; no output was kept"),
             Self::ClosedPipe => Ok(()),
         }
     }

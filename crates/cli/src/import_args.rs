@@ -82,14 +82,14 @@ impl ImportArgs {
                 let source = Source::read(text)?;
                 let (network, origin) = Network::import(&source, &self.options()?)?;
                 if !origin.is_foreign {
-                    self.refuse(&format!("{} is a topology of Wayleave, which says", source.name()))?;
+                    self.refuse(&format!("{} is a topology of Wayleave, which defines", source.name()))?;
                 }
                 origin.remarks.iter().for_each(|remark| crate::output::tell!("{remark}"));
                 Ok(network)
             }
             NetworkName::Builder => {
                 let network = Network::build(text)?;
-                self.refuse("a builder says")?;
+                self.refuse("a builder defines")?;
                 Ok(network)
             }
         }
@@ -100,7 +100,7 @@ impl ImportArgs {
             (None | Some(HostsName::Attach), Some(count)) => HostRule::Attach(count),
             (Some(HostsName::Attach), None) => HostRule::Attach(1),
             (Some(_), Some(_)) => {
-                let message = "--hosts-per-node attaches hosts: it cannot stand beside --hosts leaves or none";
+                let message = "--hosts-per-node attaches hosts: it cannot be combined with --hosts leaves or none";
                 return Err(Failure::Usage(message.into()));
             }
             (Some(HostsName::Leaves), None) => HostRule::Leaves,
@@ -143,8 +143,7 @@ impl ImportArgs {
         ];
         match given.iter().find(|(_, is_given)| *is_given) {
             Some((option, _)) => {
-                let message =
-                    format!("{option} is for files of other tools: {who} itself what its links and hosts are");
+                let message = format!("{option} is for files of other tools: {who} its own links and hosts");
                 Err(Failure::Usage(message))
             }
             None => Ok(()),

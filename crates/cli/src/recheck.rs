@@ -19,31 +19,28 @@ pub(crate) enum BoundSource {
 /// Derives every promise again; violations and a verdict go to the standard error.
 pub(crate) fn recheck(context: &Context<'_>, progress: &mut Progress) -> BoundSource {
     let Some(report) = wayleave::recheck(context, &mut Watch::progress(progress)) else {
-        crate::output::tell!("recheck: nothing was derived again, for this scheme reserves no queues");
+        crate::output::tell!("recheck: nothing to recompute: this scheme reserves no queues");
         return BoundSource::Unsound;
     };
     for violation in report.violations.iter().take(SHOWN) {
-        crate::output::tell!("broken promise: {violation}");
+        crate::output::tell!("guarantee violated: {violation}");
     }
     if let Some(more) = report.violations.len().checked_sub(SHOWN).filter(|&more| more > 0) {
-        crate::output::tell!("and {}", count(more, "more broken promise"));
+        crate::output::tell!("and {}", count(more, "more violation"));
     }
     let broken = wayleave::recheck_shares(context, &mut Watch::progress(progress));
-    broken.iter().take(SHOWN).for_each(|one| crate::output::tell!("broken promise: {one}"));
+    broken.iter().take(SHOWN).for_each(|one| crate::output::tell!("guarantee violated: {one}"));
     let mut parts = vec![count(report.queues.len(), "queue"), count(report.flows.len(), "flow")];
     let shares = claimed_shares(context).len();
     parts.extend((shares > 0).then(|| count(shares, "share")));
     let (last, others) =
         parts.split_last().map_or((String::new(), String::new()), |(last, others)| (last.clone(), others.join(", ")));
-    let checked = format!("recheck: {others} and {last} derived again");
+    let checked = format!("recheck: {others} and {last} recomputed independently");
     if report.is_sound() && broken.is_empty() {
-        crate::output::tell!("{checked}: sound, every promise holds");
+        crate::output::tell!("{checked}: sound, all guarantees hold");
         return BoundSource::Sound;
     }
-    crate::output::tell!(
-        "{checked}: UNSOUND, {}",
-        count(report.violations.len() + broken.len(), "promise") + " broken"
-    );
+    crate::output::tell!("{checked}: UNSOUND, {}", count(report.violations.len() + broken.len(), "violation"));
     BoundSource::Unsound
 }
 
@@ -63,7 +60,7 @@ pub(crate) fn recheck_transitions<S>(
         crate::output::tell!("and {} more", count(more, "overbooked port"));
     }
     let checked = format!(
-        "recheck: {} from a route, {} of flows that can be on a link at once looked at",
+        "recheck: {} from a route, {} of flows that can be on a link at once checked",
         count(found.departures, "departure"),
         count(found.sets, "set")
     );
@@ -83,18 +80,18 @@ fn recheck_shares_over_time<S>(stays: &ReservationLog<S>, session: &Session, pro
     if found.sets == 0 && found.broken.is_empty() {
         return BoundSource::Sound;
     }
-    found.broken.iter().take(SHOWN).for_each(|one| crate::output::tell!("broken promise: {one}"));
+    found.broken.iter().take(SHOWN).for_each(|one| crate::output::tell!("guarantee violated: {one}"));
     if let Some(more) = found.broken.len().checked_sub(SHOWN).filter(|&more| more > 0) {
-        crate::output::tell!("and {}", count(more, "more broken promise"));
+        crate::output::tell!("and {}", count(more, "more violation"));
     }
     let checked = format!(
-        "recheck: {} of shares and flows that can be on a link at once derived again",
+        "recheck: {} of shares and flows that can be on a link at once recomputed independently",
         count(found.sets, "set")
     );
     if found.broken.is_empty() {
         crate::output::tell!("{checked}: every minimum and weight fits at every moment");
         return BoundSource::Sound;
     }
-    crate::output::tell!("{checked}: UNSOUND, {} broken", count(found.broken.len(), "promise"));
+    crate::output::tell!("{checked}: UNSOUND, {}", count(found.broken.len(), "violation"));
     BoundSource::Unsound
 }

@@ -53,7 +53,7 @@ impl Args for SchemeArgs {
 
 impl FromArgMatches for SchemeArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let unknown = || clap::Error::raw(clap::error::ErrorKind::InvalidValue, "there is no such scheme");
+        let unknown = || clap::Error::raw(clap::error::ErrorKind::InvalidValue, "no such scheme");
         let name = matches.get_one::<String>("scheme").ok_or_else(unknown)?;
         let scheme = registry::admission(name).ok_or_else(unknown)?.descriptor;
         let (given, stray) = given_values(scheme, described(), matches);

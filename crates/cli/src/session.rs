@@ -43,7 +43,7 @@ impl SessionArgs {
     pub(crate) fn open_on(&self, network: &Network, has_other_kinds: bool) -> Result<Session, Failure> {
         if has_other_kinds && network.graph.classes().is_none() {
             crate::output::tell!(
-                "note: the topology has no `classes`, and the usual ones are assumed (`classes: {{}}`); a controller assumes none, and refuses bandwidth and objectives without them"
+                "note: the topology has no `classes`; the defaults are assumed (`classes: {{}}`); a controller assumes none and refuses bandwidth and objective contracts without them"
             );
         }
         let network = if has_other_kinds { network.with_classes()? } else { network.clone() };

@@ -35,6 +35,6 @@ fn main() -> Result<(), Error> {
     };
     let options = VerifyOptions::default().with_effort(Effort::QUICK);
     let verified = verify(&plan.promises(), &options, &mut Watch::progress(&mut progress))?;
-    println!("every promise held: {}", verified.is_sound());
+    println!("all guarantees held: {}", verified.is_sound());
     verified.write_text(&mut stdout(), Layout::default(), false)
 }

@@ -82,7 +82,7 @@ impl Contracts {
         watch: &mut Watch<'_>,
     ) -> Result<Self, Error> {
         if network.graph.hosts().count() < 2 {
-            return Err(Error::Usage("contracts join two hosts, and the network has fewer".into()));
+            return Err(Error::Usage("contracts need two hosts, and the network has fewer".into()));
         }
         if !(1..=8).contains(&scenario) {
             return Err(Error::Usage(format!("there is no scenario {scenario}: they are 1 to 8")));
@@ -120,7 +120,7 @@ impl Contracts {
             if problems.len() < MAX_FINDINGS {
                 let first = &self.lists[list];
                 let at = format!("{}:{}", first.source().name(), first.locate(index, "name").line);
-                problems.push(self.finding(place, "name", &format!("the name is taken: the first stands at {at}")));
+                problems.push(self.finding(place, "name", &format!("the name is already used at {at}")));
             }
         }
         if problems.is_empty() { Ok(()) } else { Err(Error::Problems(problems)) }

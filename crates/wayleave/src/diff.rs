@@ -88,7 +88,9 @@ pub fn diff_values(first: (DiffInput, Value), second: (DiffInput, Value)) -> Res
     let [(compared, first), (other, second)] = [first, second];
     if compared != other {
         let [this, that] = [compared, other].map(DiffInput::noun);
-        return Err(Error::Usage(format!("the first is {this} and the second {that}: two of one kind are compared")));
+        return Err(Error::Usage(format!(
+            "the first is {this} and the second {that}: diff compares two of the same kind"
+        )));
     }
     let mut changes = Vec::new();
     compare("", "", &first, &second, &mut changes);
@@ -235,7 +237,7 @@ impl Difference {
     /// If it cannot be written.
     pub fn write_text(&self, out: &mut impl Write, layout: Layout, most: usize) -> Result<(), Error> {
         if self.is_none() {
-            return Ok(writeln!(out, "nothing differs")?);
+            return Ok(writeln!(out, "no differences")?);
         }
         for (what, names) in [("admitted now", &self.newly_admitted), ("no longer admitted", &self.no_longer_admitted)]
         {
@@ -390,7 +392,7 @@ mod tests {
         other.1["wayleave"] = json!("0.2.0");
         let difference = diff_values(one, other).unwrap();
         assert!(difference.is_none());
-        assert_eq!(text(&difference), "nothing differs\n");
+        assert_eq!(text(&difference), "no differences\n");
     }
 
     #[test]
@@ -476,6 +478,6 @@ mod tests {
     fn a_plan_and_a_run_are_not_compared() {
         let run = (DiffInput::Run, json!({ "traffic": [] }));
         let error = diff_values(plan(json!([])), run).unwrap_err();
-        assert_eq!(error.to_string(), "the first is a plan and the second a run: two of one kind are compared");
+        assert_eq!(error.to_string(), "the first is a plan and the second a run: diff compares two of the same kind");
     }
 }

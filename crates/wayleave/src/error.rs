@@ -25,7 +25,7 @@ pub enum Error {
     #[error("{0}")]
     Internal(String),
     /// The operation was stopped before there were results (Ctrl-C).
-    #[error("stopped before it was done")]
+    #[error("stopped before completion")]
     Stopped,
     /// The output could not be written.
     #[error("the output could not be written: {0}")]

@@ -74,8 +74,8 @@ impl NetworkName {
             return Ok(Self::Builder);
         }
         let missing = Source::read(text).err().map(|errors| errors.to_string());
-        let missing = missing.unwrap_or_else(|| format!("{text}: there is no such file"));
-        let hint = "and it is no builder either: a builder has a colon, such as fat-tree:k=4,queues=8";
+        let missing = missing.unwrap_or_else(|| format!("{text}: no such file"));
+        let hint = "and it is not a builder: a builder has a colon, such as fat-tree:k=4,queues=8";
         Err(Error::Located(format!("{missing}, {hint} (`wayleave topology list` names them)")))
     }
 }

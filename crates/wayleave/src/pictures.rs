@@ -111,9 +111,8 @@ impl Plan {
         let points: Vec<(f64, f64)> = deadlines
             .map(|(deadline, bound)| (deadline.as_nanos() as f64 * 1e3, bound.as_nanos() as f64 * 1e3))
             .collect();
-        let about =
-            "One mark for each contract: to the right its deadline, upwards the part of it that the bound takes.";
-        shares("bounds", "How much of their deadlines the bounds take", "deadline", about, points)
+        let about = "One mark for each contract. x: deadline. y: delay bound as a share of the deadline.";
+        shares("bounds", "Delay bounds relative to deadlines", "deadline", about, points)
     }
 }
 
@@ -124,9 +123,8 @@ impl VerifyReport {
         let point = |(promise, finding): (&wayleave_adversary::Promise, &wayleave_adversary::Finding)| {
             (promise.bound.as_nanos() as f64 * 1e3, finding.delay_ps as f64)
         };
-        let about =
-            "One mark for each contract: to the right its bound, upwards the part of it that its slowest packet took.";
-        shares("worst", "How close the slowest packets came to their bounds", "bound", about, seen.map(point).collect())
+        let about = "One mark for each contract. x: bound. y: delay of the slowest packet as a share of the bound.";
+        shares("worst", "Slowest packets relative to their bounds", "bound", about, seen.map(point).collect())
     }
 }
 

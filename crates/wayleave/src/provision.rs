@@ -175,10 +175,10 @@ impl Question {
         match self {
             Self::Time { bandwidth, load } => format!("Flows of a service with {bandwidth} under a load of {load}:"),
             Self::Load { bandwidth, within } => {
-                format!("The most load of a service with {bandwidth} whose flows complete within {within}:")
+                format!("Maximum load of a service with {bandwidth} whose flows complete within {within}:")
             }
             Self::Bandwidth { offered, within } => {
-                format!("The least bandwidth for {offered} of flows that complete within {within}:")
+                format!("Minimum bandwidth for {offered} of flows that complete within {within}:")
             }
         }
     }
@@ -241,7 +241,7 @@ impl SizingResult {
         match self {
             Self::Time { within, at_most } => vec![time(*within), at_most.map_or(String::new(), time)],
             Self::Load(found) => vec![found.map_or("none: slower without load".to_owned(), load)],
-            Self::Bandwidth(found) => vec![found.map_or("none keeps this time".to_owned(), rate)],
+            Self::Bandwidth(found) => vec![found.map_or("no bandwidth meets this time".to_owned(), rate)],
         }
     }
 }

@@ -368,7 +368,7 @@ impl Session {
         let (id, link) = useless(NodeKind::Switch).or_else(|| useless(NodeKind::Host))?;
         let taken = self.model.best_effort == BestEffort::LowestQueue && self.network.queues(id).len() == 1;
         let what_to_do = if taken {
-            "its only queue is kept for traffic without a contract: give the port more queues, or add --best-effort off"
+            "its only queue is reserved for best effort: give the port more queues, or add --best-effort off"
         } else {
             "none of its queues has a delay budget: give it one in the topology, or with --budgets or --host-budget"
         };
@@ -392,8 +392,7 @@ impl Session {
             count => format!(" and of {count} more ports"),
         };
         Some(format!(
-            "contracts cannot use the highest queue of {}{others}: with nothing else in it a packet may take \
-             {bound} there, longer than the budget of {budget} (slow links need larger budgets: --budgets)",
+            "queue 0 of {}{others} is unusable for contracts: one packet alone may need {bound}, above the delay budget of {budget}. Set larger budgets for slow links in the topology (`budgets`) or with --budgets",
             link.name
         ))
     }

@@ -35,7 +35,7 @@ pub enum BenchError {
     #[error("{0}")]
     Run(Box<ScenarioError>),
     /// Not even two packets find room, or any number does.
-    #[error("the buffer cannot be measured with {case}: two packets are lost, or {MAX_PACKETS} are not")]
+    #[error("the buffer cannot be measured with {case}: two packets are lost, or none of {MAX_PACKETS}")]
     Buffer {
         /// At which combination.
         case: Case,

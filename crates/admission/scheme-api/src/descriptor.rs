@@ -317,7 +317,7 @@ impl Kind {
             Self::Text { check } => check(text).map(|()| Value::Text(text.to_owned())),
             Self::List(kind) => text.split(',').map(|item| kind.parse(item)).collect::<Result<_, _>>().map(Value::List),
             Self::ByService(_) | Self::Host | Self::Scheme(_) => {
-                Err(format!("a {} is expected, which only a file can say", self.name()))
+                Err(format!("expected a {}, which can only be given in a file", self.name()))
             }
         }
     }
@@ -391,7 +391,7 @@ fn number(text: &str) -> Result<f64, String> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
     let number = Some(text).filter(|_| plain).and_then(|text| text.parse().ok());
     let number = number.filter(|number: &f64| number.is_finite());
-    number.ok_or_else(|| format!("{} is no number: one such as 0.6 is expected", shown(text)))
+    number.ok_or_else(|| format!("{} is not a number: one such as 0.6 is expected", shown(text)))
 }
 
 /// Length of the part of a text that a message shows, in characters.

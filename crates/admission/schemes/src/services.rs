@@ -23,7 +23,7 @@ impl<'a> Policies<'a> {
 
 /// Policies name more services than a message has numbers.
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
-#[error("the policies name {} services, and brokers can tell 65535 apart", .services)]
+#[error("the policies name {} services, and brokers support at most 65535", .services)]
 pub struct TooManyServices {
     /// Number of services.
     pub services: usize,

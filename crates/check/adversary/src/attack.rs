@@ -119,7 +119,7 @@ pub enum PhaseTarget {
 
 /// The text is no attack.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
-#[error("\"{}\" is no attack: PATTERN,SEED[,SHIFTS] is expected, such as together,1 or chasing:12/small,7,@1+1200,9-400", .text)]
+#[error("\"{}\" is not an attack: PATTERN,SEED[,SHIFTS] is expected, such as together,1 or chasing:12/small,7,@1+1200,9-400", .text)]
 pub struct AttackError {
     text: String,
 }

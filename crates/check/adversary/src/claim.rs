@@ -127,14 +127,14 @@ impl fmt::Display for ClaimError {
             Self::NoElement { element: Element::Cable(link) } => {
                 write!(
                     f,
-                    "there is no link {}: the cuts of an attack are numbered as the network of the same input",
+                    "there is no link {}: the cuts of an attack are numbered by the network of the same input",
                     link.0
                 )
             }
             Self::NoElement { element: Element::Switch(node) } => {
                 write!(
                     f,
-                    "node {} is no switch: the cuts of an attack are numbered as the network of the same input",
+                    "node {} is not a switch: the cuts of an attack are numbered by the network of the same input",
                     node.0
                 )
             }

@@ -134,43 +134,38 @@ impl fmt::Display for Discrepancy {
                 let said = (stated.rate, stated.burst);
                 write!(
                     f,
-                    "for \"{name}\" {} with bursts of {} are reserved, and its traffic can be {rate} with bursts of \
-                     {burst} on the wire",
+                    "\"{name}\" has {} with bursts of {} reserved, but its traffic can be {rate} with bursts of {burst} on the wire",
                     said.0, said.1
                 )
             }
             Self::Asked { name, what, stated, contract } => {
-                write!(f, "\"{name}\" is said to ask for {what} {stated}, and its contract says {contract}")
+                write!(f, "\"{name}\": the plan states {what} {stated}, the contract {contract}")
             }
             Self::Stated { name, what, stated, derived } => {
-                write!(f, "\"{name}\": {what} is stated as {stated}, and {derived} is derived")
+                write!(f, "\"{name}\": {what} is stated as {stated}, recomputed as {derived}")
             }
-            Self::Unmentioned { name } => write!(f, "of contract \"{name}\" nothing is said"),
+            Self::Unmentioned { name } => write!(f, "contract \"{name}\" is missing"),
             Self::Terms { name, stated, derived } => {
-                write!(f, "the bound of \"{name}\" is not the sum of what delays it: ")?;
+                write!(f, "the bound of \"{name}\" is not the sum of its delay terms: ")?;
                 match (stated, derived) {
-                    (Some(stated), Some(derived)) => write!(f, "{stated} is said, and {derived} is missing"),
-                    (Some(stated), None) => write!(f, "{stated} is said, and is no part of it"),
+                    (Some(stated), Some(derived)) => write!(f, "{stated} is stated, {derived} is missing"),
+                    (Some(stated), None) => write!(f, "{stated} is stated, but is not a term of it"),
                     (None, Some(derived)) => write!(f, "{derived} is missing"),
-                    (None, None) => f.write_str("a part of it is said more or less often than the route has it"),
+                    (None, None) => f.write_str("a term is stated more or less often than it occurs on the route"),
                 }
             }
             Self::Flows { link, queue, stated, derived } => write!(
                 f,
-                "queue {queue} of {link} is said to hold {stated} flows, and the routes bring {derived}: a move is \
-                 missing, or one too many"
+                "queue {queue} of {link}: {stated} flows stated, {derived} by the routes: a move is missing or superfluous"
             ),
             Self::Buffer { link, queue, stated, derived } => {
-                write!(f, "queue {queue} of {link} is said to hold {stated}, and the network gives it {derived}")
+                write!(f, "queue {queue} of {link}: a buffer of {stated} is stated, the network has {derived}")
             }
             Self::Budget { link, queue, stated, derived } => {
-                write!(
-                    f,
-                    "queue {queue} of {link} is said to have a budget of {stated}, and the network fixes {derived}"
-                )
+                write!(f, "queue {queue} of {link}: a budget of {stated} is stated, the network fixes {derived}")
             }
             Self::NoContractQueue { link, queue } => {
-                write!(f, "queue {queue} of {link} is said to be for contracts, and is not")
+                write!(f, "queue {queue} of {link} is stated as a queue for contracts, but is not one")
             }
             Self::QueueOrder { link, queue, expected } => {
                 write!(f, "queue {queue} of {link} is described where queue {expected} is expected")

@@ -308,7 +308,7 @@ pub(crate) fn check_share_times(
     let differ = timed.into_iter().zip(derived).filter_map(|(share, derived)| {
         let is_past = || standing.get(share.name.as_str()) != Some(&share);
         let stated = share.there_within.filter(|&stated| stated > derived || (stated < derived && is_past()))?;
-        let what = "the time within which its minimum is there".to_owned();
+        let what = "the time to reach its minimum".to_owned();
         let (stated, derived) = (stated.to_string(), derived.to_string());
         Some(Discrepancy::Stated { name: share.name.clone(), what, stated, derived })
     });

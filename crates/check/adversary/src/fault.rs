@@ -154,14 +154,14 @@ impl Claim {
             }
             Fault::DuplicationOff => {
                 if claim.protected.is_empty() {
-                    return Err(FaultNotInjected::NoEffect("no contract is protected, so no packet is sent twice"));
+                    return Err(FaultNotInjected::NoEffect("no contract is protected, so no packet is duplicated"));
                 }
                 claim.protected.iter_mut().for_each(|protected| protected.duplication = Duplication::Off);
             }
             Fault::PrioritiesSwapped => swap_priorities(&mut claim)?,
             other => {
                 debug_assert_eq!(other.layer(), Layer::Statement);
-                return Err(FaultNotInjected::NoEffect("this scheme says nothing of queues that could be wrong"));
+                return Err(FaultNotInjected::NoEffect("this scheme states no queue delays that could be wrong"));
             }
         }
         Ok(claim)

@@ -125,15 +125,19 @@ impl Breach {
 impl fmt::Display for Breach {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Late { delay_ps, bound } => write!(f, "a packet took {}, promised were {bound}", in_time(delay_ps)),
-            Self::Unproven { delay_ps, today } => {
-                write!(f, "a packet took {}, and the calculus says {today} for this set", in_time(delay_ps))
+            Self::Late { delay_ps, bound } => {
+                write!(f, "a packet took {}, above the guaranteed {bound}", in_time(delay_ps))
             }
-            Self::Dropped { packets: 1 } => f.write_str("a packet found no room in a buffer"),
-            Self::Dropped { packets } => write!(f, "{packets} packets found no room in a buffer"),
-            Self::Lost { packets: 1 } => f.write_str("of a packet no copy arrived, though one of its routes was whole"),
+            Self::Unproven { delay_ps, today } => {
+                write!(f, "a packet took {}, above the current bound of {today}", in_time(delay_ps))
+            }
+            Self::Dropped { packets: 1 } => f.write_str("a packet was dropped at a full buffer"),
+            Self::Dropped { packets } => write!(f, "{packets} packets were dropped at full buffers"),
+            Self::Lost { packets: 1 } => {
+                f.write_str("no copy of a packet arrived, although one of its routes was intact")
+            }
             Self::Lost { packets } => {
-                write!(f, "of {packets} packets no copy arrived, though one of their routes was whole")
+                write!(f, "no copy of {packets} packets arrived, although one of their routes was intact")
             }
         }
     }

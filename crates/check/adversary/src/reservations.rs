@@ -79,18 +79,17 @@ impl fmt::Display for HistoryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Twice { name } => {
-                write!(f, "\"{name}\" is admitted twice: it has to be released, or changed, before it can be again")
+                write!(f, "\"{name}\" is admitted twice: release or change it first")
             }
             Self::MovedUnknown { name, by } => {
-                write!(f, "\"{name}\" is moved for \"{by}\", and nobody of this name is admitted then")
+                write!(f, "\"{name}\" is moved for \"{by}\", but is not admitted at that time")
             }
             Self::MovedFromElsewhere { name, by, from, has } => write!(
                 f,
-                "\"{name}\" is moved for \"{by}\" from {from}, and its route is {has}: an earlier move is missing, or \
-                 one too many"
+                "\"{name}\" is moved for \"{by}\" from {from}, but its route is {has}: an earlier move is missing or superfluous"
             ),
-            Self::ReleasedUnknown { name } => write!(f, "\"{name}\" is released, and was not admitted before"),
-            Self::NoRoute { name } => write!(f, "\"{name}\" is admitted, and has no route"),
+            Self::ReleasedUnknown { name } => write!(f, "\"{name}\" is released, but was not admitted before"),
+            Self::NoRoute { name } => write!(f, "\"{name}\" is admitted, but has no route"),
         }
     }
 }

@@ -44,7 +44,7 @@ impl Fraction {
         match denominator.sign() {
             Sign::Plus => Self { numerator, denominator },
             Sign::Minus => Self { numerator: -numerator, denominator: -denominator },
-            Sign::NoSign => unreachable!("whoever divides has seen that the divisor is not zero"),
+            Sign::NoSign => unreachable!("the caller has checked that the divisor is not zero"),
         }
     }
 

@@ -141,14 +141,14 @@ impl fmt::Display for Violation {
                 write!(f, "flow \"{flow}\" uses queue {queue} of {link}, which has no delay budget")
             }
             Self::Deadline { flow, bound_ns, deadline } => {
-                write!(f, "flow \"{flow}\" can take {}, longer than its deadline of {deadline}", Nanos(*bound_ns))
+                write!(f, "flow \"{flow}\" has a bound of {}, above its deadline of {deadline}", Nanos(*bound_ns))
             }
             Self::PromisedBound { flow, promised, bound_ns } => {
                 let side = side(u128::from(promised.as_nanos()) < *bound_ns);
-                write!(f, "flow \"{flow}\" was promised {promised}, {side} its bound of {}", Nanos(*bound_ns))
+                write!(f, "flow \"{flow}\" was guaranteed {promised}, {side} its bound of {}", Nanos(*bound_ns))
             }
             Self::NotDisjoint { flow, other, shared } => {
-                write!(f, "flows \"{flow}\" and \"{other}\" both pass {shared}, and were promised to be disjoint")
+                write!(f, "flows \"{flow}\" and \"{other}\" both pass {shared}, but must be disjoint")
             }
             Self::LinkRate { link, reserved_bits_per_second: reserved, rate } => match u64::try_from(*reserved) {
                 Ok(bits) => {
@@ -158,11 +158,11 @@ impl fmt::Display for Violation {
             },
             Self::Budget { link, queue, delay_ns, budget } => {
                 let delay = text(delay_ns, time_rounded_up);
-                write!(f, "queue {queue} of {link} can delay a packet by {delay}, longer than its budget of {budget}")
+                write!(f, "queue {queue} of {link} has a worst-case delay of {delay}, above its budget of {budget}")
             }
             Self::Buffer { link, queue, backlog_bytes, buffer } => {
                 let backlog = text(backlog_bytes, bytes_rounded_up);
-                write!(f, "queue {queue} of {link} can hold {backlog}, more than its buffer of {buffer}")
+                write!(f, "queue {queue} of {link} has a worst-case backlog of {backlog}, above its buffer of {buffer}")
             }
             Self::ClaimedDelay { link, queue, claimed, delay_ns } => {
                 let side = side(is_below(claimed.as_nanos(), delay_ns));

@@ -168,7 +168,7 @@ impl AnalyzeArgs {
         if refused > 0 {
             let of = count(contracts.len(), "contract");
             crate::output::tell!(
-                "refused of {of}: {refused} (for the reasons run `wayleave plan`); what was admitted is analysed"
+                "refused of {of}: {refused} (see `wayleave plan`); the admitted contracts are analysed"
             );
         }
         Ok(Subject::admitted(&session)?)

@@ -75,7 +75,7 @@ fn summary(table: &Table, scenario: &Scenario) -> Result<(), Failure> {
     let WorstMeasurements { throughput, delay, buffer, .. } = table.worst(scenario).map_err(missing)?;
     let model = Model::of(table, scenario).map_err(missing)?;
     let mut out = out();
-    writeln!(out, "{} measured; worst values", count(table.iter().len(), "combination"))?;
+    writeln!(out, "{} measured; the worst case of each", count(table.iter().len(), "combination"))?;
     let mut worst = plain_table(&["  what", "worst", "with"]);
     let mut row = |what: &str, value: String, case: Case| {
         worst.add_row([format!("  {what}"), value, case.to_string()]);
@@ -84,7 +84,7 @@ fn summary(table: &Table, scenario: &Scenario) -> Result<(), Failure> {
     row("processing time, T", delay.0.up(), delay.1);
     row("buffer", buffer.0.to_string(), buffer.1);
     write_table(&mut out, &mut worst)?;
-    writeln!(out, "\nAllocation by Loko at every such switch")?;
+    writeln!(out, "\nAllocation of Loko at such a switch")?;
     let mut allocations = plain_table(&["  allocation", "rate", "burst", "delay"]);
     for (name, share) in [("full rate", Share::FullRate), ("fifth rate", Share::FifthRate)] {
         let cells = match Allocation::new(&model, share) {

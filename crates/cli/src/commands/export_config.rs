@@ -165,7 +165,7 @@ pub(crate) fn run(args: &ExportConfigArgs) -> Result<Exit, Failure> {
     }
     if refused > 0 {
         let contracts = if refused == 1 { "contract was" } else { "contracts were" };
-        tell!("{refused} {contracts} refused and omitted: for the reasons run `wayleave plan` with the same options");
+        tell!("{refused} {contracts} refused and left out: see `wayleave plan` with the same options");
         return Ok(Exit::Refused);
     }
     Ok(Exit::Fine)
@@ -224,7 +224,7 @@ fn find<'r>(rendered: &'r [Rendered], name: &str) -> Result<&'r Rendered, Failur
 fn file_name(one: &Rendered, target: Target) -> Result<String, Failure> {
     let is_plain = |one: char| one.is_alphanumeric() || "._-".contains(one);
     if !one.switch.chars().all(is_plain) || one.switch.starts_with('.') {
-        let why = format!("{:?} is not a valid file name: print it with --switch, or rename the switch", one.switch);
+        let why = format!("{:?} cannot be a file name: print it with --switch, or rename the switch", one.switch);
         return Err(Failure::Usage(why));
     }
     Ok(format!("{}.{}", one.switch, target.extension()))
@@ -237,7 +237,7 @@ fn compare(target: Target, pairs: &[(&Rendered, PathBuf)]) -> Result<(), Failure
         let is_new = pairs.len() > 1 && !old.exists();
         let before = if is_new { String::new() } else { Source::read(old)?.text().to_owned() };
         let found = if is_new {
-            writeln!(out, "{}: {} does not exist: the whole configuration is new", one.switch, old.display())?;
+            writeln!(out, "{}: {} does not exist: its whole content is new", one.switch, old.display())?;
             changed += 1;
             continue;
         } else {

@@ -52,8 +52,8 @@ pub(super) fn find<'a>(whole: &'a Command, path: &[String]) -> Result<&'a Comman
             let known: Vec<&str> = visible(command).map(Command::get_name).collect();
             let of = command.get_bin_name().unwrap_or("wayleave");
             Failure::Usage(match known.is_empty() {
-                true => format!("no command {name}: {of} has no subcommands"),
-                false => format!("{of} has no command {name}; its commands: {}", known.join(", ")),
+                true => format!("{of} has no subcommands, so {name} is unknown"),
+                false => format!("{of} has no command {name}; it has {}", known.join(", ")),
             })
         })
     })

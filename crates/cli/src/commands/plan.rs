@@ -174,7 +174,7 @@ impl PlanArgs {
         };
         let name = session.scheme().name();
         Err(Failure::Usage(format!(
-            "{what}, and --scheme {name} reserves none: `wayleave verify` puts its promises to the test, packet by packet"
+            "{what}, and --scheme {name} reserves none: use `wayleave verify` to test its guarantees packet by packet"
         )))
     }
 

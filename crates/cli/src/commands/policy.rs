@@ -157,9 +157,7 @@ fn beside(args: &SessionArgs, contracts: &[String]) -> Result<Session, Failure> 
     let refused = lists.all().map(|(_, any)| any).filter(|any| is_refused(any)).count();
     if refused > 0 {
         let of = count(lists.len(), "contract");
-        crate::output::tell!(
-            "refused of {of}: {refused} (for the reasons run `wayleave plan`); services share the remaining capacity"
-        );
+        crate::output::tell!("refused of {of}: {refused} (see `wayleave plan`); services share the remaining capacity");
     }
     Ok(session)
 }

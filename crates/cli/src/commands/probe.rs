@@ -105,7 +105,7 @@ fn table(check: &Check) -> Result<(), Failure> {
     }
     for one in &check.lost {
         let next = one.next_hop.as_ref().map_or_else(String::new, |hop| format!("; seen next: {}", escaped(hop)));
-        writeln!(out, "{} lost behind {}{next}", one.probes, escaped(&one.last_seen_at))?;
+        writeln!(out, "{} lost after {}{next}", one.probes, escaped(&one.last_seen_at))?;
     }
     for one in &check.unobserved_nodes {
         writeln!(out, "not watched: {}", escaped(one))?;

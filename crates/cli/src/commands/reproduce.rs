@@ -85,7 +85,9 @@ pub(crate) struct ReproduceArgs {
 pub(crate) fn run(args: &ReproduceArgs) -> Result<Exit, Failure> {
     if args.figures.iter().any(|name| name == "list") {
         if args.figures.len() > 1 {
-            return Err(Failure::Usage("list stands alone: it prints the names of all figures".to_owned()));
+            return Err(Failure::Usage(
+                "`list` takes no other arguments: it prints the names of all figures".to_owned(),
+            ));
         }
         return list(args.output);
     }

@@ -95,7 +95,7 @@ fn details(out: &mut impl Write, scheme: &'static Descriptor) -> io::Result<()> 
     wrapped(out, "  guarantees ", 13, scheme.guarantee)?;
     wrapped(out, "  published  ", 13, scheme.citation)?;
     if scheme.parameters.is_empty() {
-        return writeln!(out, "\nNo settings.");
+        return writeln!(out, "\nIt has no parameters.");
     }
     writeln!(out, "\nParameters")?;
     for parameter in scheme.parameters {
@@ -112,7 +112,7 @@ fn details(out: &mut impl Write, scheme: &'static Descriptor) -> io::Result<()> 
             None if parameter.example.is_empty() => {
                 wrapped(out, "      default  ", 15, &format!("none ({})", parameter.source))?;
             }
-            None => wrapped(out, "      default  ", 15, "none: required")?,
+            None => wrapped(out, "      default  ", 15, "required")?,
         }
     }
     Ok(())

@@ -129,9 +129,7 @@ impl SizeArgs {
             }
             (Some(bandwidth), None, None, Some(within)) => Ok(Question::Load { bandwidth, within }),
             (None, None, Some(offered), Some(within)) => Ok(Question::Bandwidth { offered, within }),
-            (None, Some(_), None, Some(_)) => {
-                usage("the load of an unknown bandwidth says nothing: give --offered RATE in place of --load")
-            }
+            (None, Some(_), None, Some(_)) => usage("--load needs a bandwidth: give --offered RATE instead of --load"),
             _ => usage(
                 "two of the bandwidth, the load and the time are expected: --bandwidth and --load (or --offered), --bandwidth and --within, or --offered and --within",
             ),

@@ -116,12 +116,12 @@ impl ValueEnum for FaultName {
             Self::Latency(fault) => *fault,
             Self::Classes(fault) => {
                 let help = match fault {
-                    ClassFault::WeightsReversed => "The weights of the classes below latency stand in the wrong order",
-                    ClassFault::ResidualForgotten => "Minima were promised as if nothing were reserved above them",
-                    ClassFault::StepsUnlimited => "Windows rise as far as the load of a link seems to let them",
+                    ClassFault::WeightsReversed => "The weights of the classes below latency are reversed",
+                    ClassFault::ResidualForgotten => "Minima are admitted as if nothing were reserved above them",
+                    ClassFault::StepsUnlimited => "Window increases are not limited",
                     ClassFault::ClassLeaked => "Best effort is sent in the queue of minima",
-                    ClassFault::MaxIgnored => "Nobody is held to a maximum",
-                    ClassFault::WeightIgnored => "What is left above minima is shared by minima, whatever the weights",
+                    ClassFault::MaxIgnored => "No maximum is enforced",
+                    ClassFault::WeightIgnored => "Capacity above the minima is shared by minima instead of weights",
                 };
                 return Some(PossibleValue::new(fault.name()).help(help));
             }
@@ -132,13 +132,13 @@ impl ValueEnum for FaultName {
             Fault::BuffersGone => "The queues of switches hold two frames",
             Fault::DuplicationOff => "Packets of protected contracts go over one of their routes only",
             Fault::PrioritiesSwapped => "The highest two priorities of every port are served in the wrong order",
-            Fault::CalculusLow => "The delays that are said of queues are 2 % too small",
-            Fault::FrameForgotten => "The delay that is said of one queue lacks one frame",
+            Fault::CalculusLow => "The stated delays of queues are 2 % too small",
+            Fault::FrameForgotten => "The stated delay of one queue lacks one frame",
             Fault::BurstLarger => "One contract's burst is a frame larger than what was reserved",
             Fault::RateLarger => "Contracts have 1.1 times the rate that was reserved",
             Fault::MoveForgotten => "One flow that was moved stays on its old route",
-            Fault::MovesChained => "Moves and contracts do not wait for packets of flows that were moved before",
-            Fault::JitterIgnored => "The delays that are said of queues do without the jitter of nodes",
+            Fault::MovesChained => "Moves and contracts do not wait for the packets of flows that were moved before",
+            Fault::JitterIgnored => "The stated delays of queues omit the jitter of nodes",
         };
         let value = PossibleValue::new(fault.name()).help(help);
         Some(match fault {
@@ -172,7 +172,7 @@ fn cuts(text: &str) -> Result<u32, String> {
     match text {
         "all" => Ok(u32::MAX),
         "none" => Ok(0),
-        number => number.parse().map_err(|_| "all, none or a number such as 8 is expected".to_owned()),
+        number => number.parse().map_err(|_| "expected all, none or a number such as 8".to_owned()),
     }
 }
 
@@ -292,7 +292,7 @@ impl VerifyArgs {
             decide(&mut session, PlanInput::Contracts(&contracts), &mut all, &mut Watch::new(progress, cancel))?;
         if outcome.summary.refused > 0 {
             let total = count(contracts.all().count(), "contract");
-            crate::output::tell!("{} of {total} refused: nothing was promised to them", outcome.summary.refused);
+            crate::output::tell!("{} of {total} refused: they have no guarantee", outcome.summary.refused);
         }
         let others = all.kinds.tenants(&session)?.map_or(Others::None, |tenants| Others::Admitted(Box::new(tenants)));
         Ok(Read { topology: network.name, promises: all.history.promises(&session), others })
@@ -318,31 +318,31 @@ fn judge(verified: &VerifyReport, is_stopped: bool) -> Exit {
     let VerifyReport { claim, report, .. } = verified;
     let discrepancies = verified.discrepancies();
     for discrepancy in discrepancies.iter().take(SHOWN) {
-        crate::output::tell!("derived again: {discrepancy}");
+        crate::output::tell!("discrepancy: {discrepancy}");
     }
-    left_out(discrepancies.len(), "more that is not as it was said", "more that are not as they were said");
+    left_out(discrepancies.len(), "more discrepancy", "more discrepancies");
     for violation in report.violations.iter().take(SHOWN) {
         let name = &claim.promises[violation.promise].name;
-        crate::output::tell!("broken promise to {name}: {}", violation.breach);
+        crate::output::tell!("guarantee violated: {name}: {}", violation.breach);
         crate::output::tell!("  replay: {}", verified.replay(&violation.attack));
     }
-    left_out(report.violations.len(), "more broken promise", "more broken promises");
+    left_out(report.violations.len(), "more violation", "more violations");
     if let Some(kinds) = &verified.kinds {
         let breaches = kinds.breaches();
-        breaches.iter().take(SHOWN).for_each(|breach| crate::output::tell!("broken promise to {breach}"));
-        left_out(breaches.len(), "more broken promise", "more broken promises");
+        breaches.iter().take(SHOWN).for_each(|breach| crate::output::tell!("guarantee violated: {breach}"));
+        left_out(breaches.len(), "more violation", "more violations");
         let conditions = kinds.conditions();
         for condition in conditions.iter().take(SHOWN).filter(|_| breaches.is_empty()) {
-            crate::output::tell!("not as expected, though not promised: {condition}");
+            crate::output::tell!("unexpected, but not guaranteed: {condition}");
         }
         match kinds.noticed() {
             Some(ClassFaultOutcome::NoEffect) => {
-                crate::output::tell!("--inject changes nothing here: nobody has what it is about");
+                crate::output::tell!("--inject has no effect here: no contract is concerned");
                 return Exit::Unnoticed;
             }
             Some(ClassFaultOutcome::ByNobody) => {
                 crate::output::tell!(
-                    "--inject was not noticed: a set that uses more of what is promised, or --effort long, may show it"
+                    "--inject was not detected: a set with higher load, or --effort long, may show it"
                 );
                 return Exit::Unnoticed;
             }
@@ -356,7 +356,7 @@ fn judge(verified: &VerifyReport, is_stopped: bool) -> Exit {
         (Some(FaultOutcome::ByDerivation | FaultOutcome::ByPackets), _) | (None, false) => Exit::Unsound,
         (None, true) if is_stopped => Exit::Stopped,
         (None, true) if verified.promises_nothing() => {
-            crate::output::tell!("nothing is promised: nothing was tested");
+            crate::output::tell!("no guarantees: nothing was tested");
             Exit::Incomplete
         }
         (None, true) => incomplete(verified),
@@ -368,7 +368,7 @@ fn incomplete(verified: &VerifyReport) -> Exit {
     let unknown = verified.kinds.as_ref().map_or(0, ClassVerification::unknown);
     if unknown > 0 {
         crate::output::tell!(
-            "{} missed a minimum or a weight, of which nothing is known: a buffer on the way may be too small (`wayleave plan` names it)",
+            "{} missed a minimum or a weight without a known guarantee: a buffer on the route may be too small (`wayleave plan` names it)",
             count(unknown, "contract")
         );
     }
@@ -394,7 +394,7 @@ fn left_out(all: usize, one: &str, many: &str) {
 fn unnoticed(verified: &VerifyReport) -> Exit {
     let fault = verified.fault.map_or("", Fault::name);
     match verified.no_effect {
-        Some(why) => crate::output::tell!("--inject {fault} changes nothing here: {why}"),
+        Some(why) => crate::output::tell!("--inject {fault} has no effect here: {why}"),
         None => crate::output::tell!(
             "--inject {fault} was not noticed: with this set and this effort no packet was late or lost by it; a set that \
              uses more of its budgets, or --effort long, may show it"

@@ -83,9 +83,7 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
     }
     let query = args.query(&service, &apply)?;
     if query == WhatIfQuery::default() {
-        return Err(Failure::Usage(
-            "nothing to predict: add --fail, --restore, --apply, --delete or --drain".to_owned(),
-        ));
+        return Err(Failure::Usage("no change given: use --fail, --restore, --apply, --delete or --drain".to_owned()));
     }
     let ask = || service.send(Method::Post, "/v1/what-if", &query);
     let (_, would): (_, WhatIfResult) = waiting(false, "predicting the effect", ask)?;
@@ -167,7 +165,7 @@ fn admit(service: &Service, files: &[Source]) -> Result<(), Failure> {
         if report.refused > 0 {
             let all = count(report.items.len(), "contract");
             crate::output::tell!(
-                "note: {} of {all} in {file} refused initially: for the reasons run `wayleave plan`",
+                "note: {} of {all} in {file} refused from the start: see `wayleave plan`",
                 report.refused
             );
         }

@@ -246,8 +246,8 @@ fn service_text(service: &str) -> &str {
         "latency" => "plant: latency contracts",
         "db" => "shop: a hose, at least 1.5 Gbit/s at each of 8 hosts",
         "search" => "web: search, at least 9.6 Gbit/s",
-        "index" => "web: index, at least 4.8 Gbit/s, with 500 flows more",
-        "bulk" => "nobody: best effort",
+        "index" => "web: index, at least 4.8 Gbit/s, with 500 more flows",
+        "bulk" => "best effort: no contract",
         other => other,
     }
 }
@@ -258,33 +258,29 @@ fn rows(contracts: usize, within: Time, kept: &Seen, unkept: &Seen) -> Vec<[Stri
     };
     vec![
         row("plant", format!("{contracts} contracts: every packet within 0.2 or 0.5 ms"), &|seen| match seen.late {
-            0 => format!("all in time; the slowest took {:.0} % of its deadline", 100.0 * seen.slowest),
+            0 => format!("all on time; the slowest packet took {:.0} % of its deadline", 100.0 * seen.slowest),
             late => format!(
-                "{late} broken, {} packets lost; the slowest took {:.1} times its deadline",
+                "{late} violated, {} packets lost; the slowest packet took {:.1} times its deadline",
                 seen.lost, seen.slowest
             ),
         }),
         row(
             "shop",
             format!(
-                "{} Gbit/s to and from each of {MEMBERS} hosts, {} after it has something to send",
+                "{} Gbit/s to and from each of {MEMBERS} hosts, within {} of new demand",
                 HOSE.bits_per_second() as f64 / 1e9,
                 within.up()
             ),
             &|seen| match seen.lag <= within {
-                true => format!("never more than {} behind", seen.lag.up()),
-                false => format!("up to {} behind: too late", seen.lag.up()),
+                true => format!("lags by at most {}", seen.lag.up()),
+                false => format!("lags by up to {}: too late", seen.lag.up()),
             },
         ),
-        row(
-            "web",
-            "search at least 9.6 Gbit/s of the network, index 4.8, which has 500 flows more".to_owned(),
-            &|seen| {
-                let [search, index] = seen.divisions;
-                format!("{search:.1} and {index:.1} Gbit/s")
-            },
-        ),
-        row("nobody", "nothing".to_owned(), &|seen| format!("{:.0} Gbit/s", seen.best)),
+        row("web", "search at least 9.6 Gbit/s, index at least 4.8 Gbit/s with 500 more flows".to_owned(), &|seen| {
+            let [search, index] = seen.divisions;
+            format!("{search:.1} and {index:.1} Gbit/s")
+        }),
+        row("none", "no guarantee".to_owned(), &|seen| format!("{:.0} Gbit/s", seen.best)),
     ]
 }
 
@@ -293,7 +289,7 @@ fn picture(lines: Vec<Line>) -> String {
     let (x, y) = (Axis::linear(DURATION.as_nanos() as f64 / 1e6), Axis::linear(highest));
     let plot = Plot {
         id: "one-fabric".to_owned(),
-        title: "What arrives of four tenants on one network".to_owned(),
+        title: "Throughput of four tenants on one network".to_owned(),
         description: "Gbit/s over time, for each tenant.".to_owned(),
         x_marks: x.marks.iter().map(|mark| format!("{mark}")).collect(),
         x_name: "ms; the hose turns to one of its hosts from 4 to 8 ms".to_owned(),
@@ -321,7 +317,7 @@ impl FabricDemo {
 
     /// The heads of [`Self::rows`].
     pub(crate) const HEADS: [&str; 4] =
-        ["tenant", "promised", "got, while the others did their worst", "got without promises"];
+        ["tenant", "guaranteed", "measured under worst-case load from the others", "measured without guarantees"];
 
     /// Returns `true` if every promise of a bound was kept.
     pub(crate) fn is_kept(&self) -> bool {
@@ -347,7 +343,7 @@ mod tests {
         assert!(demo.is_kept(), "{:?}", demo.rows());
         let [plant, shop, ..] = demo.rows() else { panic!("{:?}", demo.rows()) };
         assert!(plant[2].starts_with("all in time") && plant[2] != plant[3], "{plant:?}");
-        assert!(shop[2].starts_with("never more than") && shop[3].ends_with("too late"), "{shop:?}");
+        assert!(shop[2].starts_with("lags by at most") && shop[3].ends_with("too late"), "{shop:?}");
         assert!(demo.picture.starts_with("<?xml") && demo.picture.contains("best effort"));
     }
 }

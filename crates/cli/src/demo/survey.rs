@@ -19,7 +19,7 @@ use wayleave_report::scale::Share;
 
 /// The nodes with their tiers, by the names that the builder of fat trees gives.
 pub(super) fn nodes(network: &Network) -> Result<Vec<Node>, Error> {
-    let strange = |name: &str| Error::Internal(format!("{name} is no node of a fat tree"));
+    let strange = |name: &str| Error::Internal(format!("{name} is not a node of a fat tree"));
     let pod_of = |name: &str| name.strip_prefix("pod")?.split_once('-')?.0.parse::<usize>().ok()?.checked_sub(1);
     let node = |(id, node): (_, &wayleave_topology::Node)| {
         // A host is where its switch is.
@@ -48,7 +48,7 @@ pub(super) fn links(network: &Network, nodes: &[Node]) -> Result<Vec<Link>, Erro
             (Core, Aggregation) => LinkTier::CoreToAggregation,
             (Aggregation, Edge) => LinkTier::AggregationToEdge,
             (Edge, Host) => LinkTier::EdgeToHost,
-            _ => return Err(Error::Internal(format!("{} is no link of a fat tree", link.name))),
+            _ => return Err(Error::Internal(format!("{} is not a link of a fat tree", link.name))),
         };
         Ok(Link { name: link.name.clone(), from, to, tier, rate: link.rate })
     };
@@ -75,20 +75,20 @@ pub(super) fn obstacle(session: &Session, contract: &LatencyContract, refusal: &
     };
     let (link, queue) = (&session.network().link(binding.link()).name, binding.queue());
     let broken = match *binding {
-        Binding::Down { .. } => return format!("no way is free: {link} is down"),
+        Binding::Down { .. } => return format!("no feasible route: {link} is down"),
         Binding::Rate { asked, left, .. } => {
-            format!("has {} left, and {} would be needed", numbers::rate_left(left), numbers::rate_needed(asked))
+            format!("has {} left, but {} is required", numbers::rate_left(left), numbers::rate_needed(asked))
         }
         Binding::Delay { bound, budget, .. } => {
             let (bound, budget) = (numbers::at_most(bound), numbers::at_least(budget));
-            format!("could then delay packets by {bound}, longer than its budget of {budget}")
+            format!("would have a worst-case delay of {bound}, above its budget of {budget}")
         }
         Binding::Buffer { backlog, buffer, .. } => {
             let (backlog, buffer) = (numbers::size(backlog), numbers::size(buffer));
-            format!("could then have to hold {backlog}, more than its buffer of {buffer}")
+            format!("would have a worst-case backlog of {backlog}, above its buffer of {buffer}")
         }
     };
-    format!("no way is free: at best, queue {queue} of {link} {broken}")
+    format!("no feasible route: even on the best one, queue {queue} of {link} {broken}")
 }
 
 /// Returns the used share of a queue's delay budget; without a bound, more than the whole budget.
@@ -212,7 +212,7 @@ pub(super) fn parameters(session: &Session, reroute_limit: u32) -> Vec<(&'static
         (
             "rerouting",
             format!(
-                "for one request at most {reroute_limit} admitted flows are tried; moves that do not help are undone"
+                "at most {reroute_limit} admitted flows are tried for a request; moves that do not help are undone"
             ),
         ),
         ("wire bytes", format!("preamble, gap, FCS and up to six tags are counted; a frame has at most {frame}")),

@@ -67,7 +67,7 @@ impl DemoScheme {
         Ok([
             Self {
                 name: "Wayleave",
-                about: "chooses a queue on every link of the way; an admitted flow may be moved to make room.",
+                about: "chooses a queue on each link of the route; admitted flows may be rerouted to make room.",
                 scheme: SchemeOptions::default().with("reroute", "true")?.with("limit", &limit)?,
                 // Default options are left out, since people read these.
                 options: match reroute_limit {
@@ -83,7 +83,7 @@ impl DemoScheme {
             },
             Self {
                 name: "Silo",
-                about: "the same network with one queue for all contracts, 0.1 ms of delay on every link, and a way around full links.",
+                about: "one queue for all contracts, a delay of 0.1 ms on every link, and routes around full links.",
                 // Stronger than in the publications, which search no alternative routes (Chameleon, section 2.2).
                 scheme: SchemeOptions::named("silo")?.with("route", "around")?,
                 options: "--scheme silo --silo-route around".to_owned(),

@@ -39,7 +39,7 @@ impl wayleave::Progress for Progress {
             }
             Step::Resumed { there, runs } => crate::output::tell!("{there} of {runs} runs are there already"),
             Step::Unreadable { file, again } => {
-                crate::output::tell!("{}: this is no result of a run, so {again} is run again", file.display());
+                crate::output::tell!("{}: not a result of a run, so {again} is repeated", file.display());
             }
             Step::FewerThreads(text) => crate::output::tell!("{text}"),
             _ => {}

@@ -486,7 +486,7 @@ pub(crate) fn plans_that_differ_say_who_is_admitted_and_end_with_six() {
     };
     let (first, second) = (plan(&contracts), plan(&contracts.replace("name: video,", "name: film,")));
     let same = wayleave(&format!("diff {first} {first}")).ends_with(0);
-    assert_eq!(same.stdout, "nothing differs\n");
+    assert_eq!(same.stdout, "no differences\n");
     let text = wayleave(&format!("diff {first} {second}")).ends_with(6).stdout;
     assert!(text.starts_with("admitted now: film\nno longer admitted: video\n"), "{text}");
     let json = wayleave(&format!("diff {first} {second} -o json")).ends_with(6).json();

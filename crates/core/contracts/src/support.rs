@@ -30,7 +30,7 @@ pub struct UnsupportedKey {
 
 impl fmt::Display for UnsupportedKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is not carried out: {}", self.key, self.why)
+        write!(f, "{} has no effect: {}", self.key, self.why)
     }
 }
 
@@ -195,7 +195,7 @@ impl DataPlane {
 /// use wayleave_contracts::{UnsupportedKey, sentences};
 /// let ends = UnsupportedKey { key: "ends", why: "all contracts are there at once and for good" };
 /// let found = [("a", ends), ("b", ends)];
-/// assert_eq!(sentences(found), ["ends of 2 contracts (a, ...) is not carried out: all contracts are there at once and for good"]);
+/// assert_eq!(sentences(found), ["ends of 2 contracts (a, ...) has no effect: all contracts are there at once and for good"]);
 /// ```
 pub fn sentences<'a>(found: impl IntoIterator<Item = (&'a str, UnsupportedKey)>) -> Vec<String> {
     let mut all: BTreeMap<UnsupportedKey, (&str, usize)> = BTreeMap::new();
@@ -204,7 +204,7 @@ pub fn sentences<'a>(found: impl IntoIterator<Item = (&'a str, UnsupportedKey)>)
     }
     let sentence = |(UnsupportedKey { key, why }, (first, count)): (UnsupportedKey, (&str, usize))| {
         let whose = if count == 1 { format!("contract {first}") } else { format!("{count} contracts ({first}, ...)") };
-        format!("{key} of {whose} is not carried out: {why}")
+        format!("{key} of {whose} has no effect: {why}")
     };
     all.into_iter().map(sentence).collect()
 }

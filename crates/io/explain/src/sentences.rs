@@ -12,7 +12,7 @@ use crate::human::Human;
 /// A buffer that may be too small for minima, in one clause.
 pub fn short_buffer(network: &Network, short: &ShortBuffer) -> String {
     let (link, ShortBuffer { buffer, needed, .. }) = (&network.link(short.link).name, short);
-    format!("{link} has a buffer of {buffer} for minima, and up to {needed} may wait there")
+    format!("{link} has a buffer of {buffer} for guaranteed bandwidth, and its worst-case backlog is {needed}")
 }
 
 /// A route as one reads it: `h1 -[0]- s1 -[2]- h2`, with the queue of each link in brackets.
@@ -40,53 +40,53 @@ pub fn refusal(network: &Network, contract: &LatencyContract, refusal: &Refusal)
     let (from, to) = (name(network, contract.from), name(network, contract.to));
     match refusal {
         Refusal::Disconnected => {
-            format!("no sequence of links with queues for contracts leads from {from} to {to}")
+            format!("no route exists from {from} to {to} over links with queues for contracts")
         }
         Refusal::TooManySwitches { limit } => {
             format!(
-                "no path in time was found from {from} to {to} with {limit} switches or fewer, as many as a packet has tags (--tags)"
+                "no route from {from} to {to} within the deadline has {limit} switches or fewer, the number of tags in a packet (--tags)"
             )
         }
         Refusal::FrameTooLarge { frame } => {
             let path =
-                if contract.route.is_some() { "a link of the pinned route does not carry" } else { "no path carries" };
+                if contract.route.is_some() { "a link of the pinned route cannot carry" } else { "no path can carry" };
             format!("{path} the contract's largest frame, {frame} on the wire")
         }
         Refusal::Deadline { fastest, deadline } if fastest > deadline => {
             let fastest = fastest.up();
             format!(
-                "the deadline {deadline} can never be met: even in an empty network {from} -> {to} takes {fastest} \
-                 (the smallest budgets, propagation and processing of its fastest route)"
+                "the deadline {deadline} is not possible with the configured delay budgets: the fastest route {from} -> {to} has a bound of {fastest}, the sum of its smallest budgets, propagation and processing"
             )
         }
         Refusal::Deadline { deadline, .. } => {
-            format!("no route that a packet has tags for meets the deadline {deadline}")
+            format!("no route within the tag limit (--tags) meets the deadline {deadline}")
         }
         Refusal::NoSuchQueue { link, queue, queues } => no_such_queue(network, *link, *queue, *queues),
         Refusal::Blocked { route, binding, .. } => blocked(network, route, binding),
         Refusal::TooSlow { bound, deadline, .. } => {
-            let which = if contract.route.is_some() { "the pinned route" } else { "the fastest route with room" };
-            format!("{which} takes {}, longer than the deadline {deadline}", bound.up())
+            let which =
+                if contract.route.is_some() { "the pinned route" } else { "the fastest route with free capacity" };
+            format!("{which} has a bound of {}, above the deadline {deadline}", bound.up())
         }
         Refusal::TooFewDisjoint { asked, most, cut } => {
             let there_are = if *most == 1 { "is only 1".to_owned() } else { format!("are only {most}") };
             let passes = if cut.len() == 1 { "passes" } else { "passes one of" };
             let cut = elements(network, cut);
             format!(
-                "{asked} disjoint routes are asked for from {from} to {to}, and there {there_are}: every route {passes} {cut}"
+                "{asked} disjoint routes were requested from {from} to {to}, but there {there_are}: every route {passes} {cut}"
             )
         }
         Refusal::Copy { copy, of, refusal } => {
             let placed = match copy - 1 {
-                0 => format!("the first of {of} disjoint routes has no room"),
-                1 => format!("of {of} disjoint routes one has room, and beside it the next has none"),
-                some => format!("of {of} disjoint routes {some} have room, and beside them the next has none"),
+                0 => format!("the first of {of} disjoint routes does not fit"),
+                1 => format!("one of {of} disjoint routes fits, but the next does not"),
+                some => format!("{of} disjoint routes were requested and {some} fit, but the next does not"),
             };
             format!("{placed}: {}", copy_refusal(network, contract, refusal))
         }
         Refusal::NoProtection { scheme } => {
             let others = registry::admission_schemes(|entry| entry.places_disjoint_routes);
-            format!("{scheme} does not place disjoint routes: leave out protection, or take --scheme {others}")
+            format!("{scheme} does not support disjoint routes: leave out protection, or use --scheme {others}")
         }
         Refusal::Stated { text, .. } => text.clone(),
         // Schemes explain refusals that only they have.
@@ -118,31 +118,31 @@ pub fn class_refusal(network: &Network, refusal: &Refusal) -> String {
             let fabric = wayleave_schemes::admission::fabric::DESCRIPTOR.name;
             debug_assert!(registry::admission(fabric).is_some());
             format!(
-                "this scheme admits latency contracts only: take --scheme {fabric}, as commands do by themselves for a topology with `classes` (`classes: {{}}` for the usual ones)"
+                "this scheme admits latency contracts only: use --scheme {fabric}, the default for a topology with `classes` (`classes: {{}}` for the default classes)"
             )
         }
         Refusal::NoClasses => {
             "the queues of this network are not divided among classes: its topology needs `classes`".to_owned()
         }
         Refusal::Disconnected => "no path joins two of the hosts".to_owned(),
-        Refusal::LinkDown { link } => format!("{} is down, and what is promised counts on it", link_name(*link)),
+        Refusal::LinkDown { link } => format!("{} is down, and the guarantee depends on it", link_name(*link)),
         Refusal::ClassRate { class, link, asked, left, fits } => {
             let fits = match *fits {
                 Rate::ZERO => "none would fit".to_owned(),
                 fits => format!("{fits} would fit"),
             };
             format!(
-                "the {} class has {left} left on {}, and {asked} would be needed there; as minimum {fits}",
+                "the {} class has {left} left on {}, but {asked} is required; as minimum, {fits}",
                 class.name(),
                 link_name(*link)
             )
         }
         Refusal::ClassDelay { link, bound, budget } => format!(
-            "packets of the guaranteed class could wait {bound} on {}, longer than the {budget} with which times are promised there",
+            "packets of the guaranteed class could be queued for {bound} on {}, above the {budget} assumed by its time guarantees",
             link_name(*link)
         ),
         Refusal::SlowMinimum { bound, within } => {
-            format!("the minimum could be there within {bound}, and not within {within}")
+            format!("the minimum can be reached within {bound}, but not within {within}")
         }
         other => registry::refusal_words(network, other).unwrap_or_else(|| other.reason().code().to_owned()),
     }
@@ -152,9 +152,9 @@ pub fn class_refusal(network: &Network, refusal: &Refusal) -> String {
 pub fn class_refusal_to_tenant(network: &Network, refusal: &Refusal) -> String {
     match refusal {
         // The rate that would fit reveals the reservations of others.
-        Refusal::ClassRate { .. } => "the network cannot promise so much between these hosts now".to_owned(),
-        Refusal::ClassDelay { .. } => "the network cannot promise any time between these hosts now".to_owned(),
-        Refusal::LinkDown { .. } => "something that it needs is down, and there is no other way".to_owned(),
+        Refusal::ClassRate { .. } => "the network cannot guarantee this rate between these hosts now".to_owned(),
+        Refusal::ClassDelay { .. } => "the network cannot guarantee a time between these hosts now".to_owned(),
+        Refusal::LinkDown { .. } => "a required link or node is down, and no other route exists".to_owned(),
         other => class_refusal(network, other),
     }
 }
@@ -179,7 +179,7 @@ pub fn refusal_to_tenant(network: &Network, contract: &LatencyContract, refused:
                 wayleave_scheme_api::Reason::Buffer => "buffer",
                 _ => "room",
             };
-            format!("{routes} enough {what} left from {from} to {to} beside what is promised already")
+            format!("{routes} enough {what} left from {from} to {to} after existing reservations")
         }
     }
 }
@@ -188,13 +188,16 @@ pub fn refusal_to_tenant(network: &Network, contract: &LatencyContract, refused:
 fn copy_refusal(network: &Network, contract: &LatencyContract, refused: &Refusal) -> String {
     match refused {
         Refusal::Deadline { fastest, deadline } => {
-            format!("even its fastest queues take {}, longer than the deadline {deadline}", fastest.up())
+            format!("its fastest queues have a bound of {}, above the deadline {deadline}", fastest.up())
         }
         Refusal::TooManySwitches { limit } => {
-            format!("it has more than {limit} switches, as many as a packet has tags (--tags)")
+            format!("it has more than {limit} switches, the number of tags in a packet (--tags)")
         }
         Refusal::TooSlow { bound, deadline, .. } => {
-            format!("its fastest queues with room take {}, longer than the deadline {deadline}", bound.up())
+            format!(
+                "its fastest queues with free capacity have a bound of {}, above the deadline {deadline}",
+                bound.up()
+            )
         }
         other => refusal(network, contract, other),
     }
@@ -256,10 +259,13 @@ fn touches(network: &Network, host: NodeId, switch: NodeId) -> bool {
 fn no_such_queue(network: &Network, link: LinkId, queue: u8, queues: u8) -> String {
     let name = &network.link(link).name;
     match queues {
-        0 => format!("contracts may use no queue of {name}, and the pinned route names queue {queue}"),
-        1 => format!("contracts may use only queue 0 of {name}, and the pinned route names queue {queue}"),
+        0 => format!("{name} has no queue for contracts, but the pinned route names queue {queue}"),
+        1 => format!("contracts may only use queue 0 of {name}, but the pinned route names queue {queue}"),
         _ => {
-            format!("contracts may use queues 0 to {} of {name}, and the pinned route names queue {queue}", queues - 1)
+            format!(
+                "contracts may only use queues 0 to {} of {name}, but the pinned route names queue {queue}",
+                queues - 1
+            )
         }
     }
 }
@@ -272,7 +278,7 @@ pub fn blocked(network: &Network, route: &Route, binding: &Binding) -> String {
     if entered == binding.queue() || matches!(binding, Binding::Down { .. }) {
         return what;
     }
-    format!("{what}, if the flow entered queue {entered} above it")
+    format!("{what}, if the flow used queue {entered}, which has priority over it")
 }
 
 /// The queue that a flow enters at the link where a promise would break: that queue's promise, or one below it.
@@ -292,18 +298,18 @@ pub fn promise(network: &Network, binding: &Binding) -> String {
 pub fn shortfall(binding: &Binding) -> String {
     match binding {
         Binding::Down { .. } => "is down".to_owned(),
-        Binding::Rate { asked, left, .. } => format!("has {} left, and {} would be needed", left.down(), asked.up()),
+        Binding::Rate { asked, left, .. } => format!("has {} left, but {} is required", left.down(), asked.up()),
         Binding::Delay { bound, budget, .. } if bound > budget => {
-            format!("could delay packets by {}, longer than its budget of {budget}", bound.up())
+            format!("would have a worst-case delay of {}, above its budget of {budget}", bound.up())
         }
         Binding::Delay { budget, .. } => {
-            format!("could delay packets by its whole budget of {budget}, and has to stay below it")
+            format!("would have a worst-case delay equal to its budget of {budget}, and must stay below it")
         }
         Binding::Buffer { backlog, buffer, .. } if backlog > buffer => {
-            format!("could have to hold {}, more than its buffer of {buffer}", backlog.up())
+            format!("would have a worst-case backlog of {}, above its buffer of {buffer}", backlog.up())
         }
         Binding::Buffer { buffer, .. } => {
-            format!("could have to hold its whole buffer of {buffer}, and has to stay below it")
+            format!("would have a worst-case backlog equal to its buffer of {buffer}, and must stay below it")
         }
     }
 }

@@ -56,10 +56,12 @@ impl DecidedShare<'_> {
 
 /// Returns the promise to an admitted contract, and its certainty.
 fn promise(network: &Network, contract: &Contract, decision: Option<&ShareDecision>) -> String {
-    let Some(decision) = decision else { return "nothing is promised: it has what nobody else wants".to_owned() };
+    let Some(decision) = decision else {
+        return "no guarantee: it gets the capacity that other classes leave unused".to_owned();
+    };
     let word = Certainty::OF_TIMES.name();
     let within =
-        decision.within.map(|within| format!(", there within {within} ({word}, no guarantee)")).unwrap_or_default();
+        decision.within.map(|within| format!(", reached within {within} ({word}, not guaranteed)")).unwrap_or_default();
     match contract {
         Contract::Bandwidth(bandwidth) => {
             let (min, above) = (bandwidth.min, above(bandwidth));
@@ -67,13 +69,11 @@ fn promise(network: &Network, contract: &Contract, decision: Option<&ShareDecisi
                 (Some(route), _) => format!("{min}{within}{above}: {}", sentences::route(network, route)),
                 (None, Certainty::Proven) => {
                     format!(
-                        "{min} to and from each{within}{above}: it fits on every link, whatever they send to one another and whichever \
-                         paths they take"
+                        "{min} to and from each{within}{above}: it fits on every link, for any traffic matrix and any choice of paths"
                     )
                 }
                 (None, Certainty::Measured) => format!(
-                    "{min} to and from each{within}{above}: it fits on every link if hosts spread their pairs over the paths, which was \
-                     measured and is no guarantee"
+                    "{min} to and from each{within}{above}: it fits on every link if hosts spread their pairs over the paths (measured, not guaranteed)"
                 ),
             }
         }
@@ -86,8 +86,8 @@ fn promise(network: &Network, contract: &Contract, decision: Option<&ShareDecisi
 
 /// Returns the terms of a bandwidth contract above its minimum.
 fn above(contract: &BandwidthContract) -> String {
-    let max = contract.max.map(|max| format!(", no more than {max}"));
-    let weight = contract.weight.map(|weight| format!(", a weight of {weight} in what is left"));
+    let max = contract.max.map(|max| format!(", at most {max}"));
+    let weight = contract.weight.map(|weight| format!(", weight {weight} for the remaining capacity"));
     max.into_iter().chain(weight).collect()
 }
 

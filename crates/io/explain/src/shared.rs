@@ -94,17 +94,16 @@ pub fn assumption(contract: &Contract, certainty: Option<Certainty>) -> Option<&
     match (contract, certainty?) {
         (Contract::Bandwidth(bandwidth), certainty) => Some(match (&bandwidth.between, certainty) {
             (Endpoints::Pair(..), Certainty::Proven) => {
-                "hosts keep within their windows, and to the route, and buffers hold what is in flight"
+                "senders respect their congestion window and use this route, and buffers hold all packets in flight"
             }
             (Endpoints::Pair(..), Certainty::Measured) => {
-                "hosts keep within their windows, and to the route, and hoses that share links with it spread their pairs over the \
-                 paths, which was measured and is no guarantee"
+                "senders respect their congestion window and use this route, and hoses that share links with it spread their pairs over the paths (measured, not guaranteed)"
             }
             (Endpoints::Hose(_), Certainty::Proven) => {
-                "packets take paths with the fewest links, hosts keep within their windows, and buffers hold what is in flight"
+                "packets take shortest paths, senders respect their congestion window, and buffers hold all packets in flight"
             }
             (Endpoints::Hose(_), Certainty::Measured) => {
-                "hosts spread their pairs over the paths, which was measured and is no guarantee"
+                "hosts spread their pairs over the paths (measured, not guaranteed)"
             }
         }),
         (Contract::Objective(_), _) => Some("hosts share links by these weights"),
@@ -249,25 +248,25 @@ pub fn write_share(
     if !short.is_empty() {
         writeln!(
             out,
-            "\nBuffers that may be too small: nothing is known of how late the minimum is when they drop packets"
+            "\nBuffers that may be too small: if they drop packets, the time to reach the minimum is unknown"
         )?;
         for short in &short {
             writeln!(out, "  {}", sentences::short_buffer(context.network, short))?;
         }
     }
     if !links.is_empty() {
-        let title = if decided.decision.is_ok() { "Links where least is left" } else { "The link that keeps it out" };
+        let title = if decided.decision.is_ok() { "Fullest links" } else { "Limiting link" };
         writeln!(out, "\n{title}")?;
         write_links(out, &links, layout)?;
     }
     if let Some(nearest) = nearest.and_then(|nearest| nearest.sentence()) {
-        writeln!(out, "\nWhat would fit\n  {nearest}")?;
+        writeln!(out, "\nNearest request that would fit\n  {nearest}")?;
     }
     Ok(())
 }
 
 fn write_links(out: &mut impl Write, links: &[SharedLinkShape<'_>], layout: Layout) -> io::Result<()> {
-    let headings = ["link", "class", "line", "latency contracts", "promised", "left", "held by"];
+    let headings = ["link", "class", "line rate", "latency contracts", "reserved", "left", "held by"];
     let mut table = plain_table(&headings, layout);
     for link in links {
         let rate = |bits| Rate::from_bits_per_second(bits);

@@ -116,7 +116,7 @@ fn a_contract_that_stands_is_explained_as_when_it_was_admitted() {
         let terms = json["request"]["terms"].as_array().unwrap();
         let sum: u64 = terms.iter().map(|term| term["delay_ns"].as_u64().unwrap()).sum();
         assert_eq!(json["request"]["bound_ns"].as_u64(), Some(sum));
-        assert!(!page.contains("decided") && page.contains("No packet takes longer than"), "{page}");
+        assert!(!page.contains("decided") && page.contains("End-to-end delay bound"), "{page}");
         assert!(!json["queues"].as_array().unwrap().is_empty());
     }
 }
@@ -143,7 +143,10 @@ fn a_refusal_says_what_is_missing_where_and_what_would_fit() {
     assert!(sentence.contains(link) && sentence.ends_with('.'), "{sentence}");
     assert!(json["nearest"]["rate_bps"].is_u64() || json["nearest"]["burst_bytes"].is_u64(), "{json:#}");
     assert!(page.contains(&format!("decided after {admitted} other contracts, all admitted")), "{page}");
-    assert!(page.contains("What would fit now") && page.contains(&format!("Every queue of {link}")), "{page}");
+    assert!(
+        page.contains("Nearest request that would fit") && page.contains(&format!("Queues of {link} on that route")),
+        "{page}"
+    );
     // Looking around has left the scheme as it was: the same request is refused in the same words.
     let again = desk.admit(&contract).unwrap_err();
     let clause = sentences::refusal(&desk.network, &contract, &again);
@@ -156,7 +159,7 @@ fn a_refusal_alone_is_explained_without_looking_around() {
     let (contract, decision, _) = desk.refused();
     let (json, page) = desk.answers(&contract, &decision, None, None);
     assert!(json.get("nearest").is_none() && json.get("paths").is_none());
-    assert!(page.contains("Why") && !page.contains("What would fit now"), "{page}");
+    assert!(page.contains("Why") && !page.contains("Nearest request that would fit"), "{page}");
 }
 
 #[test]

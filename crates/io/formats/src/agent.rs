@@ -271,7 +271,7 @@ fn node(entry: &Node<'_>, before: &[AgentNode], problems: &mut Problems<'_>) -> 
     fields.require_all(["node", "interfaces"], problems);
     let name = fields.text("node", problems)?.to_owned();
     if before.iter().any(|other| other.node == name) {
-        problems.report(ProblemKind::DuplicateName, fields.value_span("node"), || "this node stands above already");
+        problems.report(ProblemKind::DuplicateName, fields.value_span("node"), || "this node is already listed above");
     }
     let interfaces = interfaces(fields.get("interfaces")?, problems);
     let mut endpoints = BTreeMap::new();
@@ -280,7 +280,7 @@ fn node(entry: &Node<'_>, before: &[AgentNode], problems: &mut Problems<'_>) -> 
         if let Some((endpoint, attached)) = endpoint(item, &name, problems)
             && endpoints.insert(endpoint, attached).is_some()
         {
-            problems.report(ProblemKind::DuplicateName, item.span, || "this endpoint stands above already");
+            problems.report(ProblemKind::DuplicateName, item.span, || "this endpoint is already listed above");
         }
     }
     Some(AgentNode {
@@ -327,7 +327,7 @@ fn interfaces(node: &Node<'_>, problems: &mut Problems<'_>) -> BTreeMap<String, 
             continue;
         };
         if interfaces.insert(link.to_owned(), interface.to_owned()).is_some() {
-            problems.report(ProblemKind::DuplicateKey, entry.key.span, || "this link stands here twice");
+            problems.report(ProblemKind::DuplicateKey, entry.key.span, || "this link is given twice");
         }
     }
     interfaces

@@ -103,7 +103,7 @@ fn read(source: &Source, problems: &mut Problems<'_>) -> Option<Table> {
         let Some((case, measurement)) = Cells { row: &row, columns: &columns }.measurement(problems) else { continue };
         if let Some(&before) = seen.get(&case) {
             let line = source.line_of(before);
-            let message = || format!("this combination stands in line {line} already: one row of each is expected");
+            let message = || format!("this combination is already in line {line}: expected one row for each");
             problems.report(ProblemKind::DuplicateKey, whole, message);
         }
         seen.insert(case, whole);
@@ -124,7 +124,7 @@ fn columns(header: &[Text<'_>], problems: &mut Problems<'_>) -> Option<Vec<usize
     for cell in header {
         match COLUMNS.iter().position(|column| *column == cell.text) {
             Some(column) if columns.contains(&column) => {
-                let message = || format!("the column {} stands here twice", quoted(&cell.text));
+                let message = || format!("the column {} is given twice", quoted(&cell.text));
                 problems.report(ProblemKind::DuplicateKey, cell.span, message);
             }
             Some(column) => columns.push(column),

@@ -44,7 +44,7 @@ impl Word<'_> {
         let digits = self.text.bytes().all(|byte| byte.is_ascii_digit());
         let number = Some(self.text).filter(|_| digits).and_then(|text| text.parse().ok());
         if number.is_none() {
-            let message = || format!("{} is no {what}: a whole number is expected", quoted(self.text));
+            let message = || format!("{} is not a {what}: a whole number is expected", quoted(self.text));
             problems.report(ProblemKind::BadValue, self.span, message);
         }
         number
@@ -56,7 +56,7 @@ impl Word<'_> {
         let number = Some(self.text).filter(|_| plain).and_then(|text| text.parse().ok());
         let number = number.filter(|number: &f64| *number >= 0.0 && number.is_finite());
         if number.is_none() {
-            let message = || format!("{} is no {what}: a number of at least 0 is expected", quoted(self.text));
+            let message = || format!("{} is not a {what}: a number of at least 0 is expected", quoted(self.text));
             problems.report(ProblemKind::BadValue, self.span, message);
         }
         number

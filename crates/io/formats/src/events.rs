@@ -195,7 +195,7 @@ impl Collector<'_> {
                 problems.report(ProblemKind::BadOrder, node.span, || {
                     let line = source.line_of(before);
                     let message = format!("{at} is before {last}, the time of the event on line {line}");
-                    (message, "events stand in order of time")
+                    (message, "events must be in order of time")
                 });
             }
             _ => self.last = Some((at, node.span)),

@@ -56,7 +56,7 @@ impl<'n, 'a> Fields<'n, 'a> {
                         let source = problems.source();
                         problems.report(ProblemKind::DuplicateKey, entry.key.span, || {
                             let line = source.line_of(first.key.span);
-                            format!("{} stands here twice: first on line {line}", quoted(key))
+                            format!("{} is given twice: first on line {line}", quoted(key))
                         });
                     }
                 },

@@ -101,7 +101,7 @@ impl Foreign {
             Self::SndlibXml => ("SNDlib's XML form", "download the network in SNDlib's native form".to_owned()),
             Self::Rocketfuel => ("a Rocketfuel map", format!("read it with ns-3 or a script, and {written}")),
             Self::SonicConfig => {
-                let instead = "it says how one switch is set up, and not how the network is joined: give the topology, and the file to `wayleave export-config --for sonic --diff`";
+                let instead = "it configures one switch and does not describe the network: give the topology, and pass the file to `wayleave export-config --for sonic --diff`";
                 ("a config_db.json of SONiC", instead.to_owned())
             }
             Self::Numbers => {

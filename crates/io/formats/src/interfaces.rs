@@ -36,7 +36,7 @@ pub fn read_interfaces(source: &Source, network: &Network) -> Result<BTreeMap<Li
         if !is_interface_name(interface.text) {
             let message = || {
                 format!(
-                    "{} is no name of an interface: up to {MAX_INTERFACE_NAME} letters, digits and . _ / : - are expected, the first a letter or a digit",
+                    "{} is not an interface name: up to {MAX_INTERFACE_NAME} letters, digits and . _ / : - are expected, the first a letter or a digit",
                     quoted(interface.text)
                 )
             };

@@ -16,7 +16,7 @@ impl Source {
     /// The text of a file, or of the standard input if `path` is `-`.
     ///
     /// # Errors
-    /// If there is no such file, it cannot be read, is longer than [`MAX_TEXT`], or is neither UTF-8 text nor in a binary form that is read here.
+    /// If no such file, it cannot be read, is longer than [`MAX_TEXT`], or is neither UTF-8 text nor in a binary form that is read here.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, InputErrors> {
         let path = path.as_ref();
         if path.as_os_str() == "-" {
@@ -64,7 +64,7 @@ fn unreadable(name: &str, path: &Path, error: &io::Error) -> InputErrors {
     match error.kind() {
         io::ErrorKind::NotFound => {
             let near = neighbour(path);
-            let what = format!("there is no such file{}", did_you_mean(near.as_deref()));
+            let what = format!("no such file{}", did_you_mean(near.as_deref()));
             refusal(name, ProblemKind::Unreadable, &what)
         }
         _ => refusal(name, ProblemKind::Unreadable, &format!("cannot be read: {error}")),
@@ -83,7 +83,8 @@ fn neighbour(path: &Path) -> Option<String> {
 fn no_text(name: &str, bytes: &[u8], valid: usize) -> InputErrors {
     let line = 1 + bytes[..valid].iter().filter(|&&byte| byte == b'\n').count();
     let byte = bytes.get(valid).copied().unwrap_or_default();
-    let what = format!("is no UTF-8 text: byte {} (0x{byte:02x}), on line {line}, is part of no character", valid + 1);
+    let what =
+        format!("is not UTF-8 text: byte {} (0x{byte:02x}), on line {line}, is not part of a character", valid + 1);
     let problem = Problem::of_file(&Source::new(name, ""), ProblemKind::NotText, &what)
         .with_hint(signatures::advice(name, bytes));
     InputErrors::one(problem)

@@ -293,7 +293,7 @@ impl<'s> Problems<'s> {
             Some(result) if self.found.is_empty() => Ok(result),
             _ => {
                 if self.found.is_empty() {
-                    let what = "could not be read, and the reader did not say why: please report this";
+                    let what = "could not be read, and the parser gave no reason: please report this";
                     self.found.push(Problem::of_file(self.source, ProblemKind::Syntax, what));
                 }
                 // This file first, then those that it names.

@@ -49,11 +49,12 @@ fn describe(text: &str, kind: &ErrorKind) -> Message {
         ErrorKind::UnclosedFlowCollection { open } => unclosed(text, *open),
         ErrorKind::UnclosedQuotedScalar => unclosed(text, '"'),
         ErrorKind::UnexpectedCharacter { character } if is_invisible(*character) => {
-            let message = format!("the invisible character {} cannot stand in a text file", character.escape_unicode());
-            (message, "remove it: it is no part of YAML or JSON").into()
+            let message =
+                format!("the invisible character {} is not allowed in a text file", character.escape_unicode());
+            (message, "remove it: YAML and JSON do not allow it").into()
         }
         ErrorKind::UnexpectedCharacter { character } => {
-            let message = format!("the character {character} cannot stand here");
+            let message = format!("the character {character} is not allowed here");
             (message, "put the value into quotation marks if it belongs to it").into()
         }
         ErrorKind::MismatchedFlowCollectionEnd { open, close } => {
@@ -63,7 +64,7 @@ fn describe(text: &str, kind: &ErrorKind) -> Message {
         kind => match advice(kind) {
             Some((message, "")) => message.into(),
             Some(advice) => advice.into(),
-            None => format!("this is no valid YAML: {kind}").into(),
+            None => format!("invalid YAML: {kind}").into(),
         },
     }
 }
@@ -86,7 +87,7 @@ fn unclosed(text: &str, open: char) -> Message {
 fn advice(kind: &ErrorKind) -> Option<(&'static str, &'static str)> {
     Some(match kind {
         ErrorKind::RecursionLimitExceeded => ("lists and mappings are nested too deeply here", ""),
-        ErrorKind::UnknownAnchor => ("this alias (*name) stands for an anchor (&name) that is not there", ""),
+        ErrorKind::UnknownAnchor => ("this alias (*name) refers to an anchor (&name) that does not exist", ""),
         ErrorKind::MappingValueNotAllowed => (
             "a colon is not allowed here",
             "a line of the same mapping begins in the same column as the one above; \
@@ -99,7 +100,7 @@ fn advice(kind: &ErrorKind) -> Option<(&'static str, &'static str)> {
             ("a key needs a colon after it", "write `key: value`, with a space after the colon")
         }
         ErrorKind::InvalidQuotedScalarIndent => {
-            ("the text in quotation marks that began above goes on here", "look whether its closing mark is missing")
+            ("the quoted text that began above continues here", "look whether its closing mark is missing")
         }
         ErrorKind::UnexpectedEofFlowMapping
         | ErrorKind::UnexpectedEofFlowSequence
@@ -118,7 +119,7 @@ fn advice(kind: &ErrorKind) -> Option<(&'static str, &'static str)> {
         ErrorKind::ExpectedFlowMappingSeparator => ("a comma or a closing } is expected here", ""),
         ErrorKind::ExpectedFlowSequenceSeparator => ("a comma or a closing ] is expected here", ""),
         ErrorKind::ExpectedBlockSequenceEntry => {
-            ("the list above continues with \"- \" in the same column: this line is no part of it", "")
+            ("the list above continues with \"- \" in the same column: this line does not belong to it", "")
         }
         ErrorKind::ExpectedBlockMappingKey => ("a key is expected here, in the same column as the keys above", ""),
         ErrorKind::MisplacedFlowCollectionEnd => ("this bracket closes nothing", ""),
@@ -151,7 +152,7 @@ fn as_json(text: &str) -> Option<(Span, Message)> {
     }
     let at = offset_of(text, error.line(), error.column());
     let span = Span::new(at..next_character(text, at));
-    Some((span, format!("this is no valid JSON: {reason}").into()))
+    Some((span, format!("invalid JSON: {reason}").into()))
 }
 
 /// The byte at which a line and column of `serde_json` (both from 1, columns in bytes) point.

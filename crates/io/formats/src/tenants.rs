@@ -143,7 +143,7 @@ fn unique<T>(items: &[(T, Span)], problems: &mut Problems<'_>, key: impl Fn(&T) 
         if let Some(&first) = names.get(&key(item)) {
             let source = problems.source();
             problems.report(ProblemKind::DuplicateName, *span, || {
-                format!("this name is taken: the first stands on line {}", source.line_of(first))
+                format!("this name is already used on line {}", source.line_of(first))
             });
         } else {
             names.insert(key(item), *span);

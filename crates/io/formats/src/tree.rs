@@ -178,7 +178,7 @@ impl<'a, 'f> Loader<'a, 'f> {
 
     fn alias(&mut self, anchor: usize, span: Span) -> Loaded<Node<'a>> {
         let Some(node) = self.anchors.get(&anchor) else {
-            let message = "this alias stands for something that contains it, or for the whole list: write it out";
+            let message = "this alias refers to a value that contains it, or to the whole list: write the value out";
             return Err(Fault::new(ProblemKind::Syntax, span, message));
         };
         self.copied += weight(node);
@@ -203,7 +203,7 @@ impl<'a, 'f> Loader<'a, 'f> {
         if self.copied <= MAX_COPIED {
             return Ok(());
         }
-        let message = format!("anchors and aliases up to here stand for more than {MAX_COPIED} values: write them out");
+        let message = format!("anchors and aliases up to here expand to more than {MAX_COPIED} values: write them out");
         Err(Fault::new(ProblemKind::TooLarge, span, message))
     }
 }

@@ -63,7 +63,7 @@ fn explain(error: &roxmltree::Error) -> (ProblemKind, Message) {
         error => {
             let said = error.to_string();
             let said = said.split(" at ").next().unwrap_or_default().to_owned();
-            (ProblemKind::Syntax, format!("this is no valid XML: {said}").into())
+            (ProblemKind::Syntax, format!("invalid XML: {said}").into())
         }
     }
 }

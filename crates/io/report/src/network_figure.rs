@@ -22,7 +22,7 @@ pub fn draw(findings: &Findings, ground: FigureBackground) -> Element {
     let panels = compared(findings);
     let panel_width = TREE_WIDTH + MARGIN;
     let side = ground.side();
-    let title = "Where the reservations lie: reserved rate on every link";
+    let title = "Reserved rate on every link";
     let (above, heading) = ground.title(title);
     let width = 2.0 * side + panels.len() as f64 * (panel_width + GAP) - GAP;
     let height = above + HEAD + layout.height + LEGEND;
@@ -49,17 +49,19 @@ fn description(findings: &Findings) -> String {
         let busiest = numbers::percent(findings.busiest_share(contender));
         let mean = numbers::percent(findings.mean_share(contender));
         let (name, admitted) = (contender.name, numbers::counted(contender.admitted, "request"));
-        format!("{name} reserves {mean} of the links' rates in the mean and {busiest} on the busiest, for {admitted}.")
+        format!(
+            "{name} reserves {mean} of the link capacity on average and {busiest} on the busiest link, for {admitted}."
+        )
     };
     let sentences: Vec<String> = compared(findings).iter().map(of).collect();
-    format!("A fat tree in four tiers, for each contender. {}", sentences.join(" "))
+    format!("A fat tree in four tiers, for each scheme. {}", sentences.join(" "))
 }
 
 fn panel(findings: &Findings, contender: &Contender, layout: &Layout) -> Vec<Element> {
     let at = |x, y| Point { x, y };
     let offered = numbers::count(findings.setting.requests);
     let caption = format!(
-        "{} admitted before the first refusal, {} of {offered} in all",
+        "{} admitted before the first refusal, {} of {offered} in total",
         numbers::count(contender.before_refusal),
         numbers::count(contender.admitted),
     );
@@ -140,8 +142,7 @@ fn legend() -> Vec<Element> {
         parts.push(reserved(at(x, 0.0), at(x + 34.0, 0.0), share));
         parts.push(svg::text(at(x + 40.0, 4.0), Anchor::Start, "quiet", format!("{percent} %")));
     }
-    let keep_right = "Every cable is two lanes, and packets keep to the right, as on a road: the right-hand lane leads \
-                      up. A grey lane is as wide as its line rate; what fills it is promised.";
+    let keep_right = "Each cable is drawn as two lanes, one for each direction; the right-hand lane leads up. The width of a grey lane is the line rate; the filled part is reserved.";
     parts.push(svg::text(at(0.0, 28.0), Anchor::Start, "quiet", keep_right));
     parts
 }

@@ -102,11 +102,11 @@ pub fn size(bytes: Bytes) -> String {
     }
 }
 
-/// `4.2 µs`; `-` where nothing was measured.
+/// `4.2 us`; `-` where nothing was measured.
 pub fn duration(span: Option<Duration>) -> String {
     let Some(span) = span else { return "-".to_owned() };
     let micros = span.as_secs_f64() * 1e6;
-    if micros < 1_000.0 { format!("{} µs", two_digits(micros)) } else { format!("{} ms", two_digits(micros / 1e3)) }
+    if micros < 1_000.0 { format!("{} us", two_digits(micros)) } else { format!("{} ms", two_digits(micros / 1e3)) }
 }
 
 fn two_digits(value: f64) -> String {
@@ -143,12 +143,12 @@ pub fn first_refusal(contender: &Contender) -> String {
     )
 }
 
-/// `rechecked by a second calculator: 12,345 bounds, all hold`.
+/// `recomputed by an independent checker: 12,345 bounds, all hold`.
 pub fn rechecked(findings: &Findings) -> String {
     let bounds = counted(findings.rechecked(), "bound");
     match findings.unproven().count() {
-        0 => format!("rechecked by a second calculator: {bounds}, all hold"),
-        broken => format!("rechecked by a second calculator: {bounds}, {} DO NOT HOLD", count(broken)),
+        0 => format!("recomputed by an independent checker: {bounds}, all hold"),
+        broken => format!("recomputed by an independent checker: {bounds}, {} DO NOT HOLD", count(broken)),
     }
 }
 
@@ -166,8 +166,7 @@ pub fn verified(verified: &VerifiedSet) -> String {
 pub fn about_verification(findings: &Findings) -> String {
     let name = findings.contenders.first().map_or("", |contender| contender.name);
     format!(
-        "Everything that {name} has promised, packet by packet in {} of a simulator: bursts that collide, repeat and \
-         chase one another, and full frames of other traffic in the way of every one.",
+        "All guarantees of {name}, tested in {} of the packet simulator with colliding, repeated and staggered bursts, each behind a full frame of other traffic.",
         counted(findings.verified.runs, "run")
     )
 }
@@ -176,8 +175,7 @@ pub fn about_verification(findings: &Findings) -> String {
 pub fn closeness(verified: &VerifiedSet) -> String {
     let share = Share::mean(verified.contracts.iter().map(|contract| contract.share()));
     format!(
-        "The slowest packet of a contract took {} of its bound in the mean. Bounds count budgets that later contracts \
-         may use; for the contracts of today the calculus says less.",
+        "On average, the slowest packet of a contract took {} of its bound. Bounds include delay budgets that later contracts may use; the bounds for the present contracts alone are lower.",
         percent(share)
     )
 }
@@ -213,10 +211,7 @@ pub fn introduction(findings: &Findings) -> String {
     let (hosts, requests) = (count(hosts), count(findings.setting.requests));
     let contenders = small(findings.contenders.len());
     format!(
-        "{hosts} hosts share a fat tree of {switches} switches. {requests} requests (\"from here to there, so much \
-         traffic, and no packet may take longer than this\") are offered in the same order to {contenders} admission \
-         controls. A request is admitted only if it is proven that its deadline, and every deadline promised before, \
-         will be kept whatever the others send within their own terms."
+        "{hosts} hosts share a fat tree of {switches} switches. {requests} requests (source, destination, rate, burst and deadline) are offered in the same order to {contenders} admission schemes. A request is admitted only if it is proven that its own deadline and all deadlines guaranteed before are met, whatever the others send within their contracts."
     )
 }
 
@@ -224,9 +219,7 @@ pub fn introduction(findings: &Findings) -> String {
 pub fn about_proof(proof: &Proof) -> String {
     let margin = Time::from_nanos(proof.ask.deadline.as_nanos().saturating_sub(proof.bound.as_nanos()));
     format!(
-        "{} goes from one pod to another, through {}. Its bound counts the whole delay budget of each, not what is \
-         waiting there today, so whatever is admitted later cannot break it. It is {}, which leaves {} of its \
-         deadline.",
+        "{} goes from one pod to another, through {}. Its bound includes the full delay budget of each, not only the present worst case, so later admissions cannot break it. The bound is {}, which is {} below the deadline.",
         proof.ask.name,
         counted(proof.hops.len(), "queue"),
         at_most(proof.bound),
@@ -246,21 +239,21 @@ pub fn next_steps(findings: &Findings) -> Vec<(&'static str, String)> {
     let on = format!("-t {}", setting.topology);
     let list = format!("--scenario {} --seed {} --count {}", setting.scenario, setting.seed, setting.requests);
     let mut steps =
-        vec![("The same requests as a file", format!("wayleave generate contracts {on} {list} > all.yaml"))];
+        vec![("Write the requests to a file", format!("wayleave generate contracts {on} {list} > all.yaml"))];
     if let Some(first) = findings.contenders.first() {
         let command = format!("wayleave plan {on} -f all.yaml {}", first.options).trim_end().to_owned();
-        steps.push(("Decide them again, one after another", command));
+        steps.push(("Repeat the admission decisions", command));
     }
     // The one with the earliest refusal of the same scheme has the least to decide before it.
     let refused = |contender: &&Contender| contender.first_refusal.is_some();
     if let Some(contender) = findings.contenders.iter().rev().skip(1).find(refused).or(findings.contenders.last()) {
         let name = contender.first_refusal.as_ref().map_or("", |refusal| refusal.ask.name.as_str());
         let command = format!("wayleave explain {name} {on} -f all.yaml {}", contender.options).trim_end().to_owned();
-        steps.push(("Why one was refused, and what would have fitted instead", command));
+        steps.push(("Explain one refusal and the nearest request that would fit", command));
     }
     if let Some(first) = findings.contenders.first() {
         let command = format!("wayleave verify {on} -f all.yaml {}", first.options).trim_end().to_owned();
-        steps.push(("Put every promise to the test, harder than here", command));
+        steps.push(("Test all guarantees, more thoroughly than here", command));
     }
     steps.push(("The network itself", format!("wayleave topology show {}", setting.topology)));
     steps
@@ -330,7 +323,7 @@ mod tests {
 
     #[test]
     fn durations_keep_two_digits() {
-        let spans = [(3_140, "3.1 µs"), (42_400, "42 µs"), (1_250_000, "1.2 ms")];
+        let spans = [(3_140, "3.1 us"), (42_400, "42 us"), (1_250_000, "1.2 ms")];
         for (nanos, text) in spans {
             assert_eq!(duration(Some(Duration::from_nanos(nanos))), text);
         }

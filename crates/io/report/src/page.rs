@@ -33,7 +33,7 @@ pub fn render(findings: &Findings) -> String {
     let head = new("head")
         .child(new("meta").with("charset", "utf-8"))
         .child(new("meta").with("name", "viewport").with("content", "width=device-width, initial-scale=1"))
-        .child(new("title").text("Wayleave demo: who may send what, within which time"))
+        .child(new("title").text("Wayleave demo: admission report for latency contracts"))
         .child(new("style").text(STYLE).text(palette::stylesheet()));
     let body = new("body")
         .child(new("header").children(opening(findings)))
@@ -44,7 +44,7 @@ pub fn render(findings: &Findings) -> String {
 
 fn opening(findings: &Findings) -> Vec<Element> {
     vec![
-        new("h1").text("Who may send what, within which time"),
+        new("h1").text("Admission report: latency contracts"),
         paragraph(numbers::introduction(findings)),
         new("div").class("headlines").children(headlines(findings)),
     ]
@@ -66,11 +66,11 @@ fn headlines(findings: &Findings) -> Vec<Element> {
             first.before_refusal,
             last.before_refusal,
         );
-        compare(&format!("of {offered} requests admitted by {} in all", first.name), first.admitted, last.admitted);
+        compare(&format!("of {offered} requests admitted by {} in total", first.name), first.admitted, last.admitted);
     }
     let outcome = match findings.unproven().count() {
-        0 => "bounds rechecked by a second, independent calculator: all hold".to_owned(),
-        broken => format!("bounds rechecked by a second calculator: {} DO NOT HOLD", numbers::count(broken)),
+        0 => "bounds recomputed by an independent checker: all hold".to_owned(),
+        broken => format!("bounds recomputed by an independent checker: {} DO NOT HOLD", numbers::count(broken)),
     };
     tiles.push(tile(numbers::count(findings.rechecked()), outcome));
     let verified = &findings.verified;
@@ -93,34 +93,33 @@ fn sections(findings: &Findings) -> Vec<Element> {
     let figure = |figure: Element| new("figure").child(figure);
     let proof = findings.proof.as_ref().map(|proof| {
         let text = paragraph(numbers::about_proof(proof));
-        section("One proven bound, term by term", [text, tables::proof(proof)])
+        section("One proven delay bound by hop", [text, tables::proof(proof)])
     });
-    let links_note = "A column's head sorts by it. The fullest queue is the one that uses most of its delay budget.";
-    let decisions_note = "The first requests of the list, then each contender's first refusal. What is \
-                          admitted has its bound, and in brackets the queue on each link of its way (0 goes first).";
+    let links_note =
+        "Click a column head to sort. The fullest queue is the one with the highest use of its delay budget.";
+    let decisions_note = "The first requests of the list, then each scheme's first refusal. An admitted request shows its delay bound, and in brackets the queue on each link of its route (0 is the highest priority).";
     let mut sections = vec![
-        section("What was admitted", [tables::comparison(findings), about_times()]),
+        section("Admitted requests", [tables::comparison(findings), about_times()]),
         section(
-            "Where the reservations lie",
+            "Reservations by link",
             [figure(network_figure::draw(findings, FigureBackground::Page)), tables::tiers(findings)],
         ),
-        section("How full the queues are", [figure(queue_figure::draw(findings))]),
-        section("Why the first refusals happened", first_refusals(findings)),
+        section("Queue usage", [figure(queue_figure::draw(findings))]),
+        section("First refusals", first_refusals(findings)),
     ];
     sections.extend(proof);
     sections.push(section("Rechecked", rechecks(findings)));
-    sections.push(section("The same, packet by packet", verification(findings)));
+    sections.push(section("Packet-level verification", verification(findings)));
     sections.push(section("The first decisions", [paragraph(decisions_note), tables::decisions(findings)]));
     sections.push(section("Every link", [paragraph(links_note), tables::links(findings)]));
     sections.push(section("Model and parameters", [tables::parameters(findings)]));
-    sections.push(section("Do it again", again(findings)));
+    sections.push(section("Reproduce this report", again(findings)));
     sections
 }
 
 fn about_times() -> Element {
     paragraph(
-        "Times are means over this run on this machine; all other figures are the same in every run. A refusal \
-               includes the search for the reason that it names.",
+        "Times are means over this run on this machine; all other figures are reproducible. The time to refuse includes the search for the reason.",
     )
     .class("quiet")
 }
@@ -148,8 +147,7 @@ fn rechecks(findings: &Findings) -> Vec<Element> {
     let line = |contender: &Contender| {
         new("li").text(format!("{}: {}.", contender.name, numbers::recheck(&contender.recheck)))
     };
-    let about = "Every bound was derived a second time by a calculator that knows nothing of the admission control: \
-                 another algorithm, in exact fractions, from the definitions.";
+    let about = "Every bound was recomputed by an independent checker: a different algorithm that works from the definitions in exact fractions.";
     let mut parts = vec![paragraph(about), new("ul").children(findings.contenders.iter().map(line))];
     parts.extend(broken(findings.unproven()));
     parts

@@ -27,7 +27,7 @@ pub fn draw(findings: &Findings) -> Element {
     let rows = contenders.iter().map(|contender| contender.levels.len()).max().unwrap_or(0) as f64;
     let width = contenders.len() as f64 * (PANEL + GAP) - GAP;
     let height = HEAD + rows * ROW + 42.0;
-    let title = "How full the queues are, priority by priority";
+    let title = "Queue usage by priority";
     let figure = svg::figure("queues", (width, height), FigureBackground::Page, title, &description(findings));
     let axis = round_up(contenders.iter().flat_map(|contender| &contender.levels).map(flows).max().unwrap_or(1) as u64);
     let at = |x: f64, y: f64| Point { x, y };
@@ -44,12 +44,12 @@ fn legend() -> Vec<Element> {
     let swatch = |x, step: usize| {
         svg::rect(Area { at: Point { x, y: -BAR + 3.0 }, width: 26.0, height: BAR }, &format!("step{step}"))
     };
-    let note = "A flow counts once in every priority that it passes.";
+    let note = "A flow counts once in each priority on its route.";
     vec![
         swatch(0.0, PEAK_STEP),
-        svg::text(at(34.0), Anchor::Start, "quiet", "the fullest queue of that priority (and its figure)"),
+        svg::text(at(34.0), Anchor::Start, "quiet", "fullest queue of this priority (with its value)"),
         swatch(340.0, MEAN_STEP),
-        svg::text(at(374.0), Anchor::Start, "quiet", "the mean of all links"),
+        svg::text(at(374.0), Anchor::Start, "quiet", "mean over all links"),
         svg::text(at(540.0), Anchor::Start, "quiet", note),
     ]
 }
@@ -70,7 +70,7 @@ fn description(findings: &Findings) -> String {
         format!("{}: {}.", contender.name, used.collect::<Vec<_>>().join("; "))
     };
     let sentences: Vec<String> = findings.contenders.iter().map(of).collect();
-    format!("Bars for each contender and priority. {}", sentences.join(" "))
+    format!("Bars for each scheme and priority. {}", sentences.join(" "))
 }
 
 fn name(level: &Level) -> String {
@@ -88,7 +88,7 @@ fn panel(contender: &Contender, axis: u64) -> Vec<Element> {
         svg::text(at(0.0, -46.0), Anchor::Start, "head", contender.name),
         heading(0.0, "port"),
         svg::text(at(BUDGET, -18.0), Anchor::End, "label quiet", "delay budget"),
-        heading(USED.0, "used of it"),
+        heading(USED.0, "budget used"),
         heading(FLOWS.0, "flows"),
         svg::line(at(0.0, -8.0), at(PANEL, -8.0), 1.0, "rule"),
         svg::line(at(0.0, bottom), at(PANEL, bottom), 1.0, "rule"),

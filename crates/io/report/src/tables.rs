@@ -63,8 +63,8 @@ pub fn verified(verified: &VerifiedSet) -> Element {
     let heads = [
         ("contract", Text),
         ("bound", Number),
-        ("calculus today", Number),
-        ("worst seen", Number),
+        ("current bound", Number),
+        ("worst observed", Number),
         ("of the bound", Number),
         ("lost", Number),
     ];
@@ -78,7 +78,7 @@ pub fn verified(verified: &VerifiedSet) -> Element {
             numbers::count(contract.drops),
         ]
     });
-    let caption = "The contracts whose packets came closest to their bounds";
+    let caption = "Contracts with the packets closest to their bounds";
     boxed(caption, table(caption, &[], &heads, rows))
 }
 
@@ -86,12 +86,12 @@ pub fn verified(verified: &VerifiedSet) -> Element {
 pub fn comparison(findings: &Findings) -> Element {
     let of_all = format!("admitted of {}", numbers::count(findings.setting.requests));
     let heads = [
-        ("contender", Text),
+        ("scheme", Text),
         ("before the first refusal", Number),
         (of_all.as_str(), Number),
         ("busiest link", Number),
-        ("all links, mean", Number),
-        ("moves", Number),
+        ("mean link", Number),
+        ("reroutes", Number),
         ("time to admit", Number),
         ("time to refuse", Number),
     ];
@@ -107,7 +107,10 @@ pub fn comparison(findings: &Findings) -> Element {
             numbers::duration(contender.time_to_refuse),
         ]
     });
-    boxed("What each contender admitted", table("The same requests for all, in the same order", &[], &heads, rows))
+    boxed(
+        "Admitted requests by scheme",
+        table("Identical requests in the same order for each scheme", &[], &heads, rows),
+    )
 }
 
 /// Link tier by link tier.
@@ -129,7 +132,7 @@ pub fn tiers(findings: &Findings) -> Element {
 /// Refusals by stable code.
 pub fn reasons(findings: &Findings) -> Element {
     let codes = codes(findings);
-    let mut heads = vec![("contender", Text)];
+    let mut heads = vec![("scheme", Text)];
     heads.extend(codes.iter().map(|&code| (code, Number)));
     heads.push(("refused", Number));
     let rows = findings.contenders.iter().map(|contender| {
@@ -161,7 +164,7 @@ pub fn proof(proof: &Proof) -> Element {
         ("queue", Text),
         ("priority", Number),
         ("delay budget", Number),
-        ("worst case now", Number),
+        ("worst case today", Number),
         ("flows", Number),
     ];
     let mut rows: Vec<Vec<String>> = proof
@@ -179,10 +182,10 @@ pub fn proof(proof: &Proof) -> Element {
         .collect();
     let sum = |name: &str, time: String| vec![name.to_owned(), String::new(), time, String::new(), String::new()];
     rows.push(sum("propagation and processing", numbers::at_most(proof.constants)));
-    rows.push(sum("bound: no packet takes longer", numbers::at_most(proof.bound)));
-    rows.push(sum("deadline that was asked for", numbers::at_least(proof.ask.deadline)));
+    rows.push(sum("end-to-end delay bound", numbers::at_most(proof.bound)));
+    rows.push(sum("requested deadline", numbers::at_least(proof.ask.deadline)));
     let caption = format!("{}: {}", proof.ask.name, numbers::terms(&proof.ask));
-    boxed("One bound, term by term", table(&caption, &[], &heads, rows).class("sum"))
+    boxed("One delay bound by hop", table(&caption, &[], &heads, rows).class("sum"))
 }
 
 /// Returns the table of decisions on the first requests.
@@ -241,7 +244,7 @@ pub fn links(findings: &Findings) -> Element {
         }
         row
     });
-    boxed("Every link", table("What is reserved on every link", &groups, &heads, rows).class("sortable"))
+    boxed("Every link", table("Reserved rate on every link", &groups, &heads, rows).class("sortable"))
 }
 
 /// Names and values.

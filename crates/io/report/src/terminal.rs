@@ -74,7 +74,7 @@ impl Text {
 /// The text. `report` and `picture` are where the files are.
 pub fn render(findings: &Findings, report: &str, picture: &str, paint: Paint) -> String {
     let mut text = Text { paint, text: String::new() };
-    let title = paint.paint(Style::Heading, "Wayleave: who may send what, within which time");
+    let title = paint.paint(Style::Heading, "Wayleave: admission report for latency contracts");
     text.line(&title);
     text.paragraph(&numbers::introduction(findings), "", "");
     comparison(&mut text, findings);
@@ -113,9 +113,9 @@ fn comparison(text: &mut Text, findings: &Findings) {
             numbers::duration(contender.time_to_refuse),
         ]
     }));
-    text.heading("What each of them admitted");
+    text.heading("Admitted requests by scheme");
     table(text, &rows, 2);
-    let note = text.paint.paint(Style::Quiet, "  (To refuse includes looking for the reason.)");
+    let note = text.paint.paint(Style::Quiet, "  (The time to refuse includes the search for the reason.)");
     text.line(&note);
     text.line("");
     for contender in &findings.contenders {
@@ -139,7 +139,7 @@ fn table<const N: usize>(text: &mut Text, rows: &[[String; N]], heads: usize) {
 }
 
 fn first_refusals(text: &mut Text, findings: &Findings) {
-    text.heading("Why the first refusal of each happened");
+    text.heading("First refusal of each scheme");
     for contender in &findings.contenders {
         let name = format!("  {}: ", contender.name);
         text.paragraph(&numbers::first_refusal(contender), &name, "    ");
@@ -184,9 +184,9 @@ fn bar(share: Share) -> String {
 }
 
 fn proof(text: &mut Text, proof: &Proof) {
-    text.heading("One proven bound, term by term");
+    text.heading("One proven delay bound by hop");
     text.paragraph(&format!("{}: {}", proof.ask.name, numbers::terms(&proof.ask)), "  ", "  ");
-    let heads = ["", "priority", "delay budget", "worst case now", "flows there"];
+    let heads = ["", "priority", "delay budget", "worst case today", "flows there"];
     let mut rows = vec![heads.map(str::to_owned)];
     rows.extend(proof.hops.iter().map(|hop| {
         [
@@ -199,8 +199,8 @@ fn proof(text: &mut Text, proof: &Proof) {
     }));
     let sum = |name: &str, time: String| [name.to_owned(), String::new(), time, String::new(), String::new()];
     rows.push(sum("propagation and processing", numbers::at_most(proof.constants)));
-    rows.push(sum("bound: no packet takes longer", numbers::at_most(proof.bound)));
-    rows.push(sum("deadline that was asked for", numbers::at_least(proof.ask.deadline)));
+    rows.push(sum("end-to-end delay bound", numbers::at_most(proof.bound)));
+    rows.push(sum("requested deadline", numbers::at_least(proof.ask.deadline)));
     table(text, &rows, 1);
     text.paragraph(&numbers::about_proof(proof), "  ", "  ");
 }
@@ -222,10 +222,11 @@ fn verdict<'a>(text: &mut Text, sentence: &str, violations: impl Iterator<Item =
 }
 
 fn verification(text: &mut Text, findings: &Findings) {
-    text.heading("The same, packet by packet");
+    text.heading("Packet-level verification");
     text.paragraph(&numbers::about_verification(findings), "  ", "  ");
-    let mut rows =
-        vec![["closest to their bounds", "bound", "calculus today", "worst seen", "of the bound"].map(str::to_owned)];
+    let mut rows = vec![
+        ["closest to their bounds", "bound", "current bound", "worst observed", "of the bound"].map(str::to_owned),
+    ];
     rows.extend(findings.verified.contracts.iter().take(CLOSEST).map(|contract| {
         [
             contract.name.clone(),

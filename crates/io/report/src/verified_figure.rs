@@ -20,7 +20,7 @@ const QUARTERS: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 /// The figure.
 pub fn draw(verified: &VerifiedSet) -> Element {
     let size = (2.0 * PANEL + GAP, TOP + HEIGHT + BOTTOM);
-    let title = "How close packets come to their bounds";
+    let title = "Packet delay relative to the bound";
     let figure = svg::figure("verified", size, FigureBackground::Page, title, &description(verified));
     let right = Point { x: PANEL + GAP, y: 0.0 };
     figure.children(distribution(verified)).child(svg::moved(right, contracts(verified)))
@@ -30,8 +30,7 @@ fn description(verified: &VerifiedSet) -> String {
     let largest =
         verified.contracts.first().map_or_else(|| "nothing".to_owned(), |first| numbers::percent(first.share()));
     format!(
-        "Left, the share of packets over the share of its bound that each took. Right, a dot for each contract: the \
-         bound, and the longest that one of its packets took. The closest packet took {largest} of its bound."
+        "Left: distribution of packet delay as a share of the bound. Right: one dot for each contract, with its bound and the delay of its slowest packet. The largest delay was {largest} of the bound."
     )
 }
 
@@ -68,7 +67,7 @@ fn grid(x: &[(f64, String)], y: &[(f64, String)]) -> Vec<Element> {
 fn distribution(verified: &VerifiedSet) -> Vec<Element> {
     let marks = || QUARTERS.map(|share| (share, format!("{:.0} %", share * 100.0)));
     let mut parts =
-        vec![heading("All packets"), below("share of its bound that a packet took; on the right the bound itself")];
+        vec![heading("All packets"), below("packet delay as a share of the bound; the right edge is the bound")];
     parts.extend(grid(&marks(), &marks()));
     let mut d = String::new();
     let mut before = 0.0;
@@ -107,7 +106,7 @@ fn contracts(verified: &VerifiedSet) -> Vec<Element> {
         })
         .collect();
     let mut parts =
-        vec![heading("Every contract"), below("bound; upwards the slowest packet, on the line as slow as the bound")];
+        vec![heading("Every contract"), below("x: bound; y: delay of the slowest packet; the line is the bound")];
     parts.extend(grid(&marks, &marks));
     parts.push(svg::line(at(0.0, 0.0), at(1.0, 1.0), 2.0, "step4"));
     let mut d = String::new();

@@ -86,7 +86,7 @@ pub fn not_carried_out(network: &Network) -> Vec<String> {
         ),
     ];
     let given = given.into_iter().filter(|(_, is_given, _)| *is_given);
-    given.map(|(key, _, why)| format!("{key} is ignored: {why}")).collect()
+    given.map(|(key, _, why)| format!("{key} has no effect: {why}")).collect()
 }
 
 /// Factor by which rates are multiplied, and times divided.

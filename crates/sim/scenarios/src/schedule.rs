@@ -109,13 +109,13 @@ impl fmt::Display for ScheduleError {
             Self::Empty => write!(f, "the traffic would never be active: at least one period is expected"),
             Self::NeverOn { .. } => write!(f, "the time of being on has to be above zero"),
             Self::Order { before, from, .. } => {
-                write!(f, "it begins at {from}, and the one above it at {before}: they stand in order of time")
+                write!(f, "it begins at {from}, before the one above it at {before}: they must be in order of time")
             }
             Self::Job => write!(
                 f,
-                "a job begins each iteration when the last one is over, not when a schedule says: say start and stop"
+                "a job begins each iteration when the previous one ends, not by a schedule: give start and stop"
             ),
-            Self::Listed => write!(f, "flows of a list begin when the list says, not when a schedule does"),
+            Self::Listed => write!(f, "flows of a list begin at the times of the list, not by a schedule"),
         }
     }
 }

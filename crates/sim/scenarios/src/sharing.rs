@@ -294,7 +294,7 @@ impl Sharing {
         for (index, event) in self.events.iter().enumerate() {
             let wrong = |what: String| Err(SharingError::Event { index, what });
             if event.at < before {
-                return wrong(format!("it is at {}, and the one above it at {before}", event.at));
+                return wrong(format!("it is at {}, before the one above it at {before}", event.at));
             }
             before = event.at;
             match &event.what {
@@ -361,7 +361,7 @@ fn check_scheme(scheme: &HostSchemeConfig, network: &Network) -> Result<(), Shar
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum SharingError {
     /// A policy of another level.
-    #[error("a policy of level {} stands where one of level {key} is expected", .found.name())]
+    #[error("a policy of level {} is given, but level {key} is expected", .found.name())]
     Level {
         /// Key of the policy.
         key: &'static str,
@@ -377,7 +377,7 @@ pub enum SharingError {
         why: String,
     },
     /// More services than messages have numbers for.
-    #[error("the policies name {services} services, and {MAX_SERVICES} can be told apart")]
+    #[error("the policies name {services} services, and at most {MAX_SERVICES} are supported")]
     TooMany {
         /// Number of services.
         services: usize,
@@ -415,7 +415,7 @@ pub enum SharingError {
     },
     /// A policy without a broker that enforces it.
     #[error(
-        "scheme {scheme} has no brokers for it, so nobody would enforce a policy of level {key}: leave it out, or take scheme {}",
+        "scheme {scheme} has no brokers to enforce a policy of level {key}: leave it out, or use scheme {}",
         broker_schemes()
     )]
     NoBrokers {

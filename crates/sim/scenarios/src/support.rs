@@ -35,7 +35,7 @@ impl Scenario {
         all.extend(self.reserved_of_nothing());
         if self.record.promises {
             let why = "sim shows nothing of what is measured (verify does)";
-            all.insert(format!("record.promises is not carried out: {why}"));
+            all.insert(format!("record.promises has no effect: {why}"));
         }
         all.extend(self.probes_of_paths());
         all.extend(self.sums_of_nothing());
@@ -51,7 +51,7 @@ impl Scenario {
         };
         let traffic = self.traffic.iter().find(is_named).filter(|_| has_one)?;
         Some(format!(
-            "traffic.{}.queue is not carried out: all ports have one queue, as their `discipline` says",
+            "traffic.{}.queue has no effect: all ports have one queue because of their `discipline`",
             traffic.name
         ))
     }
@@ -70,7 +70,7 @@ impl Scenario {
             && !hosts.telemetry
             && !matches!(hosts.buffering, Buffering::Shared { .. });
         (is_any && !is_line && self.sharing.is_none()).then(|| {
-            "hosts.ecn is not carried out: these ports take a segment of a flow when its queue is empty, so it finds no queue (`discipline: fifo` \
+            "hosts.ecn has no effect: these ports take a segment of a flow when its queue is empty, so it finds no queue (`discipline: fifo` \
              with a threshold marks)"
                 .to_owned()
         })
@@ -82,7 +82,7 @@ impl Scenario {
         let key = if is_core(&self.switches) { "switches" } else { Some("hosts").filter(|_| is_core(&self.hosts))? };
         let has_probes =
             self.sharing.iter().flat_map(Sharing::schemes).any(|scheme| matches!(scheme, HostSchemeConfig::Ufab(_)));
-        (!has_probes).then(|| format!("{key}.ecn.ufabCore is not carried out: no scheme sends probes here"))
+        (!has_probes).then(|| format!("{key}.ecn.ufabCore has no effect: no scheme sends probes here"))
     }
 
     /// Probes of Clove, which belong to pairs of hosts that share.
@@ -90,7 +90,7 @@ impl Scenario {
         let Routing::Clove(params) = &self.routing else { return None };
         let is_given = params.probe != clove::Params::default().probe;
         (is_given && self.sharing.is_none()).then(|| {
-            "routing.clove.probe is not carried out: pairs of hosts send probes, and without `sharing` there are none"
+            "routing.clove.probe has no effect: pairs of hosts send probes, and without `sharing` there are no pairs"
                 .to_owned()
         })
     }
@@ -99,7 +99,7 @@ impl Scenario {
         let shares = |discipline: &Discipline| matches!(discipline, Discipline::StrictOverWeighted { .. });
         let counts = [&self.switches, &self.hosts].iter().any(|ports| shares(&ports.discipline));
         (!self.reserved.is_empty() && !counts).then(|| {
-            "reserved is not carried out: it is what is left for queues with weights below strict ones, and no port has these".to_owned()
+            "reserved has no effect: it is what is left for queues with weights below strict ones, and no port has these".to_owned()
         })
     }
 }
@@ -119,12 +119,12 @@ fn transport(path: &str, transport: &Transport, all: &mut BTreeSet<String>) {
         _ => (&[], ""),
     };
     let keys = given.iter().filter(|(key, is_given)| *is_given && own.contains(key));
-    all.extend(keys.map(|(key, _)| format!("{path}.{key} is not carried out: {whose} has one of its own")));
+    all.extend(keys.map(|(key, _)| format!("{path}.{key} has no effect: {whose} has one of its own")));
     if let Congestion::Swift(params) = &transport.congestion
         && params.endpoint != wayleave_schemes::transport::swift::Params::default().endpoint
     {
         all.insert(format!(
-            "{path}.congestion.swift.endpoint is not carried out: hosts of the simulator take no time for a packet"
+            "{path}.congestion.swift.endpoint has no effect: hosts of the simulator take no time for a packet"
         ));
     }
 }
@@ -141,7 +141,7 @@ impl Sharing {
             let level = policy.level().name();
             for service in policy.services().iter().filter(|service| !service.changes.is_empty()) {
                 all.insert(format!(
-                    "changes of service {} in sharing.{level} is not carried out: a run has no calendar (`events` change policies)",
+                    "changes of service {} in sharing.{level} has no effect: a run has no calendar (`events` change policies)",
                     service.name
                 ));
             }
@@ -168,7 +168,7 @@ impl Sharing {
         let all = Direction::ALL.into_iter().flat_map(of);
         let unknown = all.filter(|term| scheme.not_carried_out().contains(&term.as_str()));
         let sentence = |term| {
-            format!("{term} of service {} is not carried out: scheme {} has no use for it", service.name, scheme.name())
+            format!("{term} of service {} has no effect: scheme {} has no use for it", service.name, scheme.name())
         };
         unknown.map(sentence).collect()
     }
@@ -181,11 +181,11 @@ impl Sharing {
         if !self.has_brokers() {
             let given = of_messages.into_iter().filter(|(_, is_given)| *is_given);
             all.extend(given.map(|(key, _)| {
-                format!("sharing.faults.{key} is not carried out: no broker writes or reads messages here")
+                format!("sharing.faults.{key} has no effect: no broker writes or reads messages here")
             }));
         }
         if faults.probe_loss > 0.0 && !self.schemes().any(|scheme| matches!(scheme, HostSchemeConfig::Ufab(_))) {
-            all.push("sharing.faults.probeLoss is not carried out: no scheme sends probes here".to_owned());
+            all.push("sharing.faults.probeLoss has no effect: no scheme sends probes here".to_owned());
         }
         all
     }

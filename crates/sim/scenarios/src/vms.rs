@@ -87,7 +87,7 @@ impl fmt::Display for VmError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoName => write!(f, "a virtual machine needs a name"),
-            Self::TakenName => write!(f, "the name is taken by a node or by another virtual machine"),
+            Self::TakenName => write!(f, "the name is already used by a node or another virtual machine"),
             Self::NotAtAHost { node } => write!(f, "{node} is a switch: virtual machines are at hosts"),
             Self::Service { service } => write!(f, "no policy of sharing has a service {service}"),
         }

@@ -168,7 +168,7 @@ fn shared_services_are_those_of_different_switches_that_work() {
             scenario.shared_services.push(service);
         });
     };
-    refused("h1 is no switch: only a switch shares a service", "h1", &|_| {});
+    refused("h1 is not a switch: only a switch shares a service", "h1", &|_| {});
     refused("s1 serves packets at a rate of zero", "s1", &|service| service.rate = Rate::ZERO);
     refused("s1 has no buffer before its service", "s1", &|service| service.buffer = Bytes::ZERO);
     refused("s1 needs more than 2s for one packet", "s1", &|service| service.processing = Time::from_millis(2000));
@@ -196,9 +196,9 @@ fn a_link_that_is_slower_than_the_event_queue_reaches_is_refused() {
 
 #[test]
 fn traffic_needs_a_name_of_its_own_and_a_time() {
-    assert_refused("traffic", "no traffic: nobody sends anything", |scenario| scenario.traffic.clear());
+    assert_refused("traffic", "no traffic is defined", |scenario| scenario.traffic.clear());
     assert_refused("traffic.0.name", "a traffic needs a name", |scenario| scenario.traffic[0].name.clear());
-    assert_refused("traffic.1.name", "the name is taken by another traffic", |scenario| {
+    assert_refused("traffic.1.name", "the name is already used by another traffic", |scenario| {
         scenario.traffic.push(scenario.traffic[0].clone());
     });
     assert_refused("traffic.0.start", "it begins at 10ms, and the run is over at 10ms", |scenario| {
@@ -232,7 +232,7 @@ fn ends_are_different_hosts() {
     assert_ends_refused("traffic.0.pairs", "h1 would send to itself", |scenario| {
         FlowEndpoints::Pairs(vec![(node(scenario, "h1"), node(scenario, "h1"))])
     });
-    assert_ends_refused("traffic.0.from", "h1 stands here twice", |scenario| {
+    assert_ends_refused("traffic.0.from", "h1 is given twice", |scenario| {
         FlowEndpoints::Permutation(vec![node(scenario, "h1"), node(scenario, "h2"), node(scenario, "h1")])
     });
 }
@@ -498,7 +498,7 @@ fn lists_of_flows_are_in_order_and_every_flow_can_be_sent() {
         });
     };
     refused("traffic.0.listed", "the list has no flows", &|_, flows| flows.clear());
-    let order = "0ns is before 1us, the start of the flow above: they stand in order of time";
+    let order = "0ns is before 1us, the start of the flow above: flows must be in order of time";
     refused("traffic.0.listed.1.at", order, &|_, flows| flows[1].start = Time::ZERO);
     let late = "it begins at 10ms, and the run is over at 10ms";
     refused("traffic.0.listed.0.at", late, &|scenario, flows| {
@@ -517,7 +517,7 @@ fn lists_of_flows_are_in_order_and_every_flow_can_be_sent() {
 #[test]
 fn outages_are_of_switches_and_links_in_order_of_time() {
     let outage = |millis, what| Outage { at: Time::from_millis(millis), what, change: Change::Fails };
-    let order = "1ms is before 2ms, the time of the outage above: they stand in order of time";
+    let order = "1ms is before 2ms, the time of the outage above: outages must be in order of time";
     assert_refused("outages.1", order, |scenario| {
         let switch = Element::Switch(node(scenario, "s1"));
         scenario.outages = vec![outage(2, switch), outage(1, switch)];

@@ -42,7 +42,7 @@ fn subject(session: &Session) -> Result<Subject, Error> {
     let Some(placement) = session.scheme.queues() else {
         let scheme = session.scheme.name();
         return Err(Error::Usage(format!(
-            "{scheme} keeps no queues that could be analysed: --scheme {} does",
+            "{scheme} has no queues to analyse: use --scheme {}",
             registry::admission_schemes(|entry| entry.keeps_queues)
         )));
     };
@@ -62,8 +62,7 @@ fn network(session: &Session, placement: &Placement) -> Result<PortNetwork, Erro
             if report.spread > Time::ZERO {
                 let node = &session.network.node(link.from).name;
                 return Err(Error::Usage(format!(
-                    "the jitter of {node} may change the order of packets, and the analyses are for queues that keep it: \
-                     --jitter ordered takes it to be kept"
+                    "the jitter of {node} may reorder packets, and the analyses assume FIFO order: --jitter ordered assumes that order is preserved"
                 )));
             }
             index.insert((id, report.queue), servers.len());
@@ -92,7 +91,7 @@ fn network(session: &Session, placement: &Placement) -> Result<PortNetwork, Erro
     });
     let flows: Vec<Flow> = flows.collect();
     if flows.is_empty() {
-        return Err(Error::Usage("no contract was admitted, so that there is nothing to analyse".to_owned()));
+        return Err(Error::Usage("no contract was admitted: nothing to analyse".to_owned()));
     }
     PortNetwork::new(servers, flows)
         .map_err(|error| Error::Internal(format!("the admitted contracts are no output-port network: {error}")))

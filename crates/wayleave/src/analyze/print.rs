@@ -67,7 +67,7 @@ fn table(
     }
     write_table(out, &mut table)?;
     if report.more > 0 {
-        writeln!(out, "... and {} more (--all shows them, --flow NAME one of them)", count(report.more, "flow"))?;
+        writeln!(out, "... and {} more (--all shows all, --flow NAME shows one)", count(report.more, "flow"))?;
     }
     writeln!(out, "\n* the tightest bound of its row; bounds are rounded up to whole ns, -o json has them exactly")?;
     for (number, reason) in (1..).zip(&reasons) {

@@ -136,9 +136,7 @@ impl Report {
         let replaced = rows.iter().flat_map(|row| &row.instead).flatten().count();
         if replaced > 0 {
             let which = wayleave_explain::human::count(replaced, "linear program");
-            notes.push(format!(
-                "{which} gave a worse bound than separate flow analysis (SFA), whose bound stands there"
-            ));
+            notes.push(format!("{which} gave a worse bound than separate flow analysis (SFA); the SFA bound is shown"));
         }
         let servers = computed.tfa.servers().iter();
         let servers = servers.map(|bound| bound.clone().map_err(|reason| reason.explain(network))).collect();
@@ -172,11 +170,14 @@ impl Analyses<'_> {
             Analysis::Tfa => self.tfa.path_delay(flow, path).map_err(explain),
             Analysis::Sfa => match &self.sfa {
                 Some(sfa) => sfa.path_delay(flow, path).map_err(explain),
-                None => Err("it was not asked for".to_owned()),
+                None => Err("not requested".to_owned()),
             },
             Analysis::Pmoo => match &self.pmoo {
                 Some(pmoo) => pmoo.path_delay(flow, path).map_err(explain),
-                None => Err("PMOO needs strict service curves, and what priorities leave over is none".to_owned()),
+                None => {
+                    Err("PMOO needs strict service curves, and the residual service under priorities is not strict"
+                        .to_owned())
+                }
             },
             Analysis::Lp => self.linear_program(network, flow, path, notes, instead),
         }

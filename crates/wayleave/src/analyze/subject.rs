@@ -61,7 +61,7 @@ impl Subject {
     pub fn parse(source: &Source, file: &str) -> Result<Self, Error> {
         let read = read_port_network(source)?;
         if read.network.flows().is_empty() {
-            return Err(Error::Located(format!("{file}: there are no flows in it: nothing can be late")));
+            return Err(Error::Located(format!("{file}: no flows in the file: nothing to analyse")));
         }
         Ok(Self { name: read.name, network: read.network, options: read.options, extras: None, remarks: read.remarks })
     }

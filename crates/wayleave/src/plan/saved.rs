@@ -113,7 +113,7 @@ struct Moved<'a> {
 }
 
 /// Remedy for every misfit.
-const AGAIN: &str = "make the plan again with `wayleave plan -o json`, or leave it out";
+const AGAIN: &str = "create the plan again with `wayleave plan -o json`, or leave it out";
 
 impl<'a> SavedPlan<'a> {
     /// Reads a plan, and compares its version, scheme, model and network with the session, which has admitted nothing
@@ -126,16 +126,15 @@ impl<'a> SavedPlan<'a> {
         let Some(ledger) = session.ledger() else {
             let name = session.scheme.name();
             return Err(wrong(format!(
-                "a plan of scheme {name} says nothing of queues, by which it is put in place: leave it out"
+                "a plan of scheme {name} has no queue data and cannot be restored: leave it out"
             )));
         };
         if session.scheme.unfit_for_a_controller().is_some() {
-            let why =
-                "with --reroute-moves kept, flows are moved for refused requests as well, of which a plan says nothing";
+            let why = "with --reroute-moves kept, flows also move for refused requests, and a plan does not record these moves";
             return Err(wrong(format!("{why}: leave it out")));
         }
         let file: File<'a> = serde_json::from_str(source.text())
-            .map_err(|error| wrong(format!("is no plan of `wayleave plan -o json`: {error}")))?;
+            .map_err(|error| wrong(format!("is not a plan of `wayleave plan -o json`: {error}")))?;
         let differences = file.differences(session)?;
         if !differences.is_empty() {
             return Err(wrong(format!(
@@ -163,7 +162,7 @@ impl<'a> SavedPlan<'a> {
         let (said, there) = (self.requests.len(), contracts.len());
         if said != there {
             let name = self.source.name();
-            let what = format!("decides {said} requests, and {there} contracts were given: {AGAIN}");
+            let what = format!("decides {said} requests, but {there} contracts were given: {AGAIN}");
             return Err(Error::Located(format!("{name}: {what}")));
         }
         let mut before = EarlierDecisions { admitted: 0, refused: 0 };
@@ -203,7 +202,7 @@ impl<'a> SavedPlan<'a> {
         flows: &HashMap<&str, FlowId>,
     ) -> Result<Option<FlowId>, String> {
         let entry: Entry<'_> =
-            serde_json::from_str(request.get()).map_err(|error| format!("is no request: {error}"))?;
+            serde_json::from_str(request.get()).map_err(|error| format!("is not a request: {error}"))?;
         entry.compare(session, contract)?;
         if entry.decision == "refused" {
             return Ok(None);
@@ -239,7 +238,7 @@ impl<'a> SavedPlan<'a> {
         let mut differences = Vec::new();
         compare("its", &value(request.get())?, &value(&here)?, &mut differences);
         let Some(first) = differences.first() else { return Ok(()) };
-        let what = format!("deciding \"{}\" after all before it says something else, {first}: {AGAIN}", contract.name);
+        let what = format!("deciding \"{}\" again gives a different result, {first}: {AGAIN}", contract.name);
         Err(self.located(request, &what))
     }
 
@@ -265,7 +264,7 @@ impl<'a> SavedPlan<'a> {
         compare("its", &value(request.get())?, &value(&here)?, &mut differences);
         let Some(first) = differences.first() else { return Ok(()) };
         let name = decided.contract.name();
-        let what = format!("deciding \"{name}\" after all before it says something else, {first}: {AGAIN}");
+        let what = format!("deciding \"{name}\" again gives a different result, {first}: {AGAIN}");
         Err(self.located(request, &what))
     }
 
@@ -319,7 +318,7 @@ fn compare(path: &str, said: &Value, here: &Value, differences: &mut Vec<String>
 fn compare_queues(said: &[Queue<'_>], network: &Network, ledger: &Ledger) -> Result<(), String> {
     let here: usize = network.links().map(|(link, _)| ledger.budgets(link).len()).sum();
     if said.len() != here {
-        return Err(format!("the plan has {} queues for contracts, and the network has {here}: {AGAIN}", said.len()));
+        return Err(format!("the plan has {} queues for contracts, but the network has {here}: {AGAIN}", said.len()));
     }
     for queue in said {
         let of = || format!("queue {} of {}", queue.queue, queue.link);
@@ -345,10 +344,11 @@ impl Entry<'_> {
     fn compare(&self, session: &Session, contract: &LatencyContract) -> Result<(), String> {
         let name = &contract.name;
         if self.event.is_some() || !matches!(&*self.decision, "admitted" | "refused") {
-            return Err(format!("is about events, and a plan of contracts is expected: {AGAIN}"));
+            return Err(format!("is a plan of events; expected a plan of contracts: {AGAIN}"));
         }
         if self.name != name.as_str() {
-            let what = format!("the plan decides \"{}\" here, and the contract of this place is \"{name}\"", self.name);
+            let what =
+                format!("the plan decides \"{}\" here, but the contract at this position is \"{name}\"", self.name);
             return Err(format!("{what}: {AGAIN}"));
         }
         let request = session.request(contract);
@@ -367,7 +367,7 @@ impl Entry<'_> {
         ];
         match same.iter().find(|(_, is_same)| !is_same) {
             Some((what, _)) => {
-                Err(format!("\"{name}\" has another {what} in the plan than among the contracts: {AGAIN}"))
+                Err(format!("\"{name}\" has a different {what} in the plan than in the contracts: {AGAIN}"))
             }
             None => Ok(()),
         }
@@ -375,12 +375,12 @@ impl Entry<'_> {
 
     /// The decision, in indices.
     fn stated(&self, network: &Network, flows: &HashMap<&str, FlowId>) -> Result<PlannedDecision, String> {
-        let missing = |what: &str| format!("\"{}\" is admitted, and has no {what}", self.name);
+        let missing = |what: &str| format!("\"{}\" is admitted, but has no {what}", self.name);
         let first = self.route.as_ref().ok_or_else(|| missing("route"))?;
         let copies = self.copies.iter().map(|copy| &copy.route);
         let routes = std::iter::once(first).chain(copies).map(|hops| route(network, hops));
         let moved = |moved: &Moved<'_>| {
-            let unknown = || format!("\"{}\" is said to be moved, and was not admitted before", moved.name);
+            let unknown = || format!("\"{}\" is listed as moved, but was not admitted before", moved.name);
             Ok::<_, String>(PlannedMove {
                 flow: *flows.get(&*moved.name).ok_or_else(unknown)?,
                 from: route(network, &moved.from)?,
@@ -406,14 +406,14 @@ fn route(network: &Network, hops: &[Hopped<'_>]) -> Result<Route, String> {
 /// Returns the reason why a decision of the plan cannot have been made here.
 fn words(session: &Session, contract: &LatencyContract, misfit: &ReplayError) -> String {
     let why = match misfit {
-        ReplayError::Routes { stated, asked } => format!("{stated} routes are said, and {asked} were asked for"),
+        ReplayError::Routes { stated, asked } => format!("{stated} routes are stated, but {asked} were requested"),
         ReplayError::OtherRoute => "the contract gives another route".to_owned(),
         ReplayError::NoRoute(error) => error.to_string(),
         ReplayError::Refused(refusal) => wayleave_explain::sentences::refusal(&session.network, contract, refusal),
         ReplayError::Bound { stated, here } => format!("its bound is {stated} in the plan, and {here} here"),
         ReplayError::Move(flow) => {
-            format!("\"{}\" cannot be moved as the plan says, or is not where it says", session.name_of(*flow))
+            format!("\"{}\" cannot be moved as planned, or its route differs from the plan", session.name_of(*flow))
         }
     };
-    format!("\"{}\" cannot have been admitted so: {why}: {AGAIN}", contract.name)
+    format!("\"{}\" cannot have been admitted like this: {why}: {AGAIN}", contract.name)
 }

@@ -180,7 +180,7 @@ impl RequestTable {
             let promises = count(measured, "promise");
             writeln!(
                 out,
-                "{promises} changed between proven and measured after the decision, because of contracts that came later"
+                "{promises} changed between proven and measured after the decision, because of later contracts"
             )?;
         }
         for line in short_buffers(session) {
@@ -257,7 +257,7 @@ fn short_buffers(session: &Session) -> Vec<String> {
     }
     if !lines.is_empty() {
         let ports = count(short.len(), "port");
-        lines.insert(0, format!("buffers of {ports} may be too small for minima that pass there; nothing is known of how late these are when packets are dropped:"));
+        lines.insert(0, format!("the buffers of {ports} may be too small for the minima on them; if packets are dropped, the time to reach these minima is unknown:"));
     }
     lines
 }
@@ -288,7 +288,7 @@ fn decision(text: &str, layout: Layout) -> Cell {
 }
 
 /// `312 admitted, 88 refused (LATENCY 60, RATE 28)`, and on a line of its own
-/// `2.1us a decision on average, 99 % within 8us`.
+/// `2.1us a decision on average, p99 8us`.
 fn sum_up(summary: &Summary) -> String {
     let mut text = format!("{} admitted, {} refused", summary.admitted, summary.refused);
     let reasons: Vec<String> = summary.by_reason.iter().map(|(code, count)| format!("{code} {count}")).collect();
@@ -307,7 +307,7 @@ fn sum_up(summary: &Summary) -> String {
         text += &format!("\n{mean} a decision");
         // Of a few decisions the slowest is no percentile.
         if summary.admitted + summary.refused >= 100 {
-            text += &format!(" on average, 99 % within {p99}");
+            text += &format!(" on average, p99 {p99}");
         }
     }
     text

@@ -232,7 +232,7 @@ fn chosen(runs: Vec<Run>, choice: &RunSelection) -> Result<Vec<Run>, Error> {
         left.iter_mut().for_each(|run| run.seed = seed);
     }
     if left.is_empty() {
-        return Err(Error::Usage("no run of the sweep has all of these values at once".into()));
+        return Err(Error::Usage("no run of the sweep has this combination of values".into()));
     }
     Ok(left)
 }
@@ -251,7 +251,7 @@ fn check(runs: &[Run], wanted: &Parameter) -> Result<(), Error> {
     }
     let Parameter { path, value } = wanted;
     let wrong = match (paths.is_empty(), values.is_empty()) {
-        (true, _) => "--only chooses runs of a sweep, and this scenario varies nothing".to_owned(),
+        (true, _) => "--only chooses runs of a sweep, and this scenario has no parameters to vary".to_owned(),
         (_, true) => format!("this sweep does not vary \"{path}\": it varies {}", paths.join(", ")),
         _ if values.contains(value) => return Ok(()),
         _ => format!("no run has {path} = {value}: its values are {}", values.join(", ")),

@@ -48,7 +48,7 @@ pub(super) fn threads(batch: &Batch, wanted: Threads, progress: &mut dyn Progres
     }
     match wanted {
         Threads::Given(_) => Err(Error::Usage(format!(
-            "not enough memory: a run of {} takes about {largest}, {threads} at once are too many, {has}\n  hint: use \
+            "not enough memory: a run of {} takes about {largest}, too much for {threads} at once, {has}\n  hint: use \
              --threads {fitting}",
             batch.file
         ))),
@@ -60,8 +60,7 @@ pub(super) fn threads(batch: &Batch, wanted: Threads, progress: &mut dyn Progres
     }
 }
 
-const LESS: &str = "record fewer events (record.trace), no series (record.series), or simulate fewer hosts, pairs or \
-                    requests at once";
+const LESS: &str = "record fewer events (record.trace), no series (record.series), or simulate fewer hosts, pairs or concurrent requests";
 
 /// Returns the number of runs that fit together, for a prefix of the list.
 fn fitting(estimates: &[u64], available: u64) -> usize {

@@ -104,7 +104,7 @@ impl Store {
                 Text::Memory(text) => out.write_all(text.trim_end().as_bytes())?,
                 Text::File(path) => {
                     let text = fs::read_to_string(path).map_err(|error| {
-                        Error::Internal(format!("{} could not be read again: {error}", path.display()))
+                        Error::Internal(format!("{} could not be read back: {error}", path.display()))
                     })?;
                     out.write_all(text.trim_end().as_bytes())?;
                 }

@@ -151,7 +151,7 @@ fn prepare_traces(batch: &mut Batch, options: &SweepOptions) -> Result<(), Error
     let files: Vec<&PathBuf> = options.trace.iter().chain(&options.pcap).collect();
     if !files.is_empty() && batch.is_sweep() {
         let runs = batch.runs.len();
-        let message = format!("a trace is that of one run, and there are {runs}: choose with --only and --seed");
+        let message = format!("a trace covers one run, but there are {runs}: choose one with --only and --seed");
         return Err(Error::Usage(message));
     }
     files.iter().try_for_each(|file| check_place(file))?;
@@ -168,7 +168,7 @@ fn check_place(path: &Path) -> Result<(), Error> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let wrong = match (folder.is_dir(), path.metadata().is_ok_and(|known| !known.is_file())) {
         (false, _) => format!("there is no directory {}", folder.display()),
-        (true, true) => "it is there, and is no regular file".to_owned(),
+        (true, true) => "it exists and is not a regular file".to_owned(),
         (true, false) => return Ok(()),
     };
     Err(Error::Usage(format!("{} cannot be written: {wrong}", path.display())))
@@ -407,8 +407,7 @@ impl Sweep {
         if let Some(run) = there().find(|run| run.ending == RunEnd::TooManyFlows) {
             let when = text::time(run.simulated_ns.saturating_mul(1_000));
             return Err(Error::Usage(format!(
-                "too many flows were open at once at {when} of the run with seed {}: it offers more than its network can \
-                 carry, and its results end there\n  hint: offer less (load, perSecond), or simulate a shorter time",
+                "too many open flows at {when} in the run with seed {}: its load exceeds the network's capacity, and its results end there\n  hint: offer less (load, perSecond), or simulate a shorter time",
                 run.seed
             )));
         }
@@ -424,7 +423,7 @@ fn missing_of(traffic: &TrafficResult) -> Vec<String> {
     let mut missing = Vec::new();
     let silent = &traffic.without_arrivals;
     if traffic.delivered == 0 {
-        missing.push(format!("of the traffic \"{name}\" nothing arrived in the time that is counted"));
+        missing.push(format!("traffic \"{name}\" delivered nothing in the measured period"));
     } else if !silent.is_empty() {
         let named: Vec<String> = silent.iter().take(NAMED).map(|[from, to]| format!("{from} to {to}")).collect();
         let more = match silent.len().saturating_sub(NAMED) {
@@ -433,8 +432,7 @@ fn missing_of(traffic: &TrafficResult) -> Vec<String> {
             more => format!(" and {more} more"),
         };
         let named = named.join(", ");
-        missing
-            .push(format!("of the traffic \"{name}\" nothing arrived in the time that is counted from {named}{more}"));
+        missing.push(format!("traffic \"{name}\" delivered nothing in the measured period from {named}{more}"));
     }
     match traffic.after_the_end {
         0 => {}

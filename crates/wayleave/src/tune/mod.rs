@@ -133,10 +133,12 @@ pub fn tune(network: &Network, mix: Mix<'_>, options: &TuneOptions, watch: &mut 
     let network = &if kinds { network.with_classes()? } else { network.clone() };
     let graph = &network.graph;
     if graph.hosts().count() < 2 {
-        return Err(Error::Usage("contracts join two hosts, and the network has fewer".into()));
+        return Err(Error::Usage("contracts need two hosts, and the network has fewer".into()));
     }
     if train == 0 || judging == 0 || list == 0 {
-        return Err(Error::Usage("at least one seed trains, one judges, and the list is offered once".into()));
+        return Err(Error::Usage(
+            "at least one training seed, one test seed and one pass over the list are needed".into(),
+        ));
     }
     if let Mix::Scenario(scenario) = mix
         && !(1..=8).contains(&scenario)

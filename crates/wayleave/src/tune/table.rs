@@ -49,13 +49,13 @@ fn write(report: &Tuned, out: &mut impl Write, layout: Layout) -> Result<(), Err
     write_table(out, &mut table)?;
     writeln!(
         out,
-        "\nthe long list is the same for all: {} times what the best of them admits until its first refusal",
+        "\nthe long list is identical for all: {} times the number that the best candidate admits until its first refusal",
         report.list
     )?;
     let known: Vec<usize> = report.bounds.iter().copied().flatten().collect();
     if !known.is_empty() {
         let mean = known.iter().sum::<usize>() as f64 / known.len() as f64;
-        writeln!(out, "no method can admit more until the first refusal than {mean:.0}: link rates alone")?;
+        writeln!(out, "upper limit until the first refusal by link rates alone: {mean:.0}")?;
     }
     if let Some(Ceiling { offered, flows, rate }) = report.ceiling {
         writeln!(

@@ -245,7 +245,7 @@ impl ClassVerification {
             let queues = &self.network.port(link.port).queues;
             let buffer = queues.get(queue).or(queues.last()).map_or(Bytes::ZERO, |queue| queue.buffer);
             let packets = count(usize::try_from(drops).unwrap_or(usize::MAX), "packet");
-            format!("everybody with a minimum on {}: {packets} did not fit into its buffer of {buffer}", link.name)
+            format!("all contracts with a minimum on {}: {packets} did not fit into its buffer of {buffer}", link.name)
         };
         self.sentences(|breach| self.is_condition(breach)).into_iter().chain(full.into_iter().map(sentence)).collect()
     }
@@ -266,7 +266,7 @@ impl ClassVerification {
             ClassBreach::Part { service, host, .. } => format!("{service} at {}", node(*host)),
             ClassBreach::Share { promise, .. } => promise.service.clone(),
             ClassBreach::InFlight { promise, .. } => {
-                format!("everybody with a minimum on {}", self.network.link(promise.link).name)
+                format!("all contracts with a minimum on {}", self.network.link(promise.link).name)
             }
         };
         format!("{whose}: {breach}")
@@ -323,26 +323,26 @@ impl ClassVerification {
     /// If it cannot be written.
     pub fn write_text(&self, out: &mut impl Write, layout: Layout) -> Result<(), Error> {
         if let Some((fault, false)) = self.fault {
-            return Ok(writeln!(out, "\n{} changes nothing here; nothing was tried", fault.name())?);
+            return Ok(writeln!(out, "\n{} has no effect here; nothing was tested", fault.name())?);
         }
         writeln!(out)?;
-        let mut table = plain_table(&["contract", "promised", "worst seen"], layout);
+        let mut table = plain_table(&["contract", "guaranteed", "worst observed"], layout);
         for row in self.rows() {
             let hosts = count(row.hosts, "host");
             let (promised, seen) = match row.within {
                 Some(within) => (
-                    format!("its minimum at {hosts}, {} after there is something to send", within.up()),
+                    format!("its minimum at {hosts}, within {} of new demand", within.up()),
                     match row.lag {
                         Some(lag) => format!(
-                            "{} behind, {:.0} % of that; up to {} would show",
+                            "lag {}, {:.0} % of that (detectable up to {})",
                             lag.up(),
                             percent(lag, within),
                             row.could.down()
                         ),
-                        None => format!("not tested: a lag of up to {} would show", row.could.down()),
+                        None => format!("not tested (detectable lag: up to {})", row.could.down()),
                     },
                 ),
-                None => (format!("nothing at {hosts}; its weight fits there"), "see below".to_owned()),
+                None => (format!("none at {hosts}; its weight fits there"), "see below".to_owned()),
             };
             table.add_row([row.name.clone(), promised, seen]);
         }
@@ -353,10 +353,7 @@ impl ClassVerification {
         }
         if self.claim.untested_weights > 0 {
             let weights = count(self.claim.untested_weights, "weight");
-            writeln!(
-                out,
-                "objectives: {weights} not tested: the run is over before their flows have left their beginning"
-            )?;
+            writeln!(out, "objectives: {weights} not tested: the run ends before their flows reach steady state")?;
         }
         if let Some(most) = self.largest_of_maximum() {
             writeln!(out, "maxima: at most {:.0} % of one", most as f64 / 10.0)?;
@@ -366,14 +363,14 @@ impl ClassVerification {
             let farthest = farthest as f64 / 10.0;
             writeln!(
                 out,
-                "weights: where bandwidth contracts meet at {host}, each lacks at most {farthest:.0} % of what is due to it"
+                "weights: where bandwidth contracts meet at {host}, each is at most {farthest:.0} % below its fair share"
             )?;
         }
         if self.blind_weights() > 0 {
             let parts = count(self.blind_weights(), "weight");
             writeln!(
                 out,
-                "weights: {parts} not tested: single frames are more than what they make, or windows had no time to grow to it"
+                "weights: {parts} not tested: their share is smaller than one frame, or windows had no time to grow"
             )?;
         }
         if let Some(windows) = &self.report.windows {
@@ -389,20 +386,20 @@ impl ClassVerification {
                 0 => String::new(),
                 more => format!(" ({more} more of this kind)"),
             };
-            writeln!(out, "not as expected, though not promised: {first}{more}")?;
+            writeln!(out, "unexpected, but not guaranteed: {first}{more}")?;
         }
         if let Some(attacked) = self.attacked() {
             writeln!(out, "{attacked}")?;
         }
         let verdict = match (self.breaches().len(), self.untested()) {
-            (0, 0) if self.unknown() > 0 => "none was broken".to_owned(),
-            (0, 0) => "every promise held".to_owned(),
-            (0, untested) => format!("none was broken, {untested} not tested"),
-            (broken, 0) => count(broken, "broken promise"),
-            (broken, untested) => format!("{}, {untested} not tested", count(broken, "broken promise")),
+            (0, 0) if self.unknown() > 0 => "no violations".to_owned(),
+            (0, 0) => "all guarantees held".to_owned(),
+            (0, untested) => format!("no violations, {untested} not tested"),
+            (broken, 0) => count(broken, "violation"),
+            (broken, untested) => format!("{}, {untested} not tested", count(broken, "violation")),
         };
         let runs = count(self.runs(), "run");
-        Ok(writeln!(out, "{} of the classes below latency, {runs}: {verdict}", count(self.promises(), "promise"))?)
+        Ok(writeln!(out, "{} of the classes below latency, {runs}: {verdict}", count(self.promises(), "guarantee"))?)
     }
 
     /// Describes the attacks on links, in one line; `None` if there was none.
@@ -420,7 +417,7 @@ impl ClassVerification {
         let missed =
             if missed == 0 { String::new() } else { format!("; {missed} of {} minima not attacked", minima.len()) };
         Some(format!(
-            "worst demands on {attacked}: lags of at most {lag:.0} % of what is promised ({link}, {pattern}){rate}{missed}"
+            "worst-case demands on {attacked}: lag at most {lag:.0} % of the guarantee ({link}, {pattern}){rate}{missed}"
         ))
     }
 

@@ -79,11 +79,11 @@ impl VerifyReport {
         let lost: u64 = tried.iter().map(|finding| finding.lost).sum();
         let lost = if lost == 0 { "no packet lost".to_owned() } else { count(lost as usize, "packet") + " lost" };
         let protected = count(tried.len(), "protected contract");
-        let mut text = format!("{protected}, cut {} while packets were on the way: {lost}", count_times(cuts));
+        let mut text = format!("{protected}, cut {} while packets were in flight: {lost}", count_times(cuts));
         let others = self.report.unprotected_losses;
         if others > 0 {
             let others = count(others as usize, "packet");
-            text += &format!(" ({others} of contracts without protection lost with what failed, as is to be expected)");
+            text += &format!(" ({others} of unprotected contracts lost on failed links, as expected)");
         }
         Some(text)
     }
@@ -119,12 +119,21 @@ fn margin(bound: Time, delay_ps: u64) -> f64 {
 fn table(verified: &VerifyReport, out: &mut impl Write, layout: Layout, show_all: bool) -> Result<(), Error> {
     let VerifyReport { claim, report, .. } = verified;
     if let (Some(fault), Some(why)) = (verified.fault, verified.no_effect) {
-        return Ok(writeln!(out, "{} changes nothing here: {why}; nothing was tried", fault.name())?);
+        return Ok(writeln!(out, "{} has no effect here: {why}; nothing was tested", fault.name())?);
     }
     let shown = if show_all { usize::MAX } else { SHOWN };
     let order = verified.order();
     if !order.is_empty() {
-        let mut headings = vec!["contract", "bound", "worst seen", "margin", "calculus", "seen of it", "drops", "by"];
+        let mut headings = vec![
+            "contract",
+            "bound",
+            "worst observed",
+            "margin",
+            "current bound",
+            "observed / current",
+            "drops",
+            "worst-case run",
+        ];
         if !claim.protected.is_empty() {
             headings.insert(7, "cuts");
         }
@@ -135,7 +144,7 @@ fn table(verified: &VerifyReport, out: &mut impl Write, layout: Layout, show_all
         write_table(out, &mut table)?;
     }
     if let Some(more) = order.len().checked_sub(shown).filter(|&more| more > 0) {
-        writeln!(out, "... and {more} that stayed further below (--all shows them, -o json has everything)")?;
+        writeln!(out, "... and {more} with lower delays (--all shows them, -o json has everything)")?;
     }
     if let Some(derived) = &verified.derived {
         writeln!(out, "{}{}", if order.is_empty() { "" } else { "\n" }, derived_text(derived))?;
@@ -144,7 +153,7 @@ fn table(verified: &VerifyReport, out: &mut impl Write, layout: Layout, show_all
         return Ok(());
     }
     if order.is_empty() {
-        return Ok(writeln!(out, "nothing is promised: nothing was tested")?);
+        return Ok(writeln!(out, "no guarantees: nothing was tested")?);
     }
     let packets: u64 = report.findings.iter().map(|finding| finding.packets).sum();
     let runs = count(usize::try_from(report.runs).unwrap_or(usize::MAX), "run");
@@ -154,20 +163,20 @@ fn table(verified: &VerifyReport, out: &mut impl Write, layout: Layout, show_all
         if verified.derived.is_some() { "" } else { "\n" },
         count(verified.contracts(), "contract"),
         match (report.violations.len(), verified.untested()) {
-            (0, 0) => "every promise held".to_owned(),
-            (0, untested) => format!("none was broken, {untested} not tested"),
-            (broken, _) => count(broken, "broken promise"),
+            (0, 0) => "all guarantees held".to_owned(),
+            (0, untested) => format!("no violations, {untested} not tested"),
+            (broken, _) => count(broken, "violation"),
         }
     )?;
     if !order.is_empty() {
         let (mean, most) = verified.shares();
         let limit = match claim.promises.iter().any(|promise| promise.today.is_some()) {
-            true => "the calculus says for this set",
-            false => "was promised",
+            true => "the current bound",
+            false => "the guarantee",
         };
         writeln!(
             out,
-            "the worst delays seen are {:.0} % of what {limit} on average, {:.1} % at most",
+            "worst observed delays: {:.0} % of {limit} on average, {:.1} % at most",
             100.0 * mean,
             100.0 * most
         )?;
@@ -178,28 +187,28 @@ fn table(verified: &VerifyReport, out: &mut impl Write, layout: Layout, show_all
     Ok(())
 }
 
-/// `312 queues, 40 routes and 5 shares derived again, 3 moves followed: all is as it was said`.
+/// `312 queues, 40 routes and 5 shares recomputed independently, 3 moves followed: no discrepancies`.
 fn derived_text(derived: &Derived) -> String {
     let &Derived { queues, flows, shares, moves, ref discrepancies, ref short_buffers } = derived;
     let short = match short_buffers.len() {
         0 => String::new(),
         ports => format!(
-            "\nbuffers of {} may be too small for minima: nothing is known of how late these are there",
+            "\nthe buffers of {} may be too small for minima: the time to reach these minima is unknown",
             count(ports, "port")
         ),
     };
     let moves = if moves == 0 { String::new() } else { format!(", {} followed", count(moves, "move")) };
     let verdict = match discrepancies.len() {
-        0 => "all is as it was said".to_owned(),
-        1 => "1 thing is not as it was said".to_owned(),
-        many => format!("{many} things are not as they were said"),
+        0 => "no discrepancies".to_owned(),
+        1 => "1 discrepancy".to_owned(),
+        many => format!("{many} discrepancies"),
     };
     let (queues, routes) = (count(queues, "queue"), count(flows, "route"));
     let what = match shares {
         0 => format!("{queues} and {routes}"),
         shares => format!("{queues}, {routes} and {} of classes", count(shares, "share")),
     };
-    format!("{what} derived again{moves}: {verdict}{short}")
+    format!("{what} recomputed independently{moves}: {verdict}{short}")
 }
 
 fn row(verified: &VerifyReport, number: usize, layout: Layout) -> Vec<Cell> {

@@ -60,7 +60,7 @@ pub fn read(file: &PlanFile<'_>) -> Result<StatedPlan, Error> {
     let name = file.source.name();
     let wrong = |what: String| Error::Located(format!("{name}: {what}"));
     let plan: Plan = serde_json::from_str(file.source.text())
-        .map_err(|error| wrong(format!("is no plan of `wayleave plan -o json`: {error}")))?;
+        .map_err(|error| wrong(format!("is not a plan of `wayleave plan -o json`: {error}")))?;
     plan.fits(file.network).map_err(wrong)?;
     plan.counts(file.model).map_err(wrong)?;
     // `plan` divides the queues of a network where contracts are of several kinds.
@@ -84,8 +84,7 @@ impl Plan {
     fn fits(&self, network: &Network) -> Result<(), String> {
         if self.queues.is_empty() && !self.requests.is_empty() {
             return Err(format!(
-                "a plan of scheme {0} says nothing of queues, by which a plan is read: give the contracts with -f and \
-                 --scheme {0} instead",
+                "a plan of scheme {0} has no queue data: give the contracts with -f and --scheme {0} instead",
                 self.scheme.name
             ));
         }
@@ -95,8 +94,7 @@ impl Plan {
             return Ok(());
         }
         Err(format!(
-            "the plan is for {name} with {hosts} hosts, {switches} switches and {links} directed links, and --topology \
-             has {}, {} and {}",
+            "the plan is for {name} with {hosts} hosts, {switches} switches and {links} directed links, but --topology has {}, {} and {}",
             here.0, here.1, here.2
         ))
     }
@@ -134,8 +132,7 @@ impl Plan {
         }
         let list = |text: fn(&(&str, String, String)) -> String| other.iter().map(text).collect::<Vec<_>>().join(" ");
         Err(format!(
-            "the plan counts with {}, and here {} is counted with: a plan does not decide what is true of the network, so \
-             give these options here as well if they are",
+            "the plan assumes {}, but here {} is assumed: give the same model options as for the plan",
             list(|(name, said, _)| format!("--{name} {said}")),
             list(|(name, _, here)| format!("--{name} {here}")),
         ))
@@ -155,15 +152,15 @@ impl<'p> Standing<'p> {
     fn take(&mut self, entry: &'p Entry) -> Result<(), String> {
         let (name, wrong) = (entry.name.as_str(), |what: &str| Err(format!("\"{}\" {what}", entry.name)));
         if entry.at_ns < self.now {
-            return wrong("comes before the request ahead of it");
+            return wrong("is earlier than the request before it");
         }
         self.now = entry.at_ns;
         let before = self.admitted.get(name).copied();
         match (entry.event.as_deref(), entry.decision.as_str()) {
             (None | Some("add"), "admitted" | "refused") if before == Some(true) => wrong("is admitted twice"),
-            (None | Some("add"), "admitted" | "refused") if before.is_some() => wrong("asks twice"),
+            (None | Some("add"), "admitted" | "refused") if before.is_some() => wrong("is requested twice"),
             (Some("change"), "admitted" | "refused") if before.is_none() => {
-                wrong("is changed, and has not asked before")
+                wrong("is changed, but was not requested before")
             }
             (None | Some("add" | "change"), decision @ ("admitted" | "refused")) => {
                 // A contract whose change is refused keeps its earlier terms.
@@ -178,12 +175,12 @@ impl<'p> Standing<'p> {
                 self.admitted.remove(name);
                 Ok(())
             }
-            (Some("release"), "released") => wrong("is released, and was not admitted before"),
+            (Some("release"), "released") => wrong("is released, but was not admitted before"),
             (Some("release"), "not-admitted") => {
-                wrong("is said not to be admitted at its end, and was admitted before")
+                wrong("is not admitted at the end of the plan, but was admitted before")
             }
             (event, decision) => Err(format!(
-                "\"{name}\" is \"{decision}\" by \"{}\", which is no decision",
+                "\"{name}\" is \"{decision}\" by \"{}\", which is not a decision",
                 event.unwrap_or("a list of contracts")
             )),
         }
@@ -243,7 +240,7 @@ impl Reader<'_> {
                     history.push(PlanEvent::Released { name: name(), at, held_until });
                 }
                 "refused" | "not-admitted" => {}
-                other => return Err(format!("\"{}\" is \"{other}\", which is no decision", entry.name)),
+                other => return Err(format!("\"{}\" is \"{other}\", which is not a decision", entry.name)),
             }
         }
         let end = plan.requests.last().map_or(Ok(Time::ZERO), |entry| time(entry.at_ns, &entry.name))?;
@@ -299,7 +296,7 @@ impl Reader<'_> {
 
     fn admitted(&self, entry: &Entry, findings: &mut Vec<Discrepancy>) -> Result<Admitted, String> {
         let name = entry.name.as_str();
-        let missing = |what: &str| format!("\"{name}\" is admitted, and has no {what}");
+        let missing = |what: &str| format!("\"{name}\" is admitted, but has no {what}");
         let node = |node: &Option<String>, what: &str| self.node(node.as_ref().ok_or_else(|| missing(what))?);
         let reserved = entry.reserved.ok_or_else(|| missing("reservation"))?;
         let routes = self.routes(entry)?;
@@ -327,7 +324,7 @@ impl Reader<'_> {
             old_terms_end_after: entry.old_terms_end_after_ns.map(|end| time(end, name)).transpose()?,
         };
         if self.contracts.is_some() {
-            let unknown = || format!("\"{name}\" is admitted, and is not among the latency contracts that were given");
+            let unknown = || format!("\"{name}\" is admitted, but is not among the latency contracts that were given");
             self.compare(self.latency(name).ok_or_else(unknown)?, entry, &mut admitted, findings);
         }
         Ok(admitted)
@@ -371,8 +368,8 @@ impl Reader<'_> {
 
     fn routes(&self, entry: &Entry) -> Result<Vec<StatedRoute>, String> {
         let name = &entry.name;
-        let steps = entry.route.as_ref().ok_or_else(|| format!("\"{name}\" is admitted, and has no route"))?;
-        let bound = entry.bound_ns.ok_or_else(|| format!("\"{name}\" is admitted, and has no bound"))?;
+        let steps = entry.route.as_ref().ok_or_else(|| format!("\"{name}\" is admitted, but has no route"))?;
+        let bound = entry.bound_ns.ok_or_else(|| format!("\"{name}\" is admitted, but has no bound"))?;
         let first = (steps, bound, &entry.terms);
         let copies = entry.copies.iter().map(|copy| (&copy.route, copy.bound_ns, &copy.terms));
         let stated = |(steps, bound, terms): (&Vec<Step>, u64, &Vec<Term>)| {
@@ -391,7 +388,7 @@ impl Reader<'_> {
             ("queue", Some(queue)) => Part::Queue(self.link(at)?, queue),
             ("propagation", None) => Part::Propagation(self.link(at)?),
             ("processing", None) => Part::Processing(self.node(at)?),
-            (kind, _) => return Err(format!("\"{name}\" has a part of its bound of kind \"{kind}\", which is none")),
+            (kind, _) => return Err(format!("\"{name}\" has a bound term of unknown kind \"{kind}\"")),
         };
         Ok(StatedTerm { part, delay: time(term.delay_ns, name)? })
     }

@@ -50,7 +50,7 @@ fn a_scheme_for_latency_contracts_says_who_admits_the_others() {
     let (_, plan) = document("chameleon");
     assert_eq!(plan["summary"]["by_reason"]["POLICY"], 4);
     let message = plan["requests"][1]["message"].as_str().unwrap();
-    assert!(message.contains("take --scheme fabric"), "{message}");
+    assert!(message.contains("use --scheme fabric"), "{message}");
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn the_table_says_how_much_is_known() {
     let text = String::from_utf8(text).unwrap();
     let row = text.lines().find(|line| line.starts_with("db")).unwrap();
     assert!(row.contains("h1, h5, h9") && row.contains("proven"), "{text}");
-    assert!(text.contains("whichever"), "{text}");
+    assert!(text.contains("matrix"), "{text}");
 }
 
 /// A reservation without a request is found by the derivation.
@@ -180,10 +180,10 @@ fn every_kind_is_explained_with_and_without_a_plan() {
     let saved = Source::new("plan.json", serde_json::to_string(&planned).unwrap());
     for (name, words) in [
         ("ptp", "admitted"),
-        ("copy", "hosts keep within their windows"),
-        ("db", "paths with the fewest links"),
+        ("copy", "senders respect their congestion window"),
+        ("db", "packets take shortest paths"),
         ("search", "share links by these weights"),
-        ("bulk", "nothing is promised"),
+        ("bulk", "No guarantee"),
     ] {
         let text =
             explain(&network, &contracts, name, &options, &mut Watch::none()).unwrap().text().unwrap().to_lowercase();
@@ -204,7 +204,7 @@ fn every_kind_is_explained_with_and_without_a_plan() {
     let request = ShareRequest { among: ShareMembers::Pair(h1, h9), min: Rate::from_gbit(4), within: None };
     session.scheme_mut().admit_share(&request).unwrap();
     let text = explain_in(session, &contracts, "db", &mut Watch::none()).unwrap().text().unwrap();
-    assert!(text.contains("refused, RATE") && text.contains("What would fit"), "{text}");
+    assert!(text.contains("refused, RATE") && text.contains("Nearest request that would fit"), "{text}");
 }
 
 const POLICY: &str = "

@@ -152,22 +152,22 @@ fn a_plan_is_not_believed() {
     assert!(error(&twice).contains(&format!("plan.json: \"{name}\" is admitted twice")), "{}", error(&twice));
     let quiet = |plan: &mut serde_json::Value| plan["model"]["best_effort"] = false.into();
     assert!(
-        error(&quiet).contains("the plan counts with --best-effort off, and here --best-effort on"),
+        error(&quiet).contains("the plan assumes --best-effort off, but here --best-effort on"),
         "{}",
         error(&quiet)
     );
     let long = |plan: &mut serde_json::Value| plan["queues"][0]["budget_ns"] = u64::MAX.into();
     assert!(error(&long).contains("has a budget of more than 10s"), "{}", error(&long));
     let nanosecond = |plan: &mut serde_json::Value| plan["requests"][0]["bound_ns"] = 1.into();
-    assert!(said(&nanosecond).contains(&format!("flow \"{name}\" was promised 1ns, below its bound")));
+    assert!(said(&nanosecond).contains(&format!("flow \"{name}\" was guaranteed 1ns, below its bound")));
     let later = |plan: &mut serde_json::Value| plan["requests"][0]["deadline_ns"] = 99_000_000_000_u64.into();
-    assert!(said(&later).contains(&format!("\"{name}\" is said to ask for a deadline of 99s, and its contract says")));
+    assert!(said(&later).contains(&format!("\"{name}\": the plan states a deadline of 99s, the contract")));
     let term = |plan: &mut serde_json::Value| plan["requests"][0]["terms"][0]["delay_ns"] = 7.into();
-    assert!(said(&term).contains(&format!("the bound of \"{name}\" is not the sum of what delays it: 7ns")));
+    assert!(said(&term).contains(&format!("the bound of \"{name}\" is not the sum of its delay terms: 7ns")));
     let missing = |plan: &mut serde_json::Value| drop(plan["requests"].as_array_mut().unwrap().remove(0));
     let text = said(&missing);
-    assert!(text.contains(&format!("of contract \"{name}\" nothing is said")), "{text}");
-    assert!(text.contains("flows, and the routes bring"), "{text}");
+    assert!(text.contains(&format!("contract \"{name}\" is missing")), "{text}");
+    assert!(text.contains(" by the routes: a move is missing"), "{text}");
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn a_fault_breaks_a_promise_and_its_attack_breaks_it_again() {
     };
     assert_eq!(noticed(Fault::CalculusLow), (FaultOutcome::ByDerivation, None));
     assert_eq!(noticed(Fault::MoveForgotten), (FaultOutcome::ByNobody, Some("no flow was moved")));
-    let alone = "no contract is protected, so no packet is sent twice";
+    let alone = "no contract is protected, so no packet is duplicated";
     assert_eq!(noticed(Fault::DuplicationOff), (FaultOutcome::ByNobody, Some(alone)));
 }
 
@@ -211,7 +211,7 @@ fn a_scheme_without_queues_has_nothing_to_derive() {
     let options = VerifyOptions::default().with_effort(Effort::QUICK).with_fault(Fault::CalculusLow);
     let verified = verify(&plan.promises(), &options, &mut Watch::none()).unwrap();
     assert!(verified.derived.is_none() && verified.noticed() == Some(FaultOutcome::ByNobody));
-    assert_eq!(verified.no_effect, Some("this scheme says nothing of queues that could be wrong"));
+    assert_eq!(verified.no_effect, Some("this scheme states no queue delays that could be wrong"));
 }
 
 #[test]

@@ -118,15 +118,18 @@ fn a_plan_that_does_not_fit_is_refused_with_what_does_not() {
     expect(&|plan| plan["queues"][0]["buffer_bytes"] = json!(7), "a buffer of 7 B in the plan");
     expect(
         &|plan| drop(plan["requests"].as_array_mut().unwrap().pop()),
-        "decides 399 requests, and 400 contracts were given",
+        "decides 399 requests, but 400 contracts were given",
     );
-    expect(&|plan| plan["requests"].as_array_mut().unwrap().swap(3, 4), "and the contract of this place is");
-    expect(&|plan| plan["requests"][2]["rate_bps"] = json!(1), "has another rate in the plan");
-    expect(&|plan| plan["requests"][2]["reserved"]["burst_bytes"] = json!(1), "has another burst on the wire");
+    expect(&|plan| plan["requests"].as_array_mut().unwrap().swap(3, 4), "but the contract at this position is");
+    expect(&|plan| plan["requests"][2]["rate_bps"] = json!(1), "has a different rate in the plan");
+    expect(&|plan| plan["requests"][2]["reserved"]["burst_bytes"] = json!(1), "has a different burst on the wire");
     expect(&|plan| plan["requests"][2]["bound_ns"] = json!(1), "its bound is 1ns in the plan");
     expect(&|plan| plan["requests"][2]["route"] = json!([]), "the route has no hops");
-    expect(&|plan| plan["requests"][2]["decision"] = json!("released"), "a plan of contracts is expected");
-    expect(&|plan| plan["requests"][399]["bound_ns"] = json!(1), "says something else, its.bound_ns is 1 in the plan");
+    expect(&|plan| plan["requests"][2]["decision"] = json!("released"), "expected a plan of contracts");
+    expect(
+        &|plan| plan["requests"][399]["bound_ns"] = json!(1),
+        "gives a different result, its.bound_ns is 1 in the plan",
+    );
 }
 
 #[test]
@@ -140,12 +143,12 @@ fn moves_that_cannot_have_been_made_are_refused() {
         let to = plan["requests"][at]["moved"][0]["to"].clone();
         plan["requests"][at]["moved"][0]["from"] = to;
     });
-    assert!(elsewhere.contains("cannot be moved as the plan says"), "{elsewhere}");
+    assert!(elsewhere.contains("cannot be moved as planned"), "{elsewhere}");
     let nobody = error_after(1200, |plan| {
         let at = moves(plan);
         plan["requests"][at]["moved"][0]["name"] = json!("nobody");
     });
-    assert!(nobody.contains("\"nobody\" is said to be moved, and was not admitted before"), "{nobody}");
+    assert!(nobody.contains("\"nobody\" is listed as moved, but was not admitted before"), "{nobody}");
 }
 
 #[test]
@@ -169,5 +172,5 @@ fn a_plan_that_promises_more_than_there_is_is_refused() {
     let saved = SavedPlan::read(&source, &session).unwrap();
     let mut session = session;
     let error = saved.restore(&mut session, &contracts, None, &mut Watch::none()).unwrap_err().to_string();
-    assert!(error.contains("cannot have been admitted so"), "{error}");
+    assert!(error.contains("cannot have been admitted like this"), "{error}");
 }

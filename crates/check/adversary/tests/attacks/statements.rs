@@ -177,26 +177,20 @@ fn nothing_that_is_said_is_believed() {
     };
     assert_found(
         &changed(|s| first(s).routes[0].bound = Time::from_nanos(1)),
-        "\"c1\" was promised 1ns, below its bound of",
+        "\"c1\" was guaranteed 1ns, below its bound of",
     );
-    assert_found(&changed(|s| first(s).asked.deadline = Time::from_millis(9)), "longer than its deadline of 9ms");
+    assert_found(&changed(|s| first(s).asked.deadline = Time::from_millis(9)), "above its deadline of 9ms");
     assert_found(
         &changed(|s| first(s).routes[0].terms[1].delay = Time::from_nanos(1)),
-        "1ns in queue 0 of s1->h5 is said",
+        "1ns in queue 0 of s1->h5 is stated",
     );
     assert_found(&changed(|s| first(s).routes[0].terms.truncate(1)), "5ms in queue 0 of s1->h5 is missing");
-    assert_found(
-        &changed(|s| s.queues[0].flows += 1),
-        "queue 0 of h1->s1 is said to hold 2 flows, and the routes bring 1",
-    );
-    assert_found(
-        &changed(|s| s.queues[0].buffer = Bytes::new(7)),
-        "is said to hold 7B, and the network gives it 100GB",
-    );
+    assert_found(&changed(|s| s.queues[0].flows += 1), "queue 0 of h1->s1: 2 flows stated, 1 by the routes");
+    assert_found(&changed(|s| s.queues[0].buffer = Bytes::new(7)), "a buffer of 7B is stated, the network has 100GB");
     assert_found(&changed(|s| s.queues[0].backlog = None), "is claimed to hold 0B, below the derived");
     assert_found(
         &changed(|s| first(s).reserved.burst = Bytes::new(29_999)),
-        "for \"c1\" 5Mbit with bursts of 29.999kB are",
+        "\"c1\" has 5Mbit with bursts of 29.999kB reserved",
     );
     assert_found(
         &changed(|s| first(s).asked.accounting = Accounting::Frames { smallest: Bytes::new(20) }),
@@ -206,7 +200,7 @@ fn nothing_that_is_said_is_believed() {
         let last = *s.queues.last().unwrap();
         s.queues.push(StatedQueue { queue: last.queue + 1, ..last });
     });
-    assert_found(&lowest, "is said to be for contracts, and is not");
+    assert_found(&lowest, "is stated as a queue for contracts, but is not one");
     let mut twice = loaded();
     twice.queues.insert(1, twice.queues[0]);
     assert_found(&twice, "queue 0 of h1->s1 is described where queue 1 is expected");
@@ -239,7 +233,7 @@ fn a_history_that_contradicts_itself_is_none() {
     let mut elsewhere = moved(Time::from_millis(2));
     first(&mut elsewhere).routes[0].route.hops[1].queue = 1;
     let error = check_history(&elsewhere).unwrap_err().to_string();
-    assert!(error.contains("an earlier move is missing, or one too many"), "{error}");
+    assert!(error.contains("an earlier move is missing or superfluous"), "{error}");
 }
 
 #[test]
@@ -250,7 +244,7 @@ fn what_is_held_counts_until_it_is_free() {
     // It still counts in the statement about queues, but sends nothing.
     assert_eq!((found(&statement), derive(&statement).unwrap().claim.promises.len()), (vec![], 3));
     *statement.history.last_mut().unwrap() = release(Time::ZERO, Time::ZERO);
-    assert_found(&statement, "queue 0 of h1->s1 is said to hold 1 flows, and the routes bring 0");
+    assert_found(&statement, "queue 0 of h1->s1: 1 flows stated, 0 by the routes");
 }
 
 #[test]
@@ -261,7 +255,7 @@ fn a_contract_waits_until_packets_have_left_what_it_takes() {
     // The times of moves are not stated: `second` is decided when all packets of the first decision have left.
     assert_found(
         &early,
-        "before packets have left: from 3.199999ms on, queue 1 of s4->h3 can delay a packet by 681.87us",
+        "before packets have left: from 3.199999ms on, queue 1 of s4->h3 has a worst-case delay of 681.87us",
     );
     assert_found(&early, "with packets of first (there until 1.6ms), first, second");
 }
@@ -291,7 +285,7 @@ fn old_terms_count_until_their_sender_gives_them_up() {
     assert_eq!(found(&changed(Some(Time::ZERO))), []);
     assert_eq!(found(&changed(Some(Time::from_micros(2_200)))), []);
     let late = changed(Some(Time::from_nanos(2_200_001)));
-    assert_found(&late, "before packets have left: from 4ms on, queue 0 of h1->s1 can delay a packet by");
+    assert_found(&late, "before packets have left: from 4ms on, queue 0 of h1->s1 has a worst-case delay of");
     assert_found(&changed(Some(Time::from_millis(5))), "with packets of a (there until 6ms), a, b");
     // If it is not stated, it is the start of the new ones.
     assert_found(&changed(None), "with packets of a (there until 6ms), a, b");
@@ -321,7 +315,7 @@ fn every_fault_is_caught() {
                 }
                 Err(why) => {
                     assert_eq!(fault, Fault::DuplicationOff);
-                    let reason = "no contract is protected, so no packet is sent twice";
+                    let reason = "no contract is protected, so no packet is duplicated";
                     assert_eq!(why, FaultNotInjected::NoEffect(reason));
                 }
             },

@@ -152,18 +152,21 @@ impl fmt::Display for BrokenShare {
             Self::NoPath { share, from, to } => write!(f, "no path leads from {from} to {to}, members of {share}"),
             Self::Class { link, class, promised, most } => {
                 let class = class.name();
-                write!(f, "the {class} class of {link} was promised {promised} bit/s, and no more than {most} can be")
+                write!(f, "the {class} class of {link} has {promised} bit/s reserved, above the limit of {most}")
             }
             Self::Acknowledgements { link, promised, most } => write!(
                 f,
-                "minima of {link} with acknowledgements and probes take {promised} bit/s, and hosts fill no more than {most}"
+                "minima of {link} with acknowledgements and probes take {promised} bit/s, above the {most} that hosts fill"
             ),
             Self::Certainty { share, link } => {
-                write!(f, "{share} is said to be proven, and hoses may put more on {link} than is charged there")
+                write!(f, "{share} is stated as proven, but hoses may put more on {link} than is reserved there")
             }
             Self::Wait { link, wait, budget } => {
                 let wait = or_for_ever(*wait);
-                write!(f, "packets of minima may wait {wait} at {link}, and minima with a time count with {budget}")
+                write!(
+                    f,
+                    "packets of minima may wait {wait} at {link}, above the {budget} assumed for minima with a time"
+                )
             }
             Self::Buffer { link, said, derived } => {
                 let needed = |needed: &Option<Bytes>| {
@@ -171,13 +174,13 @@ impl fmt::Display for BrokenShare {
                 };
                 write!(
                     f,
-                    "of the buffer of {link} for minima is said that {}, and {} follows",
+                    "the buffer of {link} for minima: stated that {}, derived that {}",
                     needed(said),
                     needed(derived)
                 )
             }
             Self::Time { share, said, derived } => {
-                write!(f, "the minimum of {share} is said to be there within {said}, and it takes up to {derived}")
+                write!(f, "the minimum of {share} is stated to be reached within {said}, but takes up to {derived}")
             }
         }
     }

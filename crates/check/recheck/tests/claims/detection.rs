@@ -28,14 +28,14 @@ fn only_violation(change: impl FnOnce(&mut Claim<'_>)) -> (Violation, String) {
 fn a_bound_that_is_one_nanosecond_too_low_is_found() {
     let (violation, text) = only_violation(|claim| claim.flows[1].promised_bound = Time::from_nanos(5_099_999));
     assert!(matches!(violation, Violation::PromisedBound { bound_ns: 5_100_000, .. }));
-    assert_eq!(text, "flow \"f1\" was promised 5.099999ms, below its bound of 5.1ms");
+    assert_eq!(text, "flow \"f1\" was guaranteed 5.099999ms, below its bound of 5.1ms");
 }
 
 #[test]
 fn a_bound_that_is_one_nanosecond_too_high_is_found_where_claims_are_exact() {
     let high = Time::from_nanos(5_100_001);
     let (_, text) = only_violation(|claim| claim.flows[1].promised_bound = high);
-    assert_eq!(text, "flow \"f1\" was promised 5.100001ms, above its bound of 5.1ms");
+    assert_eq!(text, "flow \"f1\" was guaranteed 5.100001ms, above its bound of 5.1ms");
 
     let network = Star::gigabit(2).build();
     let mut claim = sound(&network);
@@ -52,7 +52,7 @@ fn a_deadline_that_is_one_nanosecond_too_short_is_found() {
     assert!(check(&exact).is_sound());
     let (violation, text) = only_violation(|claim| claim.flows[0].deadline = Time::from_nanos(5_099_999));
     assert!(matches!(violation, Violation::Deadline { .. }));
-    assert_eq!(text, "flow \"f0\" can take 5.1ms, longer than its deadline of 5.099999ms");
+    assert_eq!(text, "flow \"f0\" has a bound of 5.1ms, above its deadline of 5.099999ms");
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_budget_that_is_one_nanosecond_too_small_is_found() {
     assert!(matches!(violations[..], [Violation::Budget { queue: 0, .. }]), "{violations:?}");
     assert_eq!(
         violations[0].to_string(),
-        "queue 0 of s->d can delay a packet by 75.131us, longer than its budget of 75.13us"
+        "queue 0 of s->d has a worst-case delay of 75.131us, above its budget of 75.13us"
     );
 }
 
@@ -110,7 +110,10 @@ fn a_buffer_that_is_one_byte_too_small_is_found() {
     assert!(check(&claim(&with_buffer(3150), &flow)).is_sound());
     let violations = check(&claim(&with_buffer(3149), &flow)).violations;
     assert!(matches!(violations[..], [Violation::Buffer { .. }]), "{violations:?}");
-    assert_eq!(violations[0].to_string(), "queue 0 of h0->s can hold 3.15kB, more than its buffer of 3.149kB");
+    assert_eq!(
+        violations[0].to_string(),
+        "queue 0 of h0->s has a worst-case backlog of 3.15kB, above its buffer of 3.149kB"
+    );
 }
 
 #[test]
@@ -232,7 +235,7 @@ fn a_report_says_in_words_how_much_was_checked_and_what_is_wrong() {
     let text = check(&claim).to_string();
     assert_eq!(
         text,
-        "4 queues and 3 flows checked: 1 violation\nflow \"f0\" was promised 0ns, below its bound of 5.1ms"
+        "4 queues and 3 flows checked: 1 violation\nflow \"f0\" was guaranteed 0ns, below its bound of 5.1ms"
     );
 }
 
@@ -290,8 +293,7 @@ fn routes_that_share_what_they_need_not_are_found() {
     let over_b = ["h1", "sa", "sb", "sd", "h2"];
     assert_eq!(two_routes(&over_b, &["h1", "sa", "sc", "sd", "h2"]), []);
     let texts = |violations: Vec<Violation>| violations.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let shared =
-        |what: &str| format!("flows \"a\" and \"a, route 2\" both pass {what}, and were promised to be disjoint");
+    let shared = |what: &str| format!("flows \"a\" and \"a, route 2\" both pass {what}, but must be disjoint");
     let over_c_and_b = ["h1", "sa", "sc", "sb", "sd", "h2"];
     assert_eq!(texts(two_routes(&over_b, &over_c_and_b)), [shared("sb->sd"), shared("sb")]);
     assert_eq!(texts(two_routes(&over_b, &over_b)), [shared("sa->sb"), shared("sb->sd"), shared("sb")]);

@@ -43,7 +43,7 @@ fn jitter_in_any_order_is_admitted_for_what_it_takes() {
     // Together they may take longer there, and the queue below is for best effort.
     assert_eq!(bounds(&any), [62_000.into(), Value::Null]);
     let message = find(&any["requests"], "B")["message"].as_str().unwrap();
-    assert!(message.contains("could delay packets by 72.1us"), "{message}");
+    assert!(message.contains("would have a worst-case delay of 72.1us"), "{message}");
 }
 
 fn find<'a>(list: &'a Value, name: &str) -> &'a Value {
@@ -60,13 +60,13 @@ fn a_plan_for_ordered_jitter_breaks_where_packets_pass_one_another() {
     };
     verify("kept.json", plan.clone(), "--jitter ordered").ends_with(0);
     let refused = verify("other.json", plan.clone(), "").ends_with(2);
-    assert!(refused.stderr.contains("counts with --jitter ordered, and here --jitter any"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("assumes --jitter ordered, but here --jitter any"), "{}", refused.stderr);
     let jitter = "\"jitter\":\"ordered\"";
     let as_pretty = "\"jitter\": \"ordered\"";
     assert!(plan.contains(jitter) || plan.contains(as_pretty), "{plan}");
     let free = plan.replace(jitter, "\"jitter\":\"any\"").replace(as_pretty, "\"jitter\": \"any\"");
     let broken = verify("free.json", free, "").ends_with(4);
-    assert!(broken.stderr.contains("derived again: queue 0 of s1->d is claimed to delay by"), "{}", broken.stderr);
+    assert!(broken.stderr.contains("discrepancy: queue 0 of s1->d is claimed to delay by"), "{}", broken.stderr);
     let worst = find(&broken.json()["contracts"], "A")["worst_ps"].as_u64().unwrap();
     assert!(worst > 70_000_000 && worst < 72_200_000, "{worst}");
 }

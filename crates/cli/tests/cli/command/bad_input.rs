@@ -36,11 +36,11 @@ fn an_unknown_key() {
 
 #[test]
 fn a_duplicate_name() {
-    assert_bad("bad-twice.yaml", contracts(&[GOOD, GOOD]), ":6:15: ", &["is taken", "line 5"]);
+    assert_bad("bad-twice.yaml", contracts(&[GOOD, GOOD]), ":6:15: ", &["is already used", "line 5"]);
     let first = file("bad-twice-first.yaml", contracts(&[GOOD]));
     let second = file("bad-twice-second.yaml", contracts(&[GOOD]));
     let run = wayleave(&format!("plan -t star:hosts=9 -f {first} -f {second}")).ends_with(2);
-    assert!(run.stderr.contains(&format!("{second}:5:15: the name is taken")), "{}", run.stderr);
+    assert!(run.stderr.contains(&format!("{second}:5:15: the name is already used")), "{}", run.stderr);
     assert!(run.stderr.contains(&format!("{first}:5")), "{}", run.stderr);
 }
 
@@ -74,14 +74,14 @@ fn a_truncated_file() {
 
 #[test]
 fn bytes_that_are_no_text() {
-    assert_bad("bad-bytes.yaml", [0x80, 0x81, 0, 255], ": ", &["is no UTF-8 text"]);
+    assert_bad("bad-bytes.yaml", [0x80, 0x81, 0, 255], ": ", &["is not UTF-8 text"]);
     assert_bad("bad-gzip.yaml", [0x1f, 0x8b, 8, 0], ": ", &["gzip"]);
 }
 
 #[test]
 fn a_file_that_is_not_there_or_is_a_folder() {
     let run = wayleave("plan -t star:hosts=9 -f no/such/file.yaml").ends_with(2);
-    assert!(run.stderr.contains("no/such/file.yaml: there is no such file"), "{}", run.stderr);
+    assert!(run.stderr.contains("no/such/file.yaml: no such file"), "{}", run.stderr);
     let run = wayleave(&format!("plan -t star:hosts=9 -f {}", env!("CARGO_TARGET_TMPDIR"))).ends_with(2);
     assert!(run.stderr.contains("is a directory"), "{}", run.stderr);
 }
@@ -103,8 +103,7 @@ fn a_deadline_that_no_empty_network_meets_is_refused_and_shown() {
         file("bad-deadline.yaml", contracts(&[GOOD, &GOOD.replace("2ms", "10us").replace("name: a", "name: b")]));
     let run = wayleave(&format!("plan -t fat-tree:k=4 -f {path} -o json")).ends_with(3);
     let expected = format!(
-        "{path}:6:72: the deadline 10us can never be met: even in an empty network h1 -> h9 takes 1ms (the \
-         smallest budgets, propagation and processing of its fastest route)"
+        "{path}:6:72: the deadline 10us is not possible with the configured delay budgets: the fastest route h1 -> h9 has a bound of 1ms, the sum of its smallest budgets, propagation and processing"
     );
     assert!(run.stderr.contains(&expected), "{}", run.stderr);
     let plan = run.json();
@@ -128,7 +127,7 @@ spec:
     let path = file("bad-pair.yaml", contracts(&[GOOD]));
     let run = wayleave(&format!("plan -t {network} -f {path} -o json")).ends_with(3);
     assert_eq!(run.json()["requests"][0]["reason"], "NO_PATH");
-    assert!(run.stderr.contains(&format!("{path}:5:32: no sequence of links")), "{}", run.stderr);
+    assert!(run.stderr.contains(&format!("{path}:5:32: no route exists from h1 to h9")), "{}", run.stderr);
 }
 
 #[test]
@@ -136,18 +135,18 @@ fn a_path_that_is_too_long_or_too_narrow_is_refused_and_shown() {
     let path = file("bad-long.yaml", contracts(&[GOOD]));
     let run = wayleave(&format!("plan -t line:switches=9 -f {path}")).ends_with(3);
     assert!(
-        run.stderr.contains(&format!("{path}:5:32: no path in time was found from h1 to h9 with 6 switches")),
+        run.stderr.contains(&format!("{path}:5:32: no route from h1 to h9 within the deadline has 6 switches")),
         "{}",
         run.stderr
     );
     let jumbo = format!("{}, maxFrame: 9000B", GOOD.replace("300B", "9000B"));
     let path = file("bad-jumbo.yaml", contracts(&[&jumbo]));
     let run = wayleave(&format!("plan -t star:hosts=9 -f {path}")).ends_with(3);
-    assert!(run.stderr.contains("no path carries the contract's largest frame"), "{}", run.stderr);
+    assert!(run.stderr.contains("no path can carry the contract's largest frame"), "{}", run.stderr);
     let pinned = format!("{GOOD}, route: ['h1->s1:0', 's1->h9:7']");
     let path = file("bad-queue.yaml", contracts(&[&pinned]));
     let run = wayleave(&format!("plan -t star:hosts=9 -f {path}")).ends_with(3);
-    assert!(run.stderr.contains("contracts may use queues 0 to 6 of s1->h9"), "{}", run.stderr);
+    assert!(run.stderr.contains("contracts may only use queues 0 to 6 of s1->h9"), "{}", run.stderr);
 }
 
 #[test]
@@ -156,7 +155,7 @@ fn findings_beyond_the_first_twenty_are_counted() {
         (0..25).map(|n| GOOD.replace("2ms", "10us").replace("name: a", &format!("name: c{n}"))).collect();
     let path = file("bad-many.yaml", contracts(&items.iter().map(String::as_str).collect::<Vec<_>>()));
     let run = wayleave(&format!("plan -t star:hosts=9 -f {path}")).ends_with(3);
-    assert_eq!(run.stderr.matches("the deadline 10us can never").count(), 20);
+    assert_eq!(run.stderr.matches("the deadline 10us is not possible").count(), 20);
     assert!(run.stderr.contains("and 5 more requests"), "{}", run.stderr);
 }
 

@@ -19,8 +19,7 @@ fn an_admitted_contract_is_explained_term_by_term() {
     let list = requests("explain-admitted.yaml", K4, 8, 100);
     let name = first(&list, "decision", "admitted");
     let run = wayleave(&format!("explain {name} -t {K4} -f {list}")).ends_with(0);
-    for part in ["admitted", "decided after", "No packet takes longer than", "promised", "total", "arrival", "service"]
-    {
+    for part in ["admitted", "decided after", "End-to-end delay bound", "guaranteed", "total", "arrival", "service"] {
         assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
     }
     let document = wayleave(&format!("explain {name} -t {K4} -f {list} -o json")).ends_with(0).json();
@@ -36,7 +35,9 @@ fn a_refused_contract_is_told_what_stands_in_its_way_and_what_would_fit() {
     for reason in ["LATENCY", "RATE"] {
         let name = first(&list, "reason", reason);
         let run = wayleave(&format!("explain {name} -t {K4} -f {list}")).ends_with(3);
-        for part in ["refused", reason, "Why", "Every queue of", "Shortest paths", "What would fit now", "deadline:"] {
+        for part in
+            ["refused", reason, "Why", "Queues of", "Shortest paths", "Nearest request that would fit", "deadline:"]
+        {
             assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
         }
         assert!(run.stdout.lines().all(|line| line.chars().count() <= 110), "{}", run.stdout);
@@ -117,8 +118,8 @@ fn what_can_never_be_met_is_shown_in_its_file() {
         file("explain-never.yaml", contracts(&["name: a, from: h1, to: h9, rate: 1Mbit, burst: 300B, deadline: 10us"]));
     let run = wayleave(&format!("explain a -t {K4} -f {list}")).ends_with(3);
     assert!(run.stderr.contains("explain-never.yaml:5:"), "{}", run.stderr);
-    assert!(run.stdout.contains("Shortest paths, each with the best of its queues (all 4)"), "{}", run.stdout);
-    assert!(run.stdout.contains("even its fastest queues take 1ms"), "{}", run.stdout);
+    assert!(run.stdout.contains("Shortest paths with their best queues (all 4)"), "{}", run.stdout);
+    assert!(run.stdout.contains("too slow: its fastest queues have a bound of 1ms"), "{}", run.stdout);
     assert!(run.stdout.contains("deadline:  1ms"), "{}", run.stdout);
 }
 

@@ -25,7 +25,7 @@ fn a_folder_has_every_switch_and_differs_from_nothing() {
             .ends_with(0)
             .stdout;
     assert!(marks.contains("leaf1: 23 changes\n"), "{marks}");
-    assert!(marks.contains("spine2.json does not exist: the whole configuration is new\n"), "{marks}");
+    assert!(marks.contains("spine2.json does not exist: its whole content is new\n"), "{marks}");
     assert!(marks.ends_with("4 of 4 switches would change; nothing was sent\n"), "{marks}");
 }
 
@@ -79,7 +79,7 @@ fn names_of_interfaces_go_into_scripts_only_if_they_are_names() {
     );
     let said = wayleave(&format!("export-config --for tc {FABRIC} --interfaces {wrong}")).ends_with(2).stderr;
     for expected in [
-        "render-wrong.txt:1:15: \"eth0;reboot\" is no name of an interface",
+        "render-wrong.txt:1:15: \"eth0;reboot\" is not an interface name",
         "render-wrong.txt:2:1: there is no link \"leaf1->spin2\", did you mean \"leaf1->spine2\"?",
         "render-wrong.txt:4:15: \"eth2\" is the interface of another link of the same switch",
         "render-wrong.txt:5:1: 1 words: LINK INTERFACE is expected",

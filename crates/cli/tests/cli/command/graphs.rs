@@ -28,7 +28,7 @@ fn promises_on_an_irregular_network_hold_packet_by_packet() {
     for how in ["", "--reroute", "--routing larac-delay", "--routing larac-hops --reroute"] {
         let run = wayleave(&format!("plan -t {coast} {hosts} -f {list} {how} --recheck -o json")).ends_with(0);
         let plan = run.json();
-        assert!(run.stderr.contains("sound, every promise holds"), "{how}: {}", run.stderr);
+        assert!(run.stderr.contains("sound, all guarantees hold"), "{how}: {}", run.stderr);
         assert_eq!(plan["summary"]["admitted"], 60, "{how}: {}", plan["summary"]);
         // The propagation time of light is part of every bound.
         let requests = plan["requests"].as_array().unwrap();
@@ -37,7 +37,7 @@ fn promises_on_an_irregular_network_hold_packet_by_packet() {
         assert!(terms.iter().any(|term| term["kind"] == "propagation"), "{how}: {terms:?}");
     }
     let run = wayleave(&format!("verify -t {coast} {hosts} -f {list}")).ends_with(0);
-    assert!(run.stdout.contains("every promise held"), "{}", run.stdout);
+    assert!(run.stdout.contains("all guarantees held"), "{}", run.stdout);
 }
 
 #[test]
@@ -68,12 +68,16 @@ fn links_without_a_rate_are_an_error_with_a_place() {
 #[test]
 fn options_that_would_do_nothing_are_refused() {
     let run = wayleave("topology show star:hosts=2 --default-rate 10Gbit").ends_with(2);
-    assert!(run.stderr.contains("--default-rate is for files of other tools: a builder says itself"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("--default-rate is for files of other tools: a builder defines its own"),
+        "{}",
+        run.stderr
+    );
     let own = example("network.yaml");
     let run = wayleave(&format!("topology show {own} --hosts leaves")).ends_with(2);
-    assert!(run.stderr.contains("network.yaml is a topology of Wayleave, which says itself"), "{}", run.stderr);
+    assert!(run.stderr.contains("network.yaml is a topology of Wayleave, which defines its own"), "{}", run.stderr);
     let run = wayleave(&format!("topology show {} --hosts none --hosts-per-node 2", example("coast.gml"))).ends_with(2);
-    assert!(run.stderr.contains("cannot stand beside --hosts leaves or none"), "{}", run.stderr);
+    assert!(run.stderr.contains("cannot be combined with --hosts leaves or none"), "{}", run.stderr);
 }
 
 #[test]
@@ -83,8 +87,8 @@ fn links_too_slow_for_the_smallest_budget_are_warned_of() {
         crate::command::contracts(&["name: a, from: h1, to: h2, rate: 1Mbit, burst: 300B, deadline: 20ms"]),
     );
     let run = wayleave(&format!("plan -t star:hosts=2,rate=100Mbit -f {list}")).ends_with(0);
-    let expected = "warning: contracts cannot use the highest queue of s1->h1 and of one more port: with nothing else in it \
-                    a packet may take 249.92us there, longer than the budget of 100us";
+    let expected = "warning: queue 0 of s1->h1 and of one more port is unusable for contracts: one packet alone may need \
+                    249.92us, above the delay budget of 100us";
     assert!(run.stderr.contains(expected), "{}", run.stderr);
     let run = wayleave(&format!("plan -t star:hosts=2,rate=1Gbit -f {list}")).ends_with(0);
     assert!(!run.stderr.contains("warning"), "{}", run.stderr);

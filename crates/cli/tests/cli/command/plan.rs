@@ -28,7 +28,7 @@ fn a_refusal_ends_with_3_and_says_what_is_left() {
     let run = wayleave(&format!("plan -t {K4} -f {list} -o json")).ends_with(3);
     let refused = &run.json()["requests"][1];
     assert_eq!((&refused["decision"], &refused["reason"]), (&"refused".into(), &"RATE".into()));
-    assert_eq!(refused["message"], "Queue 0 of h1->pod1-edge1 has 999.7Mbit left, and 2Gbit would be needed.");
+    assert_eq!(refused["message"], "Queue 0 of h1->pod1-edge1 has 999.7Mbit left, but 2Gbit is required.");
     assert_eq!(refused["binding"]["limit"], "rate");
     assert_eq!(refused["binding"]["left_bps"], 999_780_000);
     assert!(refused["route"].is_null() && refused["bound_ns"].is_null());

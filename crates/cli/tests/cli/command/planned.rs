@@ -128,5 +128,5 @@ fn tenants_of_contracts_are_there_without_a_controller() {
     let gone = wayleave(&format!("what-if -t {network} -f {list} --fail leaf1")).ends_with(3);
     assert!(gone.stdout.contains("would be kept no longer (6)"), "{}", gone.stdout);
     let same = wayleave(&format!("diff {} {}", plans[0], plans[1])).ends_with(0);
-    assert_eq!(same.stdout, "nothing differs\n");
+    assert_eq!(same.stdout, "no differences\n");
 }

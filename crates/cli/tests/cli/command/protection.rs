@@ -20,7 +20,7 @@ fn names(value: &Value) -> Vec<&str> {
 fn a_plan_has_every_route_and_what_they_share() {
     let list = list("protection-plan.yaml", &[ROBOT]);
     let run = wayleave(&format!("plan {K4} -f {list} --recheck -o json")).ends_with(0);
-    assert!(run.stderr.contains("2 flows derived again: sound"), "{}", run.stderr);
+    assert!(run.stderr.contains("2 flows recomputed independently: sound"), "{}", run.stderr);
     let request = &run.json()["requests"][0];
     assert_eq!((&request["protection"], request["copies"].as_array().unwrap().len()), (&2.into(), 1));
     assert_eq!(names(&request["shared"]), ["h1->pod1-edge1", "pod1-edge1", "pod4-edge2", "pod4-edge2->h16"]);
@@ -40,10 +40,10 @@ fn an_explanation_says_what_is_survived_and_what_is_not() {
     let list = list("protection-explain.yaml", &[ROBOT]);
     let text = wayleave(&format!("explain robot {K4} -f {list}")).ends_with(0).stdout.replace("\n  ", " ");
     for part in [
-        "Every packet over 2 disjoint routes",
+        "Each packet is sent over 2 disjoint routes",
         "Survives any single failure of a link or switch between pod1-edge1 and pod4-edge2; not of h1->pod1-edge1 (h1 has one link), \
          nor of pod1-edge1, nor of pod4-edge2, nor of pod4-edge2->h16 (h16 has one link).",
-        "over whichever route",
+        "End-to-end delay bound on every route",
         "Route 2",
     ] {
         assert!(text.contains(part), "{part}: {text}");
@@ -55,12 +55,12 @@ fn too_few_routes_are_refused_with_the_cut_and_with_how_many_would_fit() {
     let contract = ROBOT.replace("protection: 2", "protection: 3");
     let list = list("protection-cut.yaml", &[&contract]);
     let run = wayleave(&format!("plan {K4} -f {list} -o json")).ends_with(3);
-    assert!(run.stderr.contains("protection-cut.yaml:5:95: 3 disjoint routes are asked for"), "{}", run.stderr);
+    assert!(run.stderr.contains("protection-cut.yaml:5:95: 3 disjoint routes were requested"), "{}", run.stderr);
     let request = &run.json()["requests"][0];
     assert_eq!((&request["reason"], &request["disjoint"]["most"]), (&"NO_PATH".into(), &2.into()));
     assert_eq!(names(&request["disjoint"]["cut"]), ["pod1-edge1->pod1-agg1", "pod1-edge1->pod1-agg2"]);
     let text = wayleave(&format!("explain robot {K4} -f {list}")).ends_with(3).stdout;
-    assert!(text.contains("protection: 2                the largest that fits (3 was asked)"), "{text}");
+    assert!(text.contains("protection: 2                largest that fits (requested: 3)"), "{text}");
     let nearest = &wayleave(&format!("explain robot {K4} -f {list} -o json")).ends_with(3).json()["nearest"];
     assert_eq!(nearest["protection"], 2);
 }
@@ -97,7 +97,11 @@ fn cuts_lose_nothing_of_protected_contracts_and_show_when_duplicates_are_off() {
     let none = wayleave(&format!("verify {K4} -f {list} --effort quick --cut none")).ends_with(0).stdout;
     assert!(!none.contains("protected contract"), "{none}");
     let off = wayleave(&format!("verify {K4} -f {list} --effort quick --inject duplication-off")).ends_with(4);
-    assert!(off.stderr.contains("no copy arrived, though one of its routes was whole"), "{}", off.stderr);
+    assert!(
+        off.stderr.contains("no copy of a packet arrived, although one of its routes was intact"),
+        "{}",
+        off.stderr
+    );
     let replay = off.stderr.lines().find_map(|line| line.trim().strip_prefix("replay: wayleave ")).unwrap();
     wayleave(replay).ends_with(4);
 }

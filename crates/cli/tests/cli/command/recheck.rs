@@ -9,7 +9,7 @@ fn assert_sound(model: &str) {
         for scheme in ["", "--reroute", "--scheme silo"] {
             let run = wayleave(&format!("plan -t fat-tree:k=4 -f {list} --model {model} {scheme} --recheck -o json"));
             assert!(matches!(run.code, Some(0 | 3)), "{:?}: {}", run.code, run.stderr);
-            assert!(run.stderr.contains("sound, every promise holds"), "{}", run.stderr);
+            assert!(run.stderr.contains("sound, all guarantees hold"), "{}", run.stderr);
             assert!(run.json()["summary"]["admitted"].as_u64().is_some_and(|admitted| admitted > 20));
         }
     }
@@ -31,6 +31,6 @@ fn links_of_several_rates_with_jumbo_frames_are_sound() {
     let list = requests("recheck-rates.yaml", topology, 1, 400);
     for options in ["", "--reroute", "--residual first-slope", "--shaping off"] {
         let run = wayleave(&format!("plan -t {topology} -f {list} {options} --recheck"));
-        assert!(run.stderr.contains("sound, every promise holds"), "{}", run.stderr);
+        assert!(run.stderr.contains("sound, all guarantees hold"), "{}", run.stderr);
     }
 }

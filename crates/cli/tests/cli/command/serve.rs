@@ -256,13 +256,13 @@ fn a_switch_that_contracts_use_can_be_removed() {
 
     // A contract that its host's failure has degraded is promised nothing: the ledger is sound.
     let (code, said) = run(&["ledger", "check", "wayleave.db", "-t", "two.yaml"]);
-    assert!(code == Some(0) && said.contains("sound, every promise holds"), "{said}");
+    assert!(code == Some(0) && said.contains("sound, all guarantees hold"), "{said}");
     let (code, said) = run(&["serve", "-t", "one.yaml", "--listen", "127.0.0.1:0"]);
     assert!(code == Some(1) && said.contains("spine2") && said.contains("--decide-again"), "{said}");
     let (code, said) = run(&["ledger", "check", "wayleave.db", "-t", "one.yaml", "--decide-again"]);
     assert!(code == Some(0) && said.contains("rerouted: decided again at the start"), "{said}");
     let (_, before) = run(&["ledger", "check", "wayleave.db", "-t", "two.yaml"]);
-    assert!(before.contains("sound, every promise holds"), "a look changes nothing: {before}");
+    assert!(before.contains("sound, all guarantees hold"), "a look changes nothing: {before}");
 
     let (child, stderr, address) = start_with(&directory, &["-t", "one.yaml", "--decide-again"]);
     let all = ask(&address, &directory, "GET /v1/contracts", "");
@@ -270,6 +270,6 @@ fn a_switch_that_contracts_use_can_be_removed() {
     assert_eq!(all.matches(r#""state":"degraded""#).count(), 2, "those of h8: {all}");
     assert_eq!(end(child, stderr), Some(0));
     let (code, said) = run(&["ledger", "check", "wayleave.db", "-t", "one.yaml"]);
-    assert!(code == Some(0) && said.contains("sound, every promise holds"), "{said}");
+    assert!(code == Some(0) && said.contains("sound, all guarantees hold"), "{said}");
     std::fs::remove_dir_all(directory).unwrap();
 }

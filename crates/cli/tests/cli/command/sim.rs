@@ -75,9 +75,9 @@ fn a_run_prints_its_figures_and_writes_its_report() {
     let (run, out) = sim("sim-packets", PACKETS, "");
     let run = run.ends_with(0);
     let expected = [
-        "two-to-one: 10ms simulated; 3 hosts, 1 switch; seed 1\n",
+        "two-to-one: 10 ms simulated; 3 hosts, 1 switch; seed 1\n",
         // Each host sends its burst of ten, then 300 B every 240 us: 51 packets in 10 ms.
-        "control   102     10.24us  48.24us   50.4us  24.48Mbit     0       0           0\n",
+        "control   102    10.24 us  48.24 us  50.4 us  24.48 Mbit/s     0       0            0\n",
         "busiest links",
         "longest queues",
         &format!("report: {}", out.join("report.html").display()),
@@ -88,7 +88,7 @@ fn a_run_prints_its_figures_and_writes_its_report() {
     assert!(run.stdout.lines().all(|line| line.chars().count() <= 100), "{}", run.stdout);
     assert!(run.stderr.contains(" packet-hops in "), "{}", run.stderr);
     let page = fs::read_to_string(out.join("report.html")).unwrap();
-    for part in ["two-to-one", "kind: Scenario", "--out", "The busiest links", "input hash"] {
+    for part in ["two-to-one", "kind: Scenario", "--out", "Busiest links", "input hash"] {
         assert!(page.contains(part), "{part}");
     }
     assert_eq!(content(&out.join("runs")).len(), 1);
@@ -180,12 +180,9 @@ fn a_sweep_prints_means_over_its_seeds() {
     assert_eq!(rows.len(), 2, "{}", run.stdout);
     assert!(run.stdout.lines().all(|line| line.chars().count() <= 100), "{}", run.stdout);
     let page = fs::read_to_string(out.join("report.html")).unwrap();
-    for part in [
-        "A sweep of 4 runs over traffic.web.load.",
-        "Completion time, 99 %",
-        "Every run",
-        "--only traffic.web.load=0.6",
-    ] {
+    for part in
+        ["A sweep of 4 runs over traffic.web.load.", "p99 completion time", "Every run", "--only traffic.web.load=0.6"]
+    {
         assert!(page.contains(part), "{part}");
     }
 }
@@ -204,7 +201,7 @@ fn resuming_does_what_is_missing_and_keeps_what_is_there() {
     let again = format!("sim {} --out {} -o json --resume", file("sim-resume.yaml", SWEEP), out.display());
     let second = wayleave(&again).ends_with(0);
     assert!(second.stderr.contains("2 of 4 runs are there already"), "{}", second.stderr);
-    assert!(second.stderr.contains("this is no result of a run"), "{}", second.stderr);
+    assert!(second.stderr.contains("not a result of a run"), "{}", second.stderr);
     assert!(second.stdout.contains("\"peak_packets\":77"));
     fs::remove_file(path(2)).unwrap();
     let third = wayleave(&again).ends_with(0);
@@ -301,10 +298,10 @@ fn a_trace_needs_one_run_and_a_place() {
         let run = wayleave(&format!("sim {arguments}")).ends_with(2);
         assert_eq!(run.stderr.trim_end(), expected);
     };
-    let choose = "error: a trace is that of one run, and there are 4: choose with --only and --seed";
+    let choose = "error: a trace covers one run, but there are 4: choose one with --only and --seed";
     bad(&format!("{sweep} --trace t"), choose);
     bad(&format!("{one} --trace no/such/t"), "error: no/such/t cannot be written: there is no directory no/such");
-    bad(&format!("{one} --trace /dev/full"), "error: /dev/full cannot be written: it is there, and is no regular file");
+    bad(&format!("{one} --trace /dev/full"), "error: /dev/full cannot be written: it exists and is not a regular file");
 }
 
 /// Runs in a shell in which no file may grow beyond some kilobytes: what a full disk looks like to a program.
@@ -357,7 +354,7 @@ fn what_a_sweep_does_not_have_cannot_be_chosen() {
         let run = wayleave(&format!("sim {arguments}")).ends_with(2);
         assert_eq!(run.stderr.trim_end(), expected);
     };
-    let none = "error: --only chooses runs of a sweep, and this scenario varies nothing";
+    let none = "error: --only chooses runs of a sweep, and this scenario has no parameters to vary";
     bad(&format!("{one} --only a=b"), none);
     let path = "error: this sweep does not vary \"load\": it varies traffic.web.load";
     bad(&format!("{sweep} --only load=0.2"), path);
@@ -412,7 +409,7 @@ fn a_run_says_what_tenants_missed_and_how_many_probes_there_were() {
 fn a_run_says_what_services_got() {
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/scenario-sharing.yaml");
     let shown = wayleave(&format!("sim {example} --out {}", folder("sim-sharing").display())).ends_with(0).stdout;
-    assert!(shown.contains("lost at limiters") && shown.contains("messages of machines and brokers: "), "{shown}");
+    assert!(shown.contains("lost at limiters") && shown.contains("messages between hosts and brokers: "), "{shown}");
     let run = wayleave(&format!("sim {example} -o json --out {}", folder("sim-sharing-json").display())).ends_with(0);
     let sharing = run.json()["runs"][0]["sharing"].clone();
     assert!(sharing["messages"].as_u64() > Some(100), "{sharing}");
@@ -475,7 +472,7 @@ fn what_sends_in_vain_is_named_by_its_ends() {
     let flows = "    - { name: u, from: [h2, h4], to: h3, sizes: 1MB }\n";
     for (name, traffic) in [("in-vain-packets.yaml", packets), ("in-vain-flows.yaml", flows)] {
         let said = run(&scenario(name, &format!("{traffic}{failed}")), 7).stderr;
-        let expected = "of the traffic \"u\" nothing arrived in the time that is counted from h4 to h3\n";
+        let expected = "traffic \"u\" delivered nothing in the measured period from h4 to h3\n";
         assert!(said.contains(expected), "{said}");
         run(&scenario(name, traffic), 0);
     }

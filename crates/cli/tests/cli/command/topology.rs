@@ -51,7 +51,7 @@ fn every_builder_that_is_listed_can_be_built() {
 fn what_is_neither_file_nor_builder_is_told_both() {
     let list = file("topology-any.yaml", contracts(&[]));
     let run = wayleave(&format!("plan -t fattree -f {list}")).ends_with(2);
-    assert!(run.stderr.contains("there is no such file") && run.stderr.contains("no builder"), "{}", run.stderr);
+    assert!(run.stderr.contains("no such file") && run.stderr.contains("not a builder"), "{}", run.stderr);
     let run = wayleave(&format!("plan -t fattree:k=4 -f {list}")).ends_with(2);
     assert!(run.stderr.contains("did you mean \"fat-tree\"?"), "{}", run.stderr);
     assert!(run.stderr.contains("there is no file \"fattree:k=4\""), "{}", run.stderr);

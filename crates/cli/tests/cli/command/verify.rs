@@ -106,22 +106,18 @@ fn a_plan_that_is_wrong_ends_with_four_and_says_what() {
     assert_ne!(lower, plan);
     let run = verify(lower, "").ends_with(4);
     assert!(
-        run.stderr.contains("derived again: flow \"c1\" was promised 1ns, below its bound of 4ms"),
+        run.stderr.contains("discrepancy: flow \"c1\" was guaranteed 1ns, below its bound of 4ms"),
         "{}",
         run.stderr
     );
-    assert!(run.stdout.contains("derived again: 1 thing is not as it was said"), "{}", run.stdout);
+    assert!(run.stdout.contains("recomputed independently: 1 discrepancy"), "{}", run.stdout);
     // The requests of contracts are in their file.
     let wider = plan.replacen("\"burst_bytes\":20000", "\"burst_bytes\":20001", 1);
     let run = verify(wider, &format!("-f {list}")).ends_with(4);
-    assert!(
-        run.stderr.contains("\"c1\" is said to ask for bursts of 20.001kB, and its contract says 20kB"),
-        "{}",
-        run.stderr
-    );
+    assert!(run.stderr.contains("\"c1\": the plan states bursts of 20.001kB, the contract 20kB"), "{}", run.stderr);
     let quiet = plan.replacen("\"best_effort\":true", "\"best_effort\":false", 1);
     let run = verify(quiet, "").ends_with(2);
-    assert!(run.stderr.contains("the plan counts with --best-effort off, and here --best-effort on"), "{}", run.stderr);
+    assert!(run.stderr.contains("the plan assumes --best-effort off, but here --best-effort on"), "{}", run.stderr);
     let first = plan.lines().find(|line| line.contains("\"name\":\"c1\"")).unwrap();
     let twice = plan.replacen(first, &format!("{first}\n{first}"), 1);
     let run = verify(twice, "").ends_with(2);
@@ -157,7 +153,7 @@ fn a_fault_is_caught_by_what_the_document_says_or_says_why_not() {
         let run = wayleave(&command).ends_with(5);
         // Nothing was tried, and that is no crash.
         wayleave(&format!("{command} -o json")).ends_with(5).json();
-        assert!(run.stderr.contains(&format!("--inject {fault} changes nothing here: ")) && run.stderr.contains(why));
+        assert!(run.stderr.contains(&format!("--inject {fault} has no effect here: ")) && run.stderr.contains(why));
     }
     // Silo's budgets are far from used up by one small contract.
     let light =
@@ -182,9 +178,9 @@ fn what_makes_no_sense_is_refused() {
     let plan = file("verify-nonsense.json", wayleave(&format!("plan {STAR} -f {list} -o json")).stdout);
     for (arguments, expected) in [
         (format!("{STAR} -f {list} --replay chasing:9,1"), "there is no promise 9"),
-        (format!("{STAR} -f {list} --replay chasing,1"), "is no attack: PATTERN,SEED[,SHIFTS] is expected"),
+        (format!("{STAR} -f {list} --replay chasing,1"), "is not an attack: PATTERN,SEED[,SHIFTS] is expected"),
         (format!("-t star:hosts=6 --plan {plan}"), "the plan is for star with 5 hosts"),
-        (format!("-t star:hosts=5 --plan {list}"), "is no plan of `wayleave plan -o json`"),
+        (format!("-t star:hosts=5 --plan {list}"), "is not a plan of `wayleave plan -o json`"),
         (format!("-t star:hosts=5 --plan {plan} --scheme silo"), "cannot be used with"),
         ("-t star:hosts=5".to_owned(), "--file"),
     ] {
@@ -235,8 +231,7 @@ fn promises_of_every_kind_hold_and_faults_of_classes_are_caught() {
     assert!(text.stdout.contains("of the classes below latency") && text.stdout.contains("g1"), "{}", text.stdout);
     for fault in ["weights-reversed", "residual-forgotten", "steps-unlimited", "class-leaked"] {
         let run = wayleave(&format!("{command} --inject {fault}")).ends_with(4);
-        let seen =
-            if fault == "steps-unlimited" { "not as expected, though not promised" } else { "broken promise to " };
+        let seen = if fault == "steps-unlimited" { "unexpected, but not guaranteed" } else { "guarantee violated: " };
         assert!(run.stderr.contains(seen), "{fault}: {}", run.stderr);
     }
 }
@@ -258,7 +253,7 @@ fn queues_that_no_class_uses_stay_empty() {
         );
         wayleave(&format!("plan -t {network} -f {list}")).ends_with(0);
         let verified = wayleave(&format!("verify -t {network} -f {list} --effort quick")).ends_with(0);
-        assert!(verified.stdout.contains("every promise held"), "{}", verified.stdout);
+        assert!(verified.stdout.contains("all guarantees held"), "{}", verified.stdout);
     }
 }
 
@@ -280,10 +275,10 @@ fn minima_behind_small_buffers_are_unknown() {
         ["s1->h1", "s1->h2", "s1->h3", "s1->h4"]
     );
     let text = wayleave(&format!("plan {}", on("3kB"))).ends_with(0).stdout;
-    assert!(text.contains("buffers of 4 ports may be too small for minima"), "{text}");
+    assert!(text.contains("buffers of 4 ports may be too small for the minima"), "{text}");
     let verified = wayleave(&format!("verify {} --effort quick", on("3kB"))).ends_with(7);
     assert!(
-        verified.stderr.contains("2 contracts missed a minimum or a weight, of which nothing is known"),
+        verified.stderr.contains("2 contracts missed a minimum or a weight without a known guarantee"),
         "{}",
         verified.stderr
     );
@@ -307,7 +302,7 @@ fn a_plan_of_every_kind_is_put_to_the_test() {
         assert!(said["derived"]["shares"].as_u64() > Some(2), "{said}");
     }
     let broken = wayleave(&format!("{command} --plan {plan} --inject weights-reversed")).ends_with(4);
-    assert!(broken.stderr.contains("broken promise to "), "{}", broken.stderr);
+    assert!(broken.stderr.contains("guarantee violated: "), "{}", broken.stderr);
 
     let mut said: serde_json::Value = serde_json::from_str(&text).unwrap();
     let requests = said["requests"].as_array_mut().unwrap();
@@ -315,9 +310,9 @@ fn a_plan_of_every_kind_is_put_to_the_test() {
     pair["min_bps"] = 9_900_000_000_u64.into();
     let greedy = file("verify-kinds-greedy.json", said.to_string());
     let run = wayleave(&format!("{command} --plan {greedy}")).ends_with(4);
-    assert!(run.stderr.contains("derived again: the guaranteed class of "), "{}", run.stderr);
+    assert!(run.stderr.contains("discrepancy: the guaranteed class of "), "{}", run.stderr);
     let run = wayleave(&format!("{command} --plan {greedy} -f {list}")).ends_with(4);
-    assert!(run.stderr.contains("is said to ask for a minimum of 9.9Gbit, and its contract says "), "{}", run.stderr);
+    assert!(run.stderr.contains("the plan states a minimum of 9.9Gbit, the contract "), "{}", run.stderr);
 }
 
 /// Catches: a check of shares in the end of a plan only, and one that takes times of minima from the plan.
@@ -334,7 +329,7 @@ fn shares_are_derived_after_every_event_and_times_of_minima_as_well() {
     let on = "-t star:hosts=4,rate=10Gbit,delay=4us,queues=8,buffer=500kB";
     let planned = |options: &str| {
         let plan = wayleave(&format!("plan {on} --events {events} --recheck -o json {options}")).ends_with(0);
-        assert!(plan.stderr.contains("sound, every promise holds"), "{}", plan.stderr);
+        assert!(plan.stderr.contains("sound, all guarantees hold"), "{}", plan.stderr);
         plan.stdout
     };
     let text = planned("");
@@ -351,7 +346,7 @@ fn shares_are_derived_after_every_event_and_times_of_minima_as_well() {
     let mut greedy = plan.clone();
     greedy["requests"][0]["min_bps"] = 5_000_000_000_u64.into();
     let run = verified("verify-shares-greedy.json", &greedy).ends_with(4);
-    let said = "once \"l\" was admitted, the guaranteed class of h1->s1 was promised 5000000000 bit/s, and no more than 4590000000";
+    let said = "once \"l\" was admitted, the guaranteed class of h1->s1 has 5000000000 bit/s reserved, above the limit of 4590000000";
     assert!(run.stderr.contains(said), "{}", run.stderr);
     // A minimum of a pair, and one of a hose, that are available later than the plan states.
     for (number, name) in [(2, "a"), (3, "b")] {
@@ -359,13 +354,17 @@ fn shares_are_derived_after_every_event_and_times_of_minima_as_well() {
         let time = early["requests"][number]["there_within_ns"].as_u64().unwrap();
         early["requests"][number]["there_within_ns"] = (time - 1).into();
         let run = verified("verify-shares-early.json", &early).ends_with(4);
-        assert!(run.stderr.contains(&format!("the minimum of {name} is said to be there within")), "{}", run.stderr);
+        assert!(
+            run.stderr.contains(&format!("the minimum of {name} is stated to be reached within")),
+            "{}",
+            run.stderr
+        );
     }
     // Budgets below what packets wait for.
     let mut short = plan.clone();
     short["scheme"]["guaranteed_budget_ns"] = 20_000_u64.into();
     let run = verified("verify-shares-short.json", &short).ends_with(4);
-    assert!(run.stderr.contains("and minima with a time count with 20us"), "{}", run.stderr);
+    assert!(run.stderr.contains("above the 20us assumed for minima with a time"), "{}", run.stderr);
 }
 
 #[test]
@@ -391,5 +390,5 @@ fn hosts_without_a_way_back_are_verified() {
          - { name: o, objective: { aim: completion, members: [h1, h2], min: 10Mbit } }\n",
     );
     let verified = wayleave(&format!("verify -t {network} -f {list} --effort quick")).ends_with(0);
-    assert!(verified.stdout.contains("2 promises of the classes below latency"), "{}", verified.stdout);
+    assert!(verified.stdout.contains("2 guarantees of the classes below latency"), "{}", verified.stdout);
 }

@@ -375,11 +375,11 @@ pub(super) const SCENARIO: &[(&[&str], Cell)] = &[
     (&["{apiVersion,kind,metadata,spec}", "metadata.name"], FORM),
     (&["spec.vms[].name"], NAMES),
     (&["spec.record.trace"], Test("a_trace_is_written_shown_and_captured")),
-    (&["spec.record.promises"], Named("record.promises is not carried out")),
+    (&["spec.record.promises"], Named("record.promises has no effect")),
     (&["spec.sweep", "spec.sweep.{seeds,vary}"], Test("a_sweep_is_every_combination_with_the_seed_changing_fastest")),
     (&["spec.fastForward.error"], Test("results_are_those_of_the_full_simulation")),
     (&["spec.switches.telemetry"], Test("records_are_those_of_the_packets_own_queue_since_the_run_began")),
-    (&["spec.transport.congestion.swift.endpoint"], Named("transport.congestion.swift.endpoint is not carried out")),
+    (&["spec.transport.congestion.swift.endpoint"], Named("transport.congestion.swift.endpoint has no effect")),
     (
         &["spec.sharing.scheme.parley.{heavyInRack,heavyInFabric}"],
         Test("light_services_are_told_as_one_sum_that_is_taken_off_the_capacity"),

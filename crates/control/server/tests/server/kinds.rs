@@ -96,7 +96,7 @@ fn a_share_is_enforced_once_all_agents_report_its_rule_and_says_whose_does_not()
     for (name, key) in [("timed", "bandwidth.within"), ("soon", "objective.aim and objective.deadline")] {
         let status = client.get(&format!("/v1/contracts/{name}")).is(200).json()["status"].clone();
         assert_eq!((&status["state"], &status["reason"]), (&json!("enforced"), &json!("ENFORCED_IN_PART")), "{status}");
-        assert!(status["message"].as_str().unwrap().contains(&format!("{key} is not carried out: ")), "{status}");
+        assert!(status["message"].as_str().unwrap().contains(&format!("{key} has no effect: ")), "{status}");
     }
     let effective = || client.get("/v1/status").is(200).json()["effective"].clone();
     assert_eq!(effective(), 3);
@@ -320,7 +320,7 @@ fn a_tenant_is_told_whether_it_fits_and_nothing_of_others() {
     );
     let text = text.is(200).body;
     let text = String::from_utf8(text).unwrap();
-    assert!(text.contains("The link that keeps it out") && text.contains("theirs"), "{text}");
+    assert!(text.contains("Limiting link") && text.contains("theirs"), "{text}");
     // A host where it has no VM is not its to name, and another tenant's contract does not exist.
     acme.put("/v1/contracts/far", &hose(&["a", "h16"], "1Mbit")).is_problem(400, "INVALID");
     acme.get("/v1/contracts/other:theirs").is_problem(404, "NOT_FOUND");

@@ -69,7 +69,7 @@ fn head(out: &mut impl Write, page: &Page<'_>, explained: &Explained<'_>) -> io:
     let all = admitted + refused;
     let others = count(usize::try_from(all).unwrap_or(usize::MAX), "other contract");
     match (all, refused) {
-        (0, _) => writeln!(out, "  decided first, in an empty network"),
+        (0, _) => writeln!(out, "  decided first (empty network)"),
         (_, 0) => writeln!(out, "  decided after {others}, all admitted"),
         (_, refused) => writeln!(out, "  decided after {others}, {admitted} admitted and {refused} refused"),
     }
@@ -82,9 +82,9 @@ fn admitted(out: &mut impl Write, page: &Page<'_>, explained: &Explained<'_>, de
     let routes = routes(decision);
     match routes.as_slice() {
         [route] => {
-            writeln!(out, "\nRoute, with the queue of each link in brackets")?;
+            writeln!(out, "\nRoute (queue of each link in brackets)")?;
             writeln!(out, "  {}", sentences::route(page.context.network, route))?;
-            writeln!(out, "\nNo packet takes longer than {}, {margin} less than the deadline", decision.bound)?;
+            writeln!(out, "\nEnd-to-end delay bound: {}, {margin} below the deadline", decision.bound)?;
             match page.context.scheme.queues() {
                 Some(placement) => terms(out, page, placement, route)?,
                 None => schemes::terms(out, page, decision)?,
@@ -94,13 +94,13 @@ fn admitted(out: &mut impl Write, page: &Page<'_>, explained: &Explained<'_>, de
     }
     if let Some(wait) = longest_wait(page.context, decision) {
         let wait = wait.up();
-        writeln!(out, "\nWhat exceeds the contract waits on its host before that, {wait} at most; more is dropped")?;
+        writeln!(out, "\nTraffic above the contract is queued at the sender for up to {wait}, then dropped")?;
     }
     let held = page.context.scheme.held(decision.flow).and_then(|held| held.demand.max_frame);
     if let Some(frame) = held.filter(|_| routes.len() > 1 && held != explained.request.max_frame) {
         writeln!(
             out,
-            "\nFrames above {frame} on the wire are dropped by the sending host: not every route carries them"
+            "\nFrames above {frame} on the wire are dropped by the sending host: some of the routes cannot carry them"
         )?;
     }
     moves(out, page, decision, explained.starts)?;
@@ -108,7 +108,7 @@ fn admitted(out: &mut impl Write, page: &Page<'_>, explained: &Explained<'_>, de
         return schemes::admitted(out, page, explained.request, decision.flow);
     }
     let which = if routes.len() == 1 { "the route" } else { "the routes" };
-    writeln!(out, "\nWhat every queue on {which} has to expect (arrival), and is given at least (service)")?;
+    writeln!(out, "\nArrival and service curve of each queue on {which}")?;
     let mut shown: Vec<Hop> = Vec::new();
     for &hop in routes.iter().flat_map(|route| &route.hops) {
         if !shown.contains(&hop) {
@@ -129,14 +129,14 @@ fn protected(
 ) -> io::Result<()> {
     let network = page.context.network;
     let Some(placement) = page.context.scheme.queues() else { return Ok(()) };
-    writeln!(out, "\nEvery packet over {} disjoint routes, with the queue of each link in brackets", routes.len())?;
+    writeln!(out, "\nEach packet is sent over {} disjoint routes (queue of each link in brackets)", routes.len())?;
     for (number, route) in (1..).zip(routes) {
         writeln!(out, "  {number}  {}", sentences::route(network, route))?;
     }
-    writeln!(out, "\nWhat the promise holds through")?;
+    writeln!(out, "\nTolerated failures")?;
     write_wrapped(out, &sentences::sentence(&sentences::survived(network, contract, routes)))?;
     let longest = routes.iter().map(|route| placement.bound(route)).max().unwrap_or(Time::ZERO);
-    writeln!(out, "\nNo packet takes longer than {longest}, {margin} less than the deadline, over whichever route")?;
+    writeln!(out, "\nEnd-to-end delay bound on every route: {longest}, {margin} below the deadline")?;
     for (number, route) in (1..).zip(routes) {
         writeln!(out, "Route {number}")?;
         terms(out, page, placement, route)?;
@@ -146,7 +146,7 @@ fn protected(
 
 /// Writes the bound, term by term, beside the present bound of each queue.
 fn terms(out: &mut impl Write, page: &Page<'_>, placement: &Placement, route: &Route) -> io::Result<()> {
-    let mut table = page.table(&["  term", "promised", "now at most", "backlog / buffer", "flows"]);
+    let mut table = page.table(&["  term", "guaranteed", "worst case today", "backlog / buffer", "flows"]);
     let mut at_present = Some(Time::ZERO);
     for term in placement.terms(route) {
         let (now, cells) = match term {
@@ -192,7 +192,11 @@ fn curves(out: &mut impl Write, page: &Page<'_>, hop: Hop) -> io::Result<()> {
     }
     writeln!(out, "    service  {}", report.service)?;
     if report.spread > Time::ZERO {
-        writeln!(out, "    jitter   {} before it, in any order: part of the delay and of what arrives", report.spread)?;
+        writeln!(
+            out,
+            "    jitter   {} upstream, with reordering: included in the delay and in the arrival curve",
+            report.spread
+        )?;
     }
     Ok(())
 }
@@ -200,7 +204,7 @@ fn curves(out: &mut impl Write, page: &Page<'_>, hop: Hop) -> io::Result<()> {
 fn moves(out: &mut impl Write, page: &Page<'_>, decision: &Decision, starts: Option<&StartTimes>) -> io::Result<()> {
     let start = starts.map_or(Time::ZERO, |starts| starts.flow);
     if !decision.moved.is_empty() {
-        writeln!(out, "\nMoved out of its way, in this order")?;
+        writeln!(out, "\nFlows rerouted to make room, in this order")?;
     }
     for (number, moved) in decision.moved.iter().enumerate() {
         let after = starts.and_then(|starts| starts.moves.get(number).copied()).unwrap_or(Time::ZERO);
@@ -210,8 +214,7 @@ fn moves(out: &mut impl Write, page: &Page<'_>, decision: &Decision, starts: Opt
         writeln!(out, "    to    {}", sentences::route(page.context.network, &moved.to))?;
     }
     if start > Time::ZERO {
-        let until =
-            "by then nothing is in flight any more on routes that others have left and that share a link with it";
+        let until = "by then no packet is in flight on the old routes that share a link with it";
         write_wrapped(out, &format!("It may start {start} after the decision: {until}."))?;
     }
     Ok(())
@@ -224,7 +227,7 @@ fn why(out: &mut impl Write, page: &Page<'_>, contract: &LatencyContract, refusa
     match refusal.innermost() {
         Refusal::Blocked { route, binding, others } => {
             if is_copy {
-                write_wrapped(out, "The disjoint routes before it are counted there.")?;
+                write_wrapped(out, "The reservations of the preceding disjoint routes are included.")?;
             } else if page.context.ledger().is_some() && !matches!(binding, Binding::Down { .. }) {
                 write_wrapped(out, &owner_text(page, route, binding))?;
                 if let Some(kept) = kept_for_classes(page.context, binding) {
@@ -235,7 +238,7 @@ fn why(out: &mut impl Write, page: &Page<'_>, contract: &LatencyContract, refusa
                 Some(_) => "The pinned route",
                 None if is_copy => "That route",
                 None if page.context.ledger().is_none() => "Its route",
-                None => "No route in time breaks less",
+                None => "Best remaining route within the deadline",
             };
             writeln!(out, "  {best}:\n    {}", sentences::route(page.context.network, route))?;
             for other in others {
@@ -258,9 +261,9 @@ fn owner_text(page: &Page<'_>, route: &Route, binding: &Binding) -> String {
         some => count(some as usize, "flow"),
     };
     if entered == binding.queue() {
-        return format!("It is the queue that the contract would enter there; it holds {flows}.");
+        return format!("The contract would use this queue, which has {flows}.");
     }
-    format!("The contract would enter queue {entered} there; the one below it that would break holds {flows}.")
+    format!("The contract would use queue {entered}; the lower-priority queue that would exceed its limit has {flows}.")
 }
 
 /// Describes the rate that a link keeps for minima and weights, if rate is short: an idle line may be fully promised
@@ -277,7 +280,7 @@ fn kept_for_classes(context: &Context<'_>, binding: &Binding) -> Option<String> 
     let more = holders.len().saturating_sub(HOLDERS);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     Some(format!(
-        "{} of {} are kept for classes below latency: {} of minima and weights of {} have been promised there, to {}{more}.",
+        "{} of {} are reserved for classes below latency: minima of {} and weights of {}, for {}{more}.",
         kept.up(),
         context.network.link(link).name,
         promised[0],
@@ -291,19 +294,19 @@ const HOLDERS: usize = 5;
 
 /// Writes the promises that the contract would break in each queue of the blocking link, not only in the named one.
 fn every_queue(out: &mut impl Write, page: &Page<'_>, refused: &Refused, binding: &Binding) -> io::Result<()> {
-    writeln!(out, "\nEvery queue of {}, entered on that route", page.context.network.link(binding.link()).name)?;
-    let mut table = page.table(&["  queue", "budget", "flows", "what would break"]);
+    writeln!(out, "\nQueues of {} on that route", page.context.network.link(binding.link()).name)?;
+    let mut table = page.table(&["  queue", "budget", "flows", "limit that would be exceeded"]);
     let reports = page.context.ledger().map_or_else(Vec::new, |ledger| ledger.report(binding.link()));
     for (report, broken) in reports.iter().zip(&refused.at_binding) {
         let broken = broken.as_ref().map(|broken| match broken.queue() == report.queue {
             true => format!("it {}", sentences::shortfall(broken)),
-            false => format!("queue {} below {}", broken.queue(), sentences::shortfall(broken)),
+            false => format!("lower-priority queue {} {}", broken.queue(), sentences::shortfall(broken)),
         });
         table.add_row([
             format!("  {}", report.queue),
             report.budget.to_string(),
             report.flows.to_string(),
-            broken.unwrap_or_else(|| "nothing here, but a later queue or the deadline".to_owned()),
+            broken.unwrap_or_else(|| "fits here, but fails at a later hop or the deadline".to_owned()),
         ]);
     }
     write_table(out, &mut table)
@@ -315,9 +318,9 @@ fn tried(out: &mut impl Write, page: &Page<'_>, contract: &LatencyContract, refu
         all if all == survey.total => format!("all {all}"),
         some => format!("{some} of {}", survey.total),
     };
-    let alone = if contract.protection > 1 { ", for one route alone" } else { "" };
-    writeln!(out, "\nShortest paths, each with the best of its queues{alone} ({shown})")?;
-    let mut table = page.table(&["  path", "what stands in the way"]);
+    let alone = if contract.protection > 1 { ", for a single route" } else { "" };
+    writeln!(out, "\nShortest paths with their best queues{alone} ({shown})")?;
+    let mut table = page.table(&["  path", "limiting constraint"]);
     for path in &survey.paths {
         table.add_row([format!("  {}", switches(page, path)), outcome(page, path)]);
     }
@@ -334,7 +337,7 @@ fn switches(page: &Page<'_>, path: &PathTried) -> String {
 fn outcome(page: &Page<'_>, path: &PathTried) -> String {
     let network = page.context.network;
     match &path.outcome {
-        PathOutcome::Open { bound, .. } => format!("nothing: it takes {}", bound.up()),
+        PathOutcome::Open { bound, .. } => format!("fits, with a bound of {}", bound.up()),
         PathOutcome::Blocked { bindings, .. } => {
             let first = bindings.first().map_or_else(String::new, |binding| sentences::promise(network, binding));
             match bindings.len() {
@@ -342,8 +345,8 @@ fn outcome(page: &Page<'_>, path: &PathTried) -> String {
                 many => format!("{first}; and {}", count(many - 1, "other")),
             }
         }
-        PathOutcome::TooSlow { fastest } => format!("even its fastest queues take {}", fastest.up()),
-        PathOutcome::NoQueue { link } => format!("contracts may use no queue of {}", network.link(*link).name),
+        PathOutcome::TooSlow { fastest } => format!("too slow: its fastest queues have a bound of {}", fastest.up()),
+        PathOutcome::NoQueue { link } => format!("no queue for contracts on {}", network.link(*link).name),
         PathOutcome::FrameTooLarge { link, largest } => {
             format!("{} carries frames up to {largest} on the wire", network.link(*link).name)
         }
@@ -356,11 +359,11 @@ fn outcome(page: &Page<'_>, path: &PathTried) -> String {
 /// # Errors
 /// Returns an error if the output cannot be written.
 pub fn write_nearest(out: &mut impl Write, contract: &LatencyContract, nearest: &NearestRequest) -> io::Result<()> {
-    writeln!(out, "\nWhat would fit now, changing one thing and nothing else")?;
+    writeln!(out, "\nNearest request that would fit, changing one parameter")?;
     let width = if contract.protection > 1 { "protection:".len() } else { 10 };
     let mut line = |key: &str, value: Option<String>, what: &str, asked: String| match value {
-        Some(value) => writeln!(out, "  {key:<width$} {value:<16} the {what} that fits ({asked} was asked)"),
-        None => writeln!(out, "  {key:<width$} no other value helps"),
+        Some(value) => writeln!(out, "  {key:<width$} {value:<16} {what} that fits (requested: {asked})"),
+        None => writeln!(out, "  {key:<width$} cannot help"),
     };
     line("burst:", nearest.burst.map(|burst| burst.to_string()), "largest", contract.burst.to_string())?;
     line("rate:", nearest.rate.map(|rate| rate.to_string()), "largest", contract.rate.to_string())?;

@@ -32,7 +32,7 @@ pub(super) fn term(page: &Page<'_>, term: Term) -> (String, Time) {
 
 /// The bound, term by term.
 pub(super) fn terms(out: &mut impl Write, page: &Page<'_>, decision: &Decision) -> io::Result<()> {
-    let mut table = page.table(&["  term", "promised"]);
+    let mut table = page.table(&["  term", "guaranteed"]);
     for own in page.context.scheme.terms(decision.flow) {
         let (what, time) = term(page, own);
         table.add_row([format!("  {what}"), time.to_string()]);

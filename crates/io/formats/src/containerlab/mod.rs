@@ -211,7 +211,7 @@ impl<'n, 'a> Lab<'n, 'a> {
         } else {
             let text = node.expect_text(problems)?;
             let Some((name, interface)) = text.split_once(':') else {
-                let message = || format!("{} is no endpoint: NODE:INTERFACE is expected", quoted(text));
+                let message = || format!("{} is not an endpoint: NODE:INTERFACE is expected", quoted(text));
                 problems.report(ProblemKind::BadValue, node.span, message);
                 return None;
             };

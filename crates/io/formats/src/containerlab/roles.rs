@@ -183,7 +183,7 @@ impl Reason {
     const ALL: [(Self, &str); 6] = [
         (Self::OneNeighbour, "hosts"),
         (Self::SaysNotForwarding, "hosts, since their sysctls switch forwarding off"),
-        (Self::AmongSwitches, "hosts with several links, since nothing says that they forward"),
+        (Self::AmongSwitches, "hosts with several links that are not marked as forwarding"),
         (Self::SaysForwarding, "switches, by their image, sysctls or exec"),
         (Self::HasToForward, "switches, since they have to forward"),
         (Self::Leaves, "switches, by --hosts leaves"),
@@ -217,7 +217,7 @@ pub(super) fn decide(
         problems.report(ProblemKind::MissingKey, graph.nodes[first].at, || {
             let more = if open.len() > names.len() { " and others" } else { "" };
             (
-                format!("the file does not say whether {}{more} forward: their kind can be both", names.join(", ")),
+                format!("the file does not define whether {}{more} forward: their kind allows both", names.join(", ")),
                 format!(
                     "add labels: {{ {ROLE}: host }} or {ROLE}: switch, or import with --hosts leaves if they forward"
                 ),
@@ -331,6 +331,6 @@ fn about(graph: &Graph<'_>, reasons: &[Option<Reason>]) -> Option<Remark> {
         (!listed.is_empty()).then(|| format!("{what}: {}", listed.join(", ")))
     };
     let all: Vec<String> = Reason::ALL.into_iter().filter_map(of).collect();
-    let text = format!("taken for {} (a label {ROLE}: host or switch says otherwise)", all.join("; for "));
+    let text = format!("taken for {} (a label {ROLE}: host or switch overrides this)", all.join("; for "));
     (!all.is_empty()).then_some(Remark::Assumed(text))
 }

@@ -68,7 +68,7 @@ impl<'a, T> Collector<'a, '_, T> {
             let source = problems.source();
             problems.report(ProblemKind::DuplicateName, name.span, || {
                 let line = source.line_of(first);
-                format!("the name {} is taken: the first stands on line {line}", quoted(&name.text))
+                format!("the name {} is already used on line {line}", quoted(&name.text))
             });
         } else {
             self.names.insert(key, name.span);

@@ -78,7 +78,7 @@ fn columns(header: &[Text<'_>], problems: &mut Problems<'_>) -> Option<Vec<Colum
     let whole = header.first()?.span.to(header.last()?.span);
     if header.iter().all(|cell| ContractField::from_key(&cell.text).is_none()) {
         let message =
-            || ("the first line is no header: none of its fields is a known column", format!("it is {HEADER}"));
+            || ("the first line is not a header: none of its fields is a known column", format!("it is {HEADER}"));
         problems.report(ProblemKind::MissingKey, whole, message);
         return None;
     }
@@ -90,7 +90,7 @@ fn columns(header: &[Text<'_>], problems: &mut Problems<'_>) -> Option<Vec<Colum
             continue;
         };
         if columns.contains(&column) {
-            let message = || format!("the column {} stands here twice", quoted(column.key()));
+            let message = || format!("the column {} is given twice", quoted(column.key()));
             problems.report(ProblemKind::DuplicateKey, cell.span, message);
         }
         columns.push(column);

@@ -111,7 +111,7 @@ impl<'a> KindBody<'a> {
         };
         if let Some(beside) = ["from", "to"].into_iter().find_map(|key| self.get(key)) {
             problems.report(ProblemKind::WrongType, beside.span, || {
-                let message = "a pair and a hose cannot stand in one contract";
+                let message = "one contract cannot be both a pair and a hose";
                 (message, "give either from and to, or hose with its members")
             });
             return None;
@@ -152,7 +152,7 @@ impl<'a> KindBody<'a> {
         let weight = given.text.parse().ok();
         if weight.is_none() {
             problems.report(ProblemKind::BadValue, given.span, || {
-                format!("{} is no weight: a whole number above zero is expected, such as 10", quoted(&given.text))
+                format!("{} is not a weight: a whole number above zero is expected, such as 10", quoted(&given.text))
             });
         }
         weight.map(Some)

@@ -108,8 +108,7 @@ impl<'a> Terms<'a> {
                 let Some(body) = KindBody::read(field, (kind, shape), value, problems) else { continue };
                 if terms.body.replace(body).is_some() {
                     problems.report(ProblemKind::WrongType, fields.key_span(field.key()), || {
-                        let message =
-                            "a contract is of one kind: only one of bandwidth, objective and bestEffort can stand here";
+                        let message = "a contract has one kind: give only one of bandwidth, objective and bestEffort";
                         (message, "write a contract for each, with names of their own")
                     });
                 }
@@ -315,7 +314,7 @@ impl<'a> Terms<'a> {
         if priority.is_none() {
             problems.report(ProblemKind::BadValue, given.span, || {
                 let message =
-                    format!("{} is no priority: a whole number from 0 to 100 is expected", quoted(&given.text));
+                    format!("{} is not a priority: a whole number from 0 to 100 is expected", quoted(&given.text));
                 (message, "contracts of higher priority are kept longer when something fails; 50 is the default")
             });
         }
@@ -392,7 +391,7 @@ impl<'a> Terms<'a> {
             ("wire", _, Some(_)) => {
                 let span = self.get(ContractField::MinFrame).map_or(self.whole, |text| text.span);
                 problems.report(ProblemKind::Impossible, span, || {
-                    let message = "minFrame means nothing when bytes are counted on the wire";
+                    let message = "minFrame has no effect when bytes are counted on the wire";
                     (message, "remove it, or add `accounting: frame` if rate and burst count frame bytes")
                 });
                 None
@@ -431,7 +430,7 @@ impl<'a> Terms<'a> {
         let routes = given.text.parse().ok();
         if routes.is_none() {
             problems.report(ProblemKind::BadValue, given.span, || {
-                let message = format!("{} is no number of disjoint routes", quoted(&given.text));
+                let message = format!("{} is not a number of disjoint routes", quoted(&given.text));
                 (message, format!("a whole number from 1 (no protection) to {MAX_PROTECTION} is expected, such as 2"))
             });
         }
@@ -453,7 +452,7 @@ pub(crate) fn hop(text: &Text<'_>, network: &Network, problems: &mut Problems<'_
     let parts = text.text.rsplit_once(':').and_then(|(link, queue)| Some((link, queue.parse::<u8>().ok()?)));
     let Some((name, queue)) = parts else {
         problems.report(ProblemKind::BadValue, text.span, || {
-            format!("{} is no hop: LINK:QUEUE is expected, such as h1->s1:0", quoted(&text.text))
+            format!("{} is not a hop: LINK:QUEUE is expected, such as h1->s1:0", quoted(&text.text))
         });
         return None;
     };
@@ -468,7 +467,7 @@ pub(crate) fn hop(text: &Text<'_>, network: &Network, problems: &mut Problems<'_
 fn labels(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Labels> {
     let Value::Mapping(entries) = &node.value else {
         problems.report(ProblemKind::WrongType, node.span, || {
-            ("labels is no mapping of texts", "write labels: { app: web, site: a }")
+            ("labels is not a mapping of texts", "write labels: { app: web, site: a }")
         });
         return None;
     };
@@ -477,8 +476,7 @@ fn labels(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Labels> {
     for Entry { key, value } in entries {
         let (Some(name), Some(text)) = (key.expect_text(problems), value.expect_text(problems)) else { continue };
         if labels.insert(name.to_owned(), text.to_owned()).is_some() {
-            problems
-                .report(ProblemKind::DuplicateKey, key.span, || format!("label {} stands here twice", quoted(name)));
+            problems.report(ProblemKind::DuplicateKey, key.span, || format!("label {} is given twice", quoted(name)));
         }
     }
     if let Err(error) = check_labels(&labels) {

@@ -31,7 +31,7 @@ pub fn read_goal(source: &Source) -> Result<Graph, InputErrors> {
     match source.bytes() {
         Some(bytes) => binary::read(source, bytes),
         None if source.text().contains('\0') => {
-            let message = "this is no text, and not LogGOPSim's binary form either, which begins with the number 4223";
+            let message = "neither text nor LogGOPSim's binary form, which begins with the number 4223";
             let problem = Problem::of_file(source, ProblemKind::NotText, message);
             let hint = "older versions of LogGOPSim wrote another form: name the text that it was made of (.goal)";
             Err(InputErrors::one(problem.with_hint(hint)))

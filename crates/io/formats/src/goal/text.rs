@@ -75,8 +75,7 @@ impl<'t> Schedule<'t> {
             ("rank", Some(ranks), None) => self.open_rank(line, ranks, problems),
             ("}", _, Some(_)) if words.len() == 1 => self.open = None,
             (_, Some(_), None) => {
-                let message =
-                    || format!("{} stands outside of all ranks: `rank R {{` is expected", quoted(words[0].text));
+                let message = || format!("{} is outside of all ranks: expected `rank R {{`", quoted(words[0].text));
                 problems.report(ProblemKind::Syntax, line.span, message);
             }
             (_, _, Some((rank, _))) => self.read_statement(line, rank, problems),
@@ -94,10 +93,10 @@ impl<'t> Schedule<'t> {
         let Some(rank) = rank else { return };
         let source = problems.source();
         if rank >= ranks {
-            let message = || format!("there is no rank {rank}: num_ranks says that there are {ranks}, counted from 0");
+            let message = || format!("there is no rank {rank}: num_ranks is {ranks}, counted from 0");
             problems.report(ProblemKind::UnknownName, number.span, message);
         } else if let Some(first) = self.seen.insert(rank, line.span) {
-            let message = || format!("rank {rank} stands here again: it begins on line {}", source.line_of(first));
+            let message = || format!("rank {rank} is given twice: it begins on line {}", source.line_of(first));
             problems.report(ProblemKind::DuplicateName, number.span, message);
         }
     }
@@ -122,7 +121,7 @@ impl<'t> Schedule<'t> {
         let source = problems.source();
         if let Some(first) = self.labels.insert(label, place) {
             let first = source.line_of(self.places[first as usize]);
-            let message = || format!("the label {} is taken: the first stands on line {first}", quoted(label));
+            let message = || format!("the label {} is already used on line {first}", quoted(label));
             problems.report(ProblemKind::DuplicateName, span, message);
         }
     }
@@ -216,7 +215,7 @@ fn read_operation(words: &[Word<'_>], line: Span, rank: u32, problems: &mut Prob
             problems.report(ProblemKind::Syntax, word.span, || {
                 let near = did_you_mean(nearest(word.text, ["send", "recv", "calc", "requires", "irequires"]));
                 (
-                    format!("{} is no operation{near}", quoted(word.text)),
+                    format!("{} is not an operation{near}", quoted(word.text)),
                     "send, recv, calc, or LABEL requires LABEL is expected",
                 )
             });
@@ -247,7 +246,7 @@ fn read_operation(words: &[Word<'_>], line: Span, rank: u32, problems: &mut Prob
             ("nic", _) => nic = small(problems)?,
             (other, _) => {
                 let message =
-                    || format!("{} means nothing here: tag (of messages), cpu or nic is expected", quoted(other));
+                    || format!("{} is not valid here: tag (of messages), cpu or nic is expected", quoted(other));
                 problems.report(ProblemKind::UnknownKey, key.span, message);
                 return None;
             }
@@ -262,7 +261,7 @@ fn read_size(word: Word<'_>, problems: &mut Problems<'_>) -> Option<Bytes> {
     let size = digits.and_then(|digits| digits.parse().ok()).map(Bytes::new).filter(|&size| size <= Bytes::MAX);
     if size.is_none() {
         let message =
-            || format!("{} is no size: bytes such as 1024b are expected, up to {}", quoted(word.text), Bytes::MAX);
+            || format!("{} is not a size: bytes such as 1024b are expected, up to {}", quoted(word.text), Bytes::MAX);
         problems.report(ProblemKind::BadValue, word.span, message);
     }
     size

@@ -92,7 +92,7 @@ fn resolve<'g>(graph: &'g Graph<'g>, problems: &mut Problems<'_>) -> Option<Vec<
             let source = problems.source();
             problems.report(ProblemKind::DuplicateName, node.at, || {
                 let line = source.line_of(graph.nodes[first].at);
-                format!("the id {} is taken: the first stands on line {line}", quoted(&node.id))
+                format!("the id {} is already used on line {line}", quoted(&node.id))
             });
             continue;
         }
@@ -211,7 +211,7 @@ impl Plan {
             match self.builder.add_link(spec(ends, &lines[at])) {
                 Ok(link) => self.name_interface(link, edge.of.ends[at].interface.as_deref()),
                 Err(error @ NetworkError::HostToHost(..)) => {
-                    let hint = "say that one of them is a switch (kind: switch; in a lab the label wayleave.role), or put a switch between";
+                    let hint = "mark one of them as a switch (kind: switch; in a lab the label wayleave.role), or put a switch between them";
                     problems.report(ProblemKind::Impossible, edge.of.at, || (error.to_string(), hint));
                     return;
                 }

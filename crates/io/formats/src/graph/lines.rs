@@ -120,7 +120,7 @@ impl Lines {
             problems.report(ProblemKind::MissingKey, first.at, || {
                 let message =
                     format!("the ends of {} have no longitude and latitude: this is the first", links(unplaced));
-                (message, "say with --default-delay what such links get")
+                (message, "set the delay of such links with --default-delay")
             });
         }
         (problems.mark() == before).then_some(lines)
@@ -160,7 +160,7 @@ impl Lines {
                 }
                 None => "none, 0ns (--default-delay or --delay-from-places give one)".to_owned(),
             };
-            remarks.push(Remark::Assumed(format!("{plain} of {} say no delay: {what}", links(edges))));
+            remarks.push(Remark::Assumed(format!("{plain} of {} have no delay: {what}", links(edges))));
         }
         let of: Vec<String> = self
             .without_mtu

@@ -171,8 +171,7 @@ impl Unused {
             count => format!("{} ({count} times)", quoted(key)),
         };
         let silent = listed(self.silent.iter().map(count));
-        let silent =
-            silent.map(|keys| Remark::Assumed(format!("keys that say nothing about rates and delays: {keys}")));
+        let silent = silent.map(|keys| Remark::Assumed(format!("keys not used for rates or delays: {keys}")));
         keys.into_iter().chain(silent).collect()
     }
 

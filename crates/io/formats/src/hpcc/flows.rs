@@ -82,8 +82,8 @@ fn read_flow(line: &Line<'_>, queues: usize, numbers: &[NodeId], problems: &mut 
 fn read_size(word: Word<'_>, problems: &mut Problems<'_>) -> Option<Bytes> {
     if word.text.contains('.') {
         problems.report(ProblemKind::BadValue, word.span, || {
-            let message = format!("{} is no size: a whole number of bytes is expected", quoted(word.text));
-            (message, "lists of SRC DST PG PACKETS START STOP are not read: how long a packet is, they do not say")
+            let message = format!("{} is not a size: a whole number of bytes is expected", quoted(word.text));
+            (message, "lists of SRC DST PG PACKETS START STOP are not supported: they do not give the packet size")
         });
         return None;
     }

@@ -130,7 +130,7 @@ fn read_kinds<'t>(
         for word in line.words {
             let number = node_number(word, nodes, problems)?;
             if kinds[number] == NodeKind::Switch {
-                problems.report(ProblemKind::DuplicateName, word.span, || format!("switch {number} stands here twice"));
+                problems.report(ProblemKind::DuplicateName, word.span, || format!("switch {number} is given twice"));
             }
             kinds[number] = NodeKind::Switch;
             left -= 1;
@@ -209,7 +209,7 @@ fn read_rate(word: Word<'_>, problems: &mut Problems<'_>) -> Option<Rate> {
         "Tbps" | "Tb/s" => "Tbit",
         _ => {
             problems.report(ProblemKind::BadValue, word.span, || {
-                format!("{} is no rate: one such as 100Gbps is expected", quoted(word.text))
+                format!("{} is not a rate: one such as 100Gbps is expected", quoted(word.text))
             });
             return None;
         }

@@ -70,7 +70,7 @@ fn read(text: &str, network: &Network, numbers: &[NodeId], problems: &mut Proble
     match announced {
         Some((count, span)) if count != seen => {
             problems.report(ProblemKind::Impossible, span, || {
-                format!("{count} connections are announced, and {seen} stand here")
+                format!("{count} connections are announced, but {seen} are listed")
             });
         }
         Some(_) => {}
@@ -93,7 +93,7 @@ fn read_count(line: &Line<'_>, problems: &mut Problems<'_>) -> Option<u64> {
 fn refuse(word: Word<'_>, problems: &mut Problems<'_>) {
     let (what, hint) = match word.text {
         "Failures" | "failure" => ("failures", "write them as `outages` of the scenario"),
-        "prio" => ("priorities of flows", "remove it; `queue` of a traffic says where its packets wait"),
+        "prio" => ("priorities of flows", "remove it; use `queue` of a traffic to choose the queue of its packets"),
         _ => ("triggers", "flows that begin when others end are not simulated: give each a start"),
     };
     problems
@@ -120,7 +120,7 @@ fn read_flow(line: &Line<'_>, network: &Network, numbers: &[NodeId], problems: &
         }
         if !matches!(key.text, "id" | "start" | "size") {
             let near = nearest(key.text, ["id", "start", "size"]);
-            let message = || format!("{} is no word of a flow{}", quoted(key.text), did_you_mean(near));
+            let message = || format!("{} is not a keyword of a flow{}", quoted(key.text), did_you_mean(near));
             problems.report(ProblemKind::UnknownKey, key.span, message);
             return None;
         }

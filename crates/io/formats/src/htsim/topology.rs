@@ -117,7 +117,7 @@ fn read_numbers(text: &str, problems: &mut Problems<'_>) -> Numbers {
             continue;
         };
         if numbers.insert((tier, known), (number, line.span)).is_some() {
-            problems.report(ProblemKind::DuplicateKey, line.span, || format!("{} stands here twice", quoted(known)));
+            problems.report(ProblemKind::DuplicateKey, line.span, || format!("{} is given twice", quoted(known)));
         }
     }
     numbers

@@ -136,7 +136,7 @@ impl Parts {
             problems.explain_since(mark, || format!("server {}", quoted(name)));
             if let Some(&first) = self.index.get(name) {
                 let line = problems.source().line_of(self.servers[first].1);
-                let message = || format!("the name {} is taken: first on line {line}", quoted(name));
+                let message = || format!("the name {} is already used on line {line}", quoted(name));
                 problems.report(ProblemKind::DuplicateName, fields.value_span("name"), message);
             }
         }
@@ -188,7 +188,7 @@ impl Parts {
                 None
             }
             (Some(_), Some(_)) => {
-                let message = || "path and paths cannot both stand here: all paths of a flow stand in paths";
+                let message = || "path and paths cannot be combined: list all paths of a flow in paths";
                 problems.report(ProblemKind::WrongType, fields.key_span("paths"), message);
                 None
             }
@@ -204,7 +204,8 @@ impl Parts {
         problems: &mut Problems<'_>,
     ) -> Option<Vec<Vec<usize>>> {
         if fields.get("paths").is_some() {
-            let message = || "paths cannot stand beside multicast: path and multicast are all paths of a flow";
+            let message =
+                || "paths cannot be combined with multicast: path and multicast already give all paths of a flow";
             problems.report(ProblemKind::WrongType, fields.key_span("paths"), message);
         }
         let mut paths = vec![self.path(path, problems)];

@@ -122,7 +122,7 @@ impl<'a, 'i> Physical<'a, 'i> {
         let Some(name) = required(element, "name", problems) else { return };
         if let Some(first) = self.nodes.get(name) {
             let line = problems.source().line_of(head(*first));
-            let message = || format!("the name {} is taken: first on line {line}", quoted(name));
+            let message = || format!("the name {} is already used on line {line}", quoted(name));
             problems.report(ProblemKind::DuplicateName, head(element), message);
             return;
         }

@@ -117,8 +117,9 @@ impl Units {
             measure.worth(text).unwrap_or_else(|| {
                 let known: Vec<&str> = measure.units().iter().map(|(name, ..)| *name).collect();
                 problems.report(ProblemKind::BadValue, node.span, || {
-                    let message = format!("{} is no {}: {} is expected", quoted(text), measure.key(), one_of(&known));
-                    (message, "a prefix may stand before it: n, u, m, k, M, G or T")
+                    let message =
+                        format!("{} is not a {}: {} is expected", quoted(text), measure.key(), one_of(&known));
+                    (message, "with an optional prefix: n, u, m, k, M, G or T")
                 });
                 outer.clone()
             })

@@ -17,7 +17,12 @@ pub(super) fn read(
 ) -> Option<OfContract> {
     let node = fields.get("contract")?;
     let name = node.expect_text(problems)?;
-    refuse_beside(fields, &["service", "toService", "queue", "route"], "contract, which says it", problems);
+    refuse_beside(
+        fields,
+        &["service", "toService", "queue", "route"],
+        "traffic with a contract, which defines it",
+        problems,
+    );
     let Some(tenants) = tenants else {
         let message =
             || "no contracts are named: `contracts: FILE` beside `traffic` names those of the scenario".to_owned();

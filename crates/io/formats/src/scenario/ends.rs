@@ -51,7 +51,7 @@ pub(super) fn read(
     let all = || names.network.hosts().map(Endpoint::from).collect();
     let from = fields.get("from").map_or_else(|| Some(all()), |node| read_ends(node, names, problems));
     if pattern == "permutation" {
-        refuse_beside(fields, &["to"], "a permutation, whose hosts stand in from", problems);
+        refuse_beside(fields, &["to"], "a permutation, whose hosts are listed in from", problems);
         return from.map(FlowEndpoints::Permutation);
     }
     let to = fields.get("to").map_or_else(|| Some(all()), |node| read_ends(node, names, problems));
@@ -88,7 +88,7 @@ fn read_ends(node: &Node<'_>, names: &Names<'_>, problems: &mut Problems<'_>) ->
             Some(some) => {
                 let twice = some.iter().find(|end| !seen.insert(**end));
                 if let Some(&twice) = twice {
-                    let message = || format!("{} stands here twice", names.name(twice));
+                    let message = || format!("{} is given twice", names.name(twice));
                     problems.report(ProblemKind::DuplicateName, item.span, message);
                     right = false;
                 }
@@ -124,7 +124,7 @@ fn read_range(
     let bounds = numbered(first).zip(numbered(last)).filter(|(first, last)| first.0 == last.0 && first.1 <= last.1);
     let Some(((stem, low), (_, high))) = bounds else {
         problems.report(ProblemKind::BadValue, node.span, || {
-            format!("{}..{} is no range of hosts: one such as h1..h4 is expected", quoted(first), quoted(last))
+            format!("{}..{} is not a range of hosts: one such as h1..h4 is expected", quoted(first), quoted(last))
         });
         return None;
     };

@@ -30,7 +30,7 @@ pub(super) fn read(
     problems: &mut Problems<'_>,
 ) -> Option<Job> {
     let keys = ["sizes", "deadline", "offer", "active", "frame", "from", "to", "pairs", "route"];
-    refuse_beside(traffic, &keys, "a job, whose ranks and messages say it", problems);
+    refuse_beside(traffic, &keys, "a job, whose ranks and messages define it", problems);
     let node = traffic.get("job")?;
     let fields = Fields::read(node, &JOB, problems)?;
     let (what, said) = exactly_one(&fields, "a job", &["collective", "goal"], problems)?;
@@ -43,7 +43,7 @@ pub(super) fn read(
     let transport = own_transport(traffic, usual, problems);
     let graph = match what {
         "goal" => {
-            refuse_beside(&fields, &["data", "pieces", "compute"], "goal: the trace says it", problems);
+            refuse_beside(&fields, &["data", "pieces", "compute"], "a job with goal: the trace defines it", problems);
             files.read(said, problems, read_goal)
         }
         _ => read_collective(said, &fields, ranks.len(), problems),
@@ -57,8 +57,8 @@ pub(super) fn read(
             let key = if error == JobError::NoIterations { "iterations" } else { "ranks" };
             let at = fields.get(key).unwrap_or(said);
             let hint = match error {
-                JobError::Ranks { endpoints, ranks } if endpoints > ranks as usize => "; `ranks` says which",
-                JobError::Ranks { .. } => "; a host may stand in `ranks` several times",
+                JobError::Ranks { endpoints, ranks } if endpoints > ranks as usize => "; list them in `ranks`",
+                JobError::Ranks { .. } => "; a host may be listed in `ranks` several times",
                 JobError::NoIterations => "",
             };
             problems.report(ProblemKind::Impossible, at.span, || format!("{error}{hint}"));

@@ -208,7 +208,7 @@ fn read_document(
 /// Warning about classes of a topology in a scenario without contracts: `switches` and `hosts` define the queues of
 /// ports.
 const CLASSES_ALONE: &str =
-    "topology.classes is not carried out: without `contracts` ports work as `switches` and `hosts` say";
+    "topology.classes has no effect: without `contracts`, ports are configured by `switches` and `hosts`";
 
 /// The scenario of one run, checked.
 fn read_spec(

@@ -13,7 +13,7 @@ pub(super) fn number(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<f64
     let number =
         Some(text).filter(|_| plain).and_then(|text| text.parse().ok()).filter(|number: &f64| number.is_finite());
     if number.is_none() {
-        let message = || format!("{} is no number: one such as 0.6 is expected", quoted(text));
+        let message = || format!("{} is not a number: one such as 0.6 is expected", quoted(text));
         problems.report(ProblemKind::BadValue, node.span, message);
     }
     number
@@ -92,7 +92,7 @@ pub(super) fn exactly_one<'n, 'a>(
 /// Reports keys that mean nothing beside another.
 pub(super) fn refuse_beside(fields: &Fields<'_, '_>, keys: &[&str], beside: &str, problems: &mut Problems<'_>) {
     for key in keys.iter().filter(|key| fields.get(key).is_some()) {
-        let message = || format!("{key} means nothing beside {beside}");
+        let message = || format!("{key} does not apply to {beside}");
         problems.report(ProblemKind::Impossible, fields.key_span(key), message);
     }
 }

@@ -142,7 +142,7 @@ mod tests {
             return;
         }
         let differs = TEXT.lines().zip(written.lines()).find(|(published, written)| published != written);
-        assert_eq!(differs, None, "left the file, right what descriptors say");
+        assert_eq!(differs, None, "left the file, right the descriptors");
         assert!(TEXT == written, "WAYLEAVE_UPDATE=1 writes it anew");
     }
 

@@ -42,7 +42,7 @@ impl<'a> Sweep<'a> {
             if let Some(seeds) = fields.get("seeds") {
                 sweep.seeds = read_seeds(seeds, problems)?;
                 if let Some(seed) = value("seed") {
-                    let message = "seed cannot stand beside the seeds of a sweep";
+                    let message = "seed cannot be combined with the seeds of a sweep";
                     problems.report(ProblemKind::Impossible, seed.span, || message);
                 }
             }
@@ -129,7 +129,7 @@ fn read_seeds(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Vec<u64>> 
         let seeds: Vec<Option<u64>> = items.iter().map(|item| item.count(problems)).collect();
         let is_known = |(at, seed): &(usize, &Option<u64>)| seed.is_some() && seeds[..*at].contains(seed);
         if let Some((at, Some(seed))) = seeds.iter().enumerate().find(is_known) {
-            let message = || format!("seed {seed} stands in the list twice");
+            let message = || format!("seed {seed} is in the list twice");
             let hint = "remove it: the same seed gives the same run, which would count twice in every mean";
             problems.report(ProblemKind::DuplicateKey, items[at].span, || (message(), hint));
             return None;
@@ -172,7 +172,7 @@ fn read_axes<'a>(node: &Node<'a>, problems: &mut Problems<'_>) -> Option<Vec<Axi
             return None;
         }
         if axes.iter().any(|axis| axis.path == path) {
-            problems.report(ProblemKind::DuplicateKey, span, || format!("{} stands here twice", quoted(&path)));
+            problems.report(ProblemKind::DuplicateKey, span, || format!("{} is given twice", quoted(&path)));
             return None;
         }
         let values = entry.value.expect_list("values", problems)?.to_vec();
@@ -180,7 +180,7 @@ fn read_axes<'a>(node: &Node<'a>, problems: &mut Problems<'_>) -> Option<Vec<Axi
         let texts: Vec<Option<&str>> = values.iter().map(Node::text).collect();
         let is_known = |(at, text): &(usize, &Option<&str>)| text.is_some() && texts[..*at].contains(text);
         if let Some((at, Some(text))) = texts.iter().enumerate().find(is_known) {
-            let message = || format!("{} stands in the values of {} twice", quoted(text), quoted(&path));
+            let message = || format!("{} is in the values of {} twice", quoted(text), quoted(&path));
             let hint = "remove it: its runs would count twice in every mean";
             problems.report(ProblemKind::DuplicateKey, values[at].span, || (message(), hint));
             return None;

@@ -25,7 +25,7 @@ pub(super) fn refuse_port_keys(fields: &Fields<'_, '_>, problems: &mut Problems<
         let Some(Value::Mapping(entries)) = fields.get(ports).map(|node| &node.value) else { continue };
         for entry in entries {
             let Some(key) = entry.key.text().filter(|key| keys.contains(key)) else { continue };
-            let message = || format!("{ports}.{key} means nothing beside contracts, which say it");
+            let message = || format!("{ports}.{key} has no effect with contracts, which define it");
             problems.report(ProblemKind::Impossible, entry.key.span, message);
         }
     }
@@ -47,7 +47,7 @@ pub(super) fn read(
         Ok((_, refused)) => {
             let (first, more) = (quoted(&refused[0]), refused.len() - 1);
             let others = if more == 0 { String::new() } else { format!(", nor do {more} others") };
-            let message = || format!("{first} does not fit{others}: `wayleave plan` says why");
+            let message = || format!("{first} does not fit{others}: see `wayleave plan`");
             problems.report(ProblemKind::Impossible, node.span, message);
             None
         }

@@ -94,7 +94,7 @@ fn check_name(name: &str, span: Span, names: &mut HashMap<String, Span>, problem
     match names.get(name) {
         None => drop(names.insert(name.to_owned(), span)),
         Some(&first) => problems.report(ProblemKind::DuplicateName, span, || {
-            format!("the name {} is taken: the first stands on line {}", quoted(name), source.line_of(first))
+            format!("the name {} is already used on line {}", quoted(name), source.line_of(first))
         }),
     }
 }

@@ -73,7 +73,7 @@ pub(super) fn what(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Opti
         None => {
             problems.report(ProblemKind::MissingKey, fields.at, || {
                 let hint = format!("one of {}; sizes alone are one flow for each pair", keys.join(", "));
-                ("it does not say what is sent", hint)
+                ("it does not define what is sent", hint)
             });
             None
         }
@@ -92,7 +92,7 @@ pub(super) fn read(
     match what {
         WorkloadKind::TokenBucket | WorkloadKind::ConstantRate | WorkloadKind::OnOff | WorkloadKind::Poisson => {
             let keys = ["sizes", "deadline", "offer", "transport"];
-            refuse_beside(fields, &keys, "packets that nobody acknowledges", problems);
+            refuse_beside(fields, &keys, "packets without acknowledgements", problems);
             read_packets(what, fields, problems)
         }
         WorkloadKind::Listed => {
@@ -103,7 +103,7 @@ pub(super) fn read(
             Some(Workload::Listed { flows: flows?, transport: transport? })
         }
         _ => {
-            refuse_beside(fields, &["frame"], "flows: their packets are as large as their transport says", problems);
+            refuse_beside(fields, &["frame"], "flows: their transport sets the packet size", problems);
             read_flows(what, fields, usual, files, problems).map(Workload::Flows)
         }
     }

@@ -68,7 +68,7 @@ pub(super) fn read(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Netwo
         return testbed(&fields, problems);
     }
     if *hosts != "hosts" && fields.get("hosts").is_some() && fields.get(hosts).is_some() {
-        let message = || format!("hosts is short for {hosts}: only one of them can stand here");
+        let message = || format!("hosts is short for {hosts}: give only one of them");
         problems.report(ProblemKind::DuplicateKey, fields.key_span("hosts"), message);
     }
     let cabling = read_cabling(&fields, problems);
@@ -116,7 +116,7 @@ fn parse_line<'a>(text: &'a str, problems: &mut Problems<'_>) -> Option<Node<'a>
         } else if kind.trim() == "testbed" {
             entries.push(entry("name", word(text, range.clone()), scalar(text, range)));
         } else {
-            let message = || format!("{} is no setting: KEY=VALUE is expected", quoted(part.trim()));
+            let message = || format!("{} is not a setting: KEY=VALUE is expected", quoted(part.trim()));
             problems.report(ProblemKind::Syntax, word(text, range), message);
             return None;
         }

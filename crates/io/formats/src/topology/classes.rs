@@ -60,7 +60,7 @@ fn percent(node: &Node<'_>, problems: &mut Problems<'_>) -> u8 {
         Some(percent) => percent,
         None => {
             problems.report(ProblemKind::BadValue, node.span, || {
-                format!("{} is no percentage: a whole number with its sign is expected, such as 95%", quoted(text))
+                format!("{} is not a percentage: a whole number with its sign is expected, such as 95%", quoted(text))
             });
             0
         }
@@ -115,8 +115,8 @@ mod tests {
         said("{ latency: 7 }", "7 latency queues: from 1 to 5 are accepted");
         said("{ guaranteed: 70000 }", "guaranteed has the weight 65535");
         said("{ bestEffort: 0 }", "best effort has the weight 0");
-        said("{ target: 95 }", "\"95\" is no percentage");
-        said("{ target: 300% }", "\"300%\" is no percentage");
+        said("{ target: 95 }", "\"95\" is not a percentage");
+        said("{ target: 300% }", "\"300%\" is not a percentage");
         said("{ target: 80%, promise: 85% }", "promise is 85 % and target is 80 %");
         said("{ objektive: 3 }", "did you mean \"objective\"?");
         said("{ roundTrip: 0s }", "a round trip of 0ns");

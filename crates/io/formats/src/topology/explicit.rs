@@ -174,7 +174,7 @@ impl<'n> Reader<'n> {
             let source = problems.source();
             problems.report(ProblemKind::DuplicateName, span, || {
                 let line = source.line_of(first.span);
-                format!("the name {} is taken: the first stands on line {line}", quoted(name))
+                format!("the name {} is already used on line {line}", quoted(name))
             });
             return;
         }
@@ -201,7 +201,7 @@ impl<'n> Reader<'n> {
     fn ends(&self, fields: &Fields<'n, '_>, problems: &mut Problems<'_>) -> Option<([End<'n>; 2], Direction)> {
         if let Some(node) = fields.get("between") {
             for key in ["from", "to"].into_iter().filter(|key| fields.get(key).is_some()) {
-                let message = || format!("between gives both ends: {key} cannot stand beside it");
+                let message = || format!("between gives both ends: it cannot be combined with {key}");
                 problems.report(ProblemKind::WrongType, fields.key_span(key), message);
             }
             let ends = node.expect_list("two nodes", problems)?;
@@ -242,7 +242,7 @@ impl<'n> Reader<'n> {
         let message = format!("there is no node {}{}", quoted(name), did_you_mean(near));
         match near {
             Some(_) => message.into(),
-            None => (message, "every node of a link stands in the list of nodes").into(),
+            None => (message, "every node of a link must be in the list of nodes").into(),
         }
     }
 

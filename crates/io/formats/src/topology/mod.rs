@@ -67,7 +67,7 @@ pub(crate) fn read_spec(spec: &Fields<'_, '_>, problems: &mut Problems<'_>) -> O
         Some(builder) => {
             for key in ["defaults", "nodes", "links"].into_iter().filter(|key| spec.get(key).is_some()) {
                 problems.report(ProblemKind::WrongType, spec.key_span(key), || {
-                    let message = format!("a builder makes all nodes and links: {key} cannot stand beside it");
+                    let message = format!("a builder makes all nodes and links: it cannot be combined with {key}");
                     (message, "give either a builder, or nodes and links")
                 });
             }

@@ -115,7 +115,7 @@ fn read_list(
     problems: &mut Problems<'_>,
 ) -> Option<PortSpec> {
     for key in [keys.buffer(), keys.budgets()].into_iter().filter(|key| fields.get(key).is_some()) {
-        let message = || format!("{} lists every queue: {key} cannot stand beside it", keys.queues());
+        let message = || format!("{} lists every queue: it cannot be combined with {key}", keys.queues());
         problems.report(ProblemKind::WrongType, fields.key_span(key), message);
     }
     let count = queue_count(items.len() as u64, span, problems)?;

@@ -99,6 +99,6 @@ fn what_is_wrong_is_said_at_its_place() {
     assert_problems(endpoint("{ host: h2, interface: t }"), &[(Impossible, "5:61", "only h1 itself, or a VM")]);
     assert_problems(
         endpoint("{ vm: a, interface: t }, { vm: \"default:a\", interface: u }"),
-        &[(DuplicateName, "5:78", "stands above already")],
+        &[(DuplicateName, "5:78", "is already listed above")],
     );
 }

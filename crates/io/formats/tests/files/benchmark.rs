@@ -38,7 +38,7 @@ fn mistakes_say_where_and_what_is_expected() {
         assert!(message.contains(place) && message.contains(said), "{cells}: {message}");
     }
     let twice = "17,all,output,last,decreasing,306B,11Mbit,1ms,8\n";
-    assert!(errors(&format!("{HEADER}\n{twice}{twice}")).contains("stands in line 2 already"));
+    assert!(errors(&format!("{HEADER}\n{twice}{twice}")).contains("is already in line 2"));
     assert!(errors("").contains("the file is empty"));
     assert!(errors("entries,mach\n").contains("did you mean \"match\"?"));
     assert!(errors(&HEADER.replace(",buffer", "")).contains("no column \"buffer\""));

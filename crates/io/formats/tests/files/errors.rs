@@ -180,7 +180,7 @@ fn what_no_contract_can_mean_is_refused_at_its_field() {
         (with("h2", "s1"), "5:32", "to is s1, a switch: contracts join hosts"),
         (with("h2", "h1"), "5:32", "from and to are both h1"),
         (with("name: a", "name: \"\""), "5:15", "a contract needs a name"),
-        (with("2ms", "2ms, minFrame: 64B"), "5:88", "minFrame means nothing .. accounting: frame"),
+        (with("2ms", "2ms, minFrame: 64B"), "5:88", "minFrame has no effect .. accounting: frame"),
         (with("2ms", "2ms, route: [h1->s1:0]"), "5:85", "the route ends at s1, not at h2"),
         (with("2ms", "2ms, route: [h1->s1:0, s1->h2:9]"), "5:96", "s1->h2 has no queue 9"),
         (with("2ms", "2ms, route: [h1->s1:0, h1->s1:0]"), "5:96", "hop 2 is h1->s1, but the route is at s1"),
@@ -202,7 +202,7 @@ fn protection_is_a_number_of_routes() {
     for text in ["two", "-1", "2.0", "300"] {
         assert_problems(
             one(&with("2ms", &format!("2ms, protection: {text}"))),
-            &[(BadValue, "5:90", "is no number of disjoint routes .. a whole number from 1")],
+            &[(BadValue, "5:90", "is not a number of disjoint routes .. a whole number from 1")],
         );
     }
 }
@@ -268,25 +268,25 @@ fn a_duplicate_key_names_the_line_of_the_first() {
     let text = contracts_yaml(&[
         "name: a\n      rate: 1Mbit\n      rate: 2Mbit\n      from: h1\n      to: h2\n      burst: 1kB\n      deadline: 1ms",
     ]);
-    assert_problems(contracts(&text), &[(DuplicateKey, "7:7", "\"rate\" stands here twice: first on line 6")]);
+    assert_problems(contracts(&text), &[(DuplicateKey, "7:7", "\"rate\" is given twice: first on line 6")]);
     let json = r#"{"apiVersion":"wayleave/v1","kind":"Contracts",
         "kind":"Contracts","spec":{"contracts":[]}}"#;
-    assert_problems(contracts(json), &[(DuplicateKey, "2:9", "\"kind\" stands here twice: first on line 1")]);
+    assert_problems(contracts(json), &[(DuplicateKey, "2:9", "\"kind\" is given twice: first on line 1")]);
 }
 
 #[test]
 fn a_name_that_is_taken_names_the_line_of_the_first() {
     assert_problems(
         contracts(&contracts_yaml(&[&terms("a"), &terms("b"), &terms("a")])),
-        &[(DuplicateName, "7:15", "the name \"a\" is taken: the first stands on line 5")],
+        &[(DuplicateName, "7:15", "the name \"a\" is already used on line 5")],
     );
     assert_problems(
         csv("name,from,to,rate,burst,deadline\na,h1,h2,1Mbit,1500B,2ms\na,h1,h3,1Mbit,1500B,2ms\n"),
-        &[(DuplicateName, "3:1", "the first stands on line 2")],
+        &[(DuplicateName, "3:1", "is already used on line 2")],
     );
     assert_problems(
         topology(&topology_yaml("  nodes:\n    - { name: s1, kind: switch }\n    - { name: s1, kind: host }")),
-        &[(DuplicateName, "6:15", "the name \"s1\" is taken: the first stands on line 5")],
+        &[(DuplicateName, "6:15", "the name \"s1\" is already used on line 5")],
     );
 }
 
@@ -307,8 +307,8 @@ fn a_node_or_link_that_does_not_exist_is_compared_with_those_that_do() {
         read(with("2ms", "2ms, route: [nowhere:0, h1->pod1-edge1, h1->pod1-edge1:x]")),
         &[
             (UnknownName, "5:86", "there is no link \"nowhere\" .. FROM->TO"),
-            (BadValue, "5:97", "\"h1->pod1-edge1\" is no hop: LINK:QUEUE is expected"),
-            (BadValue, "5:113", "is no hop"),
+            (BadValue, "5:97", "\"h1->pod1-edge1\" is not a hop: LINK:QUEUE is expected"),
+            (BadValue, "5:113", "is not a hop"),
         ],
     );
     assert_problems(
@@ -348,7 +348,7 @@ fn a_file_that_is_not_there_is_compared_with_its_neighbours() {
     std::fs::write(folder.join("contracts.yaml"), "").unwrap();
     let missing = folder.join("contract.yaml");
     let shown = Source::read(&missing).unwrap_err().to_string();
-    assert_eq!(shown, format!("{}: there is no such file, did you mean \"contracts.yaml\"?", missing.display()));
+    assert_eq!(shown, format!("{}: no such file, did you mean \"contracts.yaml\"?", missing.display()));
     let shown = Source::read(&folder).unwrap_err().to_string();
     assert_eq!(shown, format!("{}: is a directory: the name of a file is expected", folder.display()));
     assert_eq!(Source::read(folder.join("contracts.yaml")).unwrap().text(), "");

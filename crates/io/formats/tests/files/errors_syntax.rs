@@ -54,21 +54,21 @@ fn broken_yaml_is_explained() {
         ("a: 1\n  b: 2", "2:4", "a colon is not allowed here .. same column"),
         ("a: b: c", "1:5", "a colon is not allowed here .. quotation marks"),
         ("a: 1\nb", "2:1", "a key needs a colon after it .. key: value"),
-        ("a: @b", "1:4", "the character @ cannot stand here .. quotation marks"),
-        ("a: b\u{1}c", "1:5", "the invisible character \\u{1} cannot stand"),
+        ("a: @b", "1:4", "the character @ is not allowed here .. quotation marks"),
+        ("a: b\u{1}c", "1:5", "the invisible character \\u{1} is not allowed"),
         ("a: 'it's'", "1:8", "nothing can follow the closing quotation mark .. 'it''s'"),
         ("a: \"\\q\"", "1:4", "a backslash .. is not known"),
         ("a: [1, 2", "1:4", "this \"[\" is never closed"),
         ("a: ]", "1:4", "this bracket closes nothing"),
         ("a: [1}", "1:4", "what this \"[\" opens is closed by a \"}\""),
         ("{ a: 1\n  b: 2 }", "2:4", "a comma or a closing } is expected"),
-        ("a: *x", "1:4", "anchor (&name) that is not there"),
+        ("a: *x", "1:4", "anchor (&name) that does not exist"),
         ("a: &x [ *x ]", "1:9", "write it out"),
         ("a: !include b", "1:13", "the tag !include is not known here"),
         ("a: 1\n---\nb: 2", "2:1", "a second document begins here"),
         ("- a\nb: 1", "2:1", "the list above continues"),
         ("a: [b\n  c: d", "2:4", "a colon is not allowed here .. a bracket above it was not closed"),
-        ("a:\n  b: 'c\n  d: 'e'", "3:3", "that began above goes on here .. closing mark is missing"),
+        ("a:\n  b: 'c\n  d: 'e'", "3:3", "that began above continues here .. closing mark is missing"),
         ("a: { b: c,, d: e }", "1:11", "a value is missing here"),
         ("a:\n  * b", "2:3", "needs a name .. begins with \"- \""),
         (" a: 1\nb: 2", "2:1", "the document ended above .. same column as the first one"),
@@ -81,9 +81,9 @@ fn broken_yaml_is_explained() {
 #[test]
 fn broken_json_is_explained_in_json_s_words() {
     let cases = [
-        ("{\"a\": 1\n \"b\": 2}", "2:2", "this is no valid JSON: expected `,` or `}`"),
-        ("{\"a\" 1}", "1:6", "this is no valid JSON: expected `:`"),
-        ("[\"a\", @]", "1:7", "this is no valid JSON: expected value"),
+        ("{\"a\": 1\n \"b\": 2}", "2:2", "invalid JSON: expected `,` or `}`"),
+        ("{\"a\" 1}", "1:6", "invalid JSON: expected `:`"),
+        ("[\"a\", @]", "1:7", "invalid JSON: expected value"),
     ];
     for (text, at, words) in cases {
         assert_problems(contracts(text), &[(Syntax, at, words)]);
@@ -110,7 +110,7 @@ fn a_billion_laughs_end_early() {
     }
     assert_problems(
         contracts(&text),
-        &[(TooLarge, "6:40", "anchors and aliases .. stand for more than 1000000 values")],
+        &[(TooLarge, "6:40", "anchors and aliases .. expand to more than 1000000 values")],
     );
 }
 
@@ -118,7 +118,7 @@ fn a_billion_laughs_end_early() {
 fn a_csv_header_is_checked_before_its_rows() {
     assert_problems(
         csv("a,h1,h2,1Mbit,1500B,2ms\n"),
-        &[(MissingKey, "1:1", "the first line is no header .. name,from,to,rate,burst,deadline")],
+        &[(MissingKey, "1:1", "the first line is not a header .. name,from,to,rate,burst,deadline")],
     );
     assert_problems(csv("name,from,to,rate,burst\n"), &[(MissingKey, "1:1", "the header has no column \"deadline\"")]);
     assert_problems(
@@ -126,7 +126,7 @@ fn a_csv_header_is_checked_before_its_rows() {
         &[
             (UnknownKey, "1:34", "unknown column \"Name\", did you mean \"name\"?"),
             (UnknownKey, "1:39", "unknown column \"min-frame\", did you mean \"minFrame\"?"),
-            (DuplicateKey, "1:49", "the column \"name\" stands here twice"),
+            (DuplicateKey, "1:49", "the column \"name\" is given twice"),
         ],
     );
     assert_problems(

@@ -21,12 +21,17 @@ fn what_no_network_can_mean_is_refused_at_its_place() {
         ("{ between: [h1, s1], budgets: [0s] }", Impossible, "6:38", "above zero and up to 10s"),
         ("{ between: [h1, s1], budgets: [1ms, 11s] }", Impossible, "6:43", "a budget of 11s"),
         ("{ between: [h1, s1], queues: 1, budgets: [1ms, 1ms] }", Impossible, "6:48", "2 budgets for 1 queue:"),
-        ("{ between: [h1, s1], queues: [ { } ], buffer: 1B }", WrongType, "6:45", "queues lists every queue: buffer"),
+        (
+            "{ between: [h1, s1], queues: [ { } ], buffer: 1B }",
+            WrongType,
+            "6:45",
+            "queues lists every queue: it cannot be combined with buffer",
+        ),
         ("{ from: h1, to: s1, hostQueues: 1 }", Impossible, "6:27", "hostQueues is written without \"host\""),
         ("{ from: h1 }", MissingKey, "6:7", "a link needs the key \"to\""),
         ("{ }", MissingKey, "6:7", "a link needs its two ends .. between: [a, b]"),
         ("{ between: [h1] }", WrongType, "6:18", "between two nodes, not 1"),
-        ("{ between: [h1, s1], to: h2 }", WrongType, "6:28", "to cannot stand beside it"),
+        ("{ between: [h1, s1], to: h2 }", WrongType, "6:28", "it cannot be combined with to"),
         ("{ between: h1-s1 }", WrongType, "6:18", "a list of two nodes is expected, not text"),
     ];
     for (link, kind, at, words) in cases {
@@ -105,7 +110,7 @@ fn a_builder_says_what_it_cannot_build() {
     }
     assert_problems(
         topology(&topology_yaml("  builder: { kind: star, hosts: 1 }\n  nodes: []")),
-        &[(WrongType, "5:3", "nodes cannot stand beside it .. either a builder, or nodes and links")],
+        &[(WrongType, "5:3", "it cannot be combined with nodes .. either a builder, or nodes and links")],
     );
 }
 
@@ -114,7 +119,7 @@ fn a_builder_in_one_line_is_located_as_well() {
     let cases = [
         ("", BadValue, "1:1", "unknown builder \"\" .. fat-tree, leaf-spine"),
         ("fat-tree:k=x", BadValue, "1:12", "a whole number"),
-        ("fat-tree:k=4,k=2", DuplicateKey, "1:14", "\"k\" stands here twice"),
+        ("fat-tree:k=4,k=2", DuplicateKey, "1:14", "\"k\" is given twice"),
         ("fat-tree:k", Syntax, "1:10", "KEY=VALUE is expected"),
         ("star:hosts=3,", Syntax, "1:14", "KEY=VALUE is expected"),
         ("fat-tree: k = 4 , host = 2", UnknownKey, "1:19", "\"host\", did you mean \"hosts\"?"),

@@ -64,7 +64,7 @@ fn what_is_wrong_is_said_with_its_line() {
     let wrong = [
         ("", "the file is empty: `num_ranks N` is expected"),
         ("rank 0 {\n}\n", "1:1: the schedule begins with `num_ranks N`"),
-        ("num_ranks 2\nrank 2 {\n}\n", "2:6: there is no rank 2: num_ranks says that there are 2, counted from 0"),
+        ("num_ranks 2\nrank 2 {\n}\n", "2:6: there is no rank 2: num_ranks is 2, counted from 0"),
         ("num_ranks 1\nrank 0 {\nsend 8b to 1\n}\n", "3:1: there is no rank 1: the ranks are 0 to 0"),
         (
             "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 1\na requires b\nb requires a\n}\n",
@@ -74,15 +74,15 @@ fn what_is_wrong_is_said_with_its_line() {
             "num_ranks 2\nrank 0 {\nsend 8b to 1 tag 1\n}\nrank 1 {\nrecv 8b from 0 tag 2\n}\n",
             "6:1: this operation never ends",
         ),
-        ("num_ranks 2\nrank 0 {\nsend 8b to 1 tag 1\n}\n", "3:1: nobody receives this message"),
+        ("num_ranks 2\nrank 0 {\nsend 8b to 1 tag 1\n}\n", "3:1: this message is never received"),
         (
             "num_ranks 1\nrank 0 {\na: calc 1\nb requires a\n}\n",
             "4:1: no operation of this rank above has the label \"b\"",
         ),
-        ("num_ranks 1\nrank 0 {\nrecieve 8b from 0\n}\n", "\"recieve\" is no operation"),
-        ("num_ranks 1\nrank 0 {\nsend 8 to 0\n}\n", "\"8\" is no size: bytes such as 1024b are expected"),
+        ("num_ranks 1\nrank 0 {\nrecieve 8b from 0\n}\n", "\"recieve\" is not an operation"),
+        ("num_ranks 1\nrank 0 {\nsend 8 to 0\n}\n", "\"8\" is not a size: bytes such as 1024b are expected"),
         ("num_ranks 1\nrank 0 {\ncalc 5 cpu 256\n}\n", "256 is larger than the largest accepted, 255"),
-        ("num_ranks 1\nrank 0 {\ncalc 5 tag 1\n}\n", "\"tag\" means nothing here"),
+        ("num_ranks 1\nrank 0 {\ncalc 5 tag 1\n}\n", "\"tag\" is not valid here"),
         ("num_ranks 1\nrank 0 {\ncalc 5\n", "2:1: the block of rank 0 is never closed: `}` is missing"),
         ("num_ranks 4294967295\nrank 0 {\ncalc 5\n}\n", "4294967295 ranks: from 1 to 1048576 is accepted"),
     ];
@@ -224,11 +224,11 @@ fn what_is_wrong_with_a_job_is_said_where_it_stands() {
         ("job: { collective: all-to-all, data: 1MB, pieces: 0 }", "0 pieces"),
         ("job: { collective: all-to-all, data: 1MB, pieces: 4000000000 }", "operations: up to 16777216 are simulated"),
         ("job: { collective: all-to-all, data: 1MB, iterations: 0 }", "0 iterations"),
-        ("job: { goal: pair.goal }", "4 endpoints for 2 ranks: one for each is expected; `ranks` says which"),
+        ("job: { goal: pair.goal }", "4 endpoints for 2 ranks: one for each is expected; list them in `ranks`"),
         ("job: { goal: wrong.goal, ranks: h1 }", "wrong.goal:3:1: there is no rank 3"),
-        ("job: { goal: pair.goal, ranks: h1..h2, data: 1MB }", "data means nothing beside goal"),
-        ("job: { collective: all-to-all, data: 1MB }\n      from: h1", "from means nothing beside a job"),
-        ("job: { collective: all-to-all, data: 1MB }\n      active: { on: 1ms }", "active means nothing beside a job"),
+        ("job: { goal: pair.goal, ranks: h1..h2, data: 1MB }", "data does not apply to a job with goal"),
+        ("job: { collective: all-to-all, data: 1MB }\n      from: h1", "from does not apply to a job"),
+        ("job: { collective: all-to-all, data: 1MB }\n      active: { on: 1ms }", "active does not apply to a job"),
         ("job: { collective: all-to-all, data: 1MB, rank: h1 }", "unknown key \"rank\""),
     ] {
         let errors = scenario(job).unwrap_err();

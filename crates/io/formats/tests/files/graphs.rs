@@ -31,7 +31,7 @@ fn defaults_of_the_graph_and_second_values_are_said() {
         "edges": [{"source": "a", "target": "b", "mtu": 9000, "MTU": 1400}]}"#;
     let said = remarks(&read("x.json", text, &options())).join("\n");
     assert!(said.contains("1 of 1 link have no rate: 5Gbit (the file's own default)"), "{said}");
-    assert!(said.contains("1 of 1 link say no delay: 1ms (the file's own default)"), "{said}");
+    assert!(said.contains("1 of 1 link have no delay: 1ms (the file's own default)"), "{said}");
     assert!(said.contains("\"mtu\""), "{said}");
     let said = remarks(&read("x.json", text, &with_rate())).join("\n");
     assert!(said.contains("10Gbit (--default-rate, and not 5Gbit, the file's own default)"), "{said}");
@@ -106,13 +106,13 @@ fn what_is_wrong_with_node_link_json_is_said_at_its_place() {
         ),
         (
             r#"[{"source": "rome", "target": "oslo", "rate": "1Gbit", "mtu": 20}]}"#,
-            "1:116 \"20\" is no MTU: from 64 to 65535 bytes are accepted",
+            "1:116 \"20\" is not an MTU: from 64 to 65535 bytes are accepted",
         ),
     ] {
         assert_eq!(wrong("x.json", &format!("{nodes}{edges}"), &options())[0], expected, "{edges}");
     }
     let twice = r#"{"nodes": [{"id": 1}, {"id": "1"}], "edges": []}"#;
-    assert_eq!(wrong("x.json", twice, &options()), ["1:23 the id \"1\" is taken: the first stands on line 1"]);
+    assert_eq!(wrong("x.json", twice, &options()), ["1:23 the id \"1\" is already used on line 1"]);
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn what_is_left_out_is_said() {
         "note: 1 node has no link: \"e\"",
         "note: no link joins the 2 parts around \"a\" and \"c\"",
         "warning: keys not used: \"weight\" of links (line 2)",
-        "note: keys that say nothing about rates and delays: \"colour\"",
+        "note: keys not used for rates or delays: \"colour\"",
     ] {
         assert!(said.iter().any(|remark| remark == expected), "{expected}: {said:#?}");
     }

@@ -114,16 +114,16 @@ fn what_is_wrong_with_an_hpcc_topology_is_said_at_its_place() {
     for (text, expected) in [
         ("", "1:1 the file ends here: NODES SWITCHES LINKS is expected"),
         ("3 1\n", "1:1 2 words: NODES SWITCHES LINKS is expected on the first line"),
-        ("x 1 2\n", "1:1 \"x\" is no number of nodes: a whole number is expected"),
+        ("x 1 2\n", "1:1 \"x\" is not a number of nodes: a whole number is expected"),
         ("9999999 1 2\n", "1:1 9999999 nodes: at most 1000000 are read"),
         ("3 1 2\n", "1:6 the file ends here: the numbers of 1 more switches are missing"),
         ("3 1 2\n3\n", "2:1 there is no node 3: 3 nodes are counted from 0"),
         ("3 1 2\n0 1\n", "2:3 more numbers than the 1 switches that the first line announces"),
-        ("3 2 0\n0 0\n", "2:3 switch 0 stands here twice"),
+        ("3 2 0\n0 0\n", "2:3 switch 0 is given twice"),
         ("3 1 2\n0\n0 1 1Gbps 1us 0\n", "3:16 the file ends here: link 2 of 2 is missing"),
         ("3 1 1\n0\n0 1 1Gbps 1us\n", "3:1 4 words: A B RATE DELAY ERROR_RATE is expected for a link"),
         ("3 1 1\n0\n0 7 1Gbps 1us 0\n", "3:3 there is no node 7: 3 nodes are counted from 0"),
-        ("3 1 1\n0\n0 1 1GBps 1us 0\n", "3:5 \"1GBps\" is no rate: one such as 100Gbps is expected"),
+        ("3 1 1\n0\n0 1 1GBps 1us 0\n", "3:5 \"1GBps\" is not a rate: one such as 100Gbps is expected"),
         ("3 1 1\n0\n0 1 0Gbps 1us 0\n", "3:5 a link needs a rate above zero, such as 100Gbps"),
         ("3 1 1\n0\n0 1 1Gbps 1 0\n", "3:11 \"1\" has no unit: expected a time such as 500us, 1.5ms or 2s"),
         ("3 1 1\n0\n0 1 1Gbps -1us 0\n", "3:11 \"-1us\" is negative: expected a time such as 500us, 1.5ms or 2s"),
@@ -166,14 +166,14 @@ fn what_is_wrong_with_hpcc_flows_is_said_at_its_place() {
         ("1\n0 1 3 5\n", "2:1 4 words: SRC DST PG DPORT SIZE START, or the same without DPORT, is expected for a flow"),
         ("1\n0 4 3 100 5 0\n", "2:3 there is no node 4: the network has 4, counted from 0"),
         ("1\n0 1 3 100 0 0\n", "2:11 a size of 0 bytes: from 1 to 100GB is accepted"),
-        ("1\n0 1 3 100 5 -1\n", "2:13 \"-1\" is no start in seconds: a number of at least 0 is expected"),
+        ("1\n0 1 3 100 5 -1\n", "2:13 \"-1\" is not a start in seconds: a number of at least 0 is expected"),
         ("1\n0 1 3 100 5 1e9\n", "2:13 \"1e9\" is later than the latest accepted, 100000000s"),
-        ("1\n0 1 3 50000 2.0 9.5\n", "2:13 \"2.0\" is no size: a whole number of bytes is expected"),
+        ("1\n0 1 3 50000 2.0 9.5\n", "2:13 \"2.0\" is not a size: a whole number of bytes is expected"),
     ] {
         assert_eq!(said(hpcc_flows(text)), [expected], "{text:?}");
     }
     let errors = hpcc_flows("1\n0 1 3 50000 2.0 9.5\n").unwrap_err();
-    let hint = "lists of SRC DST PG PACKETS START STOP are not read: how long a packet is, they do not say";
+    let hint = "lists of SRC DST PG PACKETS START STOP are not supported: they do not give the packet size";
     assert_eq!(errors.problems()[0].hint(), Some(hint));
 }
 
@@ -265,9 +265,9 @@ fn what_is_wrong_with_an_htsim_topology_is_said_at_its_place() {
         ("Nodes 4", "Nodes 5", "3:1 5 nodes cannot be split into pods of 4"),
         ("Nodes 4", "Nodes 0", "1:1 nodes has to be above zero"),
         ("Nodes 4", "Nodes", "1:1 a key and a number are expected on each line"),
-        ("Nodes 4", "Nodes x", "1:7 \"x\" is no number: a whole number is expected"),
+        ("Nodes 4", "Nodes x", "1:7 \"x\" is not a number: a whole number is expected"),
         ("Nodes 4", "Nods 4", "1:1 unknown key \"Nods\", did you mean \"nodes\"?"),
-        ("Nodes 4", "Nodes 4\nNodes 4", "2:1 \"nodes\" stands here twice"),
+        ("Nodes 4", "Nodes 4\nNodes 4", "2:1 \"nodes\" is given twice"),
         ("Tiers 2", "Tiers 4", "2:1 4 tiers: 2 or 3 are accepted"),
         ("Tiers 2", "Tiers 3", "17:17 the line \"radix_up\" of tier 1 is missing"),
         ("Podsize 4", "Podsize 2", "3:1 two tiers are one pod: a podsize of 4 is expected"),
@@ -310,15 +310,15 @@ fn what_is_wrong_with_a_connection_matrix_is_said_at_its_place() {
     let triggers = "triggers are not read from a connection matrix";
     for (flow, expected) in [
         ("0->4 start 0 size 9", "3:4 there is no node 4: the network has 4, counted from 0".to_owned()),
-        ("x->1 start 0 size 9", "3:1 \"x\" is no node: a whole number is expected".to_owned()),
+        ("x->1 start 0 size 9", "3:1 \"x\" is not a node: a whole number is expected".to_owned()),
         ("0->1 start 0 size 0", "3:19 a size of 0 means a flow without end, and the flows of a list end".to_owned()),
         ("0->1 start 0", "3:1 a flow needs a size".to_owned()),
         ("0->1 size 9", "3:1 a flow needs a start".to_owned()),
         (
             "0->1 start -5 size 9",
-            "3:12 \"-5\" is no start in picoseconds: a number of at least 0 is expected".to_owned(),
+            "3:12 \"-5\" is not a start in picoseconds: a number of at least 0 is expected".to_owned(),
         ),
-        ("0->1 stat 0 size 9", "3:6 \"stat\" is no word of a flow, did you mean \"start\"?".to_owned()),
+        ("0->1 stat 0 size 9", "3:6 \"stat\" is not a keyword of a flow, did you mean \"start\"?".to_owned()),
         ("0->1 start 0 size", "3:14 a number is expected after size".to_owned()),
         ("0->1 trigger 1 size 9", format!("3:6 {triggers}")),
         ("0->1 start 0 size 9 send_done_trigger 2", format!("3:21 {triggers}")),
@@ -326,7 +326,7 @@ fn what_is_wrong_with_a_connection_matrix_is_said_at_its_place() {
         ("0->1 start 0 size 9\ntrigger id 1 oneshot", format!("4:1 {triggers}")),
         ("0->1 start 0 size 9\nTriggers 1", format!("4:1 {triggers}")),
         ("0->1 start 0 size 9\nFailures 1", "4:1 failures are not read from a connection matrix".to_owned()),
-        ("0->1 start 0 size 9\n1->0 start 0 size 9", "2:1 1 connections are announced, and 2 stand here".to_owned()),
+        ("0->1 start 0 size 9\n1->0 start 0 size 9", "2:1 1 connections are announced, but 2 are listed".to_owned()),
         (
             "0->1 start 0 size 9\nNode 3",
             "4:1 \"Node\" begins no line of a connection matrix, did you mean \"Nodes\"?".to_owned(),
@@ -377,7 +377,7 @@ fn distributions_are_read_in_bytes_percent_and_packets() {
 fn distributions_of_opera_have_commas() {
     let expected = FlowSizes::from_points(vec![(4000.0, 0.0), (5971.0, 0.077), (28_589_215.0, 1.0)]).unwrap();
     assert_eq!(sizes("4000,0\n5971,0.077\n28589215,1\n").unwrap(), expected);
-    assert_eq!(said(sizes("4000,0\n5971,x\n")), ["2:6 \"x\" is no share: a number of at least 0 is expected"]);
+    assert_eq!(said(sizes("4000,0\n5971,x\n")), ["2:6 \"x\" is not a share: a number of at least 0 is expected"]);
 }
 
 #[test]
@@ -409,12 +409,12 @@ fn what_is_wrong_with_a_distribution_is_said_at_its_line() {
         ("100 50\n200 40\n300 100\n", "2:1 the shares do not rise: point 2 has 0.4 after 0.5"),
         ("100 0.5\n200 0.9\n", "2:1 the last share is 0.9, and 1 is expected"),
         ("100 50\n200 90\n", "1:1 point 1 has a share of 50: from 0 to 1 is accepted"),
-        ("-1 0.5\n200 1\n", "1:1 \"-1\" is no size in bytes: a number of at least 0 is expected"),
+        ("-1 0.5\n200 1\n", "1:1 \"-1\" is not a size in bytes: a number of at least 0 is expected"),
         ("1e12 0.5\n2e12 1\n", "1:1 point 1 has a size of 1000000000000 bytes: from 0 to 100GB is accepted"),
         ("0 1\n", "1:1 flows of 0B carry nothing: a size of at least 1B is expected"),
         ("100 0.5\n200 1 1\n", "2:1 SIZE SHARE is expected on each line, or PACKETS 1 SHARE"),
         ("100 2 0.5\n", "1:1 SIZE SHARE is expected on each line, or PACKETS 1 SHARE"),
-        ("100 nan\n", "1:5 \"nan\" is no share: a number of at least 0 is expected"),
+        ("100 nan\n", "1:5 \"nan\" is not a share: a number of at least 0 is expected"),
     ] {
         assert_eq!(said(sizes(text)), [expected], "{text:?}");
     }

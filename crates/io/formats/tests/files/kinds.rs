@@ -86,7 +86,7 @@ fn errors_name_what_is_wrong_for_which_kind_and_where() {
         "{ name: x, bandwidth: { from: h1, to: h2, min: 2Mbit, max: 3Mbit, within: 3ms } }",
         &["the maximum 3Mbit is too near", "a max of at least 4Mbit"],
     );
-    said("{ name: x, bandwidth: { from: h1, to: h2, min: 2Mbit, weight: 0 } }", &["\"0\" is no weight"]);
+    said("{ name: x, bandwidth: { from: h1, to: h2, min: 2Mbit, weight: 0 } }", &["\"0\" is not a weight"]);
     said("{ name: x, bandwidth: { from: h1, to: h2, min: 2Mbit, within: 0s } }", &["within is zero"]);
     said("{ name: x, bandwidth: { from: h1, to: h2, mim: 2Mbit } }", &["did you mean \"min\"?"]);
     said("{ name: x, objective: { members: [h1, h2], min: 1Mbit } }", &["needs the key \"deadline\" or \"aim\""]);
@@ -106,7 +106,7 @@ fn errors_name_what_is_wrong_for_which_kind_and_where() {
     );
     said(
         "{ name: x, bestEffort: { members: [h1, h2] }, bandwidth: { from: h1, to: h2, min: 1Mbit } }",
-        &["a contract is of one kind"],
+        &["a contract has one kind"],
     );
     said(
         "{ name: x, from: h1, to: h2, rate: 1Mbit, burst: 300B, deadline: 2ms, excess: wat }",
@@ -119,7 +119,7 @@ fn errors_name_what_is_wrong_for_which_kind_and_where() {
 fn names_are_unique_over_all_kinds() {
     let bandwidth = "{ name: a, bandwidth: { from: h1, to: h2, min: 1Mbit } }";
     let error = read(&[bandwidth, "{ name: a, bestEffort: { members: [h1, h2] } }"]).unwrap_err();
-    assert!(error.contains("the name \"a\" is taken"), "{error}");
+    assert!(error.contains("the name \"a\" is already used"), "{error}");
 }
 
 #[test]

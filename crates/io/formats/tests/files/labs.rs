@@ -182,8 +182,8 @@ fn a_server_with_two_links_is_a_host_where_its_neighbours_forward() {
     assert_eq!(hosts, ["srv", "cl"]);
     assert_eq!(
         said,
-        "note: taken for hosts: \"cl\"; for hosts with several links, since nothing says that they forward: \"srv\"; for \
-         switches, by their image, sysctls or exec: \"leaf1\", \"leaf2\", \"spine\" (a label wayleave.role: host or switch says otherwise)"
+        "note: taken for hosts: \"cl\"; for hosts with several links that are not marked as forwarding: \"srv\"; for \
+         switches, by their image, sysctls or exec: \"leaf1\", \"leaf2\", \"spine\" (a label wayleave.role: host or switch overrides this)"
     );
 }
 
@@ -215,7 +215,7 @@ fn a_file_that_does_not_say_who_forwards_is_asked() {
     let text = lab(nodes, joined);
     let errors = read_network(&Source::new("x.clab.yml", text.as_str()), &with_rate()).unwrap_err();
     let expected =
-        "the file does not say whether \"leaf1\", \"leaf2\", \"spine\", \"srv\" forward: their kind can be both";
+        "the file does not define whether \"leaf1\", \"leaf2\", \"spine\", \"srv\" forward: their kind allows both";
     assert_eq!(errors.problems()[0].message(), expected);
     assert!(errors.problems()[0].hint().unwrap().contains("labels: { wayleave.role: host }"));
     let leaves = ImportOptions { hosts: HostRule::Leaves, ..with_rate() };
@@ -269,8 +269,7 @@ fn containerlab_labs_say_who_forwards() {
     assert_eq!(network.link(pc1).mtu.get(), 9000);
     let said = remarks(&imported);
     for expected in [
-        "note: taken for hosts: \"pc1\", \"pc2\"; for switches, by their image, sysctls or exec: \"frr1\", \"frr2\" (a label \
-         wayleave.role: host or switch says otherwise)",
+        "note: taken for hosts: \"pc1\", \"pc2\"; for switches, by their image, sysctls or exec: \"frr1\", \"frr2\" (a label wayleave.role: host or switch overrides this)",
         "warning: links that leave the lab were left out: \"leaf1\" to \"mgmt-net\", \"pc1\" (macvlan)",
         "note: 7 of 9 links have no rate: 10Gbit (--default-rate)",
     ] {
@@ -284,7 +283,7 @@ fn containerlab_labs_say_who_forwards() {
 fn what_is_wrong_with_a_lab_is_said_at_its_place() {
     for (old, new, expected) in [
         ("\"leaf2:e1-1\"", "\"leaf3:e1-1\"", "19:33 there is no node \"leaf3\""),
-        ("\"leaf2:e1-1\"", "leaf2", "19:33 \"leaf2\" is no endpoint: NODE:INTERFACE is expected"),
+        ("\"leaf2:e1-1\"", "leaf2", "19:33 \"leaf2\" is not an endpoint: NODE:INTERFACE is expected"),
         ("type: veth", "type: vteh", "21:13 unknown type of link \"vteh\", did you mean \"veth\"?"),
         ("node: pc1, interface: eth1", "interface: eth1", "22:54 an endpoint needs the key \"node\""),
         ("role: switch", "role: swtich", "17:39 the label wayleave.role is host or switch, not \"swtich\""),

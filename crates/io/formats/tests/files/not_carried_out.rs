@@ -104,7 +104,7 @@ fn a_key_that_does_nothing_in_a_scenario_is_named() {
     for (idle, key, at_work) in cases {
         let (named, silent) = (said(STAR, &idle, &[]), said(STAR, &at_work, &[]));
         assert!(named.iter().any(|one| one.starts_with(key)), "{key}: {named:?}");
-        assert!(named.iter().all(|one| one.contains(" is not carried out: ")), "{named:?}");
+        assert!(named.iter().all(|one| one.contains(" has no effect: ")), "{named:?}");
         assert!(silent.is_empty(), "{at_work}: {silent:?}");
     }
 }
@@ -118,10 +118,10 @@ const CONTRACTS: &str = "{ apiVersion: wayleave/v1, kind: Contracts, spec: { con
 fn keys_of_contracts_are_named_once_with_the_first_and_the_number_of_contracts() {
     let files = [("c.yaml", CONTRACTS)];
     let found = said(CLASSES, "contracts: c.yaml", &files);
-    let starts: Vec<&str> = found.iter().filter_map(|one| one.split(" is not carried out: ").next()).collect();
+    let starts: Vec<&str> = found.iter().filter_map(|one| one.split(" has no effect: ").next()).collect();
     assert_eq!(starts, ["excess: drop of contract b", "match of contract a", "starts of 2 contracts (a, ...)"]);
     let alone = said(CLASSES, FLOWS, &[]);
-    assert!(alone.len() == 1 && alone[0].starts_with("topology.classes is not carried out: "), "{alone:?}");
+    assert!(alone.len() == 1 && alone[0].starts_with("topology.classes has no effect: "), "{alone:?}");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn what_contracts_say_of_ports_is_refused_beside_them() {
         let open = |name: &str| Ok(Source::new(name, CONTRACTS));
         let error = read_scenario(&Source::new("scenario.yaml", text.as_str()), &open).unwrap_err().to_string();
         let key = key.split(':').next().unwrap();
-        assert!(error.contains(&format!("{ports}.{key} means nothing beside contracts")), "{error}");
+        assert!(error.contains(&format!("{ports}.{key} has no effect with contracts")), "{error}");
     }
     said(
         CLASSES,

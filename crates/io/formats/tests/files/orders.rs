@@ -166,7 +166,7 @@ fn priority_times_and_match_are_checked_by_plan_as_well() {
     // The added text, its wrong part, and the message.
     for (more, wrong, kind, words) in [
         ("priority: 101", "101", BadValue, "whole number from 0 to 100"),
-        ("priority: high", "high", BadValue, "\"high\" is no priority"),
+        ("priority: high", "high", BadValue, "\"high\" is not a priority"),
         ("starts: 2026-11-21T08:00:00", "2026", BadValue, "add Z for UTC"),
         ("starts: tomorrow", "tomorrow", BadValue, "2026-11-21T08:00:00Z"),
         ("starts: 2026-11-21T08:00:00Z, ends: 2026-11-21T08:59:00+01:00", "2026", Impossible, "is not after"),
@@ -215,7 +215,7 @@ fn csv_has_columns_for_priority_and_times() {
         read(&text.replace("ends", "match")),
         &[(UnknownKey, "1:50", "cannot be a column .. YAML or JSON")],
     );
-    assert_problems(read(&text.replace(",7,", ",x,")), &[(BadValue, "2:25", "is no priority")]);
+    assert_problems(read(&text.replace(",7,", ",x,")), &[(BadValue, "2:25", "is not a priority")]);
 }
 
 #[test]
@@ -283,7 +283,7 @@ fn labels_are_read_and_written_for_contracts_of_every_kind_and_have_bounds() {
     let text = write_orders(&orders, &star, "x");
     assert_eq!(list(&text).unwrap_or_else(|errors| panic!("{errors}\n{text}")).into_orders(), orders);
     for (labels, said) in [
-        ("[app]", "no mapping"),
+        ("[app]", "not a mapping"),
         ("{ 'a b': c }", "`a b` is no key of a label"),
         ("{ a: 'b c' }", "the value of label a is none"),
         ("{ a: 1, a: 2 }", "twice"),

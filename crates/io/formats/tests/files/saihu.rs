@@ -136,10 +136,10 @@ fn servers_and_heads_that_mean_nothing_are_refused() {
     assert_said(
         server(&format!(r#"{{ "name": "s", {CURVE} }}, {{ "name": "s", {CURVE} }}"#), ""),
         ProblemKind::DuplicateName,
-        &["the name \"s\" is taken: first on line 1"],
+        &["the name \"s\" is already used on line 1"],
     );
     let head = |head: &str| server("", &format!(r#""network": {{ {head} }},"#));
-    assert_said(head(r#""time_unit": "sec""#), ProblemKind::BadValue, &["\"sec\" is no time_unit: s, m or h"]);
+    assert_said(head(r#""time_unit": "sec""#), ProblemKind::BadValue, &["\"sec\" is not a time_unit: s, m or h"]);
     assert_said(head(r#""multiplexing": "FIFA""#), ProblemKind::BadValue, &["did you mean \"FIFO\"?"]);
     assert_said(head(r#""packetizer": "yes""#), ProblemKind::BadValue, &["true or false is expected"]);
     assert_said(read("[]"), ProblemKind::WrongType, &["an output-port network is expected here"]);
@@ -272,7 +272,7 @@ fn what_is_wrong_with_a_physical_network_is_said_at_its_place() {
     for (elements, kind, parts) in [
         ("<flw/>", ProblemKind::UnknownKey, ["n.json:4:1", "unknown element \"flw\""]),
         ("<link from=\"a\" to=\"c\"/>", ProblemKind::UnknownName, ["4:20", "no station or switch \"c\""]),
-        ("<station name=\"a\"/>", ProblemKind::DuplicateName, ["4:1", "first on line 2"]),
+        ("<station name=\"a\"/>", ProblemKind::DuplicateName, ["4:1", "already used on line 2"]),
         ("<station/>", ProblemKind::MissingKey, ["4:1", "this station has no \"name\""]),
         ("<network technology=\"FIFO+SI\"/>", ProblemKind::BadValue, ["4:22", "unknown technology \"SI\""]),
     ] {
@@ -290,7 +290,7 @@ fn what_is_wrong_with_a_physical_network_is_said_at_its_place() {
         ),
         ("<path node=\"s\"/>", "", ProblemKind::Impossible, "there is no link from \"a\" to \"b\""),
         ("source=\"a\"", "source=\"x\"", ProblemKind::UnknownName, "no station or switch \"x\""),
-        ("</flow>", "", ProblemKind::Syntax, "no valid XML"),
+        ("</flow>", "", ProblemKind::Syntax, "invalid XML"),
     ] {
         assert_said(physical(&FLOW.replacen(from, to, 1)), kind, &[part]);
     }

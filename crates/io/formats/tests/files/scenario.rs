@@ -182,10 +182,10 @@ fn ends_may_be_virtual_machines() {
     assert_eq!(said("pairs: [[a1, b]]"), [format!("11:36 a1 and b {within}")]);
     assert_eq!(said("pairs: permutation, from: [a1, a2, b]"), [format!("11:55 a1 and b {within}")]);
     assert_eq!(said("from: a1, to: b"), ["11:35 there is no pair of two hosts here"]);
-    assert_eq!(said("from: [a1, a1]"), ["11:40 a1 stands here twice"]);
+    assert_eq!(said("from: [a1, a1]"), ["11:40 a1 is given twice"]);
     let listed = "  topology: star:hosts=4\n  duration: 10ms\n  vms: [ VM ]\n  traffic: [ { name: t, sizes: 1B } ]\n";
     let vm = |vm: &str| crate::common::scenarios::said(read(&listed.replace("VM", vm)));
-    assert_eq!(vm("{ name: h1, host: h1 }"), ["6:18 the name is taken by a node or by another virtual machine"]);
+    assert_eq!(vm("{ name: h1, host: h1 }"), ["6:18 the name is already used by a node or another virtual machine"]);
     assert_eq!(vm("{ name: a, host: s1 }"), ["6:27 s1 is a switch: hosts send and receive"]);
     assert_eq!(vm("{ name: a, host: h1, service: x }"), ["6:40 no policy of sharing has a service x"]);
     assert_eq!(vm("{ name: a }"), ["6:10 a virtual machine needs the key \"host\""]);
@@ -576,7 +576,7 @@ fn traffic_of_a_contract_goes_where_the_contract_does() {
         "contract: db, pairs: [[h1, h2]], sizes: endless",
         "h2 is no member of the contract: those are h1, h4, h6, h8",
     );
-    wrong("contract: db, queue: 5, sizes: endless", "queue means nothing beside contract");
+    wrong("contract: db, queue: 5, sizes: endless", "queue does not apply to traffic with a contract");
 }
 
 #[test]

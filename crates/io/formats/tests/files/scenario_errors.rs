@@ -10,7 +10,7 @@ fn what_is_wrong_with_traffic_is_said_at_its_place() {
             &["7:36 there is no distribution of flow sizes \"web-serch\", did you mean \"web-search\"?"],
         ),
         ("{ name: a, load: 0.5 }", &["7:7 a traffic needs the key \"sizes\""]),
-        ("{ name: a }", &["7:7 it does not say what is sent"]),
+        ("{ name: a }", &["7:7 it does not define what is sent"]),
         ("{ name: a, load: 0.5, poisson: 1Mbit }", &["7:18 a traffic is one thing, and this is poisson and load"]),
         ("{ name: a, lod: 0.5, sizes: 1MB }", &["7:18 unknown key \"lod\", did you mean \"load\"?"]),
         ("{ name: a, load: -1, sizes: 1MB }", &["7:24 a load of -1: above 0 and up to 10 is accepted"]),
@@ -22,11 +22,11 @@ fn what_is_wrong_with_traffic_is_said_at_its_place() {
         ("{ name: a, sizes: 1MB, from: s1 }", &["7:36 s1 is a switch: hosts send and receive"]),
         ("{ name: a, sizes: 1MB, from: h9 }", &["7:36 there is no node \"h9\""]),
         ("{ name: a, sizes: 1MB, from: h1..h9 }", &["7:36 there is no node \"h5\""]),
-        ("{ name: a, sizes: 1MB, from: [h1, h1] }", &["7:41 h1 stands here twice"]),
+        ("{ name: a, sizes: 1MB, from: [h1, h1] }", &["7:41 h1 is given twice"]),
         ("{ name: a, sizes: 1MB, from: h1, to: h1 }", &["7:36 there is no pair of two hosts here"]),
         (
             "{ name: a, sizes: 1MB, pairs: permutation, to: h1 }",
-            &["7:50 to means nothing beside a permutation, whose hosts stand in from"],
+            &["7:50 to does not apply to a permutation, whose hosts are listed in from"],
         ),
         (
             "{ name: a, sizes: 1MB, pairs: circle }",
@@ -57,7 +57,7 @@ fn what_is_wrong_with_traffic_is_said_at_its_place() {
         ("{ name: a, sizes: 1MB, transport: { initialWindow: 0 } }", &["7:41 the first window has to be above zero"]),
         (
             "{ name: a, sizes: 1MB, frame: 100B }",
-            &["7:30 frame means nothing beside flows: their packets are as large as their transport says"],
+            &["7:30 frame does not apply to flows: their transport sets the packet size"],
         ),
         (
             "{ name: a, sizes: 1MB, deadline: { uniform: [2ms, 1ms] } }",
@@ -80,7 +80,7 @@ fn what_is_wrong_with_traffic_is_said_at_its_place() {
         ("{ name: a, sizes: 1MB, deadline: { values: [1ms, 0ms] } }", &["7:40 a deadline has to be above zero"]),
         (
             "{ name: a, poisson: 1Mbit, deadline: 1ms }",
-            &["7:34 deadline means nothing beside packets that nobody acknowledges"],
+            &["7:34 deadline does not apply to packets without acknowledgements"],
         ),
         ("{ name: a, constantRate: { rate: 1Mbit, jitter: 0ms } }", &["7:32 jitter has to be above zero"]),
         ("{ name: a, constantRate: { rate: 1Mbit } }", &["7:32 a constant rate with jitter needs the key \"jitter\""]),
@@ -88,7 +88,7 @@ fn what_is_wrong_with_traffic_is_said_at_its_place() {
         ("{ name: a, sizes: 1MB, active: [{ on: 1ms }, { on: 2ms }] }", &["7:52 a period needs the key \"from\""]),
         (
             "{ name: a, sizes: 1MB, active: [{ from: 5ms, on: 1ms }, { from: 5ms, on: 1ms }] }",
-            &["7:63 it begins at 5ms, and the one above it at 5ms: they stand in order of time"],
+            &["7:63 it begins at 5ms, before the one above it at 5ms: they must be in order of time"],
         ),
         (
             "{ name: a, sizes: 1MB, active: [] }",
@@ -96,7 +96,7 @@ fn what_is_wrong_with_traffic_is_said_at_its_place() {
         ),
         (
             "{ name: a, listed: [{ at: 2ms, from: h1, to: h2, size: 1B }], active: { on: 1ms } }",
-            &["7:69 active means nothing beside a list of flows"],
+            &["7:69 active does not apply to a list of flows"],
         ),
         ("{ name: a, sizes: 1MB, offer: 0Mbit }", &["7:37 the rate has to be above zero"]),
         ("{ name: a, sizes: 1MB, offer: { write: 0B, every: 1ms } }", &["7:37 a write has to be above zero"]),
@@ -111,7 +111,7 @@ fn what_is_wrong_with_traffic_is_said_at_its_place() {
         ),
         (
             "{ name: a, poisson: 1Mbit, offer: 1Mbit }",
-            &["7:34 offer means nothing beside packets that nobody acknowledges"],
+            &["7:34 offer does not apply to packets without acknowledgements"],
         ),
         (
             "{ name: a, rpc: { answer: 1B, servers: new }, sizes: 1B }",
@@ -152,7 +152,7 @@ fn what_is_wrong_with_traffic_is_said_at_its_place() {
             "{ name: a, sizes: { uniform: [2kB, 1kB] } }",
             &["7:25 flow sizes from 2kB to 1kB: the first is the larger one"],
         ),
-        ("{ name: a, sizes: { cdf: missing.txt } }", &["7:32 \"missing.txt\": there is no such file"]),
+        ("{ name: a, sizes: { cdf: missing.txt } }", &["7:32 \"missing.txt\": no such file"]),
         (
             "{ name: a, sizes: { cdf: cdf.txt } }",
             &["cdf.txt:2:1 the sizes do not rise: point 2 has 900 bytes after 1000"],
@@ -173,7 +173,7 @@ fn what_is_wrong_with_traffic_is_said_at_its_place() {
         ),
         (
             "{ name: a, listed: [{ at: 2ms, from: h1, to: h2, size: 1B }, { at: 1ms, from: h1, to: h2, size: 1B }] }",
-            &["7:74 1ms is before 2ms, the start of the flow above: they stand in order of time"],
+            &["7:74 1ms is before 2ms, the start of the flow above: flows must be in order of time"],
         ),
         (
             "{ name: a, listed: [{ at: 2ms, from: h1, to: h2, size: 1B, queue: 9 }] }",
@@ -203,13 +203,13 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
             "  topology: \"star:hots=4\"",
             &["4:13 unknown key \"hots\", did you mean \"hosts\"?"],
         ),
-        ("  topology: star:hosts=4", "  topology: network.yaml", &["4:13 \"network.yaml\": there is no such file"]),
+        ("  topology: star:hosts=4", "  topology: network.yaml", &["4:13 \"network.yaml\": no such file"]),
         ("  topology: star:hosts=4", "  topology: network.txt", &["4:13 unknown builder \"network.txt\""]),
         (
             "  topology: star:hosts=4",
             "  topology: { hpcc: t.txt }",
             &[
-                "t.txt:4:5 \"10Gxps\" is no rate: one such as 100Gbps is expected",
+                "t.txt:4:5 \"10Gxps\" is not a rate: one such as 100Gbps is expected",
                 "t.txt:4:16 links that lose packets at random are not simulated: an error rate of 0 is expected",
             ],
         ),
@@ -263,7 +263,7 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
         (
             "10ms",
             "10ms\n  switches: { discipline: { strict: 2, deficitRoundRobin: [1, 1, 1, 1, 1, 1, 1, 1] } }",
-            &["6:29 strict means nothing beside deficitRoundRobin"],
+            &["6:29 strict does not apply to deficitRoundRobin"],
         ),
         (
             "10ms",
@@ -331,7 +331,7 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
         (
             "10ms",
             "10ms\n  outages: [ { at: 2ms, fail: s1 }, { at: 1ms, repair: s1 } ]",
-            &["6:43 1ms is before 2ms, the time of the outage above: they stand in order of time"],
+            &["6:43 1ms is before 2ms, the time of the outage above: outages must be in order of time"],
         ),
         (
             "10ms",
@@ -342,7 +342,7 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
         (
             "10ms",
             "10ms\n  outages: [ { at: 2ms, repair: s1, silent: true } ]",
-            &["6:37 silent means nothing beside repair"],
+            &["6:37 silent does not apply to repair"],
         ),
         (
             "10ms",
@@ -377,13 +377,17 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
             "10ms\n  sweep: { seeds: 5..1 }",
             &["6:19 \"5..1\" are no seeds: a list such as [1, 2, 5] or a range such as 1..20 is expected"],
         ),
-        ("10ms", "10ms\n  sweep: { seeds: [1, 2, 1] }", &["6:26 seed 1 stands in the list twice"]),
+        ("10ms", "10ms\n  sweep: { seeds: [1, 2, 1] }", &["6:26 seed 1 is in the list twice"]),
         (
             "10ms",
             "10ms\n  sweep: { vary: { warmup: [0ms, 1ms, 0ms] } }",
-            &["6:39 \"0ms\" stands in the values of \"warmup\" twice"],
+            &["6:39 \"0ms\" is in the values of \"warmup\" twice"],
         ),
-        ("10ms", "10ms\n  seed: 4\n  sweep: { seeds: [1] }", &["6:9 seed cannot stand beside the seeds of a sweep"]),
+        (
+            "10ms",
+            "10ms\n  seed: 4\n  sweep: { seeds: [1] }",
+            &["6:9 seed cannot be combined with the seeds of a sweep"],
+        ),
         (
             "10ms",
             "10ms\n  sweep: { seeds: 1..5000, vary: { warmup: [0ms, 1ms, 2ms] } }",
@@ -479,7 +483,7 @@ fn another_kind_of_document_is_refused() {
 #[test]
 fn an_item_that_is_several_outages_is_counted_once() {
     let outages = "10ms\n  outages: [ { at: 2ms, fail: [s1, h1->s1, h2->s1] }, { at: 1ms, repair: s1 } ]";
-    let expected = "6:61 1ms is before 2ms, the time of the outage above: they stand in order of time";
+    let expected = "6:61 1ms is before 2ms, the time of the outage above: outages must be in order of time";
     assert_eq!(said(read(&SPEC.replacen("10ms", outages, 1))), [expected]);
 }
 
@@ -510,7 +514,7 @@ fn what_is_wrong_with_sharing_is_said_at_its_place() {
         ),
         (
             "{ scheme: eyeq, MACHINE, rack: { services: [] } }",
-            "6:74 scheme eyeq has no brokers for it, so nobody would enforce a policy of level rack: leave it out, or take scheme parley",
+            "6:74 scheme eyeq has no brokers to enforce a policy of level rack: leave it out, or use scheme parley",
         ),
         (
             "{ scheme: eyeq, machine: { services: [ { name: a, min: 20Gbit } ] } }",

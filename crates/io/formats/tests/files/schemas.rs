@@ -120,7 +120,7 @@ fn the_schema_of_scenarios_refuses_what_its_reader_refuses() {
     assert!(traffic(json!({ "name": "a", "load": 0.5, "sizes": "1MB" })));
     assert!(traffic(json!({ "name": "a", "sizes": "endless" })));
     assert!(traffic(json!({ "name": "a", "poisson": "1Mbit", "frame": "100B" })));
-    assert!(!traffic(json!({ "name": "a" })), "it does not say what is sent");
+    assert!(!traffic(json!({ "name": "a" })), "it does not define what is sent");
     assert!(!traffic(json!({ "name": "a", "load": 0.5, "poisson": "1Mbit", "sizes": "1MB" })), "one thing");
     assert!(!traffic(json!({ "name": "a", "load": 11, "sizes": "1MB" })), "more than ten times the links");
     assert!(!traffic(json!({ "name": "a", "sizes": "web-serch" })));

@@ -69,12 +69,12 @@ fn what_is_wrong_is_said_at_its_place() {
 fn names_are_unique_among_tenants_and_among_the_vms_of_a_tenant() {
     assert_problems(
         read("  tenants:\n    - { name: a }\n    - { name: a }"),
-        &[(DuplicateName, "6:15", "the first stands on line 5")],
+        &[(DuplicateName, "6:15", "is already used on line 5")],
     );
     let vms = "  vms:\n    - { name: a, host: h1 }\n    - { name: a, host: h1, tenant: b }";
     assert_eq!(read(vms).unwrap().vms().len(), 2);
     let again = format!("{vms}\n    - {{ name: a, placement: fit, tenant: default }}");
-    assert_problems(read(&again), &[(DuplicateName, "7:15", "the first stands on line 5")]);
+    assert_problems(read(&again), &[(DuplicateName, "7:15", "is already used on line 5")]);
 }
 
 #[test]

@@ -197,9 +197,8 @@ topology:
     - { endpoints: [\"h1:eth1\", \"s1:p1\"], labels: { x: y } }
     - { endpoints: [\"h2:eth1\", \"s1:p2\"] }
 ";
-    let said = remark("x.clab.yml", text, &strict(with_rate()), "note: keys that say nothing");
-    let expected =
-        "note: keys that say nothing about rates and delays: \"binds\", \"image\" (2 times), \"labels\" and \"mgmt\"";
+    let said = remark("x.clab.yml", text, &strict(with_rate()), "note: keys not used");
+    let expected = "note: keys not used for rates or delays: \"binds\", \"image\" (2 times), \"labels\" and \"mgmt\"";
     assert_eq!(said, expected);
 }
 

@@ -26,12 +26,7 @@ fn distributions(id: &str, title: &str, x_name: &str, named: Vec<(String, &Distr
     let x = Axis::logarithmic(lowest, highest as f64);
     let y = Axis::linear(1.0);
     let says = |(name, of): &(String, &Distribution)| {
-        format!(
-            "{name}: half within {}, 99 % within {}, all within {}.",
-            text::time(of.p50),
-            text::time(of.p99),
-            text::time(of.max)
-        )
+        format!("{name}: median {}, p99 {}, maximum {}.", text::time(of.p50), text::time(of.p99), text::time(of.max))
     };
     let plot = Plot {
         id: id.to_owned(),
@@ -59,13 +54,13 @@ fn points(of: &Distribution) -> Vec<Dot> {
 /// Packet delays by traffic.
 pub fn delays(run: &RunResult) -> Option<Element> {
     let named = run.traffic.iter().filter_map(|traffic| Some((traffic.name.clone(), traffic.delay_ps.as_ref()?)));
-    distributions("delays", "How long packets took", "from release to the last bit at the receiver", named.collect())
+    distributions("delays", "Packet delay", "from release to reception of the last bit", named.collect())
 }
 
 /// Completion times by traffic.
 pub fn completions(run: &RunResult) -> Option<Element> {
     let named = run.traffic.iter().filter_map(|traffic| Some((traffic.name.clone(), traffic.completion_ps.as_ref()?)));
-    distributions("completions", "How long flows took", "from the first to the last byte", named.collect())
+    distributions("completions", "Flow completion time", "from the first to the last byte", named.collect())
 }
 
 /// Waits in the queues with the longest ones.
@@ -78,12 +73,7 @@ pub fn waits(run: &RunResult) -> Option<Element> {
     queues.sort_by_key(|(_, wait)| std::cmp::Reverse(wait.p99));
     let named =
         queues.into_iter().take(MAX_LINES).map(|(queue, wait)| (format!("{} q{}", queue.link, queue.queue), wait));
-    distributions(
-        "waits",
-        "How long packets waited, in the longest queues",
-        "from coming to being sent",
-        named.collect(),
-    )
+    distributions("waits", "Queueing delay in the longest queues", "from arrival to transmission", named.collect())
 }
 
 /// The slowdown by decade of size, of each traffic.
@@ -105,7 +95,7 @@ fn slowdown(index: usize, traffic: &TrafficResult) -> Option<Element> {
     };
     let y = Axis::logarithmic(1.0, highest as f64 / 1e3);
     let says = |(size, of): &(String, &Distribution)| {
-        format!("Up to {size}: mean {}, 99 % within {}.", text::slowdown(of.mean), text::slowdown(of.p99 as f64))
+        format!("Up to {size}: mean {}, p99 {}.", text::slowdown(of.mean), text::slowdown(of.p99 as f64))
     };
     let plot = Plot {
         id: format!("slowdown-{index}"),
@@ -113,7 +103,7 @@ fn slowdown(index: usize, traffic: &TrafficResult) -> Option<Element> {
         description: known.iter().map(says).collect::<Vec<_>>().join(" "),
         x: Axis::exactly(0.0, known.len() as f64 - 1.0, (0..known.len()).map(|at| at as f64).collect()),
         x_marks: known.iter().map(|(size, _)| size.clone()).collect(),
-        x_name: "flows up to this size, above the one before".to_owned(),
+        x_name: "flow size, up to".to_owned(),
         y_marks: y.marks.iter().map(|mark| format!("{mark}")).collect(),
         y,
         y_name: String::new(),
@@ -121,7 +111,7 @@ fn slowdown(index: usize, traffic: &TrafficResult) -> Option<Element> {
         width: WIDTH,
         styles: Vec::new(),
         join: Join::Dots,
-        lines: vec![line("99 % of the flows are no slower", |of| of.p99 as f64), line("mean", |of| of.mean)],
+        lines: vec![line("p99", |of| of.p99 as f64), line("mean", |of| of.mean)],
     };
     Some(plot.draw())
 }
@@ -151,13 +141,7 @@ pub fn throughput(run: &RunResult) -> Option<Element> {
         })
         .collect();
     let interval = text::time(known.first()?.1.interval_ps);
-    over_time(
-        run,
-        ("throughput", "What arrived, over time"),
-        &format!("time; means over {interval}"),
-        lines,
-        text::rate,
-    )
+    over_time(run, ("throughput", "Throughput"), &format!("time; means over {interval}"), lines, text::rate)
 }
 
 /// Round trips over time, where they are recorded.
@@ -172,8 +156,8 @@ pub fn round_trips(run: &RunResult) -> Option<Element> {
     };
     let lines = known.iter().map(|(name, times)| Line { name: (*name).clone(), points: points(times) }).collect();
     let interval = text::time(known.first()?.1.interval_ps);
-    let x_name = format!("time; 99 % of those in each {interval}");
-    over_time(run, ("round-trips", "Round trips, over time"), &x_name, lines, text::mean_time)
+    let x_name = format!("time; p99 of each {interval}");
+    over_time(run, ("round-trips", "Round-trip time"), &x_name, lines, text::mean_time)
 }
 
 /// Returns the shortfall of guarantees over time, if it is recorded: of each service, at all machines together.
@@ -199,7 +183,7 @@ pub fn missed(run: &RunResult) -> Option<Element> {
     }
     lines.truncate(MAX_LINES);
     let x_name = format!("time; means over {}", text::time(interval?));
-    over_time(run, ("missed", "What guarantees missed, over time"), &x_name, lines, text::rate)
+    over_time(run, ("missed", "Missed guaranteed rate"), &x_name, lines, text::rate)
 }
 
 /// Returns the backlog of the links with the longest queues, if it is recorded.
@@ -214,8 +198,8 @@ pub fn backlogs(run: &RunResult) -> Option<Element> {
     };
     let lines = known.iter().map(|(name, levels)| Line { name: (*name).clone(), points: points(levels) }).collect();
     let interval = text::time(known.first()?.1.interval_ps);
-    let x_name = format!("time; the most in each {interval}");
-    over_time(run, ("backlogs", "What waited, over time"), &x_name, lines, |bytes| text::size(bytes as u64))
+    let x_name = format!("time; maximum in each {interval}");
+    over_time(run, ("backlogs", "Queue depth"), &x_name, lines, |bytes| text::size(bytes as u64))
 }
 
 fn over_time(
@@ -231,7 +215,7 @@ fn over_time(
     let plot = Plot {
         id: id.to_owned(),
         title: title.to_owned(),
-        description: format!("{} lines, {} at most.", lines.len(), show(highest)),
+        description: format!("{} lines, maximum {}.", lines.len(), show(highest)),
         x_marks: x.marks.iter().map(|&mark| text::mean_time(mark)).collect(),
         x_name: x_name.to_owned(),
         y_marks: y.marks.iter().map(|&mark| show(mark)).collect(),
@@ -255,5 +239,5 @@ pub fn links(run: &RunResult) -> Option<Element> {
         .collect();
     let says = |(name, _, share): &(String, Share, String)| format!("{name}: {share}.");
     let description = rows.iter().map(says).collect::<Vec<_>>().join(" ");
-    (!rows.is_empty()).then(|| bars("links", "The busiest links", &description, &rows))
+    (!rows.is_empty()).then(|| bars("links", "Busiest links", &description, &rows))
 }

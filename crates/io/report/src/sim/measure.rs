@@ -41,12 +41,12 @@ impl Measure {
     pub fn name(self, traffic: &TrafficResult) -> &'static str {
         let has_completions = traffic.completion_ps.is_some();
         match self {
-            Self::MeanTime if has_completions => "completion time, mean",
-            Self::MeanTime => "packet delay, mean",
-            Self::TailTime if has_completions => "completion time, 99 %",
-            Self::TailTime => "packet delay, 99 %",
-            Self::TailSlowdown => "slowdown, 99 %",
-            Self::TailRoundTrip => "round trip, 99 %",
+            Self::MeanTime if has_completions => "mean completion time",
+            Self::MeanTime => "mean packet delay",
+            Self::TailTime if has_completions => "p99 completion time",
+            Self::TailTime => "p99 packet delay",
+            Self::TailSlowdown => "p99 slowdown",
+            Self::TailRoundTrip => "p99 round trip",
             Self::Goodput => "goodput",
             Self::Lost => "packets lost",
         }

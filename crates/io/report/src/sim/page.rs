@@ -75,7 +75,7 @@ fn run_opening(run: &RunResult) -> Vec<Element> {
     let mut parts = vec![paragraph(format!("{}.", about(run)))];
     if !run.is_complete() {
         parts.push(partial(
-            "This run did not come to its end. What follows is true of the time until then, and partial.",
+            "This run was stopped before its end. The results are partial and cover the time until then.",
         ));
     }
     parts.push(headlines(run_tiles(run)));
@@ -88,15 +88,14 @@ fn run_tiles(run: &RunResult) -> Vec<(String, String)> {
     let (sent, lost) = (sum(|traffic| traffic.sent), sum(|traffic| traffic.drops));
     let goodput = text::rate(sum(|traffic| traffic.goodput_bps) as f64);
     let lost_text = format!("{} of {} packets lost", text::count(lost), text::count(sent));
-    let mut tiles =
-        vec![(goodput, "arrived, all traffic together".to_owned()), (text::share(text::part(lost, sent)), lost_text)];
+    let mut tiles = vec![(goodput, "total goodput".to_owned()), (text::share(text::part(lost, sent)), lost_text)];
     let slowest = run.traffic.iter().filter_map(|traffic| Some((Measure::TailTime.of(traffic)?, traffic)));
     if let Some((time, traffic)) = slowest.max_by(|one, other| one.0.total_cmp(&other.0)) {
-        let what = if traffic.completion_ps.is_some() { "flows" } else { "packets" };
-        tiles.push((text::mean_time(time), format!("is enough for 99 % of the {what} of {}", traffic.name)));
+        let what = if traffic.completion_ps.is_some() { "completion time" } else { "packet delay" };
+        tiles.push((text::mean_time(time), format!("p99 {what}, {}", traffic.name)));
     }
     if let Some(queue) = run.queues.iter().max_by_key(|queue| queue.peak_bytes) {
-        tiles.push((text::size(queue.peak_bytes), format!("at most in one queue, at {}", queue.link)));
+        tiles.push((text::size(queue.peak_bytes), format!("largest queue depth, at {}", queue.link)));
     }
     tiles
 }
@@ -107,10 +106,9 @@ fn plots(figures: impl IntoIterator<Item = Element>) -> Option<Element> {
 }
 
 fn run_sections(run: &RunResult) -> Vec<Element> {
-    let how_exact =
-        "Means, minima and maxima are exact. A percentile is never too low, and too high by less than 6.25 %.";
+    let how_exact = "Means, minima and maxima are exact. Percentiles are rounded up, by less than 6.25 %.";
     let mut sections = vec![section(
-        "What was sent, and how long it took",
+        "Traffic and delays",
         tables::flows(run)
             .into_iter()
             .chain(tables::sizes(run))
@@ -124,7 +122,7 @@ fn run_sections(run: &RunResult) -> Vec<Element> {
     let times = [figures::completions(run), figures::delays(run)].into_iter().flatten();
     sections.extend(plots(times.chain(figures::slowdowns(run))).map(|plots| {
         let slowdown =
-            "The slowdown of a flow is its completion time over what it would have needed alone in the network.";
+            "The slowdown of a flow is its completion time divided by its completion time in an empty network.";
         let about = (!figures::slowdowns(run).is_empty()).then(|| paragraph(slowdown).class("quiet"));
         section("Distributions", [plots].into_iter().chain(about))
     }));
@@ -153,7 +151,7 @@ fn sweep_opening(batch: &Runs<'_>, results: &[RunResult]) -> Vec<Element> {
     parts.push(headlines([
         (text::count(complete as u64), format!("runs complete of {}", text::count(all as u64))),
         (text::count(seeds.len() as u64), "different seeds".to_owned()),
-        (text::time(simulated.saturating_mul(1_000)), "simulated in all".to_owned()),
+        (text::time(simulated.saturating_mul(1_000)), "total simulated time".to_owned()),
         (text::count(hops), "packets sent over links".to_owned()),
     ]));
     parts
@@ -162,12 +160,11 @@ fn sweep_opening(batch: &Runs<'_>, results: &[RunResult]) -> Vec<Element> {
 fn sweep_sections(results: &[RunResult]) -> Vec<Element> {
     let mut sections = Vec::new();
     let left_out = sweep::lines_left_out(results);
-    let note =
-        (left_out > 0).then(|| paragraph(format!("{left_out} more lines have no place here; the table has all.")));
+    let note = (left_out > 0).then(|| paragraph(format!("{left_out} more lines are not drawn; the table lists all.")));
     for (name, figures) in sweep::figures(results) {
         sections.extend(plots(figures).map(|plots| section(&name, [plots])));
     }
-    let about = "Dots are means over the seeds; bars reach from the lowest to the highest seed.";
+    let about = "Dots are means over the seeds; bars range from the lowest to the highest seed.";
     if let Some(last) = sections.last_mut() {
         *last = last.clone().child(paragraph(about).class("quiet")).children(note);
     }
@@ -201,13 +198,12 @@ fn provenance(batch: &Runs<'_>, results: &[RunResult], command: &str) -> Element
         add("seed", new("span").text(run.seed.to_string()));
         add("packet-hops", new("span").text(text::count(run.hops)));
         add("events", new("span").text(text::count(run.events)));
-        add("most packets at once", new("span").text(text::count(run.peak_packets)));
+        add("maximum packets in memory", new("span").text(text::count(run.peak_packets)));
     }
     add("command", new("code").text(command));
-    let about = "The same version, input and seed give the same results, bit by bit, on any number of threads. The JSON \
-                 of each run stands beside this file, in runs/, with the command that runs it alone.";
+    let about = "Runs with the same version, input and seed are bit-identical on any number of threads. The JSON result of each run is in runs/, next to this file, with the command that repeats it.";
     let replays = results.iter().map(|run| new("li").child(new("code").text(&run.replay)));
     let folded =
-        new("details").child(new("summary").text("Commands that run each again")).child(new("ul").children(replays));
-    section("Where this comes from", [list, paragraph(about), folded])
+        new("details").child(new("summary").text("Commands that repeat each run")).child(new("ul").children(replays));
+    section("Provenance", [list, paragraph(about), folded])
 }

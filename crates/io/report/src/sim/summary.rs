@@ -32,7 +32,7 @@ pub fn write_run(out: &mut impl Write, run: &RunResult, layout: Layout) -> io::R
     let flows: Vec<&TrafficResult> = run.traffic.iter().filter(|traffic| traffic.kind == TrafficKind::Flows).collect();
     if !flows.is_empty() {
         writeln!(out)?;
-        let heads = ["flows", "begun", "finished", "mean time", "99 %", "longest", "slowdown 99 %", "goodput"];
+        let heads = ["flows", "begun", "finished", "mean time", "p99", "max", "p99 slowdown", "goodput"];
         write_rows(out, layout, &heads, flows.iter().map(|traffic| flow_row(traffic)))?;
     }
     for traffic in flows.iter().filter(|traffic| traffic.deadlines_met + traffic.deadlines_missed > 0) {
@@ -50,10 +50,10 @@ pub fn write_run(out: &mut impl Write, run: &RunResult, layout: Layout) -> io::R
             row.extend(values.map(|value| of(times, value)));
             row
         };
-        write_rows(out, layout, &["round trips", "mean", "50 %", "99 %", "longest"], measured.iter().map(row))?;
+        write_rows(out, layout, &["round trips", "mean", "p50", "p99", "max"], measured.iter().map(row))?;
     }
     writeln!(out)?;
-    let heads = ["packets", "sent", "mean delay", "99 %", "longest", "rate", "lost", "marked", "sent again"];
+    let heads = ["packets", "sent", "mean delay", "p99", "max", "rate", "lost", "marked", "retransmits"];
     write_rows(out, layout, &heads, run.traffic.iter().map(|traffic| packet_row(run, traffic)))?;
     if let Some(sharing) = &run.sharing {
         write_sharing(out, layout, run, sharing)?;
@@ -62,19 +62,19 @@ pub fn write_run(out: &mut impl Write, run: &RunResult, layout: Layout) -> io::R
     write_rows(
         out,
         layout,
-        &["busiest links", "used"],
+        &["busiest links", "usage"],
         busiest(run, SHOWN).into_iter().map(|link| vec![shortened(&link.link), text::share(link.utilisation)]),
     )?;
     writeln!(out)?;
-    let heads = ["longest queues", "most", "wait, mean", "99 %", "longest", "lost", "marked"];
+    let heads = ["longest queues", "peak", "mean wait", "p99", "max", "lost", "marked"];
     write_rows(out, layout, &heads, longest(run, SHOWN).into_iter().map(queue_row))
 }
 
 /// Traffic that was skipped.
 fn forwarded(forward: &ForwardResult) -> String {
     match &forward.refusal {
-        Some(why) => format!("fast-forward: nothing is skipped, because {why}"),
-        None if forward.skips == 0 => "fast-forward: nothing repeated itself for long enough to be skipped".to_owned(),
+        Some(why) => format!("fast-forward: nothing skipped, because {why}"),
+        None if forward.skips == 0 => "fast-forward: nothing skipped, no steady state lasted long enough".to_owned(),
         None => format!(
             "fast-forward: {} segments in {} skips were not simulated; completion times are off by {:.2} % at most",
             text::count(forward.skipped_segments),
@@ -91,7 +91,7 @@ fn write_sizes(out: &mut impl Write, layout: Layout, flows: &[&TrafficResult]) -
         return Ok(());
     }
     writeln!(out)?;
-    let heads = ["flows by size", "up to", "finished", "mean time", "99 %", "slowdown", "50 %", "99 %"];
+    let heads = ["flows by size", "up to", "finished", "mean time", "p99", "slowdown", "p50", "p99"];
     let row = |traffic: &TrafficResult, size: &SizeResult| {
         let times = size.completion_ps.as_ref();
         let mut row = vec![
@@ -178,7 +178,7 @@ fn write_sharing(out: &mut impl Write, layout: Layout, run: &RunResult, sharing:
     let (messages, lost) = (text::count(sharing.messages), text::count(sharing.messages_lost));
     writeln!(
         out,
-        "messages of machines and brokers: {messages} packets, {}, {lost} lost",
+        "messages between hosts and brokers: {messages} packets, {}, {lost} lost",
         text::size(sharing.message_bytes)
     )?;
     if sharing.probes > 0 {
@@ -189,7 +189,7 @@ fn write_sharing(out: &mut impl Write, layout: Layout, run: &RunResult, sharing:
 }
 
 /// Headings of the table of divisions.
-pub const DIVISIONS: [&str; 9] = ["divisions", "objective", "share", "wanted", "due", "got", "mean", "99 %", "missed"];
+pub const DIVISIONS: [&str; 9] = ["divisions", "objective", "share", "wanted", "due", "got", "mean", "p99", "missed"];
 
 /// A division in a table. The times are those of packets for latency, and of flows for the other objectives.
 pub fn division_row(division: &DivisionResult) -> Vec<String> {
@@ -339,7 +339,7 @@ fn sweep_rows(groups: &[Group<'_>], results: &[RunResult]) -> (Vec<String>, Vec<
     let mut heads: Vec<String> = groups
         .first()
         .map_or_else(Vec::new, |group| group.parameters.iter().map(|parameter| last(&parameter.path)).collect());
-    heads.extend(["traffic", "mean time", "99 %", "(lowest to highest)", "goodput", "lost"].map(str::to_owned));
+    heads.extend(["traffic", "mean time", "p99", "(min to max)", "goodput", "lost"].map(str::to_owned));
     let mut rows = Vec::new();
     for group in groups {
         for known in &traffic {

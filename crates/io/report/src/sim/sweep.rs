@@ -131,7 +131,7 @@ fn figure(
 }
 
 fn sentence(text: &str) -> String {
-    crate::numbers::sentence(text)
+    if text.starts_with("p99") { text.to_owned() } else { crate::numbers::sentence(text) }
 }
 
 /// Returns the number of lines that no figure shows.
@@ -153,7 +153,7 @@ pub fn choices(results: &[RunResult]) -> Element {
         .map_or_else(Vec::new, |run| run.parameters.iter().map(|parameter| parameter.path.as_str()).collect());
     let mut heads: Vec<(&str, _)> = paths.iter().map(|path| (last_step(path), Text)).collect();
     heads.extend([("traffic", Text), ("seeds", Number)]);
-    for head in ["time, mean", "time, 99 %", "lowest to highest", "slowdown, 99 %", "goodput", "lost"] {
+    for head in ["time, mean", "time, 99 %", "lowest to highest", "p99 slowdown", "goodput", "lost"] {
         heads.push((head, Number));
     }
     let row = |group: &Group<'_>, known: &TrafficResult| {
@@ -180,7 +180,7 @@ pub fn runs(results: &[RunResult]) -> Element {
         .map_or_else(Vec::new, |run| run.parameters.iter().map(|parameter| parameter.path.as_str()).collect());
     let mut heads: Vec<(&str, _)> = paths.iter().map(|path| (last_step(path), Text)).collect();
     heads.extend([("seed", Number), ("traffic", Text)]);
-    for head in ["time, mean", "time, 99 %", "slowdown, 99 %", "goodput", "lost"] {
+    for head in ["time, mean", "time, 99 %", "p99 slowdown", "goodput", "lost"] {
         heads.push((head, Number));
     }
     heads.push(("ended", Text));

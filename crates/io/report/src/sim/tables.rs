@@ -18,7 +18,7 @@ pub fn flows(run: &RunResult) -> Option<Element> {
     let has_deadlines = flows.iter().any(|traffic| traffic.deadlines_met + traffic.deadlines_missed > 0);
     let mut heads = vec![("traffic", Text), ("begun", Number), ("finished", Number)];
     heads.extend(times());
-    heads.extend([("slowdown, mean", Number), ("slowdown, 99 %", Number), ("goodput", Number)]);
+    heads.extend([("mean slowdown", Number), ("p99 slowdown", Number), ("goodput", Number)]);
     if has_deadlines {
         heads.push(("deadlines missed", Number));
     }
@@ -46,7 +46,7 @@ pub fn flows(run: &RunResult) -> Option<Element> {
 pub fn sizes(run: &RunResult) -> Option<Element> {
     let mut heads = vec![("traffic", Text), ("up to", Number), ("finished", Number)];
     heads.extend(times());
-    heads.extend(["slowdown, mean", "slowdown, 50 %", "slowdown, 99 %"].map(|head| (head, Number)));
+    heads.extend(["mean slowdown", "p50 slowdown", "p99 slowdown"].map(|head| (head, Number)));
     let row = |traffic: &TrafficResult, size: &SizeResult| {
         let mut row = vec![traffic.name.clone(), text::size(size.most_bytes), text::count(size.finished)];
         row.extend(time_cells(size.completion_ps.as_ref()));
@@ -55,7 +55,7 @@ pub fn sizes(run: &RunResult) -> Option<Element> {
     };
     let several = run.traffic.iter().filter(|traffic| traffic.sizes.len() > 1);
     let rows: Vec<_> = several.flat_map(|traffic| traffic.sizes.iter().map(|size| row(traffic, size))).collect();
-    let caption = "Flows by size: completion times, and how many times the ideal they are";
+    let caption = "Flows by size: completion times and slowdown";
     (!rows.is_empty()).then(|| boxed("Flows by size", table(caption, &[], &heads, rows)))
 }
 
@@ -70,7 +70,7 @@ pub fn round_trips(run: &RunResult) -> Option<Element> {
         Some(row)
     };
     let rows: Vec<_> = run.traffic.iter().filter_map(row).collect();
-    let caption = "Round trips: from a segment's release to its acknowledgement, as senders see them";
+    let caption = "Round trips: from a segment's transmission to its acknowledgement, measured by senders";
     (!rows.is_empty()).then(|| boxed("Round trips", table(caption, &[], &heads, rows)))
 }
 
@@ -93,12 +93,12 @@ pub fn chains(run: &RunResult) -> Option<Element> {
 pub fn guarantees(run: &RunResult) -> Option<Element> {
     let heads = [
         ("service", Text),
-        ("owed, sending", Number),
+        ("owed (sending)", Number),
         ("missed", Number),
-        ("missed, of all", Number),
-        ("owed, receiving", Number),
+        ("miss rate", Number),
+        ("owed (receiving)", Number),
         ("missed", Number),
-        ("missed, of all", Number),
+        ("miss rate", Number),
         ("path changes", Number),
     ];
     let row = |service: &ServiceResult| {
@@ -113,7 +113,7 @@ pub fn guarantees(run: &RunResult) -> Option<Element> {
         known.iter().any(Option::is_some).then_some(row)
     };
     let rows: Vec<_> = run.sharing.iter().flat_map(|sharing| &sharing.services).filter_map(row).collect();
-    let caption = "Guarantees: what they owed while there was demand, and missed, at all machines together";
+    let caption = "Guarantees: bytes owed while there was demand, and bytes missed, summed over all hosts";
     (!rows.is_empty()).then(|| boxed("Guarantees", table(caption, &[], &heads, rows)))
 }
 
@@ -121,16 +121,15 @@ pub fn guarantees(run: &RunResult) -> Option<Element> {
 pub fn divisions(run: &RunResult) -> Option<Element> {
     let heads = DIVISIONS.map(|head| (head, if matches!(head, "divisions" | "objective") { Text } else { Number }));
     let rows: Vec<_> = run.sharing.iter().flat_map(|sharing| &sharing.divisions).map(division_row).collect();
-    let caption = "Divisions: what is due to each by its share and what it wanted, what it got, and its objective: delays of packets \
-                   for latency, times of flows and missed deadlines for the others";
+    let caption = "Divisions: rate due by share and demand, rate received, and the objective's metric: packet delays for latency, completion times and missed deadlines for the others";
     (!rows.is_empty()).then(|| boxed("Divisions", table(caption, &[], &heads, rows)))
 }
 
 /// Packets by traffic.
 pub fn packets(run: &RunResult) -> Element {
-    let mut heads = vec![("traffic", Text), ("sent", Number), ("arrived", Number)];
+    let mut heads = vec![("traffic", Text), ("sent", Number), ("received", Number)];
     heads.extend(times());
-    heads.extend(["rate", "lost", "lost, of all", "marked", "sent again", "time-outs"].map(|head| (head, Number)));
+    heads.extend(["rate", "lost", "loss rate", "marked", "retransmits", "timeouts"].map(|head| (head, Number)));
     let row = |traffic: &TrafficResult| {
         let mut row = vec![traffic.name.clone(), text::count(traffic.sent), text::count(traffic.delivered)];
         row.extend(time_cells(traffic.delay_ps.as_ref()));
@@ -144,12 +143,12 @@ pub fn packets(run: &RunResult) -> Element {
         ]);
         row
     };
-    let caption = "Packets: delays, from release to the last bit at the receiver";
+    let caption = "Packets: delays, from release to reception of the last bit";
     boxed("Packets", table(caption, &[], &heads, run.traffic.iter().map(row)))
 }
 
 fn times() -> [(&'static str, Column); 6] {
-    ["mean", "50 %", "90 %", "99 %", "99.9 %", "longest"].map(|head| (head, Number))
+    ["mean", "p50", "p90", "p99", "p99.9", "max"].map(|head| (head, Number))
 }
 
 fn time_cells(times: Option<&Distribution>) -> Vec<String> {
@@ -161,12 +160,12 @@ fn time_cells(times: Option<&Distribution>) -> Vec<String> {
 pub fn queues(run: &RunResult) -> Element {
     let heads = [
         ("port and queue", Text),
-        ("most held", Number),
+        ("peak depth", Number),
         ("packets", Number),
-        ("wait, mean", Number),
-        ("99 %", Number),
-        ("99.9 %", Number),
-        ("longest", Number),
+        ("mean wait", Number),
+        ("p99", Number),
+        ("p99.9", Number),
+        ("max", Number),
         ("lost", Number),
         ("marked", Number),
     ];
@@ -195,12 +194,12 @@ pub fn queues(run: &RunResult) -> Element {
 
 /// Links by tier.
 pub fn tiers(run: &RunResult) -> Element {
-    let heads = [("links", Text), ("how many", Number), ("used, mean", Number), ("busiest", Number)];
+    let heads = [("links", Text), ("number", Number), ("mean usage", Number), ("maximum usage", Number)];
     let rows = Tier::ALL.into_iter().filter_map(|tier| {
         let used: Vec<f64> = run.links.iter().filter(|link| link.tier == tier).map(|link| link.utilisation).collect();
         let highest = used.iter().copied().reduce(f64::max)?;
         let mean = used.iter().sum::<f64>() / used.len() as f64;
         Some(vec![tier.name().to_owned(), text::count(used.len() as u64), text::share(mean), text::share(highest)])
     });
-    boxed("Links by tier", table("How much of the line rate was used", &[], &heads, rows))
+    boxed("Links by tier", table("Utilisation of the line rate", &[], &heads, rows))
 }

@@ -5,9 +5,9 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use crate::numbers;
 
-/// A time in ps, with four digits, rounded up to whole ns.
+/// Returns a time in ps with four digits, rounded up to whole ns: `46.14 us`.
 pub fn time(ps: u64) -> String {
-    Time::from_nanos(ps.div_ceil(1_000)).up()
+    spaced(&Time::from_nanos(ps.div_ceil(1_000)).up())
 }
 
 /// The same for a mean.
@@ -15,14 +15,21 @@ pub fn mean_time(ps: f64) -> String {
     time(ps.ceil() as u64)
 }
 
-/// A rate in bit/s, with four digits, rounded down.
+/// Returns a rate in bit/s with four digits, rounded down: `93.83 Gbit/s`.
 pub fn rate(bits_per_second: f64) -> String {
-    Rate::from_bits_per_second(bits_per_second as u64).down()
+    spaced(&Rate::from_bits_per_second(bits_per_second as u64).down()) + "/s"
 }
 
-/// Bytes, with four digits, rounded up.
+/// Returns a size with four digits, rounded up: `43.5 kB`.
 pub fn size(bytes: u64) -> String {
-    Bytes::new(bytes).up()
+    spaced(&Bytes::new(bytes).up())
+}
+
+/// Puts a space between a number and its unit. The compact form is for files and options.
+fn spaced(quantity: &str) -> String {
+    let unit = quantity.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(quantity.len());
+    let (number, unit) = quantity.split_at(unit);
+    format!("{number} {unit}")
 }
 
 /// `12,345`.
@@ -63,7 +70,13 @@ mod tests {
 
     #[test]
     fn a_time_below_a_nanosecond_is_not_nothing() {
-        assert_eq!((time(0).as_str(), time(1).as_str(), time(1_230_400).as_str()), ("0ns", "1ns", "1.231us"));
+        assert_eq!((time(0).as_str(), time(1).as_str(), time(1_230_400).as_str()), ("0 ns", "1 ns", "1.231 us"));
+    }
+
+    #[test]
+    fn quantities_have_a_space_before_their_unit() {
+        assert_eq!((rate(93.834e9).as_str(), rate(0.0).as_str()), ("93.83 Gbit/s", "0 bit/s"));
+        assert_eq!((size(43_500).as_str(), size(64).as_str()), ("43.5 kB", "64 B"));
     }
 
     #[test]

@@ -133,13 +133,13 @@ pub enum GraphError {
         operation: u32,
     },
     /// It never begins, or is never over.
-    #[error("this operation never ends: ranks wait for one another, or nobody sends what it receives")]
+    #[error("this operation never ends: ranks wait for one another, or no rank sends what it receives")]
     Stuck {
         /// The first one.
         operation: u32,
     },
     /// A message without a receiver.
-    #[error("nobody receives this message: its rank has no receive of its sender and tag left")]
+    #[error("this message is never received: its rank has no matching receive for its sender and tag")]
     NotReceived {
         /// The first one that is sent so.
         operation: u32,

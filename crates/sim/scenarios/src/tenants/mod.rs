@@ -66,7 +66,7 @@ pub struct Tenants {
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum TenantsError {
     /// The network has no classes.
-    #[error("the topology has no `classes`, which say how queues are divided among the kinds of contracts")]
+    #[error("the topology has no `classes`, which divide the queues among the kinds of contracts")]
     NoClasses,
     /// The scheme cannot allocate budgets to its queues.
     #[error("{0}")]

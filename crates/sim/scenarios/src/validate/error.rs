@@ -85,7 +85,7 @@ pub enum ScenarioError {
         error: VmError,
     },
     /// There is no traffic.
-    #[error("no traffic: nobody sends anything")]
+    #[error("no traffic is defined")]
     NoTraffic,
     /// Error of one traffic.
     #[error("{error}")]
@@ -106,7 +106,7 @@ pub enum ScenarioError {
         flows: u64,
     },
     /// An outage before the previous one in the list.
-    #[error("{at} is before {before}, the time of the outage above: they stand in order of time")]
+    #[error("{at} is before {before}, the time of the outage above: outages must be in order of time")]
     OutageOrder {
         /// Index in the list.
         index: usize,
@@ -493,14 +493,14 @@ impl fmt::Display for TrafficError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoName => write!(f, "a traffic needs a name"),
-            Self::TakenName => write!(f, "the name is taken by another traffic"),
+            Self::TakenName => write!(f, "the name is already used by another traffic"),
             Self::NotAHost { node, .. } => write!(f, "{node} is a switch: hosts send and receive"),
             Self::Flow { error, .. } => write!(f, "{error}"),
             Self::ToItself { host, .. } => write!(f, "{host} would send to itself"),
             Self::WithinAHost { from, to, .. } => {
                 write!(f, "{from} and {to} are at one host, and what is sent within a host is not simulated")
             }
-            Self::Twice(host) => write!(f, "{host} stands here twice"),
+            Self::Twice(host) => write!(f, "{host} is given twice"),
             Self::NoMessage => write!(f, "no message of this job goes from one host to another: its ranks are expected at several hosts"),
             Self::NoPair => write!(f, "there is no pair of two hosts here"),
             Self::Unreachable { from, to } => write!(f, "no path leads from {from} to {to}"),
@@ -524,7 +524,7 @@ impl fmt::Display for TrafficError {
             Self::Route(error) => write!(f, "{error}"),
             Self::Copies => write!(
                 f,
-                "copies go beside a fixed route, of packets that nobody acknowledges: give a route, or leave out the copies"
+                "copies need a fixed route and packets without acknowledgements: give a route, or leave out the copies"
             ),
             Self::Zero { what, .. } => write!(f, "{what} has to be above zero"),
             Self::Congestion { parameter, value, range } => {
@@ -555,10 +555,10 @@ impl fmt::Display for TrafficError {
                 write!(f, "there is no traffic {traffic} above this one: {} is expected", known.join(" or "))
             }
             Self::FollowsNoEnd { traffic } => {
-                write!(f, "traffic {traffic} has no flows of known length that others can follow: packets, flows without end, lists and rpc have none")
+                write!(f, "traffic {traffic} has no flows of known length to follow: packets, endless flows, lists and rpc have none")
             }
             Self::FollowsPairs => {
-                write!(f, "who sends follows from the traffic before: leave out pairs, and say from and to")
+                write!(f, "the senders follow from the traffic before: leave out pairs, and give from and to")
             }
             Self::FollowsStranger { key: "from", endpoint, traffic } => {
                 write!(f, "{endpoint} receives flows of {traffic} and sends what follows: it is expected here")
@@ -580,7 +580,7 @@ impl fmt::Display for TrafficError {
             }
             Self::NoFlows => write!(f, "the list has no flows"),
             Self::FlowOrder { at, before, .. } => {
-                write!(f, "{at} is before {before}, the start of the flow above: they stand in order of time")
+                write!(f, "{at} is before {before}, the start of the flow above: flows must be in order of time")
             }
             Self::Mtu(mtu) => write!(f, "an MTU of {mtu}: from 64B to 65535B is accepted (1500B is usual)"),
             Self::Windows { initial, most } => {

@@ -106,7 +106,7 @@ impl Scenario {
             let node = self.network.node(service.switch);
             let error = |what| ScenarioError::SharedService { index, node: node.name.clone(), what };
             if node.kind != NodeKind::Switch {
-                return Err(error("is no switch: only a switch shares a service"));
+                return Err(error("is not a switch: only a switch shares a service"));
             }
             if !seen.insert(service.switch) {
                 return Err(error("has two shared services: one is expected"));

@@ -53,7 +53,7 @@ impl WholeFile {
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         // It would also replace a device or a pipe by a file, for all users.
         if fs::metadata(&target).is_ok_and(|known| !known.is_file()) {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is there, and is no regular file"));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it exists and is not a regular file"));
         }
         let name = target.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it has no name"))?;
         for number in 0..NAMES {

@@ -227,7 +227,7 @@ fn compare_queues(
             found.push(stated(
                 "queues",
                 "what is reserved",
-                "as the routes say",
+                "derived from the routes",
                 "more than the queues of a link can hold",
             ));
             return Ok(());
@@ -274,7 +274,7 @@ impl Reader<'_> {
         let name = entry.name.as_str();
         let explained = entry.reason.is_some() || entry.message.is_some();
         match entry.decision.as_str() {
-            "refused" if !explained => return Err(format!("\"{name}\" is refused, and has no reason")),
+            "refused" if !explained => return Err(format!("\"{name}\" is refused, but has no reason")),
             "refused" => {
                 let promised = entry.route.is_some() || entry.bound_ns.is_some() || entry.reserved.is_some();
                 if promised
@@ -282,16 +282,16 @@ impl Reader<'_> {
                     || entry.share.there_within_ns.is_some()
                     || entry.share.there_within_certainty.is_some()
                 {
-                    return Err(format!("\"{name}\" is refused, and is promised something"));
+                    return Err(format!("\"{name}\" is refused, but has a guarantee"));
                 }
                 return Ok(());
             }
             "admitted" if explained || entry.binding.is_some() => {
-                return Err(format!("\"{name}\" is admitted, and has a reason why it is not"));
+                return Err(format!("\"{name}\" is admitted, but has a refusal reason"));
             }
             "admitted" => {}
             "not-admitted" if entry.held_until_ns.is_some() => {
-                return Err(format!("\"{name}\" was not admitted, and has a reservation at its end"));
+                return Err(format!("\"{name}\" was not admitted, but has a reservation at the end"));
             }
             _ => return Ok(()),
         }
@@ -299,7 +299,7 @@ impl Reader<'_> {
         if let Some(asked) = asked
             && entry.tenant.as_deref() != asked.tenant()
         {
-            let word = |tenant: Option<&str>| tenant.unwrap_or("nobody").to_owned();
+            let word = |tenant: Option<&str>| tenant.unwrap_or("none").to_owned();
             found.push(stated(name, "its tenant", word(entry.tenant.as_deref()), word(asked.tenant())));
         }
         if entry.share.is_other_kind() {

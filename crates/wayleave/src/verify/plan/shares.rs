@@ -157,7 +157,7 @@ impl Reader<'_> {
         let mut contract = self.stated(entry)?;
         if let Some(contracts) = &self.contracts {
             let name = entry.name.as_str();
-            let unknown = || format!("\"{name}\" is admitted, and is not among the contracts that were given");
+            let unknown = || format!("\"{name}\" is admitted, but is not among the contracts that were given");
             let asked = *contracts.get(name).ok_or_else(unknown)?;
             findings.extend(self.differences(&contract, asked));
             contract = asked.clone();
@@ -167,7 +167,7 @@ impl Reader<'_> {
             && within.is_none_or(|within| within > *asked)
         {
             let said = within.map_or_else(|| "no time".to_owned(), |within| within.to_string());
-            findings.push(asked_for(name, "a minimum there within", said, asked.to_string()));
+            findings.push(asked_for(name, "a minimum reached within", said, asked.to_string()));
         }
         let share = self.held(entry, &contract)?.map(|share| PromisedShare { there_within: within, ..share });
         // A forged route is named by the recheck; packets cannot take it.
@@ -182,7 +182,7 @@ impl Reader<'_> {
     /// Returns the request of a contract as stated in the plan.
     fn stated(&self, entry: &Entry) -> Result<Contract, String> {
         let (name, terms) = (entry.name.clone(), &entry.share);
-        let missing = |what: &str| format!("\"{}\" is admitted, and has no {what}", entry.name);
+        let missing = |what: &str| format!("\"{}\" is admitted, but has no {what}", entry.name);
         let members: Vec<NodeId> = terms.members.iter().map(|name| self.node(name)).collect::<Result<_, _>>()?;
         let rate = |bits: u64| {
             let rate = Some(Rate::from_bits_per_second(bits)).filter(|&rate| rate <= Rate::MAX);
@@ -219,7 +219,7 @@ impl Reader<'_> {
                 })
             }
             "best-effort" => Contract::BestEffort(BestEffortContract { name, tenant: None, members }),
-            other => return Err(format!("\"{name}\" is of kind \"{other}\", which is none")),
+            other => return Err(format!("\"{name}\" is of unknown kind \"{other}\"")),
         };
         let valid = match &contract {
             Contract::Bandwidth(contract) => contract.validate(self.network),
@@ -236,7 +236,7 @@ impl Reader<'_> {
         let (min, held) = match contract {
             Contract::Bandwidth(contract) => match &contract.between {
                 Endpoints::Pair(from, to) => {
-                    let missing = || format!("\"{}\" is admitted, and has no route", entry.name);
+                    let missing = || format!("\"{}\" is admitted, but has no route", entry.name);
                     let route = self.route(entry.route.as_ref().ok_or_else(missing)?)?;
                     (contract.min, HeldShare::Pair(*from, *to, route))
                 }
@@ -285,7 +285,7 @@ fn words(network: &Network, contract: &Contract) -> [(&'static str, String); 6] 
         ("the kind", kind.to_owned()),
         ("hosts:", names.join(", ")),
         ("a minimum of", rate(min)),
-        ("no more than", rate(max)),
+        ("at most", rate(max)),
         ("a weight of", weight.map_or_else(none, |weight| weight.to_string())),
         ("a time of", within.map_or_else(none, |within: Time| within.to_string())),
     ]

@@ -36,8 +36,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     roles: &[Role::Admission],
     summary: "Latency, bandwidth and objectives admitted together, around Chameleon's placement",
     citation: "ours, around Chameleon (CoNEXT 2020) with the minima of uFAB (SIGCOMM 2022) and the weights of SCC",
-    guarantee: "every packet of a latency contract arrives before its deadline; what minima and objectives are promised fits on \
-                every link, by proof or, for hoses with one path for each pair, as measured",
+    guarantee: "every packet of a latency contract arrives before its deadline; minima and objectives fit on every link, by proof or, for hoses with one path for each pair, by measurement",
     parameters: Settings::LIST,
 };
 
@@ -52,7 +51,7 @@ params! {
             "Chameleon, section 4.1.2";
         /// Maximum queueing delay of packets of the guaranteed class at a link that carries minima with a time.
         pub guaranteed_budget: Time = Time::from_micros(260), "guaranteed_budget", BUDGET,
-            "worked out for 10 Gbit/s, 20 us, 0.4 of the line and 97 kB reserved by latency contracts: 239 us";
+            "computed for 10 Gbit/s, 20 us, 0.4 of the line and 97 kB reserved by latency contracts: 239 us";
         /// Path selection for packets of a hose.
         pub paths: Paths = Paths::One, "paths", Kind::Word(Paths::WORDS), "uFAB: a pair has one path at a time";
         /// Charge for hoses whose hosts choose a path for each pair.

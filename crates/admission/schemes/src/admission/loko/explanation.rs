@@ -24,13 +24,13 @@ fn allocation(network: &Network, switch: NodeId, limit: &Allocated) -> String {
     match limit {
         Allocated::Rate { asked, left } => {
             format!(
-                "switch {name} has {} left of the rate that it was allocated, and {} would be needed",
+                "switch {name} has {} left of the rate that it was allocated, but {} is required",
                 left.down(),
                 asked.up()
             )
         }
         Allocated::Burst { asked, left } => format!(
-            "switch {name} has {} left of the burst that its buffer allows, and {} would be needed there",
+            "switch {name} has {} left of the burst that its buffer allows, but {} is required",
             left.down(),
             asked.up()
         ),
@@ -60,7 +60,7 @@ pub(super) fn refused(loko: &Loko, refusal: &Refusal) -> Option<Section> {
 fn services(loko: &Loko, hops: &[Hop]) -> Section {
     let (model, allocation) = (&loko.params().model, loko.allocation());
     let (rate, time) = (model.rate.down(), model.processing.up());
-    let title = format!("Services on its way: R = {rate}, T = {time}, a buffer of {}", model.buffer);
+    let title = format!("Services on its route: R = {rate}, T = {time}, a buffer of {}", model.buffer);
     let (rate, burst, delay) = (allocation.rate.down(), allocation.burst, allocation.delay.up());
     let accepts = format!("each accepts {rate} and bursts of {burst} in sum, and keeps no packet longer than {delay}");
     let row = |&hop: &Hop| {

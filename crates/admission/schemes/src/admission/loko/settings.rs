@@ -37,7 +37,7 @@ params! {
 
 words! {
     SwitchAccounting {
-        Sound = "sound", "Bursts as they grow on the way, and lines beside services";
+        Sound = "sound", "Bursts as they grow along the route, and lines in addition to services";
         Published = "published", "As on the slides: bursts as they were asked for, services alone";
     }
 }

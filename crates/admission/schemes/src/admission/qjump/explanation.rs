@@ -13,18 +13,18 @@ use crate::explanation::Section;
 pub(super) fn refusal(refusal: &Refusal) -> Option<String> {
     let words = match refusal {
         Refusal::RateCap { asked, most: unit } => {
-            format!("one packet an epoch is {}, and {} would be needed", unit.down(), asked.up())
+            format!("one packet an epoch is {}, but {} is required", unit.down(), asked.up())
         }
         Refusal::Rounds { rounds: 1, bound, deadline } => {
-            format!("a network epoch is {}, longer than the deadline {deadline}", bound.up())
+            format!("a network epoch is {}, above the deadline {deadline}", bound.up())
         }
         Refusal::Rounds { rounds, bound, deadline } => {
             let bound = bound.up();
-            format!("a burst of {rounds} packets takes as many epochs, {bound}, longer than the deadline {deadline}")
+            format!("a burst of {rounds} packets takes {rounds} epochs, {bound}, above the deadline {deadline}")
         }
         Refusal::Shares { asked: 1, all, .. } => format!("all {all} shares of the epoch are taken (--qjump-n)"),
         Refusal::Shares { asked, left, all } => {
-            format!("{asked} shares of the epoch would be needed, and {left} of {all} are left (--qjump-n)")
+            format!("{asked} shares of the epoch are required, but only {left} of {all} are left (--qjump-n)")
         }
         Refusal::PacketTooLarge { frame, most } => {
             format!(
@@ -49,7 +49,7 @@ pub(super) fn term(qjump: &Qjump, term: Term) -> Option<String> {
             let (params, rate) = (qjump.params(), qjump.epoch().rate());
             Some(format!("2 n P / R, with n = {}, P = {}, R = {rate}", params.applications, params.packet))
         }
-        Term::Own(EPSILON, _) => Some("epsilon, the processing on the way".to_owned()),
+        Term::Own(EPSILON, _) => Some("epsilon, the processing along the route".to_owned()),
         Term::Own(SHAPER, time) => {
             let epochs = time.as_nanos() / qjump.epoch().length().as_nanos().max(1);
             let plural = if epochs == 1 { "" } else { "s" };
@@ -64,7 +64,7 @@ pub(super) fn admitted(qjump: &Qjump, request: &Request, flow: FlowId) -> Sectio
     let held = qjump.held(flow).filter(|held| held.demand.rate < request.rate);
     let sentence = held.map(|held| {
         let (held, asked) = (held.demand.rate.down(), request.rate.up());
-        format!("Its shaper lets {held} of {asked} through: what is promised is the latency, not the rate.")
+        format!("Its shaper passes {held} of {asked}: the latency is guaranteed, not the rate.")
     });
     Section { sentence, ..shares(qjump, Some(flow)) }
 }

@@ -40,6 +40,6 @@ words! {
     Reading {
         Refused = "refused", "It is refused";
         Charged = "charged", "It takes as many shares of the epoch as it needs";
-        Flat = "flat", "It takes one share, and its shaper holds it to one packet an epoch: its rate is not promised";
+        Flat = "flat", "It takes one share, and its shaper limits it to one packet an epoch: its rate is not guaranteed";
     }
 }

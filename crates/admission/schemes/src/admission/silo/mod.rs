@@ -49,7 +49,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     summary: "One queue a link, one budget for all (SIGCOMM 2015)",
     citation: "K. Jang, J. Sherry, H. Ballani, T. Moncaster, \"Silo: Predictable Message Latency in the Cloud\", \
                SIGCOMM 2015; as Chameleon (CoNEXT 2020), sections 2.1.2, 3.1 and 5.1, describes its admission control",
-    guarantee: "every packet of a contract arrives before its deadline: the budgets of the links on its way are never exceeded",
+    guarantee: "every packet of a contract arrives before its deadline: the budgets of the links on its route are never exceeded",
     parameters: Params::LIST,
 };
 

@@ -23,7 +23,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     roles: &[Role::Admission],
     summary: "A fixed number of contracts, whatever they ask",
     citation: "none: a toy",
-    guarantee: "nothing: its bound is said, not proven",
+    guarantee: "nothing: its bound is stated, not proven",
     parameters: Params::LIST,
 };
 
@@ -65,7 +65,7 @@ impl ToyPlaces {
         }
         if self.params.bound > request.deadline {
             let text =
-                format!("{} is promised to all, longer than the deadline {}", self.params.bound, request.deadline);
+                format!("every contract gets a bound of {}, above the deadline {}", self.params.bound, request.deadline);
             return Err(Refusal::Stated { reason: Reason::Latency, field: Some("deadline"), text });
         }
         let paths = ShortestPaths::new(&self.network, request.from, request.to).first(1);

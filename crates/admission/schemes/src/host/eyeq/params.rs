@@ -80,7 +80,7 @@ pub enum Staleness {
 words! {
     Staleness {
         Sampled = "sampled", "Never";
-        Doubled = "doubled", "When R has become twice or half of what the sender was told";
+        Doubled = "doubled", "When R has become twice or half of the rate last sent";
         Timed = "timed", "With the first packet of the class 100us after its last feedback";
     }
 }

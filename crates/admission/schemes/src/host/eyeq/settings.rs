@@ -36,7 +36,7 @@ params! {
             "Parley, 4: the limiters of Fig. 9";
         /// Of the limiter of a class.
         pub class_burst: Bytes = Params::default().class_burst, "classBurst", Kind::BYTES,
-            "as of a pair; Parley, 7, says when more";
+            "as of a pair; Parley, 7, gives the cases for more";
         /// Other bursts for the traffic of single services.
         pub bursts: Vec<(String, Bytes)> = Vec::new(), "bursts", Kind::ByService(&SIZE), "Parley, section 7";
         /// The weights of services as senders.

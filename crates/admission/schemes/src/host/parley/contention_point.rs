@@ -63,7 +63,7 @@ impl std::fmt::Display for PoolError {
                 Some(error) => error.fault.fmt(f),
                 None => f.write_str("the policy does not fit the network"),
             },
-            Self::Nobody => f.write_str("nobody shares this: a rack has hosts, and a fabric has racks"),
+            Self::Nobody => f.write_str("no members to share it: a rack has hosts, and a fabric has racks"),
         }
     }
 }

@@ -34,7 +34,7 @@ params! {
         /// Share of a limit from which on the limit counts as filled.
         pub filled_percent: u8 = Params::PUBLISHED.demand.full_percent, "filled", Kind::Hundredths { least: 1, most: 100 },
             "ours: shapers and meters are not exact",
-            { note: "Who fills its limit is taken to want more than that." };
+            { note: "A service that fills its limit is assumed to want more." };
         /// The host of the fabric broker.
         pub fabric_broker: FabricBrokerAt = FabricBrokerAt::default(), "fabricBroker", Kind::Host, "ours",
             { note: "If absent it is outside of the network, 100us away." };

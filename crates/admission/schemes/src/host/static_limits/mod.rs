@@ -37,7 +37,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     roles: &[Role::Host],
     summary: "Limits that never change: the maxima of services for what they send, and one for every pair",
     citation: "V. Jeyakumar and others, \"Flexible Network Bandwidth and Latency Provisioning in the Datacenter\" (Parley, 2014), sections 4 and 6.3",
-    guarantee: "nobody sends more than its maximum; what one service does not use, no other gets",
+    guarantee: "no service sends more than its maximum; unused capacity is not given to others",
     parameters: Params::LIST,
 };
 

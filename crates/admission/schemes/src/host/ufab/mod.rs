@@ -103,7 +103,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "ufab",
     title: "uFAB",
     roles: &[Role::Host],
-    summary: "Windows by the tokens and load that every link tells, on paths that can serve all guarantees",
+    summary: "Windows from the tokens and load that every link reports, on paths that can serve all guarantees",
     citation: "S. Wang and others, \"Predictable vFabric on Informative Data Plane\", SIGCOMM 2022",
     guarantee: "a tenant that wants it gets its minimum at once, if its placement is feasible; what is left over is shared by minima; queues stay short",
     parameters: Settings::LIST,

@@ -16,8 +16,8 @@ pub enum Step {
 
 words! {
     Step {
-        Guaranteed = "guaranteed", "Of its guarantee: together never more than the line in a round trip";
-        AsPrinted = "as-printed", "Of its part of the line (3.4, Scenario-1), which is all of it for the first of many";
+        Guaranteed = "guaranteed", "Its guarantee: the total never exceeds the line rate in a round trip";
+        AsPrinted = "as-printed", "Its share of the line (3.4, Scenario-1), the whole line for the first of many";
     }
 }
 
@@ -36,7 +36,7 @@ words! {
     Rise {
         Guaranteed = "guaranteed", "By what its guarantee carries in a base round trip at most";
         Share = "share", "By its part of the capacity that was admitted at most";
-        Free = "free", "As far as equation 3 says: after a burst of a class above that is too far";
+        Free = "free", "As far as equation 3 allows: too far after a burst of a higher class";
     }
 }
 

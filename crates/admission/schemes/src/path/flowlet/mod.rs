@@ -39,7 +39,7 @@ params! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
         /// A packet after a gap this long may take another path.
-        pub gap: Time = Time::from_micros(500), "gap", Kind::TIME, "none: it has to be given", {
+        pub gap: Time = Time::from_micros(500), "gap", Kind::TIME, "required", {
             example: "50us", noun: "flowlets need a gap",
         };
     }

@@ -67,7 +67,7 @@ params! {
             example: "64KiB", noun: "flowcells need a size",
         };
         /// Time after which a path with unacknowledged packets is left out; never if absent.
-        pub silence: Option<Time> = None, "silence", Kind::TIME, "not in the paper, where a controller tells hosts of failures (3.3)";
+        pub silence: Option<Time> = None, "silence", Kind::TIME, "not in the paper, where a controller notifies hosts of failures (3.3)";
     }
 }
 

@@ -48,13 +48,13 @@ params! {
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Params {
         /// No mark below.
-        pub min: Bytes = Bytes::ZERO, "min", SIZE, "none: it has to be given (section 5: 5 packets)",
+        pub min: Bytes = Bytes::ZERO, "min", SIZE, "required (section 5: 5 packets)",
             { example: "30kB" };
         /// Every packet is marked above.
-        pub max: Bytes = Bytes::ZERO, "max", SIZE, "none: it has to be given (section 5: 15 packets)",
+        pub max: Bytes = Bytes::ZERO, "max", SIZE, "required (section 5: 15 packets)",
             { example: "90kB" };
         /// Of a mark when the average reaches max.
-        pub probability: f64 = 0.02, "probability", Kind::Fraction, "none: it has to be given (section 5: 1/50)",
+        pub probability: f64 = 0.02, "probability", Kind::Fraction, "required (section 5: 1/50)",
             { example: "0.1" };
         /// Of a sample in the average, where 1 is the queue itself.
         pub weight: f64 = 1.0, "weight", Kind::Fraction, "DCTCP, SIGCOMM 2010, 3.1; section 5 has 0.002";

@@ -34,7 +34,7 @@ params! {
     pub struct Params {
         /// Maximum queue without a mark: K.
         pub size: Bytes = Bytes::ZERO, "size", Kind::Bytes { least: Bytes::ZERO, most: Bytes::MAX },
-            "none: it has to be given (DCTCP, 3.4: 65 packets at 10 Gbit/s)",
+            "required (DCTCP, 3.4: 65 packets at 10 Gbit/s)",
             { example: "97kB", missing: "a marking threshold needs a size" };
     }
 }

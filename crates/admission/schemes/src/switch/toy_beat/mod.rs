@@ -11,7 +11,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "toy-beat",
     title: "toy beat",
     roles: &[Role::Switch],
-    summary: "A mark for every so many packets",
+    summary: "A mark for every n-th packet",
     citation: "none: a toy",
     guarantee: "nothing",
     parameters: Params::LIST,

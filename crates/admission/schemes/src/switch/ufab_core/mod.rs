@@ -60,7 +60,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "ufab-core",
     title: "uFAB-C",
     roles: &[Role::Switch],
-    summary: "Ports tell the tokens and windows of all active pairs; they mark nothing",
+    summary: "Ports report the tokens and windows of all active pairs; they mark nothing",
     citation: "S. Wang and others, \"Predictable vFabric on Informative Data Plane\", SIGCOMM 2022, sections 3.6 and 4.2",
     guarantee: "nothing by itself; sums that are exact as long as probes are answered",
     parameters: Params::LIST,
@@ -77,8 +77,8 @@ pub enum Registers {
 
 words! {
     Registers {
-        Changes = "changes", "Probes say what changes, so sums follow the windows and survive losses";
-        AsPrinted = "as-printed", "A pair that was seen is ignored, and a finish takes off what it says (section 3.6)";
+        Changes = "changes", "Probes carry changes, so sums follow the windows and survive losses";
+        AsPrinted = "as-printed", "A pair that was seen is ignored, and a finish subtracts its own value (section 3.6)";
     }
 }
 

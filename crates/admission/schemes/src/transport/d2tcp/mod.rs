@@ -67,7 +67,7 @@ pub enum MissedDeadline {
 
 words! {
     MissedDeadline {
-        Usual = "usual", "It goes on as DCTCP";
+        Usual = "usual", "It continues as DCTCP";
         Least = "least", "It backs off most, so that others may be in time";
         Most = "most", "It backs off least, as just before";
     }

@@ -23,7 +23,7 @@ params! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
         /// Full packets.
-        pub window: u32 = 1, "window", Kind::Count { least: 1, most: u32::MAX as u64 }, "none: it has to be given", {
+        pub window: u32 = 1, "window", Kind::Count { least: 1, most: u32::MAX as u64 }, "required", {
             example: "10", missing: "a fixed window needs its length in packets", noun: "a fixed window",
         };
     }
