@@ -37,7 +37,7 @@ export interface BestEffortSpec {
 }
 
 /** A contract that would not be kept. */
-export interface Broken {
+export interface BrokenContract {
   id: string;
   message: string;
   reason: string;
@@ -50,7 +50,7 @@ export interface ClassCapacity {
   reservedBps: number;
 }
 
-/** What a controller of a cluster is. */
+/** State of a controller in its cluster. */
 export interface Cluster {
   commit: number;
   epoch: number;
@@ -62,7 +62,7 @@ export interface Cluster {
 /** Role of a controller in its cluster. */
 export type ClusterRole = 'leader' | 'follower' | 'unknown';
 
-/** A contract that is there. */
+/** A contract that exists. */
 export interface Contract {
   accounting?: string;
   bandwidth?: BandwidthSpec;
@@ -132,7 +132,7 @@ export interface ContractSpec {
   bestEffort?: BestEffortSpec;
 }
 
-/** What has become of a contract. */
+/** Status of a contract. */
 export interface ContractStatus {
   boundNs?: number;
   certainty?: string;
@@ -144,7 +144,7 @@ export interface ContractStatus {
   fromHost?: string;
   hosts?: string[];
   kind?: Kind;
-  measured?: Late;
+  measured?: LatePackets;
   message?: string;
   pendingReleases?: number;
   reason?: string;
@@ -182,17 +182,6 @@ export interface Event {
   type: string;
 }
 
-/** What became of packets that were followed from their sender's host to their receiver's: a sample of all. */
-export interface Followed {
-  clockErrorNs: number;
-  late: number;
-  lost: number;
-  lostBehind?: Record<string, number>;
-  packets: number;
-  timed: number;
-  worstNs: number;
-}
-
 /** A part of the network that can be asked for. */
 export interface Group {
   group?: string;
@@ -215,7 +204,7 @@ export interface Hop {
   queue: number;
 }
 
-/** A host and what is on it. */
+/** A host with its VMs. */
 export interface Host {
   agent?: AgentState;
   kind: string;
@@ -226,17 +215,17 @@ export interface Host {
   vms: string[];
 }
 
-/** What a contract promises. */
+/** Guarantee of a contract. */
 export type Kind = 'latency' | 'bandwidth' | 'objective' | 'best-effort';
 
 /** Packets that came too late. */
-export interface Late {
+export interface LatePackets {
   at: string;
   packets: number;
   worstNs: number;
 }
 
-/** What is on disk. */
+/** The ledger on disk. */
 export interface Ledger {
   path: string;
   records: number;
@@ -273,7 +262,7 @@ export interface LinkGroup {
   to: number;
 }
 
-/** A link and how much of it is used. */
+/** A link and its use. */
 export interface LinkUse {
   bufferPpm: number;
   delayPpm: number;
@@ -281,7 +270,7 @@ export interface LinkUse {
   ratePpm: number;
 }
 
-/** Which packets a contract is for; at least one key. */
+/** Header fields of a contract's packets; at least one key. */
 export interface Match {
   destinationAddress?: string;
   destinationPort?: number;
@@ -291,7 +280,7 @@ export interface Match {
 }
 
 /** A contract with the place that it would have. */
-export interface Moved {
+export interface MovedContract {
   boundNs?: number;
   certainty?: string;
   id: string;
@@ -310,7 +299,7 @@ export interface NodeGroup {
   silent: number;
 }
 
-/** What flows want: `deadline`, or `aim`. */
+/** Objective of flows: `deadline` or `aim`. */
 export interface ObjectiveSpec {
   aim?: string;
   deadline?: string;
@@ -319,7 +308,7 @@ export interface ObjectiveSpec {
 }
 
 /** A VM with the host that it would be on. */
-export interface Placed {
+export interface PlacedContract {
   from: string;
   id: string;
   to?: string;
@@ -359,6 +348,17 @@ export interface Route {
   hops: Hop[];
 }
 
+/** Outcome of packets that were sampled at their sender's host and at their receiver's. */
+export interface SampledPackets {
+  clockErrorNs: number;
+  late: number;
+  lost: number;
+  lostBehind?: Record<string, number>;
+  packets: number;
+  timed: number;
+  worstNs: number;
+}
+
 /** Snapshot of the state right after an event, as far as events are kept. */
 export interface Snapshot {
   contracts: Record<string, number>;
@@ -371,7 +371,7 @@ export interface Snapshot {
 /** The state of an admitted contract. */
 export type State = 'pending' | 'admitted' | 'enforced' | 'degraded' | 'violated' | 'released';
 
-/** How things stand as a whole; of a tenant's token, as far as they are the tenant's. */
+/** Status of the controller; for a tenant's token, restricted to the tenant. */
 export interface Status {
   agents: number;
   clockAheadNs?: number;
@@ -395,7 +395,7 @@ export interface Status {
   vms: number;
 }
 
-/** A tenant that is there. */
+/** A tenant that exists. */
 export interface Tenant {
   name: string;
   quota: Quota;
@@ -425,7 +425,7 @@ export interface TimelineBucket {
   until: string;
 }
 
-/** Summary of the network, of a part of it (a pod), or of a switch with the hosts and switches next to it. */
+/** Summary of the network, of a part (a pod), or of a switch with its neighbouring hosts and switches. */
 export interface TopologySummary {
   busiest: LinkUse[];
   down: Down[];
@@ -436,11 +436,11 @@ export interface TopologySummary {
   within: Group[];
 }
 
-/** What a host has counted of a contract that it sends, since the contract was installed there. */
+/** Packets of a contract counted by its sender's host since the contract was installed. */
 export interface Traffic {
   bytes: number;
   delayed: number;
-  followed?: Followed;
+  followed?: SampledPackets;
   oversized: number;
   packets: number;
   queueFull: number;
@@ -458,17 +458,17 @@ export interface UnmetContract {
   state: State;
 }
 
-/** Whether something works. */
+/** State of an element. */
 export type UpDown = 'up' | 'down';
 
-/** What all contracts of a tenant ask for together; every copy of a protected contract counts. */
+/** Total of all contracts of a tenant; every copy of a protected contract counts. */
 export interface Usage {
   burst: string;
   contracts: number;
   rate: string;
 }
 
-/** A VM that is there. */
+/** A VM that exists. */
 export interface Vm {
   host: string;
   id: string;
@@ -489,13 +489,13 @@ export interface WhatIfQuery {
 
 /** Effect that the steps of a query would have. */
 export interface WhatIfResult {
-  admitted: Moved[];
+  admitted: MovedContract[];
   certainty?: Recertified[];
-  degraded: Broken[];
+  degraded: BrokenContract[];
   deleted: string[];
   omitted?: Record<string, number>;
-  placed: Placed[];
-  refused: Broken[];
-  rerouted: Moved[];
-  restored: Moved[];
+  placed: PlacedContract[];
+  refused: BrokenContract[];
+  rerouted: MovedContract[];
+  restored: MovedContract[];
 }
