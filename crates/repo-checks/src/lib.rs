@@ -5,7 +5,7 @@
 //! - `machine.rs`: the agent's state machine has no clock and no socket;
 //! - `cycles.rs`: the modules of a crate depend on one another without cycles, where that is promised;
 //! - `toys.rs`: a scheme costs one line outside its folder;
-//! - `files.rs`: no file outgrows its reader, and none names a directory of somebody's machine;
+//! - `files.rs`: no file outgrows its reader, and none names a directory of one machine;
 //! - `targets.rs`: every unit test is run, and tests that leave something out are reported as ignored;
 //! - `documents.rs`: links lead somewhere, commands in examples exist, the changelog has its next release.
 //!

@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::out;
 
-/// How long Ctrl-C goes unnoticed while no frame passes.
+/// Interval between checks for Ctrl-C while no frame passes.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Options of commands that capture frames.

@@ -1,4 +1,4 @@
-//! `wayleave topology`: looking at networks before contracts are put on them.
+//! `wayleave topology`: inspection of networks before contracts are placed on them.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -342,7 +342,7 @@ mod tests {
         let demo = fabric_demo().unwrap();
         assert!(demo.is_kept(), "{:?}", demo.rows());
         let [plant, shop, ..] = demo.rows() else { panic!("{:?}", demo.rows()) };
-        assert!(plant[2].starts_with("all in time") && plant[2] != plant[3], "{plant:?}");
+        assert!(plant[2].starts_with("all on time") && plant[2] != plant[3], "{plant:?}");
         assert!(shop[2].starts_with("lags by at most") && shop[3].ends_with("too late"), "{shop:?}");
         assert!(demo.picture.starts_with("<?xml") && demo.picture.contains("best effort"));
     }

@@ -22,7 +22,7 @@ use wayleave_server::disk::File;
 use wayleave_server::{Limits, Server};
 use wayleave_topology::builders::{Cabling, build};
 
-/// What a packet of 500 B costs: headers of UDP, IP and Ethernet, what is environment a frame, one tag.
+/// Charge for a packet of 500 B: headers of UDP, IP and Ethernet, what is environment a frame, one tag.
 const WIRE: u64 = 500 + 8 + 20 + 14 + 24 + 4;
 const BURST: u64 = 3000;
 const RATE: u64 = 1_000_000;
@@ -198,7 +198,7 @@ impl Site {
         until(what, || self.sent() >= before + 20);
     }
 
-    /// Sends four times as much as the contract allows, until it is told to stop.
+    /// Sends four times as much as the contract allows, until a stop is requested.
     fn flood(&self, stop: &Arc<AtomicBool>) -> JoinHandle<()> {
         let (namespace, stop) = (Namespace::open(&self.name).unwrap(), stop.clone());
         std::thread::spawn(move || {
@@ -233,7 +233,7 @@ pub(crate) fn no_packet_passes_unshaped_while_agents_are_killed_and_controllers_
     let said = String::from_utf8_lossy(&second.stderr);
     assert!(!second.status.success() && said.contains("another agent already runs for h1"), "{said}");
 
-    // SIGKILL: what is installed goes on.
+    // SIGKILL: installed programs stay in force.
     first.0.kill().unwrap();
     first.0.wait().unwrap();
     place.goes_on("packets without an agent");
@@ -242,13 +242,13 @@ pub(crate) fn no_packet_passes_unshaped_while_agents_are_killed_and_controllers_
     assert_eq!(controller.state(), "enforced");
     place.goes_on("packets with another agent");
 
-    // Somebody begins a session in its name: what it says in its own is refused, and it begins another one.
+    // Another program begins a session in its name: the messages of its own session are refused, and it begins a new one.
     let stranger = controller.ask("POST", "/v1/agents/h1/session", &json!({ "after": 2, "installed": [] }));
     assert_eq!(stranger["epoch"], 3);
     until("a session after that of a stranger", || controller.epoch() == 4 && controller.state() == "enforced");
     place.goes_on("packets after a stranger");
 
-    // The controller is gone, and comes back.
+    // The controller stops, and starts again.
     let (folder, port) = controller.end();
     place.goes_on("packets without a controller");
     let controller = Controller::start(&folder, port);

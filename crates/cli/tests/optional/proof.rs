@@ -56,7 +56,7 @@ pub(crate) fn proofs_of_all_models_hold_before_an_independent_checker() {
     }
 }
 
-/// A hose whose hosts choose paths is no theorem, and without a list nobody knows what the proof leaves out.
+/// A hose whose hosts choose paths is no theorem, and without a list the omissions of the proof would be unknown.
 pub(crate) fn the_checker_names_what_it_did_not_prove() {
     let (mut fabric, _) = proof_and_plan("network-fabric.yaml", "contracts-fabric.yaml", "");
     share(&mut fabric, "db")["certainty"] = json!("measured");
@@ -404,7 +404,7 @@ fn island(proof: &mut Value) {
     proof["links"].as_array_mut().unwrap().retain(|link| link["from"] != "h1" && link["to"] != "h1");
 }
 
-/// Catches: a checker that believes what it reads. Each forgery would hide an overload, or a contract.
+/// Catches: a checker that trusts the proof. Each forgery would hide an overload, or a contract.
 pub(crate) fn every_forgery_of_a_proof_is_refused() {
     let mut accepted = Vec::new();
     for (network, contracts, forgeries) in
@@ -425,7 +425,7 @@ pub(crate) fn every_forgery_of_a_proof_is_refused() {
     assert!(accepted.is_empty(), "{}", accepted.join("\n"));
 }
 
-/// What no JSON library of Rust writes.
+/// Texts that no JSON library of Rust writes.
 pub(crate) fn text_that_is_no_proof_is_refused() {
     let (honest, _) = proof_and_plan("network.yaml", "contracts.yaml", "");
     let text = honest.to_string();

@@ -1,4 +1,4 @@
-//! Claims kept in the order in which rising water fills them, with sums: the level without looking at all of them.
+//! Claims kept in the order in which rising water fills them, with sums: the level without a scan over all claims.
 //!
 //! The order is cut into blocks of a few hundred claims, each with its sums. A change moves one claim within or between two
 //! blocks; the level is found over the sums of blocks and then within one block. With n claims both cost about the square

@@ -66,7 +66,7 @@ fn apart(name: &str) -> Apart {
     apart
 }
 
-/// The rules of the suite are for the same packets; here each contract has a port of its own, so that packets can tell them apart.
+/// The rules of the suite are for the same packets; here each contract has a port of its own, so that packets identify their contract.
 fn of_port(serial: u64, rule: &Rule) -> Rule {
     let port = NonZeroU16::new(5000 + serial as u16);
     let matching = Match { protocol: Some(Protocol::UDP), destination_port: port, ..Match::default() };
@@ -106,7 +106,7 @@ impl Kernel {
         Self::open(self.pins, self.folder, now)
     }
 
-    /// What becomes of a packet of h1 to h2 that is for a contract.
+    /// Outcome of a packet from h1 to h2 that belongs to a contract.
     fn send(&mut self, serial: u64, bytes: usize, ifindex: u32) -> Output {
         let mut frame = [mac_of("host:h2").bytes(), mac_of("host:h1").bytes()].concat();
         frame.extend([8, 0, 0x45, 0]);
@@ -186,7 +186,7 @@ fn a_bucket_is_filled_again_neither_by_another_agent_nor_by_another_rule_nor_by_
     apart.veth("own", ENDPOINT + 50).unwrap();
     node.host().refresh();
     assert_ne!(node.send(1, 600, ENDPOINT + 50).verdict, REDIRECTED, "another interface");
-    // What it was charged is due: 624 B of 1000 B, and 248 B of them are needed.
+    // Its charge is due: 624 B of 1000 B, and 248 B of them are needed.
     let mut node = node.restarted(start + Time::from_millis(3));
     let sent = node.send(1, 600, ENDPOINT + 50);
     assert_eq!(
@@ -237,23 +237,26 @@ fn what_somebody_changes_on_a_host_is_repaired_and_told() {
             up1_queues,
         ),
         ("ip link set dev up1 mtu 9000", "the MTU of up1 was 9000 B"),
-        ("ethtool -K up1 gro on", "up1 merged packets"),
-        ("tc class change dev wl-shape parent 1: classid 1:1 htb rate 1gbit", "the classes of 1 rules had been changed"),
+        ("ethtool -K up1 gro on", "offloads that merge packets were on at up1"),
+        (
+            "tc class change dev wl-shape parent 1: classid 1:1 htb rate 1gbit",
+            "the classes of 1 rules had been changed",
+        ),
         ("tc class del dev wl-shape classid 1:8001", "the classes of 1 rules had been changed"),
         ("tc qdisc add dev wl-shape parent 1:4001 handle 5: pfifo limit 2", split_queues),
         ("tc qdisc replace dev wl-split root tbf rate 1mbit burst 2000 limit 5000", split_queues),
         ("ip link set dev wl-shape txqueuelen 10", split_queues),
-        ("ip link set dev wl-shape down", "wl-shape was down, or its MTU was another"),
-        ("ip link set dev wl-split mtu 1500", "wl-split was down, or its MTU was another"),
+        ("ip link set dev wl-shape down", "wl-shape was down, or its MTU had been changed"),
+        ("ip link set dev wl-split mtu 1500", "wl-split was down, or its MTU had been changed"),
         (
             "tc filter add dev up1 parent 2: protocol all u32 match u32 0 0 flowid 2:2",
-            "filters of somebody else chose the queues of up1",
+            "foreign filters selected the queues of up1",
         ),
         (
             "tc filter add dev wl-shape parent 1: protocol all u32 match u32 0 0 flowid 1:ffff",
-            "filters of somebody else chose the queues of wl-shape",
+            "foreign filters selected the queues of wl-shape",
         ),
-        (&before, "a program of somebody else stood before that of own"),
+        (&before, "a foreign program was attached before that of own"),
         ("ip link del wl-hold", "wl-shape, wl-split or wl-hold was missing"),
     ] {
         tool(command);
@@ -286,7 +289,7 @@ fn who_else_sees_packets_is_told_and_left() {
     assert_eq!(node.host().problems(NOW), Vec::<String>::new());
 }
 
-/// Changes the maps of a program as somebody else would: by their pins.
+/// Changes the maps of a program as another program would: by their pins.
 mod by_hand {
     use std::path::Path;
 
@@ -334,7 +337,11 @@ fn what_somebody_changes_in_the_maps_of_a_host_is_repaired_and_told() {
             &|| by_hand::change::<[u8; 24], 64>(pins, "classes", 8),
             "1 entries of the map classes had been changed",
         ),
-        ("no class", &|| by_hand::remove::<[u8; 24], 64>(pins, "classes"), "1 entries of the map classes had been changed"),
+        (
+            "no class",
+            &|| by_hand::remove::<[u8; 24], 64>(pins, "classes"),
+            "1 entries of the map classes had been changed",
+        ),
         (
             "an address",
             &|| by_hand::change::<u32, 44>(pins, "endpoints", 5),
@@ -345,7 +352,11 @@ fn what_somebody_changes_in_the_maps_of_a_host_is_repaired_and_told() {
             &|| by_hand::remove::<u32, 44>(pins, "endpoints"),
             "1 entries of the map endpoints had been changed",
         ),
-        ("an interface", &|| by_hand::change::<[u8; 8], 8>(pins, "local", 0), "1 entries of the map local had been changed"),
+        (
+            "an interface",
+            &|| by_hand::change::<[u8; 8], 8>(pins, "local", 0),
+            "1 entries of the map local had been changed",
+        ),
         (
             "a way",
             &|| by_hand::change::<[u8; 8], 164>(pins, "best_effort", 4),
@@ -356,7 +367,11 @@ fn what_somebody_changes_in_the_maps_of_a_host_is_repaired_and_told() {
             &|| by_hand::remove::<[u8; 8], 164>(pins, "best_effort"),
             "1 entries of the map best_effort had been changed",
         ),
-        ("a group", &|| by_hand::change::<u32, 528>(pins, "groups", 16), "1 entries of the map groups had been changed"),
+        (
+            "a group",
+            &|| by_hand::change::<u32, 528>(pins, "groups", 16),
+            "1 entries of the map groups had been changed",
+        ),
         ("a setting", &|| by_hand::change_array::<40>(pins, "settings", 20), "the settings had been changed"),
         (
             "an endpoint that is none",
@@ -378,7 +393,7 @@ fn pins_that_somebody_removes_are_made_again_and_still_have_one_owner() {
     node.install(NOW, 1, 1, &wayleave_agent::machine::suite::rule(1)).unwrap();
     std::fs::remove_dir_all(&node.pins).unwrap();
     let repaired = node.host().repair();
-    assert!(matches!(repaired.as_slice(), [one] if one.ends_with(" pins were gone")), "{repaired:?}");
+    assert!(matches!(repaired.as_slice(), [one] if one.ends_with(" pins were missing")), "{repaired:?}");
     assert_eq!(node.host().repair(), Vec::<String>::new());
     let refused = Host::open(&node.pins, &Settings::default()).map(drop).unwrap_err().to_string();
     assert!(refused.contains("another process"), "{refused}");
@@ -405,15 +420,15 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
         (
             "what it notes",
             &|| by_hand::change_array::<16>(&pins, "watch", 0),
-            "how packets are chosen that are followed was another",
+            "the selection of traced packets had been changed",
         ),
         (
             "a filter",
             &|| tool("tc filter add dev up1 parent 2: protocol all u32 match u32 0 0 flowid 2:1"),
-            "filters of somebody else chose the queues of up1",
+            "foreign filters selected the queues of up1",
         ),
         ("an MTU", &|| tool("ip link set dev up0 mtu 1400"), "the MTU of up0 was 1400 B"),
-        ("merging", &|| tool("ethtool -K up1 gro on"), "up1 merged packets"),
+        ("merging", &|| tool("ethtool -K up1 gro on"), "offloads that merge packets were on at up1"),
         (
             "a weight",
             &|| {
@@ -433,8 +448,8 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
             "the queues of up0 had been changed",
         ),
         ("a default", &|| tool("tc qdisc del dev up0 parent 2:1"), "the queues of up0 had been changed"),
-        ("a line", &|| by_hand::change::<[u8; 8], 8>(&pins, "tags", 0), "1 lines of the table were gone"),
-        ("no line", &|| by_hand::remove::<[u8; 8], 8>(&pins, "tags"), "1 lines of the table were gone"),
+        ("a line", &|| by_hand::change::<[u8; 8], 8>(&pins, "tags", 0), "1 entries of the table were missing"),
+        ("no line", &|| by_hand::remove::<[u8; 8], 8>(&pins, "tags"), "1 entries of the table were missing"),
         (
             "a foreign line",
             &|| {
@@ -443,7 +458,7 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
                 key[4..6].copy_from_slice(&4000_u16.to_ne_bytes());
                 by_hand::hash::<[u8; 8], [u8; 8]>(&pins, "tags").insert(key, [0_u8; 8], 0).unwrap();
             },
-            "1 lines of the table were of somebody else",
+            "1 entries of the table were foreign",
         ),
     ];
     for (what, change, told) in changes {
@@ -453,7 +468,7 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
     }
     std::fs::remove_dir_all(&pins).unwrap();
     let repaired = node.switch.repair();
-    assert!(matches!(repaired.as_slice(), [one] if one.ends_with(" pins were gone")), "{repaired:?}");
+    assert!(matches!(repaired.as_slice(), [one] if one.ends_with(" pins were missing")), "{repaired:?}");
     // Also by an agent that was started since.
     let mut node = node.restart();
     tool("tc qdisc del dev up0 root");

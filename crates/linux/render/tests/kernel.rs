@@ -31,7 +31,7 @@ fn the_script_of_tc_puts_packets_into_the_queue_of_their_codepoint() {
         let output = Command::new("sh").args(["-c", text]).output().unwrap();
         assert!(output.status.success(), "{text}: {}", String::from_utf8_lossy(&output.stderr));
     };
-    // Where a port is missing, nothing is changed.
+    // If a port is missing, nothing is changed.
     shell("ip link set eth3 name away");
     let output = Command::new("sh").args(["-c", SCRIPT]).output().unwrap();
     assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("no queues were changed"));
@@ -45,7 +45,7 @@ fn the_script_of_tc_puts_packets_into_the_queue_of_their_codepoint() {
         "ip addr add 10.9.0.1/24 dev {PORT} && ip neigh replace 10.9.0.2 lladdr 02:00:00:00:00:09 nud permanent dev {PORT}"
     ));
     let socket = UdpSocket::bind("10.9.0.1:0").unwrap();
-    // robot 3 in queue 0, camera 4 in queue 2; guaranteed 1 in queue 5, objective 2 in queue 6; best effort and a stranger in queue 7.
+    // robot 3 in queue 0, camera 4 in queue 2; guaranteed 1 in queue 5, objective 2 in queue 6; best effort and unknown packets in queue 7.
     for (dscp, packets) in [(3, 1), (4, 2), (1, 3), (2, 4), (0, 5), (40, 6)] {
         setsockopt(&socket, sockopt::Ipv4Tos, &(dscp << 2)).unwrap();
         for _ in 0..packets {

@@ -13,6 +13,7 @@ mod machine;
 mod modules;
 mod omissions;
 mod picture;
+mod prose;
 mod repository;
 mod summary;
 mod targets;

@@ -1,6 +1,6 @@
 //! The figures and tables of the publications, measured again.
 //!
-//! A figure is data ([`Figure`]): what was measured, for each seed; what the paper's text says about it, beside what came
+//! A figure is data ([`Figure`]): what was measured, for each seed; what the paper's text says about it, compared with what came
 //! out; the settings. Only texts of the papers are compared: a curve that stands only in a picture is not in here, and
 //! no number of one is invented.
 //!

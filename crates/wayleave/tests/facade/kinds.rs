@@ -183,7 +183,7 @@ fn every_kind_is_explained_with_and_without_a_plan() {
         ("copy", "senders respect their congestion window"),
         ("db", "packets take shortest paths"),
         ("search", "share links by these weights"),
-        ("bulk", "No guarantee"),
+        ("bulk", "no guarantee"),
     ] {
         let text =
             explain(&network, &contracts, name, &options, &mut Watch::none()).unwrap().text().unwrap().to_lowercase();

@@ -119,7 +119,7 @@ mod tests {
         };
         let broken = BrokenContract { id: "acme:b".into(), reason: "FAILURE".into(), message: "no other route".into() };
         let text = shown(&WhatIfResult { rerouted: vec![moved], degraded: vec![broken], ..WhatIfResult::default() });
-        let [degraded, rerouted] = ["degraded", "rerouted"].map(|word| text.find(word).unwrap());
+        let [degraded, rerouted] = ["would lose", "would be rerouted"].map(|word| text.find(word).unwrap());
         assert!(degraded < rerouted, "{text}");
         assert!(text.contains("h1 - s1 - h2") && text.contains("1500ns") || text.contains("1.5us"), "{text}");
         assert_eq!(shown(&WhatIfResult::default()), "no contract affected\n");

@@ -25,7 +25,7 @@ pub struct SoftwareSwitch {
     pub base_ns: u64,
     /// For every byte: copying.
     pub byte_ns: u64,
-    /// For every entry: looking at its priority.
+    /// For every entry: the comparison of its priority.
     pub entry_ns: u64,
     /// Cost of comparing one field of an entry, in ns.
     pub field_ns: u64,

@@ -63,7 +63,7 @@ fn broken_yaml_is_explained() {
         ("a: [1}", "1:4", "what this \"[\" opens is closed by a \"}\""),
         ("{ a: 1\n  b: 2 }", "2:4", "a comma or a closing } is expected"),
         ("a: *x", "1:4", "anchor (&name) that does not exist"),
-        ("a: &x [ *x ]", "1:9", "write it out"),
+        ("a: &x [ *x ]", "1:9", "write the value out"),
         ("a: !include b", "1:13", "the tag !include is not known here"),
         ("a: 1\n---\nb: 2", "2:1", "a second document begins here"),
         ("- a\nb: 1", "2:1", "the list above continues"),

@@ -99,7 +99,7 @@ fn errors_have_their_place_and_say_what_was_expected() {
     assert_said(
         flow(&format!(r#""path": ["a"], "paths": [["a"]], {CURVE}"#)),
         ProblemKind::WrongType,
-        &["path and paths cannot both stand here"],
+        &["path and paths cannot be combined"],
     );
     assert_said(
         flow(&format!(r#""path": ["a", "b", "a"], {CURVE}"#)),

@@ -15,7 +15,7 @@ use wayleave_topology::LinkId;
 
 use crate::common::{Folder, links};
 
-/// What a fake plane has; it outlives the agent, as a kernel does.
+/// State of a fake data plane; it outlives the agent, as a kernel does.
 #[derive(Debug, Default)]
 pub(crate) struct Kernel {
     pub(crate) interfaces: BTreeMap<String, u32>,

@@ -1,16 +1,16 @@
 #!/bin/sh
 # Queues of leaf1, by `wayleave export-config --for tc`. Run it as root.
-# Assumed: Packets take the routes of the plan: the codepoint chooses queues, not the way. Pin the routes (contracts.csv has them).
-# Assumed: Hosts set the codepoint of each contract (contracts.csv) and keep it to its rate, burst and largest frame. Wayleave's agents mark packets with VLAN tags, not with codepoints, so something else has to do both here.
-# Assumed: Nobody else sends with these codepoints: clear them where packets come in from others.
+# Assumed: Packets take the routes of the plan: the codepoint selects queues, not the route. Pin the routes (listed in contracts.csv).
+# Assumed: Hosts set the codepoint of each contract (contracts.csv) and keep it to its rate, burst and largest frame. Wayleave's agents mark packets with VLAN tags, not with codepoints, so another program must do both here.
+# Assumed: No other traffic uses these codepoints: clear them at the network edge.
 # Assumed: Ports of hosts have the queues and buffers of the topology (`hostQueues`, `hostBuffer`), and hosts fill no more of a line than `target` of its classes: only switches are configured here.
-# Assumed: No packet is larger than the MTU of its link in the topology, which is not set here, and nobody sends PAUSE or PFC: bounds do not count time in which a port is paused.
-# Assumed: What the network itself sends (routing protocols, CS6 and CS7) is small: it is in the lowest queue here.
-# Assumed: The machine forwards by itself (bridge or routes), and its interfaces hand on packets as they come (no GRO, TSO or GSO).
+# Assumed: No packet is larger than the MTU of its link in the topology, which is not set here, and PAUSE and PFC are off: bounds do not include time in which a port is paused.
+# Assumed: Control traffic (routing protocols, CS6 and CS7) is small: it uses the lowest queue here.
+# Assumed: The machine forwards packets itself (bridge or routes), and its interfaces do not merge packets (no GRO, TSO or GSO).
 # Assumed: A frame is on the wire for its length and 24 bytes, and the bucket of TBF lets no more than one frame and a third of a millisecond through at once (docs/operate/dataplane.md).
 set -eu
 
-# Nothing is changed unless every port is there.
+# Nothing is changed unless every port exists.
 for interface in eth1 eth2 eth3; do
     ip link show dev "$interface" >/dev/null || { echo "no queues were changed" >&2; exit 1; }
 done

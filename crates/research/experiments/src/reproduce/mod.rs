@@ -1,4 +1,4 @@
-//! Figures of publications, measured again: data files, pictures, a page, and what the texts say beside what came out.
+//! Figures of publications, measured again: data files, pictures, a page, and the statements of the texts with the results.
 //!
 //! | module | what |
 //! |---|---|

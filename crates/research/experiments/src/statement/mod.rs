@@ -1,4 +1,4 @@
-//! Statements of a paper's text beside what was measured, and their verdicts.
+//! Statements of a paper's text, their measurements and verdicts.
 
 mod claim;
 #[cfg(test)]
@@ -26,7 +26,7 @@ pub struct Runs {
     pub needed: usize,
 }
 
-/// Statement of a paper's text in our words, beside what was measured under one reading of the text.
+/// Statement of a paper's text in our words, with the measurement under one reading of the text.
 ///
 /// Statements of a figure with the same `says` are readings of one [`Claim`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -210,7 +210,7 @@ fn case(system: System, seed: u64) -> Result<Case, Failed> {
     })
 }
 
-/// The experiment in which a pair looks at all paths before it takes one.
+/// The experiment in which a pair probes all paths before it takes one.
 const ALL_PATHS: &str = "all 8 paths looked at";
 
 fn statements(rows: &[Row]) -> Vec<Statement> {

@@ -2,7 +2,7 @@
 //! end.
 //!
 //! A probe is `18 + 20` B of Ethernet and framing, 20 B of IPv4, one byte per hop of source route, 4 B of header and
-//! 8 B per hop of telemetry (uFAB, SIGCOMM 2022, G), and never less than a frame of the smallest size. It has room
+//! 8 B per hop of telemetry (uFAB, SIGCOMM 2022, G). It is never less than a frame of the smallest size. It has room
 //! for all hops from the start, so that its size is equal at every port.
 
 use wayleave_scheme_api::{HopWindow, HostInput, Outgoing, PathIndex, PathProbe, Probe, ProbeOutcome};

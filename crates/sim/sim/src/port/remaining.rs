@@ -55,7 +55,7 @@ mod tests {
     use super::*;
     use crate::packet::{Arena, Kind, KindFields};
 
-    /// The choices as pFabric states them, by looking at every packet that waits.
+    /// The choices as pFabric states them, by a scan over every queued packet.
     #[derive(Default)]
     struct Stated(Vec<(u32, u32, PacketId)>);
 

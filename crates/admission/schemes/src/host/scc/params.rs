@@ -134,7 +134,7 @@ params! {
 }
 
 impl Params {
-    /// For objectives in a class of their own, where others go first and come and go within milliseconds: what nobody wants is only lent, so steps do not
+    /// For objectives in a class of their own, where others go first and come and go within milliseconds: a rate without demand is only lent, so steps do not
     /// grow for it, and packets wait while bursts pass, so windows are larger (docs/theory/scc.md, "Control law").
     #[must_use]
     pub fn below_classes(period: Time) -> Self {

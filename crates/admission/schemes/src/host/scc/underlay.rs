@@ -63,8 +63,8 @@ struct SenderTunnel {
     heard_at: Time,
 }
 
-/// What a tunnel has in flight: its rate for a round trip and a period (or two round trips) at most, so that a rate which is too much fills a queue no further than that
-/// (docs/theory/scc.md, "Control law"). The window itself is the stack's; here is counted whether the tunnel is at it, by what feedback tells of.
+/// Bytes in flight of a tunnel: its rate for a round trip and a period (or two round trips) at most, so that a rate which is too much fills a queue no further than that
+/// (docs/theory/scc.md, "Control law"). The window itself is the stack's; here it is counted whether the tunnel has reached it, from its feedback.
 #[derive(Clone, Copy, Debug)]
 struct InFlight {
     /// Number of paths, and a round trip without queues.

@@ -1,4 +1,4 @@
-//! uFAB: minimum bandwidths that are kept, what is left over shared at once, and queues that stay short, by an edge that reacts to what switches tell.
+//! uFAB: guaranteed minimum bandwidths, immediate sharing of the excess, and short queues, by an edge that reacts to the telemetry of switches.
 //!
 //! S. Wang et al., "Predictable vFabric on Informative Data Plane", SIGCOMM 2022. This is uFAB-E, the active edge; the informative core is
 //! [`crate::switch::ufab_core`].
@@ -39,8 +39,8 @@
 //!   0.8 Gbit/s of the 6 that they had, and a window does not help who waits for a turn. Here weights are minima.
 //! - **Unused tokens** (`unused`). Algorithm 1's line 7 gives a pair what it sends; its comment and the text give it its fair part all the same.
 //! - **Scenario-2 and work conservation.** A pair that sends less than r may have r T in flight. If links counted that as its window, equation 3 would
-//!   give the others no more than their proportional part of a link that is not full (81 % of it beside one idle pair of the same weight). So links go
-//!   on to count equation 3's window while it rests, and its true one from when it wants more; `stage` says it again.
+//!   give the others no more than their proportional part of a link that is not full (81 % of it beside one idle pair of the same weight). So links
+//!   continue to count equation 3's window while it rests, and its true one from when it wants more; `stage` says it again.
 //!
 //! # Beside other classes
 //! The text knows uFAB alone on its links. Where a port says that its queue shares a line with others ([`ClassHop`](wayleave_scheme_api::ClassHop)), a link has two
@@ -49,19 +49,18 @@
 //!
 //! # Deviations
 //! - A pair rests if it has used less than half of its window since the last answer, and less than its share.
-//! - While windows grow, a step comes with an answer, and so a pair that probes less than once a round trip grows more slowly than by one step a round trip: what it
-//!   has not heard of is what others have begun meanwhile.
+//! - While windows grow, a step comes with an answer, and so a pair that probes less than once a round trip grows more slowly than by one step a round trip: it does not know the pairs that have begun since.
 //! - A path that does not answer is noticed by the first time-out, and left if the repeated probe stays away as well, so that a single lost probe moves nothing. Such a
 //!   move waits for no freeze window.
 //! - Links that a candidate has in common with the paths of a pair count it already, and not twice. An edge knows them, since it knows the topology (3.1) and chose the
-//!   path; where a driver does not tell, that is the last link only, and others can make a path look fuller than it is.
+//!   path; without this information from the driver, that is the last link only, and others can make a path look fuller than it is.
 //! - A pair without a guarantee has one token. A hose is not scaled down if it is above the line: placement (3.1, assumption iii) sees to that.
-//! - A pair's paths share its tokens before the first of them is told of its part: otherwise the first would begin with all of them.
+//! - A pair's paths share its tokens before the first of them receives its part: otherwise the first would begin with all of them.
 //! - **Maxima** ([`Share::max`]), of which the text says nothing: a limiter of the class holds what a host sends, and limiters of its pairs what others receive. Receivers divide their
 //!   maximum among the pairs that request a part of it with their probes (`maxima`).
 //! - **Weights** (`surplus`): what is above all minima can be shared by the weights of services. A pair then has the window of its tokens, and of what equation 3 gives all
 //!   pairs together beyond the tokens of all a part by weight; with weights as large as minima that is equation 3.
-//! - Whoever has been idle for [`Settings::idle`] round trips leaves its paths, and is found one anew.
+//! - A pair that has been idle for [`Settings::idle`] round trips leaves its paths, and searches one anew.
 
 mod admission;
 mod hose;

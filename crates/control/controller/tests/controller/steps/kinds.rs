@@ -179,7 +179,7 @@ fn a_contract_stays_of_its_kind() {
     apply(&mut controller, at(0), order(&setup.network, "two", "h1", "h9")).result.unwrap();
     let other = apply(&mut controller, at(0), order(&setup.network, "one", "h1", "h9"));
     assert!(
-        matches!(&other.result, Err(CommandError::Invalid { message, .. }) if message.contains("about bandwidth")),
+        matches!(&other.result, Err(CommandError::Invalid { message, .. }) if message.contains("of kind bandwidth")),
         "{other:?}"
     );
     let other = apply(&mut controller, at(0), best_effort(&setup.network, "two", &["h1", "h9"]));

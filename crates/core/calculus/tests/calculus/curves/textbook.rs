@@ -154,8 +154,8 @@ fn strict_priorities_of_a_link_give_each_what_the_higher_ones_leave() {
 }
 
 /// The check in constant time of the admission kernel, for inputs at least as fast as the output. With B = sum of
-/// bursts, rho = sum of rates and tau = max (b_i - Lmax)+ / (R - r_i), a queue with the residual service (R_q, T) has
-/// delay = T + (B + rho tau) / R_q - tau and backlog = B + rho m - R_q (m - T) with m = max(T, tau).
+/// bursts, rho = sum of rates and tau = max (b_i - Lmax)+ / (R - r_i), the residual service is (R_q, T).
+/// A queue has delay =  T + (B + rho tau) / R_q - tau and backlog = B + rho m - R_q (m - T) with m = max(T, tau).
 #[test]
 fn the_constant_time_check_of_equal_line_rates_is_exact() {
     let (link, max_frame) = (10, 3);

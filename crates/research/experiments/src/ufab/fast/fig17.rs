@@ -449,7 +449,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::statement::{Verdict, assert_each_can_change};
 
-    /// Where a server sends to one other only, ElasticSwitch misses less than PicNIC' does: that explains the difference. Where it misses
+    /// If a server sends to one other only, ElasticSwitch misses less than PicNIC' does: that explains the difference. Where it misses
     /// more there as well, and comes nearer, it explains a part.
     #[test]
     fn other_tenants_explain_what_their_numbers_explain() {
