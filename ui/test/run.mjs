@@ -300,7 +300,7 @@ async function troubles(browser, server) {
   await says(page, 'Last known values are shown below', 'and that what is shown is old');
   await look(page, 'an answer that failed', { wrong: 9 });
   fails = false;
-  await page.click('text=Ask again');
+  await page.click('button:has-text("Retry")');
   await page.waitForFunction(() => !document.body.innerText.includes('the ledger cannot be written'), undefined, { timeout: 30_000 });
   page.wrong.length = 0;
   await page.context().setOffline(true);

@@ -6,7 +6,7 @@
 //! starts. The rule:
 //!
 //! > A flow starts on its routes when every route that was left earlier, in this decision or before, and that shares
-//! a link > with them, is empty.
+//! > a link with them, is empty.
 //!
 //! docs/theory/admission.md, section 9, proves that this suffices, even if one flow moves to a route that another has
 //! just left. [`LeftRoutes`] is the rule. The controller applies it to senders, whose confirmations report when they

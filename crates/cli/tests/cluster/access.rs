@@ -114,7 +114,7 @@ pub(crate) fn an_etcd_that_wants_a_password_and_a_certificate_is_asked_with_them
         (Access { ca: None, ..access.clone() }, "certificate"),
         // Members end the connection, sooner or later.
         (Access { certificate: None, ..access.clone() }, "https://"),
-        (Access { ca: Some(folder.join("absent")), ..access.clone() }, "absent cannot be read"),
+        (Access { ca: Some(folder.join("absent")), ..access.clone() }, "cannot read certificates from"),
         (Access { user: None, ..access.clone() }, "user name is empty"),
         (with_password("wrong"), "authentication failed"),
         (with_password("open"), "chmod 600"),

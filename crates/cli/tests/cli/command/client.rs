@@ -154,7 +154,7 @@ fn what_a_tenant_may_not_do_is_said_and_what_is_wrong_in_a_file_is_shown_there()
     directory.run(&["apply", "-f", "tenants.yaml"]).ends_with(0);
     directory.run(&["token", "create", "--role", "tenant", "--of", "acme", "--to-file", "acme.token"]).ends_with(0);
     let links = directory.run(&["get", "links", "--token-file", "acme.token"]).ends_with(2);
-    assert!(links.stderr.contains("the token is of the role tenant"), "{}", links.stderr);
+    assert!(links.stderr.contains("this token has the role tenant"), "{}", links.stderr);
     std::fs::write(directory.0.join("wrong.yaml"), CONTRACTS.replace("10Mbit", "10mbps")).unwrap();
     let wrong = directory.run(&["apply", "-f", "wrong.yaml"]).ends_with(2);
     assert!(wrong.stderr.starts_with("wrong.yaml:6:"), "{}", wrong.stderr);
@@ -337,7 +337,7 @@ fn what_if_needs_no_controller_if_the_contracts_are_in_a_file() {
     std::fs::write(directory.0.join("plain.yaml"), plain.join("\n")).unwrap();
     let run = directory.run(&asked).ends_with(3);
     assert!(run.stdout.starts_with("would lose their guarantee (1)\n"), "{}", run.stdout);
-    assert!(run.stderr.contains("1 of 2 contracts in plain.yaml refused initially"), "{}", run.stderr);
+    assert!(run.stderr.contains("1 of 2 contracts in plain.yaml refused from the start"), "{}", run.stderr);
 }
 
 /// A ledger file with the contracts of the example, of every kind.
@@ -462,7 +462,7 @@ fn a_dry_run_shows_which_fields_would_change() {
         "rate: 20Mbit -> 30Mbit",
         "is not possible with the configured",
         "deadline: 2ms -> 2us",
-        "bandwidth.max: not given -> 2Gbit",
+        "bandwidth.max: not set -> 2Gbit",
     ] {
         assert!(table.contains(part), "{part}: {table}");
     }

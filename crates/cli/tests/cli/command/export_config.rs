@@ -44,7 +44,7 @@ fn what_cannot_be_rendered_says_what_to_do() {
     let marks = wrong("--for tc --ecn 10kB");
     assert!(marks.contains("--ecn is for SONiC"), "{marks}");
     let full = wrong("--for sonic --switch leaf1");
-    assert!(full.contains("has 8 queues") && full.contains("--control best-effort"), "{full}");
+    assert!(full.contains("uses all 8 queues") && full.contains("--control best-effort"), "{full}");
     let control = wrong("--for tc --control own");
     assert!(control.contains("--control is for SONiC"), "{control}");
     let device = file("render-device.json", r#"{ "PORT": { "Ethernet0": { "speed": "40000", "mtu": "1500" } } }"#);

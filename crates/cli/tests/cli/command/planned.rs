@@ -73,7 +73,7 @@ fn questions_without_a_controller_take_contracts_of_every_kind() {
     assert!(explained.stdout.contains("db: admitted, proven"), "{}", explained.stdout);
     let asked = format!("what-if {on} --fail h9 --delete copy");
     let would = wayleave(&asked).ends_with(3);
-    assert!(would.stdout.contains("degraded") && would.stdout.contains("db"), "{}", would.stdout);
+    assert!(would.stdout.contains("would lose their guarantee") && would.stdout.contains("db"), "{}", would.stdout);
     let plan = file("what-if-kinds.json", wayleave(&format!("plan {on} -o json")).ends_with(0).stdout);
     let by_plan = wayleave(&format!("{asked} --plan {plan}"));
     assert_eq!((would.code, would.stdout), (by_plan.code, by_plan.stdout), "{}", by_plan.stderr);
@@ -126,7 +126,7 @@ fn tenants_of_contracts_are_there_without_a_controller() {
     };
     assert_eq!((names(&decided).len(), names(&decided)), (2, names(&planned)), "{}", decided.stdout);
     let gone = wayleave(&format!("what-if -t {network} -f {list} --fail leaf1")).ends_with(3);
-    assert!(gone.stdout.contains("would be kept no longer (6)"), "{}", gone.stdout);
+    assert!(gone.stdout.contains("would lose their guarantee (6)"), "{}", gone.stdout);
     let same = wayleave(&format!("diff {} {}", plans[0], plans[1])).ends_with(0);
     assert_eq!(same.stdout, "no differences\n");
 }

@@ -79,7 +79,7 @@ fn contracts_of_every_kind_are_brought_back_to_what_they_were() {
         "priority: 9 -> not set",
         "labels.app: new -> not set",
         "bestEffort.members",
-        "there would be: 1 created, 3 changed, 1 deleted",
+        "planned: 1 created, 3 changed, 1 deleted",
     ] {
         assert!(table.contains(part), "{part}: {table}");
     }
@@ -156,7 +156,7 @@ fn what_is_no_time_and_no_event_is_refused() {
     for (to, what) in [
         ("yesterday", "expected an event number or a time (RFC 3339)"),
         ("2500-01-01T00:00:00Z", "is in the future"),
-        ("99999", "there is no event 99999"),
+        ("99999", "no event 99999"),
     ] {
         let wrong = kinds.run(&format!("rollback --to {to} --yes")).ends_with(2).stderr;
         assert!(wrong.contains(what), "{to}: {wrong}");

@@ -53,7 +53,7 @@ fn manual_pages_are_written_for_every_command() {
     let written = std::fs::read_to_string(folder.join("wayleave-lab-run.1")).unwrap();
     assert!(page == written && page.contains("adversary"), "{page}");
     let run = wayleave("man lab rum").ends_with(2);
-    assert!(run.stderr.contains("wayleave lab has no command rum; its commands: up, run,"), "{}", run.stderr);
+    assert!(run.stderr.contains("wayleave lab has no command rum; it has up, run,"), "{}", run.stderr);
 }
 
 #[test]

@@ -404,8 +404,8 @@ fn files_that_cannot_be_used_are_named() {
     std::fs::write(path("empty.pem"), "").unwrap();
     for (client_ca, client_crl, named) in [
         (Some("none.pem"), None, "none.pem"),
-        (Some("empty.pem"), None, "empty.pem: a certificate"),
-        (Some("server.pem"), Some("empty.pem"), "empty.pem: a list of revoked certificates"),
+        (Some("empty.pem"), None, "empty.pem: expected a certificate"),
+        (Some("server.pem"), Some("empty.pem"), "empty.pem: expected a certificate revocation list"),
     ] {
         let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Nobody);
         let (certificates, key) = (path("server.pem"), path("server.key"));

@@ -303,7 +303,7 @@ fn a_tenant_is_told_whether_it_fits_and_nothing_of_others() {
     assert_eq!(told["nearest"]["minBps"], 1_100_000_000_u64, "{told}");
     acme.put("/v1/contracts/mine", &hose(&["a", "b", "c"], "1.1Gbit")).is(201);
     let own = acme.get("/v1/contracts/mine/explanation").is(200).json();
-    assert!(own["assumption"].as_str().unwrap().contains("fewest links") && own.get("links").is_none(), "{own}");
+    assert!(own["assumption"].as_str().unwrap().contains("shortest paths") && own.get("links").is_none(), "{own}");
     // The operator sees the link and the owners.
     let told = world.client.get(&format!("/v1/decisions/acme:{decision}/explanation")).is(200).json();
     assert_eq!(told["links"][0]["holders"], json!(["theirs", "mine"]), "{told}");

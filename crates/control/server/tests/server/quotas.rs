@@ -48,7 +48,7 @@ fn a_tenant_has_a_part_of_the_streams_and_those_of_operators_are_counted_apart()
     let reader = client.token(json!({ "role": "reader", "tenant": "a" }));
     let problem =
         reader.send("GET", "/v1/events", &[("accept", "text/event-stream")], b"").is_problem(429, "RATE_LIMITED");
-    assert!(problem["detail"].as_str().unwrap().starts_with("tenant a may have 4 event streams"), "{problem}");
+    assert!(problem["detail"].as_str().unwrap().starts_with("tenant a already has 4 event streams open"), "{problem}");
     let others = [open(&b), open(&c)];
     assert_eq!(others.each_ref().map(Vec::len), [4, 2], "all together have 10");
     assert_eq!(open(client).len(), 10, "those of operators are counted apart");

@@ -20,7 +20,7 @@ CheckReport counted id seen sent trouble
 CheckTask id sends
 Clock aheadNs boot errorNs
 Confirmations done epoch
-Followed clockErrorNs late lost lostBehind packets timed worstNs
+SampledPackets clockErrorNs late lost lostBehind packets timed worstNs
 Hop link queue
 Kind bandwidth best-effort latency objective
 Match destinationAddress destinationPort protocol sourceAddress sourcePort

@@ -145,7 +145,7 @@ pub(crate) fn what_cannot_be_done_is_refused_and_changes_nothing() {
     }
     assert!(host.install(0, 1, &rule(1, 100)).unwrap_err().to_string().contains("numbers start at 1"));
     assert!(
-        host.add_endpoint(77, mac(1)).unwrap_err().to_string().contains("has the address 02:00:00:00:00:01 already")
+        host.add_endpoint(77, mac(1)).unwrap_err().to_string().contains("already has the address 02:00:00:00:00:01")
     );
     assert_eq!(host.installed(), [(5, 1)]);
     assert_eq!(sent(&host, &udp(1, 2, (7, 9), 100)).out, UPLINK);
@@ -158,7 +158,7 @@ pub(crate) fn of_contracts_for_the_same_packets_the_oldest_counts_and_the_next_f
         host.install(serial, 1, &rule(8_000, 1000)).unwrap();
     }
     let error = host.install(10, 1, &rule(8_000, 1000)).unwrap_err().to_string();
-    assert!(error.contains("4 contracts are for exactly the same packets"), "{error}");
+    assert!(error.contains("4 contracts already match exactly these packets"), "{error}");
     for serial in [4, 7, 8, 9] {
         assert_eq!(sent(&host, &udp(1, 2, (7, 9), 100)).verdict, REDIRECTED);
         assert_eq!(host.counters().unwrap().contracts[&serial].packets, 1);

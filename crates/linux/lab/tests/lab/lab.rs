@@ -140,7 +140,7 @@ pub(crate) fn programs_of_a_lab_outlive_their_starter_and_end_with_the_lab() {
     let environment = fs::read(format!("/proc/{}/environ", lab.start(&program).unwrap().pid)).unwrap();
     assert!(!environment.is_empty());
     let missing = Program { name: "nobody".to_owned(), file: "/nonexistent".into(), ..program };
-    assert!(lab.start(&missing).unwrap_err().to_string().contains("nobody cannot be started"));
+    assert!(lab.start(&missing).unwrap_err().to_string().contains("cannot start nobody"));
     assert!(labs().down(&name).unwrap().programs >= 1);
     let state = fs::read_to_string(format!("/proc/{}/stat", process.pid)).unwrap_or_default();
     assert!(state.is_empty() || state.contains(") Z "), "it runs on: {state}");

@@ -119,10 +119,10 @@ fn unknown(name: &str) -> Error {
 /// not an error here: the others are still measured, and [`Reproduced::failed`] gives the reason.
 ///
 /// ```
-/// use wayleave::{Cancel, NoProgress};
+/// use wayleave::Watch;
 /// use wayleave_experiments::{ReproduceOptions, figures, reproduce};
 /// let chosen = figures(&["sec2-examples".to_owned()])?;
-/// let done = reproduce(&chosen, ReproduceOptions::default(), NoProgress, &Cancel::default())?;
+/// let done = reproduce(&chosen, ReproduceOptions::default(), &mut Watch::none())?;
 /// assert!(done.figures[0].figure.statements.len() >= 6);
 /// # Ok::<(), wayleave::Error>(())
 /// ```

@@ -30,7 +30,7 @@ impl Scenario {
     /// # let network = Arc::new(build::star(2, Cabling::default()).unwrap());
     /// # let millisecond = Time::from_millis(1);
     /// let scenario = Scenario::new("nobody sends", network, millisecond);
-    /// assert_eq!(scenario.validate().unwrap_err().to_string(), "no traffic: nobody sends anything");
+    /// assert_eq!(scenario.validate().unwrap_err().to_string(), "no traffic is defined");
     /// ```
     ///
     /// # Errors

@@ -231,7 +231,7 @@ fn what_is_no_regular_file_is_not_replaced() {
     // it.
     let _socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
     let error = write(&path, &Header::default(), &Ring::new(1)).unwrap_err();
-    assert!(error.to_string().contains("no regular file"), "{error}");
+    assert!(error.to_string().contains("not a regular file"), "{error}");
     assert!(!fs::symlink_metadata(&path).unwrap().is_file());
     assert_eq!(directory.names(), ["s"]);
 }

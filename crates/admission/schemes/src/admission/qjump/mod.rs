@@ -23,9 +23,9 @@
 //! Points that the texts leave open, with the readings that are offered:
 //! - A flow that asks for more than the unit rate. [`Reading::Refused`]: it is refused, as in section 2.1.1.
 //!   [`Reading::Charged`]: it takes the shares that it needs, as if it were several applications. [`Reading::Flat`]: it
-//! takes one share at any rate, and its shaper limits it to the unit rate, so only its latency is promised, not its
-//! rate. That comes closest to Fig. 8a, on which section 5.1.3 comments "QJump is blocked to a maximum of n = 32
-//! flows".
+//!   takes one share at any rate, and its shaper limits it to the unit rate, so only its latency is promised, not its
+//!   rate. That comes closest to Fig. 8a, on which section 5.1.3 comments "QJump is blocked to a maximum of n = 32
+//!   flows".
 //! - A burst of more than a packet. An application sends P bytes per epoch. A burst of b bytes therefore takes
 //!   `ceil(b / P)` epochs from the shaper to the last bit (with s shares, `ceil(b / (s P))`), and has to meet the
 //!   deadline. The shaper is a token bucket that holds P and earns P per epoch, so several small packets count as

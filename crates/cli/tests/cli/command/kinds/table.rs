@@ -171,9 +171,9 @@ pub(super) const ABOUT_CONTRACTS: &[(&str, &[Question])] = &[
                 0,
                 [
                     Has(&["h1->leaf1", "21Mbit"]),
-                    Has(&["h3->leaf1", "1.1Gbit, 4Gbit left", "610Mbit, 1.94Gbit left", "24 %"]),
-                    Has(&["h4->leaf1", "1.2Gbit, 3.9Gbit left", "24 %"]),
-                    Has(&["h5->leaf2", "610Mbit, 1.94Gbit left", "24 %"]),
+                    Has(&["h3->leaf1", "1.1Gbit, 4Gbit available", "610Mbit, 1.94Gbit available", "24 %"]),
+                    Has(&["h4->leaf1", "1.2Gbit, 3.9Gbit available", "24 %"]),
+                    Has(&["h5->leaf2", "610Mbit, 1.94Gbit available", "24 %"]),
                     NO_PROMISE,
                 ],
             ),

@@ -28,7 +28,7 @@ fn answers_that_are_kept_cost_the_tenant_that_asked() {
         }
         assert!((asked as u64) < most / 100, "{asked} answers are kept, each of at least 100 B");
     };
-    assert!(refused["detail"].as_str().unwrap().contains("kept for tenant noisy"), "{refused}");
+    assert!(refused["detail"].as_str().unwrap().contains("stored answers of tenant noisy"), "{refused}");
     assert_eq!(metric(&world.client, "wayleave_limits_reached_total{limit=\"answers\"}"), 1.0);
     let kept = metric(&world.client, "wayleave_kept_bytes{what=\"answers\"}");
     assert!(kept < most as f64 + 10_000.0, "{kept} B are kept");
