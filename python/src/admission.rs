@@ -11,9 +11,9 @@ use wayleave_contracts::Demand;
 use wayleave_scheme_api::{
     Admission, Decision, Described, Descriptor, Handover, Parameter, Parameters, Reason, Refusal, Request, Role, Value,
 };
+use wayleave_schemes::admitted::{AdmittedFlow, AdmittedSet, Term};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::registry::Scheme;
-use wayleave_schemes::admitted::{Held, Standing, Term};
 use wayleave_topology::{FlowId, Hop, Route};
 use wayleave_units::Time;
 
@@ -297,7 +297,7 @@ impl Admission for OwnScheme {
     }
 }
 
-impl Standing for OwnScheme {
+impl AdmittedSet for OwnScheme {
     fn queues(&self) -> Option<&Placement> {
         None
     }
@@ -306,9 +306,9 @@ impl Standing for OwnScheme {
         None
     }
 
-    fn held(&self, flow: FlowId) -> Option<Held<'_>> {
+    fn held(&self, flow: FlowId) -> Option<AdmittedFlow<'_>> {
         let &Entry { ref route, demand, deadline, bound } = self.flows.get(&flow)?;
-        Some(Held { route, demand, deadline, bound, released: bound })
+        Some(AdmittedFlow { route, demand, deadline, bound, released: bound })
     }
 
     fn flows(&self) -> Vec<FlowId> {

@@ -9,8 +9,8 @@ use pyo3::types::PyCapsule;
 use serde_json::{Value, json};
 use wayleave::analyze::{Analysis, Report, Subject};
 use wayleave::{Error, Plan, Source, Watch};
+use wayleave_experiments::{AxisValue, CATALOGUE};
 use wayleave_experiments::{Effort, Measured, ReproduceOptions, figures, reproduce};
-use wayleave_experiments::{CATALOGUE, X};
 
 use crate::document::loaded;
 use crate::error::{Failure, internal, usage};
@@ -102,8 +102,8 @@ fn points(measured: &Measured) -> Result<Table, Error> {
             for point in &series.points {
                 let mut row = json!({ "panel": panel.name, "series": series.name, "summary": point.summary });
                 match &point.x {
-                    X::Number(number) => row["x"] = json!(number),
-                    X::Name(name) => row["x_name"] = json!(name),
+                    AxisValue::Number(number) => row["x"] = json!(number),
+                    AxisValue::Name(name) => row["x_name"] = json!(name),
                 }
                 let ci95 = point.summary.ci95;
                 row["ci95_low"] = json!(ci95.map(|[low, _]| low));

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use wayleave::{
-    PlanInput, PlanOptions, Error, Explanation, Model, Network, Plan, SchemeOptions, Session, Verified, VerifyOptions, EntryKind,
-    Watch, explain_in, plan_in, verify, verify_kinds,
+    EntryKind, Error, Explanation, Model, Network, Plan, PlanInput, PlanOptions, SchemeOptions, Session, VerifyOptions,
+    VerifyReport, Watch, explain_in, plan_in, verify, verify_kinds,
 };
+use wayleave_adversary::Effort;
 use wayleave_explain::table::Layout;
 use wayleave_schemes::registry::Defaults;
-use wayleave_adversary::Effort;
 
 use crate::admission::{Raised, raised, scheme_of};
 use crate::document::loaded;
@@ -406,9 +406,9 @@ impl PyExplanation {
 }
 
 /// The worst that packets met of every promise.
-#[pyclass(name = "Verified", module = "wayleave", frozen)]
+#[pyclass(name = "VerifyReport", module = "wayleave", frozen)]
 pub(crate) struct PyVerified {
-    verified: Arc<Verified>,
+    verified: Arc<VerifyReport>,
     provenance: Provenance,
     text: Arc<str>,
 }
@@ -430,7 +430,7 @@ impl PyVerified {
     /// Violations of promises, each as a sentence.
     #[getter]
     fn violations(&self) -> Vec<String> {
-        let Verified { claim, report, kinds, .. } = &*self.verified;
+        let VerifyReport { claim, report, kinds, .. } = &*self.verified;
         let broken = report.violations.iter().map(|violation| {
             format!("{}: {} ({})", claim.promises[violation.promise].name, violation.breach, violation.attack)
         });
@@ -468,7 +468,7 @@ impl PyVerified {
     }
 
     fn __repr__(&self) -> String {
-        format!("<Verified {}>", self.summary())
+        format!("<VerifyReport {}>", self.summary())
     }
 
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
@@ -494,14 +494,14 @@ impl PyVerified {
     fn aside<T: Send + 'static>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&Verified, &str, &Provenance) -> Result<T, Error> + Send + 'static,
+        work: impl FnOnce(&VerifyReport, &str, &Provenance) -> Result<T, Error> + Send + 'static,
     ) -> PyResult<T> {
         let (verified, text, provenance) = (self.verified.clone(), self.text.clone(), self.provenance.clone());
         aside(py, move || work(&verified, &text, &provenance))
     }
 
     fn summary(&self) -> String {
-        let Verified { claim, report, .. } = &*self.verified;
+        let VerifyReport { claim, report, .. } = &*self.verified;
         let verdict = if self.is_sound() {
             "all guarantees held".to_owned()
         } else {

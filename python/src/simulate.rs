@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde_json::{Value, json};
-use wayleave::result::{Ending, Parameter, RunResult};
-use wayleave::{Batch, Choice, Error, Planned, Source, Sweep, SweepOptions, Threads, Watch, sweep};
+use wayleave::result::{Parameter, RunEnd, RunResult};
+use wayleave::{Batch, Error, Planned, RunSelection, Source, Sweep, SweepOptions, Threads, Watch, sweep};
 use wayleave_explain::table::Layout;
 use wayleave_formats::{Grid, InputErrors, beside, with_grid};
 use wayleave_scenarios::Congestion;
@@ -128,11 +128,11 @@ impl PyBatch {
         };
         let vary = vary.into_iter().map(values).collect::<Result<Vec<_>, _>>()?;
         // Errors in the file are reported with the file's own lines.
-        let mut batch = Batch::parse_with(&source, name, &Choice::default(), &open)?;
+        let mut batch = Batch::parse_with(&source, name, &RunSelection::default(), &open)?;
         let mut subject = (!is_file).then(|| "scenario".to_owned());
         if !(vary.is_empty() && seeds.is_empty()) {
             let varied = with_grid(&source, &Grid { vary, seeds })?;
-            batch = Batch::parse_with(&varied, name, &Choice::default(), &open)?;
+            batch = Batch::parse_with(&varied, name, &RunSelection::default(), &open)?;
             subject = subject.or_else(|| Some(json!(name).to_string()));
         }
         if let Some(subject) = &subject {
@@ -247,11 +247,11 @@ impl PyRun {
     fn summary(&self) -> String {
         let RunResult { scenario, seed, simulated_ns, hops, ending, .. } = &*self.result;
         let why = match ending {
-            Ending::Complete => "",
-            Ending::TooManyFlows => {
+            RunEnd::Complete => "",
+            RunEnd::TooManyFlows => {
                 ", ended early: too many flows were open, it offers more than its network can carry"
             }
-            Ending::Stopped => ", ended early: somebody stopped it",
+            RunEnd::Stopped => ", ended early: somebody stopped it",
         };
         format!("{scenario}, seed {seed}: {} ms simulated, {hops} packet hops{why}", *simulated_ns as f64 / 1e6)
     }
@@ -438,7 +438,8 @@ pub(crate) fn _sweep(
         .with_command(command)
         .with_keep_going(true);
     let batch = batch.batch.clone();
-    run(py, progress, move |progress, cancel| sweep(batch, &options, &mut Watch::new(progress, cancel))).map(PySweep::of)
+    run(py, progress, move |progress, cancel| sweep(batch, &options, &mut Watch::new(progress, cancel)))
+        .map(PySweep::of)
 }
 
 /// The traffic of all runs of a sweep as a table.
@@ -460,8 +461,11 @@ fn sweep_table(sweep: &Sweep) -> Result<Table, Error> {
     let batch = sweep.batch();
     let seeds: std::collections::BTreeSet<u64> = batch.runs().iter().map(|run| run.seed).collect();
     let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
-    let provenance =
-        provenance([("input_hash", batch.input_hash()), ("seed", seeds.join(" ")), ("scenario", batch.name().to_owned())]);
+    let provenance = provenance([
+        ("input_hash", batch.input_hash()),
+        ("seed", seeds.join(" ")),
+        ("scenario", batch.name().to_owned()),
+    ]);
     Table::of(&rows, &all, &provenance)
 }
 

@@ -64,7 +64,7 @@ impl CustomTransport for OwnTransport {
         &PYTHON
     }
 
-    fn hears_marks(&self) -> bool {
+    fn receives_marks(&self) -> bool {
         self.hears_marks
     }
 
