@@ -396,7 +396,7 @@ fn pins_that_somebody_removes_are_made_again_and_still_have_one_owner() {
     assert!(matches!(repaired.as_slice(), [one] if one.ends_with(" pins were missing")), "{repaired:?}");
     assert_eq!(node.host().repair(), Vec::<String>::new());
     let refused = Host::open(&node.pins, &Settings::default()).map(drop).unwrap_err().to_string();
-    assert!(refused.contains("another process"), "{refused}");
+    assert!(refused.contains("another running process"), "{refused}");
     // The next agent finds what is in force.
     let mut node = node.restarted(Time::from_nanos(2));
     assert_eq!(node.installed(NOW).unwrap(), [(1, 1)]);
@@ -497,7 +497,7 @@ fn nobody_opens_what_another_agent_has() {
     let apart = apart("second");
     let node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
     let refused = Host::open(&node.pins, &Settings::default()).map(drop).unwrap_err().to_string();
-    assert!(refused.contains("another process"), "{refused}");
+    assert!(refused.contains("another running process"), "{refused}");
 }
 
 /// s1 on this kernel.
