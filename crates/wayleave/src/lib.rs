@@ -29,10 +29,10 @@
 //! | simulate | [`simulate`], [`sweep()`](sim::sweep) | [`result::RunResult`], [`Sweep`] |
 //! | fit budgets and costs | [`tune()`] | [`Tuned`] |
 //! | bound delays of a whole network | [`analyze::Subject`] | [`analyze::Report`] |
-//! | share bandwidth | [`policy::shares`] | [`policy::Shared`] |
+//! | share bandwidth | [`policy::shares`] | [`policy::ContentionPointShares`] |
 //! | prove it to others | [`Proof::of`] | [`Proof`]: the document that `tools/check_proof.py` checks |
 //! | compare two results | [`diff::diff`] | [`diff::Difference`] |
-//! | size a service | [`provision::Question::answer`] | [`provision::Answer`] |
+//! | size a service | [`provision::Question::answer`] | [`provision::SizeAnswer`] |
 //!
 //! Nothing here prints, reads the environment or ends the process. A call that can take long has a [`Watch`] as its last parameter,
 //! which shows progress and ends the call early; how many threads work is an option, and results do not depend on it. Whatever

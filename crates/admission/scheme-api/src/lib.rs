@@ -7,7 +7,7 @@
 //! # The stack
 //!
 //! A host is a fixed stack, composed by generics. Schemes fill its layers; the driver has the mechanisms between
-//! them, such as sequence numbers, queues, token buckets and timers. A layer without a scheme is [`Absent`], and
+//! them, such as sequence numbers, queues, token buckets and timers. A layer without a scheme is [`NoRole`], and
 //! costs nothing.
 //!
 //! ```text

@@ -1,7 +1,7 @@
 //! Brokers of host schemes. The scheme defines the brokers that a network needs and their locations; drivers start
 //! and stop them and carry their messages.
 //!
-//! A scheme lists its brokers as [`BrokerSeat`]s. Their numbers are indices into that list, counted from the first
+//! A scheme lists its brokers as [`BrokerSpec`]s. Their numbers are indices into that list, counted from the first
 //! broker of the scheme. Each start of a broker constructs it again from a [`BrokerSetup`], so a broker loses its
 //! state when it is stopped.
 

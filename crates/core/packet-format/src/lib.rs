@@ -8,7 +8,7 @@
 //! | [`Demand`] | demand of a flow on the wire |
 //! | [`TokenBucket`] | the shaper's arithmetic (section 4.2.3), in nanobits |
 //! | [`Mac`] | addresses, including defaults of VMs |
-//! | [`Waiting`] | limits of the packets that wait on their host for tokens |
+//! | [`QueueLimit`] | limits of the packets that wait on their host for tokens |
 //! | [`probe`] | the probes of uFAB and their responses, to the bit |
 //! | [`broker`] | messages between brokers: rates of services (Parley, 2014, section 6.2) |
 //!

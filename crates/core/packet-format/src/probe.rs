@@ -3,9 +3,9 @@
 //! | bits | the text | here |
 //! |---|---|---|
 //! | 4 | type: 1 probe, 2 response, 4 failure response | [`ProbeType`]: beside these 3 for a candidate, 5 for a finish, 6 and 7 for their responses |
-//! | 4 | nHop: switches passed | as in the text: this number of slots are [`Record`]s, the others [`Said`] |
+//! | 4 | nHop: switches passed | as in the text: this number of slots are [`Record`]s, the others [`PortRequest`] |
 //! | 24 (caption), 16 (table) | phi of the pair | 16 for phi, and 8 for the number of the change, so that a response is not taken for another's |
-//! | 64 a hop | W, Phi, tx: 16 each; q: 12; C: 4 | as in the text, in a [`Record`]; before that the sender's [`Said`] in this slot |
+//! | 64 a hop | W, Phi, tx: 16 each; q: 12; C: 4 | as in the text, in a [`Record`]; before that the sender's [`PortRequest`] in this slot |
 //!
 //! The text gives no units. Here W is in bytes that windows carry in 100 us, and q in bytes. Both are small
 //! floating-point numbers (a mantissa of 11 bits with an exponent of 5, and of 8 with 4), rounded down. Phi is in

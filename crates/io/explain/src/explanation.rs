@@ -28,13 +28,13 @@ pub struct Explained<'a> {
     pub contract: &'a LatencyContract,
     /// The same in wire bytes.
     pub request: &'a Request,
-    /// Decision on it; for a contract that is admitted already, see [`Context::standing`].
+    /// Decision on it; for a contract that is admitted already, see [`Context::admitted`].
     pub decision: &'a Result<Decision, Refusal>,
     /// Start times of the contract and of the moves for it. `None`: at once, or at a controller's command.
     pub starts: Option<&'a StartTimes>,
     /// Decisions on the contracts before it, if known.
     pub before: Option<EarlierDecisions>,
-    /// For a refusal, what [`look_around`] found.
+    /// For a refusal, what [`inspect_links`] found.
     pub refused: Option<&'a Refused>,
 }
 
@@ -74,7 +74,7 @@ pub fn inspect_links(
     Refused { at_binding, survey, nearest: in_terms_of(contract, model, nearest) }
 }
 
-/// Returns the nearest request that fits, in the contract's own accounting: the part of the result of [`look_around`]
+/// Returns the nearest request that fits, in the contract's own accounting: the part of the result of [`inspect_links`]
 /// that reveals nothing about other contracts.
 pub fn nearest(scheme: &mut Scheme, model: &Model, contract: &LatencyContract, request: &Request) -> NearestRequest {
     in_terms_of(contract, model, suggest::nearest(scheme, request))

@@ -13,10 +13,10 @@
 //! | [`environment`] | the network, failed elements, locations of VMs |
 //! | [`resolve`] | from the names of a rule to interfaces, addresses and tags |
 //! | [`best_effort`] | routes of packets that no contract covers |
-//! | [`host`], [`switch`] | drivers of a node, over [`plane`] and `dataplane::switch` |
+//! | [`host`], [`switch`] | drivers of a node, over [`host_dataplane`] and `dataplane::switch` |
 //! | [`linux`] | the data plane of a Linux host |
 //! | [`endpoints`] | interfaces that come and go |
-//! | [`down`] | removal of everything installed |
+//! | [`uninstall`] | removal of everything installed |
 //! | [`interfaces`], [`probe`] | interfaces and the links or endpoints behind them; the frames of probes |
 //! | [`checks`] | probes of a check: sent as if by an endpoint, and seen at interfaces |
 //! | [`samples`] | sampled packets that are reported to the controller, so that it knows which were lost or late |

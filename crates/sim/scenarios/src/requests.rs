@@ -40,7 +40,7 @@ pub enum Server {
     /// Always the receiver of the pair; one step with one request.
     Kept,
     /// For each request one of the receivers is drawn, other than the client. The ends are
-    /// [`Ends::AllToAll`](crate::Ends::AllToAll) or [`Ends::Random`](crate::Ends::Random).
+    /// [`Ends::AllToAll`](crate::FlowEndpoints::AllToAll) or [`Ends::Random`](crate::FlowEndpoints::Random).
     Drawn,
 }
 

@@ -12,7 +12,7 @@ use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_units::Rate;
 
 /// A scheme of the hosts from outside: what a scenario calls
-/// [`HostSchemeConfig::Custom`](wayleave_scenarios::HostSchemeConfig::Custom). [`Plugged`](wayleave_scheme_api::Plugged) makes its hosts
+/// [`HostSchemeConfig::Custom`](wayleave_scenarios::HostSchemeConfig::Custom). [`DynRole`](wayleave_scheme_api::DynRole) makes its hosts
 /// and brokers what is asked for here.
 pub trait CustomScheme: Send + Sync {
     /// The role of one machine.

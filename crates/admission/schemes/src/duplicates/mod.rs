@@ -10,7 +10,7 @@
 //! | `frerSeqRcvyHistoryLength`, `SequenceHistory` | [`Filter::new`]'s `window`, one bit per number |
 //! | `RecovSeqSpace` | 65,536: numbers are of 16 bits |
 //! | `frerSeqRcvyResetMSec`, `TakeAny` | `reset`: after this time without an accepted packet, any number is accepted |
-//! | `frerCpsSeqRcvyPassedPackets`, `DiscardedPackets`, `OutOfOrderPackets`, `RoguePackets` | [`Counts`] |
+//! | `frerCpsSeqRcvyPassedPackets`, `DiscardedPackets`, `OutOfOrderPackets`, `RoguePackets` | [`DuplicateCounts`] |
 //!
 //! [`window`] computes the length of the history: it must still contain a copy that is late by the difference of two
 //! routes' delays. Deviations: time is an argument, so the reset is a comparison and not a count of ticks; there is

@@ -9,7 +9,7 @@
 //! - [`Graph`]: static data: budgets, constants, lower bounds of the delay from every node to a destination;
 //! - [`LeastDelay`]: goal-directed search by delay, the hot path;
 //! - [`LeastCost`]: label-setting search by (cost, delay);
-//! - [`Quiet`]: the cheapest queues along the least used of the short paths;
+//! - [`LeastLoaded`]: the cheapest queues along the least used of the short paths;
 //! - [`larac`]: Lagrange relaxation over least-cost searches (Jüttner et al., INFOCOM 2001).
 
 mod buckets;

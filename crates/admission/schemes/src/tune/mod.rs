@@ -6,7 +6,7 @@
 //! varies budgets, the number of queues in use, the cost of scarce resources, and rerouting. It searches for the
 //! candidate that admits most of a mix on some seeds; other seeds judge it, so that luck with the requests does not
 //! count. The paper's own method is among the candidates, so nothing that is worse on the judging seeds is ever
-//! recommended ([`Verdict::choice`]).
+//! recommended ([`MethodScores::choice`]).
 //!
 //! - [`Sample`]: one list of requests, as one seed draws it;
 //! - [`fill`] and [`Score`]: flows until the first refusal, and flows and bit rate out of a list several times

@@ -1,6 +1,6 @@
 //! Requirements on every driver, as a test that any driver can be put through.
 //!
-//! The suite uses only [`Driver`], and an [`Observe`] that reports on the node behind it: the route that packets of a
+//! The suite uses only [`Driver`], and an [`DriverUnderTest`] that reports on the node behind it: the route that packets of a
 //! contract would take now.
 
 use wayleave_protocol::Id;

@@ -15,7 +15,7 @@
 //! | step 2, worst of a scenario: R, T, buffer | [`Model::of`] |
 //! | step 3, "choose r, b such that B <= buffer": full rate, fifth rate, any | [`Allocation::new`] |
 //! | step 3, "accept as long as usage < allocation" | [`Loko`] |
-//! | "latency guarantee: sum of the D values at each hop" | [`Loko`], with [`Counting::Published`] nothing else |
+//! | "latency guarantee: sum of the D values at each hop" | [`Loko`], with [`SwitchAccounting::Published`] nothing else |
 //!
 //! # The printed numbers
 //!
@@ -28,7 +28,7 @@
 //!
 //! Deviations, and points that the slides leave open:
 //! - A flow's burst grows along its route, by its rate times its possible delay so far. The slides add up the
-//!   requested bursts. The default counts the growth, which is sound; [`Counting::Published`] follows the slides.
+//!   requested bursts. The default counts the growth, which is sound; [`SwitchAccounting::Published`] follows the slides.
 //! - The slides' guarantee is the sum of D. The default adds the delay of the lines: at the first one the burst of
 //!   everything that the first switch accepts, then the largest packet of the scenario on each line. It also adds
 //!   propagation and processing of nodes, jitter included. A burst enters a service with the amount that it earns

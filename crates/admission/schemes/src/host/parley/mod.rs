@@ -31,7 +31,7 @@
 //!   service whose estimate is satisfied would lose its limit for a round and take all that it can. In the fabric a
 //!   round is ten seconds.
 //! - A service whose machine's meter limits senders in nine of ten intervals counts as limited to its usage
-//!   ([`crate::usage_report::Metered`]). Marks of congested uplinks limit it, and by usage alone it would appear
+//!   ([`crate::usage_report::MeteredUsage`]). Marks of congested uplinks limit it, and by usage alone it would appear
 //!   satisfied. There is no such information for sent traffic.
 //! - Brokers work when their machine reports, and the fabric broker when a rack reports; neither has a timer.
 //! - The leader is the lowest of the machines that report. Two at once do no harm: a leader's message replaces the

@@ -14,7 +14,7 @@
 //! | marking at 20 packets, II-B | [`Params::mark_packets`] |
 //!
 //! Deviations, and what the text leaves open:
-//! - Equations 1 and 2 never share by weight; they are [`Law::AsPrinted`]. The default is `control`'s (docs/theory/scc.md, "Control law").
+//! - Equations 1 and 2 never share by weight; they are [`RateLaw::AsPrinted`]. The default is `control`'s (docs/theory/scc.md, "Control law").
 //! - Weights are rates, also W_d, so that Algorithms 1 and 3 can compare them with what flows need. Tunnels receive them in kbit/s.
 //! - All trackers of a division receive the reports of all hosts, so that there is no election (docs/theory/scc.md, "Trackers").
 //! - A tunnel has its rate for a round trip and a period in flight at most, and receivers say how long nothing was marked.
