@@ -34,7 +34,7 @@ ContractProblem serial why
 Reports beat checks contractProblems epoch hearsAt leaves measured packets repairs rulesInForce samples traffic troubles withoutCarrier
 Rule boundNs burstBytes from id match maxFrameBytes rateBps routes to
 Samples arrived clock isIncomplete level number sent
-Seen frame interface isOutgoing leadsTo probes
+ProbeCounts frame interface isOutgoing leadsTo probes
 SentPackets boundNs packets serial to via
 Session epoch generation
 SessionSpec after installed
