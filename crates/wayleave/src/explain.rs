@@ -120,7 +120,7 @@ pub fn explain_in(
 /// let text = serde_json::to_string(&wayleave::plan(&network, &contracts, &options, &mut Watch::none())?)?;
 /// let name = contracts.iter().last().map(|(_, contract)| contract.name.clone()).ok_or("no contract")?;
 ///
-/// let session = Session::open(&network, options.model, options.scheme.clone())?;
+/// let session = Session::open(&network, &options)?;
 /// let source = Source::new("plan.json", text);
 /// let plan = SavedPlan::read(&source, &session)?;
 /// let explanation = wayleave::explain_planned(session, &contracts, &name, &plan, &mut Watch::none())?;
