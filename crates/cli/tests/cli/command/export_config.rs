@@ -61,7 +61,7 @@ fn what_cannot_be_rendered_says_what_to_do() {
     assert!(none.contains("reserves no queues"), "{none}");
     let old = file("render-old.json", "{");
     let old = wrong(&format!("--for sonic --control best-effort --switch leaf1 --diff {old}"));
-    assert!(old.contains("render-old.json: is no JSON"), "{old}");
+    assert!(old.contains("render-old.json: is not valid JSON"), "{old}");
 }
 
 #[test]
