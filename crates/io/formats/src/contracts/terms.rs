@@ -189,9 +189,9 @@ impl<'a> Terms<'a> {
         }
         let from = self.host(ContractField::From, network, problems);
         let to = self.host(ContractField::To, network, problems);
-        let wishes = self.extra_terms(problems);
+        let extra = self.extra_terms(problems);
         let contract = self.contract([from, to], network, problems)?;
-        wishes.and_then(|_| self.validated(contract, network, problems))
+        extra.and_then(|_| self.validated(contract, network, problems))
     }
 
     /// Returns the contract as an order, with ends that may be VMs, and names that are valid in URLs.
@@ -204,11 +204,11 @@ impl<'a> Terms<'a> {
         let named = self.check_names(problems);
         let from = self.end(ContractField::From, network, places, problems);
         let to = self.end(ContractField::To, network, places, problems);
-        let wishes = self.extra_terms(problems);
+        let extra = self.extra_terms(problems);
         let contract = self.contract([from, to], network, problems)?;
         let text = |field| self.get(field).map(|text| text.text.clone().into_owned()).unwrap_or_default();
         let members = vec![text(ContractField::From), text(ContractField::To)];
-        let ExtraTerms { priority, starts, ends, labels, matching } = wishes?;
+        let ExtraTerms { priority, starts, ends, labels, matching } = extra?;
         let order = Order { contract: contract.clone().into(), members, priority, starts, ends, labels, matching };
         if let Err(error) = named.then(|| order.validate())? {
             self.report(&error, problems);
