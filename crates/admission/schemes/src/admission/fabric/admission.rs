@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use wayleave_ledger::{HoseCharge, Ledger, LedgerError, Model, Share, ShareDenial, Spread};
-use wayleave_scheme_api::{Admission, ShareMembers, Certainty, Decision, Refusal, Request, ShareDecision, ShareRequest};
+use wayleave_scheme_api::{
+    Admission, Certainty, Decision, Refusal, Request, ShareDecision, ShareMembers, ShareRequest,
+};
 use wayleave_topology::{Class, FlowId, Hop, Network, NodeId, Route, ShareId};
 use wayleave_units::{Amount, Bytes, Time};
 

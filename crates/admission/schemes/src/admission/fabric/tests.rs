@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::Mix;
 use wayleave_ledger::Model;
-use wayleave_scheme_api::{Admission, ShareMembers, Certainty, Reason, Refusal, ShareRequest};
+use wayleave_scheme_api::{Admission, Certainty, Reason, Refusal, ShareMembers, ShareRequest};
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{Class, Classes, Network, NodeId};
 use wayleave_units::{Rate, Time};

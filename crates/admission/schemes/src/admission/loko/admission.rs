@@ -9,7 +9,7 @@ use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use super::{Allocation, AllocationError, Model, Share};
 use crate::admitted::Term;
-use crate::flow_table::{self, FlowTable, HasFlowTable, Entry};
+use crate::flow_table::{self, Entry, FlowTable, HasFlowTable};
 use crate::shortest::ShortestPaths;
 
 /// Name, in reports, of the term for the time that a line takes for everything that can arrive at once.
@@ -271,7 +271,8 @@ impl Loko {
     pub fn fullest(&self) -> (u64, u64) {
         let Allocation { rate, burst, .. } = self.allocation;
         let of_rate = |held: &ServiceUsage| held.rate * 1000 / rate.bits_per_second().max(1);
-        let of_burst = |held: &ServiceUsage| (held.burst.nanobits() * 1000 / Amount::from(burst).nanobits().max(1)) as u64;
+        let of_burst =
+            |held: &ServiceUsage| (held.burst.nanobits() * 1000 / Amount::from(burst).nanobits().max(1)) as u64;
         (self.uses.iter().map(of_rate).max().unwrap_or(0), self.uses.iter().map(of_burst).max().unwrap_or(0))
     }
 

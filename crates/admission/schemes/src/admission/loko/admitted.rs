@@ -4,7 +4,7 @@ use wayleave_scheme_api::{Refusal, Request, Value};
 use wayleave_topology::FlowId;
 
 use super::{Loko, Params, Services, explanation};
-use crate::admitted::{AdmittedFlow, SharedService, AdmittedSet, Term};
+use crate::admitted::{AdmittedFlow, AdmittedSet, SharedService, Term};
 use crate::explanation::Section;
 
 impl AdmittedSet for Loko {

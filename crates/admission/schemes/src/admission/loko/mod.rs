@@ -43,12 +43,12 @@
 //! - All switches of a network are of one kind and have one allocation.
 
 mod admission;
+mod admitted;
 mod allocation;
 mod explanation;
 mod settings;
-mod admitted;
 
-pub use admission::{SwitchAccounting, Loko, LokoError, Params, Services, ServiceUsage};
+pub use admission::{Loko, LokoError, Params, ServiceUsage, Services, SwitchAccounting};
 pub use allocation::{Allocation, AllocationError, Model, Share};
 pub use settings::{DeviceScenario, Settings};
 

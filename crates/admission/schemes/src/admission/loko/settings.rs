@@ -6,7 +6,7 @@ use wayleave_scheme_api::{Kind, Setting, Value, params, words};
 use wayleave_topology::devices::Scenario;
 use wayleave_units::Rate;
 
-use super::{SwitchAccounting, Services, Share};
+use super::{Services, Share, SwitchAccounting};
 
 params! {
     /// Settings of Loko.

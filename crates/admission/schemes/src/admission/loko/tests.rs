@@ -228,8 +228,12 @@ impl Loko {
 
 #[test]
 fn a_service_a_port_is_used_by_that_port_alone() {
-    let params =
-        Params { model: model(), share: Share::FullRate, services: Services::PerPort, counting: SwitchAccounting::Sound };
+    let params = Params {
+        model: model(),
+        share: Share::FullRate,
+        services: Services::PerPort,
+        counting: SwitchAccounting::Sound,
+    };
     let mut loko = Loko::new(network(), params).unwrap();
     let through = loko.admit(&request("h1", "h6", 100, 306)).unwrap();
     let local = loko.admit(&request("h1", "h2", 100, 306)).unwrap();
@@ -248,7 +252,11 @@ fn loko_of_network() -> Loko {
 fn a_line_below_the_service_is_refused_at_the_start() {
     let cabling = Cabling { rate: Rate::from_mbit(10), ..Cabling::default() };
     let slow = Arc::new(build::star(3, cabling).unwrap());
-    let params =
-        Params { model: model(), share: Share::FullRate, services: Services::PerSwitch, counting: SwitchAccounting::Sound };
+    let params = Params {
+        model: model(),
+        share: Share::FullRate,
+        services: Services::PerSwitch,
+        counting: SwitchAccounting::Sound,
+    };
     assert!(matches!(Loko::new(slow, params), Err(LokoError::SlowLine { .. })));
 }

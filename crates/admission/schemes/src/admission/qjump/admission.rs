@@ -9,7 +9,7 @@ use wayleave_topology::{FlowId, Hop, LinkId, Network, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::{Epoch, Params, Reading};
-use crate::flow_table::{self, FlowTable, HasFlowTable, Entry};
+use crate::flow_table::{self, Entry, FlowTable, HasFlowTable};
 use crate::path::ecmp::PerFlow;
 use crate::shortest::{ShortestPaths, identity};
 

@@ -45,10 +45,10 @@
 //! - The proof is the paper's, not network calculus: `recheck` derives nothing again, and `verify` tests it.
 
 mod admission;
+mod admitted;
 mod epoch;
 mod explanation;
 mod params;
-mod admitted;
 mod sweep;
 
 pub use admission::Qjump;

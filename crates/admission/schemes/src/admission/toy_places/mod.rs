@@ -12,7 +12,7 @@ use wayleave_units::Time;
 
 use crate::admitted::{AdmittedFlow, AdmittedSet, Term};
 use crate::explanation::Section;
-use crate::flow_table::{self, FlowTable, HasFlowTable, Entry};
+use crate::flow_table::{self, Entry, FlowTable, HasFlowTable};
 use crate::registry::{AdmissionScheme, BuildError, Setup};
 use crate::shortest::ShortestPaths;
 
@@ -64,8 +64,10 @@ impl ToyPlaces {
             return Err(Refusal::Stated { reason: Reason::Quota, field: None, text });
         }
         if self.params.bound > request.deadline {
-            let text =
-                format!("every contract gets a bound of {}, above the deadline {}", self.params.bound, request.deadline);
+            let text = format!(
+                "every contract gets a bound of {}, above the deadline {}",
+                self.params.bound, request.deadline
+            );
             return Err(Refusal::Stated { reason: Reason::Latency, field: Some("deadline"), text });
         }
         let paths = ShortestPaths::new(&self.network, request.from, request.to).first(1);

@@ -77,7 +77,7 @@ use wayleave_scheme_api::{
 use wayleave_sharing::TreeError;
 use wayleave_units::{Bytes, Rate, Time};
 
-use class::{Activity, Class, Receive, Receiving, SendingPair, Transmit, BackloggedPairs, Backlog};
+use class::{Activity, Backlog, BackloggedPairs, Class, Receive, Receiving, SendingPair, Transmit};
 pub use feedback::Feedback;
 pub use meter::RateMeter;
 pub use params::{Line, Marks, MeterParams, Params, Staleness};
@@ -399,7 +399,9 @@ impl Host for Eyeq {
                 transmit.total += bytes;
                 transmit.sent = transmit.sent.saturating_add(bytes.get());
             }
-            HostInput::Message { from: Origin::Receiver(pair), message } => self.on_feedback(now, pair, message.rate, act),
+            HostInput::Message { from: Origin::Receiver(pair), message } => {
+                self.on_feedback(now, pair, message.rate, act)
+            }
             HostInput::Timer(Timer::Interval) => self.interval(now, act),
             HostInput::Timer(Timer::Silence { pair, epoch }) => self.silence(now, pair, epoch, act),
             HostInput::ClassSet { class, transmit, receive } => {

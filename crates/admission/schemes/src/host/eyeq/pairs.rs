@@ -3,7 +3,7 @@
 use wayleave_scheme_api::{Arrivals, Bucket, Excess, HostAction, Incoming, Limiter, Outgoing, PairSpec, Peer};
 use wayleave_units::{Rate, Time};
 
-use super::class::{Receiving, SendingPair, Backlog};
+use super::class::{Backlog, Receiving, SendingPair};
 use super::{Action, Eyeq, Feedback, Timer};
 
 impl Eyeq {

@@ -15,7 +15,8 @@ use super::params::Params;
 use super::rack::{RackBroker, RackPlace};
 use super::settings::{FabricBrokerAt, Settings};
 use crate::brokers::{
-    BrokerCodec, BrokerError, BrokerLocation, BrokerNetwork, BrokerSpec, BrokerSetup, IgnoredParam, BrokerDecodeError, SchemeBroker,
+    BrokerCodec, BrokerDecodeError, BrokerError, BrokerLocation, BrokerNetwork, BrokerSetup, BrokerSpec, IgnoredParam,
+    SchemeBroker,
 };
 use crate::usage_report::{Limited, UsageReport};
 

@@ -85,7 +85,7 @@ pub use shaper::{Shaper, ShaperPlace, Timer};
 use wayleave_scheme_api::{Described, Descriptor, Parameters, Role};
 use wayleave_units::Time;
 
-use crate::brokers::{BrokerError, BrokerNetwork, BrokerSpec, BrokerSetup, BrokerTimes};
+use crate::brokers::{BrokerError, BrokerNetwork, BrokerSetup, BrokerSpec, BrokerTimes};
 use crate::hosts::{HostBuildError, HostScheme, HostSetup, NETWORK_HEADERS, UDP};
 
 /// Descriptor of Parley.

@@ -378,7 +378,8 @@ impl RackBroker {
 
     /// Stores a machine's demands from now on.
     fn accept_report(&mut self, now: Time, member: usize, list: &RateList) {
-        self.members[member] = MachineReport { at: Some(now), serial: list.serial, light: [list.light.0, list.light.1] };
+        self.members[member] =
+            MachineReport { at: Some(now), serial: list.serial, light: [list.light.0, list.light.1] };
         let last = usize::from(list.range.1).min(self.pool.classes - 1);
         for class in usize::from(list.range.0)..=last {
             self.wants[member * self.pool.classes + class] = [Rate::ZERO; 2];

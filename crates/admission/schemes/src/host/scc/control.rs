@@ -15,7 +15,7 @@
 use wayleave_units::Time;
 
 use super::params::FRAME;
-use super::params::{RateLaw, Params};
+use super::params::{Params, RateLaw};
 
 /// One, as levels count.
 pub(super) const ONE: u64 = 1 << 32;
@@ -192,7 +192,14 @@ impl TunnelControl {
     }
 
     /// Processes a feedback that arrives `elapsed` after the one before.
-    pub(super) fn on_period(&mut self, period: Period, elapsed: Time, usage: TunnelUse, terms: TunnelTerms, params: &Params) {
+    pub(super) fn on_period(
+        &mut self,
+        period: Period,
+        elapsed: Time,
+        usage: TunnelUse,
+        terms: TunnelTerms,
+        params: &Params,
+    ) {
         let before = self.level;
         let counts = self.counts(elapsed, own_period(params.period, terms.weight), params.period);
         match params.law {
@@ -284,7 +291,12 @@ impl TunnelControl {
     }
 
     /// Equations 1 and 2, where the weight is a part of the line.
-    fn as_printed(&mut self, Period { marks, .. }: Period, usage: TunnelUse, TunnelTerms { weight, line, .. }: TunnelTerms) {
+    fn as_printed(
+        &mut self,
+        Period { marks, .. }: Period,
+        usage: TunnelUse,
+        TunnelTerms { weight, line, .. }: TunnelTerms,
+    ) {
         let by = |alpha: u64| part(part(self.level, weight, line), alpha, WHOLE);
         self.level = match (marks, usage) {
             (0, TunnelUse::Full) => self.level.saturating_add(by(WHOLE)),

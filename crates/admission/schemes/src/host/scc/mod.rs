@@ -36,14 +36,14 @@ use wayleave_contracts::{PerDirection, Service};
 use wayleave_scheme_api::{ClassId, CustomTunnel, Described, Descriptor, Parameters, Role};
 use wayleave_units::{Bytes, Rate, Time};
 
-pub use message::{ReplyRequest, Message};
-pub use params::{MissedDeadline, RateLaw, Params, Scheduling, SparePolicy};
+pub use message::{Message, ReplyRequest};
+pub use params::{MissedDeadline, Params, RateLaw, Scheduling, SparePolicy};
 pub use tracker::Tracker;
 pub use tunnel::PrivateControl;
 pub use underlay::{Scc, Timer};
 pub use wayleave_contracts::Objective;
 
-use crate::brokers::{BrokerError, BrokerNetwork, BrokerSpec, BrokerSetup, BrokerTimes};
+use crate::brokers::{BrokerError, BrokerNetwork, BrokerSetup, BrokerSpec, BrokerTimes};
 use crate::hosts::{HostBuildError, HostScheme, HostSetup, NETWORK_HEADERS, TunnelSetup, UDP};
 use crate::services::Services;
 use crate::switches::Ecn;

@@ -16,9 +16,11 @@ use wayleave_scheme_api::{Broker, BrokerAction, BrokerId, BrokerInput, ClassId, 
 use wayleave_topology::NodeId;
 use wayleave_units::Time;
 
-use super::message::{ReplyRequest, Message};
+use super::message::{Message, ReplyRequest};
 use super::params::Params;
-use crate::brokers::{BrokerCodec, BrokerError, BrokerNetwork, BrokerSpecs, BrokerSetup, BrokerDecodeError, SchemeBroker};
+use crate::brokers::{
+    BrokerCodec, BrokerDecodeError, BrokerError, BrokerNetwork, BrokerSetup, BrokerSpecs, SchemeBroker,
+};
 use crate::services::Services;
 use crate::usage_report::{Limited, UsageReport};
 

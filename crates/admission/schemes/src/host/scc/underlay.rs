@@ -8,11 +8,11 @@ use wayleave_scheme_api::{
 };
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::control::{TunnelControl, Period, TunnelTerms, TunnelUse, own_period};
+use super::control::{Period, TunnelControl, TunnelTerms, TunnelUse, own_period};
 use super::division::Division;
 use super::message::Message;
 use super::params::FRAME;
-use super::params::{RateLaw, Params};
+use super::params::{Params, RateLaw};
 
 /// SetWeight has 32 bits: kbit/s go up to 4.29 Tbit/s.
 const KILO: u64 = 1_000;

@@ -13,7 +13,7 @@ use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::brokers::{
-    BrokerCodec, BrokerError, BrokerNetwork, BrokerSpec, BrokerSetup, BrokerTimes, BrokerDecodeError, SchemeBroker,
+    BrokerCodec, BrokerDecodeError, BrokerError, BrokerNetwork, BrokerSetup, BrokerSpec, BrokerTimes, SchemeBroker,
 };
 use crate::hosts::{HostBuildError, HostScheme, HostSetup, NETWORK_HEADERS, UDP};
 use crate::services::Services;
@@ -164,7 +164,9 @@ impl BrokerCodec for Splitter {
         let (letter, number) = bytes.split_first().ok_or_else(wrong)?;
         let number = number.try_into().map(u64::from_be_bytes).map_err(|_| wrong())?;
         match letter {
-            b'T' => u32::try_from(number).map(|machine| Message::There(NodeId(machine))).map_err(BrokerDecodeError::because),
+            b'T' => {
+                u32::try_from(number).map(|machine| Message::There(NodeId(machine))).map_err(BrokerDecodeError::because)
+            }
             b'P' => Ok(Message::Part(Rate::from_bits_per_second(number))),
             _ => Err(wrong()),
         }

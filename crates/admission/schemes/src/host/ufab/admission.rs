@@ -344,17 +344,20 @@ mod tests {
         assert_eq!((second.share, second.fair), (9_000 + 5_500, 9_000 + 5_500));
         // Half of the line is not used: all may have twice as much.
         let idle = IntHop { tx: Rate::from_mbit(4_750), ..hop };
-        let fair = View::of(&idle, 0, 0, PathTerms { tokens: 1_000, weight: 2, round_trip: T, most: None }, &settings).fair;
+        let fair =
+            View::of(&idle, 0, 0, PathTerms { tokens: 1_000, weight: 2, round_trip: T, most: None }, &settings).fair;
         // 3,000 B and two thirds of 45,000 are more than the line carries.
         assert_eq!(fair, 28_500);
         // If minima fill the line, the pairs share the line by minima.
         let full = IntHop { tokens: 19_000, ..hop };
-        let fair = View::of(&full, 0, 0, PathTerms { tokens: 1_000, weight: 2, round_trip: T, most: None }, &settings).fair;
+        let fair =
+            View::of(&full, 0, 0, PathTerms { tokens: 1_000, weight: 2, round_trip: T, most: None }, &settings).fair;
         assert_eq!(fair, 28_500 / 19);
         // Weights as large as minima are no weights.
         let same = IntHop { weights: 4_000, ..hop };
         let fair =
-            View::of(&same, 0, 0, PathTerms { tokens: 1_000, weight: 1_000, round_trip: T, most: None }, &settings).fair;
+            View::of(&same, 0, 0, PathTerms { tokens: 1_000, weight: 1_000, round_trip: T, most: None }, &settings)
+                .fair;
         assert_eq!(fair, 28_500 / 4);
     }
 

@@ -84,7 +84,7 @@ use wayleave_scheme_api::{
 };
 use wayleave_units::{Bytes, Rate, Time};
 
-pub use settings::{Floor, Queue, Rise, Settings, Step, Sum, Surplus, ClassOrder, UnusedTokens};
+pub use settings::{ClassOrder, Floor, Queue, Rise, Settings, Step, Sum, Surplus, UnusedTokens};
 pub use timer::{Action, Timer};
 
 use crate::brokers::NoBroker;
@@ -199,7 +199,13 @@ impl Ufab {
     }
 
     /// Applies `work` to a pair and its surroundings.
-    fn with(&mut self, now: Time, pair: Outgoing, key: Option<u64>, work: impl FnOnce(&mut SendingPair, &mut PairContext<'_>)) {
+    fn with(
+        &mut self,
+        now: Time,
+        pair: Outgoing,
+        key: Option<u64>,
+        work: impl FnOnce(&mut SendingPair, &mut PairContext<'_>),
+    ) {
         let Self { settings, random, frozen_until, sending, .. } = self;
         let Some(Some(sending)) = sending.get_mut(pair.index()) else { return };
         if key.is_some_and(|key| key != sending.spec.key) {

@@ -468,7 +468,13 @@ impl SendingPair {
     }
 
     /// Bytes left for the network.
-    pub(super) fn sent(&mut self, path: PathIndex, bytes: u64, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
+    pub(super) fn sent(
+        &mut self,
+        path: PathIndex,
+        bytes: u64,
+        around: &mut PairContext<'_>,
+        act: &mut dyn FnMut(Action),
+    ) {
         let every = around.settings.probe_every.get();
         let state = self.path(path);
         state.unprobed += bytes;
@@ -530,7 +536,13 @@ impl SendingPair {
     }
 
     /// A probe may be lost.
-    pub(super) fn lost(&mut self, path: PathIndex, change: u16, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
+    pub(super) fn lost(
+        &mut self,
+        path: PathIndex,
+        change: u16,
+        around: &mut PairContext<'_>,
+        act: &mut dyn FnMut(Action),
+    ) {
         let now = around.now;
         let Some((kind, begun, tries)) = self.path(path).registration.overdue(change) else { return };
         if now.saturating_sub(begun) >= around.settings.give_up() {

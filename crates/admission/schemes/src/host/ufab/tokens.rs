@@ -118,8 +118,15 @@ mod tests {
     fn a_receiver_bounds_a_pair_and_the_others_get_the_rest() {
         let bound = |admitted| SenderDemand { sends: None, admitted: Some(admitted) };
         assert_eq!(assigned(&[bound(500_000), ALL, ALL], UnusedTokens::Kept), [500_000, 2_750_000, 2_750_000]);
-        assert_eq!(assigned(&[ALL, bound(1_000_000), bound(500_000)], UnusedTokens::Kept), [4_500_000, 1_000_000, 500_000]);
-        assert_eq!(assigned(&[bound(500_000); 2], UnusedTokens::Kept), [500_000; 2], "what nobody can use stays unused");
+        assert_eq!(
+            assigned(&[ALL, bound(1_000_000), bound(500_000)], UnusedTokens::Kept),
+            [4_500_000, 1_000_000, 500_000]
+        );
+        assert_eq!(
+            assigned(&[bound(500_000); 2], UnusedTokens::Kept),
+            [500_000; 2],
+            "what nobody can use stays unused"
+        );
         assert_eq!(assigned(&[bound(0)], UnusedTokens::Kept), [0], "nothing is a part, too");
     }
 
@@ -135,7 +142,9 @@ mod tests {
         let idle = SenderDemand { sends: Some(0), admitted: Some(0) };
         assert_eq!(assigned(&[idle; 3], UnusedTokens::AsPrinted), [0; 3]);
         assert_eq!(assigned(&[idle; 3], UnusedTokens::Kept), [HOSE / 3; 3]);
-        assert!(assigned(&[], UnusedTokens::Kept).is_empty() && admit(HOSE, &[]).is_empty() && spread(1, &[]).is_empty());
+        assert!(
+            assigned(&[], UnusedTokens::Kept).is_empty() && admit(HOSE, &[]).is_empty() && spread(1, &[]).is_empty()
+        );
         assert_eq!(admit(HOSE, &[0, 0]), [None, None]);
     }
 

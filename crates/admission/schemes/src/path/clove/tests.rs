@@ -3,7 +3,7 @@
 use wayleave_scheme_api::{Departure, IntHop, LocalFlow, Path, PathReport};
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::{FlowletChoice, Clove, Params};
+use super::{Clove, FlowletChoice, Params};
 use crate::random::SplitMix;
 
 const RATE: Rate = Rate::from_gbit(10);
@@ -186,7 +186,8 @@ fn every_path_is_probed_in_turn_once_in_the_time() {
     paths.sort_unstable();
     paths.dedup();
     assert_eq!(paths.len(), 4);
-    for params in [Params { probe: Time::ZERO, ..Params::default() }, Params { by: FlowletChoice::Marks, ..Params::default() }]
+    for params in
+        [Params { probe: Time::ZERO, ..Params::default() }, Params { by: FlowletChoice::Marks, ..Params::default() }]
     {
         assert!(Clove::new(&params, 5).probe(at(0), 8).is_none());
     }

@@ -41,7 +41,11 @@ fn marks_take_half_of_alpha_to_the_power_of_the_urgency() {
     }
     // d has bounds.
     for (left, window) in [(1, 19_375), (1_000_000, 15_000)] {
-        assert_eq!(marked(Some(Time::from_micros(left)), MissedDeadline::Usual, Time::ZERO).window(), window, "{left} us");
+        assert_eq!(
+            marked(Some(Time::from_micros(left)), MissedDeadline::Usual, Time::ZERO).window(),
+            window,
+            "{left} us"
+        );
     }
 }
 
@@ -54,7 +58,9 @@ fn the_time_left_counts_from_the_beginning() {
 
 #[test]
 fn a_deadline_that_has_passed_is_read_in_three_ways() {
-    for (missed, window) in [(MissedDeadline::Usual, 17_500), (MissedDeadline::Least, 15_000), (MissedDeadline::Most, 19_375)] {
+    for (missed, window) in
+        [(MissedDeadline::Usual, 17_500), (MissedDeadline::Least, 15_000), (MissedDeadline::Most, 19_375)]
+    {
         for now in [1, 2] {
             let flow = marked(Some(Time::from_millis(1)), missed, Time::from_millis(now));
             assert_eq!(flow.window(), window, "{missed:?}");

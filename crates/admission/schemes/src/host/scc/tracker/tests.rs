@@ -71,7 +71,11 @@ fn who_was_told_less_than_half_is_told_again() {
     assert_eq!(tell(3, 1, ReplyRequest::Needless), [(1, scale(201, 100))], "it follows another tracker, and counts");
     assert_eq!(tell(4, 202, ReplyRequest::Wanted), [(4, scale(403, 202)), (1, scale(403, 100)), (2, scale(403, 100))]);
     assert_eq!(tell(1, 0, ReplyRequest::Wanted), [(1, scale(303, 0))]);
-    assert_eq!(tell(4, 9_000, ReplyRequest::Wanted), [(4, scale(9_101, 9_000)), (2, scale(9_101, 100))], "1 wants nothing");
+    assert_eq!(
+        tell(4, 9_000, ReplyRequest::Wanted),
+        [(4, scale(9_101, 9_000)), (2, scale(9_101, 100))],
+        "1 wants nothing"
+    );
 }
 
 #[test]

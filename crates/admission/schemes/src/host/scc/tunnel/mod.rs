@@ -39,7 +39,7 @@ mod tests;
 
 use wayleave_contracts::Objective;
 use wayleave_scheme_api::{
-    CongestionSignal, Entry, FlowStart, LocalFlow, Slot, Tunnel, TunnelAck, TunnelPacket, TunnelQueue, NextQueue,
+    CongestionSignal, Entry, FlowStart, LocalFlow, NextQueue, Slot, Tunnel, TunnelAck, TunnelPacket, TunnelQueue,
 };
 use wayleave_units::{Rate, Time};
 

@@ -210,7 +210,8 @@ fn if_all_fit_each_gets_its_part_and_the_cheapest_what_is_left_over() {
 
 #[test]
 fn what_is_left_over_may_go_to_the_earliest_deadline() {
-    let mut bench = Bench::new(Objective::Deadline, &Params { spare: SparePolicy::EarliestDeadline, ..Params::default() });
+    let mut bench =
+        Bench::new(Objective::Deadline, &Params { spare: SparePolicy::EarliestDeadline, ..Params::default() });
     let cheap = bench.flow(20, 4, Some(20));
     let dear = bench.flow(100, 20, Some(10));
     bench.give(200_000);
@@ -223,7 +224,8 @@ fn what_is_left_over_may_go_to_the_earliest_deadline() {
 
 #[test]
 fn if_not_all_fit_the_cheapest_are_satisfied() {
-    let mut bench = Bench::new(Objective::Deadline, &Params { spare: SparePolicy::EarliestDeadline, ..Params::default() });
+    let mut bench =
+        Bench::new(Objective::Deadline, &Params { spare: SparePolicy::EarliestDeadline, ..Params::default() });
     // 123, 74 and 25 Mbit/s: 99 fit into 150.
     let dear = bench.flow(100, 30, Some(10));
     let middle = bench.flow(120, 30, Some(20));
@@ -239,7 +241,8 @@ fn if_not_all_fit_the_cheapest_are_satisfied() {
 /// Catches: parts that a flow may collect or overdraw. 0.4 packets a slot are a packet now and the next after 2.5 slots.
 #[test]
 fn what_a_packet_takes_beyond_its_part_counts_in_the_next_slots() {
-    let mut bench = Bench::new(Objective::Deadline, &Params { spare: SparePolicy::EarliestDeadline, ..Params::default() });
+    let mut bench =
+        Bench::new(Objective::Deadline, &Params { spare: SparePolicy::EarliestDeadline, ..Params::default() });
     let other = bench.flow(1_000, 100, Some(10));
     // Its rate stays the same while it sends: 4 packets in 10 ms, 3.6 in 9.
     let small = bench.flow(4, 4, Some(11));

@@ -76,7 +76,12 @@ impl SendingPair {
     }
 
     /// The receiver has answered with the pair's part of its maximum.
-    pub(super) fn granted(&mut self, grant: Option<MaxGrant>, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
+    pub(super) fn granted(
+        &mut self,
+        grant: Option<MaxGrant>,
+        around: &mut PairContext<'_>,
+        act: &mut dyn FnMut(Action),
+    ) {
         let had = self.limit_rate();
         let mut is_less = self.allowance.answered(around.now, grant);
         if !self.is_active() || !self.wants && had == Some(0) {
