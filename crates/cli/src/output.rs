@@ -8,7 +8,7 @@ use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write, stdout};
 
 use clap::ValueEnum;
 use comfy_table::Table;
-use wayleave_explain::table::{self, Layout, USUAL_WIDTH};
+use wayleave_explain::table::{self, TableLayout, USUAL_WIDTH};
 use wayleave_units::escaped_but;
 
 /// Format of printed data.
@@ -104,8 +104,8 @@ pub(crate) fn is_colourful() -> bool {
 }
 
 /// Returns a layout with the width of the terminal, or of the environment.
-pub(crate) fn layout() -> Layout {
-    Layout { width: (!stdout().is_terminal()).then(width_of_environment), bold: is_colourful() }
+pub(crate) fn layout() -> TableLayout {
+    TableLayout { width: (!stdout().is_terminal()).then(width_of_environment), bold: is_colourful() }
 }
 
 /// A table without lines: columns, and headings in bold.

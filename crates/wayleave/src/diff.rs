@@ -10,7 +10,7 @@ use std::io::Write;
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
 use wayleave_explain::human::count;
-use wayleave_explain::table::{Layout, plain_table};
+use wayleave_explain::table::{TableLayout, plain_table};
 use wayleave_formats::Source;
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -46,7 +46,7 @@ pub enum DiffInput {
 /// Two documents of one kind, and their differences.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Difference {
+pub struct DocumentDiff {
     /// Kind of both documents.
     pub compared: DiffInput,
     /// Contracts that the first refuses or does not have, and the second admits; of plans.
@@ -54,13 +54,13 @@ pub struct Difference {
     /// The other way round.
     pub no_longer_admitted: Vec<String>,
     /// Everything that differs, in the order of the documents.
-    pub changes: Vec<Change>,
+    pub changes: Vec<ValueChange>,
 }
 
 /// A value that differs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Change {
+pub struct ValueChange {
     /// Item that the change concerns, such as `requests backup` or `runs seed=1, traffic web`; empty for the document
     /// itself.
     pub of: String,
@@ -76,7 +76,7 @@ pub struct Change {
 ///
 /// # Errors
 /// If one of them is no plan, run or sweep in JSON, or they are not of one kind.
-pub fn diff(first: &Source, second: &Source) -> Result<Difference, Error> {
+pub fn diff(first: &Source, second: &Source) -> Result<DocumentDiff, Error> {
     diff_values(read(first)?, read(second)?)
 }
 
@@ -84,7 +84,7 @@ pub fn diff(first: &Source, second: &Source) -> Result<Difference, Error> {
 ///
 /// # Errors
 /// As [`diff`].
-pub fn diff_values(first: (DiffInput, Value), second: (DiffInput, Value)) -> Result<Difference, Error> {
+pub fn diff_values(first: (DiffInput, Value), second: (DiffInput, Value)) -> Result<DocumentDiff, Error> {
     let [(compared, first), (other, second)] = [first, second];
     if compared != other {
         let [this, that] = [compared, other].map(DiffInput::noun);
@@ -100,7 +100,7 @@ pub fn diff_values(first: (DiffInput, Value), second: (DiffInput, Value)) -> Res
         of.keys().filter(is_new).cloned().collect()
     };
     let (newly_admitted, no_longer_admitted) = (new(&after, &before), new(&before, &after));
-    Ok(Difference { compared, newly_admitted, no_longer_admitted, changes })
+    Ok(DocumentDiff { compared, newly_admitted, no_longer_admitted, changes })
 }
 
 /// Reads a document, and finds out what it is.
@@ -143,7 +143,7 @@ fn admitted(document: &Value) -> BTreeMap<String, bool> {
     last.collect()
 }
 
-fn compare(of: &str, what: &str, first: &Value, second: &Value, changes: &mut Vec<Change>) {
+fn compare(of: &str, what: &str, first: &Value, second: &Value, changes: &mut Vec<ValueChange>) {
     match (first, second) {
         (Value::Object(first), Value::Object(second)) => compare_objects(of, what, first, second, changes),
         (Value::Array(first), Value::Array(second)) if is_keyed(first) && is_keyed(second) => {
@@ -159,7 +159,7 @@ fn compare_objects(
     what: &str,
     first: &Map<String, Value>,
     second: &Map<String, Value>,
-    changes: &mut Vec<Change>,
+    changes: &mut Vec<ValueChange>,
 ) {
     let added = second.keys().filter(|key| !first.contains_key(*key));
     for key in first.keys().chain(added).filter(|key| !HOW.contains(&key.as_str())) {
@@ -171,7 +171,7 @@ fn compare_objects(
     }
 }
 
-fn compare_lists(of: &str, what: &str, first: &[Value], second: &[Value], changes: &mut Vec<Change>) {
+fn compare_lists(of: &str, what: &str, first: &[Value], second: &[Value], changes: &mut Vec<ValueChange>) {
     let [first, second] = [first, second].map(named);
     let place: BTreeMap<&str, &Value> = second.iter().map(|(name, item)| (name.as_str(), *item)).collect();
     let known: BTreeMap<&str, &Value> = first.iter().map(|(name, item)| (name.as_str(), *item)).collect();
@@ -187,8 +187,8 @@ fn compare_lists(of: &str, what: &str, first: &[Value], second: &[Value], change
     }
 }
 
-fn change(of: &str, what: &str, before: Option<&Value>, after: Option<&Value>) -> Change {
-    Change { of: of.to_owned(), what: what.to_owned(), before: before.cloned(), after: after.cloned() }
+fn change(of: &str, what: &str, before: Option<&Value>, after: Option<&Value>) -> ValueChange {
+    ValueChange { of: of.to_owned(), what: what.to_owned(), before: before.cloned(), after: after.cloned() }
 }
 
 /// Returns `true` if every item of a list has an identity.
@@ -225,7 +225,7 @@ fn key_of(item: &Value) -> Option<String> {
     Some(parts.join(" "))
 }
 
-impl Difference {
+impl DocumentDiff {
     /// Returns `true` if nothing differs.
     pub fn is_none(&self) -> bool {
         self.changes.is_empty()
@@ -235,7 +235,7 @@ impl Difference {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn write_text(&self, out: &mut impl Write, layout: Layout, most: usize) -> Result<(), Error> {
+    pub fn write_text(&self, out: &mut impl Write, layout: TableLayout, most: usize) -> Result<(), Error> {
         if self.is_none() {
             return Ok(writeln!(out, "no differences")?);
         }
@@ -247,10 +247,10 @@ impl Difference {
         }
         let mut table = plain_table(&["of", "what", "first", "second"], layout);
         // Requests and their results come first; curves are only for programs.
-        let is_curve = |change: &Change| {
+        let is_curve = |change: &ValueChange| {
             matches!(change.what.rsplit('.').next(), Some("arrival" | "service")) || change.of.contains(", inputs ")
         };
-        let mut figures: Vec<&Change> = self.changes.iter().filter(|change| !is_curve(change)).collect();
+        let mut figures: Vec<&ValueChange> = self.changes.iter().filter(|change| !is_curve(change)).collect();
         figures.sort_by_key(|change| !(change.of.starts_with("requests") || change.of.contains("traffic ")));
         for change in figures.iter().take(most) {
             let [what, before, after] = cells(change);
@@ -304,7 +304,7 @@ fn unit_of(what: &str) -> (String, Option<Unit>) {
 }
 
 /// The name of a value without its unit, and both values as people read them; an item that only one of both has is added or removed.
-fn cells(change: &Change) -> [String; 3] {
+fn cells(change: &ValueChange) -> [String; 3] {
     let (name, unit) = unit_of(&change.what);
     match (&change.before, &change.after) {
         (None, Some(Value::Object(_))) => [name, String::new(), "added".to_owned()],
@@ -379,9 +379,9 @@ mod tests {
         )
     }
 
-    fn text(difference: &Difference) -> String {
+    fn text(difference: &DocumentDiff) -> String {
         let mut text = Vec::new();
-        difference.write_text(&mut text, Layout { width: None, bold: false }, 40).unwrap();
+        difference.write_text(&mut text, TableLayout { width: None, bold: false }, 40).unwrap();
         String::from_utf8(text).unwrap()
     }
 

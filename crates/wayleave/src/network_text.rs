@@ -5,7 +5,7 @@ use std::io::Write;
 use comfy_table::Cell;
 use serde::Serialize;
 use wayleave_explain::human;
-use wayleave_explain::table::{Layout, plain_table, write_table, write_wrapped};
+use wayleave_explain::table::{TableLayout, plain_table, write_table, write_wrapped};
 use wayleave_topology::{Link, Network, NodeId, NodeKind, PortQueue};
 use wayleave_units::Time;
 
@@ -16,7 +16,7 @@ impl crate::Network {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn write_text(&self, out: &mut impl Write, layout: Layout) -> Result<(), Error> {
+    pub fn write_text(&self, out: &mut impl Write, layout: TableLayout) -> Result<(), Error> {
         table(out, self, layout)
     }
 
@@ -29,7 +29,7 @@ impl crate::Network {
     }
 }
 
-fn table(out: &mut impl Write, named: &crate::Network, layout: Layout) -> Result<(), Error> {
+fn table(out: &mut impl Write, named: &crate::Network, layout: TableLayout) -> Result<(), Error> {
     let network = &*named.graph;
     writeln!(out, "{}\n", named.summary())?;
     let mut table = plain_table(&["links", "count", "rate", "delay", "mtu", "queues", "delay budgets"], layout);

@@ -5,8 +5,8 @@ use std::io::Write;
 use serde::Serialize;
 use wayleave_contracts::{ContentionPoint, Direction, PointTree, Policy, PolicyLevel};
 use wayleave_explain::human::count;
-use wayleave_explain::table::{Layout, plain_table, write_table};
-use wayleave_sharing::{MAX_RATE, NodeId, Shares};
+use wayleave_explain::table::{TableLayout, plain_table, write_table};
+use wayleave_sharing::{MAX_RATE, Shares, TreeNode};
 use wayleave_topology::{LinkId, Network};
 use wayleave_units::{Rate, WallTime};
 
@@ -159,7 +159,7 @@ fn wanted(list: &[String], shared: &PointTree, policy: &Policy, network: &Networ
             let is_named = names.map_or(name == OTHER, |(short, path)| short == name || path == name);
             is_named && at.is_none_or(|at| leaf.at.is_some_and(|node| network.node(node).name == at))
         });
-        let meant: Vec<NodeId> = meant.map(|leaf| leaf.node).collect();
+        let meant: Vec<TreeNode> = meant.map(|leaf| leaf.node).collect();
         if meant.is_empty() {
             let known = policy.services().iter().map(|service| service.name.as_str()).chain([OTHER]);
             let known: Vec<&str> = known.collect();
@@ -210,7 +210,7 @@ impl ContentionPointShares {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn write_table(&self, out: &mut impl Write, layout: Layout, terms_only: bool) -> Result<(), Error> {
+    pub fn write_table(&self, out: &mut impl Write, layout: TableLayout, terms_only: bool) -> Result<(), Error> {
         let headings = ["service", "at", "min", "max", "weight", "wants", "gets", ""];
         let mut table = plain_table(if terms_only { &headings[..5] } else { &headings }, layout);
         let rate = |bits: u64| match bits {

@@ -9,10 +9,10 @@
 
 use std::sync::Arc;
 
-use wayleave_scenarios::{FlowEndpoints, PacketKind, Phase, Scenario, ScenarioError, SharedService, Traffic};
+use wayleave_scenarios::{FlowEndpoints, PacketKind, Scenario, ScenarioError, SharedService, StartPhase, Traffic};
 use wayleave_sim::Outcome;
 use wayleave_topology::builders::{Cabling, build};
-use wayleave_topology::devices::{Case, Measurement, Scenario as Cases, SoftwareSwitch, Table};
+use wayleave_topology::devices::{Case, Measurement, PacketScenario as Cases, SoftwareSwitch, Table};
 use wayleave_topology::{Network, NetworkError, NodeId};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
@@ -127,7 +127,7 @@ impl Bench {
                 let burst = self.packet * own;
                 // So slow that nothing follows the burst.
                 let kind =
-                    PacketKind::TokenBucket { rate: Rate::from_bits_per_second(1), burst, phase: Phase::Together };
+                    PacketKind::TokenBucket { rate: Rate::from_bits_per_second(1), burst, phase: StartPhase::Together };
                 traffic.push(self.sends(sender, kind, Time::from_nanos(1)));
             }
         }
@@ -158,7 +158,7 @@ impl Bench {
 
     /// Returns the losses when a rate is offered for a long time.
     fn sustained(&self, rate: Rate) -> Result<u64, BenchError> {
-        let kind = PacketKind::TokenBucket { rate, burst: self.packet, phase: Phase::Together };
+        let kind = PacketKind::TokenBucket { rate, burst: self.packet, phase: StartPhase::Together };
         let long = Amount::from(self.packet * CHECKED).time_at(rate).unwrap_or(Time::MAX);
         let outcome = self.run(vec![self.sends(self.senders[0], kind, long)])?;
         Ok(outcome.flows.iter().map(|flow| flow.drops).sum())

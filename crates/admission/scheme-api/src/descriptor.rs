@@ -80,7 +80,7 @@ pub struct Parameter {
     /// As scenario files and reports name it.
     pub key: &'static str,
     /// Its kind, with the values that it can have.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// Its value where none is given.
     pub preset: fn() -> Value,
     /// The same in words, where the value is not a constant; empty otherwise.
@@ -110,7 +110,7 @@ impl Parameter {
     /// [`params!`](crate::params).
     pub const PLAIN: Self = Self {
         key: "",
-        kind: Kind::Flag,
+        kind: ValueKind::Flag,
         preset: || Value::Absent,
         default: "",
         source: "",
@@ -143,7 +143,7 @@ impl Parameter {
         }
         match (self.preset)() {
             // Structures keep per cent; files and messages write the part.
-            Value::Percent(percent) if matches!(self.kind, Kind::Hundredths { .. }) => {
+            Value::Percent(percent) if matches!(self.kind, ValueKind::Hundredths { .. }) => {
                 Some(Value::Hundredths(percent).to_string())
             }
             Value::Absent | Value::Scheme(_) => None,
@@ -164,7 +164,7 @@ pub struct Word {
 
 /// Kind of a parameter, with the values that it can have.
 #[derive(Clone, Copy, Debug)]
-pub enum Kind {
+pub enum ValueKind {
     /// A time from `least` to `most`.
     Time {
         /// The shortest.
@@ -217,16 +217,16 @@ pub enum Kind {
         check: fn(&str) -> Result<(), String>,
     },
     /// Several values, separated by commas.
-    List(&'static Kind),
+    List(&'static ValueKind),
     /// A value for each name of a service.
-    ByService(&'static Kind),
+    ByService(&'static ValueKind),
     /// The name of a host.
     Host,
     /// The settings of a scheme within the scheme.
     Scheme(&'static Descriptor),
 }
 
-impl Kind {
+impl ValueKind {
     /// A time above zero.
     pub const TIME: Self = Self::Time { least: Time::from_nanos(1), most: Time::MAX };
     /// A rate above zero.
@@ -279,7 +279,7 @@ impl Kind {
         }
     }
 
-    /// Reads a value from text, as options and files write it; its range is checked separately, by [`Kind::check`].
+    /// Reads a value from text, as options and files write it; its range is checked separately, by [`ValueKind::check`].
     ///
     /// # Errors
     /// The mistake, and the expected form.

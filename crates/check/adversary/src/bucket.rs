@@ -4,14 +4,14 @@ use wayleave_units::{Bytes, Rate};
 
 /// A token bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bucket {
+pub struct AttackBucket {
     /// Its rate.
     pub rate: Rate,
     /// Its burst.
     pub burst: Bytes,
 }
 
-impl Bucket {
+impl AttackBucket {
     /// The smallest bucket that lets both through.
     pub(crate) fn or(self, other: Self) -> Self {
         Self { rate: self.rate.max(other.rate), burst: self.burst.max(other.burst) }

@@ -2,17 +2,17 @@
 
 use std::fmt;
 
-use wayleave_recheck::{BrokenAt, BrokenShare, Overbooked, Violation};
+use wayleave_recheck::{BrokenAt, BrokenPromise, BrokenShare, Overbooked};
 use wayleave_units::{Bytes, Time};
 
-use crate::bucket::Bucket;
+use crate::bucket::AttackBucket;
 
 /// One wrong part of a statement. Contracts, links and queues are named as in the network and the statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Discrepancy {
     /// A bound, a deadline, a budget, a buffer or a rate does not hold, or a statement about a queue differs from the
     /// derivation.
-    Unsound(Violation),
+    Unsound(BrokenPromise),
     /// A class of a link was promised more than it can be, or the route of a minimum is none.
     Share(BrokenShare),
     /// The same after an event, and no longer in the end.
@@ -29,9 +29,9 @@ pub enum Discrepancy {
         /// Name of the contract.
         name: String,
         /// Stated reservation.
-        stated: Bucket,
+        stated: AttackBucket,
         /// Required reservation.
-        derived: Bucket,
+        derived: AttackBucket,
     },
     /// A contract asks for something else.
     Asked {

@@ -15,7 +15,7 @@ use wayleave_units::Time;
 use crate::asked::route_name;
 use crate::discrepancy::Discrepancy;
 use crate::reservations::{ContractLocation, HistoryError, LeftoverTraffic, Reservations, TransitionObserver, text};
-use crate::statement::{Admitted, Kind, PlanEvent, Relocation, Statement, TransitionRule};
+use crate::statement::{Admitted, DecisionKind, PlanEvent, Relocation, Statement, TransitionRule};
 use crate::transit::lasts;
 
 /// Compares the starts and the holds of a history with the derived ones, where senders act at the earliest permitted
@@ -156,8 +156,8 @@ impl<'s> TransitionObserver<'s> for Moments<'s> {
 
     fn admitted(&mut self, _: &Reservations<'s>, admitted: &'s Admitted, number: usize) {
         let given_up = match admitted.kind {
-            Kind::Change => self.standing.remove(&number).unwrap_or_default(),
-            Kind::New => Vec::new(),
+            DecisionKind::Change => self.standing.remove(&number).unwrap_or_default(),
+            DecisionKind::New => Vec::new(),
         };
         let stated = Starts {
             moves: admitted.moved.iter().filter_map(|moved| moved.after).collect(),

@@ -2,13 +2,14 @@
 
 use wayleave_scenarios::Element as Failing;
 use wayleave_scenarios::{
-    Change, Copies, Discipline, FlowEndpoints, Jitter, JitterDistribution, Outage, PacketKind, Phase, Scenario, Traffic,
+    Copies, Discipline, ElementChange, FlowEndpoints, Jitter, JitterDistribution, Outage, PacketKind, Scenario,
+    StartPhase, Traffic,
 };
 use wayleave_sim::stats::Histogram;
-use wayleave_topology::{Element, Route};
+use wayleave_topology::{FailureElement, Route};
 use wayleave_units::{Bytes, Time};
 
-use crate::attack::{Attack, CrossTraffic, Cut, JitterDraw};
+use crate::attack::{Attack, CrossTraffic, InjectedFailure, JitterDraw};
 use crate::claim::{Background, ClaimError, Duplication};
 use crate::narrow::narrow;
 use crate::schedule::{AfterBurst, Burst};
@@ -87,9 +88,9 @@ impl Stage<'_> {
         if let Some(number) = attack.victim().filter(|&victim| victim >= self.ways.len()) {
             return Err(ClaimError::NoPromise { number, promises: self.ways.len() });
         }
-        let is_there = |cut: &Cut| match cut.element {
-            Element::Cable(link) => link.index() < self.network.links().len(),
-            Element::Switch(node) => self.network.switches().any(|switch| switch == node),
+        let is_there = |cut: &InjectedFailure| match cut.element {
+            FailureElement::Cable(link) => link.index() < self.network.links().len(),
+            FailureElement::Switch(node) => self.network.switches().any(|switch| switch == node),
         };
         if let Some(cut) = attack.cuts.iter().find(|cut| !is_there(cut)) {
             return Err(ClaimError::NoElement { element: cut.element });
@@ -194,7 +195,11 @@ impl Stage<'_> {
         }
         for cut in &attack.cuts {
             let at = time((cut.at_ns + lead - first).clamp(0, plan.end));
-            scenario.outages.extend(self.outages(cut.element).map(|what| Outage { at, what, change: Change::Fails }));
+            scenario.outages.extend(self.outages(cut.element).map(|what| Outage {
+                at,
+                what,
+                change: ElementChange::Fails,
+            }));
         }
         scenario.outages.sort_by_key(|outage| outage.at);
         (scenario, owners)
@@ -242,10 +247,10 @@ impl Stage<'_> {
     }
 
     /// Returns the elements that fail with an element.
-    fn outages(&self, element: Element) -> impl Iterator<Item = Failing> {
+    fn outages(&self, element: FailureElement) -> impl Iterator<Item = Failing> {
         let (one, other) = match element {
-            Element::Cable(link) => (Failing::Link(link), self.network.reverse(link).map(Failing::Link)),
-            Element::Switch(node) => (Failing::Switch(node), None),
+            FailureElement::Cable(link) => (Failing::Link(link), self.network.reverse(link).map(Failing::Link)),
+            FailureElement::Switch(node) => (Failing::Switch(node), None),
         };
         std::iter::once(one).chain(other)
     }
@@ -315,7 +320,7 @@ impl Stage<'_> {
             rate: terms.rate,
             // A smaller burst is within the contract, too.
             burst: Bytes::new(plan.share.of(terms.burst.get()).max(frame)),
-            phase: Phase::Together,
+            phase: StartPhase::Together,
         };
         let name = format!("burst {number}");
         let mut traffic = Traffic::packets(&name, FlowEndpoints::Pairs(vec![(from, to)]), kind, Bytes::new(frame));

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use wayleave_scenarios::Order;
+use wayleave_scenarios::PacketOrder;
 use wayleave_topology::LinkId;
 
-use crate::attack::{Attack, JitterDraw, PhaseTarget, Timing};
+use crate::attack::{Attack, BurstTiming, JitterDraw, PhaseTarget};
 use crate::claim::Background;
 use crate::stage::{Joiner, Stage, Stop, nanos, sending};
 
@@ -37,14 +37,14 @@ impl Stage<'_> {
     pub(crate) fn schedule(&self, attack: &Attack) -> Vec<Burst> {
         let once = |(promise, start)| Burst { promise, start, then: AfterBurst::Rate };
         match attack.timing {
-            Timing::Together => {
+            BurstTiming::Together => {
                 (0..self.ways.len()).map(|promise| once((promise, self.own_shift(attack, promise)))).collect()
             }
-            Timing::Random => self.random_phases(attack).into_iter().enumerate().map(once).collect(),
-            Timing::Repeated => self.repeated(attack),
-            Timing::Colliding { victim } => self.aimed(attack, victim, Aim::Alone),
-            Timing::Chasing { victim } => self.aimed(attack, victim, Aim::Delayed),
-            Timing::Squeezing { victim } => self.aimed(attack, victim, Aim::Squeezed),
+            BurstTiming::Random => self.random_phases(attack).into_iter().enumerate().map(once).collect(),
+            BurstTiming::Repeated => self.repeated(attack),
+            BurstTiming::Colliding { victim } => self.aimed(attack, victim, Aim::Alone),
+            BurstTiming::Chasing { victim } => self.aimed(attack, victim, Aim::Delayed),
+            BurstTiming::Squeezing { victim } => self.aimed(attack, victim, Aim::Squeezed),
         }
     }
 
@@ -128,10 +128,10 @@ impl Stage<'_> {
     /// with full jitter for all packets.
     fn gained(&self, stop: &Stop, input: Option<LinkId>) -> i64 {
         match (self.claim.order, input) {
-            (Order::Free, Some(_)) => stop.jitter,
+            (PacketOrder::Free, Some(_)) => stop.jitter,
             // A host's own take nothing at its first queue.
-            (Order::Free, None) | (Order::Kept, Some(_)) => 0,
-            (Order::Kept, None) => -stop.jitter,
+            (PacketOrder::Free, None) | (PacketOrder::Kept, Some(_)) => 0,
+            (PacketOrder::Kept, None) => -stop.jitter,
         }
     }
 
@@ -261,10 +261,10 @@ mod tests {
     use wayleave_units::{Bytes, Rate, Time};
 
     use super::*;
-    use crate::claim::{Claim, Promise};
+    use crate::claim::{AdmittedClaim, Promise};
 
     /// From `h1` with 1,000 B, and from `h2` and `h3` with `burst`, to `h4`, all in one queue at 1 Gbit/s.
-    fn claim(burst: u64) -> Claim {
+    fn claim(burst: u64) -> AdmittedClaim {
         let network = Arc::new(build::star(4, Cabling::default()).unwrap());
         let promise = |host: u64, burst: u64| {
             let names = [format!("h{host}->s1"), "s1->h4".to_owned()];
@@ -280,12 +280,12 @@ mod tests {
             }
         };
         let promises = vec![promise(1, 1000), promise(2, burst), promise(3, burst)];
-        Claim {
+        AdmittedClaim {
             network: network.clone(),
             background: Background::Dropped,
             promises,
             protected: Vec::new(),
-            order: wayleave_scenarios::Order::Free,
+            order: wayleave_scenarios::PacketOrder::Free,
             services: Vec::new(),
         }
     }
@@ -296,7 +296,7 @@ mod tests {
         let stage = Stage::new(&claim).unwrap();
         // 1,000 B take 8 us, so those with four frames more begin 32 us before the victim, which is the last of its
         // instant.
-        let bursts = stage.schedule(&Attack::new(Timing::Colliding { victim: 0 }, 1));
+        let bursts = stage.schedule(&Attack::new(BurstTiming::Colliding { victim: 0 }, 1));
         let starts: Vec<(usize, i64)> = bursts.iter().map(|burst| (burst.promise, burst.start)).collect();
         assert_eq!(starts, [(1, -32_000), (2, -32_000), (0, 0)]);
     }
@@ -306,7 +306,7 @@ mod tests {
         let claim = claim(1000);
         let stage = Stage::new(&claim).unwrap();
         for seed in 0..6 {
-            let bursts = stage.schedule(&Attack::new(Timing::Repeated, seed));
+            let bursts = stage.schedule(&Attack::new(BurstTiming::Repeated, seed));
             for promise in 0..3 {
                 let own: Vec<&Burst> = bursts.iter().filter(|burst| burst.promise == promise).collect();
                 // 1,000 B at 8 Mbit/s are earned in 1 ms.
@@ -318,7 +318,7 @@ mod tests {
                 );
             }
         }
-        let all: usize = (0..6).map(|seed| stage.schedule(&Attack::new(Timing::Repeated, seed)).len()).sum();
+        let all: usize = (0..6).map(|seed| stage.schedule(&Attack::new(BurstTiming::Repeated, seed)).len()).sum();
         assert!(all > 6 * 3, "nobody repeats a burst");
     }
 }

@@ -7,8 +7,8 @@ use wayleave_scenarios::SharedService;
 use wayleave_topology::{LinkId, MAX_QUEUES, Network, NodeKind, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::attack::Frames;
-use crate::claim::{Background, Claim, ClaimError, Promise};
+use crate::attack::FrameSizes;
+use crate::claim::{AdmittedClaim, Background, ClaimError, Promise};
 use crate::fill::FillRoutes;
 
 /// No frame is smaller on the wire: 64 B, and 20 B of preamble and gap (IEEE 802.3). Tags take the place of padding.
@@ -19,7 +19,7 @@ const TAG: u64 = 4;
 
 /// A claim with all data that do not depend on the schedule of senders.
 pub(crate) struct Stage<'c> {
-    pub(crate) claim: &'c Claim,
+    pub(crate) claim: &'c AdmittedClaim,
     /// With a queue for background below those of hosts.
     pub(crate) network: Arc<Network>,
     pub(crate) ways: Vec<PromisePath>,
@@ -57,7 +57,7 @@ pub(crate) struct Joiner {
 }
 
 impl<'c> Stage<'c> {
-    pub(crate) fn new(claim: &'c Claim) -> Result<Self, ClaimError> {
+    pub(crate) fn new(claim: &'c AdmittedClaim) -> Result<Self, ClaimError> {
         claim.validate()?;
         let network = match &claim.background {
             Background::Dropped => claim.network.clone(),
@@ -88,7 +88,7 @@ impl<'c> Stage<'c> {
     }
 
     /// Returns the packet size of a promise, in bytes; `None` if its burst has no room for a packet with its tags.
-    pub(crate) fn frame(&self, promise: usize, frames: Frames) -> Option<u64> {
+    pub(crate) fn frame(&self, promise: usize, frames: FrameSizes) -> Option<u64> {
         let terms = &self.claim.promises[promise];
         // Copies over several routes are of one size.
         let longest = self.routes(&promise).iter().map(|&route| self.ways[route].hops.len()).max().unwrap_or(0);
@@ -96,8 +96,8 @@ impl<'c> Stage<'c> {
         let carried = self.routes(&promise).iter().map(|&route| self.claim.promises[route].frame).min();
         let largest = carried.unwrap_or(terms.frame).min(terms.burst).get();
         let frame = match frames {
-            Frames::Largest => largest,
-            Frames::Smallest => largest.min(SMALLEST_FRAME),
+            FrameSizes::Largest => largest,
+            FrameSizes::Smallest => largest.min(SMALLEST_FRAME),
         };
         Some(frame).filter(|&frame| frame > tags)
     }

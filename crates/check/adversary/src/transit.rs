@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use wayleave_recheck::{
-    BrokenAt, BrokenShare, Claim, Overbooked, PromisedShare, RouteLifetime, ShareLifetime, ShareTerms, Violation,
+    BrokenAt, BrokenPromise, BrokenShare, Claim, Overbooked, PromisedShare, RouteLifetime, ShareLifetime, ShareTerms,
     check_share_transitions, check_transitions_watched,
 };
 use wayleave_topology::Route;
@@ -129,10 +129,12 @@ fn longest(statement: &Statement) -> Time {
 }
 
 /// The port that is overbooked, with the queue if it is one of its queues; nothing if something else is wrong.
-pub(crate) fn port(violation: &Violation) -> Option<(&str, Option<u8>)> {
+pub(crate) fn port(violation: &BrokenPromise) -> Option<(&str, Option<u8>)> {
     match violation {
-        Violation::LinkRate { link, .. } => Some((link, None)),
-        Violation::Budget { link, queue, .. } | Violation::Buffer { link, queue, .. } => Some((link, Some(*queue))),
+        BrokenPromise::LinkRate { link, .. } => Some((link, None)),
+        BrokenPromise::Budget { link, queue, .. } | BrokenPromise::Buffer { link, queue, .. } => {
+            Some((link, Some(*queue)))
+        }
         _ => None,
     }
 }

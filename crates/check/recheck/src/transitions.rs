@@ -19,8 +19,8 @@ use wayleave_units::Time;
 
 use crate::check::{CheckProgress, LinkLoad, add_hop, bound_of, check_link, validate};
 use crate::claim::{Claim, PromisedFlow};
-use crate::report::Checked;
-use crate::violation::Violation;
+use crate::report::RecheckReport;
+use crate::violation::BrokenPromise;
 
 /// A flow on one route.
 #[derive(Clone, Debug)]
@@ -53,7 +53,7 @@ pub struct Overbooked {
     /// Since when.
     pub at: Time,
     /// The broken promise.
-    pub violation: Violation,
+    pub violation: BrokenPromise,
     /// The flows that can have packets there.
     pub flows: Vec<String>,
 }
@@ -190,7 +190,7 @@ fn check_now(
     for one in here.values() {
         add_hop(claim, one.flow, one.hop, &mut load);
     }
-    let mut report = Checked::default();
+    let mut report = RecheckReport::default();
     check_link(claim, link, &load, &mut report);
     let names = || here.values().map(|one| one.flow.name.clone()).collect();
     let at = Time::from_nanos(u64::try_from(at).unwrap_or(u64::MAX));

@@ -10,7 +10,7 @@ use crate::exact::{bytes_rounded_up, rational, time_rounded_up};
 
 /// One promise or limit that is broken. Queues and links are named as in the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Violation {
+pub enum BrokenPromise {
     /// A flow's route is none. The flow is left out of everything else.
     Route {
         /// The flow.
@@ -133,7 +133,7 @@ impl fmt::Display for RouteFault {
     }
 }
 
-impl fmt::Display for Violation {
+impl fmt::Display for BrokenPromise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Route { flow, fault } => write!(f, "flow \"{flow}\" has no valid route: {fault}"),

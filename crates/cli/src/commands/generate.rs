@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::{Args, Subcommand, ValueEnum};
-use wayleave_contracts::{LatencyContract, Mix};
+use wayleave_contracts::{LatencyContract, RequestMix};
 use wayleave_explain::sentences;
 use wayleave_formats::write_contracts;
 use wayleave_topology::Network;
@@ -67,7 +67,7 @@ pub(crate) fn contracts(args: &ContractsArgs) -> Result<Exit, Failure> {
     if network.hosts().count() < 2 {
         return Err(Failure::Usage("contracts need two hosts, and the network has fewer".into()));
     }
-    let mix = Mix::new(&network, args.scenario as usize, args.seed).take(args.count);
+    let mix = RequestMix::new(&network, args.scenario as usize, args.seed).take(args.count);
     let mut out = out();
     match args.format {
         ListFormat::Yaml => {

@@ -7,7 +7,7 @@ use crate::client::{Names, did_you_mean};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use wayleave_contracts::Selector;
+use wayleave_contracts::LabelSelector;
 use wayleave_formats::{Source, read_topology};
 use wayleave_protocol::contract::{Contract, ContractSpec, State};
 use wayleave_protocol::decision::Decision;
@@ -76,7 +76,7 @@ fn most(text: &str) -> Result<usize, String> {
 
 /// Checks labels that contracts are chosen by.
 fn selector(text: &str) -> Result<String, String> {
-    Ok(text.parse::<Selector>()?.to_string())
+    Ok(text.parse::<LabelSelector>()?.to_string())
 }
 
 /// Formats of lists.

@@ -6,7 +6,7 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use wayleave_client::Method;
-use wayleave_contracts::Selector;
+use wayleave_contracts::LabelSelector;
 use wayleave_protocol::contract::{Contract, ContractSpec};
 use wayleave_protocol::decision::{Applied, ApplyReport, BatchSpec, Outcome};
 use wayleave_protocol::timeline::{PastContract, PastContracts, UnknownPast};
@@ -39,7 +39,7 @@ pub(crate) struct RollbackArgs {
     to: String,
     /// Only contracts with all of these labels, now or then: key=value,...
     #[arg(short = 'l', long, value_name = "LABELS")]
-    selector: Option<Selector>,
+    selector: Option<LabelSelector>,
     /// Show what would be deleted, created or changed, and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -118,7 +118,7 @@ pub(crate) fn run(args: &RollbackArgs) -> Result<Exit, Failure> {
 
 impl Steps {
     /// Compares the past state with the current state.
-    fn plan(service: &Service, past: &PastContracts, selector: Option<&Selector>) -> Result<Self, Failure> {
+    fn plan(service: &Service, past: &PastContracts, selector: Option<&LabelSelector>) -> Result<Self, Failure> {
         let ids: Vec<&str> = past.contracts.iter().map(|contract| contract.id.as_str()).collect();
         let mut steps = Self { current: current(service, &ids)?, ..Self::default() };
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use wayleave_controller::{EnforcedBy, Setup, Timing, UnfitPolicy};
+use wayleave_controller::{ControllerConfig, EnforcedBy, Timeouts, UnfitPolicy};
 use wayleave_explain::SettingsShape;
 use wayleave_server::cluster::{Cluster, Settings};
 use wayleave_server::disk::{Disk, File};
-use wayleave_server::{Limits, LogFormat, Options, TlsFiles};
+use wayleave_server::{LogFormat, Options, ServerLimits, TlsFiles};
 use wayleave_units::{Bytes, Time};
 
 use crate::basis::basis_of;
@@ -111,7 +111,7 @@ fn parse_lease(text: &str) -> Result<Time, String> {
 
 impl ServeArgs {
     /// Returns the storage of the records, for a controller with this setup.
-    fn disk(&self, setup: &Setup, settings: &SettingsShape) -> Result<Box<dyn Disk>, Failure> {
+    fn disk(&self, setup: &ControllerConfig, settings: &SettingsShape) -> Result<Box<dyn Disk>, Failure> {
         if self.cluster.etcd.is_empty() {
             return Ok(Box::new(File(self.ledger.clone())));
         }
@@ -284,8 +284,10 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
         EnforcementName::HostsAndSwitches => EnforcedBy::HostsAndSwitches,
     };
     let Prepared { setup, settings, name } = prepare(&args.session, enforced_by, args.timing.timing())?;
-    let setup =
-        Setup { unfit: if args.decide_again { UnfitPolicy::DecideAgain } else { UnfitPolicy::Refuse }, ..setup };
+    let setup = ControllerConfig {
+        unfit: if args.decide_again { UnfitPolicy::DecideAgain } else { UnfitPolicy::Refuse },
+        ..setup
+    };
     args.log.begin()?;
     let operator_file = args.operator_token_file.clone().unwrap_or_else(|| {
         let mut name = args.ledger.clone().into_os_string();
@@ -338,8 +340,8 @@ fn check_security(args: &ServeArgs) -> Result<(), Failure> {
 }
 
 impl TimingArgs {
-    fn timing(&self) -> Timing {
-        Timing {
+    fn timing(&self) -> Timeouts {
+        Timeouts {
             confirm_within: self.confirm_within,
             retry_every: self.retry_every,
             heal_after: self.violation_clear_after,
@@ -351,10 +353,10 @@ impl TimingArgs {
 }
 
 impl LimitArgs {
-    fn limits(&self) -> Limits {
+    fn limits(&self) -> ServerLimits {
         let bytes = |bytes: Bytes| usize::try_from(bytes.get()).unwrap_or(usize::MAX);
         let time = |time: Time| Duration::from_nanos(time.as_nanos());
-        Limits {
+        ServerLimits {
             body_bytes: bytes(self.body_limit),
             list_bytes: bytes(self.list_limit),
             requests_per_second: f64::from(self.requests_per_second),
@@ -371,7 +373,7 @@ impl LimitArgs {
             write_within: time(self.write_timeout),
             end_within: time(self.shutdown_timeout),
             // As the watchdog of systemd, which has no option here either.
-            ..Limits::default()
+            ..ServerLimits::default()
         }
     }
 }

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
-use wayleave::result::Parameter;
+use wayleave::result::SweepParameter;
 use wayleave::sim::quoted;
 use wayleave::{Batch, RunSelection, Sweep, SweepOptions, Threads, Watch, sweep};
 use wayleave_scenarios::FastForward;
@@ -39,7 +39,7 @@ pub(crate) struct SimArgs {
     seed: Option<u64>,
     /// Only runs of the sweep with this value of a parameter; may be repeated
     #[arg(long, value_name = "PATH=VALUE", value_parser = parameter)]
-    only: Vec<Parameter>,
+    only: Vec<SweepParameter>,
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
@@ -76,9 +76,9 @@ fn forward_error(text: &str) -> Result<f64, String> {
 }
 
 /// Reads `path=value`.
-fn parameter(text: &str) -> Result<Parameter, String> {
+fn parameter(text: &str) -> Result<SweepParameter, String> {
     let (path, value) = text.split_once('=').ok_or("expected PATH=VALUE, such as traffic.web.load=0.8")?;
-    Ok(Parameter { path: path.to_owned(), value: value.to_owned() })
+    Ok(SweepParameter { path: path.to_owned(), value: value.to_owned() })
 }
 
 /// Runs the command.
@@ -175,7 +175,7 @@ impl SimArgs {
     /// Returns the command line that repeats the runs, without `--resume`.
     fn command(&self) -> String {
         let mut command = format!("wayleave sim {}", quoted(&self.file));
-        for Parameter { path, value } in &self.only {
+        for SweepParameter { path, value } in &self.only {
             command += &format!(" --only {}", quoted(&format!("{path}={value}")));
         }
         if let Some(seed) = self.seed {

@@ -5,8 +5,8 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 
 use clap::{Args, ValueEnum};
-use wayleave::{Contracts, Mix, Network, TuneOptions, Watch, tune};
-use wayleave_schemes::tune::Objective;
+use wayleave::{Contracts, Network, TuneMix, TuneOptions, Watch, tune};
+use wayleave_schemes::tune::TuneObjective;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &TuneArgs) -> Result<Exit, Failure> {
     }
     let options = args.options()?;
     let own = own_contracts(args, &network)?;
-    let mix = own.as_ref().map_or(Mix::Scenario(args.scenario as usize), Mix::Contracts);
+    let mix = own.as_ref().map_or(TuneMix::Scenario(args.scenario as usize), TuneMix::Contracts);
     let mut progress = Progress::new(args.candidates);
     let mut tuned = tune(&network, mix, &options, &mut Watch::progress(&mut progress))?;
     drop(progress);
@@ -127,11 +127,11 @@ impl TuneArgs {
 }
 
 impl ObjectiveName {
-    fn objective(self) -> Objective {
+    fn objective(self) -> TuneObjective {
         match self {
-            Self::UntilRefusal => Objective::UntilRefusal,
-            Self::Flows => Objective::Flows,
-            Self::Rate => Objective::Rate,
+            Self::UntilRefusal => TuneObjective::UntilRefusal,
+            Self::Flows => TuneObjective::Flows,
+            Self::Rate => TuneObjective::Rate,
         }
     }
 }

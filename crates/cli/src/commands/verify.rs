@@ -11,7 +11,7 @@ use wayleave::{
     read_plan, verify, verify_kinds,
 };
 use wayleave_adversary::{Attack, Effort, Fault};
-use wayleave_explain::Decided;
+use wayleave_explain::DecidedContract;
 use wayleave_explain::human::count;
 use wayleave_formats::Source;
 use wayleave_ledger::Model;
@@ -214,7 +214,7 @@ struct All {
 }
 
 impl Sink for All {
-    fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
+    fn decided(&mut self, session: &Session, decided: &DecidedContract<'_>) -> Result<(), Error> {
         self.kinds.decided(session, decided)?;
         self.history.decided(session, decided)
     }

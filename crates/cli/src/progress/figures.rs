@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use indicatif::HumanDuration;
-use wayleave::Step;
+use wayleave::ProgressStep;
 use wayleave_experiments::Entry;
 
 use super::show::{Show, TIMEOUT};
@@ -45,10 +45,10 @@ impl Progress {
 }
 
 impl wayleave::Progress for Progress {
-    fn step(&mut self, step: Step<'_>) {
+    fn step(&mut self, step: ProgressStep<'_>) {
         match step {
-            Step::Figure { index, done, total } => self.tick(index, done as f64 / total.max(1) as f64),
-            Step::LeftOut { figure, why } => crate::output::tell!("{figure} is left out: {why}"),
+            ProgressStep::Figure { index, done, total } => self.tick(index, done as f64 / total.max(1) as f64),
+            ProgressStep::LeftOut { figure, why } => crate::output::tell!("{figure} is left out: {why}"),
             _ => {}
         }
     }

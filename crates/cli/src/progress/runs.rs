@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use indicatif::HumanDuration;
-use wayleave::Step;
+use wayleave::ProgressStep;
 
 use super::show::{Show, TIMEOUT};
 
@@ -32,16 +32,16 @@ impl Progress {
 }
 
 impl wayleave::Progress for Progress {
-    fn step(&mut self, step: Step<'_>) {
+    fn step(&mut self, step: ProgressStep<'_>) {
         match step {
-            Step::Runs { simulated_ns, total_ns, finished, runs } => {
+            ProgressStep::Runs { simulated_ns, total_ns, finished, runs } => {
                 self.tick((simulated_ns, total_ns), (finished, runs));
             }
-            Step::Resumed { there, runs } => crate::output::tell!("{there} of {runs} runs are there already"),
-            Step::Unreadable { file, again } => {
+            ProgressStep::Resumed { there, runs } => crate::output::tell!("{there} of {runs} runs are there already"),
+            ProgressStep::Unreadable { file, again } => {
                 crate::output::tell!("{}: not a result of a run, so {again} is repeated", file.display());
             }
-            Step::FewerThreads(text) => crate::output::tell!("{text}"),
+            ProgressStep::FewerThreads(text) => crate::output::tell!("{text}"),
             _ => {}
         }
     }

@@ -10,7 +10,7 @@ use rcgen::{
 };
 use serde_json::{Value, json};
 use wayleave_client::{Address, OwnCertificate};
-use wayleave_replica::{Access, Etcd as _, Gateway, User};
+use wayleave_replica::{Etcd as _, EtcdAccess, Gateway, User};
 
 use super::clients::{get, put};
 use super::moving::{end, serve_with, wayleave};
@@ -100,22 +100,22 @@ pub(crate) fn an_etcd_that_wants_a_password_and_a_certificate_is_asked_with_them
     write(&folder, "password", "open sesame\n");
 
     let user = |name: &str| Some(User { name: name.to_owned(), password_file: folder.join("password") });
-    let access = Access { members: vec![url.clone()], ca, certificate, user: user("wayleave") };
-    let ask = |access: &Access| Gateway::new(access.clone()).range("/wayleave/a", "/wayleave/b", 1);
+    let access = EtcdAccess { members: vec![url.clone()], ca, certificate, user: user("wayleave") };
+    let ask = |access: &EtcdAccess| Gateway::new(access.clone()).range("/wayleave/a", "/wayleave/b", 1);
     ask(&access).unwrap();
     write(&folder, "wrong", "close sesame");
     write(&folder, "open", "open sesame");
     std::fs::set_permissions(folder.join("open"), std::fs::Permissions::from_mode(0o644)).unwrap();
     let with_password = |name: &str| {
         let user = Some(User { name: "wayleave".to_owned(), password_file: folder.join(name) });
-        Access { user, ..access.clone() }
+        EtcdAccess { user, ..access.clone() }
     };
     for (access, why) in [
-        (Access { ca: None, ..access.clone() }, "certificate"),
+        (EtcdAccess { ca: None, ..access.clone() }, "certificate"),
         // Members end the connection, sooner or later.
-        (Access { certificate: None, ..access.clone() }, "https://"),
-        (Access { ca: Some(folder.join("absent")), ..access.clone() }, "cannot read certificates from"),
-        (Access { user: None, ..access.clone() }, "user name is empty"),
+        (EtcdAccess { certificate: None, ..access.clone() }, "https://"),
+        (EtcdAccess { ca: Some(folder.join("absent")), ..access.clone() }, "cannot read certificates from"),
+        (EtcdAccess { user: None, ..access.clone() }, "user name is empty"),
         (with_password("wrong"), "authentication failed"),
         (with_password("open"), "chmod 600"),
         (with_password("absent"), "absent"),

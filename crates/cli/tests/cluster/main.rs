@@ -22,7 +22,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use wayleave_faults::linearizable::{Operation, violation};
+use wayleave_faults::linearizable::{ClientOperation, violation};
 use wayleave_repo_checks::leave_out;
 
 use clients::{Clients, get};
@@ -95,7 +95,7 @@ fn alone() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn is_in_order(history: &[Operation]) {
+fn is_in_order(history: &[ClientOperation]) {
     if let Some((key, of_key)) = violation(history) {
         panic!("contract {key} has no order: {of_key:#?}");
     }

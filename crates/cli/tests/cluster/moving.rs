@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use nix::sys::signal::Signal;
-use wayleave_replica::{Etcd as _, Gateway, Lease, LogError, Member, MemberRole, Settings, State};
-use wayleave_store::{Change, Record};
+use wayleave_replica::{ClusterMember, Etcd as _, Gateway, Lease, LogError, MemberRole, Settings, State};
+use wayleave_store::{CommitStep, StoredRecord};
 
 use super::clients::{get, put};
 use super::processes::{self, Etcd, Process, folder, free};
@@ -197,25 +197,26 @@ pub(crate) fn batches_of_any_size_and_snapshots_come_back_as_they_were() {
             basis: None,
             replaces: None,
         };
-        Member::new(Gateway::new(etcd.access()), settings, Lease::default(), (State::new(), 0))
+        ClusterMember::new(Gateway::new(etcd.access()), settings, Lease::default(), (State::new(), 0))
     };
-    let (quiet, fits) = (&mut |_: u64, _: &[Change]| Ok(()), &mut |_: &State| Ok(()));
+    let (quiet, fits) = (&mut |_: u64, _: &[CommitStep]| Ok(()), &mut |_: &State| Ok(()));
     let (mut leader, mut early) = (member("a"), member("b"));
     assert_eq!(leader.follow(0, quiet, fits).unwrap(), MemberRole::Leads);
     assert!(
         matches!(early.follow(0, quiet, fits).unwrap(), MemberRole::Follows(Some(found)) if found.address == "http://a")
     );
     assert_eq!(early.commit(&[]).unwrap_err(), LogError::Deposed);
-    let record =
-        |key: usize, size: usize| Change::Put(Record::new("contract", format!("k{key}"), "x\u{1F600}\n".repeat(size)));
+    let record = |key: usize, size: usize| {
+        CommitStep::Put(StoredRecord::new("contract", format!("k{key}"), "x\u{1F600}\n".repeat(size)))
+    };
     // Of three parts and more; then many small ones, more than are read at once.
-    let large: Vec<Change> =
-        (0..40).map(|key| Change::Put(Record::new("contract", format!("k{key}"), noise(key)))).collect();
+    let large: Vec<CommitStep> =
+        (0..40).map(|key| CommitStep::Put(StoredRecord::new("contract", format!("k{key}"), noise(key)))).collect();
     leader.commit(&large).unwrap();
     let parts = Gateway::new(etcd.access()).range("/wayleave/log/part/", "/wayleave/log/part0", 100).unwrap().keys;
     assert!(parts.len() >= 3 && parts.iter().all(|part| part.value.len() <= 1 << 20), "{} parts", parts.len());
     for key in 0..70 {
-        leader.commit(&[record(key % 50, 3), Change::delete("contract", format!("k{}", (key + 25) % 50))]).unwrap();
+        leader.commit(&[record(key % 50, 3), CommitStep::delete("contract", format!("k{}", (key + 25) % 50))]).unwrap();
     }
     early.follow(0, quiet, fits).unwrap();
     assert_eq!((early.state(), early.number()), (leader.state(), 71));
@@ -239,7 +240,7 @@ pub(crate) fn batches_of_any_size_and_snapshots_come_back_as_they_were() {
         basis: None,
         replaces: None,
     };
-    let mut ahead = Member::new(Gateway::new(etcd.access()), settings, Lease::default(), (State::new(), 5));
+    let mut ahead = ClusterMember::new(Gateway::new(etcd.access()), settings, Lease::default(), (State::new(), 5));
     let why = ahead.follow(0, quiet, fits).unwrap_err().to_string();
     assert!(why.contains("this controller has seen batch 5"), "{why}");
     drop(etcd);

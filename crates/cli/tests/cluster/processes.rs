@@ -20,7 +20,7 @@ use nix::unistd::Pid;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use wayleave_replica::Access;
+use wayleave_replica::EtcdAccess;
 
 use super::clients::get;
 use super::until;
@@ -207,8 +207,8 @@ impl Etcd {
         assert!(answer["deleted"].is_string(), "{from}: {answer}");
     }
 
-    pub(crate) fn access(&self) -> Access {
-        Access { members: vec![self.urls()], ..Access::default() }
+    pub(crate) fn access(&self) -> EtcdAccess {
+        EtcdAccess { members: vec![self.urls()], ..EtcdAccess::default() }
     }
 
     pub(crate) fn urls(&self) -> String {

@@ -19,9 +19,9 @@ use std::thread::{JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use wayleave_dataplane::net::{Batch, Namespace};
+use wayleave_dataplane::net::{Namespace, ToolBatch};
 use wayleave_dataplane::programs;
-use wayleave_lab::traffic::{ArrivalCounts, FlowSpec, Load, Traffic};
+use wayleave_lab::traffic::{ArrivalCounts, LabFlow, LabLoad, RunningTraffic};
 use wayleave_lab::{LabName, Labs, Sentinel};
 use wayleave_repo_checks::{leave_out, unless};
 

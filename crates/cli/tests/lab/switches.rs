@@ -54,8 +54,8 @@ pub(crate) fn a_bridge_without_rules_is_repaired_and_one_that_is_dead_enforces_n
     let daemon = daemons.iter().find(|program| program.name == "ovs-vswitchd-s1").unwrap();
     // It runs before ordinary programs if that is allowed.
     if Command::new("chrt").args(["-f", "10", "true"]).status().is_ok_and(|status| status.success()) {
-        use wayleave_dataplane::doctor::Scheduling;
-        assert_eq!(Scheduling::of(daemon.pid), Some(Scheduling::RealTime(10)));
+        use wayleave_dataplane::doctor::ProcessScheduling;
+        assert_eq!(ProcessScheduling::of(daemon.pid), Some(ProcessScheduling::RealTime(10)));
     }
     assert!(Command::new("kill").args(["-KILL", &daemon.pid.to_string()]).status().unwrap().success());
     until("a switch that is dead", &|| match state(" enforced ")() {
@@ -92,7 +92,7 @@ pub(crate) fn packets_that_somebody_drops_are_lost_behind_a_switch_that_has_a_na
         }
     };
     let endpoint = |id: &str| found.plan().endpoint(id).unwrap().clone();
-    let flow = FlowSpec {
+    let flow = LabFlow {
         name: "control".to_owned(),
         from: endpoint("host:h1"),
         to: endpoint("host:h2"),
@@ -100,10 +100,10 @@ pub(crate) fn packets_that_somebody_drops_are_lost_behind_a_switch_that_has_a_na
         source_port: None,
         payload: 200,
         overhead: 48,
-        load: Load::Constant { rate: wayleave_units::Rate::from_bits_per_second(100_000) },
+        load: LabLoad::Constant { rate: wayleave_units::Rate::from_bits_per_second(100_000) },
         bound: None,
     };
-    let traffic = Traffic::start(vec![flow]).unwrap();
+    let traffic = RunningTraffic::start(vec![flow]).unwrap();
     until("that packets are followed", &|| described().contains("traced to the receiver's host"));
     let lost = || {
         let all = described();
@@ -121,7 +121,7 @@ pub(crate) fn packets_that_somebody_drops_are_lost_behind_a_switch_that_has_a_na
         port.interface,
         program.display()
     );
-    Batch::tc().extend([filter]).run(&Namespace::open(&switch.namespace).unwrap()).unwrap();
+    ToolBatch::tc().extend([filter]).run(&Namespace::open(&switch.namespace).unwrap()).unwrap();
     let status = || text(&wayleave(&format!("status {server}")).stdout);
     until("that the filter is told", &|| status().contains("a foreign filter is at the egress of"));
     until("that a loss is told", &|| described().contains(" behind s1"));
@@ -206,7 +206,7 @@ pub(crate) fn probes_are_seen_on_all_of_their_way_and_a_loss_has_a_place() {
         "filter add dev {} egress pref 3 protocol all bpf direct-action object-pinned {pinned}",
         port.interface
     );
-    Batch::tc().extend([filter]).run(&Namespace::open(&switch.namespace).unwrap()).unwrap();
+    ToolBatch::tc().extend([filter]).run(&Namespace::open(&switch.namespace).unwrap()).unwrap();
     let (code, seen) = check("h1 h2 --count 5");
     assert_eq!((code, &seen["sent"], &seen["received"]), (Some(4), &5.into(), &0.into()), "{seen}");
     let lost = &seen["lost"][0];

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
-use wayleave_controller::{EnforcedBy, Setup, Timing, UnfitPolicy};
+use wayleave_controller::{ControllerConfig, EnforcedBy, Timeouts, UnfitPolicy};
 use wayleave_dataplane::net::Namespace;
 use wayleave_dataplane::sandbox::Apart;
 use wayleave_ledger::Model;
@@ -19,7 +19,7 @@ use wayleave_packet_format::mac_of;
 use wayleave_repo_checks::leave_out;
 use wayleave_schemes::admission::chameleon::{Chameleon, Params};
 use wayleave_server::disk::File;
-use wayleave_server::{Limits, Server};
+use wayleave_server::{Server, ServerLimits};
 use wayleave_topology::builders::{Cabling, build};
 
 /// Charge for a packet of 500 B: headers of UDP, IP and Ethernet, what is environment a frame, one tag.
@@ -42,8 +42,8 @@ impl Controller {
         let of = network.clone();
         let scheme = move || Chameleon::new(of.clone(), Model::default(), Params::default()).unwrap().into();
         let document = wayleave_formats::write_topology(&network, "test");
-        let timing = Timing::default();
-        let setup = Setup {
+        let timing = Timeouts::default();
+        let setup = ControllerConfig {
             scheme: Arc::new(scheme),
             network,
             model: Model::default(),
@@ -59,7 +59,7 @@ impl Controller {
             disk: Box::new(File(folder.join("ledger.db"))),
             operator_file: folder.join("operator"),
             operator_file_counts: false,
-            limits: Limits::default(),
+            limits: ServerLimits::default(),
             tls: None,
         };
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();

@@ -5,7 +5,7 @@ use wayleave_scheme_api::Certainty;
 use wayleave_units::WallTime;
 
 use crate::event::EventKind;
-use crate::grant::{AdmittedContract, DegradedReason, KindState, ShareState, Violation};
+use crate::grant::{AdmittedContract, DegradedReason, KindState, LateDelivery, ShareState};
 use crate::journal::{DirtyRecord, Journal};
 
 impl Journal {
@@ -71,6 +71,6 @@ fn degraded_text(trouble: &DegradedReason) -> String {
     }
 }
 
-fn violation(violation: Violation) -> String {
+fn violation(violation: LateDelivery) -> String {
     format!("{} packets were late, the slowest took {}", violation.packets, violation.worst)
 }

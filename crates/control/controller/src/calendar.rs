@@ -8,7 +8,7 @@
 use wayleave_units::{Time, WallTime};
 
 use crate::clock::Timestamps;
-use crate::setup::Timing;
+use crate::setup::Timeouts;
 
 /// State of the trusted calendar, with a clock step that is not yet trusted.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,7 @@ struct Doubt {
 
 impl Calendar {
     /// Continues from a trusted time.
-    pub(crate) fn new(timing: &Timing, believed: Timestamps) -> Self {
+    pub(crate) fn new(timing: &Timeouts, believed: Timestamps) -> Self {
         Self { believed, doubt: None, jump: timing.clock_jump, lasts: timing.clock_doubt }
     }
 
@@ -103,7 +103,7 @@ mod tests {
 
     fn calendar() -> Calendar {
         let (clock_jump, clock_doubt) = (Time::from_millis(60_000), Time::from_millis(3_600_000));
-        Calendar::new(&Timing { clock_jump, clock_doubt, ..Timing::default() }, at(0, 0))
+        Calendar::new(&Timeouts { clock_jump, clock_doubt, ..Timeouts::default() }, at(0, 0))
     }
 
     /// Trusted times after each of these readings, in seconds since the beginning.
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn without_doubt_every_clock_is_believed() {
-        let timing = Timing { clock_doubt: Time::ZERO, ..Timing::default() };
+        let timing = Timeouts { clock_doubt: Time::ZERO, ..Timeouts::default() };
         let mut calendar = Calendar::new(&timing, at(0, 0));
         assert_eq!(believed(&mut calendar, &[(1, 1_000_000)]), [1_000_000]);
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use wayleave_contracts::{NameError, Order, Policy, PolicyShort, Quota};
+use wayleave_contracts::{ContractRequest, NameError, Policy, PolicyShort, Quota};
 use wayleave_packet_format::Mac;
 use wayleave_protocol::agent::{ContractProblem, Measured};
 pub use wayleave_protocol::decision::Outcome;
@@ -84,7 +84,7 @@ pub enum Command {
     /// Creates contracts, or gives them other terms.
     Apply {
         /// Each with its condition, in order.
-        orders: Vec<(Order, Precondition)>,
+        orders: Vec<(ContractRequest, Precondition)>,
         /// All or none, or each for itself.
         mode: Mode,
         /// Commit, or dry run.
@@ -402,6 +402,6 @@ impl Precondition {
 }
 
 /// The name of the contract that an order asks for.
-pub(crate) fn id_of(order: &Order) -> Id {
+pub(crate) fn id_of(order: &ContractRequest) -> Id {
     Id::new(order.tenant().unwrap_or(DEFAULT_TENANT), order.name())
 }

@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use wayleave_contracts::{Contract, LatencyContract, Order};
+use wayleave_contracts::{Contract, ContractRequest, LatencyContract};
 use wayleave_scheme_api::Certainty;
 use wayleave_topology::{FlowId, NodeId, ShareId};
 use wayleave_units::{Time, WallTime};
@@ -25,7 +25,7 @@ pub struct AdmittedContract {
     /// Its number, which no other contract ever has.
     pub serial: u64,
     /// The order.
-    pub order: Order,
+    pub order: ContractRequest,
     /// Its revision: that of its terms and its state.
     pub revision: u64,
     /// Time of the first admission.
@@ -56,7 +56,7 @@ pub(crate) struct LatencyState {
     /// No packet takes longer.
     pub(crate) bound: Time,
     /// The packets that came too late, if some did.
-    pub(crate) violation: Option<Violation>,
+    pub(crate) violation: Option<LateDelivery>,
     /// Its reservation; `None` if it is degraded and its reservation was given to others, or if it is released.
     pub(crate) flow: Option<FlowId>,
     /// Of its disjoint routes, those that something that is down cuts.
@@ -127,7 +127,7 @@ impl DegradedReason {
 
 /// Packets that came too late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Violation {
+pub struct LateDelivery {
     /// Time of the last report.
     pub at: WallTime,
     /// Number of late packets since the contract was admitted.
@@ -181,7 +181,7 @@ impl Sender {
 
 impl AdmittedContract {
     /// A contract that is not announced yet and holds nothing.
-    pub(crate) fn new(id: Id, serial: u64, order: Order, created: WallTime) -> Self {
+    pub(crate) fn new(id: Id, serial: u64, order: ContractRequest, created: WallTime) -> Self {
         let held = match order.as_latency() {
             Some(_) => KindState::Latency(LatencyState::default()),
             None => KindState::Share(ShareState::default()),
@@ -250,7 +250,7 @@ impl AdmittedContract {
     }
 
     /// Packets of a latency contract that came too late, if some did.
-    pub fn violation(&self) -> Option<Violation> {
+    pub fn violation(&self) -> Option<LateDelivery> {
         self.latency()?.violation
     }
 

@@ -11,12 +11,12 @@ pub struct ClusterConfig {
     /// Another one for every other basis.
     pub fingerprint: String,
     /// Parts of the configuration.
-    pub parts: Vec<Part>,
+    pub parts: Vec<ConfigPart>,
 }
 
 /// A part of a basis, such as the topology.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
+pub struct ConfigPart {
     /// Name of the part, for example `topology`.
     pub name: String,
     /// Hash of its whole text.
@@ -44,7 +44,7 @@ impl ClusterConfig {
         (hashes(self) != hashes(cluster)).then(|| Difference { own: self.clone(), cluster: cluster.clone() })
     }
 
-    fn part(&self, name: &str) -> Option<&Part> {
+    fn part(&self, name: &str) -> Option<&ConfigPart> {
         self.parts.iter().find(|part| part.name == name)
     }
 }
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     fn basis(parts: &[(&str, &str, &[&str])]) -> ClusterConfig {
-        let part = |(name, hash, summary): &(&str, &str, &[&str])| Part {
+        let part = |(name, hash, summary): &(&str, &str, &[&str])| ConfigPart {
             name: (*name).to_owned(),
             hash: (*hash).to_owned(),
             summary: summary.iter().map(|item| (*item).to_owned()).collect(),

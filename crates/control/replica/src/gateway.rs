@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use ureq::Agent;
 use wayleave_client::{Address, CertificateStamp, OwnCertificate, read_password};
 
-use crate::etcd::{Compare, Etcd, EtcdError, KeyValue, NOW, Op, Query, Range, TransactionResult};
+use crate::etcd::{Compare, Etcd, EtcdError, KeyRange, KeyValue, NOW, Op, Range, TransactionResult};
 
 /// Timeout of a member to accept a connection, and to answer.
 const CONNECT: Duration = Duration::from_millis(500);
@@ -29,7 +29,7 @@ const COMPACTED: &str = "required revision has been compacted";
 
 /// Address and credentials of an etcd.
 #[derive(Clone, Debug, Default)]
-pub struct Access {
+pub struct EtcdAccess {
     /// Addresses of its members, such as `http://127.0.0.1:2379`.
     pub members: Vec<String>,
     /// Certificates to trust in place of those of the web, as PEM.
@@ -51,7 +51,7 @@ pub struct User {
 
 /// Members of an etcd, of which one is asked at a time.
 pub struct Gateway {
-    access: Access,
+    access: EtcdAccess,
     patience: Duration,
     /// Index of the member that answered last.
     at: usize,
@@ -72,7 +72,7 @@ enum Trouble {
 
 impl Gateway {
     /// Creates a client; no request is sent yet.
-    pub fn new(access: Access) -> Self {
+    pub fn new(access: EtcdAccess) -> Self {
         Self { access, patience: ANSWER, at: 0, agent: None, token: None, ending: Arc::default() }
     }
 
@@ -141,7 +141,7 @@ impl Gateway {
 
     /// Connections with the certificates that are in the files now; if these cannot be read, those of before stay in use.
     fn agent(&mut self) -> Result<Agent, EtcdError> {
-        let Access { ca, certificate, .. } = self.access.clone();
+        let EtcdAccess { ca, certificate, .. } = self.access.clone();
         let address = Address { ca, certificate, ..Address::default() };
         let stamp = address.stamp();
         if let Some((agent, _)) = self.agent.as_ref().filter(|(_, made_with)| *made_with == stamp) {
@@ -235,7 +235,7 @@ fn operation(op: &Op) -> Value {
     }
 }
 
-fn question(Query { from, to, most }: &Query, revision: i64) -> Value {
+fn question(KeyRange { from, to, most }: &KeyRange, revision: i64) -> Value {
     json!({
         "key": encoded(from), "range_end": encoded(to), "limit": most.to_string(), "revision": revision.to_string()
     })
@@ -269,7 +269,7 @@ impl Etcd for Gateway {
         Ok(TransactionResult { is_carried_out, revision: revision(&answer) })
     }
 
-    fn read(&mut self, queries: &[Query]) -> Result<Vec<Range>, EtcdError> {
+    fn read(&mut self, queries: &[KeyRange]) -> Result<Vec<Range>, EtcdError> {
         let reads: Vec<Value> = queries.iter().map(|query| json!({ "request_range": question(query, NOW) })).collect();
         let answer = self.ask("kv/txn", &json!({ "success": reads }), true)?;
         let revision = revision(&answer);
@@ -281,7 +281,7 @@ impl Etcd for Gateway {
         answers.iter().map(found).collect()
     }
 
-    fn range_at(&mut self, query: &Query, at: i64) -> Result<Range, EtcdError> {
+    fn range_at(&mut self, query: &KeyRange, at: i64) -> Result<Range, EtcdError> {
         let answer = self.ask("kv/range", &question(query, at), true)?;
         range(&answer, if at == NOW { revision(&answer) } else { at })
     }

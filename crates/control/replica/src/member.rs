@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
-use wayleave_store::Change;
+use wayleave_store::CommitStep;
 
 use crate::config_fingerprint::{ClusterConfig, Difference};
 use crate::etcd::{Compare, Etcd, EtcdError, KeyValue, Op, TransactionResult};
@@ -17,7 +17,7 @@ const SNAPSHOT_BYTES: usize = 64 << 20;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// Receiver of batches that others have written: the changes of one or several, in order, and the number of the last one.
-pub type OnBatch<'a> = dyn FnMut(u64, &[Change]) -> Result<(), LogError> + 'a;
+pub type OnBatch<'a> = dyn FnMut(u64, &[CommitStep]) -> Result<(), LogError> + 'a;
 
 /// Check that all promises of a cluster can be kept with the configuration of this controller; the error is the
 /// reason that they cannot.
@@ -149,7 +149,7 @@ impl Lease {
 }
 
 /// A controller among others.
-pub struct Member<E> {
+pub struct ClusterMember<E> {
     etcd: E,
     names: Names,
     settings: Settings,
@@ -168,7 +168,7 @@ pub struct Member<E> {
     checked: Option<(u64, Result<(), String>)>,
 }
 
-impl<E: Etcd> Member<E> {
+impl<E: Etcd> ClusterMember<E> {
     /// Creates a member with the state of its local copy, after the batch of this number. Every holder of the lease
     /// can check at any time that it is valid.
     pub fn new(etcd: E, settings: Settings, lease: Lease, (state, number): (State, u64)) -> Self {
@@ -420,7 +420,7 @@ impl<E: Etcd> Member<E> {
     /// # Errors
     /// After an error it does not lead until [`Self::follow`] reports that it does; the batch may or may not have
     /// been written, and `follow` reads it if it was.
-    pub fn commit(&mut self, changes: &[Change]) -> Result<u64, LogError> {
+    pub fn commit(&mut self, changes: &[CommitStep]) -> Result<u64, LogError> {
         let leader = self.leads.take().ok_or(LogError::Deposed)?;
         let bytes = self.names.append(&mut self.etcd, leader, self.number, changes)?;
         apply(&mut self.state, changes);
@@ -471,11 +471,12 @@ fn leader(found: &KeyValue) -> Result<Leader, LogError> {
 }
 
 /// Returns the changes that turn one state into another.
-fn difference(from: &State, to: &State) -> Vec<Change> {
+fn difference(from: &State, to: &State) -> Vec<CommitStep> {
     let gone = from.keys().filter(|key| !to.contains_key(*key));
-    let gone = gone.map(|(kind, key)| Change::delete(kind.clone(), key.clone()));
+    let gone = gone.map(|(kind, key)| CommitStep::delete(kind.clone(), key.clone()));
     let new = to.iter().filter(|(key, body)| from.get(*key) != Some(*body));
-    let new = new
-        .map(|((kind, key), body)| Change::Put(wayleave_store::Record::new(kind.clone(), key.clone(), body.clone())));
+    let new = new.map(|((kind, key), body)| {
+        CommitStep::Put(wayleave_store::StoredRecord::new(kind.clone(), key.clone(), body.clone()))
+    });
     gone.chain(new).collect()
 }

@@ -12,7 +12,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use wayleave_protocol::status::ClusterRole;
-use wayleave_replica::{Compare, Etcd, EtcdError, Gateway, Op, Query, Range, TransactionResult};
+use wayleave_replica::{Compare, Etcd, EtcdError, Gateway, KeyRange, Op, Range, TransactionResult};
 
 use crate::cluster_role::{ClusterStanding, old_name};
 use crate::measure::{seconds, signed};
@@ -120,11 +120,11 @@ impl Etcd for Timed {
         done
     }
 
-    fn read(&mut self, queries: &[Query]) -> Result<Vec<Range>, EtcdError> {
+    fn read(&mut self, queries: &[KeyRange]) -> Result<Vec<Range>, EtcdError> {
         self.counted(|etcd| etcd.read(queries))
     }
 
-    fn range_at(&mut self, query: &Query, revision: i64) -> Result<Range, EtcdError> {
+    fn range_at(&mut self, query: &KeyRange, revision: i64) -> Result<Range, EtcdError> {
         self.counted(|etcd| etcd.range_at(query, revision))
     }
 

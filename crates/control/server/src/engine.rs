@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
-use wayleave_controller::{Change, Controller, Output, Setup, Timestamps};
+use wayleave_controller::{CommandOutput, Controller, ControllerConfig, RecordChange, Timestamps};
 use wayleave_protocol::problem::Code;
 use wayleave_store::{Store, StoreError};
 use wayleave_units::Time;
@@ -90,7 +90,7 @@ pub(crate) enum FigureSchedule {
 }
 
 pub(crate) struct Engine {
-    pub(crate) setup: Setup,
+    pub(crate) setup: ControllerConfig,
     pub(crate) disk: Box<dyn Disk>,
     pub(crate) view: Arc<View>,
     pub(crate) metrics: Arc<Metrics>,
@@ -140,14 +140,19 @@ impl Running {
     }
 
     /// Returns the output for the disk, and the edits of the readers' view beside the changed objects.
-    fn output(&mut self, now: Timestamps) -> (Output, Vec<Edit>) {
+    fn output(&mut self, now: Timestamps) -> (CommandOutput, Vec<Edit>) {
         let output = self.controller.take_output();
         let changed = self.stage.changed_contracts(&self.controller, &output);
         self.remembered(now, output, &changed)
     }
 
     /// Returns the output and edits with the history added.
-    fn remembered(&mut self, now: Timestamps, mut output: Output, changed: &[ChangedContract]) -> (Output, Vec<Edit>) {
+    fn remembered(
+        &mut self,
+        now: Timestamps,
+        mut output: CommandOutput,
+        changed: &[ChangedContract],
+    ) -> (CommandOutput, Vec<Edit>) {
         let (changes, edits) = self.history.add(now.wall, &self.controller, &output, changed);
         output.changes.extend(changes);
         (output, edits)
@@ -562,11 +567,16 @@ impl Running {
         self.is_clock_doubted = ahead.is_some();
     }
 
-    fn commit(&mut self, metrics: &Metrics, output: &Output, before: Vec<Change>) -> Result<(), StoreError> {
+    fn commit(
+        &mut self,
+        metrics: &Metrics,
+        output: &CommandOutput,
+        before: Vec<RecordChange>,
+    ) -> Result<(), StoreError> {
         if output.changes.is_empty() && before.is_empty() {
             return Ok(());
         }
-        let changes: Vec<wayleave_store::Change> = before.iter().chain(&output.changes).map(stored).collect();
+        let changes: Vec<wayleave_store::CommitStep> = before.iter().chain(&output.changes).map(stored).collect();
         let start = Instant::now();
         self.sequence = self.store.commit(&changes)?;
         metrics.committed(start.elapsed());

@@ -6,7 +6,7 @@ use http::HeaderMap;
 use http::header::ACCEPT;
 use wayleave_contracts::Contract;
 use wayleave_controller::{AdmittedContract, Controller, Decided, DecisionRecord, Id, Principal};
-use wayleave_explain::table::Layout;
+use wayleave_explain::table::TableLayout;
 use wayleave_explain::{
     Context, DecidedShare, Explained, ExplainedShare, ExplanationShape, Names, NearestShare, SharedExplanation,
     assumption, inspect_links, sentences, write_share,
@@ -40,7 +40,7 @@ impl Form {
             Self::Json => Ok(HttpReply::explained(&ExplanationShape::of(context, explained))),
             Self::Text => {
                 let mut text = Vec::new();
-                let written = wayleave_explain::text::write(&mut text, context, explained, Layout::default());
+                let written = wayleave_explain::text::write(&mut text, context, explained, TableLayout::default());
                 written.map_err(|error| problem(Code::Internal, error.to_string()))?;
                 Ok(HttpReply::of(200, TEXT, text))
             }
@@ -52,7 +52,7 @@ impl Form {
             Self::Json => Ok(HttpReply::explained(&SharedExplanation::of(context, explained))),
             Self::Text => {
                 let mut text = Vec::new();
-                let written = write_share(&mut text, context, explained, Layout::default());
+                let written = write_share(&mut text, context, explained, TableLayout::default());
                 written.map_err(|error| problem(Code::Internal, error.to_string()))?;
                 Ok(HttpReply::of(200, TEXT, text))
             }

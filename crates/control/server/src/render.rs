@@ -2,13 +2,15 @@
 
 use std::num::NonZeroU32;
 
-use wayleave_contracts::{Accounting, Contract, DataPlane, Endpoints, Excess, LatencyContract, Order, Priority};
+use wayleave_contracts::{
+    Accounting, Contract, ContractRequest, DataPlane, Endpoints, Excess, LatencyContract, Priority,
+};
 use wayleave_controller::{
     self as controller, AdmittedContract, ContractPromise, Controller, Decided, DecisionRecord, DegradedReason,
     PolicyState, QuotaShort, policy_needs, policy_spec,
 };
 use wayleave_explain::sentences;
-use wayleave_ledger::Share;
+use wayleave_ledger::ReservedShare;
 use wayleave_protocol::agent::{Member, ShareRule};
 use wayleave_protocol::contract::{
     self, BandwidthSpec, BestEffortSpec, ContractSpec, ContractStatus, Hop, LatePackets, Match, ObjectiveSpec, Route,
@@ -26,7 +28,7 @@ use crate::access::{sees, tenant_of};
 use crate::certificate_name::unmatched;
 
 /// Returns the order, with the keys of a file.
-pub(crate) fn spec(network: &Network, order: &Order) -> ContractSpec {
+pub(crate) fn spec(network: &Network, order: &ContractRequest) -> ContractSpec {
     let spec = ContractSpec {
         name: Some(order.name().to_owned()),
         tenant: order.tenant().map(str::to_owned),
@@ -64,7 +66,12 @@ pub(crate) fn spec(network: &Network, order: &Order) -> ContractSpec {
     }
 }
 
-fn latency_spec(network: &Network, order: &Order, terms: &LatencyContract, spec: ContractSpec) -> ContractSpec {
+fn latency_spec(
+    network: &Network,
+    order: &ContractRequest,
+    terms: &LatencyContract,
+    spec: ContractSpec,
+) -> ContractSpec {
     let hop = |hop: &wayleave_topology::Hop| format!("{}:{}", network.link(hop.link).name, hop.queue);
     let (accounting, min_frame) = match terms.accounting {
         Accounting::Wire => (None, None),
@@ -96,7 +103,7 @@ pub(crate) struct Bounded {
 
 /// The routes that a contract has, the longest first.
 pub(crate) fn routes(controller: &Controller, grant: &AdmittedContract) -> Box<[Bounded]> {
-    if let Some(Share::Pair { route, .. }) = controller.share_of(grant) {
+    if let Some(ReservedShare::Pair { route, .. }) = controller.share_of(grant) {
         return Box::new([Bounded { route: route.clone(), bound: None }]);
     }
     let bound = |route: &_| controller.scheme().queues().map(|queues| queues.bound(route));
@@ -176,7 +183,7 @@ pub(crate) fn shared_rule(controller: &Controller, grant: &AdmittedContract) -> 
     // A weight that is not given is the minimum in Mbit/s (wayleave_contracts::BandwidthContract).
     let usual = u32::try_from(min.bits_per_second() / 1_000_000).unwrap_or(u32::MAX).max(1);
     let route = match controller.share_of(grant) {
-        Some(Share::Pair { route, .. }) => Some(Hop::named(network, route)),
+        Some(ReservedShare::Pair { route, .. }) => Some(Hop::named(network, route)),
         _ => None,
     };
     ShareRule {

@@ -12,7 +12,7 @@ use tracing_subscriber::filter::LevelFilter;
 
 use crate::logger::{Lines, plain_fields};
 use crate::notify::Notify;
-use crate::{Limits, Options, Server};
+use crate::{Options, Server, ServerLimits};
 
 /// Time that a server which is ended during its start waits for its engine.
 const END_OF_START: Duration = Duration::from_secs(2);
@@ -120,7 +120,7 @@ async fn end_start(
 }
 
 /// Every connection needs a file: the soft limit is raised as far as the system allows and the limits need.
-fn raise_file_limit(limits: &Limits) {
+fn raise_file_limit(limits: &ServerLimits) {
     use rustix::process::{Resource, getrlimit, setrlimit};
     // Files besides connections: the ledger, its log, its seal, and files of the system.
     let needed = (limits.connections + limits.connections_waiting + 256) as u64;

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
-use wayleave_controller::{Command, Principal, Setup};
+use wayleave_controller::{Command, ControllerConfig, Principal};
 use wayleave_replica::Lease;
 
 use crate::audit::PendingEntries;
@@ -21,7 +21,7 @@ use crate::http::health_listener::HealthListener;
 use crate::http::listen::{self, ServingThreads};
 use crate::http::openapi;
 use crate::http::tls::{Tls, TlsFiles};
-use crate::limits::Limits;
+use crate::limits::ServerLimits;
 use crate::liveness;
 use crate::metrics::Metrics;
 use crate::pulse::EngineHeartbeat;
@@ -40,7 +40,7 @@ const QUESTIONS: usize = 1;
 /// Configuration of a server.
 pub struct Options {
     /// Configuration of the controller.
-    pub setup: Setup,
+    pub setup: ControllerConfig,
     /// Name of the topology.
     pub name: String,
     /// The document that describes it.
@@ -55,7 +55,7 @@ pub struct Options {
     /// explicitly.
     pub operator_file_counts: bool,
     /// Maximum values for requests and connections.
-    pub limits: Limits,
+    pub limits: ServerLimits,
     /// The files of TLS, if it is spoken.
     pub tls: Option<TlsFiles>,
 }
@@ -114,7 +114,7 @@ impl Server {
         let (door, requests) = (HealthListener(shared.clone()), shared.requests.clone());
         let door = Some(door).filter(|_| tls.is_none());
         let serving = serve_health(async move {
-            let few = Limits { connections: WATCHING, connections_of_address: WATCHING, ..limits.clone() };
+            let few = ServerLimits { connections: WATCHING, connections_of_address: WATCHING, ..limits.clone() };
             let watched = async {
                 match watching {
                     // All by this thread: few connections, of which no request takes long here.

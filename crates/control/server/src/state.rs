@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
-use wayleave_controller::{Controller, Id, Principal, Setup};
+use wayleave_controller::{Controller, ControllerConfig, Id, Principal};
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_protocol::status::ClusterRole;
 use wayleave_replica::Lease;
@@ -20,7 +20,7 @@ use crate::cluster_metrics::ClusterMetrics;
 use crate::cluster_role::ClusterStanding;
 use crate::fair::QueueRefusal;
 use crate::http::call::AuthorizedRequest;
-use crate::limits::Limits;
+use crate::limits::ServerLimits;
 use crate::liveness::Alive;
 use crate::metrics::{Limit, Metrics};
 use crate::pulse::EngineHeartbeat;
@@ -41,7 +41,7 @@ const SHORT_BYTES: usize = 32 << 10;
 pub(crate) const AT_A_TIME: usize = 2_000;
 
 pub(crate) struct Shared {
-    pub(crate) setup: Setup,
+    pub(crate) setup: ControllerConfig,
     /// Name of the topology.
     pub(crate) name: String,
     /// Its document.
@@ -67,7 +67,7 @@ pub(crate) struct Shared {
     pub(crate) counted: Arc<ReportedTraffic>,
     /// Key with which agents sign their messages to each other; a new one after each start.
     pub(crate) agents_secret: Secret,
-    pub(crate) limits: Limits,
+    pub(crate) limits: ServerLimits,
     /// The threads that serve connections and carry requests out.
     pub(crate) requests: Handle,
     pub(crate) alive: Arc<Alive>,

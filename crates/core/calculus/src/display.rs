@@ -7,7 +7,7 @@ use core::fmt;
 use num_traits::Zero;
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::{ArrivalCurve, RateLatency, Rational, ServiceCurve, TokenBucket, rational};
+use crate::{ArrivalCurve, BucketCurve, RateLatency, Rational, ServiceCurve, rational};
 
 impl fmt::Display for ArrivalCurve {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -21,7 +21,7 @@ impl fmt::Display for ServiceCurve {
     }
 }
 
-impl fmt::Display for TokenBucket {
+impl fmt::Display for BucketCurve {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rate = rate_text(&self.rate, Rounding::Up);
         match (self.burst.is_zero(), self.rate.is_zero()) {

@@ -10,7 +10,7 @@ use wayleave_units::{Amount, Rate, Time};
 
 use crate::envelope::{Line, crossing, lower_envelope};
 use crate::rational::{from_amount, from_rate, from_time, positive_part};
-use crate::{CurveError, Point, Rational};
+use crate::{CurveError, CurvePoint, Rational};
 
 /// A convex, piecewise linear service curve beta: the maximum of rate-latency functions, at least zero.
 ///
@@ -153,19 +153,19 @@ impl ServiceCurve {
     /// continues with [`Self::ultimate_rate`].
     ///
     /// ```
-    /// # use wayleave_calculus::{Point, RateLatency, ServiceCurve, rational::whole};
+    /// # use wayleave_calculus::{CurvePoint, RateLatency, ServiceCurve, rational::whole};
     /// let piece = |rate, debt| RateLatency { rate: whole(rate), debt: whole(debt) };
     /// let service = ServiceCurve::from_pieces([piece(2, 4), piece(3, 12)])?;
-    /// let point = |time, amount| Point { time: whole(time), amount: whole(amount) };
+    /// let point = |time, amount| CurvePoint { time: whole(time), amount: whole(amount) };
     /// assert_eq!(service.knees(), [point(2, 0), point(8, 12)]);
     /// # Ok::<(), wayleave_calculus::CurveError>(())
     /// ```
-    pub fn knees(&self) -> Vec<Point> {
-        let start = self.latency().map(|time| Point { time, amount: Rational::zero() });
+    pub fn knees(&self) -> Vec<CurvePoint> {
+        let start = self.latency().map(|time| CurvePoint { time, amount: Rational::zero() });
         let later = self.pieces.iter().zip(self.pieces.iter().skip(1)).map(|(piece, next)| {
             let time = crossing(&piece.negated(), &next.negated());
             let amount = &piece.rate * &time - &piece.debt;
-            Point { time, amount }
+            CurvePoint { time, amount }
         });
         start.into_iter().chain(later).collect()
     }

@@ -6,7 +6,7 @@ use std::fmt;
 use wayleave_topology::{Network, NodeId, NodeKind, RouteError};
 use wayleave_units::{Bytes, Rate, Time, is_plain};
 
-use crate::policy::Objective;
+use crate::policy::FlowObjective;
 use crate::{MAX_DEADLINE, MAX_PROTECTION};
 
 /// Error of a contract of any kind.
@@ -69,7 +69,7 @@ pub enum ContractError {
     /// Deadlines are the objective, and none is given.
     NoDeadline,
     /// A deadline where something else is the objective.
-    NeedlessDeadline(Objective),
+    NeedlessDeadline(FlowObjective),
     /// A burst that is smaller than a frame of the contract's own.
     BurstBelowFrame {
         /// The burst.

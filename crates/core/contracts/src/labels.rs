@@ -66,26 +66,26 @@ pub fn check_labels(labels: &Labels) -> Result<(), LabelError> {
 /// Labels that contracts are chosen by: all of them have to be there.
 ///
 /// ```
-/// use wayleave_contracts::Selector;
-/// let selector: Selector = "app=web,tier=db".parse()?;
+/// use wayleave_contracts::LabelSelector;
+/// let selector: LabelSelector = "app=web,tier=db".parse()?;
 /// let labels = |text: &str| text.split(' ').map(|one| (one[..3].to_owned(), one[4..].to_owned())).collect();
 /// assert!(!selector.chooses(&labels("app=web")));
 /// let both = [("app", "web"), ("tier", "db"), ("site", "a")].map(|(key, value)| (key.to_owned(), value.to_owned()));
 /// assert!(selector.chooses(&both.into()));
-/// assert!("app".parse::<Selector>().unwrap_err().contains("key=value"));
+/// assert!("app".parse::<LabelSelector>().unwrap_err().contains("key=value"));
 /// # Ok::<(), String>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Selector(Labels);
+pub struct LabelSelector(Labels);
 
-impl Selector {
+impl LabelSelector {
     /// Returns `true` if a contract has all of these labels.
     pub fn chooses(&self, labels: &Labels) -> bool {
         self.0.iter().all(|(key, value)| labels.get(key) == Some(value))
     }
 }
 
-impl std::str::FromStr for Selector {
+impl std::str::FromStr for LabelSelector {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -105,7 +105,7 @@ impl std::str::FromStr for Selector {
     }
 }
 
-impl fmt::Display for Selector {
+impl fmt::Display for LabelSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, (key, value)) in self.0.iter().enumerate() {
             write!(f, "{}{key}={value}", if at > 0 { "," } else { "" })?;

@@ -3,14 +3,14 @@
 //! | bits | the text | here |
 //! |---|---|---|
 //! | 4 | type: 1 probe, 2 response, 4 failure response | [`ProbeType`]: beside these 3 for a candidate, 5 for a finish, 6 and 7 for their responses |
-//! | 4 | nHop: switches passed | as in the text: this number of slots are [`Record`]s, the others [`PortRequest`] |
+//! | 4 | nHop: switches passed | as in the text: this number of slots are [`PortRecord`]s, the others [`PortRequest`] |
 //! | 24 (caption), 16 (table) | phi of the pair | 16 for phi, and 8 for the number of the change, so that a response is not taken for another's |
-//! | 64 a hop | W, Phi, tx: 16 each; q: 12; C: 4 | as in the text, in a [`Record`]; before that the sender's [`PortRequest`] in this slot |
+//! | 64 a hop | W, Phi, tx: 16 each; q: 12; C: 4 | as in the text, in a [`PortRecord`]; before that the sender's [`PortRequest`] in this slot |
 //!
 //! The text gives no units. Here W is in bytes that windows carry in 100 us, and q in bytes. Both are small
 //! floating-point numbers (a mantissa of 11 bits with an exponent of 5, and of 8 with 4), rounded down. Phi is in
 //! tokens; tx is in parts of 2^-15 of C's line, up to twice the line. C is one of eight speeds and the bit of the
-//! period in which a port counts ([`crate::probe::Record::period`]). A sender rounds its own window first
+//! period in which a port counts ([`crate::probe::PortRecord::period`]). A sender rounds its own window first
 //! ([`rounded`]), so that ports later subtract exactly the amount that they added. Five hops are 44 B ("less than 100
 //! bytes", 4.2).
 
@@ -68,7 +68,7 @@ pub struct PortRequest {
 
 /// Values written by a port that was passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct PortRecord {
     /// W.
     pub windows: u64,
     /// Phi.
@@ -93,7 +93,7 @@ pub struct ProbePacket {
     /// The last 8 bits of the number of the change.
     pub change: u8,
     /// Of the ports that were passed, the first first.
-    pub records: Vec<Record>,
+    pub records: Vec<PortRecord>,
     /// For the others.
     pub said: Vec<PortRequest>,
 }
@@ -187,7 +187,7 @@ impl PortRequest {
     }
 }
 
-impl Record {
+impl PortRecord {
     fn bits(&self) -> Result<u64, ProbeError> {
         let speed = SPEEDS.iter().position(|&speed| speed == self.rate).ok_or(ProbeError::Speed(self.rate))?;
         let tx = (u128::from(self.tx.bits_per_second()) << TX_SHIFT) / u128::from(self.rate.bits_per_second());
@@ -274,7 +274,7 @@ impl ProbePacket {
             kind,
             tokens: u16::from_be_bytes([high, low]),
             change,
-            records: records.iter().map(|&slot| Record::read(u64::from_be_bytes(slot))).collect(),
+            records: records.iter().map(|&slot| PortRecord::read(u64::from_be_bytes(slot))).collect(),
             said: said.iter().map(|&slot| PortRequest::read(u64::from_be_bytes(slot))).collect(),
         })
     }
@@ -286,8 +286,8 @@ mod tests {
     use alloc::vec;
     use proptest::prelude::*;
 
-    fn record() -> Record {
-        Record {
+    fn record() -> PortRecord {
+        PortRecord {
             windows: 28_480,
             tokens: 8_500,
             tx: Rate::from_gbit(5),
@@ -323,7 +323,7 @@ mod tests {
             said: vec![PortRequest::default(); 8],
         };
         assert_eq!(packet.encode(), Err(ProbeError::TooManyHops(16)));
-        packet.records = vec![Record { rate: Rate::from_gbit(7), ..record() }];
+        packet.records = vec![PortRecord { rate: Rate::from_gbit(7), ..record() }];
         assert_eq!(packet.encode(), Err(ProbeError::Speed(Rate::from_gbit(7))));
         assert_eq!(ProbePacket::decode(&[0x10, 0, 0]), Err(ProbeError::Length(3)));
         assert_eq!(ProbePacket::decode(&[0x00, 0, 0, 0]), Err(ProbeError::Type(0)));

@@ -3,7 +3,7 @@
 use wayleave_contracts::{Contract, LatencyContract};
 use wayleave_scheme_api::{Binding, Refusal};
 use wayleave_schemes::registry;
-use wayleave_topology::{Element, LinkId, Network, NodeId, Route, ShortBuffer};
+use wayleave_topology::{FailureElement, LinkId, Network, NodeId, Route, ShortBuffer};
 
 use wayleave_units::Rate;
 
@@ -174,9 +174,9 @@ pub fn refusal_to_tenant(network: &Network, contract: &LatencyContract, refused:
             let routes = if contract.route.is_some() { "the pinned route has" } else { "no route has" };
             let routes = if contract.protection > 1 { "not enough disjoint routes have" } else { routes };
             let what = match refused.reason() {
-                wayleave_scheme_api::Reason::Rate => "rate",
-                wayleave_scheme_api::Reason::Latency => "time",
-                wayleave_scheme_api::Reason::Buffer => "buffer",
+                wayleave_scheme_api::RefusalCode::Rate => "rate",
+                wayleave_scheme_api::RefusalCode::Latency => "time",
+                wayleave_scheme_api::RefusalCode::Buffer => "buffer",
                 _ => "room",
             };
             format!("{routes} enough {what} left from {from} to {to} after existing reservations")
@@ -204,7 +204,7 @@ fn copy_refusal(network: &Network, contract: &LatencyContract, refused: &Refusal
 }
 
 /// `leaf1->spine1 and spine2`.
-pub fn elements(network: &Network, elements: &[Element]) -> String {
+pub fn elements(network: &Network, elements: &[FailureElement]) -> String {
     let names: Vec<&str> = elements.iter().map(|&element| network.element_name(element)).collect();
     match names.as_slice() {
         [] => "nothing".to_owned(),
@@ -221,22 +221,22 @@ pub fn survived(network: &Network, contract: &LatencyContract, routes: &[Route])
         0..=2 => "any single failure of a link or switch".to_owned(),
         many => format!("any {} failures of links and switches at once", many - 1),
     };
-    let switch = |element: &Element| match element {
-        Element::Switch(node) => Some(*node),
-        Element::Cable(_) => None,
+    let switch = |element: &FailureElement| match element {
+        FailureElement::Switch(node) => Some(*node),
+        FailureElement::Cable(_) => None,
     };
     let at = |end, beside: Option<NodeId>| name(network, beside.unwrap_or(end)).to_owned();
-    let is_at = |element: &&Element, host| match element {
-        Element::Switch(node) => touches(network, host, *node),
-        Element::Cable(_) => false,
+    let is_at = |element: &&FailureElement, host| match element {
+        FailureElement::Switch(node) => touches(network, host, *node),
+        FailureElement::Cable(_) => false,
     };
     let first = shared.iter().find(|element| is_at(element, contract.from)).and_then(switch);
     let last = shared.iter().rfind(|element| is_at(element, contract.to)).and_then(switch);
     let (from, to) = (at(contract.from, first), at(contract.to, last));
     let mut text = format!("survives {failures} between {from} and {to}");
-    let not = |element: &Element| {
+    let not = |element: &FailureElement| {
         let name = network.element_name(*element).to_owned();
-        let Element::Cable(link) = *element else { return name };
+        let FailureElement::Cable(link) = *element else { return name };
         let host = [contract.from, contract.to].into_iter().find(|&host| {
             let link = network.link(link);
             link.from == host || link.to == host

@@ -7,7 +7,7 @@ use wayleave_schemes::share_request;
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::Time;
 
-use crate::event::EventKind;
+use crate::event::RequestEvent;
 use crate::sentences;
 use crate::shapes::HopShape;
 
@@ -21,7 +21,7 @@ pub struct DecidedShare<'a> {
     /// Earliest start, counted from the decision; `None` if packets in flight are not waited for.
     pub start: Option<Time>,
     /// Among events, which and when.
-    pub event: Option<(EventKind, Time)>,
+    pub event: Option<(RequestEvent, Time)>,
 }
 
 impl DecidedShare<'_> {

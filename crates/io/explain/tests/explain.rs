@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use wayleave_contracts::{LatencyContract, Mix};
-use wayleave_explain::table::Layout;
+use wayleave_contracts::{LatencyContract, RequestMix};
+use wayleave_explain::table::TableLayout;
 use wayleave_explain::{
     Context, EarlierDecisions, Explained, ExplanationShape, Names, Refused, inspect_links, sentences, text,
 };
@@ -57,8 +57,8 @@ impl Desk {
         decision
     }
 
-    fn contracts(&self) -> Mix {
-        Mix::new(&self.network, 8, 1)
+    fn contracts(&self) -> RequestMix {
+        RequestMix::new(&self.network, 8, 1)
     }
 
     /// Returns the first refused contract, with the details of its refusal.
@@ -92,7 +92,7 @@ impl Desk {
         let context = self.context();
         let json = serde_json::to_value(ExplanationShape::of(&context, &explained)).unwrap();
         let mut page = Vec::new();
-        text::write(&mut page, &context, &explained, Layout::default()).unwrap();
+        text::write(&mut page, &context, &explained, TableLayout::default()).unwrap();
         (json, String::from_utf8(page).unwrap())
     }
 }

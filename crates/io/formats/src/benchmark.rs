@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::str::FromStr;
 
-use wayleave_topology::devices::{Action, Case, MatchType, Measurement, Priorities, Scenario, Table, UsedEntry};
+use wayleave_topology::devices::{Action, Case, MatchType, Measurement, PacketScenario, Priorities, Table, UsedEntry};
 use wayleave_units::{Bytes, ParseUnitError, Rate, Time};
 
 use crate::contracts::Text;
@@ -24,12 +24,12 @@ const COLUMNS: [&str; 9] =
 /// any order. Lines that begin with `#` are skipped.
 ///
 /// ```
-/// use wayleave_topology::devices::{Scenario, Table};
+/// use wayleave_topology::devices::{PacketScenario, Table};
 /// use wayleave_formats::{Source, read_benchmark};
 /// let text = "entries,match,action,used,priorities,packet,throughput,delay,buffer\n\
 ///             17,five-tuple,output,last,decreasing,306B,11.84Mbit,0.462ms,8\n";
 /// let table = read_benchmark(&Source::new("table.csv", text))?;
-/// assert_eq!(table.worst(&Scenario::proof_of_concept())?.buffer.0.get(), 2448);
+/// assert_eq!(table.worst(&PacketScenario::proof_of_concept())?.buffer.0.get(), 2448);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -72,7 +72,7 @@ pub fn write_benchmark(table: &Table) -> String {
 ///
 /// # Errors
 /// An unknown dimension or value, with the expected ones.
-pub fn parse_device_scenario(text: &str) -> Result<Scenario, String> {
+pub fn parse_device_scenario(text: &str) -> Result<PacketScenario, String> {
     text.parse()
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::excerpt::Excerpt;
-use crate::location::{Location, Span};
+use crate::location::{SourceLocation, Span};
 use crate::messages::printable;
 use crate::source::Source;
 
@@ -58,14 +58,14 @@ pub struct Problem {
     message: String,
     hint: Option<String>,
     context: Option<String>,
-    location: Option<Location>,
+    location: Option<SourceLocation>,
     source: Source,
 }
 
 impl Problem {
     /// A problem at a place.
     pub(crate) fn at(source: &Source, span: Span, kind: ProblemKind, message: &str) -> Self {
-        let location = Some(Location::new(source.text(), span));
+        let location = Some(SourceLocation::new(source.text(), span));
         Self { location, ..Self::of_file(source, kind, message) }
     }
 
@@ -108,7 +108,7 @@ impl Problem {
     }
 
     /// Returns the position; `None` if the problem concerns the file as a whole.
-    pub fn location(&self) -> Option<&Location> {
+    pub fn location(&self) -> Option<&SourceLocation> {
         self.location.as_ref()
     }
 

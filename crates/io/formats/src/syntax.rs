@@ -3,7 +3,7 @@
 use granit_parser::{ErrorKind, ScanError};
 use serde::de::IgnoredAny;
 
-use crate::location::{Location, Span, boundary};
+use crate::location::{SourceLocation, Span, boundary};
 use crate::messages::is_invisible;
 use crate::problem::Message;
 
@@ -73,7 +73,7 @@ fn describe(text: &str, kind: &ErrorKind) -> Message {
 /// was cut off.
 fn unclosed(text: &str, open: char) -> Message {
     let end = text.trim_end().len();
-    let last_line = Location::new(text, Span::new(end..end)).line;
+    let last_line = SourceLocation::new(text, Span::new(end..end)).line;
     let (what, close) = match open {
         '[' => ("this \"[\" is", "add the \"]\""),
         '{' => ("this \"{\" is", "add the \"}\""),

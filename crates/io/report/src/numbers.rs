@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::findings::{Contender, Findings, NodeTier, Proof, Recheck, RequestRow, VerifiedSet};
-use super::scale::Share;
+use super::findings::{BoundTerms, Contender, Findings, NodeTier, Recheck, RequestRow, VerifiedSet};
+use super::scale::ShareOfWhole;
 
 /// `12,345`.
 pub fn count(number: usize) -> String {
@@ -38,7 +38,7 @@ pub fn ordinal(number: usize) -> String {
 }
 
 /// Returns `41.3 %`. A share below 100 % is never rounded to 100 %.
-pub fn percent(share: Share) -> String {
+pub fn percent(share: ShareOfWhole) -> String {
     let percent = share.get() * 100.0;
     format!("{:.1} %", if percent < 100.0 { percent.min(99.9) } else { percent })
 }
@@ -173,7 +173,7 @@ pub fn about_verification(findings: &Findings) -> String {
 
 /// Describes the distance of packet delays from their bounds.
 pub fn closeness(verified: &VerifiedSet) -> String {
-    let share = Share::mean(verified.contracts.iter().map(|contract| contract.share()));
+    let share = ShareOfWhole::mean(verified.contracts.iter().map(|contract| contract.share()));
     format!(
         "On average, the slowest packet of a contract took {} of its bound. Bounds include delay budgets that later contracts may use; the bounds for the present contracts alone are lower.",
         percent(share)
@@ -216,7 +216,7 @@ pub fn introduction(findings: &Findings) -> String {
 }
 
 /// Explains the terms of a bound.
-pub fn about_proof(proof: &Proof) -> String {
+pub fn about_proof(proof: &BoundTerms) -> String {
     let margin = Time::from_nanos(proof.ask.deadline.as_nanos().saturating_sub(proof.bound.as_nanos()));
     format!(
         "{} goes from one pod to another, through {}. Its bound includes the full delay budget of each, not only the present worst case, so later admissions cannot break it. The bound is {}, which is {} below the deadline.",
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn almost_all_is_not_all() {
-        let of = |part: f64| percent(Share::of(part, 1.0));
+        let of = |part: f64| percent(ShareOfWhole::of(part, 1.0));
         assert_eq!([of(0.9999), of(1.0), of(0.123_4), of(0.0)], ["99.9 %", "100.0 %", "12.3 %", "0.0 %"]);
     }
 

@@ -1,7 +1,7 @@
 //! The tables of the page.
 
-use super::findings::{ContenderDecision, DecisionRow, Findings, LinkTier, Proof, RequestRow, VerifiedSet};
-use super::markup::Element;
+use super::findings::{BoundTerms, ContenderDecision, DecisionRow, Findings, LinkTier, RequestRow, VerifiedSet};
+use super::markup::MarkupElement;
 use super::numbers;
 
 /// Alignment of the cells of a column.
@@ -15,11 +15,11 @@ pub enum Column {
 
 use Column::{Number, Text};
 
-fn new(name: &'static str) -> Element {
-    Element::new(name)
+fn new(name: &'static str) -> MarkupElement {
+    MarkupElement::new(name)
 }
 
-fn cell(name: &'static str, column: Column, text: impl Into<String>) -> Element {
+fn cell(name: &'static str, column: Column, text: impl Into<String>) -> MarkupElement {
     let cell = new(name).text(text);
     if column == Number { cell.class("number") } else { cell }
 }
@@ -31,7 +31,7 @@ pub fn table(
     groups: &[(&str, usize)],
     heads: &[(&str, Column)],
     rows: impl IntoIterator<Item = Vec<String>>,
-) -> Element {
+) -> MarkupElement {
     let group = |&(name, columns): &(&str, usize)| {
         // A head without a name would be read aloud.
         let cell = new(if name.is_empty() { "td" } else { "th" }).text(name).with("colspan", columns);
@@ -53,12 +53,12 @@ pub fn table(
 }
 
 /// A table that may be wider or longer than the page: it scrolls in its box, and the keyboard reaches it.
-pub fn boxed(label: &str, table: Element) -> Element {
+pub fn boxed(label: &str, table: MarkupElement) -> MarkupElement {
     new("div").class("scroll").with("tabindex", 0).with("role", "region").with("aria-label", label).child(table)
 }
 
 /// The contracts that came closest to their bounds.
-pub fn verified(verified: &VerifiedSet) -> Element {
+pub fn verified(verified: &VerifiedSet) -> MarkupElement {
     const SHOWN: usize = 40;
     let heads = [
         ("contract", Text),
@@ -83,7 +83,7 @@ pub fn verified(verified: &VerifiedSet) -> Element {
 }
 
 /// Contender by contender.
-pub fn comparison(findings: &Findings) -> Element {
+pub fn comparison(findings: &Findings) -> MarkupElement {
     let of_all = format!("admitted of {}", numbers::count(findings.setting.requests));
     let heads = [
         ("scheme", Text),
@@ -114,7 +114,7 @@ pub fn comparison(findings: &Findings) -> Element {
 }
 
 /// Link tier by link tier.
-pub fn tiers(findings: &Findings) -> Element {
+pub fn tiers(findings: &Findings) -> MarkupElement {
     let mut heads = vec![("links", Text)];
     let mut groups = vec![("", 1)];
     for contender in &findings.contenders {
@@ -130,7 +130,7 @@ pub fn tiers(findings: &Findings) -> Element {
 }
 
 /// Refusals by stable code.
-pub fn reasons(findings: &Findings) -> Element {
+pub fn reasons(findings: &Findings) -> MarkupElement {
     let codes = codes(findings);
     let mut heads = vec![("scheme", Text)];
     heads.extend(codes.iter().map(|&code| (code, Number)));
@@ -159,7 +159,7 @@ pub fn codes(findings: &Findings) -> Vec<&'static str> {
 }
 
 /// A bound, term by term.
-pub fn proof(proof: &Proof) -> Element {
+pub fn proof(proof: &BoundTerms) -> MarkupElement {
     let heads = [
         ("queue", Text),
         ("priority", Number),
@@ -189,7 +189,7 @@ pub fn proof(proof: &Proof) -> Element {
 }
 
 /// Returns the table of decisions on the first requests.
-pub fn decisions(findings: &Findings) -> Element {
+pub fn decisions(findings: &Findings) -> MarkupElement {
     let mut heads = vec![
         ("request", Text),
         ("name", Text),
@@ -226,7 +226,7 @@ fn answer(answer: &ContenderDecision) -> String {
 }
 
 /// Returns the table of all links with their reservations by contender. The script makes its columns sortable.
-pub fn links(findings: &Findings) -> Element {
+pub fn links(findings: &Findings) -> MarkupElement {
     const OF_LINK: [(&str, Column); 3] = [("link", Text), ("kind", Text), ("line rate, Mbit/s", Number)];
     const OF_CONTENDER: [(&str, Column); 3] =
         [("reserved, Mbit/s", Number), ("flows", Number), ("fullest queue", Number)];
@@ -248,7 +248,7 @@ pub fn links(findings: &Findings) -> Element {
 }
 
 /// Names and values.
-pub fn parameters(findings: &Findings) -> Element {
+pub fn parameters(findings: &Findings) -> MarkupElement {
     let pair = |(name, value): &(&str, String)| [new("dt").text(*name), new("dd").text(value)];
     new("dl").children(findings.setting.parameters.iter().flat_map(pair))
 }

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::findings::{Contender, Findings, LinkTier, Proof};
-use super::scale::Share;
+use super::findings::{BoundTerms, Contender, Findings, LinkTier};
+use super::scale::ShareOfWhole;
 use super::{numbers, tables};
 
 /// The widest line.
@@ -176,14 +176,14 @@ fn utilisation(text: &mut Text, findings: &Findings) {
 }
 
 /// A bar in eighths of a character, on a ground of dots.
-fn bar(share: Share) -> String {
+fn bar(share: ShareOfWhole) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let eighths = share.length((BAR * 8) as f64).round() as usize;
     let filled = format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8]);
     format!("{filled}{}", "·".repeat(BAR - columns(&filled)))
 }
 
-fn proof(text: &mut Text, proof: &Proof) {
+fn proof(text: &mut Text, proof: &BoundTerms) {
     text.heading("One proven delay bound by hop");
     text.paragraph(&format!("{}: {}", proof.ask.name, numbers::terms(&proof.ask)), "  ", "  ");
     let heads = ["", "priority", "delay budget", "worst case today", "flows there"];
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn a_bar_is_as_long_as_its_share() {
-        let of = |percent: f64| bar(Share::of(percent, 100.0));
+        let of = |percent: f64| bar(ShareOfWhole::of(percent, 100.0));
         assert_eq!(of(0.0), "·".repeat(BAR));
         assert_eq!(of(100.0), "█".repeat(BAR));
         assert_eq!(of(50.0).chars().filter(|&character| character == '█').count(), BAR / 2);

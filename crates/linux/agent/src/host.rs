@@ -16,17 +16,17 @@ use wayleave_units::Time;
 
 use crate::best_effort::Routes;
 use crate::endpoints::{Attachment, Declared};
-use crate::environment::{Environment, Location, OWN};
+use crate::environment::{EndpointLocation, Environment, OWN};
 use crate::host_dataplane::HostDataplane;
 use crate::interfaces::{NodeInterface, places};
-use crate::node::Node;
+use crate::node::NodeDriver;
 use crate::probe::Template;
 use crate::resolve::{ResolvedHost, best_effort, check, match_of, receiver, resolve};
 use crate::rule_store::RuleStore;
 use crate::samples;
 use crate::shares::host::{HostShares, Scope, by_contract};
 use crate::shares::message::PeerMessage;
-use crate::shares::peers::Exchange;
+use crate::shares::peers::PeerExchange;
 use crate::shares::rules::contract_of;
 use crate::spoofing::SpoofReports;
 
@@ -126,13 +126,13 @@ impl<P: HostDataplane> HostDriver<P> {
             troubles,
             problems,
         };
-        Node::refresh(&mut driver);
+        NodeDriver::refresh(&mut driver);
         Ok(driver)
     }
 
     /// Sets the exchange by which agents exchange the use of contracts.
     #[must_use]
-    pub fn telling_by(mut self, exchange: Arc<Exchange>) -> Self {
+    pub fn telling_by(mut self, exchange: Arc<PeerExchange>) -> Self {
         self.shares.set_exchange(exchange);
         self
     }
@@ -281,8 +281,8 @@ impl<P: HostDataplane> HostDriver<P> {
     /// interfaces, or all endpoints if the sender is a host's own interface. Receivers on this host come first, then
     /// those with the fewest tags.
     fn groups(&self) -> BTreeMap<u32, Vec<Mac>> {
-        let all: Vec<(&str, Location)> = self.environment.locations().collect();
-        let depth = |location: &Location| match self.ways.get(&location.mac).and_then(|ways| ways.first()) {
+        let all: Vec<(&str, EndpointLocation)> = self.environment.locations().collect();
+        let depth = |location: &EndpointLocation| match self.ways.get(&location.mac).and_then(|ways| ways.first()) {
             _ if location.host == self.host => 0,
             Some(way) => 1 + way.tags.len(),
             None => usize::MAX,
@@ -293,7 +293,7 @@ impl<P: HostDataplane> HostDriver<P> {
                 other != name && (tenant == others || [tenant, others].contains(&Some(OWN)))
             };
             let asked = all.iter().filter(|(other, location)| is_asked(other) && depth(location) < usize::MAX);
-            let mut asked: Vec<Location> = asked.map(|(_, location)| *location).collect();
+            let mut asked: Vec<EndpointLocation> = asked.map(|(_, location)| *location).collect();
             asked.sort_by_key(|location| (depth(location), location.mac));
             (index, asked.into_iter().map(|location| location.mac).collect())
         };
@@ -319,7 +319,7 @@ impl<P: HostDataplane> HostDriver<P> {
     }
 }
 
-impl<P: HostDataplane> Node for HostDriver<P> {
+impl<P: HostDataplane> NodeDriver for HostDriver<P> {
     fn refresh(&mut self) {
         let mut troubles = BTreeSet::new();
         self.refresh_uplinks(&mut troubles);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_dataplane::host::{HostPath, HostRule, Measured, Sample, SpoofReport};
+use wayleave_dataplane::host::{HostPath, HostRule, Measured, PacketSample, SpoofReport};
 use wayleave_packet_format::Mac;
 use wayleave_protocol::agent::Traffic;
 use wayleave_topology::LinkId;
@@ -22,7 +22,7 @@ pub struct Repairs {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NotedPackets {
     /// In order.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<PacketSample>,
     /// Number of bits of their numbers by which they were chosen.
     pub level: u32,
     /// Some that were chosen may be missing.

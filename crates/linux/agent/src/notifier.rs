@@ -14,7 +14,7 @@ use wayleave_topology::Network;
 use crate::controller_client::{ControllerClient, ControllerReply};
 use crate::environment::Environment;
 use crate::options::ReadTopology;
-use crate::worker::{ControllerNotice, Event};
+use crate::worker::{ControllerNotice, WorkerEvent};
 
 /// Poll interval for the locations of VMs.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -23,7 +23,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// Asks what there is to do, and waits for it; each request is a number and a session.
-pub(crate) fn poll(talk: &ControllerClient, requests: &Receiver<(u64, u64)>, events: &Sender<Event>) {
+pub(crate) fn poll(talk: &ControllerClient, requests: &Receiver<(u64, u64)>, events: &Sender<WorkerEvent>) {
     let mut pause = FIRST_PAUSE;
     while let Ok((number, epoch)) = requests.recv() {
         let told = talk.messages(epoch).ok();
@@ -34,7 +34,7 @@ pub(crate) fn poll(talk: &ControllerClient, requests: &Receiver<(u64, u64)>, eve
                 pause = (pause * 2).min(LONGEST_PAUSE);
             }
         }
-        if events.send(Event::Messages(number, told)).is_err() {
+        if events.send(WorkerEvent::Messages(number, told)).is_err() {
             return;
         }
     }
@@ -43,7 +43,7 @@ pub(crate) fn poll(talk: &ControllerClient, requests: &Receiver<(u64, u64)>, eve
 /// Sends what the worker reports, and asks where VMs are.
 pub(crate) struct Notifier {
     talk: ControllerClient,
-    events: Sender<Event>,
+    events: Sender<WorkerEvent>,
     inbox: Receiver<ControllerNotice>,
     known: KnownRules,
     tag: Option<String>,
@@ -109,7 +109,7 @@ impl Notifier {
     /// Creates the notifier of a node; `known` holds the stored answers.
     pub(crate) fn new(
         talk: ControllerClient,
-        events: Sender<Event>,
+        events: Sender<WorkerEvent>,
         inbox: Receiver<ControllerNotice>,
         known: KnownRules,
     ) -> Self {
@@ -155,7 +155,7 @@ impl Notifier {
         self.poll_state()?;
         if let Some((tag, shares)) = self.talk.shares(self.shares_tag.as_deref())? {
             self.shares_tag = Some(tag);
-            let _ = self.events.send(Event::Shares(Box::new(shares)));
+            let _ = self.events.send(WorkerEvent::Shares(Box::new(shares)));
         }
         Ok(())
     }
@@ -178,7 +178,8 @@ impl Notifier {
             KnownRules::write(&self.known.neighbours_file(), &text);
         }
         let environment = Arc::new(Environment::of(network, &neighbours));
-        let event = if is_other { Event::OtherNetwork(environment) } else { Event::Environment(environment) };
+        let event =
+            if is_other { WorkerEvent::OtherNetwork(environment) } else { WorkerEvent::Environment(environment) };
         self.tag = Some(tag);
         // If the receiver no longer exists, the inbox shows that, too.
         let _ = self.events.send(event);
@@ -209,14 +210,14 @@ impl Notifier {
         let request = match tell {
             ControllerNotice::Report(reports) => {
                 if let ControllerReply::Done(tasks) = self.talk.report(&reports)? {
-                    let _ = self.events.send(Event::Checks(tasks.unwrap_or_default().checks));
+                    let _ = self.events.send(WorkerEvent::Checks(tasks.unwrap_or_default().checks));
                 }
                 return Ok(());
             }
             ControllerNotice::See(sight) => {
                 let links = sight.without_carrier.iter().cloned().collect();
                 if let ControllerReply::Done(()) = self.talk.see(sight.epoch, links)? {
-                    let _ = self.events.send(Event::Seen(sight));
+                    let _ = self.events.send(WorkerEvent::Seen(sight));
                 }
                 return Ok(());
             }
@@ -237,7 +238,7 @@ impl Notifier {
             },
             AgentRequest::Operations { .. } => return Ok(()),
         };
-        let _ = self.events.send(Event::Answered(request.number, answer));
+        let _ = self.events.send(WorkerEvent::Answered(request.number, answer));
         Ok(())
     }
 }

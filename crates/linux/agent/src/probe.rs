@@ -100,7 +100,7 @@ mod tests {
 
     use super::*;
     use std::num::NonZeroU16;
-    use wayleave_packet_format::Packet;
+    use wayleave_packet_format::ParsedFrame;
 
     fn template(matching: Match) -> Template {
         let mac = |last| Mac::new([2, 0, 0, 0, 0, last]);
@@ -121,7 +121,7 @@ mod tests {
                     ..Match::default()
                 };
                 let frame = template(matching).frame(258);
-                let ip = Packet::parse(&frame).unwrap().ip.unwrap();
+                let ip = ParsedFrame::parse(&frame).unwrap().ip.unwrap();
                 assert_eq!(
                     (ip.protocol, ip.source.to_string(), ip.destination.to_string()),
                     (number, from.into(), to.into())

@@ -24,9 +24,9 @@ use crate::options::{NodeOptions, Options, ReadTopology};
 use crate::rights;
 use crate::rule_store::RuleStore;
 use crate::shares::broker;
-use crate::shares::peers::{self, Exchange};
-use crate::switch::Switch;
-use crate::worker::{Cables, ControllerNotice, Event, Worker};
+use crate::shares::peers::{self, PeerExchange};
+use crate::switch::SwitchNode;
+use crate::worker::{Cables, ControllerNotice, Worker, WorkerEvent};
 
 /// Before a data plane that cannot be opened is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -35,7 +35,7 @@ const WATCH: Duration = Duration::from_secs(60);
 
 /// Agents that run.
 pub struct Agents {
-    nodes: Vec<(Sender<Event>, JoinHandle<()>)>,
+    nodes: Vec<(Sender<WorkerEvent>, JoinHandle<()>)>,
 }
 
 /// A node before its loop: no other process drives it.
@@ -62,7 +62,7 @@ impl Agents {
     pub fn end(self) {
         for (events, _) in &self.nodes {
             // A node that has ended already has no receiver any more.
-            let _ = events.send(Event::End);
+            let _ = events.send(WorkerEvent::End);
         }
         for (_, node) in self.nodes {
             let _ = node.join();
@@ -108,7 +108,7 @@ fn lock(state: &Path, node: &str) -> Result<File, String> {
 }
 
 /// Starts the threads of a node.
-fn begin(owned: OwnedNode, read_topology: ReadTopology) -> Result<(Sender<Event>, JoinHandle<()>), String> {
+fn begin(owned: OwnedNode, read_topology: ReadTopology) -> Result<(Sender<WorkerEvent>, JoinHandle<()>), String> {
     let name = owned.options.name.clone();
     let talk = ControllerClient::new(owned.options.address.clone(), &name).map_err(|error| error.to_string())?;
     let (events, heard) = channel();
@@ -117,7 +117,7 @@ fn begin(owned: OwnedNode, read_topology: ReadTopology) -> Result<(Sender<Event>
     let (known, before) = KnownRules::read(&owned.options.state, read_topology);
     if let Some(environment) = before {
         // This is the first event, so that a node without a controller continues with its stored state.
-        let _ = events.send(Event::OtherNetwork(environment));
+        let _ = events.send(WorkerEvent::OtherNetwork(environment));
     }
     let spawn = |what: &str, work: Box<dyn FnOnce() + Send>| {
         let thread = std::thread::Builder::new().name(format!("{what} {name}"));
@@ -129,7 +129,7 @@ fn begin(owned: OwnedNode, read_topology: ReadTopology) -> Result<(Sender<Event>
     let of = name.clone();
     let tell = move || tracing::info_span!("node", name = of).in_scope(|| tells.run());
     spawn("tells", Box::new(tell))?;
-    let (exchange, told) = (Arc::<Exchange>::default(), events.clone());
+    let (exchange, told) = (Arc::<PeerExchange>::default(), events.clone());
     let (opened, listen) = (exchange.clone(), owned.options.listen);
     let controller = owned.options.address.current().to_owned();
     spawn("hears", Box::new(move || receive_reports(&opened, listen, &controller, &told)))?;
@@ -143,7 +143,7 @@ fn begin(owned: OwnedNode, read_topology: ReadTopology) -> Result<(Sender<Event>
 }
 
 /// Opens the socket for messages between agents, and forwards those received.
-fn receive_reports(exchange: &Exchange, listen: Option<SocketAddr>, controller: &str, told: &Sender<Event>) {
+fn receive_reports(exchange: &PeerExchange, listen: Option<SocketAddr>, controller: &str, told: &Sender<WorkerEvent>) {
     let mut is_told = false;
     let opened = loop {
         match peers::open(listen, controller) {
@@ -158,16 +158,16 @@ fn receive_reports(exchange: &Exchange, listen: Option<SocketAddr>, controller: 
     };
     let Ok(heard) = opened.try_clone() else { return };
     exchange.set_socket(opened);
-    peers::listen(&heard, exchange, |from, said, unread| told.send(Event::Said(from, said, unread)).is_ok());
+    peers::listen(&heard, exchange, |from, said, unread| told.send(WorkerEvent::Said(from, said, unread)).is_ok());
 }
 
 /// Opens the socket of the rack broker, and forwards its limits.
-fn limits(socket: &Path, connection: &Arc<broker::Connection>, told: &Sender<Event>) {
+fn limits(socket: &Path, connection: &Arc<broker::Connection>, told: &Sender<WorkerEvent>) {
     match broker::open(socket) {
         Ok(listener) => {
             let told = told.clone();
             broker::listen(&listener, connection, move |limits, unread| {
-                told.send(Event::Limits(limits, unread)).is_ok()
+                told.send(WorkerEvent::Limits(limits, unread)).is_ok()
             });
         }
         Err(error) => tracing::warn!("{}: {error}; a rack broker cannot limit tenants here", socket.display()),
@@ -175,14 +175,14 @@ fn limits(socket: &Path, connection: &Arc<broker::Connection>, told: &Sender<Eve
 }
 
 /// Sends an event whenever an interface changes. Without this, carriers are polled twice a second.
-fn watch(namespace: &Namespace, told: &Sender<Event>) {
+fn watch(namespace: &Namespace, told: &Sender<WorkerEvent>) {
     let watch = namespace.enter().map_err(|error| error.to_string());
     let watch = watch.and_then(|()| LinkWatch::open().map_err(|error| error.to_string()));
     let watch = watch.inspect_err(|error| tracing::warn!("cannot watch interface changes: {error}"));
     let Ok(watch) = watch else { return };
     loop {
         match watch.wait(WATCH) {
-            Ok(true) if told.send(Event::Interfaces).is_err() => return,
+            Ok(true) if told.send(WorkerEvent::Interfaces).is_err() => return,
             Ok(_) => {}
             Err(error) => return tracing::warn!("cannot watch interface changes: {error}"),
         }
@@ -192,8 +192,8 @@ fn watch(namespace: &Namespace, told: &Sender<Event>) {
 /// The life of a node: each network that the controller has is a new beginning.
 fn drive(
     owned: &OwnedNode,
-    told: &(Arc<Exchange>, Arc<broker::Connection>),
-    heard: &Receiver<Event>,
+    told: &(Arc<PeerExchange>, Arc<broker::Connection>),
+    heard: &Receiver<WorkerEvent>,
     poller: &SyncSender<(u64, u64)>,
     notifier: &Sender<ControllerNotice>,
 ) {
@@ -224,21 +224,23 @@ fn drive(
 }
 
 /// Waits for the first network; `None` if the agent ends before.
-fn first(heard: &Receiver<Event>) -> Option<Arc<Environment>> {
+fn first(heard: &Receiver<WorkerEvent>) -> Option<Arc<Environment>> {
     loop {
         match heard.recv() {
-            Ok(Event::OtherNetwork(environment) | Event::Environment(environment)) => return Some(environment),
-            Ok(Event::End) | Err(_) => return None,
+            Ok(WorkerEvent::OtherNetwork(environment) | WorkerEvent::Environment(environment)) => {
+                return Some(environment);
+            }
+            Ok(WorkerEvent::End) | Err(_) => return None,
             Ok(_) => {}
         }
     }
 }
 
 /// Waits before a retry; returns the environment received during the wait, if any, or `None` if the agent ends.
-fn pause(heard: &Receiver<Event>) -> Option<Option<Arc<Environment>>> {
+fn pause(heard: &Receiver<WorkerEvent>) -> Option<Option<Arc<Environment>>> {
     match heard.recv_timeout(AGAIN) {
-        Ok(Event::OtherNetwork(environment) | Event::Environment(environment)) => Some(Some(environment)),
-        Ok(Event::End) | Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => None,
+        Ok(WorkerEvent::OtherNetwork(environment) | WorkerEvent::Environment(environment)) => Some(Some(environment)),
+        Ok(WorkerEvent::End) | Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => None,
         Ok(_) | Err(std::sync::mpsc::RecvTimeoutError::Timeout) => Some(None),
     }
 }
@@ -246,9 +248,9 @@ fn pause(heard: &Receiver<Event>) -> Option<Option<Arc<Environment>>> {
 /// Drives a node on a network until it is another one (that is returned), or all is over.
 fn serve(
     owned: &OwnedNode,
-    told: &(Arc<Exchange>, Arc<broker::Connection>),
+    told: &(Arc<PeerExchange>, Arc<broker::Connection>),
     environment: &Arc<Environment>,
-    heard: &Receiver<Event>,
+    heard: &Receiver<WorkerEvent>,
     poller: &SyncSender<(u64, u64)>,
     notifier: &Sender<ControllerNotice>,
 ) -> Result<Option<Arc<Environment>>, String> {
@@ -293,10 +295,10 @@ struct OpenSwitch<'a> {
 }
 
 impl OpenSwitch<'_> {
-    fn over<S: SwitchDriver>(self, driver: S) -> Switch<S> {
+    fn over<S: SwitchDriver>(self, driver: S) -> SwitchNode<S> {
         let Self { options, environment, node, interfaces } = self;
         let file = options.state.join("switch");
-        Switch::open(driver, environment, node, interfaces, Box::new(index), file).following(options.follow)
+        SwitchNode::open(driver, environment, node, interfaces, Box::new(index), file).following(options.follow)
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use wayleave_dataplane::host::Host;
-use wayleave_dataplane::net::{Batch, Injector, Namespace, output};
+use wayleave_dataplane::net::{Injector, Namespace, ToolBatch, output};
 
 use wayleave_client::Address;
 
@@ -112,7 +112,7 @@ fn drop_queues(options: &NodeOptions, interface: &str) -> Result<(), String> {
     if !is_ours || crate::linux::index(interface).is_none() || !options.state.exists() {
         return Ok(());
     }
-    let mut batch = Batch::tc();
+    let mut batch = ToolBatch::tc();
     batch.line(format_args!("qdisc del dev {interface} root"));
     batch.run(&Namespace::current()).map_err(|error| error.to_string())
 }

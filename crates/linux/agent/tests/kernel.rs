@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use common::{Folder, links, network};
-use wayleave_agent::Node;
+use wayleave_agent::NodeDriver;
 use wayleave_agent::endpoints::{Attachment, Declared};
 use wayleave_agent::environment::Environment;
 use wayleave_agent::host::HostDriver;
@@ -18,13 +18,13 @@ use wayleave_agent::linux::{LinuxHost, index};
 use wayleave_agent::machine::suite::{DriverUnderTest, check_host, check_switch, link};
 use wayleave_agent::machine::{Driver, DriverError};
 use wayleave_agent::rule_store::RuleStore;
-use wayleave_agent::switch::Switch;
+use wayleave_agent::switch::SwitchNode;
 use wayleave_contracts::{Match, Protocol};
 use wayleave_dataplane::host::{Host, HostProgram, Settings, Unmatched};
 use wayleave_dataplane::net::Namespace;
 use wayleave_dataplane::sandbox::Apart;
 use wayleave_dataplane::switch::LinuxSwitch;
-use wayleave_dataplane::test_run::{Input, Output, REDIRECTED, run};
+use wayleave_dataplane::test_run::{REDIRECTED, TestPacket, TestVerdict, run};
 use wayleave_packet_format::mac_of;
 use wayleave_protocol::agent::Rule;
 use wayleave_protocol::contract::Hop;
@@ -107,7 +107,7 @@ impl Kernel {
     }
 
     /// Outcome of a packet from h1 to h2 that belongs to a contract.
-    fn send(&mut self, serial: u64, bytes: usize, ifindex: u32) -> Output {
+    fn send(&mut self, serial: u64, bytes: usize, ifindex: u32) -> TestVerdict {
         let mut frame = [mac_of("host:h2").bytes(), mac_of("host:h1").bytes()].concat();
         frame.extend([8, 0, 0x45, 0]);
         frame.extend((bytes as u16 - 14).to_be_bytes());
@@ -116,7 +116,7 @@ impl Kernel {
         frame.extend((bytes as u16 - 34).to_be_bytes());
         frame.resize(bytes, 0);
         let program = self.host().plane().host().program(HostProgram::Endpoint).unwrap();
-        run(&program, Input { ifindex, frame: &frame, gso_size: 0 }, 1).unwrap()
+        run(&program, TestPacket { ifindex, frame: &frame, gso_size: 0 }, 1).unwrap()
     }
 }
 
@@ -504,7 +504,7 @@ fn nobody_opens_what_another_agent_has() {
 struct Box1 {
     pins: PathBuf,
     folder: Folder,
-    switch: Switch<LinuxSwitch>,
+    switch: SwitchNode<LinuxSwitch>,
 }
 
 impl Box1 {
@@ -516,7 +516,7 @@ impl Box1 {
             [(3, "up0"), (6, "up1"), (0, "up2")].map(|(link, name)| (LinkId(link), name.to_owned())).into();
         let node = environment.network().find_node("s1").unwrap();
         let file = folder.0.join("switch");
-        let switch = Switch::open(driver, &environment, node, interfaces, Box::new(index), file);
+        let switch = SwitchNode::open(driver, &environment, node, interfaces, Box::new(index), file);
         Self { pins, folder, switch }
     }
 }

@@ -13,7 +13,7 @@ use wayleave_units::WallTime;
 
 /// A network, its policies, and the scheme with its parameters.
 #[derive(Clone, Debug)]
-pub struct Setup {
+pub struct BrokerConfig {
     network: Network,
     machine: Option<Policy>,
     rack: Option<Policy>,
@@ -86,7 +86,7 @@ impl fmt::Display for SetupError {
 
 impl std::error::Error for SetupError {}
 
-impl Setup {
+impl BrokerConfig {
     /// Of a network, at most one policy of each level, and a scheme with its parameters.
     ///
     /// # Errors

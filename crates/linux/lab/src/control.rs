@@ -17,7 +17,7 @@ use wayleave_topology::NodeKind;
 
 use crate::error::LabError;
 use crate::plan::{HOST_TENANT, NodePlan};
-use crate::processes::{Process, Program, is_alive, last_lines};
+use crate::processes::{Process, ProcessSpec, is_alive, last_lines};
 use crate::up::Lab;
 
 /// Timeout of the controller's start.
@@ -228,8 +228,8 @@ impl Lab {
     }
 }
 
-fn wayleave_program(name: &str, file: &Path, arguments: Vec<String>) -> Program {
-    Program { name: name.to_owned(), file: file.to_owned(), arguments, environment: Vec::new() }
+fn wayleave_program(name: &str, file: &Path, arguments: Vec<String>) -> ProcessSpec {
+    ProcessSpec { name: name.to_owned(), file: file.to_owned(), arguments, environment: Vec::new() }
 }
 
 /// Extracts the address from a controller's output.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use wayleave_dataplane::host::{Counters, Host, HostPath, HostProgram, HostRule, Settings};
-use wayleave_dataplane::net::{Batch, Namespace, attach_ingress};
+use wayleave_dataplane::net::{Namespace, ToolBatch, attach_ingress};
 use wayleave_dataplane::switch::port_of;
 use wayleave_packet_format::{Mac, Tag};
 use wayleave_topology::{Hop, LinkId, NodeId, NodeKind};
@@ -36,7 +36,7 @@ impl Hosts {
             for port in &node.ports.ports {
                 lines.extend(attach_ingress(&port.interface, &host.pinned(HostProgram::Uplink)));
             }
-            Batch::tc().extend(lines).run(&Namespace::open(&node.namespace)?)?;
+            ToolBatch::tc().extend(lines).run(&Namespace::open(&node.namespace)?)?;
             for other in plan.endpoints.iter().filter(|other| other.host != node.node) {
                 if let Some(path) = best_effort(lab, node.node, other.host) {
                     host.set_best_effort(Mac::new(other.mac), &[path])?;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::Ipv4Addr;
 
-use wayleave_dataplane::net::{Service, VLAN_ROOM, VethEnd};
+use wayleave_dataplane::net::{SharedPortService, VLAN_ROOM, VethEnd};
 use wayleave_dataplane::switch::{PortPlan, SwitchPlan};
 use wayleave_topology::{Link, LinkId, Network, NodeId, NodeKind};
 use wayleave_units::Bytes;
@@ -70,7 +70,7 @@ pub struct ServicePlan {
     /// The name of its namespace.
     pub namespace: String,
     /// Rate and buffer of the service.
-    pub service: Service,
+    pub service: SharedPortService,
     /// Ports of the switch: the end of each cable, and the interface towards the switch.
     pub ports: Vec<ServedPort>,
 }
@@ -241,7 +241,7 @@ impl LabPlan {
     ///
     /// # Errors
     /// If one is no switch of the topology.
-    pub fn with_services(mut self, services: &BTreeMap<String, Service>) -> Result<Self, LabError> {
+    pub fn with_services(mut self, services: &BTreeMap<String, SharedPortService>) -> Result<Self, LabError> {
         let ends =
             self.cables.iter().flatten().chain(self.endpoints.iter().flat_map(|one| [&one.inside, &one.outside]));
         let mut indices = ends.map(|end| end.ifindex).max().map_or(FIRST_INDEX, |last| last + 1)..;

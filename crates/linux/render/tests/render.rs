@@ -7,7 +7,8 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use wayleave_render::{
-    Change, Codepoints, ControlQueue, QueueCodepoints, RenderError, Settings, Target, changes, port_differences, render,
+    Codepoints, ConfigDifference, ControlQueue, QueueCodepoints, RenderError, Settings, Target, changes,
+    port_differences, render,
 };
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
 use wayleave_topology::{Classes, Hop, Network, NodeKind, PortSpec, Route};
@@ -201,9 +202,9 @@ fn a_device_keeps_what_is_not_ours() {
     assert_eq!(
         found,
         [
-            Change::Removed("SCHEDULER|wayleave-old type = STRICT".to_owned()),
-            Change::Added("QUEUE|Ethernet0|7 scheduler = wayleave-strict".to_owned()),
-            Change::Changed {
+            ConfigDifference::Removed("SCHEDULER|wayleave-old type = STRICT".to_owned()),
+            ConfigDifference::Added("QUEUE|Ethernet0|7 scheduler = wayleave-strict".to_owned()),
+            ConfigDifference::Changed {
                 key: "SCHEDULER|wayleave-guaranteed weight".to_owned(),
                 from: "5".to_owned(),
                 to: "6".to_owned()

@@ -11,6 +11,7 @@ mod facade;
 mod files;
 mod machine;
 mod modules;
+mod names;
 mod omissions;
 mod picture;
 mod prose;

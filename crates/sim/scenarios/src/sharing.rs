@@ -8,7 +8,7 @@
 //! ```
 //! use std::sync::Arc;
 //! use std::num::NonZeroU16;
-//! use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
+//! use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, ServiceSpec};
 //! use wayleave_scenarios::{HostSchemeConfig, FlowEndpoints, PacketKind, Scenario, Sharing, StaticLimits, Traffic};
 //! use wayleave_topology::builders::{Cabling, build};
 //! use wayleave_units::{Bytes, Rate, Time};
@@ -16,11 +16,11 @@
 //! let network = Arc::new(build::star(3, Cabling::default())?);
 //! let hosts: Vec<_> = network.hosts().collect();
 //! // Two services at every machine, told apart by their ports; b sends at most 1 Gbit/s.
-//! let service = |name: &str, port, max| Service {
+//! let service = |name: &str, port, max| ServiceSpec {
 //!     name: name.to_owned(),
 //!     filter: Some(Match { protocol: Some(Protocol::TCP), destination_port: NonZeroU16::new(port), ..Match::default() }),
 //!     bandwidth: PerDirection { transmit: Bandwidth { max, ..Bandwidth::default() }, ..PerDirection::default() },
-//!     ..Service::default()
+//!     ..ServiceSpec::default()
 //! };
 //! let services = vec![service("a", 80, None), service("b", 81, Some(Rate::from_gbit(1)))];
 //! let machine = Policy::new(&network, "machines", PolicyLevel::Machine, Vec::new(), None, services).unwrap();
@@ -229,7 +229,7 @@ impl Sharing {
                 return Err(SharingError::Division { key, service: service.name.clone(), scheme });
             }
         }
-        let nested = |service: &&wayleave_contracts::Service| {
+        let nested = |service: &&wayleave_contracts::ServiceSpec| {
             service.parent.is_some()
                 && self.schemes().nth(self.scheme_of(&service.name)).is_some_and(|scheme| !scheme.has_parts())
         };
@@ -319,7 +319,7 @@ impl Sharing {
                     let names = |policy: &Policy| {
                         let parent =
                             |service| policy.parent(service).map(|parent| policy.services()[parent].name.clone());
-                        let named = |(place, service): (usize, &wayleave_contracts::Service)| {
+                        let named = |(place, service): (usize, &wayleave_contracts::ServiceSpec)| {
                             (service.name.clone(), parent(place))
                         };
                         policy.services().iter().enumerate().map(named).collect::<BTreeSet<_>>()

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use wayleave_contracts::{Bandwidth, Direction, Service};
+use wayleave_contracts::{Bandwidth, Direction, ServiceSpec};
 use wayleave_schemes::hosts::HostSchemeConfig;
 use wayleave_schemes::path::clove;
 use wayleave_schemes::transports::Congestion;
 use wayleave_units::Time;
 
 use crate::{
-    Buffering, Discipline, Ecn, PortBehaviour, PortEcn, Routing, Scenario, Sharing, SharingChange, Transport, Workload,
+    Buffering, Discipline, Ecn, PortBehaviour, PortEcn, Routing, Scenario, Sharing, SharingChange, TransportConfig,
+    Workload,
 };
 
 impl Scenario {
@@ -105,8 +106,8 @@ impl Scenario {
 }
 
 /// Keys of a transport that its congestion control has values of its own for, or that the simulator's hosts have no use for.
-fn transport(path: &str, transport: &Transport, all: &mut BTreeSet<String>) {
-    let usual = Transport::default();
+fn transport(path: &str, transport: &TransportConfig, all: &mut BTreeSet<String>) {
+    let usual = TransportConfig::default();
     let given = [
         ("initialWindow", transport.initial_window != usual.initial_window),
         ("maxWindow", transport.max_window != usual.max_window),
@@ -154,7 +155,7 @@ impl Sharing {
     }
 
     /// Terms of a service of machines that its scheme does not know.
-    fn terms(&self, service: &Service) -> Vec<String> {
+    fn terms(&self, service: &ServiceSpec) -> Vec<String> {
         let Some(scheme) = self.schemes().nth(self.scheme_of(&service.name)) else { return Vec::new() };
         let given = |bandwidth: &Bandwidth| {
             let Bandwidth { min, max, weight } = bandwidth;

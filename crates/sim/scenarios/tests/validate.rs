@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Change, Congestion, Copies, Deadline, Discipline, Ecn, Element, FlowEndpoints, FlowSizes,
-    FlowSpec, MAX_ACTORS, OnOff, Outage, PacketKind, Phase, PortEcn, Red, Routing, Rpc, Scenario, ScenarioError,
-    SharedService, Traffic, Transport, Workload,
+    Buffering, Congestion, Copies, Deadline, Discipline, Ecn, Element, ElementChange, FlowArrivals, FlowEndpoints,
+    FlowSizes, FlowSpec, MAX_ACTORS, OnOff, Outage, PacketKind, PortEcn, Red, Routing, Rpc, Scenario, ScenarioError,
+    SharedService, StartPhase, Traffic, TransportConfig, Workload,
 };
 use wayleave_schemes::path::flowlet;
 use wayleave_schemes::path::presto;
@@ -34,7 +34,7 @@ fn hosts(scenario: &Scenario) -> Vec<NodeId> {
 fn good() -> Scenario {
     let mut scenario = star();
     let ends = FlowEndpoints::AllToAll(hosts(&scenario), hosts(&scenario));
-    scenario.traffic.push(Traffic::flows("a", ends, Arrivals::Once, FlowSizes::Fixed(Bytes::new(1_000_000))));
+    scenario.traffic.push(Traffic::flows("a", ends, FlowArrivals::Once, FlowSizes::Fixed(Bytes::new(1_000_000))));
     scenario
 }
 
@@ -184,7 +184,7 @@ fn a_link_that_is_slower_than_the_event_queue_reaches_is_refused() {
         let network = build::star(2, Cabling { rate, propagation, ..Cabling::default() }).unwrap();
         let mut scenario = Scenario::new("x", Arc::new(network), Time::from_millis(1));
         let ends = FlowEndpoints::AllToAll(hosts(&scenario), hosts(&scenario));
-        scenario.traffic.push(Traffic::flows("a", ends, Arrivals::Once, FlowSizes::Fixed(Bytes::new(1))));
+        scenario.traffic.push(Traffic::flows("a", ends, FlowArrivals::Once, FlowSizes::Fixed(Bytes::new(1))));
         scenario.validate().map_err(|error| (error.path(), error.to_string()))
     };
     // 1500 B, 38 B around it and 24 B of tags last 12.496 us at 1 Gbit/s.
@@ -256,7 +256,7 @@ fn a_host_that_no_path_leads_to_is_refused() {
     };
     let packets = |ends: FlowEndpoints| {
         let kind =
-            PacketKind::TokenBucket { rate: Rate::from_mbit(1), burst: Bytes::new(3_000), phase: Phase::Together };
+            PacketKind::TokenBucket { rate: Rate::from_mbit(1), burst: Bytes::new(3_000), phase: StartPhase::Together };
         checked(Traffic::packets("a", ends, kind, Bytes::new(300)))
     };
     assert_eq!(packets(FlowEndpoints::Pairs(vec![(h1, h3)])), Ok(()));
@@ -266,7 +266,7 @@ fn a_host_that_no_path_leads_to_is_refused() {
     assert_eq!(packets(FlowEndpoints::Permutation(vec![h1, h3])), Err("no path leads from h3 to h1".to_owned()));
     // A flow whose acknowledgements find no reverse path would send nothing, or retransmit for ever.
     let flows =
-        |ends: FlowEndpoints| checked(Traffic::flows("a", ends, Arrivals::Once, FlowSizes::Fixed(Bytes::new(1))));
+        |ends: FlowEndpoints| checked(Traffic::flows("a", ends, FlowArrivals::Once, FlowSizes::Fixed(Bytes::new(1))));
     let no_way_back = Err("no path leads from h3 back to h1, and acknowledgements take one".to_owned());
     assert_eq!(flows(FlowEndpoints::Pairs(vec![(h1, h3)])), no_way_back);
     assert_eq!(flows(FlowEndpoints::AllToAll(vec![h1], vec![h3])), no_way_back);
@@ -292,7 +292,7 @@ fn a_path_that_does_not_pass_the_first_switch_is_found() {
     let network = Arc::new(builder.build());
     let mut scenario = Scenario::new("x", network, Time::from_millis(1));
     let pair = |from: usize, to: usize| FlowEndpoints::Pairs(vec![(ends[from], ends[to])]);
-    scenario.traffic.push(Traffic::flows("a", pair(2, 3), Arrivals::Once, FlowSizes::Fixed(Bytes::new(1))));
+    scenario.traffic.push(Traffic::flows("a", pair(2, 3), FlowArrivals::Once, FlowSizes::Fixed(Bytes::new(1))));
     assert_eq!(scenario.validate(), Ok(()));
     scenario.traffic[0].ends = pair(1, 2).into();
     assert_eq!(scenario.validate().unwrap_err().to_string(), "no path leads from h01 to h10");
@@ -328,7 +328,7 @@ fn packets_need_a_rate_and_a_frame_that_fits() {
     let rate = Rate::from_mbit(1);
     let with =
         |kind, frame| move |workload: &mut Workload| *workload = Workload::Packets { kind, frame: Bytes::new(frame) };
-    let bucket = |rate, burst| PacketKind::TokenBucket { rate, burst: Bytes::new(burst), phase: Phase::Together };
+    let bucket = |rate, burst| PacketKind::TokenBucket { rate, burst: Bytes::new(burst), phase: StartPhase::Together };
     let zero = "the rate has to be above zero";
     assert_workload_refused("traffic.0.tokenBucket", zero, with(bucket(Rate::ZERO, 1500), 100));
     assert_workload_refused("traffic.0.constantRate", zero, with(PacketKind::ConstantRate { rate: Rate::ZERO }, 100));
@@ -368,7 +368,7 @@ fn flows_need_sizes_and_arrivals_in_range() {
         "traffic.0.sizes",
         "flows without end can only begin once",
         change(|flows| {
-            (flows.arrivals, flows.sizes) = (Arrivals::Load(0.5), None);
+            (flows.arrivals, flows.sizes) = (FlowArrivals::Load(0.5), None);
         }),
     );
     assert_workload_refused(
@@ -382,21 +382,21 @@ fn flows_need_sizes_and_arrivals_in_range() {
         "traffic.0.load",
         "a load of 0: above 0 and up to 10 is accepted",
         change(|flows| {
-            flows.arrivals = Arrivals::Load(0.0);
+            flows.arrivals = FlowArrivals::Load(0.0);
         }),
     );
     assert_workload_refused(
         "traffic.0.load",
         "a load of 10.5: above 0 and up to 10 is accepted",
         change(|flows| {
-            flows.arrivals = Arrivals::Load(10.5);
+            flows.arrivals = FlowArrivals::Load(10.5);
         }),
     );
     assert_workload_refused(
         "traffic.0.load",
         "a load of NaN: above 0 and up to 10 is accepted",
         change(|flows| {
-            flows.arrivals = Arrivals::Load(f64::NAN);
+            flows.arrivals = FlowArrivals::Load(f64::NAN);
         }),
     );
     let rate = "flows per second of inf: above 0 and up to 1000000000 is accepted";
@@ -404,18 +404,18 @@ fn flows_need_sizes_and_arrivals_in_range() {
         "traffic.0.perSecond",
         rate,
         change(|flows| {
-            flows.arrivals = Arrivals::PerSecond(f64::INFINITY);
+            flows.arrivals = FlowArrivals::PerSecond(f64::INFINITY);
         }),
     );
     let every = "the time between two flows has to be above zero";
-    assert_workload_refused("traffic.0.every", every, change(|flows| flows.arrivals = Arrivals::Every(Time::ZERO)));
+    assert_workload_refused("traffic.0.every", every, change(|flows| flows.arrivals = FlowArrivals::Every(Time::ZERO)));
     let rpc = "the number of requests that are outstanding has to be above zero";
     assert_workload_refused(
         "traffic.0.rpc",
         rpc,
         change(|flows| {
             let answer = FlowSizes::Fixed(Bytes::new(1));
-            flows.arrivals = Arrivals::Rpc(Rpc { outstanding: 0, ..Rpc::new(answer) });
+            flows.arrivals = FlowArrivals::Rpc(Rpc { outstanding: 0, ..Rpc::new(answer) });
         }),
     );
     assert_workload_refused(
@@ -423,7 +423,7 @@ fn flows_need_sizes_and_arrivals_in_range() {
         zero_size,
         change(|flows| {
             let answer = FlowSizes::Exponential(Bytes::ZERO);
-            flows.arrivals = Arrivals::Rpc(Rpc::new(answer));
+            flows.arrivals = FlowArrivals::Rpc(Rpc::new(answer));
         }),
     );
 }
@@ -457,7 +457,7 @@ fn a_frame_fits_the_links_of_its_route_where_it_has_one() {
 
 #[test]
 fn transports_have_windows_and_segments_that_fit() {
-    let with = |edit: fn(&mut Transport)| move |scenario: &mut Scenario| edit(&mut scenario.transport);
+    let with = |edit: fn(&mut TransportConfig)| move |scenario: &mut Scenario| edit(&mut scenario.transport);
     let mtu = "an MTU of 63B: from 64B to 65535B is accepted (1500B is usual)";
     assert_refused("transport.mtu", mtu, with(|transport| transport.mtu = Bytes::new(63)));
     let window = "the first window has to be above zero";
@@ -476,7 +476,7 @@ fn transports_have_windows_and_segments_that_fit() {
     let mut own = good();
     own.transport.mtu = Bytes::new(9000);
     if let Workload::Flows(reliable) = &mut own.traffic[0].workload {
-        reliable.transport = Some(Transport::default());
+        reliable.transport = Some(TransportConfig::default());
     }
     assert_eq!(own.validate(), Ok(()));
 }
@@ -516,7 +516,7 @@ fn lists_of_flows_are_in_order_and_every_flow_can_be_sent() {
 
 #[test]
 fn outages_are_of_switches_and_links_in_order_of_time() {
-    let outage = |millis, what| Outage { at: Time::from_millis(millis), what, change: Change::Fails };
+    let outage = |millis, what| Outage { at: Time::from_millis(millis), what, change: ElementChange::Fails };
     let order = "1ms is before 2ms, the time of the outage above: outages must be in order of time";
     assert_refused("outages.1", order, |scenario| {
         let switch = Element::Switch(node(scenario, "s1"));
@@ -532,7 +532,7 @@ fn more_flows_than_the_event_queue_has_numbers_for_are_refused() {
     let network = Arc::new(build::star(2500, Cabling::default()).unwrap());
     let mut scenario = Scenario::new("x", network, Time::from_millis(1));
     let ends = FlowEndpoints::AllToAll(hosts(&scenario), hosts(&scenario));
-    scenario.traffic.push(Traffic::flows("a", ends, Arrivals::Once, FlowSizes::Fixed(Bytes::new(1))));
+    scenario.traffic.push(Traffic::flows("a", ends, FlowArrivals::Once, FlowSizes::Fixed(Bytes::new(1))));
     let error = scenario.validate().unwrap_err();
     let message = "5000 links, which count twice, and 6247500 flows: together up to 4194303 are simulated";
     assert_eq!((error.path(), error.to_string()), ("topology".to_owned(), message.to_owned()));
@@ -540,7 +540,7 @@ fn more_flows_than_the_event_queue_has_numbers_for_are_refused() {
     // At random, the same hosts are no problem.
     scenario.traffic[0].ends = FlowEndpoints::Random(hosts(&scenario), hosts(&scenario)).into();
     if let Workload::Flows(reliable) = &mut scenario.traffic[0].workload {
-        reliable.arrivals = Arrivals::Load(0.5);
+        reliable.arrivals = FlowArrivals::Load(0.5);
     }
     assert_eq!(scenario.validate(), Ok(()));
 }
@@ -552,7 +552,7 @@ fn links_count_twice_among_the_numbers_of_the_event_queue() {
         let ends = FlowEndpoints::Pairs(vec![(node(&scenario, "h1"), node(&scenario, "h2"))]);
         let size = FlowSizes::Fixed(Bytes::new(1));
         let outstanding = u32::try_from(outstanding).unwrap();
-        let arrivals = Arrivals::Rpc(Rpc { outstanding, ..Rpc::new(size.clone()) });
+        let arrivals = FlowArrivals::Rpc(Rpc { outstanding, ..Rpc::new(size.clone()) });
         scenario.traffic.push(Traffic::flows("a", ends, arrivals, size));
         scenario.validate()
     };

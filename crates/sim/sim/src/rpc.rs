@@ -1,7 +1,7 @@
 //! Closed loops of requests: their pending answers, and the next steps.
 
 use rand::Rng;
-use wayleave_scenarios::{Endpoint, FlowSizes, Rpc, Server};
+use wayleave_scenarios::{Endpoint, FlowSizes, Rpc, RpcServer};
 
 use crate::clock::{self, Instant};
 use crate::random;
@@ -68,7 +68,7 @@ impl Calls {
     }
 
     fn new(rpc: &Rpc, servers: Option<Vec<Endpoint>>, loops: impl IntoIterator<Item = (Endpoint, Endpoint)>) -> Self {
-        debug_assert_eq!(servers.is_some(), rpc.server == Server::Drawn);
+        debug_assert_eq!(servers.is_some(), rpc.server == RpcServer::Drawn);
         let idle = |(client, server)| Loop {
             client,
             server,

@@ -241,7 +241,7 @@ impl Source {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wayleave_scenarios::Phase;
+    use wayleave_scenarios::StartPhase;
 
     fn source(kind: PacketKind, frame: u64, stop: Instant) -> Source {
         let (first, last_hop) = (Step::END, Step::END);
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn a_token_bucket_sends_its_whole_burst_at_once_and_then_one_frame_for_each_that_is_earned() {
         let kind =
-            PacketKind::TokenBucket { rate: Rate::from_mbit(1), burst: Bytes::new(2_500), phase: Phase::Together };
+            PacketKind::TokenBucket { rate: Rate::from_mbit(1), burst: Bytes::new(2_500), phase: StartPhase::Together };
         // 1,000 B are earned in 8 ms.
         let sent = emissions(source(kind, 1_000, 20_000_000_000));
         assert_eq!(sent, [(0, 1_000), (0, 1_000), (0, 500), (8_000_000_000, 1_000), (16_000_000_000, 1_000)]);
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn what_is_left_of_a_burst_and_makes_no_frame_shortens_the_first_wait() {
         let kind =
-            PacketKind::TokenBucket { rate: Rate::from_mbit(1), burst: Bytes::new(1_050), phase: Phase::Together };
+            PacketKind::TokenBucket { rate: Rate::from_mbit(1), burst: Bytes::new(1_050), phase: StartPhase::Together };
         let sent = emissions(source(kind, 1_000, 16_000_000_000));
         assert_eq!(sent, [(0, 1_000), (7_600_000_000, 1_000), (15_600_000_000, 1_000)]);
     }

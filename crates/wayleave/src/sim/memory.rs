@@ -8,7 +8,7 @@ use wayleave_units::Bytes;
 
 use super::batch::Batch;
 use crate::error::Error;
-use crate::progress::{Progress, Step};
+use crate::progress::{Progress, ProgressStep};
 
 /// Number of concurrent runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub(super) fn threads(batch: &Batch, wanted: Threads, progress: &mut dyn Progres
         ))),
         Threads::AtMost(_) => {
             let text = format!("{fitting} instead of {threads} runs at once: each takes about {largest}, {has}");
-            progress.step(Step::FewerThreads(&text));
+            progress.step(ProgressStep::FewerThreads(&text));
             Ok(fitting)
         }
     }

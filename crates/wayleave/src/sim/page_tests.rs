@@ -1,7 +1,7 @@
 //! Tests of the page of simulated runs: it is one well-formed file, and agrees with the terminal output.
 
 use roxmltree::{Document, Node, ParsingOptions};
-use wayleave_explain::table::Layout;
+use wayleave_explain::table::TableLayout;
 
 use crate::sim::{Batch, RunSelection, convert};
 use wayleave_report::sim::result::RunResult;
@@ -77,7 +77,7 @@ fn every_number_of_the_terminal_stands_on_the_page() {
     assert!(results[0].traffic[0].round_trip_ps.is_some() && results[0].traffic[0].sizes.len() > 1);
     let page = page::render(&batch.reported(), &results, "wayleave sim x.yaml");
     let mut text = Vec::new();
-    summary::write_run(&mut text, &results[0], Layout::default()).unwrap();
+    summary::write_run(&mut text, &results[0], TableLayout::default()).unwrap();
     let text = String::from_utf8(text).unwrap();
     assert_eq!(wayleave_report::page::missing_figures(&text, &page), Vec::<String>::new());
 }

@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use wayleave_contracts::Category;
-use wayleave_explain::table::{Layout, plain_table, write_table};
-use wayleave_schemes::tune::Objective;
+use wayleave_explain::table::{TableLayout, plain_table, write_table};
+use wayleave_schemes::tune::TuneObjective;
 
 use super::tuned::{Ceiling, Tuned, classes_line, options};
 use crate::error::Error;
@@ -14,12 +14,12 @@ impl Tuned {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn write_text(&self, out: &mut impl Write, layout: Layout) -> Result<(), Error> {
+    pub fn write_text(&self, out: &mut impl Write, layout: TableLayout) -> Result<(), Error> {
         write(self, out, layout)
     }
 }
 
-fn write(report: &Tuned, out: &mut impl Write, layout: Layout) -> Result<(), Error> {
+fn write(report: &Tuned, out: &mut impl Write, layout: TableLayout) -> Result<(), Error> {
     let [(first, trained), (judging, judged)] = report.seeds;
     writeln!(out, "{} on {}: {}", report.mix, report.topology, what(report.objective))?;
     writeln!(
@@ -79,10 +79,10 @@ fn write(report: &Tuned, out: &mut impl Write, layout: Layout) -> Result<(), Err
     Ok(())
 }
 
-fn what(objective: Objective) -> &'static str {
+fn what(objective: TuneObjective) -> &'static str {
     match objective {
-        Objective::UntilRefusal => "flows until the first refusal",
-        Objective::Flows => "flows of a long list",
-        Objective::Rate => "bit rate of a long list",
+        TuneObjective::UntilRefusal => "flows until the first refusal",
+        TuneObjective::Flows => "flows of a long list",
+        TuneObjective::Rate => "bit rate of a long list",
     }
 }

@@ -9,9 +9,9 @@ use wayleave_adversary::{
     TestedMinimum, verify_tenants,
 };
 use wayleave_contracts::{Contract, LatencyContract};
-use wayleave_explain::Decided;
+use wayleave_explain::DecidedContract;
 use wayleave_explain::human::{Human, count};
-use wayleave_explain::table::{Layout, plain_table, write_table};
+use wayleave_explain::table::{TableLayout, plain_table, write_table};
 use wayleave_scenarios::{LatencyTenant, SharingTenant, Tenants};
 use wayleave_scheme_api::{Decision, ShareDecision};
 use wayleave_schemes::admitted::AdmittedSet;
@@ -30,14 +30,14 @@ pub struct ClassContracts {
 }
 
 impl Sink for ClassContracts {
-    fn decided(&mut self, _: &Session, decided: &Decided<'_>) -> Result<(), Error> {
+    fn decided(&mut self, _: &Session, decided: &DecidedContract<'_>) -> Result<(), Error> {
         match decided {
-            Decided::Flow(flow) => {
+            DecidedContract::Flow(flow) => {
                 if let Ok(decision) = flow.decision {
                     self.add_latency(flow.contract, decision);
                 }
             }
-            Decided::Share(share) => {
+            DecidedContract::Share(share) => {
                 if let Ok(decision) = share.decision {
                     self.add_share(share.contract, decision.as_ref());
                 }
@@ -321,7 +321,7 @@ impl ClassVerification {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn write_text(&self, out: &mut impl Write, layout: Layout) -> Result<(), Error> {
+    pub fn write_text(&self, out: &mut impl Write, layout: TableLayout) -> Result<(), Error> {
         if let Some((fault, false)) = self.fault {
             return Ok(writeln!(out, "\n{} has no effect here; nothing was tested", fault.name())?);
         }

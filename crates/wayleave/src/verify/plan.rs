@@ -4,8 +4,9 @@
 use std::collections::HashMap;
 
 use wayleave_adversary::{
-    Accounting, Admitted, Claim, Discrepancy, Kind, LowestQueue, MinimaTerms, ModelAccounting, Order, Part, PlanEvent,
-    Relocation, StatedQueue, StatedRoute, StatedTerm, Statement, Terms, TransitionRule, check_moments,
+    Admitted, AdmittedClaim, ByteAccounting, DecisionKind, DelayPart, Discrepancy, LowestQueue, MinimaTerms,
+    ModelAccounting, PacketOrder, PlanEvent, Relocation, RequestedTerms, StatedQueue, StatedRoute, StatedTerm,
+    Statement, TransitionRule, check_moments,
 };
 use wayleave_contracts::LatencyContract;
 use wayleave_ledger::{Model, Residual, Shaping};
@@ -45,7 +46,7 @@ impl StatedPlan {
     ///
     /// # Errors
     /// If the network has no classes.
-    pub fn tenants(&self, claim: &Claim, model: &Model) -> Result<Option<Tenants>, Error> {
+    pub fn tenants(&self, claim: &AdmittedClaim, model: &Model) -> Result<Option<Tenants>, Error> {
         let (Some(kinds), Promises::Stated(statement)) = (&self.kinds, &self.promises) else { return Ok(None) };
         kinds.tenants(statement, claim, model).map(Some)
     }
@@ -115,8 +116,8 @@ impl Plan {
         let shaping = model.shaping == Shaping::InputLinks;
         let max_frame = max_frame.map(Bytes::get);
         let jitter = match order {
-            Order::Kept => NodeJitter::Ordered,
-            Order::Free => NodeJitter::Any,
+            PacketOrder::Kept => NodeJitter::Ordered,
+            PacketOrder::Free => NodeJitter::Any,
         };
         let options = [
             ("best-effort", switch(said.best_effort).to_owned(), switch(best_effort).to_owned()),
@@ -303,17 +304,17 @@ impl Reader<'_> {
         let mut admitted = Admitted {
             name: name.to_owned(),
             at: time(entry.at_ns, name)?,
-            kind: if entry.event.as_deref() == Some("change") { Kind::Change } else { Kind::New },
+            kind: if entry.event.as_deref() == Some("change") { DecisionKind::Change } else { DecisionKind::New },
             from: node(&entry.from, "source")?,
             to: node(&entry.to, "destination")?,
-            asked: Terms {
+            asked: RequestedTerms {
                 bucket: bucket(
                     entry.rate_bps.ok_or_else(|| missing("rate"))?,
                     entry.burst_bytes.ok_or_else(|| missing("burst"))?,
                     name,
                 )?,
                 // The plan does not contain it; the reservation covers at least this.
-                accounting: Accounting::Wire,
+                accounting: ByteAccounting::Wire,
                 deadline: time(entry.deadline_ns.ok_or_else(|| missing("deadline"))?, name)?,
             },
             reserved: bucket(reserved.rate_bps, reserved.burst_bytes, name)?,
@@ -385,9 +386,9 @@ impl Reader<'_> {
     fn term(&self, term: &Term, name: &str) -> Result<StatedTerm, String> {
         let at = term.at.as_deref().unwrap_or_default();
         let part = match (term.kind.as_str(), term.queue) {
-            ("queue", Some(queue)) => Part::Queue(self.link(at)?, queue),
-            ("propagation", None) => Part::Propagation(self.link(at)?),
-            ("processing", None) => Part::Processing(self.node(at)?),
+            ("queue", Some(queue)) => DelayPart::Queue(self.link(at)?, queue),
+            ("propagation", None) => DelayPart::Propagation(self.link(at)?),
+            ("processing", None) => DelayPart::Processing(self.node(at)?),
             (kind, _) => return Err(format!("\"{name}\" has a bound term of unknown kind \"{kind}\"")),
         };
         Ok(StatedTerm { part, delay: time(term.delay_ns, name)? })

@@ -6,7 +6,7 @@ use wayleave::{
     recheck_shares,
 };
 use wayleave_contracts::BandwidthContract;
-use wayleave_explain::table::Layout;
+use wayleave_explain::table::TableLayout;
 use wayleave_scheme_api::{Admission, Refusal, ShareMembers, ShareRequest};
 use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_units::Rate;
@@ -56,7 +56,7 @@ fn a_scheme_for_latency_contracts_says_who_admits_the_others() {
 #[test]
 fn the_table_says_how_much_is_known() {
     let (mut session, contracts) = opened("fabric");
-    let mut table = RequestTable::new(Layout::default(), false, false);
+    let mut table = RequestTable::new(TableLayout::default(), false, false);
     let asked = PlanInput::Contracts(&contracts);
     let outcome = decide(&mut session, asked, &mut table, &mut Watch::none()).unwrap();
     let mut text = Vec::new();
@@ -90,7 +90,7 @@ fn a_share_that_nobody_admitted_is_found() {
     };
     assert!(session.scheme_mut().admit(&latency).is_err(), "minima need 9.8 of 10 Gbit/s");
     let placement = session.scheme_mut().queues_mut().unwrap();
-    let found = placement.least_delay(&wayleave_schemes::routing::Query::of(&wayleave_scheme_api::Request {
+    let found = placement.least_delay(&wayleave_schemes::routing::RouteQuery::of(&wayleave_scheme_api::Request {
         rate: Rate::from_mbit(1),
         ..latency.clone()
     }));

@@ -16,8 +16,8 @@ use std::path::PathBuf;
 use serde_json::Value;
 use wayleave::{
     Attack, Batch, Cancel, Contracts, Document, Effort, EntryKind, Error, Fault, FaultOutcome, Model, Network, Plan,
-    PlanFile, PlanInput, PlanOptions, Promises, ReleaseHold, RunSelection, SchemeOptions, Session, Source, Step,
-    SweepOptions, Threads, VerifyOptions, Watch, decide, explain, plan, read_plan, sweep, verify,
+    PlanFile, PlanInput, PlanOptions, ProgressStep, Promises, ReleaseHold, RunSelection, SchemeOptions, Session,
+    Source, SweepOptions, Threads, VerifyOptions, Watch, decide, explain, plan, read_plan, sweep, verify,
 };
 use wayleave_formats::read_events;
 
@@ -91,7 +91,7 @@ spec:
     let events = read_events(&Source::new("events.yaml", text), &network.graph).unwrap();
     let (options, asked) = (PlanOptions::default(), PlanInput::Events(&events, ReleaseHold::Bound));
     let plan = plan(&network, asked, &options, &mut Watch::none()).unwrap();
-    let held = |entry: &wayleave::Entry| match entry.kind() {
+    let held = |entry: &wayleave::PlanEntry| match entry.kind() {
         EntryKind::Released { held_until, .. } => *held_until,
         _ => panic!("{} was not released", entry.name()),
     };
@@ -218,8 +218,8 @@ fn a_scheme_without_queues_has_nothing_to_derive() {
 fn progress_counts_every_contract_and_a_cancelled_plan_is_not_complete() {
     let (network, contracts) = fat_tree(30);
     let (cancel, mut last) = (Cancel::default(), 0);
-    let mut stop_at_ten = |step: Step<'_>| {
-        if let Step::Items { done, total } = step {
+    let mut stop_at_ten = |step: ProgressStep<'_>| {
+        if let ProgressStep::Items { done, total } = step {
             assert_eq!((done, total), (last + 1, 30));
             last = done;
             if done == 10 {
@@ -271,8 +271,8 @@ fn a_sweep_is_stopped_resumed_and_the_same_on_any_number_of_threads() {
     let options = |threads: usize| on(threads).with_folder(folder.0.clone()).with_resume(true);
     let run = |threads: usize, cancel: &Cancel| {
         let mut there = None;
-        let mut watch = |step: Step<'_>| {
-            if let Step::Resumed { there: known, .. } = step {
+        let mut watch = |step: ProgressStep<'_>| {
+            if let ProgressStep::Resumed { there: known, .. } = step {
                 there = Some(known);
             }
         };

@@ -13,7 +13,7 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use wayleave::{Network, PlanOptions, SchemeOptions, Session, recheck, recheck_shares};
 use wayleave_contracts::{
-    Accounting, BandwidthContract, Contract, Endpoints, Excess, LatencyContract, Objective, ObjectiveContract,
+    Accounting, BandwidthContract, Contract, Endpoints, Excess, FlowObjective, LatencyContract, ObjectiveContract,
 };
 use wayleave_recheck::BrokenShare;
 use wayleave_schemes::admitted::AdmittedSet as _;
@@ -122,7 +122,7 @@ pub(crate) fn contract(random: &mut ChaCha8Rng, hosts: &[NodeId], number: usize)
         _ => Contract::Objective(ObjectiveContract {
             name,
             tenant: None,
-            objective: Objective::Completion,
+            objective: FlowObjective::Completion,
             deadline: None,
             members,
             min,

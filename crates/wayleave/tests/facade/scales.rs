@@ -8,7 +8,8 @@ use std::sync::Arc;
 use wayleave::{ClassFaultOutcome, verify_kinds};
 use wayleave_adversary::{ClassFault, Effort};
 use wayleave_contracts::{
-    Accounting, BandwidthContract, BestEffortContract, Contract, Excess, LatencyContract, Objective, ObjectiveContract,
+    Accounting, BandwidthContract, BestEffortContract, Contract, Excess, FlowObjective, LatencyContract,
+    ObjectiveContract,
 };
 use wayleave_scenarios::{FabricSettings, Tenants};
 use wayleave_topology::builders::{Cabling, build};
@@ -84,7 +85,7 @@ fn tenants(rate: u64, delay: Time) -> Tenants {
     all.push(Contract::Objective(ObjectiveContract {
         name: "search".to_owned(),
         tenant: None,
-        objective: Objective::Completion,
+        objective: FlowObjective::Completion,
         deadline: None,
         members: vec![hosts[6], to],
         min: part(9),

@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use wayleave_ledger::{Input, Ledger};
+use wayleave_ledger::{Ledger, PortInput};
 use wayleave_topology::{LinkId, Route};
 use wayleave_units::Time;
 
@@ -15,10 +15,10 @@ use super::destination_links::LastLinks;
 use super::endpoint_bottleneck::{DOUBTS, is_dead_end};
 use super::exclusions::Closed;
 use super::exclusions::Denial;
-use super::graph::{Graph, Level};
+use super::graph::{Level, QueueGraph};
 use super::residual_bounds::ResidualBounds;
 use super::shortest::Shortest;
-use super::{FoundRoute, Query, hop};
+use super::{FoundRoute, RouteQuery, hop};
 use crate::costs::Cost;
 
 /// Weight of a queue in a search: `cost_factor x cost + delay_factor x delay`.
@@ -128,7 +128,7 @@ const BROKEN: u128 = 1 << 100;
 
 impl LeastCost {
     /// For this network.
-    pub fn new(graph: &Graph) -> Self {
+    pub fn new(graph: &QueueGraph) -> Self {
         let links = graph.link_count();
         Self {
             labels: Vec::new(),
@@ -146,9 +146,9 @@ impl LeastCost {
     /// The lightest route that the ledger has room for, and that meets the deadline if one is given.
     pub fn search(
         &mut self,
-        graph: &mut Graph,
+        graph: &mut QueueGraph,
         ledger: &Ledger,
-        query: &Query,
+        query: &RouteQuery,
         weigh: &CostWeights<'_>,
         rules: Rules,
     ) -> Option<PricedRoute> {
@@ -393,7 +393,7 @@ impl LeastCost {
         true
     }
 
-    fn admits(&mut self, run: &Run<'_>, label: &Label, input: Input, waited: Time) -> bool {
+    fn admits(&mut self, run: &Run<'_>, label: &Label, input: PortInput, waited: Time) -> bool {
         if run.denied == Denied::Ignore {
             return !run.ledger.is_closed(LinkId(label.link));
         }
@@ -409,15 +409,15 @@ impl LeastCost {
     }
 
     /// Returns the input of a label's traffic, and its waiting time before this queue.
-    fn arrival(&self, label: &Label) -> (Input, Time) {
+    fn arrival(&self, label: &Label) -> (PortInput, Time) {
         if label.parent == NONE {
-            return (Input::LOCAL, Time::ZERO);
+            return (PortInput::LOCAL, Time::ZERO);
         }
         let parent = &self.labels[label.parent as usize];
-        (Input::link(LinkId(parent.link)), Time::from_nanos(parent.waited))
+        (PortInput::link(LinkId(parent.link)), Time::from_nanos(parent.waited))
     }
 
-    fn is_on_path(&self, graph: &Graph, id: u32, node: u32) -> bool {
+    fn is_on_path(&self, graph: &QueueGraph, id: u32, node: u32) -> bool {
         let mut at = id;
         while at != NONE {
             let label = &self.labels[at as usize];
@@ -446,9 +446,9 @@ impl LeastCost {
 
 /// Input of one search.
 struct Run<'a> {
-    graph: &'a Graph,
+    graph: &'a QueueGraph,
     ledger: &'a Ledger,
-    query: &'a Query,
+    query: &'a RouteQuery,
     weigh: &'a CostWeights<'a>,
     deadline: u64,
     denied: Denied,

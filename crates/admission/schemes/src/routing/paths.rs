@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 
 use wayleave_topology::{LinkId, Network};
 
-use super::graph::Graph;
+use super::graph::QueueGraph;
 
 /// Paths by the switches that they join.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +44,7 @@ const MAX_STEPS: usize = 4_096;
 impl SwitchPaths {
     /// Returns the paths between two switches, shortest first; an empty path from a switch to itself. `to` has to be
     /// prepared.
-    pub(super) fn between(&mut self, graph: &Graph, network: &Network, (from, to): (u32, u32)) -> PairPaths<'_> {
+    pub(super) fn between(&mut self, graph: &QueueGraph, network: &Network, (from, to): (u32, u32)) -> PairPaths<'_> {
         let (from_index, to_index) = (from as usize, to as usize);
         if self.known.len() <= from_index {
             self.known.resize(graph.switch_count(), Box::default());
@@ -111,7 +111,7 @@ impl<'a> PairPaths<'a> {
     }
 }
 
-fn find(graph: &Graph, network: &Network, from: u32, to: u32) -> Vec<PathLinks> {
+fn find(graph: &QueueGraph, network: &Network, from: u32, to: u32) -> Vec<PathLinks> {
     let left = graph.between(from, to);
     let mut shortest = Shortest { graph, network, to, links: Vec::new(), found: Vec::new() };
     if let Some(bounds) = graph.bounds_to(to).filter(|_| left < u64::MAX) {
@@ -122,7 +122,7 @@ fn find(graph: &Graph, network: &Network, from: u32, to: u32) -> Vec<PathLinks> 
 
 /// Search for the equally short paths, in order of their links: those on which every step is one on a shortest path.
 struct Shortest<'a> {
-    graph: &'a Graph,
+    graph: &'a QueueGraph,
     network: &'a Network,
     to: u32,
     links: Vec<u32>,
@@ -159,7 +159,7 @@ struct Partial {
 }
 
 /// Returns the shortest paths, in order of length.
-fn in_order(graph: &Graph, network: &Network, from: u32, to: u32) -> Vec<PathLinks> {
+fn in_order(graph: &QueueGraph, network: &Network, from: u32, to: u32) -> Vec<PathLinks> {
     let mut found: Vec<PathLinks> = Vec::new();
     let mut partials = vec![Partial { links: Vec::new(), at: from, delay: 0 }];
     let mut open = BinaryHeap::from([(Reverse(graph.between(from, to)), Reverse(0))]);
@@ -182,7 +182,7 @@ fn in_order(graph: &Graph, network: &Network, from: u32, to: u32) -> Vec<PathLin
 }
 
 /// Returns the paths that are one link longer, without a switch twice.
-fn steps(graph: &Graph, network: &Network, from: u32, way: &Partial) -> Vec<Partial> {
+fn steps(graph: &QueueGraph, network: &Network, from: u32, way: &Partial) -> Vec<Partial> {
     // A path of n links joins n + 1 switches.
     if way.links.len() as u32 + 2 > graph.max_switches() {
         return Vec::new();

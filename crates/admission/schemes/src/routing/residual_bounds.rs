@@ -11,10 +11,10 @@ use std::collections::BinaryHeap;
 use wayleave_ledger::Ledger;
 use wayleave_topology::{LinkId, NodeId};
 
-use super::Query;
+use super::RouteQuery;
 use super::destination_links::LastLinks;
 use super::exclusions::Closed;
-use super::graph::{Graph, Level};
+use super::graph::{Level, QueueGraph};
 
 /// Per switch, the least weight to the destination through queues that could let the flow in; empty before it is made.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +41,7 @@ impl ResidualBounds {
     /// a switch that was not has a bound of at least `best - way`.
     pub(super) fn refresh(
         &mut self,
-        on: (&Graph, &Ledger, &Query),
+        on: (&QueueGraph, &Ledger, &RouteQuery),
         last: &LastLinks,
         weigh: impl Fn(u32, &Level) -> u64,
         way: impl Fn(u32) -> u64,

@@ -2,25 +2,30 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::{Contract, Mix};
+use wayleave_contracts::{Contract, RequestMix};
 use wayleave_ledger::Model;
 use wayleave_scheme_api::Request;
 use wayleave_schemes::admission::chameleon::Params;
 use wayleave_schemes::tune::bound::Cuts;
 use wayleave_schemes::tune::{
-    ListLength, Objective, Sample, SearchBudget, climb, fill, fill_all, judge, methods, starts,
+    ListLength, SearchBudget, TuneObjective, TuneSample, climb, fill, fill_all, judge, methods, starts,
 };
 use wayleave_topology::Network;
 use wayleave_topology::builders::{FatTree, LeafSpine, build};
 use wayleave_units::{Bytes, Rate, Time};
 
-fn samples(network: &Arc<Network>, scenario: usize, seeds: std::ops::RangeInclusive<u64>, count: usize) -> Vec<Sample> {
+fn samples(
+    network: &Arc<Network>,
+    scenario: usize,
+    seeds: std::ops::RangeInclusive<u64>,
+    count: usize,
+) -> Vec<TuneSample> {
     seeds
         .map(|seed| {
-            Sample::new(
+            TuneSample::new(
                 network.clone(),
                 Model::PUBLISHED,
-                Mix::new(network, scenario, seed).take(count).map(Contract::Latency),
+                RequestMix::new(network, scenario, seed).take(count).map(Contract::Latency),
             )
         })
         .collect()
@@ -85,7 +90,7 @@ fn threads_do_not_show() {
 fn a_climb_never_ends_below_where_it_began_and_the_judge_never_below_the_paper() {
     let network = fat_tree();
     let (train, judging) = (samples(&network, 1, 1..=2, 600), samples(&network, 1, 3..=5, 600));
-    for objective in [Objective::UntilRefusal, Objective::Rate] {
+    for objective in [TuneObjective::UntilRefusal, TuneObjective::Rate] {
         let effort = SearchBudget { candidates: 12, threads: 2, list: 2 };
         let mut count = 0;
         let tried = climb(&train, None, objective, effort, |at, _| count = at).unwrap();
@@ -97,7 +102,7 @@ fn a_climb_never_ends_below_where_it_began_and_the_judge_never_below_the_paper()
         candidates.push(("tuned".to_owned(), tried[0].candidate.clone()));
         let verdict = judge(&judging, candidates, objective, (2, 2), |_| {}).unwrap();
         let of = |at: usize| match objective {
-            Objective::UntilRefusal => verdict.summaries[at].until_refusal.0,
+            TuneObjective::UntilRefusal => verdict.summaries[at].until_refusal.0,
             _ => verdict.summaries[at].rate.0,
         };
         assert!((0..verdict.summaries.len()).all(|at| of(verdict.choice) >= of(at)));

@@ -18,7 +18,7 @@ const fn with(best_effort: BestEffort) -> Model {
         residual: wayleave_ledger::Residual::Full,
         shaping: wayleave_ledger::Shaping::InputLinks,
         overhead: wayleave_contracts::WireOverhead::Counted { tags: 6 },
-        jitter: wayleave_ledger::Jitter::Any,
+        jitter: wayleave_ledger::JitterModel::Any,
         max_frame: None,
         best_effort,
         comparison: wayleave_ledger::Comparison::NonStrict,

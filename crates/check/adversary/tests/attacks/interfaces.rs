@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wayleave_adversary::{ClassAttack, Effort, TenantsClaim, verify_tenants};
-use wayleave_contracts::{BandwidthContract, Contract, Endpoints, Objective, ObjectiveContract};
+use wayleave_contracts::{BandwidthContract, Contract, Endpoints, FlowObjective, ObjectiveContract};
 use wayleave_scenarios::{FabricSettings, Tenants};
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_topology::{Classes, Network, NodeId, PortSpec};
@@ -41,7 +41,7 @@ fn assert_kept(pairs: &[(usize, u64)]) {
     contracts.push(Contract::Objective(ObjectiveContract {
         name: "o".to_owned(),
         tenant: None,
-        objective: Objective::Completion,
+        objective: FlowObjective::Completion,
         deadline: None,
         members: hosts,
         min: Rate::from_mbit(200),

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use wayleave_adversary::{
     ClassAttack, ClassBreach, ClassFault, Effort, Pattern, TenantsClaim, TenantsReport, TestedMinimum, verify_tenants,
 };
-use wayleave_contracts::{BandwidthContract, BestEffortContract, Contract, Endpoints, Objective, ObjectiveContract};
+use wayleave_contracts::{
+    BandwidthContract, BestEffortContract, Contract, Endpoints, FlowObjective, ObjectiveContract,
+};
 use wayleave_scenarios::{SharingTenant, Tenants};
 use wayleave_topology::builders::{Cabling, Chain, build};
-use wayleave_topology::{Classes, Network, NodeId, PortSpec, Residual, SharedLink};
+use wayleave_topology::{Classes, Network, NodeId, PortSpec, SharedLink, StrictResidual};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
 const LINE: Rate = Rate::from_gbit(10);
@@ -44,7 +46,7 @@ fn bandwidth(name: &str, between: Endpoints, mbit: u64) -> Contract {
 /// one.
 fn tenants(mut contracts: Vec<Contract>) -> Tenants {
     let (tenant, deadline, min) = (None, None, Rate::from_mbit(500));
-    let (name, objective) = ("search".to_owned(), Objective::Completion);
+    let (name, objective) = ("search".to_owned(), FlowObjective::Completion);
     contracts.push(Contract::Objective(ObjectiveContract {
         name,
         tenant: tenant.clone(),
@@ -56,7 +58,7 @@ fn tenants(mut contracts: Vec<Contract>) -> Tenants {
     contracts.push(Contract::BestEffort(BestEffortContract { name: "bulk".to_owned(), tenant, members: hosts() }));
     let network = line();
     let link = SharedLink { classes: Classes::default(), line: LINE, frame: FRAME, round_trip: Time::from_micros(20) };
-    let residual = Residual::below(LINE, Amount::from(Bytes::new(2 * FRAME.get())), Rate::ZERO, Amount::ZERO);
+    let residual = StrictResidual::below(LINE, Amount::from(Bytes::new(2 * FRAME.get())), Rate::ZERO, Amount::ZERO);
     let links = network.links().map(|_| (link, residual)).collect();
     let mut tenants = Tenants::new(&network, links).unwrap();
     for contract in contracts {

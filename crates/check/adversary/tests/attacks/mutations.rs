@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::common::{Plan, claim, constant, demand, ledger, route, star};
-use wayleave_adversary::{Breach, Claim, Effort, Fault, verify};
-use wayleave_contracts::Demand;
-use wayleave_ledger::{Jitter, Ledger, Model};
+use wayleave_adversary::{AdmittedClaim, Breach, Effort, Fault, verify};
+use wayleave_contracts::BucketDemand;
+use wayleave_ledger::{JitterModel, Ledger, Model};
 use wayleave_topology::{LinkId, Network, NodeKind, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -189,7 +189,7 @@ fn served(service: &impl Fn(f64) -> f64, amount: f64) -> f64 {
 }
 
 /// The ledger's promises with the bounds of the formulas, changed or not.
-fn promised(ledger: &Ledger, mutation: Mutation) -> Claim {
+fn promised(ledger: &Ledger, mutation: Mutation) -> AdmittedClaim {
     let calculator = Calculator::new(ledger, mutation);
     let mut claim = claim(ledger);
     for promise in &mut claim.promises {
@@ -198,7 +198,7 @@ fn promised(ledger: &Ledger, mutation: Mutation) -> Claim {
     claim
 }
 
-fn is_sound(claim: &Claim) -> bool {
+fn is_sound(claim: &AdmittedClaim) -> bool {
     let report = verify(claim, &Effort { seeds: 4, ..Effort::QUICK }, None, |_, _| true).unwrap();
     for violation in &report.violations {
         assert!(matches!(violation.breach, Breach::Late { .. } | Breach::Dropped { .. }), "{violation:?}");
@@ -236,18 +236,18 @@ fn two_priorities() -> Ledger {
 fn single_packets(bytes: u64) -> Ledger {
     let network = star(2);
     let mut ledger = ledger(&network, Model::default(), Time::from_millis(1));
-    let demand = Demand { max_frame: Some(Bytes::new(bytes)), ..demand(Rate::from_mbit(1), bytes) };
+    let demand = BucketDemand { max_frame: Some(Bytes::new(bytes)), ..demand(Rate::from_mbit(1), bytes) };
     ledger.reserve(demand, route(&network, "h1 s1 h2", 0));
     ledger
 }
 
 /// Over 200 km, or through switches that take 300 us of which 250 us vary.
 fn far_or_slow(propagation: Time, processing: Time, jitter: Time) -> Ledger {
-    far_or_slow_of(Jitter::Ordered, propagation, processing, jitter)
+    far_or_slow_of(JitterModel::Ordered, propagation, processing, jitter)
 }
 
 /// Returns the far or slow case for a packet order under jitter.
-pub(crate) fn far_or_slow_of(order: Jitter, propagation: Time, processing: Time, jitter: Time) -> Ledger {
+pub(crate) fn far_or_slow_of(order: JitterModel, propagation: Time, processing: Time, jitter: Time) -> Ledger {
     let plan = Plan::default().cable("h1", "s1", Rate::from_gbit(1), propagation);
     let plain = plan.cable("h2", "s1", Rate::from_gbit(1), Time::ZERO).build();
     let mut builder = wayleave_topology::NetworkBuilder::default();

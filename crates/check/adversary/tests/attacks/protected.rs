@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use wayleave_adversary::{Attack, Breach, Claim, ClaimError, Duplication, Effort, Fault, Protected, replay, verify};
+use wayleave_adversary::{
+    AdmittedClaim, Attack, Breach, ClaimError, Duplication, Effort, Fault, Protected, replay, verify,
+};
 use wayleave_ledger::Model;
 use wayleave_scheme_api::{Admission, Request};
 use wayleave_schemes::admission::chameleon::{Chameleon, Params, Rerouting};
@@ -45,7 +47,7 @@ fn ways(count: usize) -> Arc<Network> {
 }
 
 /// Returns the contracts that a scheme has admitted, with the routes of every contract together.
-fn claim(scheme: &Chameleon) -> Claim {
+fn claim(scheme: &Chameleon) -> AdmittedClaim {
     let placement = scheme.placement();
     let mut claim = crate::common::claim(placement.ledger());
     let flows: Vec<_> = placement.ledger().flows().map(|(flow, _)| flow).collect();
@@ -60,7 +62,7 @@ fn claim(scheme: &Chameleon) -> Claim {
     claim
 }
 
-fn admitted(network: &Arc<Network>, requests: &[Request]) -> Claim {
+fn admitted(network: &Arc<Network>, requests: &[Request]) -> AdmittedClaim {
     let mut scheme = Chameleon::new(network.clone(), Model::default(), Params::default()).unwrap();
     for request in requests {
         scheme.admit(request).unwrap_or_else(|refusal| panic!("{refusal:?}"));
@@ -69,7 +71,7 @@ fn admitted(network: &Arc<Network>, requests: &[Request]) -> Claim {
 }
 
 /// Returns two paths, a protected contract over both, and one without protection on each.
-fn two_ways() -> Claim {
+fn two_ways() -> AdmittedClaim {
     let network = ways(2);
     let alone = |way: u32| request(&network, &format!("h{way}"), &format!("hh{way}"), 1);
     admitted(&network, &[request(&network, "hx", "hy", 2), alone(0), alone(1)])
@@ -110,7 +112,7 @@ fn a_wrong_promise_of_one_copy_is_late_when_the_others_are_cut() {
     claim.promises[slower].bound = Time::from_micros(60);
     claim.promises[slower].today = None;
     let report = verify(&claim, &ALL, None, |_, _| true).unwrap();
-    let is_cut = |violation: &&wayleave_adversary::Violation| {
+    let is_cut = |violation: &&wayleave_adversary::AttackViolation| {
         violation.promise == slower && matches!(violation.breach, Breach::Late { .. })
     };
     assert!(report.violations.iter().any(|violation| is_cut(&violation)));
@@ -151,15 +153,15 @@ fn what_is_not_there_cannot_be_cut() {
 
 #[test]
 fn promises_that_are_not_about_the_same_packets_are_no_protected_contract() {
-    let wrong = |change: &dyn Fn(&mut Claim)| {
+    let wrong = |change: &dyn Fn(&mut AdmittedClaim)| {
         let mut claim = two_ways();
         change(&mut claim);
         verify(&claim, &ALL, None, |_, _| true).unwrap_err()
     };
     for change in [
-        &(|claim: &mut Claim| claim.protected[0].routes.truncate(1)) as &dyn Fn(&mut Claim),
-        &|claim: &mut Claim| claim.protected[0].routes[1] = 2,
-        &|claim: &mut Claim| claim.protected[0].routes[1] = 99,
+        &(|claim: &mut AdmittedClaim| claim.protected[0].routes.truncate(1)) as &dyn Fn(&mut AdmittedClaim),
+        &|claim: &mut AdmittedClaim| claim.protected[0].routes[1] = 2,
+        &|claim: &mut AdmittedClaim| claim.protected[0].routes[1] = 99,
     ] {
         assert_eq!(wrong(change), ClaimError::Protected { number: 0 });
     }

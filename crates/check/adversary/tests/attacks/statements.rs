@@ -5,12 +5,13 @@ use std::sync::Arc;
 use crate::common::{demand, ledger, route, star};
 use crate::mutations::far_or_slow_of;
 use wayleave_adversary::{
-    Accounting, Admitted, Bucket, Discrepancy, Effort, Exactness, Fault, FaultNotInjected, HistoryError, Kind, Layer,
-    Lines, LowestQueue, MinimaTerms, ModelAccounting, Order, Part, PlanEvent, Relocation, StatedQueue, StatedRoute,
-    StatedTerm, Statement, Terms, TransitionRule, check_history, derive, verify,
+    Admitted, AttackBucket, ByteAccounting, DecisionKind, DelayPart, Discrepancy, Effort, Exactness, Fault,
+    FaultNotInjected, HistoryError, Layer, Lines, LowestQueue, MinimaTerms, ModelAccounting, PacketOrder, PlanEvent,
+    Relocation, RequestedTerms, StatedQueue, StatedRoute, StatedTerm, Statement, TransitionRule, check_history, derive,
+    verify,
 };
 use wayleave_contracts::WireOverhead;
-use wayleave_ledger::{Jitter, Ledger, Model};
+use wayleave_ledger::{JitterModel, Ledger, Model};
 use wayleave_topology::{FlowId, Network, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -35,14 +36,14 @@ fn admitted(ledger: &Ledger, flow: FlowId, name: &str) -> Admitted {
     let reservation = ledger.flow(flow).unwrap();
     let route = reservation.route.clone();
     let (first, last) = (route.hops[0].link, route.hops[route.hops.len() - 1].link);
-    let bucket = Bucket { rate: reservation.demand.rate, burst: reservation.demand.burst };
+    let bucket = AttackBucket { rate: reservation.demand.rate, burst: reservation.demand.burst };
     Admitted {
         name: name.to_owned(),
         at: Time::ZERO,
-        kind: Kind::New,
+        kind: DecisionKind::New,
         from: network.link(first).from,
         to: network.link(last).to,
-        asked: Terms { bucket, accounting: Accounting::Wire, deadline: Time::from_millis(100) },
+        asked: RequestedTerms { bucket, accounting: ByteAccounting::Wire, deadline: Time::from_millis(100) },
         reserved: bucket,
         max_frame: None,
         routes: vec![stated(ledger, route)],
@@ -54,8 +55,9 @@ fn admitted(ledger: &Ledger, flow: FlowId, name: &str) -> Admitted {
 
 fn stated(ledger: &Ledger, route: Route) -> StatedRoute {
     let hops = route.hops.iter();
-    let terms: Vec<StatedTerm> =
-        hops.map(|&hop| StatedTerm { part: Part::Queue(hop.link, hop.queue), delay: ledger.budget(hop) }).collect();
+    let terms: Vec<StatedTerm> = hops
+        .map(|&hop| StatedTerm { part: DelayPart::Queue(hop.link, hop.queue), delay: ledger.budget(hop) })
+        .collect();
     StatedRoute { bound: terms.iter().map(|term| term.delay).sum(), route, terms }
 }
 
@@ -68,8 +70,8 @@ fn statement(ledger: &Ledger, history: Vec<Admitted>) -> Statement {
             lowest_queue: LowestQueue::BestEffort,
             lines: Lines::Shape,
             order: match ledger.model().jitter {
-                Jitter::Ordered => Order::Kept,
-                Jitter::Any => Order::Free,
+                JitterModel::Ordered => PacketOrder::Kept,
+                JitterModel::Any => PacketOrder::Free,
             },
             figures: Exactness::Exact,
         },
@@ -152,9 +154,9 @@ fn bytes_on_the_wire_are_those_that_admission_counts() {
     for tags in 0..=6 {
         let (admission, derived) = (WireOverhead::Counted { tags }, ModelAccounting { tags: Some(tags), ..plain });
         for frame in (1..=128).chain([1514, 9014]).map(Bytes::new) {
-            let bucket = Bucket { rate: Rate::from_mbit(1), burst: frame };
-            let accounting = Accounting::Frames { smallest: frame };
-            let terms = Terms { bucket, accounting, deadline: Time::ZERO };
+            let bucket = AttackBucket { rate: Rate::from_mbit(1), burst: frame };
+            let accounting = ByteAccounting::Frames { smallest: frame };
+            let terms = RequestedTerms { bucket, accounting, deadline: Time::ZERO };
             assert_eq!(derived.on_the_wire(&terms).burst, admission.on_the_wire(frame), "{frame}, {tags} tags");
             assert_eq!(derived.largest_frame(frame), admission.largest_frame(frame), "{frame}, {tags} tags");
         }
@@ -193,7 +195,7 @@ fn nothing_that_is_said_is_believed() {
         "\"c1\" has 5Mbit with bursts of 29.999kB reserved",
     );
     assert_found(
-        &changed(|s| first(s).asked.accounting = Accounting::Frames { smallest: Bytes::new(20) }),
+        &changed(|s| first(s).asked.accounting = ByteAccounting::Frames { smallest: Bytes::new(20) }),
         "its traffic can be 21Mbit with bursts of 126kB on the wire",
     );
     let lowest = changed(|s| {
@@ -272,7 +274,7 @@ fn changed(old_terms_end_after: Option<Time>) -> Statement {
     };
     let (old, first) = admit(40_000, "h1 s1 h3", "a", 0);
     let (_, new) = admit(1_000, "h1 s1 h2", "a", 1);
-    let new = Admitted { kind: Kind::Change, activate_after: Time::from_millis(5), old_terms_end_after, ..new };
+    let new = Admitted { kind: DecisionKind::Change, activate_after: Time::from_millis(5), old_terms_end_after, ..new };
     ledger.release(old);
     let flow = ledger.reserve(demand(40_000), route(&network, "h1 s1 h3", 0));
     let b = Admitted { at: Time::from_millis(4), ..admitted(&ledger, flow, "b") };
@@ -325,7 +327,7 @@ fn every_fault_is_caught() {
 
 #[test]
 fn delays_that_are_said_without_jitter_are_found_by_either_check() {
-    for order in [Jitter::Ordered, Jitter::Any] {
+    for order in [JitterModel::Ordered, JitterModel::Any] {
         let ledger = far_or_slow_of(order, Time::ZERO, Time::ZERO, Time::from_micros(300));
         let flow = ledger.flows().next().unwrap().0;
         let statement = statement(&ledger, vec![admitted(&ledger, flow, "slow")]);
@@ -345,8 +347,8 @@ fn figures_for_jitter_that_keeps_the_order_are_too_small_for_any() {
         let flow = ledger.flows().next().unwrap().0;
         statement(&ledger, vec![admitted(&ledger, flow, "slow")])
     };
-    let mut small = said(Jitter::Any);
-    small.queues = said(Jitter::Ordered).queues;
+    let mut small = said(JitterModel::Any);
+    small.queues = said(JitterModel::Ordered).queues;
     assert_found(&small, "queue 0 of s1->h2 is claimed to delay by");
 }
 

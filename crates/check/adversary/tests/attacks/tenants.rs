@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wayleave_adversary::{ClassAttack, ClassBreach, ClassFault, ClassReport, TenantsClaim, verify_tenants};
 use wayleave_contracts::{
-    Accounting, BandwidthContract, BestEffortContract, Contract, Endpoints, Excess, LatencyContract, Objective,
+    Accounting, BandwidthContract, BestEffortContract, Contract, Endpoints, Excess, FlowObjective, LatencyContract,
     ObjectiveContract,
 };
 use wayleave_scenarios::{FabricSettings, FlowEndpoints, Schedule, Tenants, TenantsError};
@@ -56,7 +56,7 @@ fn contracts(hosts: &[NodeId]) -> Vec<Contract> {
     all.extend((0..PAIRS).map(|pair| minimum(&format!("g{pair}"), Endpoints::Pair(hosts[4 + pair], to), 508)));
     for (name, mbit) in [("search", 600), ("index", 300)] {
         let (members, min) = (vec![hosts[4 + PAIRS], to], Rate::from_mbit(mbit));
-        let (objective, deadline) = (Objective::Completion, None);
+        let (objective, deadline) = (FlowObjective::Completion, None);
         let objective = ObjectiveContract { name: name.to_owned(), tenant: None, objective, deadline, members, min };
         all.push(Contract::Objective(objective));
     }

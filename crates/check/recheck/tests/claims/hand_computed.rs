@@ -3,7 +3,7 @@
 
 use num_rational::BigRational;
 use wayleave_contracts::WireOverhead;
-use wayleave_recheck::{JitterTerm, PacketiserTerm, Violation, check};
+use wayleave_recheck::{BrokenPromise, JitterTerm, PacketiserTerm, check};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::build::{Sender, Star, claim, down, sender, uplink};
@@ -194,7 +194,7 @@ fn a_link_that_is_reserved_to_the_last_bit_is_stable_and_one_bit_more_is_not() {
     let over = check(&claim(&network, &[sender(0, 0, 600, 1500), low]));
     let found = over.queue(uplink(&network, 0), 1).unwrap();
     assert_eq!((&found.delay_ns, &found.backlog_bytes), (&None, &None));
-    assert!(over.violations.iter().any(|found| matches!(found, Violation::LinkRate { .. })));
+    assert!(over.violations.iter().any(|found| matches!(found, BrokenPromise::LinkRate { .. })));
 }
 
 #[test]

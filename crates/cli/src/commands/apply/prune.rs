@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::client::specs::Document;
 use serde_json::{Map, Value};
-use wayleave_contracts::Selector;
-use wayleave_formats::{Kind, Source, kind_of};
+use wayleave_contracts::LabelSelector;
+use wayleave_formats::{DocumentKind, Source, kind_of};
 use wayleave_protocol::contract::{Contract, State};
 use wayleave_protocol::decision::{Applied, Outcome};
 use wayleave_protocol::status::About;
@@ -23,12 +23,12 @@ pub(super) struct Prune {
 
 impl Prune {
     /// Searches contracts of the tenant that have the labels but are in no file. Nothing is changed.
-    pub(super) fn plan(service: &Service, sources: &[Source], selector: &Selector) -> Result<Self, Failure> {
+    pub(super) fn plan(service: &Service, sources: &[Source], selector: &LabelSelector) -> Result<Self, Failure> {
         let about: About = service.get("/v1").map_err(Failure::from)?;
         let own = about.tenant.unwrap_or_else(|| "default".to_owned());
         let mut kept = BTreeSet::new();
         for source in sources {
-            if matches!(kind_of(source), Some(Kind::Policy | Kind::Tenants)) {
+            if matches!(kind_of(source), Some(DocumentKind::Policy | DocumentKind::Tenants)) {
                 continue;
             }
             for spec in Document::of(source)?.specs()? {

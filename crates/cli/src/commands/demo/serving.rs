@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::client::specs::Document;
 use clap::Parser;
 use wayleave_client::Method;
-use wayleave_contracts::{LatencyContract, Mix};
+use wayleave_contracts::{LatencyContract, RequestMix};
 use wayleave_formats::{Source, parse_builder, write_contracts};
 use wayleave_protocol::decision::{ApplyReport, Outcome};
 use wayleave_server::LogFormat;
@@ -40,7 +40,7 @@ pub(super) fn run(demo: &DemoOptions, ledger: Option<&Path>) -> Result<Exit, Fai
     let token = PathBuf::from(token);
     let options = wayleave_server::Options {
         operator_file: token.clone(),
-        ..options(Box::new(File(ledger)), &session, wayleave_server::Limits::default())?
+        ..options(Box::new(File(ledger)), &session, wayleave_server::ServerLimits::default())?
     };
     wayleave_server::log(LogFormat::Text, "warn").map_err(Failure::Internal)?;
     let ready = |address: SocketAddr| {
@@ -72,7 +72,7 @@ fn fragment(token: &Path) -> String {
 /// Applies the requests; those that a ledger has already stay as they are.
 fn fill(demo: &DemoOptions, ledger: &Path, session: &SessionArgs) -> Result<ApplyReport, Failure> {
     let network = parse_builder(TOPOLOGY)?.network;
-    let mix = Mix::new(&network, usize::from(demo.scenario), demo.seed);
+    let mix = RequestMix::new(&network, usize::from(demo.scenario), demo.seed);
     let requests: Vec<LatencyContract> = mix.take(demo.count as usize).collect();
     let document = Document::of(&Source::new("demo", write_contracts(&requests, &network, "demo")))?;
     let service = Service::new(Box::new(Local::open(Some(ledger), session)?), None);

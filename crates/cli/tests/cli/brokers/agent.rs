@@ -9,8 +9,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use wayleave_agent::shares::broker::{self, Connection};
-use wayleave_broker::Setup;
-use wayleave_broker::process::{Agent, LimitsLine, RackOptions, ReportLine, ServiceCounters, Stop, Tenants, run_rack};
+use wayleave_broker::BrokerConfig;
+use wayleave_broker::process::{
+    AgentSocket, LimitsLine, RackOptions, ReportLine, ServiceCounters, StopSignal, TenantServices, run_rack,
+};
 use wayleave_formats::{Source, parse_builder, read_policy};
 use wayleave_schemes::host::parley::Settings;
 use wayleave_schemes::hosts::HostSchemeConfig;
@@ -72,18 +74,18 @@ impl Drop for Side {
     }
 }
 
-fn broker(path: PathBuf) -> (Stop, JoinHandle<()>) {
+fn broker(path: PathBuf) -> (StopSignal, JoinHandle<()>) {
     let network = parse_builder("testbed:parley-testbed").unwrap().network;
     let policy = read_policy(&Source::new("policy", POLICY), &network).unwrap().policy;
     let settings = Settings { rack_interval: Time::from_millis(50), ..Settings::default() };
-    let setup = Arc::new(Setup::new(network, vec![policy], HostSchemeConfig::Parley(settings), 1).unwrap());
+    let setup = Arc::new(BrokerConfig::new(network, vec![policy], HostSchemeConfig::Parley(settings), 1).unwrap());
     let machine: NodeId = setup.network().hosts().next().unwrap();
-    let tenants = Some(Tenants::of(setup.policies()));
+    let tenants = Some(TenantServices::of(setup.policies()));
     let listen = "127.0.0.1:0".parse().unwrap();
     let options =
         RackOptions { setup, machine, listen, peers: Vec::new(), fabric: None, key: None, uplinks: None, tenants };
-    let stop = Stop::default();
-    let (agent, ends) = (Agent::at(path, stop.clone()), stop.clone());
+    let stop = StopSignal::default();
+    let (agent, ends) = (AgentSocket::at(path, stop.clone()), stop.clone());
     (
         stop,
         std::thread::spawn(move || {

@@ -12,9 +12,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use wayleave_broker::Setup;
+use wayleave_broker::BrokerConfig;
 use wayleave_broker::process::{LimitsLine, ReportLine, ServiceCounters, ServiceLimit};
-use wayleave_broker::script::{Limits, Phase, ScriptAction};
+use wayleave_broker::script::{ScriptAction, ScriptLimits, ScriptPhase};
 use wayleave_scheme_api::ClassId;
 use wayleave_topology::NodeId;
 use wayleave_units::Rate;
@@ -25,7 +25,7 @@ use super::{FABRIC_INTERVAL, FABRIC_TIMEOUT};
 const TIMEOUT: Duration = Duration::from_secs(40);
 
 pub(crate) struct Processes {
-    setup: Arc<Setup>,
+    setup: Arc<BrokerConfig>,
     folder: PathBuf,
     network: String,
     files: Vec<String>,
@@ -71,7 +71,7 @@ impl Drop for Killed {
 }
 
 impl Processes {
-    pub(crate) fn begin(setup: Arc<Setup>, network: &str, policies: &[&str]) -> Self {
+    pub(crate) fn begin(setup: Arc<BrokerConfig>, network: &str, policies: &[&str]) -> Self {
         let folder = std::env::temp_dir().join(format!("wayleave-brokers-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let key = folder.join("key");
@@ -113,7 +113,7 @@ impl Processes {
         this
     }
 
-    pub(crate) fn begin_phase(&mut self, phase: &Phase) {
+    pub(crate) fn begin_phase(&mut self, phase: &ScriptPhase) {
         for &(machine, service, rate) in &phase.wants {
             self.machines[machine].wants.insert(service, rate);
         }
@@ -128,7 +128,7 @@ impl Processes {
     }
 
     /// Until limits have been for three rounds what they should.
-    pub(crate) fn settle(&mut self, phase: &str, expected: &Limits) {
+    pub(crate) fn settle(&mut self, phase: &str, expected: &ScriptLimits) {
         let begin = Instant::now();
         let mut rounds = 0;
         while rounds < 3 {
@@ -175,7 +175,7 @@ impl Processes {
         }
     }
 
-    fn differ(&self, expected: &Limits) -> Vec<String> {
+    fn differ(&self, expected: &ScriptLimits) -> Vec<String> {
         let mut differ = Vec::new();
         for (machine, expected) in self.machines.iter().zip(expected) {
             for (class, &expected) in expected.iter().enumerate() {

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 
-use wayleave_faults::{Fault, Shim, Step, TracedCall};
+use wayleave_faults::{Shim, TraceStep, TracedCall, WriteFault};
 
 use crate::crash::client::{Client, Random, revision};
 use crate::crash::process::{Door, LedgerDir, Server, Start, TOPOLOGY, shim, start_gated, start_with, wayleave};
@@ -76,7 +76,7 @@ struct Run {
 #[derive(Clone, Debug)]
 enum End {
     /// At this write or sync, counted from the beginning of a phase; or when it is asked to.
-    Fault(Phase, Fault),
+    Fault(Phase, WriteFault),
     /// Killed after the last requests were sent, without waiting.
     Outside,
 }
@@ -99,7 +99,7 @@ fn two_hundred_lives_of_a_ledger() {
         counts: Counts::default(),
     };
     // Creates the ledger; begins after an end; and after a kill: the points of a life are counted.
-    let whole = End::Fault(Phase::Starting, Fault::None);
+    let whole = End::Fault(Phase::Starting, WriteFault::None);
     for end in [&whole, &whole, &End::Outside, &whole] {
         // The files are created once in the life of a ledger; `a_first_start_can_be_killed_anywhere` is about that.
         run.counts = Counts::default();
@@ -117,14 +117,14 @@ fn two_hundred_lives_of_a_ledger() {
         }
         // Before a write is after the call before it; in the middle of a sync is before it.
         let (phase, at) = points.remove(0);
-        let fault = if (at + round).is_multiple_of(2) { Fault::KillAfter(at) } else { Fault::KillHalf(at) };
+        let fault = if (at + round).is_multiple_of(2) { WriteFault::KillAfter(at) } else { WriteFault::KillHalf(at) };
         run.live(&End::Fault(phase, fault));
     }
     // Not every life has as many points as the one before: what has not been hit yet is aimed at, place by place, since a point is at about the same one in each life.
     for place in 0..cycles {
         let Some((phase, ..)) = run.counts.missed(1).first().copied().cloned() else { break };
         let at = 1 + place % (run.counts.life[phase as usize] as u64 + 1);
-        run.live(&End::Fault(phase, Fault::KillAfter(at)));
+        run.live(&End::Fault(phase, WriteFault::KillAfter(at)));
     }
     run.live(&whole);
     // Some lives do what hardly any other does, such as to write what it noted a second ago just when it is to end; and then aiming may be in vain.
@@ -144,7 +144,7 @@ impl Run {
         let trace = self.place.path("trace");
         drop(std::fs::remove_file(&trace));
         let (of, fault) =
-            if let End::Fault(phase, fault) = end { (*phase, fault) } else { (Phase::Starting, &Fault::None) };
+            if let End::Fault(phase, fault) = end { (*phase, fault) } else { (Phase::Starting, &WriteFault::None) };
         let gate = (of != Phase::Starting).then(|| self.place.path("gate"));
         drop(gate.as_ref().map(std::fs::remove_file));
         let mut bounds = (usize::MAX, usize::MAX);
@@ -231,12 +231,12 @@ impl Run {
         }
         let moment = match end {
             End::Outside => "from outside",
-            End::Fault(_, Fault::KillBefore(_)) => "before a call",
-            End::Fault(_, Fault::KillHalf(_)) => "in the middle of a call",
+            End::Fault(_, WriteFault::KillBefore(_)) => "before a call",
+            End::Fault(_, WriteFault::KillHalf(_)) => "in the middle of a call",
             End::Fault(..) => "after a call",
         };
         *self.counts.kills.entry(format!("{phase:?}, {moment}")).or_default() += 1;
-        if let (End::Fault(_, Fault::KillHalf(_) | Fault::KillAfter(_)), Some(last)) = (end, points.last()) {
+        if let (End::Fault(_, WriteFault::KillHalf(_) | WriteFault::KillAfter(_)), Some(last)) = (end, points.last()) {
             self.counts.hit.insert(last.clone());
         }
     }
@@ -267,11 +267,11 @@ impl Run {
     }
 }
 
-fn steps(trace: &Path) -> Vec<Step> {
+fn steps(trace: &Path) -> Vec<TraceStep> {
     if trace.exists() { wayleave_faults::read(trace).unwrap() } else { Vec::new() }
 }
 
-fn point(phase: Phase, step: &Step) -> Point {
+fn point(phase: Phase, step: &TraceStep) -> Point {
     let name = step.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let call = match step.call {
         TracedCall::Create => "create",
@@ -288,16 +288,16 @@ fn point(phase: Phase, step: &Step) -> Point {
 fn a_first_start_can_be_killed_anywhere() {
     let (shim, place) = (shim(), LedgerDir::new());
     let trace = place.path("trace");
-    let server = start_with(&place, &shim, &Fault::None, Some(&trace)).serves();
+    let server = start_with(&place, &shim, &WriteFault::None, Some(&trace)).serves();
     let points = steps(&trace).len() as u64;
     server.kill();
     for at in 1..=points {
         let place = LedgerDir::new();
-        match start_with(&place, &shim, &Fault::KillHalf(at), None) {
+        match start_with(&place, &shim, &WriteFault::KillHalf(at), None) {
             Start::Ended(status, said) => assert_eq!(status.signal(), KILLED, "{at}: {said}"),
             Start::Serves(server) => drop(server.kill()),
         }
-        let server = start_with(&place, &shim, &Fault::None, None).serves();
+        let server = start_with(&place, &shim, &WriteFault::None, None).serves();
         assert_eq!(server.door().get("/v1/status").unwrap().status, 200, "{at}");
         let (status, said) = server.end();
         assert!(status.success(), "{at}: {said}");

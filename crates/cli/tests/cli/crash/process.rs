@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::Value;
-use wayleave_faults::{Fault, Shim};
+use wayleave_faults::{Shim, WriteFault};
 
 /// The network of all these tests: small, so that a start takes milliseconds.
 pub(crate) const TOPOLOGY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/crash/star-classes.yaml");
@@ -193,7 +193,7 @@ fn rest(mut lines: BufReader<ChildStderr>, mut said: String) -> String {
 }
 
 /// Starts it with a fault, whose calls are traced too.
-pub(crate) fn start_with(place: &LedgerDir, shim: &Shim, fault: &Fault, trace: Option<&Path>) -> Start {
+pub(crate) fn start_with(place: &LedgerDir, shim: &Shim, fault: &WriteFault, trace: Option<&Path>) -> Start {
     start_gated(place, shim, fault, trace, None)
 }
 
@@ -201,7 +201,7 @@ pub(crate) fn start_with(place: &LedgerDir, shim: &Shim, fault: &Fault, trace: O
 pub(crate) fn start_gated(
     place: &LedgerDir,
     shim: &Shim,
-    fault: &Fault,
+    fault: &WriteFault,
     trace: Option<&Path>,
     gate: Option<&Path>,
 ) -> Start {
@@ -210,7 +210,7 @@ pub(crate) fn start_gated(
             shim.only_while(command, gate);
         }
         if let Some(trace) = trace {
-            shim.preload(command, "ledger.db", &Fault::Trace(trace.to_owned()));
+            shim.preload(command, "ledger.db", &WriteFault::Trace(trace.to_owned()));
         }
         shim.preload(command, "ledger.db", fault);
     })

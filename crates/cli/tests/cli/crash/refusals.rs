@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use wayleave_faults::{Errno, Fault, Shim, read};
+use wayleave_faults::{Errno, Shim, WriteFault, read};
 
 use crate::crash::client::look;
 use crate::crash::process::{Door, LedgerDir, Request, Server, Start, shim, start, start_gated, start_with, wayleave};
@@ -62,7 +62,7 @@ fn files(place: &LedgerDir) -> Vec<(String, Vec<u8>)> {
 }
 
 /// One more life over a disk on which every call fails from one on. The answers of the server are true afterwards.
-fn live_and_check(place: &LedgerDir, shim: &Shim, fault: &Fault) -> &'static str {
+fn live_and_check(place: &LedgerDir, shim: &Shim, fault: &WriteFault) -> &'static str {
     let answered = match start_with(place, shim, fault, None) {
         Start::Ended(status, said) => {
             assert_eq!(status.code(), Some(1), "{fault:?}: {said}");
@@ -109,14 +109,14 @@ fn a_disk_that_fails_at_any_call_makes_no_answer_wrong() {
     let (shim, base) = (shim(), killed());
     let trace = base.path("trace");
     let copy = base.copy();
-    let server = start_with(&copy, &shim, &Fault::None, Some(&trace)).serves();
+    let server = start_with(&copy, &shim, &WriteFault::None, Some(&trace)).serves();
     server.door().put("/v1/contracts/new", &contract("1Mbit")).unwrap();
     server.end();
     let points = read(&trace).unwrap().len() as u64;
     let mut outcomes = std::collections::BTreeMap::<String, u64>::new();
     for (errno, stride) in [(Errno::NoSpace, 1), (Errno::Io, 4), (Errno::ReadOnly, 4)] {
         for at in (1..=points).step_by(stride) {
-            let outcome = live_and_check(&base.copy(), &shim, &Fault::Fail(at, errno));
+            let outcome = live_and_check(&base.copy(), &shim, &WriteFault::Fail(at, errno));
             *outcomes.entry(format!("{errno:?}: {outcome}")).or_default() += 1;
         }
     }
@@ -139,7 +139,7 @@ fn space_that_comes_back_is_used_without_anybodys_help() {
     for errno in [Errno::NoSpace, Errno::Io, Errno::ReadOnly] {
         let place = filled();
         let gate = place.path("gate");
-        let server = start_gated(&place, &shim, &Fault::Fail(1, errno), None, Some(&gate)).serves();
+        let server = start_gated(&place, &shim, &WriteFault::Fail(1, errno), None, Some(&gate)).serves();
         let door = server.door();
         let body = contract("2Mbit").to_string();
         let path = "/v1/contracts/b".to_owned();

@@ -70,7 +70,7 @@ fn said(driver: usize) -> String {
             let source = Source::new("contracts.yaml", CONTRACTS);
             let orders =
                 read_orders(&source, &network.graph, &*network.graph, Addressed::default()).unwrap().into_orders();
-            let of = |order: &wayleave_contracts::Order| {
+            let of = |order: &wayleave_contracts::ContractRequest| {
                 DataPlane::Agents.not_carried_out(&order.contract, &|key| order.gives(key))
             };
             let found = orders.iter().flat_map(|order| of(order).into_iter().map(move |what| (order.name(), what)));

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use wayleave_contracts::Priority;
-use wayleave_ledger::Share;
+use wayleave_ledger::ReservedShare;
 use wayleave_protocol::Id;
 use wayleave_scheme_api::{Decision, Refusal, Request};
 use wayleave_topology::{LinkId, Route};
@@ -33,7 +33,7 @@ pub(super) enum LostReservation {
     /// Routes, with the release that is pending for them, if they were used.
     Routes(UndoReservation, Option<u64>),
     /// A share; `None` if its links no longer exist.
-    Share(Option<Share>),
+    Share(Option<ReservedShare>),
 }
 
 impl DisplacedContract {

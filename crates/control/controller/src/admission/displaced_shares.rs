@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use wayleave_contracts::Contract;
-use wayleave_ledger::Share;
+use wayleave_ledger::ReservedShare;
 use wayleave_protocol::Id;
 use wayleave_scheme_api::Refusal;
 use wayleave_topology::{LinkId, Route};
@@ -22,7 +22,7 @@ use crate::grant::{AdmittedContract, DegradedReason};
 pub(super) struct UnplacedShare {
     serial: u64,
     id: Id,
-    share: Option<Share>,
+    share: Option<ReservedShare>,
     refusal: Refusal,
 }
 
@@ -30,7 +30,7 @@ impl Admission {
     /// Shares that have lost their routes, or that share links with too much, give up what they hold.
     pub(crate) fn displace_shares(&mut self) -> Vec<DisplacedContract> {
         let ledger = self.enforcement.ledger();
-        let is_cut = |share: &Share| matches!(share, Share::Pair { .. }) && ledger.is_parted(share);
+        let is_cut = |share: &ReservedShare| matches!(share, ReservedShare::Pair { .. }) && ledger.is_parted(share);
         let held = |serial: u64| ledger.share(self.share_of(serial)?);
         let cut = self
             .enforcement
@@ -51,7 +51,7 @@ impl Admission {
             return Vec::new();
         }
         let ledger = self.enforcement.ledger();
-        let uses = |share: &Share| ledger.links_of_share(share).iter().any(|link| links.contains(link));
+        let uses = |share: &ReservedShare| ledger.links_of_share(share).iter().any(|link| links.contains(link));
         let held = |serial: u64| ledger.share(self.share_of(serial)?);
         let serials = self.enforcement.contracts().serials_of_shares(|grant| held(grant.serial).is_some_and(&uses));
         serials.into_iter().filter_map(|serial| self.displace_share(serial)).collect()
@@ -81,7 +81,7 @@ impl Admission {
     pub(super) fn place_share(
         &mut self,
         serial: u64,
-        share: Option<Share>,
+        share: Option<ReservedShare>,
         cause: Cause<'_>,
         consequences: &mut Consequences,
     ) -> Option<UnplacedShare> {
@@ -111,8 +111,8 @@ impl Admission {
     pub(super) fn degrade_share(&mut self, without: UnplacedShare, cause: Cause<'_>, consequences: &mut Consequences) {
         let UnplacedShare { serial, id, share, refusal } = without;
         let ledger = self.enforcement.ledger();
-        let keeps = |share: &Share| {
-            let is_pair = matches!(share, Share::Pair { .. });
+        let keeps = |share: &ReservedShare| {
+            let is_pair = matches!(share, ReservedShare::Pair { .. });
             is_pair && ledger.is_parted(share) && ledger.share_denial_once_open(share).is_none()
         };
         let kept = share.filter(keeps);
@@ -215,6 +215,6 @@ impl Admission {
     }
 }
 
-fn uses_route(share: &Share, route: &Route) -> bool {
-    matches!(share, Share::Pair { route: old, .. } if old == route)
+fn uses_route(share: &ReservedShare, route: &Route) -> bool {
+    matches!(share, ReservedShare::Pair { route: old, .. } if old == route)
 }

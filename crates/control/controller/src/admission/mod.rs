@@ -12,7 +12,7 @@ mod displaced;
 mod displaced_shares;
 mod shares;
 
-use wayleave_contracts::{Named, Order, Policy};
+use wayleave_contracts::{ContractRequest, Named, Policy};
 use wayleave_ledger::{Model, Reservation};
 use wayleave_protocol::Id;
 use wayleave_scheme_api::Decision;
@@ -24,7 +24,7 @@ use crate::event::EventKind;
 use crate::grant::KindState;
 use crate::journal::{DirtyRecord, Journal};
 use crate::policies::Policies;
-use crate::quota::Usage;
+use crate::quota::QuotaUsage;
 use crate::scheme_ledger::UndoReservation;
 use crate::tenants::Tenants;
 
@@ -153,7 +153,7 @@ impl Admission {
     pub(crate) fn end(&mut self, serial: u64) {
         let grant = self.enforcement.contracts().get(serial).filter(|grant| !grant.is_ended);
         let Some(grant) = grant else { return };
-        self.tenants.subtract(&grant.id.tenant, Usage::of(&grant.order.contract));
+        self.tenants.subtract(&grant.id.tenant, QuotaUsage::of(&grant.order.contract));
         match grant.held {
             KindState::Latency(_) => self.enforcement.end(serial),
             KindState::Share(_) => self.end_share(serial),
@@ -171,7 +171,7 @@ impl Admission {
     }
 
     /// Remembers a decision; its number.
-    fn record(&mut self, id: &Id, order: Order, decided: Decided) -> u64 {
+    fn record(&mut self, id: &Id, order: ContractRequest, decided: Decided) -> u64 {
         let at = self.enforcement.now().wall;
         let (sequence, number) = self.enforcement.journal_mut().next_decision(&id.tenant);
         self.decisions.push(DecisionRecord { sequence, number, at, id: id.clone(), order, decided });

@@ -5,7 +5,7 @@
 
 use std::cmp::Reverse;
 
-use wayleave_contracts::{Named, Order};
+use wayleave_contracts::{ContractRequest, Named};
 use wayleave_packet_format::Mac;
 use wayleave_protocol::Id;
 use wayleave_topology::{NodeId, NodeKind};
@@ -123,9 +123,9 @@ impl Controller {
     }
 
     /// The orders of the contracts that have a VM as an end, with hosts as they are now, and their serial numbers; those of higher priority first.
-    fn orders_of(&self, id: &Id) -> Vec<(Order, u64)> {
+    fn orders_of(&self, id: &Id) -> Vec<(ContractRequest, u64)> {
         let grants = self.contracts().iter().filter(|grant| !grant.is_ended() && uses(grant, id));
-        let mut orders: Vec<(Order, u64)> = grants.map(|grant| (grant.order.clone(), grant.serial)).collect();
+        let mut orders: Vec<(ContractRequest, u64)> = grants.map(|grant| (grant.order.clone(), grant.serial)).collect();
         for (order, _) in &mut orders {
             let of = id_of(order);
             let hosts = order.placed_members().into_iter().map(|(_, name, now)| self.end_of(&of, name).unwrap_or(now));

@@ -22,7 +22,7 @@ mod shares;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use wayleave_contracts::Order;
+use wayleave_contracts::ContractRequest;
 use wayleave_ledger::Ledger;
 use wayleave_protocol::contract::State;
 use wayleave_topology::{FlowId, Network, Route, ShareId};
@@ -35,7 +35,7 @@ use crate::journal::Journal;
 use crate::nodes::Nodes;
 use crate::releases::{PendingRelease, PendingReleases, Phase};
 use crate::scheme_ledger::{SchemeLedger, SchemeLedgerState};
-use crate::setup::{EnforcedBy, Setup, Timing};
+use crate::setup::{ControllerConfig, EnforcedBy, Timeouts};
 use crate::timers::{TimerEvent, Timers};
 
 pub(crate) use drain::DrainState;
@@ -46,7 +46,7 @@ pub(crate) struct Enforcement {
     enforced_by: EnforcedBy,
     /// State of contracts that are kept. Without agents that confirm, a contract is known only to be admitted.
     kept: State,
-    timing: Timing,
+    timing: Timeouts,
     book: SchemeLedger,
     contracts: Contracts,
     releases: PendingReleases,
@@ -66,7 +66,7 @@ pub(crate) struct Copied {
 
 impl Enforcement {
     /// Without contracts.
-    pub(crate) fn new(setup: &Setup, book: SchemeLedger, wall: WallTime) -> Self {
+    pub(crate) fn new(setup: &ControllerConfig, book: SchemeLedger, wall: WallTime) -> Self {
         Self {
             network: setup.network.clone(),
             enforced_by: setup.enforced_by,
@@ -157,7 +157,7 @@ impl Enforcement {
     }
 
     /// Sets the timers for the start and the end of a contract.
-    pub(crate) fn schedule(&mut self, serial: u64, order: &Order) {
+    pub(crate) fn schedule(&mut self, serial: u64, order: &ContractRequest) {
         let wall = self.calendar();
         for time in [order.starts.filter(|&starts| starts > wall), order.ends].into_iter().flatten() {
             self.timers.at_wall(time, serial);

@@ -10,7 +10,7 @@ use wayleave_units::{Bytes, Time};
 use super::Enforcement;
 use crate::command::{CommandError, Outcome, Reply};
 use crate::event::EventKind;
-use crate::grant::{AdmittedContract, RuleState, Sender, Violation};
+use crate::grant::{AdmittedContract, LateDelivery, RuleState, Sender};
 use crate::journal::DirtyRecord;
 use crate::timers::TimerEvent;
 
@@ -183,10 +183,10 @@ impl Enforcement {
                 continue;
             }
             let Some(latency) = grant.latency_mut() else { continue };
-            let before = latency.violation.unwrap_or(Violation { at: now.wall, packets: 0, worst: Time::ZERO });
+            let before = latency.violation.unwrap_or(LateDelivery { at: now.wall, packets: 0, worst: Time::ZERO });
             let packets = before.packets.saturating_add(one.late);
             latency.violation =
-                Some(Violation { at: now.wall, packets, worst: before.worst.max(Time::from_nanos(one.worst_ns)) });
+                Some(LateDelivery { at: now.wall, packets, worst: before.worst.max(Time::from_nanos(one.worst_ns)) });
             self.timers.at(now.steady + self.timing.heal_after, TimerEvent::Healed(one.serial));
             self.journal.mark(DirtyRecord::Contract(one.serial));
             self.announce(one.serial);

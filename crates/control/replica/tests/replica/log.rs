@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use wayleave_replica::{
-    Compare, Etcd, EtcdError, Lease, LogError, Member, MemberRole, Op, Query, Range, Settings, State, TransactionResult,
+    ClusterMember, Compare, Etcd, EtcdError, KeyRange, Lease, LogError, MemberRole, Op, Range, Settings, State,
+    TransactionResult,
 };
-use wayleave_store::{Change, Record};
+use wayleave_store::{CommitStep, StoredRecord};
 
 use crate::model::{Link, World};
 
@@ -32,11 +33,11 @@ impl Etcd for Busy {
         self.asked().transact(compares, then)
     }
 
-    fn read(&mut self, queries: &[Query]) -> Result<Vec<Range>, EtcdError> {
+    fn read(&mut self, queries: &[KeyRange]) -> Result<Vec<Range>, EtcdError> {
         self.asked().read(queries)
     }
 
-    fn range_at(&mut self, query: &Query, revision: i64) -> Result<Range, EtcdError> {
+    fn range_at(&mut self, query: &KeyRange, revision: i64) -> Result<Range, EtcdError> {
         self.asked().range_at(query, revision)
     }
 
@@ -57,7 +58,7 @@ impl Etcd for Busy {
     }
 }
 
-fn member<E: Etcd>(etcd: E, id: &str, disk: (State, u64)) -> Member<E> {
+fn member<E: Etcd>(etcd: E, id: &str, disk: (State, u64)) -> ClusterMember<E> {
     let settings = Settings {
         cluster: "test".to_owned(),
         id: id.to_owned(),
@@ -67,19 +68,19 @@ fn member<E: Etcd>(etcd: E, id: &str, disk: (State, u64)) -> Member<E> {
         basis: None,
         replaces: None,
     };
-    Member::new(etcd, settings, Lease::default(), disk)
+    ClusterMember::new(etcd, settings, Lease::default(), disk)
 }
 
-fn follow<E: Etcd>(member: &mut Member<E>) -> Result<MemberRole, LogError> {
+fn follow<E: Etcd>(member: &mut ClusterMember<E>) -> Result<MemberRole, LogError> {
     member.follow(0, &mut |_, _| Ok(()), &mut |_| Ok(()))
 }
 
-fn change(key: u64) -> Change {
-    Change::Put(Record::new("contract", format!("k{}", key % 50), key.to_string()))
+fn change(key: u64) -> CommitStep {
+    CommitStep::Put(StoredRecord::new("contract", format!("k{}", key % 50), key.to_string()))
 }
 
 /// Returns a leader that has written this number of batches.
-fn leader(world: &World, batches: u64) -> Member<Link> {
+fn leader(world: &World, batches: u64) -> ClusterMember<Link> {
     let mut leader = member(world.link(1), "leader", (State::new(), 0));
     assert_eq!(follow(&mut leader).unwrap(), MemberRole::Leads);
     for key in 0..batches {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use wayleave_replica::{Compare, Etcd, EtcdError, KeyValue, NOW, Op, Query, Range, TransactionResult};
+use wayleave_replica::{Compare, Etcd, EtcdError, KeyRange, KeyValue, NOW, Op, Range, TransactionResult};
 
 /// Earlier revisions that are kept, as with an etcd that compacts by itself.
 const KEPT: usize = 64;
@@ -124,7 +124,7 @@ impl Inner {
         self.revision += 1;
     }
 
-    fn range(&self, Query { from, to, most }: &Query, revision: i64) -> Result<Range, EtcdError> {
+    fn range(&self, KeyRange { from, to, most }: &KeyRange, revision: i64) -> Result<Range, EtcdError> {
         let keys = match revision {
             NOW => &self.keys,
             at if at == self.revision => &self.keys,
@@ -230,14 +230,14 @@ impl Etcd for Link {
         Self::answer(is_heard, inner.transact(compares, then))
     }
 
-    fn read(&mut self, queries: &[Query]) -> Result<Vec<Range>, EtcdError> {
+    fn read(&mut self, queries: &[KeyRange]) -> Result<Vec<Range>, EtcdError> {
         let is_heard = self.ways()?;
         let inner = self.world.inner();
         let ranges = queries.iter().map(|query| inner.range(query, NOW)).collect::<Result<_, _>>()?;
         Self::answer(is_heard, ranges)
     }
 
-    fn range_at(&mut self, query: &Query, revision: i64) -> Result<Range, EtcdError> {
+    fn range_at(&mut self, query: &KeyRange, revision: i64) -> Result<Range, EtcdError> {
         let is_heard = self.ways()?;
         let range = self.world.inner().range(query, revision)?;
         Self::answer(is_heard, range)

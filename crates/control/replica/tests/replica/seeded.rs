@@ -5,11 +5,13 @@
 
 use std::sync::Arc;
 
-use wayleave_replica::{ClusterConfig, ConfigMismatch, Lease, LogError, Member, MemberRole, Part, Settings, State};
-use wayleave_store::{Change, Record};
+use wayleave_replica::{
+    ClusterConfig, ClusterMember, ConfigMismatch, ConfigPart, Lease, LogError, MemberRole, Settings, State,
+};
+use wayleave_store::{CommitStep, StoredRecord};
 
 use crate::model::{Dice, Link, World};
-use wayleave_faults::linearizable::{Operation, RegisterOperation, violation};
+use wayleave_faults::linearizable::{ClientOperation, RegisterOperation, violation};
 
 /// Steps of a world, and the keys that its clients use.
 const STEPS: u64 = 400;
@@ -20,7 +22,7 @@ const SECOND: u64 = 1_000_000_000;
 
 /// Returns the configuration of controllers: another one for each number.
 fn basis(number: u64) -> ClusterConfig {
-    let part = Part { name: "topology".to_owned(), hash: number.to_string(), summary: Vec::new() };
+    let part = ConfigPart { name: "topology".to_owned(), hash: number.to_string(), summary: Vec::new() };
     ClusterConfig { fingerprint: format!("f{number}"), parts: vec![part] }
 }
 
@@ -35,7 +37,7 @@ enum Planted {
 }
 
 struct Node {
-    member: Member<Link>,
+    member: ClusterMember<Link>,
     link: Link,
     leads: bool,
     /// Number of its configuration.
@@ -50,7 +52,7 @@ struct Run {
     world: World,
     dice: Dice,
     nodes: Vec<Node>,
-    history: Vec<Operation>,
+    history: Vec<ClientOperation>,
     /// Counts operations, so that each has times of its own.
     clock: u64,
     planted: Planted,
@@ -100,7 +102,7 @@ impl Run {
     ) -> Node {
         let link = world.link(dice.below(u64::MAX));
         let settings = settings(format!("c{number}"), basis, replaces);
-        let member = Member::new(link.clone(), settings, Lease::default(), disk.clone());
+        let member = ClusterMember::new(link.clone(), settings, Lease::default(), disk.clone());
         Node { member, link, leads: false, basis, sleeps: 0, disk }
     }
 
@@ -164,14 +166,14 @@ impl Run {
         let lease = member.lease();
         let _ = lease.keep(&mut link.clone(), LEASE, now);
         if !*leads {
-            let mut on_batch = |number: u64, changes: &[Change]| -> Result<(), LogError> {
+            let mut on_batch = |number: u64, changes: &[CommitStep]| -> Result<(), LogError> {
                 assert!(number > disk.1, "batch {number} comes after {}", disk.1);
                 for change in changes {
                     match change {
-                        Change::Put(Record { kind, key, body }) => {
+                        CommitStep::Put(StoredRecord { kind, key, body }) => {
                             disk.0.insert((kind.to_string(), key.clone()), body.clone());
                         }
-                        Change::Delete { kind, key } => {
+                        CommitStep::Delete { kind, key } => {
                             disk.0.remove(&(kind.to_string(), key.clone()));
                         }
                     }
@@ -235,8 +237,8 @@ impl Run {
         let key = self.dice.below(KEYS);
         let value = (!self.dice.one_in(3)).then(|| self.clock + 1);
         let change = match value {
-            Some(value) => Change::Put(Record::new("contract", name(key), value.to_string())),
-            None => Change::delete("contract", name(key)),
+            Some(value) => CommitStep::Put(StoredRecord::new("contract", name(key), value.to_string())),
+            None => CommitStep::delete("contract", name(key)),
         };
         let called = self.tick();
         let Node { member, leads, disk, basis: own, .. } = &mut self.nodes[at];
@@ -254,7 +256,12 @@ impl Run {
             Err(_) if self.planted == Planted::LostWrites => Some(self.tick()),
             Err(_) => None,
         };
-        self.history.push(Operation { key: key as usize, did: RegisterOperation::Wrote(value), called, answered });
+        self.history.push(ClientOperation {
+            key: key as usize,
+            did: RegisterOperation::Wrote(value),
+            called,
+            answered,
+        });
     }
 
     fn read(&mut self, at: usize) {
@@ -267,7 +274,7 @@ impl Run {
         let found: Option<&Arc<str>> = member.state().get(&("contract".to_owned(), name(key)));
         let did = RegisterOperation::Read(found.map(|text| text.parse().unwrap()));
         let answered = Some(self.tick());
-        self.history.push(Operation { key: key as usize, did, called, answered });
+        self.history.push(ClientOperation { key: key as usize, did, called, answered });
     }
 }
 

@@ -25,7 +25,7 @@ use wayleave_controller::{DEFAULT_TENANT, Principal};
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_protocol::status::ClusterRole;
 
-use crate::access::{Access, tenant_of};
+use crate::access::{RouteAccess, tenant_of};
 use crate::account::{Account, CountedBytes, ExceededLimit};
 use crate::answer::{HttpReply, invalid, problem};
 use crate::audit::{Note, is_noted};
@@ -270,7 +270,7 @@ async fn admit(
     let path = path.map(|path| path.iter().flatten().map(|(_, value)| value.to_owned()).collect::<Vec<_>>());
     asker.object = path.iter().flatten().next().cloned().unwrap_or_default();
     let (who, certificate) =
-        if row.access == Access::Open { (None, None) } else { shared.as_known(credentials(shared, &parts))? };
+        if row.access == RouteAccess::Open { (None, None) } else { shared.as_known(credentials(shared, &parts))? };
     asker.who.clone_from(&who);
     let seat = parts.extensions.get::<Arc<RequestGuard>>().cloned();
     let is_watched = WATCHING.contains(&row.path);
@@ -287,7 +287,7 @@ async fn admit(
         }
         shared.limits.take(who).inspect_err(|_| shared.metrics.limited(Limit::Requests))?;
         if !is_watched {
-            shared.check_health(row.verb == Verb::Get && row.access != Access::Agent, &who.role)?;
+            shared.check_health(row.verb == Verb::Get && row.access != RouteAccess::Agent, &who.role)?;
         }
     }
     let path = path?;

@@ -21,7 +21,7 @@ use crate::http::health_listener::HealthListener;
 use crate::http::peer::Peer;
 use crate::http::tls::Tls;
 use crate::http::write_timeout::{ClientTimeouts, TimeoutStream};
-use crate::limits::Limits;
+use crate::limits::ServerLimits;
 
 /// Timeout of a TLS handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -44,7 +44,7 @@ pub(crate) async fn serve(
     tls: Option<Tls>,
     router: Router,
     by: ServingThreads,
-    limits: &Limits,
+    limits: &ServerLimits,
     mut ending: watch::Receiver<bool>,
 ) -> std::io::Result<()> {
     let listener = TcpListener::from_std(listener)?;

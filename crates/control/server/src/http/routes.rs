@@ -3,7 +3,7 @@
 
 use wayleave_protocol as api;
 
-use crate::access::Access::{Agent, Any, Map, Open, Operator, Read, ReadAll, Write};
+use crate::access::RouteAccess::{Agent, Any, Map, Open, Operator, Read, ReadAll, Write};
 use crate::handlers::{
     agents, apply, audit, backups, batch, checks, contracts, decisions, elements, events, health, lists, network,
     policies, status, tenants, timeline, tokens, topology_summary, traffic, vms, what_if,

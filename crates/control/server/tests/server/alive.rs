@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use wayleave_controller::EnforcedBy;
-use wayleave_server::Limits;
+use wayleave_server::ServerLimits;
 use wayleave_server::disk::Memory;
 
 use crate::common::{Answer, Client, Scratch, World, options, read};
@@ -27,7 +27,7 @@ fn until(client: &Client, status: u16) -> String {
 fn world(disk: Memory, silent_within: Duration) -> World {
     let scratch = Arc::new(Scratch::new());
     let mut options = options(Box::new(disk), &scratch.0, EnforcedBy::Nobody);
-    options.limits = Limits { silent_within, ..Limits::default() };
+    options.limits = ServerLimits { silent_within, ..ServerLimits::default() };
     World::of(options, scratch)
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use wayleave_controller::EnforcedBy;
-use wayleave_server::Limits;
+use wayleave_server::ServerLimits;
 use wayleave_server::disk::Memory;
 
 use crate::common::{Scratch, World, contract, options};
@@ -93,7 +93,7 @@ fn a_body_in_chunks_arrives_whole() {
 #[test]
 fn a_body_in_chunks_is_accepted_up_to_the_limit_and_refused_beyond() {
     let world = World::new();
-    let limit = Limits::default().body_bytes;
+    let limit = ServerLimits::default().body_bytes;
     let mut body = contract("h1", "h16", "10Mbit").to_string().into_bytes();
     body.resize(limit, b' ');
     let chunks: Vec<&[u8]> = body.chunks(0x2000).collect();
@@ -128,7 +128,7 @@ fn chunks_that_are_none_are_a_problem_and_do_nothing() {
 fn a_token_has_so_many_requests_a_second() {
     let scratch = Arc::new(Scratch::new());
     let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Nobody);
-    options.limits = Limits { requests_per_second: 3.0, ..Limits::default() };
+    options.limits = ServerLimits { requests_per_second: 3.0, ..ServerLimits::default() };
     let world = World::of(options, scratch);
     let answers: Vec<u16> = (0..20).map(|_| world.client.get("/v1").status).collect();
     assert!(answers.contains(&200) && answers.contains(&429), "{answers:?}");

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 use wayleave_controller::EnforcedBy;
 use wayleave_server::disk::Memory;
-use wayleave_store::{Change, Record, Store};
+use wayleave_store::{CommitStep, Store, StoredRecord};
 
 use crate::common::{World, contract, options};
 
@@ -165,7 +165,7 @@ fn a_token_of_an_older_ledger_that_no_certificate_can_use_is_named() {
         "wild" => "*",
         _ => "a..b",
     };
-    let changes: Vec<Change> = store
+    let changes: Vec<CommitStep> = store
         .load()
         .into_iter()
         .filter(|record| *record.kind == *"token")
@@ -174,7 +174,7 @@ fn a_token_of_an_older_ledger_that_no_certificate_can_use_is_named() {
                 let (kind, key) = (record.kind.clone(), record.key.clone());
                 let old =
                     record.body.replace(&format!("DNS:{name}.example"), &format!("DNS:{}.example", as_written(name)));
-                (*old != *record.body).then(|| Change::Put(Record::new(kind, key, old)))
+                (*old != *record.body).then(|| CommitStep::Put(StoredRecord::new(kind, key, old)))
             })
         })
         .flatten()

@@ -6,13 +6,13 @@ use std::time::SystemTime;
 
 use serde_json::{Value, json};
 use wayleave_controller::EnforcedBy;
-use wayleave_server::Limits;
+use wayleave_server::ServerLimits;
 use wayleave_server::disk::Memory;
 use wayleave_units::WallTime;
 
 use crate::common::{Client, Scratch, World, classed, contract, options};
 
-fn begin(disk: &Memory, scratch: Arc<Scratch>, limits: Limits) -> World {
+fn begin(disk: &Memory, scratch: Arc<Scratch>, limits: ServerLimits) -> World {
     let mut options = options(Box::new(disk.clone()), &scratch.0, EnforcedBy::Nobody);
     options.setup = classed(EnforcedBy::Nobody);
     options.limits = limits;
@@ -20,7 +20,7 @@ fn begin(disk: &Memory, scratch: Arc<Scratch>, limits: Limits) -> World {
 }
 
 fn world() -> World {
-    begin(&Memory::default(), Arc::new(Scratch::new()), Limits::default())
+    begin(&Memory::default(), Arc::new(Scratch::new()), ServerLimits::default())
 }
 
 fn now() -> String {
@@ -91,7 +91,7 @@ fn steps() -> Vec<(&'static str, &'static str, Value)> {
 #[test]
 fn contracts_are_known_as_they_were_after_every_change_also_by_tenants_and_after_a_restart() {
     let disk = Memory::default();
-    let world = begin(&disk, Arc::new(Scratch::new()), Limits::default());
+    let world = begin(&disk, Arc::new(Scratch::new()), ServerLimits::default());
     let operator = &world.client.clone();
     operator.put("/v1/tenants/acme", &json!({})).is(201);
     let acme = operator.token(json!({ "role": "tenant", "tenant": "acme" }));
@@ -138,13 +138,13 @@ fn contracts_are_known_as_they_were_after_every_change_also_by_tenants_and_after
     assert_eq!(asked(operator, "acme"), ["acme:best", "acme:hose"]);
     assert_eq!(asked(&acme, "default"), [""; 0]);
     let scratch = world.end();
-    let world = begin(&disk, scratch, Limits::default());
+    let world = begin(&disk, scratch, ServerLimits::default());
     check(&operator.at(&world), &acme.at(&world));
 }
 
 #[test]
 fn a_past_that_was_forgotten_is_unknown_and_only_of_its_tenant() {
-    let limits = Limits { history_bytes: 8 << 10, ..Limits::default() };
+    let limits = ServerLimits { history_bytes: 8 << 10, ..ServerLimits::default() };
     let world = begin(&Memory::default(), Arc::new(Scratch::new()), limits);
     let operator = &world.client;
     operator.put("/v1/tenants/acme", &json!({})).is(201);

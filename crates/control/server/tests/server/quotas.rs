@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use wayleave_controller::EnforcedBy;
-use wayleave_server::Limits;
+use wayleave_server::ServerLimits;
 use wayleave_server::disk::Memory;
 
 use crate::common::{Client, Scratch, World, options, read_head};
@@ -34,7 +34,7 @@ fn open(client: &Client) -> Vec<TcpStream> {
 fn a_tenant_has_a_part_of_the_streams_and_those_of_operators_are_counted_apart() {
     let scratch = Arc::new(Scratch::new());
     let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Nobody);
-    options.limits = Limits { watchers: 10, ..options.limits };
+    options.limits = ServerLimits { watchers: 10, ..options.limits };
     let world = World::of(options, scratch);
     let client = &world.client;
     let tenant = |name: &str| {

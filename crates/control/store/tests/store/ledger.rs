@@ -4,7 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use crate::common::{Scratch, open, put};
-use wayleave_store::{Change, IfAbsent, Options, Record, SqliteStore, Store, StoreError, reseal, seal_path, verify};
+use wayleave_store::{
+    CommitStep, IfAbsent, Options, SqliteStore, Store, StoreError, StoredRecord, reseal, seal_path, verify,
+};
 
 #[test]
 fn what_was_committed_is_there_when_it_is_opened_again() {
@@ -12,12 +14,18 @@ fn what_was_committed_is_there_when_it_is_opened_again() {
     let (mut store, records) = open(&scratch.ledger());
     assert!(records.is_empty());
     assert_eq!(store.commit(&[put("a", "1"), put("b", "2"), put("c", "3")]), Ok(1));
-    assert_eq!(store.commit(&[put("b", "two"), Change::delete("thing", "a"), Change::delete("thing", "never")]), Ok(2));
+    assert_eq!(
+        store.commit(&[put("b", "two"), CommitStep::delete("thing", "a"), CommitStep::delete("thing", "never")]),
+        Ok(2)
+    );
     // Twice in one commit: the order counts.
-    assert_eq!(store.commit(&[Change::delete("thing", "c"), put("c", "4"), put("d", "5"), put("d", "6")]), Ok(3));
+    assert_eq!(store.commit(&[CommitStep::delete("thing", "c"), put("c", "4"), put("d", "5"), put("d", "6")]), Ok(3));
     assert_eq!(store.commit(&[]), Ok(3));
-    let expected =
-        vec![Record::new("thing", "b", "two"), Record::new("thing", "c", "4"), Record::new("thing", "d", "6")];
+    let expected = vec![
+        StoredRecord::new("thing", "b", "two"),
+        StoredRecord::new("thing", "c", "4"),
+        StoredRecord::new("thing", "d", "6"),
+    ];
     drop(store);
     let (store, records) = open(&scratch.ledger());
     assert_eq!((records, store.sequence(), store.records()), (expected.clone(), 3, 3));
@@ -25,7 +33,7 @@ fn what_was_committed_is_there_when_it_is_opened_again() {
     assert!(!scratch.path("ledger.db-wal").exists(), "a log is left behind");
     let (mut store, records) = open(&scratch.ledger());
     assert_eq!(records, expected);
-    assert_eq!(store.commit(&[Change::delete("thing", "b")]), Ok(4));
+    assert_eq!(store.commit(&[CommitStep::delete("thing", "b")]), Ok(4));
     store.idle().unwrap();
     drop(store);
     assert_eq!(open(&scratch.ledger()).1, expected[1..]);
@@ -36,8 +44,8 @@ fn texts_of_any_kind_come_back_as_they_were() {
     let scratch = Scratch::new();
     let (mut store, _) = open(&scratch.ledger());
     let texts = ["", "\0", "a\0b", "ü🜁", "'; DROP TABLE records", &"x".repeat(100_000)];
-    let records: Vec<Record> = texts.iter().map(|text| Record::new("text", *text, *text)).collect();
-    store.commit(&records.iter().cloned().map(Change::Put).collect::<Vec<_>>()).unwrap();
+    let records: Vec<StoredRecord> = texts.iter().map(|text| StoredRecord::new("text", *text, *text)).collect();
+    store.commit(&records.iter().cloned().map(CommitStep::Put).collect::<Vec<_>>()).unwrap();
     drop(store);
     let mut found = open(&scratch.ledger()).1;
     found.sort_by_key(|record| texts.iter().position(|text| *text == record.key));
@@ -129,13 +137,15 @@ fn the_first_record_of_a_later_kind_makes_the_format_a_later_one() {
         other.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
     };
     let (mut store, _) = open(&scratch.ledger());
-    store.commit(&[Change::delete("shared", "1"), Change::Put(Record::new("contract", "1", "{}"))]).unwrap();
+    store
+        .commit(&[CommitStep::delete("shared", "1"), CommitStep::Put(StoredRecord::new("contract", "1", "{}"))])
+        .unwrap();
     store.close().unwrap();
     assert_eq!(format(), 1, "as it was");
     let (mut store, records) = open(&scratch.ledger());
     assert_eq!(records.len(), 4);
-    store.commit(&[Change::Put(Record::new("shared", "2", "{}"))]).unwrap();
-    store.commit(&[Change::delete("shared", "2")]).unwrap();
+    store.commit(&[CommitStep::Put(StoredRecord::new("shared", "2", "{}"))]).unwrap();
+    store.commit(&[CommitStep::delete("shared", "2")]).unwrap();
     let copy = scratch.path("copy.db");
     store.backup(&copy).unwrap();
     store.close().unwrap();
@@ -143,11 +153,11 @@ fn the_first_record_of_a_later_kind_makes_the_format_a_later_one() {
     assert_eq!(open(&copy).1.len(), 4);
     let (mut store, records) = open(&scratch.ledger());
     assert_eq!(records.len(), 4);
-    store.commit(&[Change::Put(Record::new("history", "1", "{}"))]).unwrap();
+    store.commit(&[CommitStep::Put(StoredRecord::new("history", "1", "{}"))]).unwrap();
     store.close().unwrap();
     assert_eq!(format(), 3);
     let (mut store, _) = open(&scratch.ledger());
-    store.commit(&[Change::Put(Record::new("shared", "3", "{}"))]).unwrap();
+    store.commit(&[CommitStep::Put(StoredRecord::new("shared", "3", "{}"))]).unwrap();
     store.close().unwrap();
     assert_eq!(format(), 3, "an earlier kind does not take it back");
 }
@@ -281,14 +291,14 @@ fn a_row_from_an_earlier_state_is_noticed() {
 fn a_backup_of_an_open_ledger_can_be_opened_and_goes_its_own_way() {
     let scratch = Scratch::new();
     let (mut store, _) = open(&scratch.ledger());
-    store.commit(&[put("a", "1"), put("b", "2"), Change::delete("thing", "a")]).unwrap();
+    store.commit(&[put("a", "1"), put("b", "2"), CommitStep::delete("thing", "a")]).unwrap();
     store.commit(&[put("c", "3")]).unwrap();
     store.backup(scratch.path("copy.db")).unwrap();
     let error = store.backup(scratch.path("copy.db")).unwrap_err().to_string();
     assert!(error.contains("creating") && error.contains("exists"), "{error}");
     assert_eq!(store.commit(&[put("d", "4")]), Ok(3));
     let (mut copy, records) = open(&scratch.path("copy.db"));
-    assert_eq!(records, [Record::new("thing", "b", "2"), Record::new("thing", "c", "3")]);
+    assert_eq!(records, [StoredRecord::new("thing", "b", "2"), StoredRecord::new("thing", "c", "3")]);
     assert_eq!(copy.commit(&[put("e", "5")]), Ok(3));
     drop((store, copy));
     // Restored: both files take the place of the old ones.
@@ -330,7 +340,7 @@ fn a_backup_is_what_was_there_when_it_began_whatever_is_committed_meanwhile() {
     let (mut store, _) = open(&scratch.ledger());
     let commit = |store: &mut SqliteStore, from: usize, count: usize| {
         for one in from..from + count {
-            store.commit(&[put(&format!("key-{one:05}"), "text"), Change::delete("thing", "key-00000")]).unwrap();
+            store.commit(&[put(&format!("key-{one:05}"), "text"), CommitStep::delete("thing", "key-00000")]).unwrap();
         }
     };
     // With its log empty, and with something in it.
@@ -376,7 +386,7 @@ fn a_backup_beside_the_log_of_another_ledger_names_the_log_and_is_whole_without_
     // A backup of an earlier time, or of another ledger, is copied over it with its seal.
     for commits in [3, 17] {
         let backup = Scratch::filled(commits);
-        let sound: Vec<Record> = open(&backup.ledger()).1;
+        let sound: Vec<StoredRecord> = open(&backup.ledger()).1;
         backup.write("ledger.db-wal", &log);
         let before = backup.files();
         let error = SqliteStore::open(backup.ledger(), &Options::default()).unwrap_err();

@@ -15,12 +15,12 @@ use super::{ContentionPoint, Policy, PolicyLevel};
 /// The minima of policies, link by link.
 ///
 /// ```
-/// use wayleave_contracts::{Bandwidth, LinkMinima, PerDirection, Policy, PolicyLevel, Service};
+/// use wayleave_contracts::{Bandwidth, LinkMinima, PerDirection, Policy, PolicyLevel, ServiceSpec};
 /// use wayleave_topology::builders::{Cabling, build};
 /// use wayleave_units::Rate;
 /// let network = build::star(2, Cabling::default())?;
 /// let terms = Bandwidth { min: Some(Rate::from_mbit(300)), ..Bandwidth::default() };
-/// let service = Service { name: "web".to_owned(), bandwidth: PerDirection { transmit: terms, receive: terms }, ..Service::default() };
+/// let service = ServiceSpec { name: "web".to_owned(), bandwidth: PerDirection { transmit: terms, receive: terms }, ..ServiceSpec::default() };
 /// let policy = Policy::new(&network, "machines", PolicyLevel::Machine, Vec::new(), None, vec![service]).map_err(|errors| format!("{errors:?}"))?;
 /// let mut minima = LinkMinima::default();
 /// minima.add(&policy, &network);

@@ -3,12 +3,13 @@
 use std::num::NonZeroU16;
 
 use wayleave_contracts::{
-    Accounting, Excess, LatencyContract, Match, MatchError, NameError, Named, Order, OrderError, Priority, Protocol,
+    Accounting, ContractRequest, Excess, LatencyContract, Match, MatchError, NameError, Named, OrderError, Priority,
+    Protocol,
 };
 use wayleave_topology::builders::{FatTree, build};
 use wayleave_units::{Bytes, Rate, Time, WallTime};
 
-fn order() -> Order {
+fn order() -> ContractRequest {
     let network = build::fat_tree(&FatTree::default()).unwrap();
     let mut hosts = network.hosts();
     let contract = LatencyContract {
@@ -25,7 +26,7 @@ fn order() -> Order {
         protection: 1,
         excess: Excess::Wait,
     };
-    Order::plain(contract, &["web", "db"])
+    ContractRequest::plain(contract, &["web", "db"])
 }
 
 fn port(number: u16) -> Option<NonZeroU16> {
@@ -63,7 +64,7 @@ fn names_that_cannot_stand_in_an_address_are_refused_in_their_field() {
 #[test]
 fn a_contract_ends_after_it_starts() {
     let at = |nanos| Some(WallTime::from_nanos(nanos));
-    let timed = |starts, ends| Order { starts, ends, ..order() }.validate();
+    let timed = |starts, ends| ContractRequest { starts, ends, ..order() }.validate();
     assert_eq!(timed(at(5), at(6)), Ok(()));
     assert_eq!(timed(at(5), None), Ok(()));
     assert_eq!(timed(None, at(5)), Ok(()));
@@ -98,7 +99,7 @@ fn a_match_says_something_that_packets_can_be() {
         Match { protocol: Some(Protocol::new(47)), ..Match::default() },
     ] {
         assert_eq!(good.validate(), Ok(()), "{good:?}");
-        assert_eq!(Order { matching: Some(good), ..order() }.validate(), Ok(()));
+        assert_eq!(ContractRequest { matching: Some(good), ..order() }.validate(), Ok(()));
     }
     assert_eq!(Match::default().validate(), Err(MatchError::Empty));
     let no_protocol = Match { source_port: port(1), ..Match::default() };
@@ -107,7 +108,7 @@ fn a_match_says_something_that_packets_can_be() {
     assert_eq!(icmp.validate(), Err(MatchError::Port { field: "destinationPort", protocol: Some(Protocol::ICMP) }));
     let mixed = Match { source_address: address("::1"), destination_address: address("10.0.0.2"), ..tcp };
     assert_eq!(mixed.validate(), Err(MatchError::Families));
-    let order = Order { matching: Some(mixed), ..order() };
+    let order = ContractRequest { matching: Some(mixed), ..order() };
     assert_eq!(order.validate().unwrap_err().field(), "match");
 }
 

@@ -22,7 +22,7 @@ use alloc::vec::Vec;
 use wayleave_units::{Rate, Time};
 
 use super::rate::{Round, code, rate};
-use super::{RateList, ServiceRates, Subject};
+use super::{RateList, RateSubject, ServiceRates};
 use crc32fast::hash as crc32;
 
 /// Number of bytes at the beginning of a message that determine its length in a stream; the last four are the length.
@@ -113,7 +113,7 @@ impl RateList {
             return Err(DecodeError::Checksum);
         }
         let mut reader = Reader(&covered[5..]);
-        let subject = Subject::of(reader.take()).ok_or(DecodeError::Field("subject"))?;
+        let subject = RateSubject::of(reader.take()).ok_or(DecodeError::Field("subject"))?;
         let zero = u16::from_be_bytes(reader.array());
         reader.array::<4>();
         let mut list = Self::new(subject, Vec::new());
@@ -153,7 +153,7 @@ impl RateList {
     }
 }
 
-impl Subject {
+impl RateSubject {
     const ALL: [Self; 4] = [Self::MachineDemands, Self::MachineLimits, Self::RackDemands, Self::RackLimits];
 
     const fn code(self) -> u8 {
@@ -188,7 +188,7 @@ impl Reader<'_> {
         self.rate()?.ok_or(DecodeError::Field("demand"))
     }
 
-    fn entries(&mut self, subject: Subject, range: (u16, u16)) -> Result<Vec<ServiceRates>, DecodeError> {
+    fn entries(&mut self, subject: RateSubject, range: (u16, u16)) -> Result<Vec<ServiceRates>, DecodeError> {
         let mut entries: Vec<ServiceRates> = Vec::with_capacity(self.0.len() / ENTRY_BYTES);
         if range.0 > range.1 {
             return Err(DecodeError::Field("range"));

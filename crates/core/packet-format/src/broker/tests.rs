@@ -16,10 +16,10 @@ fn any_rate() -> impl Strategy<Value = Rate> {
 
 fn any_list() -> impl Strategy<Value = RateList> {
     let subject = prop_oneof![
-        Just(Subject::MachineDemands),
-        Just(Subject::MachineLimits),
-        Just(Subject::RackDemands),
-        Just(Subject::RackLimits)
+        Just(RateSubject::MachineDemands),
+        Just(RateSubject::MachineLimits),
+        Just(RateSubject::RackDemands),
+        Just(RateSubject::RackLimits)
     ];
     let entry = (any::<u16>(), proptest::option::of(any_rate()), proptest::option::of(any_rate()));
     let numbers = (any::<u32>(), any::<u64>(), any::<u32>(), any::<u32>(), any::<u32>());
@@ -114,7 +114,7 @@ fn no_limit_and_the_largest_rate_are_different() {
 fn forty_machines_with_a_thousand_services_send_less_than_section_6_2_allows() {
     let wants =
         |service| ServiceRates { service, transmit: Some(Rate::from_gbit(1)), receive: Some(Rate::from_gbit(1)) };
-    let parts = RateList::new(Subject::MachineDemands, (0..1000).map(wants).collect()).parts(MAX_DATAGRAM);
+    let parts = RateList::new(RateSubject::MachineDemands, (0..1000).map(wants).collect()).parts(MAX_DATAGRAM);
     // UDP, IPv4, Ethernet with checksum, preamble and gap.
     let wire: usize = parts.iter().map(|part| part.encoded_len() + 8 + 20 + 38).sum();
     let bits_per_second = wire * 8 * 39;
@@ -124,7 +124,7 @@ fn forty_machines_with_a_thousand_services_send_less_than_section_6_2_allows() {
 
 #[test]
 fn errors_say_what_is_wrong() {
-    let bytes = RateList::new(Subject::RackLimits, Vec::new()).encode();
+    let bytes = RateList::new(RateSubject::RackLimits, Vec::new()).encode();
     let changed = |at: usize, value: u8| {
         let mut bytes = bytes.clone();
         bytes[at] = value;

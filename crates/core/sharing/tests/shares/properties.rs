@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use crate::common::{Case, case, cases, node, rate};
 use rand::RngExt;
-use wayleave_sharing::{LiveShares, Shares, Terms, Tree};
+use wayleave_sharing::{LiveShares, ServiceTerms, Shares, Tree};
 use wayleave_units::Rate;
 
 /// Sixty such minima stay below what a tree takes.
@@ -15,7 +15,7 @@ fn compute(case: &Case) -> (Vec<u64>, Vec<Option<Rate>>, Vec<u64>) {
     let mut shares = Shares::default();
     shares.compute(&tree, case.capacity, &case.demands);
     let bits =
-        |of: &dyn Fn(wayleave_sharing::NodeId) -> Rate| tree.nodes().map(|node| of(node).bits_per_second()).collect();
+        |of: &dyn Fn(wayleave_sharing::TreeNode) -> Rate| tree.nodes().map(|node| of(node).bits_per_second()).collect();
     let limits = tree.nodes().map(|node| shares.limit(node)).collect();
     (bits(&|node| shares.share(node)), limits, bits(&|node| shares.demand(node)))
 }
@@ -102,7 +102,8 @@ fn thousands_of_services_are_filled_as_in_the_textbook() {
         let count = random.random_range(2_500..6_000);
         let (shape, weight) = (random.random_range(0..4), [1, 8, 1_000, u32::MAX][random.random_range(0..4)]);
         let (period, minima) = (random.random_range(1..100), random.random_bool(0.3));
-        case = Case { parents: vec![0, 0], terms: vec![Terms::default(); 2], demands: vec![Rate::ZERO; 2], ..case };
+        case =
+            Case { parents: vec![0, 0], terms: vec![ServiceTerms::default(); 2], demands: vec![Rate::ZERO; 2], ..case };
         // Some are below the first child, so that the root's children are in pieces.
         let below = random.random_bool(0.5);
         while case.parents.len() < count {
@@ -116,7 +117,7 @@ fn thousands_of_services_are_filled_as_in_the_textbook() {
             let min = if minima { random.random_range(0..1 << 30) } else { 0 };
             let weight = NonZeroU32::new(random.random_range(1..=weight)).unwrap();
             case.parents.push(usize::from(below && random.random_bool(0.1)));
-            case.terms.push(Terms { min: rate(min), max: None, weight });
+            case.terms.push(ServiceTerms { min: rate(min), max: None, weight });
             case.demands.push(rate(demand));
         }
         let all: u64 = case.demands.iter().map(|demand| demand.bits_per_second()).sum();
@@ -137,12 +138,12 @@ fn caps_of_all_magnitudes_are_filled_as_in_the_textbook() {
     cases(300, |random| {
         let mut case = case(random, 2, LARGEST);
         let (children, weight) = (random.random_range(100..400), random.random_range(1..1_000_000));
-        let top = Terms { max: None, ..case.terms[0] };
+        let top = ServiceTerms { max: None, ..case.terms[0] };
         case = Case { parents: vec![0; children + 1], terms: vec![top], demands: vec![Rate::ZERO], ..case };
         let ratio: f64 = random.random_range(1.0..1.6);
         for child in 0..children {
             let weight = NonZeroU32::new(random.random_range(1..=weight)).unwrap();
-            case.terms.push(Terms { weight, ..Terms::default() });
+            case.terms.push(ServiceTerms { weight, ..ServiceTerms::default() });
             case.demands.push(rate(ratio.powi(child as i32 % 60) as u64 * random.random_range(1..4)));
         }
         let all: u64 = case.demands.iter().map(|demand| demand.bits_per_second()).sum();

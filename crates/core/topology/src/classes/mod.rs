@@ -13,7 +13,7 @@ mod shared_link;
 
 pub use division::{Class, Classes, ClassesError, MAX_WEIGHT};
 pub use floors::ShortBuffer;
-pub use shared_link::{ClassService, Residual, SharedLink, deficit_ahead};
+pub use shared_link::{ClassService, SharedLink, StrictResidual, deficit_ahead};
 
 use crate::builder::NetworkError;
 use crate::network::{Network, NodeKind};

@@ -5,7 +5,7 @@ use std::fmt;
 
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
-use crate::devices::{Case, Scenario};
+use crate::devices::{Case, PacketScenario};
 
 /// Measurement of one combination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl Table {
     ///
     /// # Errors
     /// Which combinations were not measured. Others may be missing.
-    pub fn worst(&self, scenario: &Scenario) -> Result<WorstMeasurements, MissingMeasurements> {
+    pub fn worst(&self, scenario: &PacketScenario) -> Result<WorstMeasurements, MissingMeasurements> {
         let mut worst: Option<WorstMeasurements> = None;
         let (mut first, mut count) = (None, 0);
         for case in scenario.cases() {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Action, MatchType, Priorities, Scenario, UsedEntry};
+use super::{Action, MatchType, PacketScenario, Priorities, UsedEntry};
 
 /// The dimensions, in the order of a table's columns.
 const DIMENSIONS: [&str; 6] = ["entries", "match", "action", "used", "priorities", "packet"];
@@ -11,22 +11,22 @@ const DIMENSIONS: [&str; 6] = ["entries", "match", "action", "used", "priorities
 /// `proof-of-concept`, `whole`, or values of some dimensions; a dimension that is not named has all its values.
 ///
 /// ```
-/// use wayleave_topology::devices::Scenario;
-/// let scenario: Scenario = "entries=17,match=five-tuple+all,packet=306B".parse()?;
+/// use wayleave_topology::devices::PacketScenario;
+/// let scenario: PacketScenario = "entries=17,match=five-tuple+all,packet=306B".parse()?;
 /// assert_eq!(scenario.cases().count(), 2 * 8 * 2 * 2);
-/// assert!("match=five".parse::<Scenario>().unwrap_err().contains("five-tuple"));
+/// assert!("match=five".parse::<PacketScenario>().unwrap_err().contains("five-tuple"));
 /// # Ok::<(), String>(())
 /// ```
-impl FromStr for Scenario {
+impl FromStr for PacketScenario {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
-            "whole" => return Ok(Scenario::whole()),
-            "proof-of-concept" => return Ok(Scenario::proof_of_concept()),
+            "whole" => return Ok(PacketScenario::whole()),
+            "proof-of-concept" => return Ok(PacketScenario::proof_of_concept()),
             _ => {}
         }
-        let mut scenario = Scenario::whole();
+        let mut scenario = PacketScenario::whole();
         for part in text.split(',') {
             let Some((name, values)) = part.split_once('=') else {
                 let expected = "proof-of-concept, whole, or DIMENSION=VALUE+VALUE,... is expected";

@@ -23,14 +23,19 @@ use crate::context::{Context, routes};
 use crate::explanation::{EarlierDecisions, Explained, Refused};
 use crate::human::{self, Human, count};
 use crate::sentences;
-use crate::table::{Layout, write_table, write_wrapped};
+use crate::table::{TableLayout, write_table, write_wrapped};
 use crate::waits::longest_wait;
 
 /// Writes an explanation.
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn write(out: &mut impl Write, context: &Context<'_>, explained: &Explained<'_>, layout: Layout) -> io::Result<()> {
+pub fn write(
+    out: &mut impl Write,
+    context: &Context<'_>,
+    explained: &Explained<'_>,
+    layout: TableLayout,
+) -> io::Result<()> {
     let page = &Page { context, layout };
     head(out, page, explained)?;
     let refusal = match explained.decision {

@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 
 use wayleave_topology::NodeKind;
 
-use crate::graph::{Graph, HostRule, ImportOptions, Remark, kind_of_word};
+use crate::graph::{Graph, HostSelector, ImportOptions, Remark, kind_of_word};
 use crate::messages::quoted;
 use crate::problem::{ProblemKind, Problems};
 use crate::tree::{Node, Value};
@@ -208,7 +208,7 @@ pub(super) fn decide(
     stations.by_file();
     stations.by_need();
     stations.among_switches();
-    if options.hosts == HostRule::Leaves {
+    if options.hosts == HostSelector::Leaves {
         stations.undecided().into_iter().for_each(|node| stations.set(node, Reason::Leaves));
     }
     let open = stations.undecided();

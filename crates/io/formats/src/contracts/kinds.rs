@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use wayleave_contracts::{
-    BandwidthContract, BestEffortContract, Contract, ContractKind, Endpoints, Objective, ObjectiveContract,
+    BandwidthContract, BestEffortContract, Contract, ContractKind, Endpoints, FlowObjective, ObjectiveContract,
 };
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::Time;
@@ -159,11 +159,11 @@ impl<'a> KindBody<'a> {
     }
 
     /// Returns the objective of its flows: the named one, or deadlines if one is given.
-    fn aim(&self, deadline: Option<Time>, problems: &mut Problems<'_>) -> Option<Objective> {
+    fn aim(&self, deadline: Option<Time>, problems: &mut Problems<'_>) -> Option<FlowObjective> {
         let named =
-            |text: &str| Objective::NAMED.iter().find(|(name, _)| *name == text).map(|&(_, objective)| objective);
+            |text: &str| FlowObjective::NAMED.iter().find(|(name, _)| *name == text).map(|&(_, objective)| objective);
         match (self.get("aim"), deadline) {
-            (None, Some(_)) => Some(Objective::Deadline),
+            (None, Some(_)) => Some(FlowObjective::Deadline),
             (None, None) => {
                 problems.report(ProblemKind::MissingKey, self.span, || {
                     let message = "an objective needs the key \"deadline\" or \"aim\"";
@@ -175,7 +175,7 @@ impl<'a> KindBody<'a> {
                 let objective = named(&aim.text);
                 if objective.is_none() {
                     problems.report(ProblemKind::BadValue, aim.span, || {
-                        let names = Objective::NAMED.map(|(name, _)| name);
+                        let names = FlowObjective::NAMED.map(|(name, _)| name);
                         format!("unknown aim {}{}", quoted(&aim.text), did_you_mean_one_of(&aim.text, &names))
                     });
                 }

@@ -31,10 +31,10 @@ pub use written::{WrittenBody, WrittenContract};
 use std::collections::HashMap;
 
 use collector::{Check, Collector, Scope};
-use wayleave_contracts::Order;
+use wayleave_contracts::ContractRequest;
 use wayleave_topology::Network;
 
-use crate::document::{self, Kind};
+use crate::document::{self, DocumentKind};
 use crate::fields::{Fields, Shape};
 use crate::problem::{InputErrors, Problems};
 use crate::source::Source;
@@ -126,7 +126,7 @@ pub fn read_order(
     network: &Network,
     places: &dyn VmLocations,
     given: Addressed<'_>,
-) -> Result<Order, InputErrors> {
+) -> Result<ContractRequest, InputErrors> {
     let mut problems = Problems::new(source);
     let terms = document::read_bare(source.text(), &mut problems)
         .and_then(|node| Terms::from_node(&node, given, &mut problems));
@@ -176,7 +176,7 @@ fn read_document<'a, T>(
     problems: &mut Problems<'_>,
     collector: &mut Collector<'a, '_, T>,
 ) -> Option<String> {
-    let document = document::read(source.text(), Kind::Contracts, problems, |item, problems| {
+    let document = document::read(source.text(), DocumentKind::Contracts, problems, |item, problems| {
         collector.add_node(&item, problems);
     })?;
     let spec = Fields::read(&document.spec, &CONTRACTS_SPEC, problems)?;

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use wayleave_contracts::{
-    Accounting, ContractError, ContractKind, Excess, Labels, LatencyContract, MAX_PROTECTION, Match, Named, Order,
-    OrderError, Priority, check_labels, check_times,
+    Accounting, ContractError, ContractKind, ContractRequest, Excess, Labels, LatencyContract, MAX_PROTECTION, Match,
+    Named, OrderError, Priority, check_labels, check_times,
 };
 use wayleave_topology::{Hop, Network, NodeId, Route, RouteError};
 use wayleave_units::WallTime;
@@ -200,7 +200,7 @@ impl<'a> Terms<'a> {
         network: &Network,
         places: &dyn VmLocations,
         problems: &mut Problems<'_>,
-    ) -> Option<Order> {
+    ) -> Option<ContractRequest> {
         let named = self.check_names(problems);
         let from = self.end(ContractField::From, network, places, problems);
         let to = self.end(ContractField::To, network, places, problems);
@@ -209,7 +209,8 @@ impl<'a> Terms<'a> {
         let text = |field| self.get(field).map(|text| text.text.clone().into_owned()).unwrap_or_default();
         let members = vec![text(ContractField::From), text(ContractField::To)];
         let ExtraTerms { priority, starts, ends, labels, matching } = extra?;
-        let order = Order { contract: contract.clone().into(), members, priority, starts, ends, labels, matching };
+        let order =
+            ContractRequest { contract: contract.clone().into(), members, priority, starts, ends, labels, matching };
         if let Err(error) = named.then(|| order.validate())? {
             self.report(&error, problems);
             return None;

@@ -8,7 +8,7 @@ use wayleave_units::{Rate, Time};
 
 use super::attributes::{NodeAttributes, Reader};
 use super::lines::{Edge, Line, Lines};
-use super::model::{Graph, GraphEdge, GraphEnd, HostRule, ImportOptions, MAX_HOSTS_PER_NODE};
+use super::model::{Graph, GraphEdge, GraphEnd, HostSelector, ImportOptions, MAX_HOSTS_PER_NODE};
 use super::names::Names;
 use super::remark::Remark;
 use super::remarks::{about_hosts, about_parts, self_loops};
@@ -146,10 +146,10 @@ fn kinds(
     said: &[Option<NodeKind>],
     edges: &[Edge<'_>],
     neighbours: &[Vec<usize>],
-    rule: HostRule,
+    rule: HostSelector,
 ) -> (Vec<NodeKind>, Option<u32>) {
     let mut kinds: Vec<NodeKind> = said.iter().map(|kind| kind.unwrap_or(NodeKind::Switch)).collect();
-    if rule == HostRule::Leaves {
+    if rule == HostSelector::Leaves {
         let is_leaf = |node: usize| said[node].is_none() && neighbours[node].len() == 1;
         for node in (0..kinds.len()).filter(|&node| is_leaf(node)) {
             // Two leaves that are joined with each other only: one of them would have to forward.
@@ -160,9 +160,9 @@ fn kinds(
         }
     }
     let attach = match rule {
-        HostRule::Attach(count) => Some(count),
-        HostRule::Auto if !kinds.contains(&NodeKind::Host) && !edges.is_empty() => Some(1),
-        HostRule::Auto | HostRule::Leaves | HostRule::None => None,
+        HostSelector::Attach(count) => Some(count),
+        HostSelector::Auto if !kinds.contains(&NodeKind::Host) && !edges.is_empty() => Some(1),
+        HostSelector::Auto | HostSelector::Leaves | HostSelector::None => None,
     };
     (kinds, attach)
 }

@@ -26,7 +26,7 @@ pub enum GraphFormat {
 /// Returns a network as a graph, and remarks about the data that the graph could not hold.
 ///
 /// Cables whose two links are alike are undirected edges if the network consists only of them; otherwise every link
-/// is a directed edge. Read again with [`HostRule::None`](crate::HostRule::None), it has the same nodes and links.
+/// is a directed edge. Read again with [`HostSelector::None`](crate::HostSelector::None), it has the same nodes and links.
 ///
 /// ```
 /// use wayleave_formats::{GraphFormat, parse_builder, write_graph};

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use wayleave_scenarios::{
-    Collective, CollectiveError, Endpoint, Exchange, Graph, GraphError, Job, JobError, OfContract, Transport,
+    Collective, CollectiveError, CollectiveExchange, Endpoint, GraphError, Job, JobError, JobGraph, OfContract,
+    TransportConfig,
 };
 use wayleave_units::Time;
 
@@ -25,7 +26,7 @@ pub(super) fn read(
     traffic: &Fields<'_, '_>,
     names: &Names<'_>,
     of: Option<&OfContract>,
-    usual: &Transport,
+    usual: &TransportConfig,
     files: &mut Files<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<Job> {
@@ -82,7 +83,7 @@ fn read_collective(
     fields: &Fields<'_, '_>,
     ranks: usize,
     problems: &mut Problems<'_>,
-) -> Option<Graph> {
+) -> Option<JobGraph> {
     let data = fields.require("data", problems).and_then(|node| node.quantity(problems));
     let pieces = fields.get("pieces").map_or(Some(1), |node| small(node, problems));
     let compute = fields.get("compute").map_or(Some(Time::ZERO), |node| node.quantity(problems));
@@ -91,7 +92,7 @@ fn read_collective(
         unknown_word(said, "collective operation", word, &Collective::ALL.map(|(name, _)| name), problems);
         return None;
     };
-    let exchange = Exchange { collective, data: data?, pieces: pieces?, compute: compute? };
+    let exchange = CollectiveExchange { collective, data: data?, pieces: pieces?, compute: compute? };
     match exchange.graph(u32::try_from(ranks).unwrap_or(u32::MAX)) {
         Ok(graph) => Some(graph),
         Err(error) => {

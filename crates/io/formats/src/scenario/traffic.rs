@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use wayleave_scenarios::{FlowEndpoints, Tenants, Traffic, Transport, Vm, Workload};
+use wayleave_scenarios::{FlowEndpoints, ScenarioVm, Tenants, Traffic, TransportConfig, Workload};
 use wayleave_topology::{Hop, Network, Route};
 
 use super::active;
@@ -61,8 +61,8 @@ pub(crate) const TRAFFIC: Shape = Shape {
 pub(super) fn read(
     node: &Node<'_>,
     numbered: &Numbered,
-    (vms, tenants): (&[Vm], Option<&Tenants>),
-    transport: &Transport,
+    (vms, tenants): (&[ScenarioVm], Option<&Tenants>),
+    transport: &TransportConfig,
     files: &mut Files<'_>,
     problems: &mut Problems<'_>,
 ) -> (Vec<Traffic>, BTreeSet<String>) {
@@ -103,7 +103,7 @@ fn read_one(
     fields: &Fields<'_, '_>,
     name: &str,
     (numbered, names, tenants): (&Numbered, &Names<'_>, Option<&Tenants>),
-    transport: &Transport,
+    transport: &TransportConfig,
     files: &mut Files<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<Traffic> {

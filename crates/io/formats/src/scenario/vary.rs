@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::document::{self, API_VERSION, Kind};
+use crate::document::{self, API_VERSION, DocumentKind};
 use crate::problem::{InputErrors, Problems};
 use crate::source::Source;
 use crate::tree::{Node, Value};
@@ -23,7 +23,7 @@ pub struct Grid {
 /// If the text is no scenario.
 pub fn with_grid(source: &Source, grid: &Grid) -> Result<Source, InputErrors> {
     let mut problems = Problems::new(source);
-    let document = document::read(source.text(), Kind::Scenario, &mut problems, |_, _| {});
+    let document = document::read(source.text(), DocumentKind::Scenario, &mut problems, |_, _| {});
     let document = problems.finish(document)?;
     let spec = members(&document.spec);
     let sweep = spec.iter().find(|(key, _)| *key == "sweep").map_or_else(Vec::new, |(_, node)| members(node));
@@ -43,7 +43,7 @@ pub fn with_grid(source: &Source, grid: &Grid) -> Result<Source, InputErrors> {
     let text = object(
         [
             ("apiVersion", json!(API_VERSION).to_string()),
-            ("kind", json!(Kind::Scenario.name()).to_string()),
+            ("kind", json!(DocumentKind::Scenario.name()).to_string()),
             ("metadata", json!({ "name": document.name }).to_string()),
             ("spec", spec),
         ]

@@ -1,8 +1,8 @@
 //! Workloads: packets, flows that arrive, or a list of flows.
 
 use wayleave_scenarios::{
-    Arrivals, DependentFlows, FlowSizes, FlowSpec, OnOff, Onward, PacketKind, Phase, Reliable, Rpc, SendSchedule,
-    Server, Transport, WIRE_OVERHEAD, Workload,
+    DependentFlows, FlowArrivals, FlowSizes, FlowSpec, OnOff, Onward, PacketKind, Reliable, Rpc, RpcServer,
+    SendSchedule, StartPhase, TransportConfig, WIRE_OVERHEAD, Workload,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -85,7 +85,7 @@ pub(super) fn read(
     what: WorkloadKind,
     fields: &Fields<'_, '_>,
     numbered: &Numbered,
-    usual: &Transport,
+    usual: &TransportConfig,
     files: &mut Files<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<Workload> {
@@ -112,9 +112,9 @@ pub(super) fn read(
 /// Returns `Some(None)` if a traffic has no transport of its own.
 pub(super) fn own_transport(
     fields: &Fields<'_, '_>,
-    usual: &Transport,
+    usual: &TransportConfig,
     problems: &mut Problems<'_>,
-) -> Option<Option<Transport>> {
+) -> Option<Option<TransportConfig>> {
     let own = fields.get("transport").map(|node| transport::read(node, usual, problems));
     own.map_or(Some(None), |own| own.map(Some))
 }
@@ -142,10 +142,10 @@ fn read_token_bucket(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Pac
     fields.require_all(["rate", "burst"], problems);
     let rate: Option<Rate> = fields.get("rate").and_then(|node| node.quantity(problems));
     let burst: Option<Bytes> = fields.get("burst").and_then(|node| node.quantity(problems));
-    let phase = fields.get("phase").map_or(Some(Phase::Together), |node| match node.expect_text(problems)? {
-        "together" => Some(Phase::Together),
-        "colliding" => Some(Phase::Colliding),
-        "random" => Some(Phase::Random),
+    let phase = fields.get("phase").map_or(Some(StartPhase::Together), |node| match node.expect_text(problems)? {
+        "together" => Some(StartPhase::Together),
+        "colliding" => Some(StartPhase::Colliding),
+        "random" => Some(StartPhase::Random),
         other => {
             unknown_word(node, "phase", other, &["together", "colliding", "random"], problems);
             None
@@ -178,19 +178,19 @@ fn read_on_off(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<PacketKin
 fn read_flows(
     what: WorkloadKind,
     fields: &Fields<'_, '_>,
-    usual: &Transport,
+    usual: &TransportConfig,
     files: &mut Files<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<Reliable> {
     let arrivals = match what {
-        WorkloadKind::Load => number(fields.get("load")?, problems).map(Arrivals::Load),
-        WorkloadKind::PerSecond => number(fields.get("perSecond")?, problems).map(Arrivals::PerSecond),
-        WorkloadKind::Every => fields.get("every")?.quantity(problems).map(Arrivals::Every),
+        WorkloadKind::Load => number(fields.get("load")?, problems).map(FlowArrivals::Load),
+        WorkloadKind::PerSecond => number(fields.get("perSecond")?, problems).map(FlowArrivals::PerSecond),
+        WorkloadKind::Every => fields.get("every")?.quantity(problems).map(FlowArrivals::Every),
         WorkloadKind::Uniform => read_uniform(fields.get("uniform")?, problems),
-        WorkloadKind::Periodic => fields.get("periodic")?.quantity(problems).map(Arrivals::Periodic),
+        WorkloadKind::Periodic => fields.get("periodic")?.quantity(problems).map(FlowArrivals::Periodic),
         WorkloadKind::After => read_after(fields.get("after")?, problems),
         WorkloadKind::Rpc => read_rpc(fields.get("rpc")?, files, problems),
-        _ => Some(Arrivals::Once),
+        _ => Some(FlowArrivals::Once),
     };
     // By default, flows that follow others have the size of their predecessors.
     let said = if what == WorkloadKind::After { fields.get("sizes") } else { fields.require("sizes", problems) };
@@ -223,7 +223,7 @@ fn read_offer(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<SendSchedu
     Some(SendSchedule::Writes { bytes: bytes?, every: every? })
 }
 
-fn read_rpc(node: &Node<'_>, files: &mut Files<'_>, problems: &mut Problems<'_>) -> Option<Arrivals> {
+fn read_rpc(node: &Node<'_>, files: &mut Files<'_>, problems: &mut Problems<'_>) -> Option<FlowArrivals> {
     let fields = Fields::read(node, &RPC, problems)?;
     let answer = fields.require("answer", problems).and_then(|node| sizes::read(node, files, problems));
     let outstanding = fields.get("outstanding").map_or(Some(1), |node| small(node, problems));
@@ -232,18 +232,18 @@ fn read_rpc(node: &Node<'_>, files: &mut Files<'_>, problems: &mut Problems<'_>)
     let (chain, fan_out) = (count("chain", problems), count("fanOut", problems));
     let server = match fields.get("servers") {
         // Several requests are for several servers.
-        None if chain.is_some() || fan_out.is_some() => Some(Server::Drawn),
-        None => Some(Server::Kept),
+        None if chain.is_some() || fan_out.is_some() => Some(RpcServer::Drawn),
+        None => Some(RpcServer::Kept),
         Some(node) => match node.expect_text(problems)? {
-            "kept" => Some(Server::Kept),
-            "drawn" => Some(Server::Drawn),
+            "kept" => Some(RpcServer::Kept),
+            "drawn" => Some(RpcServer::Drawn),
             other => {
                 unknown_word(node, "choice of servers", other, &["kept", "drawn"], problems);
                 None
             }
         },
     };
-    Some(Arrivals::Rpc(Rpc {
+    Some(FlowArrivals::Rpc(Rpc {
         outstanding: outstanding?,
         think: think?,
         server: server?,
@@ -253,16 +253,16 @@ fn read_rpc(node: &Node<'_>, files: &mut Files<'_>, problems: &mut Problems<'_>)
     }))
 }
 
-fn read_uniform(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Arrivals> {
+fn read_uniform(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<FlowArrivals> {
     let fields = Fields::read(node, &UNIFORM, problems)?;
     let mean = fields.require("mean", problems).and_then(|node| node.quantity(problems));
     let connections = fields.get("connections").map(|node| small(node, problems));
-    Some(Arrivals::Uniform { mean: mean?, connections: connections.map_or(Some(None), |count| count.map(Some))? })
+    Some(FlowArrivals::Uniform { mean: mean?, connections: connections.map_or(Some(None), |count| count.map(Some))? })
 }
 
 /// `after: WRITES`, or `after: { traffic: WRITES, fanOut: 3 }`.
-fn read_after(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Arrivals> {
-    let after = |traffic: &str, to| Arrivals::After(DependentFlows { traffic: traffic.to_owned(), to });
+fn read_after(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<FlowArrivals> {
+    let after = |traffic: &str, to| FlowArrivals::After(DependentFlows { traffic: traffic.to_owned(), to });
     if let Some(traffic) = node.text() {
         return Some(after(traffic, Onward::Drawn(1)));
     }

@@ -5,8 +5,8 @@ use wayleave_formats::ProblemKind::{
     BadValue, DuplicateKey, DuplicateName, Impossible, MissingKey, UnknownKey, WrongType,
 };
 use wayleave_formats::{
-    AgentBridge, AgentCredential, AgentEndpoint, AgentFile, InputErrors, Kind, Source, UnmatchedPackets, kind_of,
-    read_agent,
+    AgentBridge, AgentCredential, AgentEndpoint, AgentFile, DocumentKind, InputErrors, Source, UnmatchedPackets,
+    kind_of, read_agent,
 };
 
 /// A document with this spec, which begins on line 4.
@@ -18,7 +18,7 @@ fn read(spec: &str) -> Result<AgentFile, InputErrors> {
 fn the_example_means_what_it_says() {
     let path = format!("{}/../../../schemas/examples/agent.yaml", env!("CARGO_MANIFEST_DIR"));
     let source = Source::read(path).unwrap();
-    assert_eq!(kind_of(&source), Some(Kind::Agent));
+    assert_eq!(kind_of(&source), Some(DocumentKind::Agent));
     let agent = read_agent(&source).unwrap_or_else(|errors| panic!("{errors}"));
     assert_eq!((agent.server.as_str(), agent.measures), ("https://controller.example:7480", false));
     assert_eq!(agent.credential, Some(AgentCredential::Token("/etc/wayleave/h1.token".into())));

@@ -1,7 +1,7 @@
 //! Events: contracts that come, change and go.
 
 use crate::common::{assert_problems, events, events_yaml, terms};
-use wayleave_contracts::Action;
+use wayleave_contracts::EventAction;
 use wayleave_formats::ProblemKind::{BadOrder, MissingKey, UnknownName, WrongType};
 use wayleave_units::Time;
 
@@ -32,9 +32,9 @@ fn events_keep_their_order_times_and_terms() {
         .events()
         .iter()
         .map(|event| match &event.action {
-            Action::Add(contract) => ("add", contract.name()),
-            Action::Change(contract) => ("change", contract.name()),
-            Action::Release(name) => ("release", name.as_str()),
+            EventAction::Add(contract) => ("add", contract.name()),
+            EventAction::Change(contract) => ("change", contract.name()),
+            EventAction::Release(name) => ("release", name.as_str()),
         })
         .collect();
     assert_eq!(names, [("add", "a"), ("add", "b"), ("change", "a"), ("release", "a"), ("add", "a")]);

@@ -1,7 +1,7 @@
 //! GML and GraphML: meaning of attributes, and error messages.
 
 use crate::common::graphs::{links, names, options, read, remarks, with_rate, wrong};
-use wayleave_formats::{HostRule, ImportOptions};
+use wayleave_formats::{HostSelector, ImportOptions};
 use wayleave_topology::NodeKind;
 
 /// In the style of Topology Zoo, with its quirks.
@@ -55,7 +55,7 @@ fn gml_of_topology_zoo_is_read_with_its_speeds_and_places() {
     let options = ImportOptions {
         delay_from_places: true,
         default_delay: "1ms".parse().ok(),
-        hosts: HostRule::None,
+        hosts: HostSelector::None,
         ..with_rate()
     };
     let imported = read("x.gml", ZOO, &options);

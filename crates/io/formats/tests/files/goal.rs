@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use wayleave_formats::{Source, read_goal, write_goal_binary, write_goal_text};
-use wayleave_scenarios::{Action, Collective, Exchange, Graph, WaitUntil};
+use wayleave_scenarios::{Collective, CollectiveExchange, JobGraph, OperationAction, WaitUntil};
 use wayleave_units::{Bytes, Time};
 
 /// The example of LogGOPSim's notation, with comments and indentation, which its own converter does not read.
@@ -20,11 +20,11 @@ rank 1 {
 }
 ";
 
-fn text(text: &str) -> Result<Graph, String> {
+fn text(text: &str) -> Result<JobGraph, String> {
     read_goal(&Source::new("x.goal", text)).map_err(|errors| errors.to_string())
 }
 
-fn binary(bytes: &[u8]) -> Result<Graph, String> {
+fn binary(bytes: &[u8]) -> Result<JobGraph, String> {
     let source = Source::from_reader("x.bin", bytes).map_err(|errors| errors.to_string())?;
     read_goal(&source).map_err(|errors| errors.to_string())
 }
@@ -32,15 +32,15 @@ fn binary(bytes: &[u8]) -> Result<Graph, String> {
 #[test]
 fn the_text_means_what_it_says() {
     let graph = text(PAIR).unwrap();
-    let actions: Vec<Action> = graph.operations().iter().map(|operation| operation.action).collect();
+    let actions: Vec<OperationAction> = graph.operations().iter().map(|operation| operation.action).collect();
     let size = Bytes::new(1024);
     assert_eq!(
         actions,
         [
-            Action::Compute(Time::from_micros(1)),
-            Action::Send { to: 1, size, tag: 7 },
-            Action::Receive { from: Some(0), size, tag: Some(7) },
-            Action::Compute(Time::from_nanos(200)),
+            OperationAction::Compute(Time::from_micros(1)),
+            OperationAction::Send { to: 1, size, tag: 7 },
+            OperationAction::Receive { from: Some(0), size, tag: Some(7) },
+            OperationAction::Compute(Time::from_nanos(200)),
         ]
     );
     assert_eq!((graph.waiting_for(0), graph.waiting_for(1)), (&[(1, WaitUntil::Over)][..], &[][..]));
@@ -126,11 +126,11 @@ fn what_overlaps_is_refused() {
     assert!(binary(&parts).unwrap_err().contains("the part of rank 1 begins at byte 46, before the end of another"));
 }
 
-fn any_graph() -> impl Strategy<Value = Graph> {
+fn any_graph() -> impl Strategy<Value = JobGraph> {
     (0_usize..6, 1_u32..4, 1_u64..100_000, 1_u32..4, 0_u64..2_000).prop_map(|(which, bits, data, pieces, compute)| {
         let (_, collective) = Collective::ALL[which];
         let (data, compute) = (Bytes::new(data), Time::from_nanos(compute));
-        Exchange { collective, data, pieces, compute }.graph(1 << bits).unwrap()
+        CollectiveExchange { collective, data, pieces, compute }.graph(1 << bits).unwrap()
     })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::common::graphs::{links, names, options, read, remarks, with_rate, wrong};
 use wayleave_formats::{
-    DelayUnit, GraphFormat, HostRule, ImportOptions, RateUnit, Source, parse_builder, read_network, write_graph,
+    DelayUnit, GraphFormat, HostSelector, ImportOptions, RateUnit, Source, parse_builder, read_network, write_graph,
 };
 use wayleave_topology::{Network, NodeKind};
 
@@ -42,7 +42,7 @@ fn a_directed_multigraph_keeps_every_link() {
     let text = r#"{"directed": true, "multigraph": true, "graph": {}, "nodes": [{"id": "a"}, {"id": "b"}], "edges": [
         {"source": "a", "target": "b", "key": 0, "rate_bps": 1e9, "delay_ns": 5},
         {"source": "a", "target": "b", "key": 1, "rate_bps": 2000000000, "delay_ns": 0.5}]}"#;
-    let imported = read("x.json", text, &ImportOptions { hosts: HostRule::None, ..options() });
+    let imported = read("x.json", text, &ImportOptions { hosts: HostSelector::None, ..options() });
     assert_eq!(links(&imported.topology.network), ["a->b 1Gbit 5ns", "a->b#2 2Gbit 1ns"]);
 }
 
@@ -147,7 +147,7 @@ fn hosts_are_attached_where_the_file_names_none() {
         said[0],
         "note: the file names no hosts: a host was attached to each of 5 switches with links, such as \"hub-h1\""
     );
-    let two = ImportOptions { hosts: HostRule::Attach(2), host_rate: "1Gbit".parse().ok(), ..with_rate() };
+    let two = ImportOptions { hosts: HostSelector::Attach(2), host_rate: "1Gbit".parse().ok(), ..with_rate() };
     let imported = read("x.json", TREE, &two);
     assert_eq!(imported.topology.network.hosts().count(), 10);
     assert!(links(&imported.topology.network).contains(&"d-h2->d 1Gbit 0ns".to_owned()));
@@ -155,12 +155,12 @@ fn hosts_are_attached_where_the_file_names_none() {
 
 #[test]
 fn leaves_are_hosts_if_a_person_says_so() {
-    let imported = read("x.json", TREE, &ImportOptions { hosts: HostRule::Leaves, ..with_rate() });
+    let imported = read("x.json", TREE, &ImportOptions { hosts: HostSelector::Leaves, ..with_rate() });
     assert_eq!(names(&imported.topology.network, NodeKind::Host), ["a", "b", "d"]);
     assert_eq!(remarks(&imported)[0], "note: taken for hosts: \"a\", \"b\" and \"d\"; for switches: \"hub\" and \"c\"");
     // Two nodes that only know each other: one would have to forward.
     let pair = r#"{"nodes": ["a", "b"], "edges": [["a", "b"]]}"#;
-    let imported = read("x.json", pair, &ImportOptions { hosts: HostRule::Leaves, ..with_rate() });
+    let imported = read("x.json", pair, &ImportOptions { hosts: HostSelector::Leaves, ..with_rate() });
     assert_eq!(imported.topology.network.hosts().count(), 0);
     assert!(remarks(&imported)[0].contains("there are no hosts"));
 }

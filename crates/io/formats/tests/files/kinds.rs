@@ -1,7 +1,7 @@
 //! Contracts of every kind in one file.
 
 use crate::common::star;
-use wayleave_contracts::{BandwidthContract, Contract, ContractKind, Endpoints, Excess, Objective};
+use wayleave_contracts::{BandwidthContract, Contract, ContractKind, Endpoints, Excess, FlowObjective};
 use wayleave_formats::{
     MixedList, Source, read_contracts, read_contracts_of_all_kinds, read_topology, write_contracts_of_all_kinds,
 };
@@ -59,8 +59,8 @@ fn terms_of_bandwidth_and_objectives_are_read() {
         Contract::Objective(contract) => (contract.objective, contract.deadline),
         other => panic!("{other:?}"),
     };
-    assert_eq!(objective(1), (Objective::Completion, None));
-    assert_eq!(objective(2), (Objective::Deadline, Some(Time::from_millis(20))));
+    assert_eq!(objective(1), (FlowObjective::Completion, None));
+    assert_eq!(objective(2), (FlowObjective::Deadline, Some(Time::from_millis(20))));
     assert_eq!(list.contracts()[3].as_latency().map(|contract| contract.excess), Some(Excess::Drop));
 }
 

@@ -1,7 +1,7 @@
 //! Realistic containerlab files: rates by direction, merge keys, interface names, MTUs, and forwarding nodes.
 
 use crate::common::graphs::{links, names, options, read, remarks, with_rate, wrong};
-use wayleave_formats::{HostRule, ImportOptions, Source, read_network, read_topology, write_topology};
+use wayleave_formats::{HostSelector, ImportOptions, Source, read_network, read_topology, write_topology};
 use wayleave_topology::{Network, NodeKind};
 
 fn lab(nodes: &str, links: &str) -> String {
@@ -218,7 +218,7 @@ fn a_file_that_does_not_say_who_forwards_is_asked() {
         "the file does not define whether \"leaf1\", \"leaf2\", \"spine\", \"srv\" forward: their kind allows both";
     assert_eq!(errors.problems()[0].message(), expected);
     assert!(errors.problems()[0].hint().unwrap().contains("labels: { wayleave.role: host }"));
-    let leaves = ImportOptions { hosts: HostRule::Leaves, ..with_rate() };
+    let leaves = ImportOptions { hosts: HostSelector::Leaves, ..with_rate() };
     let imported = read("x.clab.yml", &text, &leaves);
     assert_eq!(names(&imported.topology.network, NodeKind::Switch), ["leaf1", "leaf2", "spine", "srv"]);
 }

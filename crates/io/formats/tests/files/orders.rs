@@ -1,7 +1,7 @@
 //! Contracts as a controller reads them: one alone or a file, with ends that are VMs, priority, times and match.
 
 use crate::common::{assert_problems, contracts, contracts_yaml, csv, star, terms};
-use wayleave_contracts::{Match, Order, Priority, Protocol};
+use wayleave_contracts::{ContractRequest, Match, Priority, Protocol};
 use wayleave_formats::ProblemKind::{
     BadValue, Contradiction, DuplicateName, Empty, Impossible, MissingKey, Syntax, UnknownKey, UnknownName, WrongKind,
     WrongType,
@@ -33,11 +33,11 @@ impl VmLocations for Vms {
 
 const ADDRESS: Addressed<'static> = Addressed { tenant: Some("acme"), name: Some("ptp-1") };
 
-fn one(text: &str) -> Result<Order, InputErrors> {
+fn one(text: &str) -> Result<ContractRequest, InputErrors> {
     read_order(&Source::new("body", text), &star(), &Vms, Addressed::default())
 }
 
-fn addressed(text: &str) -> Result<Order, InputErrors> {
+fn addressed(text: &str) -> Result<ContractRequest, InputErrors> {
     read_order(&Source::new("body", text), &star(), &Vms, ADDRESS)
 }
 
@@ -77,7 +77,7 @@ fn one_contract_alone_has_everything_that_was_written() {
 #[test]
 fn what_is_not_said_has_its_default() {
     let order = one(&terms("a")).unwrap();
-    assert_eq!(order, Order::plain(order.contract.clone(), &["h1", "h2"]));
+    assert_eq!(order, ContractRequest::plain(order.contract.clone(), &["h1", "h2"]));
     assert_eq!((order.priority.get(), order.tenant()), (50, None));
 }
 
@@ -250,7 +250,7 @@ fn orders_are_read_back_as_they_were_written() {
         one(&with("route: [\"h1->s1:0\", \"s1->h2:3\"], match: { sourceAddress: \"fe80::1\" }, priority: 0")
             .replace("name: a", "name: b"))
         .unwrap(),
-        Order {
+        ContractRequest {
             matching: Some(Match { protocol: Some(Protocol::new(47)), ..Match::default() }),
             ..one(&terms("c")).unwrap()
         },

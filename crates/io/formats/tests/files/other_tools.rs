@@ -1,7 +1,7 @@
 //! Networks of TopoHub, MiniEdit, the P4 tutorials and SNDlib, and files that are refused by name.
 
 use crate::common::graphs::{links, names, options, read, remarks, with_rate, wrong};
-use wayleave_formats::{GraphFormat, HostRule, ImportOptions, RateUnit, Source, read_network, write_graph};
+use wayleave_formats::{GraphFormat, HostSelector, ImportOptions, RateUnit, Source, read_network, write_graph};
 use wayleave_topology::{Network, NodeKind};
 
 #[test]
@@ -20,7 +20,7 @@ fn topohub_says_where_nodes_are_and_how_long_links_are() {
     let text = r#"{"directed": false, "multigraph": false, "graph": {"name": "t", "demands": {}, "stats": {"nodes": 2}},
 "nodes": [{"pos": [10.0, 50.0], "id": 0}, {"pos": [11.0, 50.0], "id": 1}, {"pos": [10.0, 50.0], "id": 2}],
 "edges": [{"source": 0, "target": 1, "dist": 100.0}, {"source": 1, "target": 2}]}"#;
-    let places = ImportOptions { delay_from_places: true, hosts: HostRule::None, ..with_rate() };
+    let places = ImportOptions { delay_from_places: true, hosts: HostSelector::None, ..with_rate() };
     let network = read("x.json", text, &places).topology.network;
     // 100 km at two thirds of 299,792.458 km/s are 500.35 us; one degree at 50 degrees north is 71.47 km, 357.6 us.
     assert_eq!(links(&network)[..3], ["0->1 10Gbit 501us", "1->0 10Gbit 501us", "1->2 10Gbit 358us"]);
@@ -76,7 +76,7 @@ fn sndlib_is_read_with_the_capacity_that_is_installed() {
     let options = ImportOptions {
         rate_unit: Some(RateUnit::Mbit),
         delay_from_places: true,
-        hosts: HostRule::None,
+        hosts: HostSelector::None,
         ..with_rate()
     };
     let imported = read("polska.txt", POLSKA, &options);

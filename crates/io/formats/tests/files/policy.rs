@@ -1,7 +1,7 @@
 //! Policies in files: the example, and messages about wrong ones.
 
 use wayleave_contracts::{Direction, PolicyLevel};
-use wayleave_formats::{Kind, PolicyFile, Source, kind_of, parse_builder, read_policy};
+use wayleave_formats::{DocumentKind, PolicyFile, Source, kind_of, parse_builder, read_policy};
 use wayleave_units::Rate;
 
 fn read(text: &str) -> Result<PolicyFile, String> {
@@ -23,7 +23,7 @@ fn complaint(lines: &str) -> String {
 fn the_example_is_read_with_all_its_parts() {
     let path = format!("{}/../../../schemas/examples/policy.yaml", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();
-    assert_eq!(kind_of(&Source::new("policy.yaml", text.as_str())), Some(Kind::Policy));
+    assert_eq!(kind_of(&Source::new("policy.yaml", text.as_str())), Some(DocumentKind::Policy));
     let file = read(&text).unwrap();
     let policy = &file.policy;
     assert_eq!((policy.name(), policy.level(), policy.services().len()), ("rack", PolicyLevel::Rack, 4));

@@ -6,7 +6,7 @@ use proptest::option;
 use proptest::prelude::*;
 use wayleave_contracts::{Accounting, Excess, LatencyContract};
 use wayleave_formats::{
-    GraphFormat, HostRule, ImportOptions, Source, read_contracts, read_network, read_topology, write_contracts,
+    GraphFormat, HostSelector, ImportOptions, Source, read_contracts, read_network, read_topology, write_contracts,
     write_graph, write_topology,
 };
 use wayleave_topology::{LinkSpec, Network, NetworkBuilder, Node, NodeId, NodeKind, PortQueue, PortSpec};
@@ -217,7 +217,7 @@ proptest! {
             (GraphFormat::GraphMl, "x.graphml"),
         ] {
             let (text, _) = write_graph(&network, &called, format);
-            let options = ImportOptions { hosts: HostRule::None, ..ImportOptions::default() };
+            let options = ImportOptions { hosts: HostSelector::None, ..ImportOptions::default() };
             let read = read_network(&Source::new(file, text.clone()), &options).unwrap_or_else(|e| panic!("{e}\n{text}"));
             prop_assert_eq!(&read.topology.name, &called, "{}", text);
             prop_assert_eq!(graph_of(&read.topology.network), graph_of(&network), "{}", text);

@@ -1,6 +1,6 @@
 //! Networks in Saihu's JSON and XML: accepted files, and messages about wrong files.
 
-use wayleave_calculus::network::{Multiplexing, Packetizer, Shaping};
+use wayleave_calculus::network::{LineShaping, Multiplexing, Packetizer};
 use wayleave_calculus::rational::{ratio, whole};
 use wayleave_formats::{
     InputErrors, PortNetworkFile, ProblemKind, Source, read_port_network, write_physical_network, write_port_network,
@@ -49,7 +49,7 @@ fn units_of_objects_come_before_those_of_the_network() {
     let options = file.options;
     assert_eq!(
         (options.packetizer, options.multiplexing, options.shaping),
-        (Packetizer::On, Multiplexing::Arbitrary, Shaping::Off)
+        (Packetizer::On, Multiplexing::Arbitrary, LineShaping::Off)
     );
     let [s, t] = file.network.servers() else { panic!("two servers") };
     assert_eq!(s.service.to_string(), "max(4Mbit [t - 10us]+, 50Mbit [t - 1ms]+)");
@@ -73,7 +73,7 @@ fn without_a_head_units_are_seconds_bits_and_bits_per_second() {
     assert_eq!(file.name, "n");
     assert_eq!(file.network.servers()[0].service.latency(), Some(whole(10_000_000)));
     assert_eq!(file.network.flows()[0].arrival.long_term_rate(), ratio(1, 60).unwrap());
-    assert_eq!(file.options.shaping, Shaping::On);
+    assert_eq!(file.options.shaping, LineShaping::On);
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn every_output_port_with_a_service_is_a_server() {
     let file = read_port_network(&Source::read(path).unwrap()).unwrap_or_else(|errors| panic!("{errors}"));
     assert_eq!(
         (file.name.as_str(), file.options.shaping, file.options.packetizer),
-        ("plant", Shaping::On, Packetizer::Off)
+        ("plant", LineShaping::On, Packetizer::Off)
     );
     let same = read(
         r#"{ "network": { "name": "plant", "max_packet_length": "1500B" },
@@ -246,7 +246,7 @@ fn what_is_written_as_xml_is_read_again() {
             ("a <plant> & \"more\"", format!("{:?}", first.options))
         );
         let single =
-            |flow: &&wayleave_calculus::network::Flow| flow.paths.len() == 1 && flow.arrival.pieces().len() == 1;
+            |flow: &&wayleave_calculus::network::ServerFlow| flow.paths.len() == 1 && flow.arrival.pieces().len() == 1;
         let of = |file: &PortNetworkFile, name: &str| {
             file.network.flows().iter().find(|flow| flow.name == name).unwrap().clone()
         };

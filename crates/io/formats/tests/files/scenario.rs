@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::common::scenarios::{SPEC, read, read_with, with_traffic};
 use wayleave_formats::{Source, beside, parse_builder, read_scenario, write_topology};
 use wayleave_scenarios::{
-    Arrivals, BrokerAt, Buffering, Change, Congestion, Deadline, Discipline, Ecn, Element, Endpoint, Eyeq,
-    FabricBrokerAt, FlowEndpoints, FlowSizes, HostSchemeConfig, MessageFaults, OnOff, Onward, Pacing, PacketKind,
-    Parley, Period, Phase, PortEcn, Red, Reliable, Routing, Rpc, Scenario, Schedule, SendSchedule, Server,
-    SharingChange, Traffic, Transport, Workload,
+    BrokerAt, Buffering, Congestion, Deadline, Discipline, Ecn, Element, ElementChange, Endpoint, Eyeq, FabricBrokerAt,
+    FlowArrivals, FlowEndpoints, FlowSizes, HostSchemeConfig, MessageFaults, OnOff, Onward, Pacing, PacketKind, Parley,
+    Period, PortEcn, Red, Reliable, Routing, Rpc, RpcServer, Scenario, Schedule, SendSchedule, SharingChange,
+    StartPhase, Traffic, TransportConfig, Workload,
 };
 use wayleave_schemes::host::eyeq::{Marks, Staleness};
 use wayleave_schemes::path::flowlet;
@@ -58,7 +58,7 @@ fn the_shortest_scenario_has_the_defaults_of_the_types() {
     assert_eq!((scenario.outages.len(), scenario.shared_services.len(), scenario.record), (0, 0, usual.record));
     let hosts: Vec<NodeId> = scenario.network.hosts().collect();
     let ends = FlowEndpoints::AllToAll(hosts.clone(), hosts);
-    let expected = Traffic::flows("a", ends, Arrivals::Once, FlowSizes::Fixed(Bytes::new(1_000_000)));
+    let expected = Traffic::flows("a", ends, FlowArrivals::Once, FlowSizes::Fixed(Bytes::new(1_000_000)));
     assert_eq!(scenario.traffic, [expected]);
     assert_eq!(read(SPEC).unwrap().runs[0].seed, 1);
 }
@@ -86,8 +86,11 @@ fn every_field_of_a_scenario_can_be_written() {
     // One item of the file is two outages.
     assert_eq!(scenario.outages.len(), 5);
     let link = scenario.network.find_link("pod1-agg1->core2").unwrap();
-    assert_eq!((scenario.outages[1].what, scenario.outages[1].change), (Element::Link(link), Change::Fails));
-    assert_eq!((scenario.outages[3].change, scenario.outages[4].change), (Change::Works, Change::FailsSilently));
+    assert_eq!((scenario.outages[1].what, scenario.outages[1].change), (Element::Link(link), ElementChange::Fails));
+    assert_eq!(
+        (scenario.outages[3].change, scenario.outages[4].change),
+        (ElementChange::Works, ElementChange::FailsSilently)
+    );
     assert_eq!(scenario.hosts.discipline, Discipline::StrictOverWeighted { strict: 1, weights: vec![2, 1, 1] });
     let (min, max) = (Bytes::new(30_000), Bytes::new(90_000));
     let red = Ecn::Red(Red { min, max, probability: 0.1, weight: 1.0 });
@@ -112,25 +115,25 @@ fn workloads_are_what_they_say() {
         ),
         ("poisson: 1Mbit, frame: 84B", (PacketKind::Poisson { rate }, 84)),
         ("onOff: { rate: 1Mbit, on: 1ms, off: 0ms }", (PacketKind::OnOff(on_off), 1538)),
-        ("tokenBucket: { rate: 1Mbit, burst: 300B }", (bucket(300, Phase::Together), 300)),
-        ("tokenBucket: { rate: 1Mbit, burst: 9kB, phase: colliding }", (bucket(9000, Phase::Colliding), 1538)),
-        ("tokenBucket: { rate: 1Mbit, burst: 9kB, phase: random }", (bucket(9000, Phase::Random), 1538)),
+        ("tokenBucket: { rate: 1Mbit, burst: 300B }", (bucket(300, StartPhase::Together), 300)),
+        ("tokenBucket: { rate: 1Mbit, burst: 9kB, phase: colliding }", (bucket(9000, StartPhase::Colliding), 1538)),
+        ("tokenBucket: { rate: 1Mbit, burst: 9kB, phase: random }", (bucket(9000, StartPhase::Random), 1538)),
     ] {
         assert_eq!(packets(&format!("{{ name: a, {text} }}")), expected, "{text}");
     }
     let size = |bytes| FlowSizes::Fixed(Bytes::new(bytes));
     let rpc = Rpc::new(FlowSizes::published("key-value").unwrap());
-    let drawn = Rpc { server: Server::Drawn, ..Rpc::new(size(1)) };
+    let drawn = Rpc { server: RpcServer::Drawn, ..Rpc::new(size(1)) };
     for (text, expected) in [
-        ("load: 0.5, sizes: 1B", Arrivals::Load(0.5)),
-        ("perSecond: 1e3, sizes: 1B", Arrivals::PerSecond(1000.0)),
-        ("every: 2ms, sizes: 1B", Arrivals::Every(Time::from_millis(2))),
-        ("periodic: 2ms, sizes: 1B", Arrivals::Periodic(Time::from_millis(2))),
-        ("rpc: { answer: key-value }, sizes: 1B", Arrivals::Rpc(rpc)),
-        ("rpc: { answer: 1B, servers: kept }, sizes: 1B", Arrivals::Rpc(Rpc::new(size(1)))),
-        ("rpc: { answer: 1B, servers: drawn }, sizes: 1B", Arrivals::Rpc(drawn.clone())),
-        ("rpc: { answer: 1B, chain: 3 }, sizes: 1B", Arrivals::Rpc(Rpc { chain: 3, ..drawn.clone() })),
-        ("rpc: { answer: 1B, fanOut: 2 }, sizes: 1B", Arrivals::Rpc(Rpc { fan_out: 2, ..drawn })),
+        ("load: 0.5, sizes: 1B", FlowArrivals::Load(0.5)),
+        ("perSecond: 1e3, sizes: 1B", FlowArrivals::PerSecond(1000.0)),
+        ("every: 2ms, sizes: 1B", FlowArrivals::Every(Time::from_millis(2))),
+        ("periodic: 2ms, sizes: 1B", FlowArrivals::Periodic(Time::from_millis(2))),
+        ("rpc: { answer: key-value }, sizes: 1B", FlowArrivals::Rpc(rpc)),
+        ("rpc: { answer: 1B, servers: kept }, sizes: 1B", FlowArrivals::Rpc(Rpc::new(size(1)))),
+        ("rpc: { answer: 1B, servers: drawn }, sizes: 1B", FlowArrivals::Rpc(drawn.clone())),
+        ("rpc: { answer: 1B, chain: 3 }, sizes: 1B", FlowArrivals::Rpc(Rpc { chain: 3, ..drawn.clone() })),
+        ("rpc: { answer: 1B, fanOut: 2 }, sizes: 1B", FlowArrivals::Rpc(Rpc { fan_out: 2, ..drawn })),
     ] {
         let reliable = flows(&format!("{{ name: a, {text} }}"));
         assert_eq!((reliable.arrivals, reliable.sizes), (expected, Some(size(1))), "{text}");
@@ -145,7 +148,7 @@ fn workloads_are_what_they_say() {
         let traffic = all_traffic(&scenario(after)).pop().unwrap();
         let Workload::Flows(reliable) = traffic.workload else { panic!("no flows") };
         match reliable.arrivals {
-            Arrivals::After(after) => (after.traffic, after.to, reliable.sizes),
+            FlowArrivals::After(after) => (after.traffic, after.to, reliable.sizes),
             other => panic!("{other:?}"),
         }
     };
@@ -248,13 +251,13 @@ fn a_traffic_inherits_the_transport_of_its_scenario() {
                 - { name: a, sizes: 1MB, transport: dctcp }\n    - { name: b, sizes: 1MB, transport: { maxWindow: 20 } }\n    \
                 - { name: c, sizes: 1MB, transport: { congestion: { fixed: 3 }, pacing: window } }\n    - { name: d, sizes: 1MB }\n";
     let scenario = only(spec);
-    let usual = Transport {
+    let usual = TransportConfig {
         congestion: Congestion::cubic(),
         min_timeout: Time::from_millis(1),
         first_timeout: Time::from_millis(3),
-        ..Transport::default()
+        ..TransportConfig::default()
     };
-    let own: Vec<Option<Transport>> = scenario
+    let own: Vec<Option<TransportConfig>> = scenario
         .traffic
         .iter()
         .map(|traffic| match &traffic.workload {
@@ -263,9 +266,9 @@ fn a_traffic_inherits_the_transport_of_its_scenario() {
         })
         .collect();
     let expected = [
-        Some(Transport { congestion: Congestion::dctcp(), ..usual.clone() }),
-        Some(Transport { max_window: 20, ..usual.clone() }),
-        Some(Transport { congestion: Congestion::fixed_window(3), pacing: Pacing::Window, ..usual }),
+        Some(TransportConfig { congestion: Congestion::dctcp(), ..usual.clone() }),
+        Some(TransportConfig { max_window: 20, ..usual.clone() }),
+        Some(TransportConfig { congestion: Congestion::fixed_window(3), pacing: Pacing::Window, ..usual }),
         None,
     ];
     assert_eq!(own, expected);
@@ -508,7 +511,7 @@ fn sharing_is_read_as_it_stands() {
     let traffic = &scenario.traffic[0];
     assert_eq!((traffic.service.as_deref(), traffic.to_service.as_deref()), (Some("a"), Some("a")));
     let Workload::Flows(flows) = &traffic.workload else { panic!("{traffic:?}") };
-    assert_eq!(flows.arrivals, Arrivals::Uniform { mean: Time::from_millis(5), connections: Some(24) });
+    assert_eq!(flows.arrivals, FlowArrivals::Uniform { mean: Time::from_millis(5), connections: Some(24) });
 }
 
 #[test]

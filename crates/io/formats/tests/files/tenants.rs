@@ -5,7 +5,7 @@ use wayleave_contracts::{Quota, VmPlacement};
 use wayleave_formats::ProblemKind::{
     BadValue, DuplicateName, Impossible, MissingKey, UnknownKey, WrongKind, WrongType,
 };
-use wayleave_formats::{InputErrors, Kind, Source, TenantList, kind_of, read_tenants};
+use wayleave_formats::{DocumentKind, InputErrors, Source, TenantList, kind_of, read_tenants};
 use wayleave_units::{Bytes, Rate};
 
 /// A document with this spec, which begins on line 4.
@@ -17,7 +17,7 @@ fn read(spec: &str) -> Result<TenantList, InputErrors> {
 fn the_example_means_what_it_says() {
     let path = format!("{}/../../../schemas/examples/tenants.yaml", env!("CARGO_MANIFEST_DIR"));
     let source = Source::read(path).unwrap();
-    assert_eq!(kind_of(&source), Some(Kind::Tenants));
+    assert_eq!(kind_of(&source), Some(DocumentKind::Tenants));
     let list = read_tenants(&source).unwrap_or_else(|errors| panic!("{errors}"));
     let quotas: Vec<Quota> = list.tenants().map(|tenant| tenant.quota).collect();
     let acme = Quota { rate: Some(Rate::from_gbit(10)), burst: Some(Bytes::new(1_000_000)), contracts: Some(1000) };

@@ -7,14 +7,14 @@ use wayleave_broker::process::{LimitsLine, ReportLine, ServiceCounters};
 use wayleave_dataplane::host::HostRule;
 use wayleave_protocol::agent::{ShareRule, Shares, Traffic};
 use wayleave_scheme_api::Bucket;
-use wayleave_schemes::host::eyeq::Line;
+use wayleave_schemes::host::eyeq::LineParams;
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::broker;
-use super::division::{Division, PairCounters, PairKey};
+use super::division::{HostDivision, PairCounters, PairKey};
 use super::message::PeerMessage;
-use super::peers::{Exchange, Peers};
+use super::peers::{PeerExchange, Peers};
 use super::rules::{self, contract_of, rule_number};
 use crate::best_effort::Routes;
 use crate::environment::Environment;
@@ -39,11 +39,11 @@ pub struct Scope<'a> {
 pub struct HostShares {
     host: NodeId,
     peers: Peers,
-    division: Option<Division>,
+    division: Option<HostDivision>,
     contracts: BTreeMap<u64, ShareRule>,
     /// `true` once the controller has named the contracts: before, rules of an earlier agent may be in force.
     knows_contracts: bool,
-    line: Line,
+    line: LineParams,
     /// Rules of pairs that are to be there, by their numbers.
     pairs: BTreeMap<u64, Pair>,
     /// Rules of pairs that an agent before this one has left, until it is known which are to be there.
@@ -89,7 +89,7 @@ impl HostShares {
             division: None,
             contracts: BTreeMap::new(),
             knows_contracts: false,
-            line: Line::both(Rate::ZERO),
+            line: LineParams::both(Rate::ZERO),
             pairs: BTreeMap::new(),
             left: left.into_iter().filter(|&rule| contract_of(rule).is_some()).collect(),
             dropped: BTreeMap::new(),
@@ -102,7 +102,7 @@ impl HostShares {
     }
 
     /// Sets the exchange for messages between agents.
-    pub fn set_exchange(&mut self, exchange: Arc<Exchange>) {
+    pub fn set_exchange(&mut self, exchange: Arc<PeerExchange>) {
         self.peers.set_exchange(exchange);
     }
 
@@ -152,7 +152,7 @@ impl HostShares {
     pub fn set<P: HostDataplane>(&mut self, now: Time, shares: Shares, plane: &mut P, scope: Scope<'_>) {
         let network = scope.environment.network();
         let rate = |bps: u64| Rate::from_bits_per_second(bps).min(Rate::MAX);
-        self.line = Line { transmit: rate(shares.transmit_bps), receive: rate(shares.receive_bps) };
+        self.line = LineParams { transmit: rate(shares.transmit_bps), receive: rate(shares.receive_bps) };
         let address = |(host, at): (&String, &String)| Some((network.find_node(host)?, at.parse().ok()?));
         self.peers.set(shares.peers.iter().filter_map(address).collect(), &shares.secret);
         self.contracts = shares.contracts.into_iter().map(|rule| (rule.serial, rule)).collect();
@@ -171,7 +171,7 @@ impl HostShares {
         if terms.is_empty() {
             self.division = None;
         } else if self.division.is_none() {
-            match Division::new(line) {
+            match HostDivision::new(line) {
                 Ok(mut division) => {
                     if let Some((_, limits)) = &self.limits {
                         division.allow(broker::allowed(limits));

@@ -23,7 +23,7 @@ const MAX_UNREAD: usize = 1_024;
 /// Message exchange between agents: the socket, once it is open, and the keys. A node keeps its exchange as long as
 /// its agent runs, so a replayed message is never accepted, even after a change of the network.
 #[derive(Debug, Default)]
-pub struct Exchange {
+pub struct PeerExchange {
     socket: OnceLock<UdpSocket>,
     known: RwLock<Known>,
 }
@@ -35,7 +35,7 @@ struct Known {
     addresses: BTreeMap<NodeId, SocketAddr>,
 }
 
-impl Exchange {
+impl PeerExchange {
     /// Authenticates a datagram; returns its sender and its message. `None` if it is not from an agent of this
     /// network, not for this one, or not newer than an earlier datagram of its sender.
     pub fn open(&self, datagram: &[u8]) -> Option<(NodeId, PeerMessage)> {
@@ -92,7 +92,7 @@ impl Drop for UnreadMessage {
 /// inspection, and takes no place in the queue.
 pub fn listen(
     socket: &UdpSocket,
-    exchange: &Exchange,
+    exchange: &PeerExchange,
     mut hand_on: impl FnMut(NodeId, PeerMessage, UnreadMessage) -> bool,
 ) {
     let (mut bytes, count) = ([0; LARGEST], Arc::<AtomicUsize>::default());
@@ -112,7 +112,7 @@ pub fn listen(
 #[derive(Debug)]
 pub struct Peers {
     own: NodeId,
-    exchange: Arc<Exchange>,
+    exchange: Arc<PeerExchange>,
 }
 
 impl Peers {
@@ -122,7 +122,7 @@ impl Peers {
     }
 
     /// Sets the exchange by which messages are sent.
-    pub fn set_exchange(&mut self, exchange: Arc<Exchange>) {
+    pub fn set_exchange(&mut self, exchange: Arc<PeerExchange>) {
         self.exchange = exchange;
     }
 

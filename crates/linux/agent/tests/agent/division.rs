@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_agent::shares::INTERVAL;
-use wayleave_agent::shares::division::{Division, PairCounters, PairKey, Terms};
+use wayleave_agent::shares::division::{HostDivision, MemberTerms, PairCounters, PairKey};
 use wayleave_agent::shares::message::PeerMessage;
 use wayleave_scheme_api::Share;
-use wayleave_schemes::host::eyeq::Line;
+use wayleave_schemes::host::eyeq::LineParams;
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 
@@ -18,7 +18,7 @@ const ROUNDS: usize = 100;
 struct World {
     now: Time,
     rounds: u64,
-    hosts: BTreeMap<NodeId, Division>,
+    hosts: BTreeMap<NodeId, HostDivision>,
     sent: BTreeMap<(NodeId, PairKey), u64>,
     /// Pairs that have nothing to send.
     quiet: BTreeSet<(NodeId, PairKey)>,
@@ -28,7 +28,7 @@ struct World {
 
 impl World {
     fn new(hosts: u32) -> Self {
-        let hosts = (0..hosts).map(|host| (NodeId(host), Division::new(Line::both(LINE)).unwrap())).collect();
+        let hosts = (0..hosts).map(|host| (NodeId(host), HostDivision::new(LineParams::both(LINE)).unwrap())).collect();
         Self { now: Time::ZERO, rounds: 0, hosts, sent: BTreeMap::new(), quiet: BTreeSet::new(), are_heard: true }
     }
 
@@ -76,10 +76,10 @@ impl World {
 }
 
 /// A hose among hosts, as its member on one of them takes part in it.
-fn hose(serial: u64, members: &[u32], at: u32, share: Share) -> Terms {
+fn hose(serial: u64, members: &[u32], at: u32, share: Share) -> MemberTerms {
     let others: BTreeSet<NodeId> = members.iter().filter(|&&one| one != at).map(|&one| NodeId(one)).collect();
     let sure = Rate::from_bits_per_second(share.min.bits_per_second() / others.len() as u64);
-    Terms {
+    MemberTerms {
         serial,
         tenant: format!("tenant{serial}"),
         transmit: share,
@@ -99,7 +99,7 @@ fn all_to_one(world: &mut World, members: &[u32], contracts: &[(u64, Share)]) {
     let last = NodeId(*members.last().unwrap());
     for &host in members {
         let terms = contracts.iter().map(|&(serial, share)| hose(serial, members, host, share)).collect();
-        world.hosts.get_mut(&NodeId(host)).unwrap().set(Time::ZERO, Line::both(LINE), terms);
+        world.hosts.get_mut(&NodeId(host)).unwrap().set(Time::ZERO, LineParams::both(LINE), terms);
         for &(serial, _) in contracts {
             let others = members.iter().filter(|&&one| one != host && (host == last.0 || NodeId(one) != last));
             world.quiet.extend(others.map(|&one| (NodeId(host), (serial, NodeId(one)))));
@@ -179,7 +179,7 @@ fn what_a_host_sends_of_a_contract_is_divided_among_its_pairs() {
     let (mut world, members) = (World::new(4), [0, 1, 2, 3]);
     for &host in &members {
         let terms = vec![hose(1, &members, host, share(2, Some(4), 1))];
-        world.hosts.get_mut(&NodeId(host)).unwrap().set(Time::ZERO, Line::both(LINE), terms);
+        world.hosts.get_mut(&NodeId(host)).unwrap().set(Time::ZERO, LineParams::both(LINE), terms);
         if host > 0 {
             world.quiet.extend(members.iter().map(|&to| (NodeId(host), (1, NodeId(to)))));
         }
@@ -198,7 +198,7 @@ fn a_contract_that_ends_leaves_nothing_and_one_that_stays_keeps_its_rates() {
     world.run();
     for &host in &members {
         let terms = vec![hose(1, &members, host, first.1)];
-        world.hosts.get_mut(&NodeId(host)).unwrap().set(world.now, Line::both(LINE), terms);
+        world.hosts.get_mut(&NodeId(host)).unwrap().set(world.now, LineParams::both(LINE), terms);
     }
     let buckets = world.hosts[&NodeId(0)].buckets(world.now);
     assert!(buckets.keys().all(|(serial, _)| *serial == 1), "{buckets:?}");
@@ -215,8 +215,8 @@ fn a_rack_broker_limits_the_contracts_of_a_tenant_together_and_takes_no_minimum(
         let tenant = |serial: u64| if serial == 3 { "web" } else { "acme" }.to_owned();
         let terms = contracts.iter();
         let terms =
-            terms.map(|&(serial, share)| Terms { tenant: tenant(serial), ..hose(serial, &members, host, share) });
-        world.hosts.get_mut(&NodeId(host)).unwrap().set(Time::ZERO, Line::both(LINE), terms.collect());
+            terms.map(|&(serial, share)| MemberTerms { tenant: tenant(serial), ..hose(serial, &members, host, share) });
+        world.hosts.get_mut(&NodeId(host)).unwrap().set(Time::ZERO, LineParams::both(LINE), terms.collect());
     }
     let allow = |world: &mut World, host: u32, limit: [Option<u64>; 2]| {
         let limit = limit.map(|mbit| mbit.map(Rate::from_mbit));

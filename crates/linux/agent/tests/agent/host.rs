@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::common::{Folder, network};
 use crate::fake::{Fake, driver, told};
-use wayleave_agent::Node;
+use wayleave_agent::NodeDriver;
 use wayleave_agent::environment::Environment;
 use wayleave_agent::host::HostDriver;
 use wayleave_agent::machine::suite::{DriverUnderTest, check_host, link};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::common::Folder;
 use crate::fake::{Fake, driver};
-use wayleave_agent::Node;
+use wayleave_agent::NodeDriver;
 use wayleave_agent::environment::Environment;
 use wayleave_agent::machine::Driver;
 use wayleave_agent::shares::rules::{contract_of, rule_number};

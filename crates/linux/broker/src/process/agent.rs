@@ -10,15 +10,15 @@ use wayleave_contracts::Policy;
 use wayleave_schemes::services::Policies;
 
 use super::lines::{LimitsLine, OTHER, ReportLine, ServiceLimit};
-use super::{Stop, TURN};
+use super::{StopSignal, TURN};
 
 /// Mapping of tenants to services: all contracts of a tenant belong to one service.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tenants {
+pub struct TenantServices {
     services: BTreeMap<String, String>,
 }
 
-impl Tenants {
+impl TenantServices {
     /// By these policies: the first service that names the tenant, or one that is called so.
     pub fn of(policies: Policies<'_>) -> Self {
         let services = || policies.iter().flat_map(Policy::services);
@@ -70,15 +70,15 @@ impl Tenants {
 
 /// The agent's socket; a connection that is lost is made again.
 #[derive(Clone, Debug)]
-pub struct Agent {
+pub struct AgentSocket {
     path: PathBuf,
-    stop: Stop,
+    stop: StopSignal,
     stream: Arc<Mutex<Option<UnixStream>>>,
 }
 
-impl Agent {
+impl AgentSocket {
     /// The agent that listens here.
-    pub fn at(path: PathBuf, stop: Stop) -> Self {
+    pub fn at(path: PathBuf, stop: StopSignal) -> Self {
         Self { path, stop, stream: Arc::default() }
     }
 
@@ -110,7 +110,7 @@ impl Agent {
     }
 }
 
-impl Write for Agent {
+impl Write for AgentSocket {
     /// Sends limits. Limits are lost while the agent is not connected: the agent lifts all limits after a time-out
     /// without a message.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -127,7 +127,7 @@ impl Write for Agent {
 }
 
 struct Lines {
-    agent: Agent,
+    agent: AgentSocket,
     open: Option<UnixStream>,
 }
 

@@ -16,10 +16,10 @@ use super::seal::{Key, Seal};
 use super::stream::{Messages, ReadError};
 use super::timers::Timers;
 use super::{
-    Clock, DiscardedInputs, Stop, TURN, begin, first_serial, is_worth_a_line, no_address, today, warn_without_key,
-    wrong,
+    Clock, DiscardedInputs, StopSignal, TURN, begin, first_serial, is_worth_a_line, no_address, today,
+    warn_without_key, wrong,
 };
-use crate::Setup;
+use crate::BrokerConfig;
 
 /// At once. Section 5.3 of Parley speaks of 10000 racks, each with a leader that keeps its connection.
 const CONNECTIONS: usize = 16_384;
@@ -30,7 +30,7 @@ const NAP: Duration = Duration::from_millis(20);
 /// Options of a fabric broker.
 pub struct FabricOptions {
     /// Setup on which all brokers agree.
-    pub setup: Arc<Setup>,
+    pub setup: Arc<BrokerConfig>,
     /// Address at which it listens.
     pub listen: SocketAddr,
     /// With which messages are sealed; without one they are not.
@@ -38,11 +38,11 @@ pub struct FabricOptions {
 }
 
 struct Shared {
-    setup: Arc<Setup>,
+    setup: Arc<BrokerConfig>,
     seal: Option<Seal>,
     broker: Mutex<Working>,
     clock: Clock,
-    stop: Stop,
+    stop: StopSignal,
     thrown: AtomicU64,
     connections: AtomicUsize,
     /// Over which connection each broker spoke last.
@@ -61,7 +61,11 @@ struct Working {
 ///
 /// # Errors
 /// If it cannot listen, or the scheme has no broker for the fabric or cannot construct it.
-pub fn run_fabric(options: &FabricOptions, stop: &Stop, ready: impl FnOnce(SocketAddr)) -> io::Result<DiscardedInputs> {
+pub fn run_fabric(
+    options: &FabricOptions,
+    stop: &StopSignal,
+    ready: impl FnOnce(SocketAddr),
+) -> io::Result<DiscardedInputs> {
     let setup = Arc::clone(&options.setup);
     let mut changes = setup.changes(today());
     let number =

@@ -12,8 +12,8 @@ use wayleave_schemes::hosts::AnyMessage;
 
 use super::seal::Seal;
 use super::stream::{Messages, ReadError};
-use super::{Stop, TURN};
-use crate::Setup;
+use super::{StopSignal, TURN};
+use crate::BrokerConfig;
 
 /// The longest time to wait for a connection, or for a word over one: after that the next message is more useful on a new one.
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -21,12 +21,12 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 /// Writes outgoing messages and reads incoming ones, until `hear` returns `false`. Nothing is repeated: the next
 /// message replaces a lost one.
 pub(super) fn speak(
-    setup: &Arc<Setup>,
+    setup: &Arc<BrokerConfig>,
     seal: Option<&Arc<Seal>>,
     address: SocketAddr,
     said: &Receiver<Vec<u8>>,
     hear: impl Fn(AnyMessage) -> bool + Clone + Send + 'static,
-    stop: &Stop,
+    stop: &StopSignal,
 ) {
     let mut link: Option<Link> = None;
     let is_told = Arc::new(AtomicBool::new(false));
@@ -76,11 +76,11 @@ struct Heard {
 
 impl Link {
     fn open(
-        setup: Arc<Setup>,
+        setup: Arc<BrokerConfig>,
         seal: Option<Arc<Seal>>,
         address: SocketAddr,
         hear: impl Fn(AnyMessage) -> bool + Send + 'static,
-        stop: Stop,
+        stop: StopSignal,
         is_told: Arc<AtomicBool>,
     ) -> io::Result<Self> {
         let stream = TcpStream::connect_timeout(&address, TIMEOUT)?;

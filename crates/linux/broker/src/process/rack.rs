@@ -14,18 +14,18 @@ use wayleave_schemes::usage_report::{Limited, UsageReport};
 use wayleave_topology::NodeId;
 use wayleave_units::Rate;
 
-use super::agent::Tenants;
+use super::agent::TenantServices;
 use super::lines::{LimitsLine, LineError, ReportLine};
 use super::seal::{Key, Seal};
 use super::timers::Timers;
 use super::{
-    Clock, DiscardedInputs, Stop, TURN, begin, first_serial, link, no_address, today, warn_without_key, wrong,
+    Clock, DiscardedInputs, StopSignal, TURN, begin, first_serial, link, no_address, today, warn_without_key, wrong,
 };
-use crate::Setup;
+use crate::BrokerConfig;
 
 /// The broker of another machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Peer {
+pub struct MachineBroker {
     /// The machine.
     pub machine: NodeId,
     /// Address at which its broker listens.
@@ -38,13 +38,13 @@ pub type Uplinks = Box<dyn FnMut() -> Result<[Rate; 2], String> + Send>;
 /// Options of a rack broker.
 pub struct RackOptions {
     /// Setup on which all brokers agree.
-    pub setup: Arc<Setup>,
+    pub setup: Arc<BrokerConfig>,
     /// Its machine.
     pub machine: NodeId,
     /// Address at which it listens.
     pub listen: SocketAddr,
     /// The other brokers of the rack.
-    pub peers: Vec<Peer>,
+    pub peers: Vec<MachineBroker>,
     /// The fabric broker.
     pub fabric: Option<SocketAddr>,
     /// With which messages are sealed; without one they are not.
@@ -52,7 +52,7 @@ pub struct RackOptions {
     /// Source of the uplinks' capacity, and its poll interval. Without it the network file gives the capacity.
     pub uplinks: Option<(Uplinks, Duration)>,
     /// If the lines are of an agent: they name tenants, and these are their services.
-    pub tenants: Option<Tenants>,
+    pub tenants: Option<TenantServices>,
 }
 
 /// Event for the thread of the broker.
@@ -71,7 +71,7 @@ enum Event {
 /// If it cannot listen or write, or if the scheme has no broker for the machine or divides something else at a peer.
 pub fn run_rack(
     options: RackOptions,
-    stop: &Stop,
+    stop: &StopSignal,
     lines: impl BufRead + Send + 'static,
     out: impl Write,
     ready: impl FnOnce(SocketAddr),
@@ -107,13 +107,13 @@ pub fn run_rack(
 }
 
 struct Rack<W> {
-    setup: Arc<Setup>,
+    setup: Arc<BrokerConfig>,
     number: BrokerId,
     machine: NodeId,
     broker: AnyBroker,
     timers: Timers,
     clock: Clock,
-    tenants: Option<Tenants>,
+    tenants: Option<TenantServices>,
     socket: UdpSocket,
     seal: Option<Arc<Seal>>,
     /// Addresses at which the brokers of other machines listen.
@@ -161,7 +161,7 @@ impl<W: Write> Rack<W> {
         })
     }
 
-    fn run(&mut self, heard: &Receiver<Event>, stop: &Stop) -> io::Result<()> {
+    fn run(&mut self, heard: &Receiver<Event>, stop: &StopSignal) -> io::Result<()> {
         let seat = self.setup.broker_specs().seats[self.number.index()];
         for input in begin(&self.setup, seat) {
             self.handle_input(input)?;
@@ -312,7 +312,11 @@ impl<W: Write> Rack<W> {
 }
 
 /// Returns the addresses of the brokers that divide the links of this broker's contention point.
-fn addresses(setup: &Setup, number: BrokerId, peers: &[Peer]) -> io::Result<HashMap<BrokerId, SocketAddr>> {
+fn addresses(
+    setup: &BrokerConfig,
+    number: BrokerId,
+    peers: &[MachineBroker],
+) -> io::Result<HashMap<BrokerId, SocketAddr>> {
     let name = |node: NodeId| &setup.network().node(node).name;
     let seats = setup.broker_specs().seats;
     let point = seats[number.index()].point;
@@ -333,7 +337,7 @@ fn addresses(setup: &Setup, number: BrokerId, peers: &[Peer]) -> io::Result<Hash
     Ok(addresses)
 }
 
-fn listen(socket: &UdpSocket, events: &Sender<Event>, stop: &Stop) {
+fn listen(socket: &UdpSocket, events: &Sender<Event>, stop: &StopSignal) {
     let mut bytes = vec![0; 65_536];
     while !stop.is_stopped() {
         // A time-out; or a port that is closed somewhere, which a later datagram may find open.
@@ -354,7 +358,7 @@ fn read_lines(lines: impl BufRead, events: &Sender<Event>) {
     events.send(Event::NoMoreLines).ok();
 }
 
-fn ask_uplinks(mut uplinks: Uplinks, every: Duration, events: &Sender<Event>, stop: &Stop) {
+fn ask_uplinks(mut uplinks: Uplinks, every: Duration, events: &Sender<Event>, stop: &StopSignal) {
     let mut before = None;
     let mut is_told = false;
     while !stop.is_stopped() {

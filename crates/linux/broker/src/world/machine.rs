@@ -2,7 +2,7 @@
 
 use rand::Rng;
 use wayleave_scheme_api::ClassId;
-use wayleave_schemes::usage_report::{Limited, Usage, UsageReport};
+use wayleave_schemes::usage_report::{Limited, ServiceUsageReport, UsageReport};
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -106,7 +106,7 @@ impl Machine {
         let bytes = |nanobits: u128| Bytes::new((nanobits / 8_000_000_000) as u64);
         let services = self.counted.iter().enumerate().map(|(class, counted)| {
             let moved = counted.map(bytes);
-            Usage { total: moved, uplink: moved, ..Usage::none(ClassId(class as u32)) }
+            ServiceUsageReport { total: moved, uplink: moved, ..ServiceUsageReport::none(ClassId(class as u32)) }
         });
         let limits = self.limits.iter().enumerate().filter(|(_, limit)| **limit != [None; 2]);
         let limits = limits.map(|(class, &limit)| Limited { class: ClassId(class as u32), limit });

@@ -27,7 +27,7 @@ use wayleave_schemes::hosts::{AnyBroker, AnyBrokerTimer, AnyMessage};
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 
-use crate::Setup;
+use crate::BrokerConfig;
 use brokers::Brokers;
 use dataplane::SimulatedDataplane;
 use machine::{Clock, Machine};
@@ -60,7 +60,7 @@ pub struct BrokerOutput {
 
 /// Racks with everything in them.
 pub struct SimulatedRacks {
-    setup: Arc<Setup>,
+    setup: Arc<BrokerConfig>,
     now: Time,
     rng: ChaCha8Rng,
     queue: BinaryHeap<Reverse<(Time, u64, Event)>>,
@@ -89,7 +89,7 @@ impl SimulatedRacks {
     ///
     /// # Errors
     /// If a broker has nothing to divide.
-    pub fn new(setup: Arc<Setup>, seed: u64) -> Result<Self, BrokerError> {
+    pub fn new(setup: Arc<BrokerConfig>, seed: u64) -> Result<Self, BrokerError> {
         Self::with_clocks(setup, seed, Clock::drawn)
     }
 
@@ -97,12 +97,12 @@ impl SimulatedRacks {
     ///
     /// # Errors
     /// If a broker has nothing to divide.
-    pub fn on_time(setup: Arc<Setup>, seed: u64) -> Result<Self, BrokerError> {
+    pub fn on_time(setup: Arc<BrokerConfig>, seed: u64) -> Result<Self, BrokerError> {
         Self::with_clocks(setup, seed, |_| Clock::RIGHT)
     }
 
     fn with_clocks(
-        setup: Arc<Setup>,
+        setup: Arc<BrokerConfig>,
         seed: u64,
         clock: impl Fn(&mut ChaCha8Rng) -> Clock,
     ) -> Result<Self, BrokerError> {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use wayleave_broker::Setup;
+use wayleave_broker::BrokerConfig;
 use wayleave_broker::world::SimulatedRacks;
 use wayleave_scheme_api::{Descriptor, Role, Value};
 use wayleave_schemes::hosts::{HOSTS, HostSchemeConfig};
@@ -20,7 +20,7 @@ fn toy() -> &'static Descriptor {
     HOSTS.iter().find(is_toy).unwrap()
 }
 
-fn setup() -> Arc<Setup> {
+fn setup() -> Arc<BrokerConfig> {
     let spec = LeafSpine {
         leaves: 2,
         spines: 1,
@@ -33,7 +33,7 @@ fn setup() -> Arc<Setup> {
     let position = |key| toy.position(key).unwrap();
     let given = vec![(position("rate"), Value::Rate(RATE)), (position("interval"), Value::Time(INTERVAL))];
     let scheme = HostSchemeConfig::of(toy.name, &given).unwrap();
-    Arc::new(Setup::new(build::leaf_spine(&spec).unwrap(), Vec::new(), scheme, 1).unwrap())
+    Arc::new(BrokerConfig::new(build::leaf_spine(&spec).unwrap(), Vec::new(), scheme, 1).unwrap())
 }
 
 fn limits(world: &SimulatedRacks) -> Vec<Option<Rate>> {

@@ -9,12 +9,12 @@ use super::namespace::Namespace;
 
 /// Lines for one tool, carried out in order up to the first that fails.
 #[derive(Clone, Debug)]
-pub struct Batch {
+pub struct ToolBatch {
     tool: &'static str,
     lines: Vec<String>,
 }
 
-impl Batch {
+impl ToolBatch {
     /// Lines for `ip`.
     pub const fn ip() -> Self {
         Self { tool: "ip", lines: Vec::new() }
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_line_that_is_two_is_refused_before_anything_runs() {
-        let error = Batch::ip().line("link add a\nlink del b").run(&Namespace::current()).unwrap_err();
+        let error = ToolBatch::ip().line("link add a\nlink del b").run(&Namespace::current()).unwrap_err();
         assert!(error.to_string().contains("control characters"), "{error}");
     }
 }

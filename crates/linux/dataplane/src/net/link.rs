@@ -4,7 +4,7 @@ use std::path::Path;
 
 use wayleave_units::Bytes;
 
-use super::batch::{Batch, output};
+use super::batch::{ToolBatch, output};
 use super::error::NetError;
 use super::namespace::Namespace;
 
@@ -146,7 +146,7 @@ impl Namespace {
     /// # Errors
     /// If there is no such interface.
     pub fn set_up<'a>(&self, interfaces: impl IntoIterator<Item = &'a str>) -> Result<(), NetError> {
-        let mut batch = Batch::ip();
+        let mut batch = ToolBatch::ip();
         for interface in interfaces {
             check_interface(interface)?;
             batch.line(format_args!("link set dev {interface} up"));

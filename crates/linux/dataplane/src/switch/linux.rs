@@ -6,11 +6,11 @@ use std::path::Path;
 use super::{Forward, PortCounters, PortPlan, SwitchCounters, SwitchDriver, SwitchPlan};
 use crate::error::Error;
 use crate::net::{
-    Attached, Batch, Hook, Namespace, NetError, PortQdisc, VLAN_ROOM, attach_egress, attach_ingress, plain_packets,
+    Attached, Hook, Namespace, NetError, PortQdisc, ToolBatch, VLAN_ROOM, attach_egress, attach_ingress, plain_packets,
     queue_counters,
 };
-use crate::programs::{self, Port, SwitchProgram};
-use crate::samples::Sample;
+use crate::programs::{self, SwitchProgram, TaggedPort};
+use crate::samples::PacketSample;
 
 /// A switch that is a namespace of Linux, or a machine. Its program and table are pinned, so it forwards whether its driver runs or not.
 pub struct LinuxSwitch {
@@ -163,7 +163,9 @@ impl LinuxSwitch {
 
     fn undo(&self, undo: &Undo) -> Result<(), NetError> {
         match undo {
-            Undo::Mtu(name, mtu) => Batch::ip().extend([format!("link set dev {name} mtu {mtu}")]).run(&self.namespace),
+            Undo::Mtu(name, mtu) => {
+                ToolBatch::ip().extend([format!("link set dev {name} mtu {mtu}")]).run(&self.namespace)
+            }
             Undo::Merging(name) => plain_packets(&self.namespace, name),
         }
     }
@@ -209,12 +211,12 @@ impl LinuxSwitch {
     /// Makes the table that of the plan. Existing entries are not touched, so packets are forwarded all the time.
     fn fill(&mut self, plan: &SwitchPlan) -> Result<(), Error> {
         let ports: BTreeSet<u32> = plan.ports.iter().map(|port| port.ifindex).collect();
-        let wanted: BTreeMap<(u32, u16), Port> = self
+        let wanted: BTreeMap<(u32, u16), TaggedPort> = self
             .table(plan)
             .into_iter()
-            .map(|line| ((line.ingress, line.tag.tci()), Port { ifindex: line.egress, priority: line.priority }))
+            .map(|line| ((line.ingress, line.tag.tci()), TaggedPort { ifindex: line.egress, priority: line.priority }))
             .collect();
-        let mut there: BTreeMap<(u32, u16), Port> =
+        let mut there: BTreeMap<(u32, u16), TaggedPort> =
             self.program.table()?.into_iter().map(|(ingress, tci, port)| ((ingress, tci), port)).collect();
         there.retain(|(ingress, _), _| ports.contains(ingress));
         let stale: BTreeSet<u32> =
@@ -223,7 +225,8 @@ impl LinuxSwitch {
             self.program.forget(ingress)?;
         }
         for line in self.table(plan) {
-            let (key, port) = ((line.ingress, line.tag.tci()), Port { ifindex: line.egress, priority: line.priority });
+            let (key, port) =
+                ((line.ingress, line.tag.tci()), TaggedPort { ifindex: line.egress, priority: line.priority });
             if stale.contains(&line.ingress) || there.get(&key) != Some(&port) {
                 self.program.set(line.ingress, line.tag, port)?;
             }
@@ -258,7 +261,7 @@ impl SwitchDriver for LinuxSwitch {
         }
         // The table first: what comes before it is complete would be dropped.
         self.fill(plan)?;
-        Batch::tc().extend(lines).run(&self.namespace)?;
+        ToolBatch::tc().extend(lines).run(&self.namespace)?;
         self.ports = plan.ports.iter().map(|port| port.ifindex).collect();
         self.settle(plan, &there)
     }
@@ -277,7 +280,7 @@ impl SwitchDriver for LinuxSwitch {
         }
         let names = || plan.ports.iter().map(|port| port.interface.as_str());
         let (told, lines): (Vec<_>, Vec<_>) = names().flat_map(|name| there.conflicting_filters(name)).unzip();
-        Batch::tc().extend(lines).run(&self.namespace)?;
+        ToolBatch::tc().extend(lines).run(&self.namespace)?;
         troubles.extend(told);
         self.beside = self.namespace.run(|| names().flat_map(|name| there.beside(name)).collect())?;
         if let Some(level) = self.level
@@ -303,7 +306,7 @@ impl SwitchDriver for LinuxSwitch {
         Ok(true)
     }
 
-    fn samples(&mut self) -> Result<(Vec<Sample>, u64), LinuxSwitchError> {
+    fn samples(&mut self) -> Result<(Vec<PacketSample>, u64), LinuxSwitchError> {
         Ok(self.program.samples()?)
     }
 

@@ -13,7 +13,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use crate::error::Error;
 use crate::programs::{Pins, UFAB};
-use crate::test_run::{Input, TO_STACK, run};
+use crate::test_run::{TO_STACK, TestPacket, run};
 
 /// Bytes of `struct said` and of `struct told` in bpf/ufab.c.
 const SAID: usize = 64;
@@ -114,7 +114,7 @@ impl Registers {
         let mut frame = vec![0; HEADER];
         frame.extend(said.bytes());
         frame.resize(HEADER + SAID + TOLD, 0);
-        let out = run(&self.program, Input { ifindex: LOOPBACK, frame: &frame, gso_size: 0 }, 1)?;
+        let out = run(&self.program, TestPacket { ifindex: LOOPBACK, frame: &frame, gso_size: 0 }, 1)?;
         if out.verdict != TO_STACK {
             return Err(Error::Refused(format!("queue {} has no registers", said.queue)));
         }

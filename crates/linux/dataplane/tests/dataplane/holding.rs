@@ -15,9 +15,11 @@ use nix::errno::Errno;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, SetSockOpt, recvmsg, setsockopt, sockopt};
 use nix::unistd::Pid;
-use wayleave_dataplane::host::{Contract, Host, HostPath, HostProgram, HostRule, QueueLimit, Reason, Sender, Settings};
+use wayleave_dataplane::host::{
+    ContractPackets, Host, HostPath, HostProgram, HostRule, PacketOutcome, QueueLimit, Sender, Settings,
+};
 use wayleave_dataplane::net::{Attached, Capture, Namespace, attach_ingress};
-use wayleave_packet_format::{Demand, Selector, wire_bytes};
+use wayleave_packet_format::{BucketDemand, PacketSelector, wire_bytes};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::world::party::{Party, index, tool};
@@ -52,17 +54,17 @@ impl Stand {
         Self { host, tenant, receiver, _world: world }
     }
 
-    fn contract(&self) -> Contract {
+    fn contract(&self) -> ContractPackets {
         self.host.counters().unwrap().contracts[&SERIAL]
     }
 }
 
 /// Everything that is for the receiver.
 fn rule(rate: Rate, burst: Bytes) -> HostRule {
-    let selector = Selector { destination: Some(mac(2)), ..Selector::default() };
+    let selector = PacketSelector { destination: Some(mac(2)), ..PacketSelector::default() };
     HostRule {
         senders: vec![Sender { ifindex: TAP, selector }],
-        demand: Demand { rate, burst, max_frame: None },
+        demand: BucketDemand { rate, burst, max_frame: None },
         paths: vec![HostPath { uplink: NET, queue: 0, tags: Vec::new(), mtu: Bytes::new(1500) }],
         bound: Time::from_millis(10),
     }
@@ -189,7 +191,7 @@ pub(crate) fn no_more_waits_than_the_queue_holds_and_the_longest_wait_is_told() 
     assert_eq!(arrived.len() as u64, contract.packets);
     assert_eq!(contract.packets + contract.shaped, 60);
     let counters = stand.host.counters().unwrap();
-    assert_eq!(counters.of(Reason::QueueFull), contract.shaped);
+    assert_eq!(counters.of(PacketOutcome::QueueFull), contract.shaped);
     assert!(contract.shaped > 0 && contract.packets >= waiting.limit.get() / 1538, "{contract:?}");
 }
 
@@ -277,7 +279,7 @@ pub(crate) fn tcp_with_its_super_frames_waits_and_hardly_loses_a_packet() {
     for (version, congestion) in (1..).zip(CONGESTION).filter(|(_, congestion)| available(congestion)) {
         stand.host.remove(SERIAL).unwrap();
         stand.host.install(SERIAL, version, &rule(Rate::from_mbit(10), Bytes::new(3 * 1538))).unwrap();
-        let split = stand.host.counters().unwrap().of(Reason::Split);
+        let split = stand.host.counters().unwrap().of(PacketOutcome::Split);
         let bytes = 1_000_000;
         transfer(&stand, congestion, bytes);
         let contract = stand.contract();
@@ -286,7 +288,7 @@ pub(crate) fn tcp_with_its_super_frames_waits_and_hardly_loses_a_packet() {
         assert!(contract.packets >= frames && contract.packets < frames * 11 / 10, "{congestion}: {contract:?}");
         // The start of bbr sends nearly three times what fits until it has found out.
         assert!(contract.delayed > frames / 4 && contract.shaped < frames / 4, "{congestion}: {contract:?}");
-        assert!(stand.host.counters().unwrap().of(Reason::Split) > split, "{congestion} sent no super-frame");
+        assert!(stand.host.counters().unwrap().of(PacketOutcome::Split) > split, "{congestion} sent no super-frame");
     }
 }
 
@@ -336,7 +338,7 @@ pub(crate) fn a_thousand_contracts_have_a_class_each() {
             socket.recv(&mut [0; 1_500]).unwrap();
         }
     }
-    let contracts: BTreeMap<u64, Contract> = stand.host.counters().unwrap().contracts;
+    let contracts: BTreeMap<u64, ContractPackets> = stand.host.counters().unwrap().contracts;
     for serial in [1, 500, 1_000] {
         assert_eq!((contracts[&serial].packets, contracts[&serial].shaped), (6, 0), "{:?}", contracts[&serial]);
         assert!(contracts[&serial].delayed > 1, "{:?}", contracts[&serial]);
@@ -489,7 +491,7 @@ pub(crate) fn super_frames_are_cut_into_the_frames_of_a_large_mtu() {
     stand.host.install(SERIAL, 1, &rule).unwrap();
     transfer(&stand, "reno", 1_000_000);
     let contract = stand.contract();
-    assert!(stand.host.counters().unwrap().of(Reason::Split) > 0, "{contract:?}");
+    assert!(stand.host.counters().unwrap().of(PacketOutcome::Split) > 0, "{contract:?}");
     let shown = Command::new("tc").args(["-s", "qdisc", "show", "dev", "wl-split"]).output().unwrap();
     let shown = String::from_utf8(shown.stdout).unwrap();
     assert!(shown.contains("(dropped 0,"), "{shown}");

@@ -12,9 +12,9 @@ use nix::sys::socket::{
     AddressFamily, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType, recv, sendto, setsockopt, socket,
 };
 use nix::sys::time::TimeVal;
-use wayleave_dataplane::host::{Host, HostPath, HostProgram, HostRule, Reason, Sender, Settings};
-use wayleave_dataplane::net::{Attached, Batch, Namespace, PortQdisc};
-use wayleave_packet_format::{Demand, Selector, Tag};
+use wayleave_dataplane::host::{Host, HostPath, HostProgram, HostRule, PacketOutcome, Sender, Settings};
+use wayleave_dataplane::net::{Attached, Namespace, PortQdisc, ToolBatch};
+use wayleave_packet_format::{BucketDemand, PacketSelector, Tag};
 use wayleave_units::{Bytes, Rate, Time};
 
 const ENDPOINT: u32 = 1201;
@@ -91,8 +91,8 @@ pub(crate) fn every_copy_takes_its_own_route_and_all_have_one_number() {
         }
     };
     let rule = HostRule {
-        senders: vec![Sender { ifindex: ENDPOINT, selector: Selector::default() }],
-        demand: Demand { rate: Rate::from_gbit(1), burst: Bytes::new(100_000), max_frame: None },
+        senders: vec![Sender { ifindex: ENDPOINT, selector: PacketSelector::default() }],
+        demand: BucketDemand { rate: Rate::from_gbit(1), burst: Bytes::new(100_000), max_frame: None },
         paths: vec![path(UPLINKS[0], 4), path(UPLINKS[1], 1), path(UPLINKS[0], 4), path(UPLINKS[1], 2)],
         bound: Time::from_millis(10),
     };
@@ -129,10 +129,10 @@ pub(crate) fn ip_packets_without_a_whole_header_are_malformed() {
     stand.send(&last);
     let counted = |reason| stand.host.counters().unwrap().of(reason);
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while counted(Reason::Multicast) == 0 && std::time::Instant::now() < deadline {
+    while counted(PacketOutcome::Multicast) == 0 && std::time::Instant::now() < deadline {
         std::thread::yield_now();
     }
-    assert_eq!((counted(Reason::Multicast), counted(Reason::Malformed)), (1, sent));
+    assert_eq!((counted(PacketOutcome::Multicast), counted(PacketOutcome::Malformed)), (1, sent));
 }
 
 pub(crate) fn a_port_has_the_queues_that_it_was_given_whatever_they_are() {
@@ -155,7 +155,7 @@ pub(crate) fn a_port_has_the_queues_that_it_was_given_whatever_they_are() {
         queues(100_000_000_000, &[97_000; 4], &[1, 1], true),
     ];
     for given in &all {
-        Batch::tc().extend(given.rebuild("own").unwrap()).run(&Namespace::current()).unwrap();
+        ToolBatch::tc().extend(given.rebuild("own").unwrap()).run(&Namespace::current()).unwrap();
         let there = Attached::of(&Namespace::current(), &[], &[]).unwrap();
         for other in &all {
             assert_eq!(there.has_queues("own", other), given == other, "{other:?} where {given:?} are");

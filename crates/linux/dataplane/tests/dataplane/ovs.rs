@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::names::{Names, require_namespaces};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
-use wayleave_dataplane::net::{Batch, Capture, Namespace, VethEnd, create_veth, output};
+use wayleave_dataplane::net::{Capture, Namespace, ToolBatch, VethEnd, create_veth, output};
 use wayleave_dataplane::switch::{OvsBridge, OvsSwitch, SwitchDriver, SwitchPlan};
 use wayleave_packet_format::{TAG_TYPE, Tag};
 use wayleave_repo_checks::leave_out;
@@ -47,7 +47,7 @@ impl Site {
         for name in site.names.all() {
             Namespace::open(name).unwrap().silence().unwrap();
         }
-        let mut links = Batch::ip();
+        let mut links = ToolBatch::ip();
         for port in 0..3 {
             let end = |index, ifindex| VethEnd {
                 namespace: site.names.get(index).to_owned(),
@@ -223,7 +223,7 @@ pub(crate) fn packets_go_where_their_outer_tag_says_however_many_they_have() {
     assert_eq!(switch.repair(&plan()).unwrap(), Vec::<String>::new());
     site.ofctl("add-flow", &["priority=40000,in_port=1,actions=flood"]);
     site.ofctl("del-flows", &["dl_vlan=2"]);
-    Batch::tc().line("filter del dev p2 egress").run(&site.namespace()).unwrap();
+    ToolBatch::tc().line("filter del dev p2 egress").run(&site.namespace()).unwrap();
     // Until then no packet leaves by a port that its tag does not name.
     let flooded = site.send(0, &[frame(&[(2, 0)], &[1]), frame(&[(1, 0)], &[2])], 1);
     assert!(flooded.iter().all(|(port, frame)| (*port, frame[2]) == (1, 2) || *port == 2), "{flooded:?}");

@@ -15,7 +15,7 @@ use nix::sys::socket::{setsockopt, sockopt};
 use wayleave_dataplane::class;
 use wayleave_dataplane::doctor::examine;
 use wayleave_dataplane::net::{
-    Batch, Namespace, PortQdisc, QueueCounters, VethEnd, create_veth, plain_packets, queue_counters,
+    Namespace, PortQdisc, QueueCounters, ToolBatch, VethEnd, create_veth, plain_packets, queue_counters,
 };
 use wayleave_units::{Bytes, Rate};
 
@@ -58,14 +58,14 @@ impl Bottleneck {
             mac: Some([2, 0, 0, 0, 0, ifindex as u8]),
             mtu: 1528,
         };
-        Batch::ip().line(create_veth(&end(0, 101), &end(1, 102)).unwrap()).run(&Namespace::current()).unwrap();
+        ToolBatch::ip().line(create_veth(&end(0, 101), &end(1, 102)).unwrap()).run(&Namespace::current()).unwrap();
         let open = |index: usize| Namespace::open(names.get(index)).unwrap();
         let (from, to) = (open(0), open(1));
         for (namespace, me, other) in [(&from, 1, 2), (&to, 2, 1)] {
             namespace.silence().unwrap();
             plain_packets(namespace, "p1").unwrap();
             namespace.set_up(["p1"]).unwrap();
-            let mut batch = Batch::ip();
+            let mut batch = ToolBatch::ip();
             batch.line(format_args!("addr add 10.0.0.{me}/24 dev p1"));
             batch.line(format_args!("neigh add 10.0.0.{other} lladdr 02:00:00:00:00:{:02x} dev p1", 100 + other));
             batch.run(namespace).unwrap();
@@ -73,7 +73,7 @@ impl Bottleneck {
         let queues = queues.iter().map(|&bytes| Bytes::new(bytes)).collect();
         let (rate, weights) = (Rate::from_mbit(10), weights.to_vec());
         let port = PortQdisc { rate, queues, weights, overhead: PortQdisc::overhead(false), mtu: Bytes::new(1_500) };
-        Batch::tc().extend(port.lines("p1").unwrap()).run(&from).unwrap();
+        ToolBatch::tc().extend(port.lines("p1").unwrap()).run(&from).unwrap();
         Self { names, from, to }
     }
 

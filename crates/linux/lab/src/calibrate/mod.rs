@@ -27,7 +27,7 @@ use crate::error::LabError;
 use crate::hosts::{Hosts, best_effort};
 use crate::plan::{EndpointPlan, NodePlan};
 use crate::sentinel::Sentinel;
-use crate::stop::Stop;
+use crate::stop::StopRequest;
 use crate::traffic::{ProbeResult, Prober, SMALLEST_PROBE};
 use crate::up::Lab;
 use figures::{arrivals, held, lag, lasting, rate, slowest};
@@ -185,7 +185,7 @@ fn attached(lab: &Lab, switch: NodeId) -> Vec<&EndpointPlan> {
 type Run = Vec<Vec<ProbeResult>>;
 
 struct Bench<'a> {
-    stop: &'a Stop,
+    stop: &'a StopRequest,
     /// Of the slowest port.
     line: Rate,
     prober: Prober,

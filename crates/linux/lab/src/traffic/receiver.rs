@@ -11,7 +11,7 @@ use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, socko
 use nix::sys::time::TimeSpec;
 use wayleave_dataplane::net::Namespace;
 
-use super::flow::{ANY, Counts, FlowSpec};
+use super::flow::{ANY, Counts, LabFlow};
 use super::packet::Header;
 use super::report::{Arrival, Bounds, FlowReport};
 use super::sender::{Outbox, PRIORITY};
@@ -46,7 +46,7 @@ pub(super) struct Inbox {
 }
 
 impl Inbox {
-    pub(super) fn open(index: usize, spec: &FlowSpec) -> Result<Self, LabError> {
+    pub(super) fn open(index: usize, spec: &LabFlow) -> Result<Self, LabError> {
         let namespace = Namespace::open(&spec.to.inside.namespace)?;
         let failed = |error: std::io::Error| {
             LabError::io(format!("{} cannot receive at port {} of {}", spec.name, spec.port, spec.to.id), error)
@@ -88,7 +88,7 @@ impl Inbox {
         true
     }
 
-    pub(super) fn report(mut self, spec: &FlowSpec, sent: u64) -> FlowReport {
+    pub(super) fn report(mut self, spec: &LabFlow, sent: u64) -> FlowReport {
         self.delays.sort_unstable();
         FlowReport {
             name: spec.name.clone(),

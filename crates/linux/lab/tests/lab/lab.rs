@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::common::{Down, among_others, labs, labs_folder, name};
 use wayleave_dataplane::net::Namespace;
-use wayleave_lab::{EndpointSpec, Lab, LabError, LabName, Program, Stage, UpOptions, scaled};
+use wayleave_lab::{EndpointSpec, Lab, LabError, LabName, ProcessSpec, Stage, UpOptions, scaled};
 use wayleave_topology::Network;
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_units::Rate;
@@ -127,7 +127,7 @@ pub(crate) fn programs_of_a_lab_outlive_their_starter_and_end_with_the_lab() {
     let lab = up(&name, &star()).unwrap();
     // It does not listen to the polite signal, and has a child.
     let script = "trap '' TERM; sleep 1000 & while :; do sleep 1; done";
-    let program = Program {
+    let program = ProcessSpec {
         name: "stubborn".to_owned(),
         file: "/bin/sh".into(),
         arguments: vec!["-c".to_owned(), script.to_owned()],
@@ -139,7 +139,7 @@ pub(crate) fn programs_of_a_lab_outlive_their_starter_and_end_with_the_lab() {
     // A program is found from the moment it is started on, not only once the kernel has loaded it.
     let environment = fs::read(format!("/proc/{}/environ", lab.start(&program).unwrap().pid)).unwrap();
     assert!(!environment.is_empty());
-    let missing = Program { name: "nobody".to_owned(), file: "/nonexistent".into(), ..program };
+    let missing = ProcessSpec { name: "nobody".to_owned(), file: "/nonexistent".into(), ..program };
     assert!(lab.start(&missing).unwrap_err().to_string().contains("cannot start nobody"));
     assert!(labs().down(&name).unwrap().programs >= 1);
     let state = fs::read_to_string(format!("/proc/{}/stat", process.pid)).unwrap_or_default();

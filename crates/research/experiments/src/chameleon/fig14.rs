@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use wayleave_contracts::{Category, LatencyContract, Mix};
+use wayleave_contracts::{Category, LatencyContract, RequestMix};
 use wayleave_lab::run::{ContractReport, NetworkAction, OfferedContract, RunOptions, RunReport};
 use wayleave_units::Time;
 
@@ -91,7 +91,7 @@ fn scene(run: &Run, part: Part, title: &'static str, name: &'static str, papers:
     let mut testbed = run.laboratory()?.up("fig14", &network, &[])?;
     let (mut requests, mut promised, mut offered) = (Vec::new(), Vec::new(), 0);
     let most = run.choose(MAX_REQUESTS, QUICK_REQUESTS);
-    for (request, index) in Mix::weighted(&network, MIX, SEED).take(most).zip(0..) {
+    for (request, index) in RequestMix::weighted(&network, MIX, SEED).take(most).zip(0..) {
         let request = at_lab_rate(request);
         let order = order(&network, request.clone(), index)?;
         offered += 1;

@@ -21,7 +21,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use wayleave_contracts::{Accounting, Excess, LatencyContract, Order};
+use wayleave_contracts::{Accounting, ContractRequest, Excess, LatencyContract};
 use wayleave_lab::Stalls;
 use wayleave_lab::run::{OfferedContract, RunOptions, RunReport, SenderLoad};
 use wayleave_lab::traffic::Arrival;
@@ -123,7 +123,7 @@ impl Company {
 }
 
 /// Message, answer, and the bursts.
-struct Orders([Order; 4]);
+struct Orders([ContractRequest; 4]);
 
 impl Orders {
     fn of(network: &Network, frames: u64) -> Result<Self, Failed> {

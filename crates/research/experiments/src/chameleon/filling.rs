@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use wayleave_contracts::{Category, Mix};
+use wayleave_contracts::{Category, RequestMix};
 use wayleave_scheme_api::Admission;
 use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_schemes::registry::Scheme;
@@ -123,7 +123,7 @@ fn fill(case: &Case) -> Result<FillResult, Failed> {
     };
     let mut moves: HashMap<FlowId, u32> = HashMap::new();
     let mut flows = Vec::new();
-    for contract in Mix::new(&network, case.scenario, case.seed).take(MAX_REQUESTS) {
+    for contract in RequestMix::new(&network, case.scenario, case.seed).take(MAX_REQUESTS) {
         let request = wayleave_schemes::request(&contract, &model);
         let start = Instant::now();
         let decision = scheme.admit(&request);

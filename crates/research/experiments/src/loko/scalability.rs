@@ -1,8 +1,8 @@
 //! Utilisation of networks: the rate and the burst in use at the fullest switch.
 
 use wayleave_scheme_api::{Admission, Request};
-use wayleave_schemes::admission::loko::{Allocation, Model, Share, SwitchAccounting};
-use wayleave_topology::devices::{Scenario, SoftwareSwitch};
+use wayleave_schemes::admission::loko::{AcceptedRate, Allocation, ServiceModel, SwitchAccounting};
+use wayleave_topology::devices::{PacketScenario, SoftwareSwitch};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::{SWITCHES, panel, settings};
@@ -82,10 +82,10 @@ struct Data {
 /// Measures it.
 pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(10, 3);
-    let scenario = Scenario::proof_of_concept();
+    let scenario = PacketScenario::proof_of_concept();
     let table = benchmark(&SoftwareSwitch::ZODIAC_FX, &scenario, |_| {}).map_err(Failed::broken)?;
-    let model = Model::of(&table, &scenario).map_err(Failed::broken)?;
-    let allocation = Allocation::new(&model, Share::FullRate).map_err(Failed::broken)?;
+    let model = ServiceModel::of(&table, &scenario).map_err(Failed::broken)?;
+    let allocation = Allocation::new(&model, AcceptedRate::FullRate).map_err(Failed::broken)?;
     let bursts = bursts(allocation.burst);
     let part = |part: &Part| -> Result<Measured, Failed> {
         let by_length = run.map(&seeds, |&seed| {
@@ -125,7 +125,8 @@ fn bursts(most: Bytes) -> [Bytes; 7] {
 /// Rate and burst in use in thousandths, and flows, where every flow has this burst.
 fn of_burst(burst: Bytes, seed: u64, buffer: u64) -> Result<(u64, u64, usize), Failed> {
     let network = line(SWITCHES).map_err(Failed::broken)?;
-    let mut loko = loko(&network, Share::FullRate, SwitchAccounting::Published, buffer).map_err(Failed::broken)?;
+    let mut loko =
+        loko(&network, AcceptedRate::FullRate, SwitchAccounting::Published, buffer).map_err(Failed::broken)?;
     let list =
         requests(&network, PATIENT, seed, 2_000).into_iter().map(|request| Request { rate: FLOW, burst, ..request });
     let admitted = list.filter(|request| loko.admit(request).is_ok()).count();

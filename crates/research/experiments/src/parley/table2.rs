@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wayleave_packet_format::broker::{MAX_DATAGRAM, RateList, ServiceRates, Subject};
+use wayleave_packet_format::broker::{MAX_DATAGRAM, RateList, RateSubject, ServiceRates};
 use wayleave_units::Rate;
 
 use super::shares::{SHARE_CASES, ShareCase, ShareTimes, time_shares};
@@ -127,7 +127,7 @@ fn overheads() -> [f64; 2] {
         parts.iter().map(|part| (part.encoded_len() + HEADERS) as u64).sum()
     };
     let mbit = |bytes: u64| (bytes * 8) as f64 / 1e6;
-    [mbit(datagrams(Subject::MachineDemands) * (MACHINES - 1)), mbit(datagrams(Subject::RackDemands) * RACKS)]
+    [mbit(datagrams(RateSubject::MachineDemands) * (MACHINES - 1)), mbit(datagrams(RateSubject::RackDemands) * RACKS)]
 }
 
 fn statements(data: &Data) -> Vec<Statement> {

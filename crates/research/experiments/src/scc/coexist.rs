@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Deadline, FlowEndpoints, FlowSizes, Reliable, Routing, Traffic, Workload,
+    Buffering, Deadline, FlowArrivals, FlowEndpoints, FlowSizes, Reliable, Routing, Traffic, Workload,
 };
 use wayleave_schemes::path::presto;
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
@@ -177,7 +177,7 @@ fn one(case: &Case, network: &Arc<Network>, duration: Time, seed: u64) -> Result
     let mut tenants = Vec::new();
     for &application in &case.applications {
         let deadline = (application == Application::Deadline).then_some(DEADLINES);
-        let flows = Reliable { deadline, ..Reliable::new(Arrivals::PerSecond(per_second), Some(sizes.clone())) };
+        let flows = Reliable { deadline, ..Reliable::new(FlowArrivals::PerSecond(per_second), Some(sizes.clone())) };
         run.traffic.push(Traffic::new(application.name(), ends(case.place, &hosts), Workload::Flows(flows)));
         tenants.push(Tenant { name: application.name(), application, share });
     }

@@ -1,6 +1,8 @@
 //! Fig. 13: Memcached beside MongoDB (section 5.3).
 
-use wayleave_scenarios::{Arrivals, Endpoint, FlowEndpoints, FlowSizes, Reliable, Rpc, Server, Traffic, Vm};
+use wayleave_scenarios::{
+    Endpoint, FlowArrivals, FlowEndpoints, FlowSizes, Reliable, Rpc, RpcServer, ScenarioVm, Traffic,
+};
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -146,12 +148,12 @@ fn values() -> Result<FlowSizes, Failed> {
 }
 
 /// Adds `each` virtual machines of a tenant at each of these hosts.
-fn machines(vms: &mut Vec<Vm>, tenant: &str, what: &str, hosts: &[NodeId], each: usize) -> Vec<Endpoint> {
+fn machines(vms: &mut Vec<ScenarioVm>, tenant: &str, what: &str, hosts: &[NodeId], each: usize) -> Vec<Endpoint> {
     let mut all = Vec::new();
     for &host in hosts {
         for number in 1..=each {
             let name = format!("{tenant}-{what}-{}-{number}", host.0);
-            vms.push(Vm { name, host, service: Some(tenant.to_owned()) });
+            vms.push(ScenarioVm { name, host, service: Some(tenant.to_owned()) });
             all.extend(Endpoint::of_vm(vms, vms.len() - 1));
         }
     }
@@ -159,8 +161,8 @@ fn machines(vms: &mut Vec<Vm>, tenant: &str, what: &str, hosts: &[NodeId], each:
 }
 
 fn loops(tenant: &str, clients: Vec<Endpoint>, servers: Vec<Endpoint>, answer: FlowSizes, outstanding: u32) -> Traffic {
-    let rpc = Rpc { outstanding, server: Server::Drawn, ..Rpc::new(answer) };
-    let reliable = Reliable::new(Arrivals::Rpc(rpc), Some(FlowSizes::Fixed(REQUEST)));
+    let rpc = Rpc { outstanding, server: RpcServer::Drawn, ..Rpc::new(answer) };
+    let reliable = Reliable::new(FlowArrivals::Rpc(rpc), Some(FlowSizes::Fixed(REQUEST)));
     flows(tenant, FlowEndpoints::Random(clients, servers), reliable)
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_scenarios::{Arrivals, FlowEndpoints, Reliable, Scenario, SendSchedule};
+use wayleave_scenarios::{FlowArrivals, FlowEndpoints, Reliable, Scenario, SendSchedule};
 use wayleave_topology::Network;
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
 use wayleave_units::{Rate, Time};
@@ -127,7 +127,7 @@ fn case(system: System, seed: u64) -> Result<Case, Failed> {
         let offer = FLOWS[flow]
             .1
             .map(|gbit| SendSchedule::Rate(Rate::from_bits_per_second(gbit * 1_000_000_000 / 1_538 * 1_460)));
-        let reliable = Reliable { offer, ..Reliable::new(Arrivals::Once, None) };
+        let reliable = Reliable { offer, ..Reliable::new(FlowArrivals::Once, None) };
         let mut traffic = flows(&name(flow), FlowEndpoints::Pairs(vec![ends(flow)]), reliable);
         traffic.start = Time::from_millis(STARTS_MS[flow]);
         run.traffic.push(traffic);

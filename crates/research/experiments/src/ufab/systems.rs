@@ -2,7 +2,7 @@
 
 use wayleave_contracts::Policy;
 use wayleave_scenarios::{
-    Congestion, Ecn, ElasticSwitch, HostSchemeConfig, PacketKind, Routing, Scenario, Sharing, Traffic, Transport,
+    Congestion, Ecn, ElasticSwitch, HostSchemeConfig, PacketKind, Routing, Scenario, Sharing, Traffic, TransportConfig,
     Workload,
 };
 use wayleave_schemes::host::picnic;
@@ -110,7 +110,9 @@ impl System {
             Self::AllPaths => share_by_ufab(run, ufab::Settings { candidates: 256, ..usual() }, tenants),
             Self::Patient => share_by_ufab(run, ufab::Settings { idle: 1_000, ..usual() }, tenants),
             Self::Hasty => share_by_ufab(run, ufab::Settings { idle: 2, ..usual() }, tenants),
-            Self::Printed => share_by_ufab(run, ufab::Settings { step: ufab::Step::AsPrinted, ..usual() }, tenants),
+            Self::Printed => {
+                share_by_ufab(run, ufab::Settings { step: ufab::WindowGrowth::AsPrinted, ..usual() }, tenants)
+            }
             Self::Unbounded => share_by_ufab(run, ufab::Settings { latency_bound: false, ..usual() }, tenants),
             Self::Pwc => share_by_picnic(run, (Congestion::swift(), SHORT_GAP), tenants),
             Self::PwcRecommended => {
@@ -123,7 +125,9 @@ impl System {
                 share_by_elasticswitch(run, Congestion::dctcp(), tenants);
             }
             Self::ElasticCubic => share_by_elasticswitch(run, Congestion::cubic(), tenants),
-            Self::Plain => run.transport = Transport { congestion: Congestion::cubic(), ..Transport::default() },
+            Self::Plain => {
+                run.transport = TransportConfig { congestion: Congestion::cubic(), ..TransportConfig::default() }
+            }
         }
     }
 }
@@ -143,13 +147,13 @@ fn share_by_ufab(run: &mut Scenario, settings: ufab::Settings, tenants: Policy) 
 }
 
 fn share_by_picnic(run: &mut Scenario, (congestion, gap): (Congestion, Time), tenants: Policy) {
-    run.transport = Transport { congestion, ..Transport::default() };
+    run.transport = TransportConfig { congestion, ..TransportConfig::default() };
     run.routing = Routing::Clove(clove::Params { gap, ..clove::Params::default() });
     run.sharing = Some(Sharing::new(HostSchemeConfig::Picnic(picnic::Settings::default()), tenants));
 }
 
 fn share_by_elasticswitch(run: &mut Scenario, congestion: Congestion, tenants: Policy) {
-    run.transport = Transport { congestion, ..Transport::default() };
+    run.transport = TransportConfig { congestion, ..TransportConfig::default() };
     run.routing = Routing::Clove(clove::Params { gap: SHORT_GAP, ..clove::Params::default() });
     // Its paper's 15 ms are slow here.
     let settings =
@@ -158,12 +162,12 @@ fn share_by_elasticswitch(run: &mut Scenario, congestion: Congestion, tenants: P
 }
 
 /// uFAB's windows are the only ones: its edge is the transport's congestion control (4.1).
-fn windows() -> Transport {
+fn windows() -> TransportConfig {
     const PACKETS: u32 = 10_000;
-    Transport {
+    TransportConfig {
         congestion: Congestion::fixed_window(PACKETS),
         initial_window: PACKETS,
         max_window: PACKETS,
-        ..Transport::default()
+        ..TransportConfig::default()
     }
 }

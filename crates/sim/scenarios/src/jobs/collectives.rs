@@ -5,7 +5,7 @@
 
 use wayleave_units::{Bytes, Time};
 
-use super::{Action, Dependency, Graph, GraphError, MAX_OPERATIONS, Operation, WaitUntil};
+use super::{Dependency, GraphError, JobGraph, JobOperation, MAX_OPERATIONS, OperationAction, WaitUntil};
 
 /// Collective operation of the ranks of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub enum Collective {
 
 /// Data of a collective operation, and its algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exchange {
+pub struct CollectiveExchange {
     /// The algorithm.
     pub collective: Collective,
     /// Data that each rank has in the end, or sends in an all-to-all, including the part that stays local.
@@ -83,15 +83,15 @@ impl Collective {
     }
 }
 
-impl Exchange {
+impl CollectiveExchange {
     /// Returns the graph of messages among `ranks` ranks. Parts that do not divide the data evenly differ by one
     /// byte.
     ///
     /// ```
-    /// use wayleave_scenarios::{Collective, Exchange};
+    /// use wayleave_scenarios::{Collective, CollectiveExchange};
     /// use wayleave_units::{Bytes, Time};
     ///
-    /// let ring = Exchange { collective: Collective::RingAllReduce, data: Bytes::new(4000), pieces: 1, compute: Time::ZERO };
+    /// let ring = CollectiveExchange { collective: Collective::RingAllReduce, data: Bytes::new(4000), pieces: 1, compute: Time::ZERO };
     /// // Four ranks, each of which sends six parts of 1000 B.
     /// assert_eq!(ring.graph(4)?.payload(), 24_000);
     /// # Ok::<(), wayleave_scenarios::CollectiveError>(())
@@ -100,7 +100,7 @@ impl Exchange {
     /// # Errors
     /// Fewer than two ranks, no data or pieces, a number of ranks that the algorithm does not support, more than
     /// [`MAX_OPERATIONS`].
-    pub fn graph(&self, ranks: u32) -> Result<Graph, CollectiveError> {
+    pub fn graph(&self, ranks: u32) -> Result<JobGraph, CollectiveError> {
         if ranks < 2 {
             return Err(CollectiveError::TooFewRanks(ranks));
         }
@@ -122,7 +122,7 @@ impl Exchange {
         let mut messages = Messages { ranks, compute: self.compute, operations: Vec::new(), dependencies: Vec::new() };
         if self.compute > Time::ZERO {
             for rank in 0..ranks {
-                messages.add(rank, Action::Compute(self.compute));
+                messages.add(rank, OperationAction::Compute(self.compute));
             }
         }
         for piece in 0..self.pieces {
@@ -135,7 +135,7 @@ impl Exchange {
                 Collective::AllToAll => messages.all_to_all(piece, data),
             }
         }
-        Graph::new(ranks, messages.operations, &messages.dependencies).map_err(CollectiveError::Graph)
+        JobGraph::new(ranks, messages.operations, &messages.dependencies).map_err(CollectiveError::Graph)
     }
 }
 
@@ -148,26 +148,26 @@ fn part(whole: u64, parts: u64, number: u64) -> u64 {
 struct Messages {
     ranks: u32,
     compute: Time,
-    operations: Vec<Operation>,
+    operations: Vec<JobOperation>,
     dependencies: Vec<Dependency>,
 }
 
 impl Messages {
-    fn add(&mut self, rank: u32, action: Action) -> u32 {
-        self.operations.push(Operation { rank, action, cpu: 0, nic: 0 });
+    fn add(&mut self, rank: u32, action: OperationAction) -> u32 {
+        self.operations.push(JobOperation { rank, action, cpu: 0, nic: 0 });
         (self.operations.len() - 1) as u32
     }
 
     /// A message; it leaves when the sender's operations of a list are over. Its receive.
     fn message(&mut self, (from, to): (u32, u32), size: u64, tag: u32, after: &[u32]) -> u32 {
         let size = Bytes::new(size);
-        let send = self.add(from, Action::Send { to, size, tag });
+        let send = self.add(from, OperationAction::Send { to, size, tag });
         // The first operation of each rank is its computation, if it computes.
         let computed = (self.compute > Time::ZERO).then_some(from);
         let needed = computed.iter().chain(after);
         let needs = needed.map(|&on| Dependency { operation: send, on, until: WaitUntil::Over });
         self.dependencies.extend(needs);
-        self.add(to, Action::Receive { from: Some(from), size, tag: Some(tag) })
+        self.add(to, OperationAction::Receive { from: Some(from), size, tag: Some(tag) })
     }
 
     /// In each step every rank passes a part on: in the first its own, then the one that arrived.

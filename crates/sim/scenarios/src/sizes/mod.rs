@@ -241,7 +241,7 @@ impl SizesError {
 
 #[cfg(test)]
 mod tests {
-    use wayleave_calculus::sizing::{Load, Simulated};
+    use wayleave_calculus::sizing::{LoadFraction, Simulated};
     use wayleave_units::{Rate, Time};
 
     use super::*;
@@ -322,7 +322,7 @@ mod tests {
         let (ten, within) = (Rate::from_gbit(10), Time::from_millis(30));
         let load = simulated.peak_load(ten, within).unwrap();
         assert!(simulated.completion(ten, load).at_most <= within);
-        let more = Load::from_billionths((load.billionths() as f64 * 1.01) as u64).unwrap();
+        let more = LoadFraction::from_billionths((load.billionths() as f64 * 1.01) as u64).unwrap();
         assert!(simulated.completion(ten, more).at_most > within, "{load}");
         // The same question the other way round.
         let offered = Rate::from_bits_per_second((load.get() * 1e10) as u64);

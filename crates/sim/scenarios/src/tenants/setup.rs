@@ -3,7 +3,7 @@
 use std::num::{NonZeroU16, NonZeroU32};
 
 use wayleave_contracts::{
-    Bandwidth, BandwidthContract, Contract, Division, Match, PerDirection, Policy, PolicyLevel, Protocol, Service,
+    Bandwidth, BandwidthContract, Contract, Division, Match, PerDirection, Policy, PolicyLevel, Protocol, ServiceSpec,
 };
 use wayleave_schemes::host::scc;
 use wayleave_schemes::host::ufab;
@@ -113,14 +113,14 @@ impl Tenants {
     }
 
     /// A service of each contract, at its hosts, and one of all latency contracts.
-    fn services(&self) -> Vec<Service> {
+    fn services(&self) -> Vec<ServiceSpec> {
         // No packet may belong to two services; the simulator goes by names, not by ports.
         let filter = |number: usize| {
             let port = NonZeroU16::new(u16::try_from(number + 1).unwrap_or(u16::MAX));
             Some(Match { protocol: Some(Protocol::TCP), destination_port: port, ..Match::default() })
         };
         let latency =
-            Service { name: self.latency_service(), filter: filter(self.sharing.len()), ..Service::default() };
+            ServiceSpec { name: self.latency_service(), filter: filter(self.sharing.len()), ..ServiceSpec::default() };
         let divisor = divisor(self.sharing.iter().map(|tenant| &tenant.contract));
         let weight = |contract: &BandwidthContract| {
             u32::try_from(contract.weight_in_thousandths() / divisor).unwrap_or(u32::MAX).max(1)
@@ -141,13 +141,13 @@ impl Tenants {
                 }
                 _ => Bandwidth::default(),
             };
-            Service {
+            ServiceSpec {
                 name: contract.name().to_owned(),
                 filter: filter(number),
                 bandwidth: PerDirection { transmit: bandwidth, receive: bandwidth },
                 endpoints: members(contract),
                 division,
-                ..Service::default()
+                ..ServiceSpec::default()
             }
         };
         self.sharing.iter().enumerate().map(of).chain([latency]).collect()

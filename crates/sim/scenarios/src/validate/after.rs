@@ -1,7 +1,7 @@
 //! Flows that follow others: the followed traffic, and a check that every receiver has a next one.
 
 use super::TrafficError;
-use crate::{Arrivals, DependentFlows, Endpoint, FlowEndpoints, Onward, Scenario, Traffic, Workload};
+use crate::{DependentFlows, Endpoint, FlowArrivals, FlowEndpoints, Onward, Scenario, Traffic, Workload};
 
 /// Checks a traffic that follows another one.
 pub(super) fn check(traffic: &Traffic, after: &DependentFlows, scenario: &Scenario) -> Result<(), TrafficError> {
@@ -12,8 +12,8 @@ pub(super) fn check(traffic: &Traffic, after: &DependentFlows, scenario: &Scenar
         return Err(TrafficError::FollowsNothing { traffic: after.traffic.clone(), known });
     };
     let ends_are_known = |reliable: &crate::Reliable| match &reliable.arrivals {
-        Arrivals::Rpc(_) => false,
-        Arrivals::After(_) => true,
+        FlowArrivals::Rpc(_) => false,
+        FlowArrivals::After(_) => true,
         _ => reliable.sizes.is_some(),
     };
     match &before.workload {

@@ -8,7 +8,7 @@ use crate::fabric::{DropCause, Dropped, LinkArrival, Step};
 use crate::flows::{self, FlowSlot, FlowState};
 use crate::hosts::NO_PAIR;
 use crate::packet::{FRAMING, Flags, HEADERS, Kind, Packet, PacketId};
-use crate::trace::Event;
+use crate::trace::PacketEvent;
 use crate::transport::SegmentReply;
 
 impl Engine {
@@ -35,7 +35,7 @@ impl Engine {
     /// A packet reaches its host.
     #[inline]
     pub(super) fn at_host(&mut self, link: u32, id: PacketId, now: Instant) {
-        self.fabric.note(Event::Delivered, (link, 0), id, now);
+        self.fabric.note(PacketEvent::Delivered, (link, 0), id, now);
         let packet = self.fabric.packet(id);
         let number = packet.flow;
         match packet.kind {

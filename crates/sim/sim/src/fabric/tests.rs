@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Change, Congestion, Discipline, Element, FlowEndpoints, FlowSizes, Outage, PacketKind,
-    Scenario, Traffic, Workload,
+    Buffering, Congestion, Discipline, Element, ElementChange, FlowArrivals, FlowEndpoints, FlowSizes, Outage,
+    PacketKind, Scenario, Traffic, Workload,
 };
 use wayleave_scheme_api::{IntHop, Mark, ProbeAt, QueueState, Switch};
 use wayleave_topology::builders::{Cabling, FatTree, build};
@@ -69,7 +69,7 @@ fn two_queues(discipline: Discipline) -> Scenario {
     scenario.transport.congestion = Congestion::fixed_window(20);
     for (queue, every) in [(0, 3), (1, 2)] {
         let (ends, size) = (FlowEndpoints::Pairs(vec![(from, to)]), FlowSizes::Fixed(Bytes::new(2_000)));
-        let arrivals = Arrivals::Every(Time::from_micros(every));
+        let arrivals = FlowArrivals::Every(Time::from_micros(every));
         let mut traffic = Traffic::flows(&format!("q{queue}"), ends, arrivals, size);
         traffic.queue = Some(queue);
         scenario.traffic.push(traffic);
@@ -135,14 +135,14 @@ fn a_large_network_does_the_same_as_a_small_one() {
         scenario.warmup = Time::from_millis(1);
         scenario.switches.discipline = discipline.clone();
         let ends = FlowEndpoints::Permutation(hosts.clone());
-        let (every, size) = (Arrivals::Every(Time::from_micros(70)), FlowSizes::Fixed(Bytes::new(150_000)));
+        let (every, size) = (FlowArrivals::Every(Time::from_micros(70)), FlowSizes::Fixed(Bytes::new(150_000)));
         scenario.traffic.push(Traffic::flows("flows", ends, every, size));
         let rate = Rate::from_mbit(700);
         let kind = PacketKind::Poisson { rate };
         let packets = Workload::Packets { kind, frame: Bytes::new(500) };
         scenario.traffic.push(Traffic { name: "packets".to_owned(), workload: packets, ..scenario.traffic[0].clone() });
         let link = network.find_link("pod1-edge1->pod1-agg1").unwrap();
-        for (at, change) in [(1_200, Change::Fails), (1_900, Change::Works)] {
+        for (at, change) in [(1_200, ElementChange::Fails), (1_900, ElementChange::Works)] {
             scenario.outages.push(Outage { at: Time::from_micros(at), what: Element::Link(link), change });
         }
         scenario.validate().unwrap();

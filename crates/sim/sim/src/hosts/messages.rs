@@ -1,6 +1,6 @@
 //! Messages travel as packets, in the queue that the scenario gives them, and may be lost there.
 
-use wayleave_scheme_api::{BrokerId, BrokerInput, HostInput, Member, Origin, Peer};
+use wayleave_scheme_api::{BrokerId, BrokerInput, HostInput, Member, MessageOrigin, Peer};
 use wayleave_schemes::brokers::BrokerLocation;
 use wayleave_schemes::hosts::AnyMessage;
 
@@ -147,17 +147,17 @@ impl Hosts {
         match to {
             Recipient::Sender(slot, epoch) => {
                 let Some(pair) = self.open(slot, epoch) else { return };
-                let (host, scheme, from) = (pair.sender, pair.scheme, Origin::Receiver(pair.outgoing));
+                let (host, scheme, from) = (pair.sender, pair.scheme, MessageOrigin::Receiver(pair.outgoing));
                 self.notify(host, scheme, HostInput::Message { from, message }, now);
             }
             Recipient::Receiver(slot, epoch) => {
                 let Some(pair) = self.open(slot, epoch) else { return };
                 let (host, scheme) = (pair.receiver, pair.scheme);
                 let incoming = self.incoming(slot, fabric, now);
-                self.notify(host, scheme, HostInput::Message { from: Origin::Sender(incoming), message }, now);
+                self.notify(host, scheme, HostInput::Message { from: MessageOrigin::Sender(incoming), message }, now);
             }
             Recipient::Machine(host, scheme, from) => {
-                self.notify(host, scheme, HostInput::Message { from: Origin::Broker(from), message }, now);
+                self.notify(host, scheme, HostInput::Message { from: MessageOrigin::Broker(from), message }, now);
             }
             Recipient::Broker(broker, from) => self.notify_broker(broker, BrokerInput::Message { from, message }, now),
         }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 use wayleave_scenarios::{
-    Arrivals, Endpoint, FlowEndpoints, FlowSizes, PacketKind, Phase, Reliable, Routing, Scenario, Server, Traffic,
-    Transport, Workload,
+    Endpoint, FlowArrivals, FlowEndpoints, FlowSizes, PacketKind, Reliable, Routing, RpcServer, Scenario, StartPhase,
+    Traffic, TransportConfig, Workload,
 };
 use wayleave_schemes::duplicates::Filter;
 use wayleave_schemes::services::Services;
@@ -79,8 +79,9 @@ impl<'a> Builder<'a> {
         if self.hosts.is_shared() {
             self.processes.all.push(Process::Hosts);
         }
-        let class =
-            |vm: &wayleave_scenarios::Vm| vm.service.as_deref().map_or(Services::OTHER.0, |name| self.class_of(name));
+        let class = |vm: &wayleave_scenarios::ScenarioVm| {
+            vm.service.as_deref().map_or(Services::OTHER.0, |name| self.class_of(name))
+        };
         self.processes.vm_classes = scenario.vms.iter().map(class).collect();
         let lowest = scenario.lowest_queue();
         for (index, traffic) in scenario.traffic.iter().enumerate() {
@@ -105,7 +106,7 @@ impl<'a> Builder<'a> {
     }
 
     /// `lowest` is the queue of traffic that names none.
-    fn add_traffic(&mut self, index: u32, traffic: &Traffic, usual: &Transport, lowest: u8) {
+    fn add_traffic(&mut self, index: u32, traffic: &Traffic, usual: &TransportConfig, lowest: u8) {
         let mut rng = random::generator(self.seed, 2 * u64::from(index));
         let pairs = Pairs::new(&traffic.ends, &mut rng);
         let start = clock::from_time(traffic.start);
@@ -257,12 +258,12 @@ impl<'a> Builder<'a> {
     ) -> Vec<Instant> {
         let PacketKind::TokenBucket { rate, burst, phase } = kind else { return vec![start; ways.len()] };
         match phase {
-            Phase::Together => vec![start; ways.len()],
-            Phase::Random => {
+            StartPhase::Together => vec![start; ways.len()],
+            StartPhase::Random => {
                 let period = clock::transmission(burst.get(), rate);
                 ways.iter().map(|_| start + (random::unit(rng) * period as f64) as Instant).collect()
             }
-            Phase::Colliding => {
+            StartPhase::Colliding => {
                 let size = u32::try_from(frame.get()).unwrap_or(u32::MAX);
                 let transit = |way: &SourceDestination| self.fabric.transit(way.first, way.route, way.last_hop, size);
                 let times: Vec<Instant> = ways.iter().map(|(way, _)| transit(way)).collect();
@@ -290,7 +291,7 @@ impl<'a> Builder<'a> {
         spec.sizes = reliable.sizes.clone();
         spec.deadline = reliable.deadline.clone();
         spec.transport = reliable.transport.clone().unwrap_or_else(|| spec.transport.clone());
-        if !matches!(reliable.arrivals, Arrivals::Load(_) | Arrivals::PerSecond(_)) {
+        if !matches!(reliable.arrivals, FlowArrivals::Load(_) | FlowArrivals::PerSecond(_)) {
             spec.counting = counting(&spec.pairs);
         }
         let poisson = |per_second: f64, rng: &mut ChaCha8Rng| {
@@ -299,12 +300,12 @@ impl<'a> Builder<'a> {
             Process::Poisson { traffic: index, next, mean_gap }
         };
         let process = match &reliable.arrivals {
-            Arrivals::Once => Process::Rounds { traffic: index, next: start, period: None },
-            Arrivals::Every(period) => {
+            FlowArrivals::Once => Process::Rounds { traffic: index, next: start, period: None },
+            FlowArrivals::Every(period) => {
                 let period = Some(clock::from_time(*period).max(1));
                 Process::Rounds { traffic: index, next: start, period }
             }
-            Arrivals::Uniform { mean, connections } => {
+            FlowArrivals::Uniform { mean, connections } => {
                 let mean = clock::from_time(*mean);
                 spec.loops = spec.pairs.all(rng);
                 spec.connections = connections.map(|most| Connections::new(most, spec.loops.len()));
@@ -312,7 +313,7 @@ impl<'a> Builder<'a> {
                 let due = (0..spec.loops.len() as u32).map(first).collect();
                 Process::Uniform { traffic: index, due, mean }
             }
-            Arrivals::Periodic(period) => {
+            FlowArrivals::Periodic(period) => {
                 let period = clock::from_time(*period).max(1);
                 spec.loops = match ends {
                     // Each sender draws its receiver when it is due.
@@ -323,7 +324,7 @@ impl<'a> Builder<'a> {
                 let due = (0..spec.loops.len() as u32).map(first).collect();
                 Process::Periodic { traffic: index, due, period }
             }
-            Arrivals::After(after) => {
+            FlowArrivals::After(after) => {
                 spec.chains = Some(Chains::new(after, ends));
                 // It comes earlier in the list, as validated.
                 if let Some(before) = self.processes.traffic.iter_mut().find(|other| other.name == after.traffic) {
@@ -331,12 +332,12 @@ impl<'a> Builder<'a> {
                 }
                 return;
             }
-            Arrivals::PerSecond(rate) => poisson(*rate, rng),
-            Arrivals::Load(load) => poisson(self.flows_per_second(spec, *load), rng),
-            Arrivals::Rpc(rpc) => {
+            FlowArrivals::PerSecond(rate) => poisson(*rate, rng),
+            FlowArrivals::Load(load) => poisson(self.flows_per_second(spec, *load), rng),
+            FlowArrivals::Rpc(rpc) => {
                 let each = rpc.outstanding;
                 let calls = match (rpc.server, ends) {
-                    (Server::Drawn, FlowEndpoints::AllToAll(from, to) | FlowEndpoints::Random(from, to)) => {
+                    (RpcServer::Drawn, FlowEndpoints::AllToAll(from, to) | FlowEndpoints::Random(from, to)) => {
                         Calls::drawn(rpc, from, to)
                     }
                     (_, FlowEndpoints::Random(..)) => Calls::kept(rpc, (0..each).filter_map(|_| spec.pairs.draw(rng))),

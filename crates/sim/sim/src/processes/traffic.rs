@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
-use wayleave_scenarios::{Deadline, Endpoint, FlowSizes, SendSchedule, Transport};
+use wayleave_scenarios::{Deadline, Endpoint, FlowSizes, SendSchedule, TransportConfig};
 use wayleave_schemes::duplicates::Filter;
 use wayleave_schemes::services::Services;
 
@@ -51,7 +51,7 @@ pub(super) struct TrafficSpec {
     pub(super) deadline: Option<Deadline>,
     /// For deadlines that are drawn: they change nothing else.
     pub(super) deadline_rng: ChaCha8Rng,
-    pub(super) transport: Transport,
+    pub(super) transport: TransportConfig,
     /// The only path, if it is fixed: its first step, the rest in the table of routes.
     pub(super) fixed: Option<(Step, u32)>,
     /// Further routes of copies, and the duplicate filter.

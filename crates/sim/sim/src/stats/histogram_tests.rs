@@ -1,6 +1,6 @@
 //! A histogram against the sorted list of all values.
 
-use super::{Bucket, Histogram};
+use super::{Histogram, HistogramBucket};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -76,8 +76,8 @@ fn percents_outside_their_range_are_clipped() {
 
 #[test]
 fn buckets_are_listed_in_order_without_empty_ones() {
-    let buckets: Vec<Bucket> = of(&[33, 0, 1_000, 32, 0]).iter().collect();
-    let bucket = |low, high, count| Bucket { low, high, count };
+    let buckets: Vec<HistogramBucket> = of(&[33, 0, 1_000, 32, 0]).iter().collect();
+    let bucket = |low, high, count| HistogramBucket { low, high, count };
     // 1,000 is in a bucket that ends at 1,023, but nothing above 1,000 was recorded.
     assert_eq!(buckets, [bucket(0, 0, 2), bucket(32, 33, 2), bucket(992, 1_000, 1)]);
 }

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use super::checksum::Checksum;
 use super::format::{END, MAGIC, RECORD_BYTES, VERSION, decode};
-use super::header::{FlowEntry, Header, LinkEntry, NodeEntry};
-use super::record::Record;
+use super::header::{Header, LinkEntry, NodeEntry, TraceFlow};
+use super::record::TraceRecord;
 
 /// Reason why something is not accepted as a trace.
 #[derive(Debug)]
@@ -152,7 +152,7 @@ impl<R> Reader<R> {
 }
 
 impl<R: Read> Iterator for Reader<R> {
-    type Item = Result<Record, ReadError>;
+    type Item = Result<TraceRecord, ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.next == self.kept {
@@ -220,7 +220,7 @@ impl<R: Read> Input<'_, R> {
             links: self.table(|input| Ok(LinkEntry { name: input.text()?, from: input.word()?, to: input.word()? }))?,
             flows: self.table(|input| {
                 let (name, from, to, segment_bytes) = (input.text()?, input.word()?, input.word()?, input.word()?);
-                Ok(FlowEntry { name, from, to, segment_bytes })
+                Ok(TraceFlow { name, from, to, segment_bytes })
             })?,
         })
     }

@@ -10,14 +10,14 @@ use proptest::prelude::*;
 use super::file::WholeFile;
 use super::*;
 
-fn any_record() -> impl Strategy<Value = Record> {
+fn any_record() -> impl Strategy<Value = TraceRecord> {
     let words = any::<[u32; 5]>();
-    let codes: Vec<u8> = (0..=u8::MAX).filter(|&code| Event::from_code(code).is_some()).collect();
+    let codes: Vec<u8> = (0..=u8::MAX).filter(|&code| PacketEvent::from_code(code).is_some()).collect();
     (any::<u64>(), words, prop::sample::select(codes), any::<[u8; 3]>()).prop_map(|(time_ps, words, code, bytes)| {
         let [link, flow, sequence, expected, size] = words;
         let [queue, flags, tags] = bytes;
-        let (event, flags) = (Event::from_code(code).unwrap(), Flags::from_bits(flags));
-        Record { time_ps, link, flow, sequence, expected, size, event, queue, flags, tags }
+        let (event, flags) = (PacketEvent::from_code(code).unwrap(), Flags::from_bits(flags));
+        TraceRecord { time_ps, link, flow, sequence, expected, size, event, queue, flags, tags }
     })
 }
 
@@ -25,7 +25,7 @@ fn any_header() -> impl Strategy<Value = Header> {
     let name = || any::<String>();
     let nodes = vec(name().prop_map(|name| NodeEntry { name }), 0..4);
     let link = (name(), any::<[u32; 2]>()).prop_map(|(name, [from, to])| LinkEntry { name, from, to });
-    let flow = (name(), any::<[u32; 3]>()).prop_map(|(name, [from, to, segment_bytes])| FlowEntry {
+    let flow = (name(), any::<[u32; 3]>()).prop_map(|(name, [from, to, segment_bytes])| TraceFlow {
         name,
         from,
         to,
@@ -36,7 +36,7 @@ fn any_header() -> impl Strategy<Value = Header> {
     )
 }
 
-fn ring(most: usize, records: &[Record]) -> Ring {
+fn ring(most: usize, records: &[TraceRecord]) -> Ring {
     let mut ring = Ring::new(most);
     records.iter().for_each(|&record| ring.push(record));
     ring
@@ -48,11 +48,11 @@ fn bytes(header: &Header, ring: &Ring) -> Vec<u8> {
     bytes
 }
 
-fn read(bytes: &[u8]) -> Result<(Header, Vec<Record>), ReadError> {
+fn read(bytes: &[u8]) -> Result<(Header, Vec<TraceRecord>), ReadError> {
     let reader = Reader::new(Cursor::new(bytes))?;
     let header = reader.header().clone();
     let kept = reader.kept();
-    let records: Vec<Record> = reader.collect::<Result<_, _>>()?;
+    let records: Vec<TraceRecord> = reader.collect::<Result<_, _>>()?;
     assert_eq!(records.len() as u64, kept);
     Ok((header, records))
 }
@@ -65,9 +65,9 @@ fn sample() -> Vec<u8> {
         input_hash: fnv1a(b"scenario"),
         nodes: vec![NodeEntry { name: "h1".into() }, NodeEntry { name: "h2".into() }],
         links: vec![LinkEntry { name: "h1->h2".into(), from: 0, to: 1 }],
-        flows: vec![FlowEntry { name: "flöw".into(), from: 0, to: 1, segment_bytes: 1_460 }],
+        flows: vec![TraceFlow { name: "flöw".into(), from: 0, to: 1, segment_bytes: 1_460 }],
     };
-    let record = Record { time_ps: 77, size: 1_538, event: Event::Delivered, ..Record::default() };
+    let record = TraceRecord { time_ps: 77, size: 1_538, event: PacketEvent::Delivered, ..TraceRecord::default() };
     bytes(&header, &ring(3, &[record; 4]))
 }
 
@@ -169,7 +169,7 @@ fn a_trace_replaces_a_file_when_it_is_complete() {
     let directory = Directory::new("replaces");
     let path = directory.0.join("run.trace");
     fs::write(&path, "old").unwrap();
-    write(&path, &Header::default(), &ring(5, &[Record::default()])).unwrap();
+    write(&path, &Header::default(), &ring(5, &[TraceRecord::default()])).unwrap();
     assert_eq!(Reader::open(&path).unwrap().kept(), 1);
     assert_eq!(directory.names(), ["run.trace"]);
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_scenarios::{Arrivals, Buffering, Congestion, Ecn, FlowEndpoints, FlowSizes, Scenario, Traffic};
+use wayleave_scenarios::{Buffering, Congestion, Ecn, FlowArrivals, FlowEndpoints, FlowSizes, Scenario, Traffic};
 use wayleave_topology::Network;
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_units::{Bytes, Rate, Time};
@@ -32,7 +32,7 @@ fn add(scenario: &mut Scenario, pairs: &[(&str, &str)], size: u64, start: Time) 
     let pairs = pairs.iter().map(|&(from, to)| (node(from), node(to))).collect();
     let name = format!("t{}", scenario.traffic.len());
     let sizes = FlowSizes::Fixed(Bytes::new(size));
-    let mut traffic = Traffic::flows(&name, FlowEndpoints::Pairs(pairs), Arrivals::Once, sizes);
+    let mut traffic = Traffic::flows(&name, FlowEndpoints::Pairs(pairs), FlowArrivals::Once, sizes);
     traffic.start = start;
     scenario.traffic.push(traffic);
 }

@@ -6,11 +6,11 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use wayleave_adversary::{Discrepancy, Statement, reserved_in_the_end};
-use wayleave_contracts::{Contract, Demand};
+use wayleave_contracts::{BucketDemand, Contract};
 use wayleave_explain::shapes;
 use wayleave_formats::Source;
 use wayleave_ledger::Ledger;
-use wayleave_scheme_api::Kind;
+use wayleave_scheme_api::ValueKind;
 use wayleave_schemes::admitted::AdmittedSet as _;
 use wayleave_topology::{Class, NodeKind, Route, ShortBuffer};
 use wayleave_units::{Bytes, Rate, Time};
@@ -174,21 +174,21 @@ fn settings(mut options: SchemeOptions, scheme: &Value) -> Result<SchemeOptions,
 
 /// Returns `true` for numbers with a special form, which documents print by name. They describe the route search, and
 /// no promise depends on them.
-fn is_record(kind: &Kind, value: &Value) -> bool {
-    matches!((kind, value), (Kind::Text { .. }, Value::Object(_)))
+fn is_record(kind: &ValueKind, value: &Value) -> bool {
+    matches!((kind, value), (ValueKind::Text { .. }, Value::Object(_)))
 }
 
 /// Writes a value as options and files write it.
-fn text(kind: &Kind, value: &Value) -> Option<String> {
+fn text(kind: &ValueKind, value: &Value) -> Option<String> {
     match (kind, value) {
-        (Kind::List(kind), Value::Array(values)) => {
+        (ValueKind::List(kind), Value::Array(values)) => {
             let texts: Option<Vec<String>> = values.iter().map(|value| text(kind, value)).collect();
             texts.map(|texts| texts.join(","))
         }
-        (Kind::Time { .. }, Value::Number(number)) => Some(format!("{number}ns")),
-        (Kind::Rate { .. }, Value::Number(number)) => Some(format!("{number}bit")),
-        (Kind::Bytes { .. }, Value::Number(number)) => Some(format!("{number}B")),
-        (Kind::Hundredths { .. }, Value::Number(number)) => Some(format!("{}", number.as_f64()? / 100.0)),
+        (ValueKind::Time { .. }, Value::Number(number)) => Some(format!("{number}ns")),
+        (ValueKind::Rate { .. }, Value::Number(number)) => Some(format!("{number}bit")),
+        (ValueKind::Bytes { .. }, Value::Number(number)) => Some(format!("{number}B")),
+        (ValueKind::Hundredths { .. }, Value::Number(number)) => Some(format!("{}", number.as_f64()? / 100.0)),
         (_, Value::String(text)) => Some(text.clone()),
         (_, Value::Bool(_) | Value::Number(_)) => Some(value.to_string()),
         _ => None,
@@ -214,7 +214,7 @@ fn compare_queues(
     let Ok(reserved) = reserved_in_the_end(statement) else { return Ok(()) };
     let mut rates = vec![0_u128; network.links().len()];
     for one in reserved {
-        let demand = Demand { rate: one.bucket.rate, burst: one.bucket.burst, max_frame: one.max_frame };
+        let demand = BucketDemand { rate: one.bucket.rate, burst: one.bucket.burst, max_frame: one.max_frame };
         for hop in &one.route.hops {
             rates[hop.link.index()] += u128::from(demand.rate.bits_per_second());
         }
@@ -368,7 +368,7 @@ impl Reader<'_> {
         let here = wayleave_explain::wait_for_tokens(
             self.network,
             routes,
-            Demand {
+            BucketDemand {
                 rate: Rate::from_bits_per_second(reserved.rate_bps),
                 burst: wayleave_units::Bytes::new(reserved.burst_bytes),
                 max_frame: reserved.max_frame_bytes.map(wayleave_units::Bytes::new),

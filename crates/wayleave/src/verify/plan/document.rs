@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use wayleave_adversary::Bucket;
+use wayleave_adversary::AttackBucket;
 use wayleave_contracts::Contract;
 use wayleave_formats::Source;
 use wayleave_ledger::Model;
@@ -279,8 +279,8 @@ pub(super) fn bytes(bytes: u64, of: &str) -> Result<Bytes, String> {
         .ok_or_else(|| format!("{of} has a size of {bytes} B: up to {} is accepted", Bytes::MAX))
 }
 
-pub(super) fn bucket(rate: u64, burst: u64, of: &str) -> Result<Bucket, String> {
+pub(super) fn bucket(rate: u64, burst: u64, of: &str) -> Result<AttackBucket, String> {
     let rate = Some(Rate::from_bits_per_second(rate)).filter(|&rate| rate <= Rate::MAX);
     let rate = rate.ok_or_else(|| format!("{of} has a rate above {}", Rate::MAX))?;
-    Ok(Bucket { rate, burst: bytes(burst, of)? })
+    Ok(AttackBucket { rate, burst: bytes(burst, of)? })
 }

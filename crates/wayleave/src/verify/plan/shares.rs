@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use wayleave_adversary::{Claim, Discrepancy, Statement};
+use wayleave_adversary::{AdmittedClaim, Discrepancy, Statement};
 use wayleave_contracts::{
-    Accounting, BandwidthContract, BestEffortContract, Contract, Demand, Endpoints, Excess, LatencyContract, Objective,
-    ObjectiveContract,
+    Accounting, BandwidthContract, BestEffortContract, BucketDemand, Contract, Endpoints, Excess, FlowObjective,
+    LatencyContract, ObjectiveContract,
 };
-use wayleave_ledger::{Ledger, Model, Share, Spread};
+use wayleave_ledger::{Ledger, Model, PathSpread, ReservedShare};
 use wayleave_recheck::{HeldShare, HoseCharge, PromisedShare, StatedCertainty};
 use wayleave_scenarios::{LatencyTenant, SharingTenant, Tenants};
 use wayleave_schemes::admission::fabric::Settings;
@@ -71,7 +71,7 @@ impl PlannedClasses {
     ///
     /// # Errors
     /// If the network has no classes.
-    pub fn tenants(&self, statement: &Statement, claim: &Claim, model: &Model) -> Result<Tenants, Error> {
+    pub fn tenants(&self, statement: &Statement, claim: &AdmittedClaim, model: &Model) -> Result<Tenants, Error> {
         let network = &statement.network;
         let mut budgets = vec![Vec::new(); network.links().len()];
         statement.queues.iter().for_each(|said| budgets[said.link.index()].push(said.budget));
@@ -81,7 +81,7 @@ impl PlannedClasses {
             ledger.with_shares(Settings::default().guaranteed_budget, wayleave_ledger::HoseCharge::default());
         // Copies of protected contracts take other links as well.
         for promise in &claim.promises {
-            let demand = Demand { rate: promise.rate, burst: promise.burst, max_frame: Some(promise.frame) };
+            let demand = BucketDemand { rate: promise.rate, burst: promise.burst, max_frame: Some(promise.frame) };
             ledger.reserve(demand, promise.route.clone());
         }
         // The round trip of a link is that of the pairs that may use it.
@@ -122,22 +122,22 @@ impl PlannedClasses {
 }
 
 /// A promised share as the ledger holds it.
-pub(super) fn share(promised: &PromisedShare) -> Share {
+pub(super) fn share(promised: &PromisedShare) -> ReservedShare {
     let (min, is_timed) = (promised.min, promised.there_within.is_some());
     match &promised.held {
-        HeldShare::Pair(_, _, route) => Share::Pair { min, route: route.clone(), is_timed },
+        HeldShare::Pair(_, _, route) => ReservedShare::Pair { min, route: route.clone(), is_timed },
         HeldShare::Link(link) => {
             let route = Route { hops: vec![Hop { link: *link, queue: 0 }] };
-            Share::Pair { min, route, is_timed }
+            ReservedShare::Pair { min, route, is_timed }
         }
         HeldShare::Hose { members, charge } => {
             let spread = match charge {
-                HoseCharge::EvenSplits => Spread::AllPaths,
-                HoseCharge::ChosenPaths | HoseCharge::EveryPath => Spread::OnePath,
+                HoseCharge::EvenSplits => PathSpread::AllPaths,
+                HoseCharge::ChosenPaths | HoseCharge::EveryPath => PathSpread::OnePath,
             };
-            Share::Hose { min, members: members.clone(), spread, is_timed }
+            ReservedShare::Hose { min, members: members.clone(), spread, is_timed }
         }
-        HeldShare::Objective(members) => Share::Objective { weight: min, members: members.clone() },
+        HeldShare::Objective(members) => ReservedShare::Objective { weight: min, members: members.clone() },
     }
 }
 
@@ -208,7 +208,7 @@ impl Reader<'_> {
             }
             "objective" => {
                 let aim = terms.objective.as_deref().unwrap_or_default();
-                let known = Objective::NAMED.into_iter().find(|(known, _)| *known == aim);
+                let known = FlowObjective::NAMED.into_iter().find(|(known, _)| *known == aim);
                 Contract::Objective(ObjectiveContract {
                     name,
                     tenant: None,

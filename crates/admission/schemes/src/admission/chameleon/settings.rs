@@ -1,6 +1,6 @@
 //! Settings of Chameleon and their defaults.
 
-use wayleave_scheme_api::{Kind, Parameter, Parameters, Setting, Value, params, words};
+use wayleave_scheme_api::{ValueKind, Parameter, Parameters, ParamType, Value, params, words};
 use wayleave_units::Time;
 
 use super::{Allocation, Moves, Params, Penalised, Rerouting, Routing, Search, Sort};
@@ -13,45 +13,45 @@ params! {
     #[derive(Clone, Debug, PartialEq)]
     pub struct Settings {
         /// Route search of Chameleon.
-        pub routing: Option<RoutingName> = None, "routing", Kind::Word(RoutingName::WORDS),
+        pub routing: Option<RoutingName> = None, "routing", ValueKind::Word(RoutingName::WORDS),
             "measured (docs/theory/admission.md, section 13); least-delay: section 4.1.3", {
                 option: "routing", value_name: "HOW", default: "scarcity, or least-delay with --model published",
             };
         /// The cost of scarce resources: how steeply prices rise, the weight (0 to 1) of bursts that input lines hide,
         /// and the share of a host's line from which on a flow takes the fastest queues.
-        pub scarcity: Option<Scarcity> = None, "scarcity", Kind::Text { check: |text| text.parse::<Scarcity>().map(|_| ()) },
+        pub scarcity: Option<Scarcity> = None, "scarcity", ValueKind::Text { check: |text| text.parse::<Scarcity>().map(|_| ()) },
             "measured on the mixes of Table 2 (docs/operate/performance.md)",
             { option: "scarcity", value_name: "STEEPNESS,DORMANT,LARGE", default: "24,0.3,0.06" };
         /// Chameleon's delay budgets of switch queues, highest priority first; queues without one stay unused. Budgets
         /// that the topology gives its queues go first.
-        pub budgets: Option<Vec<Time>> = None, "budgets", Kind::List(&BUDGET), "section 4.1.2, by the number of queues",
+        pub budgets: Option<Vec<Time>> = None, "budgets", ValueKind::List(&BUDGET), "section 4.1.2, by the number of queues",
             { option: "budgets" };
         /// Chameleon's delay budgets of host queues.
-        pub host_budgets: Vec<Time> = vec![Time::from_micros(500)], "host_budgets", Kind::List(&BUDGET),
+        pub host_budgets: Vec<Time> = vec![Time::from_micros(500)], "host_budgets", ValueKind::List(&BUDGET),
             "section 4.1.2", { option: "host-budget" };
         /// Move admitted flows to make room for a request that does not fit.
-        pub reroute: bool = false, "reroute", Kind::Flag, "ours; Fig. 6 moves flows", { option: "reroute" };
+        pub reroute: bool = false, "reroute", ValueKind::Flag, "ours; Fig. 6 moves flows", { option: "reroute" };
         /// Maximum number of flows that are tried for one request.
-        pub limit: usize = 20, "limit", Kind::Count { least: 0, most: u64::MAX }, "section 4.1.3",
+        pub limit: usize = 20, "limit", ValueKind::Count { least: 0, most: u64::MAX }, "section 4.1.3",
             { option: "reroute-limit", value_name: "COUNT", group: "reroute" };
         /// Order in which flows are tried.
-        pub sort: Sort = Sort::SharedLinks, "sort", Kind::Word(Sort::WORDS), "section 4.1.3",
+        pub sort: Sort = Sort::SharedLinks, "sort", ValueKind::Word(Sort::WORDS), "section 4.1.3",
             { option: "reroute-sort", value_name: "ORDER", group: "reroute" };
         /// Factor on the cost of queues to be avoided.
-        pub factor: u64 = 30_000, "factor", Kind::Count { least: 1, most: 1_000_000 }, "section 4.1.3",
+        pub factor: u64 = 30_000, "factor", ValueKind::Count { least: 1, most: 1_000_000 }, "section 4.1.3",
             { option: "reroute-factor", value_name: "FACTOR", group: "reroute" };
         /// Shortest paths that a moved flow avoids.
-        pub avoid: Penalised = Penalised::NewFlow, "avoid", Kind::Word(Penalised::WORDS), "Fig. 6, line 6",
+        pub avoid: Penalised = Penalised::NewFlow, "avoid", ValueKind::Word(Penalised::WORDS), "Fig. 6, line 6",
             { option: "reroute-avoid", value_name: "WHOSE", group: "reroute" };
         /// Search for a moved flow's new route.
-        pub search: Search = Search::OneLabel, "search", Kind::Word(Search::WORDS),
+        pub search: Search = Search::OneLabel, "search", ValueKind::Word(Search::WORDS),
             "the published implementation; the paper: LARAC (section 4.1.3)",
             { option: "reroute-search", value_name: "HOW", group: "reroute" };
         /// Treatment of moves for a request that is refused in the end.
-        pub moves: Moves = Moves::RolledBack, "moves", Kind::Word(Moves::WORDS), "ours; Fig. 6 keeps them",
+        pub moves: Moves = Moves::RolledBack, "moves", ValueKind::Word(Moves::WORDS), "ours; Fig. 6 keeps them",
             { option: "reroute-moves", value_name: "WHAT", group: "reroute" };
         /// Number of flows into the receiver that are put back into faster queues if moving flows fails.
-        pub tighten: Option<usize> = None, "tighten", Kind::Count { least: 0, most: u64::MAX },
+        pub tighten: Option<usize> = None, "tighten", ValueKind::Count { least: 0, most: u64::MAX },
             "measured (docs/operate/performance.md); none in the paper", {
                 option: "reroute-tighten", value_name: "COUNT", group: "reroute",
                 default: "20 with --routing scarcity, else 0",
@@ -204,7 +204,7 @@ impl std::str::FromStr for Scarcity {
     }
 }
 
-impl Setting for Scarcity {
+impl ParamType for Scarcity {
     fn from_value(value: Value) -> Option<Self> {
         if let Value::Text(text) = value { text.parse().ok() } else { None }
     }

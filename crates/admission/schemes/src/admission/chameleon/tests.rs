@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::Mix;
+use wayleave_contracts::RequestMix;
 use wayleave_ledger::{BestEffort, Comparison, Ledger, Model};
 use wayleave_scheme_api::{Admission, Binding, Decision, Refusal, Request};
 use wayleave_topology::builders::{Cabling, FatTree, build};
@@ -12,7 +12,7 @@ use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use super::*;
 use crate::reservations;
-use crate::routing::Query;
+use crate::routing::RouteQuery;
 
 const GBIT: Rate = Rate::from_gbit(1);
 
@@ -187,7 +187,7 @@ mod silo_of_section_2_1_2 {
     fn between_pods_there_are_four_paths_and_one_delay() {
         let network = network();
         let scheme = scheme(&network);
-        let query = Query::of(&request(&network, "h1", "h16", Time::from_millis(1)));
+        let query = RouteQuery::of(&request(&network, "h1", "h16", Time::from_millis(1)));
         let survey = reservations::paths(scheme.placement(), &query, 10);
         assert_eq!((survey.total, survey.paths.len()), (4, 4));
         for path in survey.paths {
@@ -217,7 +217,7 @@ mod fig_1 {
     fn embed_on(scheme: &mut Chameleon, network: &Network, path: &[&str]) -> FlowId {
         let wanted = flow(network, path[0], path[path.len() - 1]);
         let links: Vec<_> = route(network, path).hops.into_iter().map(|hop| hop.link).collect();
-        let survey = reservations::paths(scheme.placement(), &Query::of(&wanted), 100);
+        let survey = reservations::paths(scheme.placement(), &RouteQuery::of(&wanted), 100);
         let tried = survey.paths.into_iter().find(|tried| tried.links == links).unwrap();
         let reservations::PathOutcome::Open { route, .. } = tried.outcome else { panic!("{tried:?}") };
         scheme.admit(&Request { route: Some(route), ..wanted }).unwrap().flow
@@ -377,7 +377,7 @@ mod promises {
             first.route.hops.iter().map(|hop| delay(hop).unwrap()).sum::<Time>()
         };
         let alone = today(&scheme);
-        let requests = Mix::new(&network, 1, 7).map(|contract| crate::request(&contract, &model));
+        let requests = RequestMix::new(&network, 1, 7).map(|contract| crate::request(&contract, &model));
         let admitted = requests.take(200).filter(|request| scheme.admit(request).is_ok()).count();
         assert!(admitted > 100);
         // Its queues are slower by now, and as fast as they were promised.
@@ -407,7 +407,7 @@ mod promises {
             let params = Params { routing, rerouting: Some(Rerouting::default()), ..Params::default() };
             let mut scheme = Chameleon::new(network.clone(), model, params).unwrap();
             let mut deadlines = Vec::new();
-            for contract in Mix::new(&network, 1, seed).take(300) {
+            for contract in RequestMix::new(&network, 1, seed).take(300) {
                 let request = crate::request(&contract, &model);
                 let before = scheme.placement().ledger().clone();
                 let Ok(decision) = scheme.admit(&request) else { continue };

@@ -22,12 +22,12 @@ mod path_cache;
 
 pub use admission::Fabric;
 
-use wayleave_scheme_api::{Described, Descriptor, Kind, Parameters, Role, params, words};
+use wayleave_scheme_api::{Described, Descriptor, ValueKind, Parameters, Role, params, words};
 use wayleave_units::Time;
 
 use crate::admission::chameleon::{self, Allocation, Rerouting};
 use crate::placement::BUDGET;
-use crate::registry::{AdmissionScheme, BuildError, Defaults, Setup};
+use crate::registry::{AdmissionScheme, BuildError, Defaults, SchemeInputs};
 
 /// Descriptor of this scheme.
 pub const DESCRIPTOR: Descriptor = Descriptor {
@@ -45,22 +45,22 @@ params! {
     #[derive(Clone, Debug, PartialEq)]
     pub struct Settings {
         /// Delay budgets of the latency queues of switches, highest priority first. Budgets that the topology gives its queues go first.
-        pub budgets: Option<Vec<Time>> = None, "budgets", Kind::List(&BUDGET), "Chameleon, section 4.1.2, by the number of queues";
+        pub budgets: Option<Vec<Time>> = None, "budgets", ValueKind::List(&BUDGET), "Chameleon, section 4.1.2, by the number of queues";
         /// Delay budgets of host queues.
-        pub host_budgets: Vec<Time> = vec![Time::from_micros(500)], "host_budgets", Kind::List(&BUDGET),
+        pub host_budgets: Vec<Time> = vec![Time::from_micros(500)], "host_budgets", ValueKind::List(&BUDGET),
             "Chameleon, section 4.1.2";
         /// Maximum queueing delay of packets of the guaranteed class at a link that carries minima with a time.
         pub guaranteed_budget: Time = Time::from_micros(260), "guaranteed_budget", BUDGET,
             "computed for 10 Gbit/s, 20 us, 0.4 of the line and 97 kB reserved by latency contracts: 239 us";
         /// Path selection for packets of a hose.
-        pub paths: Paths = Paths::One, "paths", Kind::Word(Paths::WORDS), "uFAB: a pair has one path at a time";
+        pub paths: Paths = Paths::One, "paths", ValueKind::Word(Paths::WORDS), "uFAB: a pair has one path at a time";
         /// Charge for hoses whose hosts choose a path for each pair.
-        pub hose_charge: Charge = Charge::Split, "hose_charge", Kind::Word(Charge::WORDS),
+        pub hose_charge: Charge = Charge::Split, "hose_charge", ValueKind::Word(Charge::WORDS),
             "ours; every path is Duffield and others, SIGCOMM 1999";
         /// Period at which tokens are reassigned; hosts of minima with a time wait for it.
         pub token_period: Time = Time::from_micros(32), "token_period", BUDGET, "uFAB, section 5.1";
         /// Move admitted flows to make room for a latency contract that does not fit.
-        pub reroute: bool = false, "reroute", Kind::Flag, "Chameleon, Fig. 6";
+        pub reroute: bool = false, "reroute", ValueKind::Flag, "Chameleon, Fig. 6";
     }
 }
 
@@ -105,7 +105,7 @@ impl AdmissionScheme for Fabric {
     const KEEPS_QUEUES: bool = true;
     const PLACES_DISJOINT_ROUTES: bool = true;
 
-    fn build(setup: &Setup<'_>, settings: Settings) -> Result<Self, BuildError> {
+    fn build(setup: &SchemeInputs<'_>, settings: Settings) -> Result<Self, BuildError> {
         let routing = chameleon::RoutingName::or_usual(None, setup.defaults);
         let tightening = setup.defaults == Defaults::Recommended;
         let usual = || if tightening { Rerouting::with_tightening() } else { Rerouting::default() };

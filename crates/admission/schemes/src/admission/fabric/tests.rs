@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
-use wayleave_contracts::Mix;
+use wayleave_contracts::RequestMix;
 use wayleave_ledger::Model;
-use wayleave_scheme_api::{Admission, Certainty, Reason, Refusal, ShareMembers, ShareRequest};
+use wayleave_scheme_api::{Admission, Certainty, RefusalCode, Refusal, ShareMembers, ShareRequest};
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{Class, Classes, Network, NodeId};
 use wayleave_units::{Rate, Time};
@@ -111,7 +111,7 @@ fn a_hose_that_is_too_large_hears_what_would_fit() {
     let mut fabric = fabric(Paths::All);
     let refusal = fabric.admit_share(&hose(&[1, 5, 9], 6_000)).unwrap_err();
     assert!(matches!(refusal, Refusal::ClassRate { fits, .. } if fits == Rate::from_mbit(5_100)), "{refusal:?}");
-    assert_eq!(refusal.reason(), Reason::Rate);
+    assert_eq!(refusal.reason(), RefusalCode::Rate);
     fabric.admit_share(&hose(&[1, 5, 9], 5_100)).unwrap();
     let objective = ShareRequest { among: ShareMembers::Objective(hosts(&[1, 2])), ..hose(&[1, 2], 2_551) };
     let refusal = fabric.admit_share(&objective).unwrap_err();
@@ -142,7 +142,7 @@ fn a_time_is_the_budgets_of_the_way_and_the_reaction_of_hosts() {
         + 124_960;
     let refusal = fabric.admit_share(&within(1_000)).unwrap_err();
     assert_eq!(refusal, Refusal::SlowMinimum { bound: Time::from_nanos(expected), within: Time::from_millis(1) });
-    assert_eq!(refusal.reason(), Reason::Latency);
+    assert_eq!(refusal.reason(), RefusalCode::Latency);
     let admitted = fabric.admit_share(&within(2_000)).unwrap();
     assert_eq!(admitted.within, Some(Time::from_nanos(expected)));
     // At a link in one rack it is two budgets.
@@ -158,7 +158,7 @@ fn without_classes_every_decision_is_chameleon_s() {
     let mut chameleon = Chameleon::new(network.clone(), model, chameleon::Params::default()).unwrap();
     let settings = Settings::default();
     let mut fabric = Fabric::new(network.clone(), model, chameleon::Params::default(), &settings).unwrap();
-    for contract in Mix::new(&network, 1, 7).take(600) {
+    for contract in RequestMix::new(&network, 1, 7).take(600) {
         let request = crate::request(&contract, &model);
         assert_eq!(fabric.admit(&request), chameleon.admit(&request), "{}", contract.name);
     }
@@ -175,7 +175,7 @@ fn kinds_are_admitted_beside_one_another() {
         fabric.admit_share(&hose(&[first, last, first + 7], 1_500)).unwrap();
     }
     let mut refused = 0;
-    for contract in Mix::new(&network(), 1, 3).take(2_000) {
+    for contract in RequestMix::new(&network(), 1, 3).take(2_000) {
         match fabric.admit(&crate::request(&contract, &model)) {
             Ok(_) => {}
             Err(Refusal::Blocked { .. } | Refusal::TooSlow { .. }) => refused += 1,

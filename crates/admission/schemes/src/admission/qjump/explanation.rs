@@ -5,7 +5,7 @@ use wayleave_topology::FlowId;
 use wayleave_units::Human;
 
 use super::admission::{CONTENTION, EPSILON, SHAPER};
-use super::{Level, Qjump};
+use super::{PriorityLevel, Qjump};
 use crate::admitted::{AdmittedSet, Term};
 use crate::explanation::Section;
 
@@ -72,7 +72,7 @@ pub(super) fn admitted(qjump: &Qjump, request: &Request, flow: FlowId) -> Sectio
 /// Returns the free shares, and the level that would admit a refused rate.
 pub(super) fn refused(qjump: &Qjump, refusal: &Refusal) -> Section {
     let sentence = if let Refusal::RateCap { asked, .. } = refusal {
-        let Level { factor, limit, .. } = qjump.epoch().level_for(*asked);
+        let PriorityLevel { factor, limit, .. } = qjump.epoch().level_for(*asked);
         let limit = limit.map_or_else(|| "any rate".to_owned(), |limit| limit.down());
         Some(format!("A level with throughput factor {factor} lets {limit} through, and bounds no latency."))
     } else {

@@ -52,14 +52,14 @@ mod params;
 mod sweep;
 
 pub use admission::Qjump;
-pub use epoch::{Epoch, Level};
+pub use epoch::{Epoch, PriorityLevel};
 pub use params::{Params, Reading};
 pub use sweep::{Best, best, until_first_refusal};
 
 use wayleave_scheme_api::{Described, Descriptor, Parameters, Refusal, Role};
 use wayleave_topology::Network;
 
-use crate::registry::{AdmissionScheme, BuildError, Setup};
+use crate::registry::{AdmissionScheme, BuildError, SchemeInputs};
 
 /// Descriptor of QJump.
 pub const DESCRIPTOR: Descriptor = Descriptor {
@@ -79,7 +79,7 @@ impl Described for Qjump {
 }
 
 impl AdmissionScheme for Qjump {
-    fn build(setup: &Setup<'_>, params: Params) -> Result<Self, BuildError> {
+    fn build(setup: &SchemeInputs<'_>, params: Params) -> Result<Self, BuildError> {
         Ok(Self::new(setup.network.clone(), setup.model, params))
     }
 

@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 use wayleave_ledger::{Ledger, LedgerError, Model};
 use wayleave_scheme_api::{
-    Admission, Decision, Described, Descriptor, Kind, Parameters, Refusal, Request, Role, params, words,
+    Admission, Decision, Described, Descriptor, ValueKind, Parameters, Refusal, Request, Role, params, words,
 };
 use wayleave_topology::{FlowId, Network, NodeId, Route};
 use wayleave_units::Time;
@@ -37,8 +37,8 @@ use wayleave_units::Time;
 use crate::admitted::stands_on_its_placement;
 use crate::costs::{HashedHopCost, HopCost};
 use crate::placement::{BUDGET, Placement};
-use crate::registry::{AdmissionScheme, BuildError, Setup};
-use crate::routing::{FoundRoute, Query};
+use crate::registry::{AdmissionScheme, BuildError, SchemeInputs};
+use crate::routing::{FoundRoute, RouteQuery};
 use crate::shortest::identity;
 
 /// Descriptor of Silo.
@@ -63,7 +63,7 @@ params! {
                 note: "A budget that the topology fixes for the link's queue goes first.", option: "silo-budget",
             };
         /// Route choice for a flow.
-        pub route: RouteChoice = RouteChoice::Shortest, "route", Kind::Word(RouteChoice::WORDS),
+        pub route: RouteChoice = RouteChoice::Shortest, "route", ValueKind::Word(RouteChoice::WORDS),
             "Chameleon, sections 2.2, 3.1.2 and 5.1.5", { option: "silo-route", value_name: "HOW" };
     }
 }
@@ -93,7 +93,7 @@ impl Described for Silo {
 impl AdmissionScheme for Silo {
     const KEEPS_QUEUES: bool = true;
 
-    fn build(setup: &Setup<'_>, params: Params) -> Result<Self, BuildError> {
+    fn build(setup: &SchemeInputs<'_>, params: Params) -> Result<Self, BuildError> {
         Self::new(setup.network.clone(), setup.model, params).map_err(BuildError::invalid)
     }
 }
@@ -162,7 +162,7 @@ impl Routes {
         match self.find_route(placement, request) {
             Ok(found) => Ok(placement.reserve(request, found)),
             Err(Some(refusal)) => Err(refusal),
-            Err(None) => Err(placement.diagnose(&Query::of(request))),
+            Err(None) => Err(placement.diagnose(&RouteQuery::of(request))),
         }
     }
 
@@ -171,7 +171,7 @@ impl Routes {
         if request.protection > 1 {
             return Err(Some(Refusal::NoProtection { scheme: "silo" }));
         }
-        let query = Query::of(request);
+        let query = RouteQuery::of(request);
         match (&request.route, self.choice) {
             (Some(pinned), _) => placement.check(&query, pinned).map_err(Some),
             (None, RouteChoice::Shortest) => {

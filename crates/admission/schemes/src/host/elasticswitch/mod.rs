@@ -44,7 +44,7 @@ mod settings;
 use std::collections::BTreeMap;
 
 use wayleave_scheme_api::{
-    Arrivals, Bucket, ClassId, Described, Descriptor, Excess, Host, HostAction, HostInput, Incoming, Limiter, Origin,
+    Arrivals, Bucket, ClassId, Described, Descriptor, ExcessAction, Host, HostAction, HostInput, Incoming, Limiter, MessageOrigin,
     Outgoing, Parameters, Peer, Role, Share,
 };
 use wayleave_sharing::DemandEstimator;
@@ -246,7 +246,7 @@ impl ElasticSwitch {
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
         let rate = sending.rate.rate();
         if sending.limit.replace(rate) != Some(rate) {
-            let bucket = Some(Bucket { rate, burst: self.params.burst, excess: Excess::Waits });
+            let bucket = Some(Bucket { rate, burst: self.params.burst, excess: ExcessAction::Waits });
             act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket });
         }
     }
@@ -357,7 +357,7 @@ impl ElasticSwitch {
         let before = std::mem::replace(&mut known.transmit, transmit);
         known.receive = receive;
         if before.max != transmit.max {
-            let bucket = transmit.max.map(|rate| Bucket { rate, burst: self.params.burst, excess: Excess::Waits });
+            let bucket = transmit.max.map(|rate| Bucket { rate, burst: self.params.burst, excess: ExcessAction::Waits });
             act(HostAction::SetBucket { limiter: Limiter::Class(class), bucket });
         }
     }
@@ -398,10 +398,10 @@ impl Host for ElasticSwitch {
                     *last = now;
                 }
             }
-            HostInput::Message { from: Origin::Receiver(pair), message } => {
+            HostInput::Message { from: MessageOrigin::Receiver(pair), message } => {
                 self.on_receiver_message(now, pair, message, act);
             }
-            HostInput::Message { from: Origin::Sender(pair), message: Message::Offer { part, demand } } => {
+            HostInput::Message { from: MessageOrigin::Sender(pair), message: Message::Offer { part, demand } } => {
                 self.on_sender_message(now, pair, part.min(demand), act);
             }
             HostInput::Timer(Timer::Partition) => self.partition_all(now, act),

@@ -1,6 +1,6 @@
 //! Settings of ElasticSwitch in a scenario.
 
-use wayleave_scheme_api::{Kind, params};
+use wayleave_scheme_api::{ValueKind, params};
 use wayleave_units::{Bytes, Time};
 
 use super::Params;
@@ -10,19 +10,19 @@ params! {
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Settings {
         /// Between two partitions of guarantees, and between two steps of rates.
-        pub period: Time = Params::default().partition_period, "period", Kind::TIME, "from memory of the paper";
+        pub period: Time = Params::default().partition_period, "period", ValueKind::TIME, "from memory of the paper";
         /// Share of a line that is never guaranteed.
         pub headroom_percent: u8 = Params::default().headroom_percent, "headroomPercent",
-            Kind::Percent { least: 0, most: 99 }, "from memory of the paper";
+            ValueKind::Percent { least: 0, most: 99 }, "from memory of the paper";
         /// The factor of the curve, in guarantees per cubic second.
-        pub growth: u64 = Params::default().growth, "growth", Kind::Count { least: 1, most: 10_000 }, "ours";
+        pub growth: u64 = Params::default().growth, "growth", ValueKind::Count { least: 1, most: 10_000 }, "ours";
         /// Time without growth after congestion for a pair whose guarantee is the whole line; longer for smaller
         /// guarantees.
-        pub hold: Time = Params::default().hold, "hold", Kind::TIME, "ours; the rule is from memory of the paper";
+        pub hold: Time = Params::default().hold, "hold", ValueKind::TIME, "ours; the rule is from memory of the paper";
         /// But never longer than this.
-        pub hold_most: Time = Params::default().hold_most, "holdMost", Kind::TIME, "ours";
+        pub hold_most: Time = Params::default().hold_most, "holdMost", ValueKind::TIME, "ours";
         /// Of the limiter of a pair.
-        pub burst: Bytes = Params::default().burst, "burst", Kind::BYTES, "ours";
+        pub burst: Bytes = Params::default().burst, "burst", ValueKind::BYTES, "ours";
     }
 }
 

@@ -1,6 +1,6 @@
 //! Pairs: feedback to senders, and the limiters that it sets.
 
-use wayleave_scheme_api::{Arrivals, Bucket, Excess, HostAction, Incoming, Limiter, Outgoing, PairSpec, Peer};
+use wayleave_scheme_api::{Arrivals, Bucket, ExcessAction, HostAction, Incoming, Limiter, Outgoing, PairSpec, Peer};
 use wayleave_units::{Rate, Time};
 
 use super::class::{Backlog, Receiving, SendingPair};
@@ -57,7 +57,7 @@ impl Eyeq {
             waiting.remove(sending.limit);
         }
         sending.limit = limit;
-        let bucket = limit.map(|rate| Bucket { rate, burst: self.params.pair_burst, excess: Excess::Waits });
+        let bucket = limit.map(|rate| Bucket { rate, burst: self.params.pair_burst, excess: ExcessAction::Waits });
         act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket });
     }
 

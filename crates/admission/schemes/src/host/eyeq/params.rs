@@ -52,14 +52,14 @@ words! {
 
 /// A machine's line in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct LineParams {
     /// Rate that it can send.
     pub transmit: Rate,
     /// Rate that it can receive.
     pub receive: Rate,
 }
 
-impl Line {
+impl LineParams {
     /// The same rate in both directions.
     pub const fn both(rate: Rate) -> Self {
         Self { transmit: rate, receive: rate }

@@ -3,7 +3,7 @@
 use core::convert::Infallible;
 
 use wayleave_contracts::ContentionPoint;
-use wayleave_packet_format::broker::{PREFIX_BYTES, RateList, Subject};
+use wayleave_packet_format::broker::{PREFIX_BYTES, RateList, RateSubject};
 use wayleave_scheme_api::{Broker, BrokerAction, BrokerId, BrokerInput, ClassId, Leadership};
 use wayleave_topology::NodeId;
 use wayleave_units::Time;
@@ -154,7 +154,7 @@ impl BrokerCodec for ParleyBroker {
 
     fn limits(message: &Message) -> Option<Vec<Limited>> {
         match message {
-            Message::Rates(list) if list.subject == Subject::MachineLimits => {
+            Message::Rates(list) if list.subject == RateSubject::MachineLimits => {
                 let limited = list.rates.iter().map(|rates| Limited {
                     class: ClassId(rates.service.into()),
                     limit: [rates.transmit, rates.receive],

@@ -2,7 +2,7 @@
 
 use core::convert::Infallible;
 
-use wayleave_packet_format::broker::{MAX_DATAGRAM, RateList, ServiceRates, Subject};
+use wayleave_packet_format::broker::{MAX_DATAGRAM, RateList, ServiceRates, RateSubject};
 use wayleave_scheme_api::{Broker, BrokerAction, BrokerId, BrokerInput, Member};
 use wayleave_sharing::LiveShares;
 use wayleave_topology::NodeId;
@@ -86,7 +86,7 @@ impl FabricBroker {
             self.ignored.epoch += 1;
             return;
         }
-        let Some(rack) = self.pool.member(list.rack).filter(|_| list.subject == Subject::RackDemands) else {
+        let Some(rack) = self.pool.member(list.rack).filter(|_| list.subject == RateSubject::RackDemands) else {
             self.ignored.stranger += 1;
             return;
         };
@@ -157,7 +157,7 @@ impl FabricBroker {
             rack: list.rack,
             from: 0,
             range: list.range,
-            ..RateList::new(Subject::RackLimits, rates)
+            ..RateList::new(RateSubject::RackLimits, rates)
         };
         for part in list.parts(MAX_DATAGRAM) {
             act(BrokerAction::Send { to: Member::Broker(speaker), message: Message::Rates(part) });

@@ -2,7 +2,7 @@
 
 use core::convert::Infallible;
 
-use wayleave_packet_format::broker::{MAX_DATAGRAM, RateList, ServiceRates, Subject, rounded_up};
+use wayleave_packet_format::broker::{MAX_DATAGRAM, RateList, ServiceRates, RateSubject, rounded_up};
 use wayleave_scheme_api::{Broker, BrokerAction, BrokerId, BrokerInput, Member};
 use wayleave_sharing::{Shares, Tree};
 use wayleave_topology::NodeId;
@@ -185,7 +185,7 @@ impl RackBroker {
         }
         let list = RateList {
             light: (rounded_up(light[0]), rounded_up(light[1])),
-            ..self.list(Subject::MachineDemands, rates)
+            ..self.list(RateSubject::MachineDemands, rates)
         };
         self.accept_report(now, self.me, &list);
         for part in list.parts(MAX_DATAGRAM) {
@@ -214,14 +214,14 @@ impl RackBroker {
                 rates.push(ServiceRates { service: class.0 as u16, transmit, receive });
             }
         }
-        let message = Message::Rates(self.list(Subject::MachineLimits, rates));
+        let message = Message::Rates(self.list(RateSubject::MachineLimits, rates));
         act(BrokerAction::Send { to: Member::Host(self.place.machine), message });
     }
 
     /// The leader passes the fabric broker's limits on.
     fn relay(&mut self, now: Time, act: &mut Act<'_>) {
         let Some((age, serial, rates)) = self.above.all(now) else { return };
-        let list = RateList { age, serial, ..self.list(Subject::RackLimits, rates) };
+        let list = RateList { age, serial, ..self.list(RateSubject::RackLimits, rates) };
         for part in list.parts(MAX_DATAGRAM) {
             for (member, &broker) in self.place.brokers.iter().enumerate() {
                 if member != self.me {
@@ -243,7 +243,7 @@ impl RackBroker {
         let light = self.light(now);
         let (rates, lesser) = self.heavy(&wants);
         let [transmit, receive] = plus(light, lesser).map(rounded_up);
-        let list = RateList { light: (transmit, receive), ..self.list(Subject::RackDemands, rates) };
+        let list = RateList { light: (transmit, receive), ..self.list(RateSubject::RackDemands, rates) };
         for part in list.parts(MAX_DATAGRAM) {
             act(BrokerAction::Send { to: Member::Broker(fabric), message: Message::Rates(part) });
         }
@@ -338,7 +338,7 @@ impl RackBroker {
         self.since = Some(now);
     }
 
-    fn list(&self, subject: Subject, rates: Vec<ServiceRates>) -> RateList {
+    fn list(&self, subject: RateSubject, rates: Vec<ServiceRates>) -> RateList {
         RateList {
             epoch: self.place.epoch,
             serial: self.place.serial,
@@ -359,12 +359,12 @@ impl RackBroker {
             return;
         }
         match list.subject {
-            Subject::MachineDemands => match self.pool.member(list.from).filter(|&member| member != self.me) {
+            RateSubject::MachineDemands => match self.pool.member(list.from).filter(|&member| member != self.me) {
                 Some(member) if list.serial < self.members[member].serial => self.ignored.serial += 1,
                 Some(member) => self.accept_report(now, member, list),
                 None => self.ignored.stranger += 1,
             },
-            Subject::RackLimits => {
+            RateSubject::RackLimits => {
                 let is_fabric = self.place.fabric.is_some_and(|fabric| from == Member::Broker(fabric));
                 if !is_fabric && self.pool.member(list.from).is_none() {
                     self.ignored.stranger += 1;
@@ -372,7 +372,7 @@ impl RackBroker {
                     self.ignored.serial += 1;
                 }
             }
-            Subject::MachineLimits | Subject::RackDemands => self.ignored.stranger += 1,
+            RateSubject::MachineLimits | RateSubject::RackDemands => self.ignored.stranger += 1,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Settings of Parley in a scenario.
 
-use wayleave_scheme_api::{Kind, Setting, Value, params};
+use wayleave_scheme_api::{ValueKind, ParamType, Value, params};
 use wayleave_sharing::EstimatorParams;
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
@@ -13,30 +13,30 @@ params! {
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Settings {
         /// The machines'.
-        pub shaper: eyeq::Settings = eyeq::Settings::default(), "shaper", Kind::Scheme(&eyeq::DESCRIPTOR), "Table 1",
+        pub shaper: eyeq::Settings = eyeq::Settings::default(), "shaper", ValueKind::Scheme(&eyeq::DESCRIPTOR), "Table 1",
             { default: "" };
         /// T_rack: interval at which a machine reports its counters, and its rack broker divides.
-        pub rack_interval: Time = Params::PUBLISHED.rack_interval, "rackInterval", Kind::TIME, "Table 1",
+        pub rack_interval: Time = Params::PUBLISHED.rack_interval, "rackInterval", ValueKind::TIME, "Table 1",
             { option: "interval", note: "The other intervals and time-outs of brokers keep their ratio to it." };
         /// T^t_rack: a machine that is silent for this time is removed with its usage.
-        pub rack_timeout: Option<Time> = None, "rackTimeout", Kind::TIME, "Table 1: 5s, five times T_rack",
+        pub rack_timeout: Option<Time> = None, "rackTimeout", ValueKind::TIME, "Table 1: 5s, five times T_rack",
             { option: "timeout", default: "five times the rack's interval" };
         /// T_fabric: how often racks ask the fabric broker.
-        pub fabric_interval: Option<Time> = None, "fabricInterval", Kind::TIME, "Table 1: 10s, ten times T_rack",
+        pub fabric_interval: Option<Time> = None, "fabricInterval", ValueKind::TIME, "Table 1: 10s, ten times T_rack",
             { option: "fabric-interval", default: "ten times the rack's interval" };
         /// T^t_fabric: after this time without a message, racks and the fabric broker forget one another.
-        pub fabric_timeout: Option<Time> = None, "fabricTimeout", Kind::TIME, "Table 1: 50s, five times T_fabric",
+        pub fabric_timeout: Option<Time> = None, "fabricTimeout", ValueKind::TIME, "Table 1: 50s, five times T_fabric",
             { option: "fabric-timeout", default: "five times the fabric's interval" };
         /// Services that use less in a rack are not reported individually.
-        pub heavy_in_rack: Rate = Params::PUBLISHED.heavy_in_rack, "heavyInRack", Kind::ANY_RATE, "section 3.3";
+        pub heavy_in_rack: Rate = Params::PUBLISHED.heavy_in_rack, "heavyInRack", ValueKind::ANY_RATE, "section 3.3";
         /// Services that use less in the fabric are not reported individually.
-        pub heavy_in_fabric: Rate = Params::PUBLISHED.heavy_in_fabric, "heavyInFabric", Kind::ANY_RATE, "section 3.3";
+        pub heavy_in_fabric: Rate = Params::PUBLISHED.heavy_in_fabric, "heavyInFabric", ValueKind::ANY_RATE, "section 3.3";
         /// Share of a limit from which on the limit counts as filled.
-        pub filled_percent: u8 = Params::PUBLISHED.demand.full_percent, "filled", Kind::Hundredths { least: 1, most: 100 },
+        pub filled_percent: u8 = Params::PUBLISHED.demand.full_percent, "filled", ValueKind::Hundredths { least: 1, most: 100 },
             "ours: shapers and meters are not exact",
             { note: "A service that fills its limit is assumed to want more." };
         /// The host of the fabric broker.
-        pub fabric_broker: FabricBrokerAt = FabricBrokerAt::default(), "fabricBroker", Kind::Host, "ours",
+        pub fabric_broker: FabricBrokerAt = FabricBrokerAt::default(), "fabricBroker", ValueKind::Host, "ours",
             { note: "If absent it is outside of the network, 100us away." };
     }
 }
@@ -57,7 +57,7 @@ impl Default for FabricBrokerAt {
     }
 }
 
-impl Setting for FabricBrokerAt {
+impl ParamType for FabricBrokerAt {
     fn from_value(value: Value) -> Option<Self> {
         match value {
             Value::Node(node) => Some(Self::Host(node)),

@@ -6,14 +6,14 @@ use wayleave_units::{Rate, Time};
 
 use super::{Picnic, Settings};
 use crate::fluid::{Fluid, random_input, random_rate};
-use crate::host::eyeq::{Feedback, Line, Timer};
+use crate::host::eyeq::{Feedback, LineParams, Timer};
 use crate::random::SplitMix;
 
 const LINE: Rate = Rate::from_gbit(10);
 
 fn machine() -> Picnic {
     let settings = Settings { unit: Rate::from_gbit(1), ..Settings::default() };
-    Picnic::new(Line::both(LINE), settings.meter(), settings.unit, settings.burst).expect("a line can be shared")
+    Picnic::new(LineParams::both(LINE), settings.meter(), settings.unit, settings.burst).expect("a line can be shared")
 }
 
 fn hose(megabits: u64) -> Share {

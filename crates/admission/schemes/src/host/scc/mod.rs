@@ -32,16 +32,16 @@ mod underlay;
 
 use std::collections::BTreeMap;
 
-use wayleave_contracts::{PerDirection, Service};
+use wayleave_contracts::{PerDirection, ServiceSpec};
 use wayleave_scheme_api::{ClassId, CustomTunnel, Described, Descriptor, Parameters, Role};
 use wayleave_units::{Bytes, Rate, Time};
 
 pub use message::{Message, ReplyRequest};
-pub use params::{MissedDeadline, Params, RateLaw, Scheduling, SparePolicy};
+pub use params::{MissedDeadline, Params, RateLaw, TunnelScheduling, SparePolicy};
 pub use tracker::Tracker;
 pub use tunnel::PrivateControl;
 pub use underlay::{Scc, Timer};
-pub use wayleave_contracts::Objective;
+pub use wayleave_contracts::FlowObjective;
 
 use crate::brokers::{BrokerError, BrokerNetwork, BrokerSetup, BrokerSpec, BrokerTimes};
 use crate::hosts::{HostBuildError, HostScheme, HostSetup, NETWORK_HEADERS, TunnelSetup, UDP};
@@ -99,7 +99,7 @@ impl HostScheme for Scc {
         Some(Box::new(PrivateControl::new(objective, share, setup.line, params)))
     }
 
-    fn check_service(service: &Service) -> Result<(), String> {
+    fn check_service(service: &ServiceSpec) -> Result<(), String> {
         match service.division {
             None => Err("scheme scc divides the network by shares: give one, as in share: 300Mbit".to_owned()),
             Some(division) if division.share == Rate::ZERO => Err("its share is 0: it must be above zero".to_owned()),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wayleave_scheme_api::{
-    Arrivals, BrokerId, Bucket, ClassId, Excess, Host, HostAction, HostInput, Incoming, Limiter, Origin, Outgoing,
+    Arrivals, BrokerId, Bucket, ClassId, ExcessAction, Host, HostAction, HostInput, Incoming, Limiter, MessageOrigin, Outgoing,
     PairSpec, PathIndex, Peer, Weighted,
 };
 use wayleave_units::{Bytes, Rate, Time};
@@ -224,7 +224,7 @@ impl Scc {
                 }
             }
             let rate = Rate::from_bits_per_second(rate);
-            let bucket = Some(Bucket { rate, burst: self.params.burst, excess: Excess::Waits });
+            let bucket = Some(Bucket { rate, burst: self.params.burst, excess: ExcessAction::Waits });
             act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket });
         }
     }
@@ -411,13 +411,13 @@ impl Host for Scc {
             HostInput::Sent { pair, bytes, .. } => self.on_sent(now, pair, bytes, act),
             HostInput::Received { pair, arrivals } => self.on_received(now, pair, arrivals, act),
             HostInput::Message {
-                from: Origin::Receiver(pair),
+                from: MessageOrigin::Receiver(pair),
                 message: Message::Feedback { bytes, marked, lost, clear },
             } => {
                 self.on_feedback(now, pair, ((bytes, marked, lost), clear), act);
             }
             HostInput::Message {
-                from: Origin::Broker(from),
+                from: MessageOrigin::Broker(from),
                 message: Message::Scale { division, share, sum, own },
             } => {
                 self.on_scale(now, (from, division), (share, sum, own), act);

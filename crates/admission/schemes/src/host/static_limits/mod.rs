@@ -21,7 +21,7 @@ mod tests;
 use std::convert::Infallible;
 
 use wayleave_scheme_api::{
-    Bucket, Described, Descriptor, Excess, Host, HostAction, HostInput, Limiter, Parameters, Role,
+    Bucket, Described, Descriptor, ExcessAction, Host, HostAction, HostInput, Limiter, Parameters, Role,
 };
 use wayleave_units::{Rate, Time};
 
@@ -91,7 +91,7 @@ impl StaticLimits {
     }
 
     fn bucket(&self, rate: Rate) -> Bucket {
-        Bucket { rate, burst: self.params.burst, excess: Excess::Waits }
+        Bucket { rate, burst: self.params.burst, excess: ExcessAction::Waits }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Settings of fixed limits.
 
-use wayleave_scheme_api::{Kind, params};
+use wayleave_scheme_api::{ValueKind, params};
 use wayleave_units::{Bytes, Rate};
 
 params! {
@@ -8,9 +8,9 @@ params! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
         /// Of every pair of hosts and services.
-        pub pair: Option<Rate> = None, "pair", Kind::RATE, "Parley, section 4: where senders are limited one by one",
+        pub pair: Option<Rate> = None, "pair", ValueKind::RATE, "Parley, section 4: where senders are limited one by one",
             { default: "none" };
         /// Of every bucket.
-        pub burst: Bytes = Bytes::new(64_000), "burst", Kind::BYTES, "Parley, section 4, the experiment of Fig. 9";
+        pub burst: Bytes = Bytes::new(64_000), "burst", ValueKind::BYTES, "Parley, section 4, the experiment of Fig. 9";
     }
 }

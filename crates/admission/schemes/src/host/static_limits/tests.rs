@@ -34,7 +34,7 @@ fn a_class_without_a_maximum_loses_the_limit_that_it_had() {
         let input = HostInput::ClassSet { class: ClassId(2), transmit, receive: Share::BEST_EFFORT };
         limits(Params::default(), input)
     };
-    let bucket = Bucket { rate: GIGABIT, burst: Bytes::new(64_000), excess: Excess::Waits };
+    let bucket = Bucket { rate: GIGABIT, burst: Bytes::new(64_000), excess: ExcessAction::Waits };
     assert_eq!(of(Some(GIGABIT)), [(Limiter::Class(ClassId(2)), Some(bucket))]);
     assert_eq!(of(None), [(Limiter::Class(ClassId(2)), None)]);
 }
@@ -44,7 +44,7 @@ fn every_pair_of_figure_9_has_the_same_bucket() {
     // 90 % of 100 Mbit/s, by 100 senders.
     let rate = Rate::from_bits_per_second(900_000);
     let params = Params { pair: Some(rate), ..Params::default() };
-    let bucket = Bucket { rate, burst: Bytes::new(64_000), excess: Excess::Waits };
+    let bucket = Bucket { rate, burst: Bytes::new(64_000), excess: ExcessAction::Waits };
     assert_eq!(limits(params, opened()), [(Limiter::Pair(Outgoing(7)), Some(bucket))]);
     assert!(limits(Params::default(), opened()).is_empty());
 }

@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 
 use wayleave_scheme_api::{
-    Bucket, Described, Descriptor, Excess, Host, HostAction, HostInput, Kind, Limiter, Parameters, Role, params,
+    Bucket, Described, Descriptor, ExcessAction, Host, HostAction, HostInput, ValueKind, Limiter, Parameters, Role, params,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -27,9 +27,9 @@ params! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
         /// Of every pair.
-        pub rate: Rate = Rate::from_mbit(100), "rate", Kind::RATE, "ours";
+        pub rate: Rate = Rate::from_mbit(100), "rate", ValueKind::RATE, "ours";
         /// Of every bucket.
-        pub burst: Bytes = Bytes::new(10_000), "burst", Kind::BYTES, "ours";
+        pub burst: Bytes = Bytes::new(10_000), "burst", ValueKind::BYTES, "ours";
     }
 }
 
@@ -67,7 +67,7 @@ impl Host for ToyCap {
         act: &mut impl FnMut(HostAction<Infallible, Infallible>),
     ) {
         if let HostInput::Opened { pair, .. } = input {
-            let bucket = Bucket { rate: self.params.rate, burst: self.params.burst, excess: Excess::Waits };
+            let bucket = Bucket { rate: self.params.rate, burst: self.params.burst, excess: ExcessAction::Waits };
             act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket: Some(bucket) });
         }
     }

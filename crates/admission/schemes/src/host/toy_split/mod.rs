@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 use wayleave_contracts::ContentionPoint;
 use wayleave_scheme_api::{
-    Broker, BrokerAction, BrokerId, BrokerInput, Bucket, Described, Descriptor, Excess, Host, HostAction, HostInput,
-    Kind, Limiter, Member, Outgoing, Parameters, Peer, Role, params,
+    Broker, BrokerAction, BrokerId, BrokerInput, Bucket, Described, Descriptor, ExcessAction, Host, HostAction, HostInput,
+    ValueKind, Limiter, Member, Outgoing, Parameters, Peer, Role, params,
 };
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
@@ -35,9 +35,9 @@ params! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
         /// Of all machines together.
-        pub rate: Rate = Rate::from_mbit(100), "rate", Kind::RATE, "ours";
+        pub rate: Rate = Rate::from_mbit(100), "rate", ValueKind::RATE, "ours";
         /// Interval at which the broker sends the machines their parts.
-        pub interval: Time = Time::from_micros(100), "interval", Kind::TIME, "ours";
+        pub interval: Time = Time::from_micros(100), "interval", ValueKind::TIME, "ours";
     }
 }
 
@@ -121,7 +121,7 @@ impl HostScheme for ToySplit {
 
 impl ToySplit {
     fn limit(&self, pair: Outgoing) -> HostAction<Message, ()> {
-        let bucket = self.part.map(|rate| Bucket { rate, burst: Bytes::new(10_000), excess: Excess::Waits });
+        let bucket = self.part.map(|rate| Bucket { rate, burst: Bytes::new(10_000), excess: ExcessAction::Waits });
         HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket }
     }
 }

@@ -10,7 +10,7 @@ use wayleave_packet_format::probe::rounded;
 use wayleave_scheme_api::IntHop;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::settings::{Floor, Queue, Rise, Settings, Step, Sum, Surplus};
+use super::settings::{Floor, Queue, Rise, Settings, WindowGrowth, Sum, Surplus};
 
 /// Terms of a pair on a path.
 #[derive(Clone, Copy, Debug)]
@@ -271,8 +271,8 @@ impl Admission {
                 link.ramp = Some(view.share.min(share));
             }
             let step = match settings.step {
-                Step::Guaranteed => terms.guaranteed(settings.unit).min(view.share),
-                Step::AsPrinted => view.share,
+                WindowGrowth::Guaranteed => terms.guaranteed(settings.unit).min(view.share),
+                WindowGrowth::AsPrinted => view.share,
             };
             link.ramp = link.ramp.map(|ramp| ramp.saturating_add(step));
         }

@@ -79,12 +79,12 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use wayleave_scheme_api::{
-    Bucket, ClassId, Demand, Described, Descriptor, Excess, Host, HostAction, HostInput, Incoming, Limiter, MaxGrant,
+    Bucket, ClassId, Demand, Described, Descriptor, ExcessAction, Host, HostAction, HostInput, Incoming, Limiter, MaxGrant,
     Outgoing, Parameters, PathsChange, Probe, ProbeAnswer, ProbeKind, Role, Share, Weighted,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
-pub use settings::{ClassOrder, Floor, Queue, Rise, Settings, Step, Sum, Surplus, UnusedTokens};
+pub use settings::{ClassOrder, Floor, Queue, Rise, Settings, WindowGrowth, Sum, Surplus, UnusedTokens};
 pub use timer::{Action, Timer};
 
 use crate::brokers::NoBroker;
@@ -381,7 +381,7 @@ impl HostScheme for Ufab {
 const BURST: Bytes = Bytes::new(3_000);
 
 fn bucket(rate: Rate) -> Bucket {
-    Bucket { rate, burst: BURST, excess: Excess::Waits }
+    Bucket { rate, burst: BURST, excess: ExcessAction::Waits }
 }
 
 fn place<T>(list: &mut Vec<Option<T>>, at: usize, value: T) {

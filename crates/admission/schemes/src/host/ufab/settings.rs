@@ -1,13 +1,13 @@
 //! Settings of the edge.
 
-use wayleave_scheme_api::{Kind, params, words};
+use wayleave_scheme_api::{ValueKind, params, words};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::switch::ufab_core::Registers;
+use crate::switch::ufab_core::RegisterRule;
 
 /// Growth of a pair's window in a round trip while it ramps up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum WindowGrowth {
     /// The amount that its guarantee carries in a base round trip.
     Guaranteed,
     /// By its part of the bandwidth-delay product.
@@ -15,7 +15,7 @@ pub enum Step {
 }
 
 words! {
-    Step {
+    WindowGrowth {
         Guaranteed = "guaranteed", "Its guarantee: the total never exceeds the line rate in a round trip";
         AsPrinted = "as-printed", "Its share of the line (3.4, Scenario-1), the whole line for the first of many";
     }
@@ -141,61 +141,61 @@ params! {
     #[derive(Clone, Debug, PartialEq)]
     pub struct Settings {
         /// B_u: the bandwidth of one token.
-        pub unit: Rate = Rate::from_mbit(1), "unit", Kind::RATE, "ours: 16 bits of tokens are 65 Gbit/s (G)";
+        pub unit: Rate = Rate::from_mbit(1), "unit", ValueKind::RATE, "ours: 16 bits of tokens are 65 Gbit/s (G)";
         /// eta: how much of a line is shared out, in steps of 0.01.
-        pub target_percent: u8 = 95, "target", Kind::Hundredths { least: 1, most: 100 }, "3.3, footnote 5";
+        pub target_percent: u8 = 95, "target", ValueKind::Hundredths { least: 1, most: 100 }, "3.3, footnote 5";
         /// L_w: number of bytes for which one probe is sent.
-        pub probe_every: Bytes = Bytes::new(4_000), "probeEvery", Kind::BYTES, "5.4";
+        pub probe_every: Bytes = Bytes::new(4_000), "probeEvery", ValueKind::BYTES, "5.4";
         /// Between two assignments of tokens to pairs.
-        pub token_period: Time = Time::from_micros(32), "tokenPeriod", Kind::TIME, "5.1";
+        pub token_period: Time = Time::from_micros(32), "tokenPeriod", ValueKind::TIME, "5.1";
         /// Number of paths that a pair uses at once.
-        pub paths: u32 = 1, "paths", Kind::Count { least: 1, most: 256 }, "6; F: several";
+        pub paths: u32 = 1, "paths", ValueKind::Count { least: 1, most: 256 }, "6; F: several";
         /// Count pairs in path discovery at receivers, and let a pair with one path probe it before it begins.
         /// Without this, hosts that turn to one receiver together begin with all of their hoses.
-        pub asks: bool = false, "asks", Kind::Flag, "ours; 3.4: it begins at once";
+        pub asks: bool = false, "asks", ValueKind::Flag, "ours; 3.4: it begins at once";
         /// Maximum number of paths of a pair that are probed in a search.
-        pub candidates: u32 = 4, "candidates", Kind::Count { least: 1, most: 256 }, "ours; 3.5: a few";
+        pub candidates: u32 = 4, "candidates", ValueKind::Count { least: 1, most: 256 }, "ours; 3.5: a few";
         /// N: after a move its host moves no pair for 1 to N round trips, drawn at random.
-        pub freeze: u32 = 10, "freeze", Kind::Count { least: 1, most: 1_000_000 }, "5.6";
+        pub freeze: u32 = 10, "freeze", ValueKind::Count { least: 1, most: 1_000_000 }, "5.6";
         /// Number of round trips for which a path must miss the guarantee before the pair leaves it.
-        pub violations: u32 = 5, "violations", Kind::Count { least: 1, most: 1_000_000 }, "3.5";
+        pub violations: u32 = 5, "violations", ValueKind::Count { least: 1, most: 1_000_000 }, "3.5";
         /// Time for which another path must be better before the pair moves there.
-        pub better_for: Time = Time::from_millis(30_000), "betterFor", Kind::TIME, "3.5";
+        pub better_for: Time = Time::from_millis(30_000), "betterFor", ValueKind::TIME, "3.5";
         /// Number of base round trips after which a probe counts as lost.
-        pub timeout: u32 = 8, "timeout", Kind::Count { least: 1, most: 1_000_000 }, "4.1";
+        pub timeout: u32 = 8, "timeout", ValueKind::Count { least: 1, most: 1_000_000 }, "4.1";
         /// Number of base round trips without data after which a pair takes no part.
-        pub idle: u32 = 16, "idle", Kind::Count { least: 1, most: 1_000_000 }, "ours; 3.6: idle for a while";
+        pub idle: u32 = 16, "idle", ValueKind::Count { least: 1, most: 1_000_000 }, "ours; 3.6: idle for a while";
         /// Let a pair that moves send nothing for a round trip, so that nothing is reordered.
-        pub in_order: bool = false, "inOrder", Kind::Flag, "3.5";
+        pub in_order: bool = false, "inOrder", ValueKind::Flag, "3.5";
         /// Ramp up windows in two stages, which bounds latency; without it this is uFAB'.
-        pub latency_bound: bool = true, "latencyBound", Kind::Flag, "3.4; uFAB' in 5.2";
+        pub latency_bound: bool = true, "latencyBound", ValueKind::Flag, "3.4; uFAB' in 5.2";
         /// Growth of windows in the first stage.
-        pub step: Step = Step::Guaranteed, "step", Kind::Word(Step::WORDS), "ours; 3.4 is as-printed";
+        pub step: WindowGrowth = WindowGrowth::Guaranteed, "step", ValueKind::Word(WindowGrowth::WORDS), "ours; 3.4 is as-printed";
         /// Maximum rise of windows per answer on links that serve other classes as well.
-        pub rise: Rise = Rise::Share, "rise", Kind::Word(Rise::WORDS), "ours";
+        pub rise: Rise = Rise::Share, "rise", ValueKind::Word(Rise::WORDS), "ours";
         /// Rate that pairs may send when their windows are full, on paths with links that serve other classes as
         /// well.
-        pub floor: Floor = Floor::Minimum, "floor", Kind::Word(Floor::WORDS), "ours";
+        pub floor: Floor = Floor::Minimum, "floor", ValueKind::Word(Floor::WORDS), "ours";
         /// Sharing of the capacity above all minima.
-        pub surplus: Surplus = Surplus::Minima, "surplus", Kind::Word(Surplus::WORDS), "3.3: by minima";
+        pub surplus: Surplus = Surplus::Minima, "surplus", ValueKind::Word(Surplus::WORDS), "3.3: by minima";
         /// Sharing of a host's interface among its classes.
-        pub turns: ClassOrder = ClassOrder::Minimum, "turns", Kind::Word(ClassOrder::WORDS), "ours; 4.1 is as-printed";
+        pub turns: ClassOrder = ClassOrder::Minimum, "turns", ValueKind::Word(ClassOrder::WORDS), "ours; 4.1 is as-printed";
         /// Queue value in equation 3.
-        pub queue: Queue = Queue::Standing, "queue", Kind::Word(Queue::WORDS), "ours; 3.4 is as-printed";
+        pub queue: Queue = Queue::Standing, "queue", ValueKind::Word(Queue::WORDS), "ours; 3.4 is as-printed";
         /// Quantity of windows that links add up.
-        pub sum: Sum = Sum::Rates, "sum", Kind::Word(Sum::WORDS), "ours; 3.4 is as-printed";
+        pub sum: Sum = Sum::Rates, "sum", ValueKind::Word(Sum::WORDS), "ours; 3.4 is as-printed";
         /// Part of a pair whose demand is below its part.
-        pub unused: UnusedTokens = UnusedTokens::Kept, "unused", Kind::Word(UnusedTokens::WORDS), "E: the text; line 7 is as-printed";
+        pub unused: UnusedTokens = UnusedTokens::Kept, "unused", ValueKind::Word(UnusedTokens::WORDS), "E: the text; line 7 is as-printed";
         /// Sums of tokens and windows at switches.
-        pub registers: Registers = Registers::Changes, "registers", Kind::Word(Registers::WORDS), "ours; 3.6 is as-printed";
+        pub registers: RegisterRule = RegisterRule::Changes, "registers", ValueKind::Word(RegisterRule::WORDS), "ours; 3.6 is as-printed";
         /// Of the Bloom filters at switches.
-        pub filter: Bytes = Bytes::new(20_480), "filter", Kind::Bytes { least: Bytes::new(16), most: Bytes::new(1 << 24) }, "4.2";
+        pub filter: Bytes = Bytes::new(20_480), "filter", ValueKind::Bytes { least: Bytes::new(16), most: Bytes::new(1 << 24) }, "4.2";
         /// Minimum time for which switches remember a change; a pair repeats a change for four fifths of this time.
-        pub remember: Time = Time::from_millis(5), "remember", Kind::TIME, "ours: 20,000 probes of a link of 100 Gbit/s, one for 4 kB, take 6.6 ms";
+        pub remember: Time = Time::from_millis(5), "remember", ValueKind::TIME, "ours: 20,000 probes of a link of 100 Gbit/s, one for 4 kB, take 6.6 ms";
         /// Time without a probe after which switches do not count a pair any more.
-        pub clean: Time = Time::from_millis(10_000), "clean", Kind::TIME, "4.2";
+        pub clean: Time = Time::from_millis(10_000), "clean", ValueKind::TIME, "4.2";
         /// In which switches measure rates, at least.
-        pub interval: Time = Time::from_micros(24), "interval", Kind::TIME, "ours: a base round trip of the testbed (5.1)";
+        pub interval: Time = Time::from_micros(24), "interval", ValueKind::TIME, "ours: a base round trip of the testbed (5.1)";
     }
 }
 

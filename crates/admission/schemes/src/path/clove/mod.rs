@@ -35,7 +35,7 @@
 mod path;
 
 use wayleave_scheme_api::{
-    Departure, Described, Descriptor, IntHop, Kind, LocalFlow, Parameters, Path, PathProbe, PathReport, Role, params,
+    Departure, Described, Descriptor, IntHop, ValueKind, LocalFlow, Parameters, Path, PathProbe, PathReport, Role, params,
     words,
 };
 use wayleave_units::Time;
@@ -76,22 +76,22 @@ params! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
         /// A packet after a gap this long may take another path.
-        pub gap: Time = Time::from_micros(200), "gap", Kind::TIME, "uFAB, 2.2: 200us as Clove recommends, and 36us";
+        pub gap: Time = Time::from_micros(200), "gap", ValueKind::TIME, "uFAB, 2.2: 200us as Clove recommends, and 36us";
         /// Criterion by which a flowlet chooses its path.
-        pub by: FlowletChoice = FlowletChoice::Utilisation, "by", Kind::Word(FlowletChoice::WORDS), "uFAB, 2.2: by utilisation";
+        pub by: FlowletChoice = FlowletChoice::Utilisation, "by", ValueKind::Word(FlowletChoice::WORDS), "uFAB, 2.2: by utilisation";
         /// Maximum number of paths that are used.
-        pub paths: u32 = 4, "paths", Kind::Count { least: 1, most: 64 }, "Clove, from memory";
+        pub paths: u32 = 4, "paths", ValueKind::Count { least: 1, most: 64 }, "Clove, from memory";
         /// The part of its weight that a marked path keeps.
-        pub keep: u8 = 67, "keep", Kind::Hundredths { least: 1, most: 99 }, "the implementation for ns-3";
+        pub keep: u8 = 67, "keep", ValueKind::Hundredths { least: 1, most: 99 }, "the implementation for ns-3";
         /// A path loses weight at most once in this time.
-        pub pause: Time = Time::from_micros(40), "pause", Kind::Time { least: Time::ZERO, most: Time::MAX },
+        pub pause: Time = Time::from_micros(40), "pause", ValueKind::Time { least: Time::ZERO, most: Time::MAX },
             "the implementation for ns-3";
         /// The shortest time in which utilisation is measured.
-        pub interval: Time = Time::from_micros(100), "interval", Kind::TIME, "ours: about four round trips of uFAB's testbed";
+        pub interval: Time = Time::from_micros(100), "interval", ValueKind::TIME, "ours: about four round trips of uFAB's testbed";
         /// Between two probes along a path; none if zero.
-        pub probe: Time = Time::from_millis(1), "probe", Kind::Time { least: Time::ZERO, most: Time::MAX }, "ours";
+        pub probe: Time = Time::from_millis(1), "probe", ValueKind::Time { least: Time::ZERO, most: Time::MAX }, "ours";
         /// Age from which on a path's record counts as zero utilisation.
-        pub age: Time = Time::from_millis(10), "age", Kind::TIME, "CONGA, SIGCOMM 2014, 3.3, from memory";
+        pub age: Time = Time::from_millis(10), "age", ValueKind::TIME, "CONGA, SIGCOMM 2014, 3.3, from memory";
     }
 }
 

@@ -17,7 +17,7 @@
 //! Deviations: LetFlow finds gaps in the switch, with a table of hashed flows whose collisions and ageing make gaps
 //! up to twice as long. Here the sender finds them exactly, and chooses for the whole path.
 
-use wayleave_scheme_api::{Departure, Described, Descriptor, Kind, Parameters, Path, Role, params};
+use wayleave_scheme_api::{Departure, Described, Descriptor, ValueKind, Parameters, Path, Role, params};
 use wayleave_units::Time;
 
 use crate::random::{SplitMix, mix};
@@ -39,7 +39,7 @@ params! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
         /// A packet after a gap this long may take another path.
-        pub gap: Time = Time::from_micros(500), "gap", Kind::TIME, "required", {
+        pub gap: Time = Time::from_micros(500), "gap", ValueKind::TIME, "required", {
             example: "50us", noun: "flowlets need a gap",
         };
     }

@@ -35,7 +35,7 @@
 mod reorder;
 mod silence;
 
-use wayleave_scheme_api::{Departure, Described, Descriptor, Kind, Parameters, Path, PathReport, Role, params};
+use wayleave_scheme_api::{Departure, Described, Descriptor, ValueKind, Parameters, Path, PathReport, Role, params};
 use wayleave_units::{Bytes, Time};
 
 pub use reorder::{Params, Reorder};
@@ -63,11 +63,11 @@ params! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Spreading {
         /// Bytes of payload on one path.
-        pub size: Bytes = FLOWCELL, "size", Kind::BYTES, "section 3.1", {
+        pub size: Bytes = FLOWCELL, "size", ValueKind::BYTES, "section 3.1", {
             example: "64KiB", noun: "flowcells need a size",
         };
         /// Time after which a path with unacknowledged packets is left out; never if absent.
-        pub silence: Option<Time> = None, "silence", Kind::TIME, "not in the paper, where a controller notifies hosts of failures (3.3)";
+        pub silence: Option<Time> = None, "silence", ValueKind::TIME, "not in the paper, where a controller notifies hosts of failures (3.3)";
     }
 }
 

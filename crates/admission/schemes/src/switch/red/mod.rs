@@ -23,7 +23,7 @@
 //! - Nothing is dropped: full queues are the port's.
 //! - The default weight is 1, the queue itself, as DCTCP (SIGCOMM 2010, 3.1) sets it; the paper has 0.002.
 
-use wayleave_scheme_api::{Described, Descriptor, Kind, Mark, Parameters, QueueState, Role, Switch, params};
+use wayleave_scheme_api::{Described, Descriptor, ValueKind, Mark, Parameters, QueueState, Role, Switch, params};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::random::{SplitMix, mix};
@@ -41,7 +41,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
 };
 
 /// A size, also of nothing.
-const SIZE: Kind = Kind::Bytes { least: Bytes::ZERO, most: Bytes::MAX };
+const SIZE: ValueKind = ValueKind::Bytes { least: Bytes::ZERO, most: Bytes::MAX };
 
 params! {
     /// Thresholds and probability of marks.
@@ -54,10 +54,10 @@ params! {
         pub max: Bytes = Bytes::ZERO, "max", SIZE, "required (section 5: 15 packets)",
             { example: "90kB" };
         /// Of a mark when the average reaches max.
-        pub probability: f64 = 0.02, "probability", Kind::Fraction, "required (section 5: 1/50)",
+        pub probability: f64 = 0.02, "probability", ValueKind::Fraction, "required (section 5: 1/50)",
             { example: "0.1" };
         /// Of a sample in the average, where 1 is the queue itself.
-        pub weight: f64 = 1.0, "weight", Kind::Fraction, "DCTCP, SIGCOMM 2010, 3.1; section 5 has 0.002";
+        pub weight: f64 = 1.0, "weight", ValueKind::Fraction, "DCTCP, SIGCOMM 2010, 3.1; section 5 has 0.002";
     }
 }
 

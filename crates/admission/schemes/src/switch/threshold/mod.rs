@@ -12,7 +12,7 @@
 //!
 //! Deviations: none.
 
-use wayleave_scheme_api::{Described, Descriptor, Kind, Mark, Parameters, QueueState, Role, Switch, params};
+use wayleave_scheme_api::{Described, Descriptor, ValueKind, Mark, Parameters, QueueState, Role, Switch, params};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::switches::{Ecn, SwitchScheme};
@@ -33,7 +33,7 @@ params! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
         /// Maximum queue without a mark: K.
-        pub size: Bytes = Bytes::ZERO, "size", Kind::Bytes { least: Bytes::ZERO, most: Bytes::MAX },
+        pub size: Bytes = Bytes::ZERO, "size", ValueKind::Bytes { least: Bytes::ZERO, most: Bytes::MAX },
             "required (DCTCP, 3.4: 65 packets at 10 Gbit/s)",
             { example: "97kB", missing: "a marking threshold needs a size" };
     }

@@ -21,7 +21,7 @@
 //! Windows that change never reach W, and equation 3 ends at the geometric mean of W and the bandwidth-delay product.
 //! A finish probe subtracts its own values, independent of the added ones. A bit cannot leave a Bloom filter, so a
 //! pair that returns is ignored. A finish probe that is repeated, because its answer was lost, subtracts its tokens
-//! twice. [`Registers::AsPrinted`] does all that. By default ([`Registers::Changes`]):
+//! twice. [`RegisterRule::AsPrinted`] does all that. By default ([`RegisterRule::Changes`]):
 //!
 //! - A probe carries the values that the port is to count for its pair, and the values that it counts already. The
 //!   sender knows the latter from the last answer. The port adds the difference, and needs no memory of pairs.
@@ -47,7 +47,7 @@ mod bloom;
 mod tests;
 
 use wayleave_scheme_api::{
-    Described, Descriptor, IntHop, Kind, Mark, Parameters, ProbeAt, ProbeKind, QueueState, Role, Switch, params, words,
+    Described, Descriptor, IntHop, ValueKind, Mark, Parameters, ProbeAt, ProbeKind, QueueState, Role, Switch, params, words,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -68,7 +68,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
 
 /// Update rule of Phi and W.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Registers {
+pub enum RegisterRule {
     /// Probes carry changes.
     Changes,
     /// A pair that was seen is ignored.
@@ -76,7 +76,7 @@ pub enum Registers {
 }
 
 words! {
-    Registers {
+    RegisterRule {
         Changes = "changes", "Probes carry changes, so sums follow the windows and survive losses";
         AsPrinted = "as-printed", "A pair that was seen is ignored, and a finish subtracts its own value (section 3.6)";
     }
@@ -87,15 +87,15 @@ params! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
         /// Update rule of the sums of tokens and windows.
-        pub registers: Registers = Registers::Changes, "registers", Kind::Word(Registers::WORDS), "ours; 3.6 is as-printed";
+        pub registers: RegisterRule = RegisterRule::Changes, "registers", ValueKind::Word(RegisterRule::WORDS), "ours; 3.6 is as-printed";
         /// Of the Bloom filter: of each of its two generations.
-        pub filter: Bytes = Bytes::new(20_480), "filter", Kind::Bytes { least: Bytes::new(16), most: Bytes::new(1 << 24) }, "4.2";
+        pub filter: Bytes = Bytes::new(20_480), "filter", ValueKind::Bytes { least: Bytes::new(16), most: Bytes::new(1 << 24) }, "4.2";
         /// Minimum time for which the filter remembers a change.
-        pub remember: Time = Time::from_millis(5), "remember", Kind::TIME, "ours: 20,000 probes of a link of 100 Gbit/s, one for 4 kB, take 6.6 ms";
+        pub remember: Time = Time::from_millis(5), "remember", ValueKind::TIME, "ours: 20,000 probes of a link of 100 Gbit/s, one for 4 kB, take 6.6 ms";
         /// Time without a probe after which a pair is not counted any more.
-        pub clean: Time = Time::from_millis(10_000), "clean", Kind::TIME, "4.2";
+        pub clean: Time = Time::from_millis(10_000), "clean", ValueKind::TIME, "4.2";
         /// In which the rate of a queue is measured, at least.
-        pub interval: Time = Time::from_micros(24), "interval", Kind::TIME, "ours: a base round trip of the testbed (5.1)";
+        pub interval: Time = Time::from_micros(24), "interval", ValueKind::TIME, "ours: a base round trip of the testbed (5.1)";
     }
 }
 
@@ -215,8 +215,8 @@ impl State {
             self.has_just_turned = true;
         }
         let remember = match self.params.registers {
-            Registers::Changes => self.params.remember,
-            Registers::AsPrinted => self.params.clean,
+            RegisterRule::Changes => self.params.remember,
+            RegisterRule::AsPrinted => self.params.clean,
         };
         let turns = periods_since(self.seen_since, now, remember);
         match turns {
@@ -315,8 +315,8 @@ impl Switch for UfabCore {
         hop.period = state.period;
         if let Some(at) = probe.filter(|at| at.probe.kind != ProbeKind::Candidate) {
             match state.params.registers {
-                Registers::Changes => hop.period = state.count(at),
-                Registers::AsPrinted => state.count_as_printed(at),
+                RegisterRule::Changes => hop.period = state.count(at),
+                RegisterRule::AsPrinted => state.count_as_printed(at),
             }
         }
         (hop.tokens, hop.weights) = (state.sums.tokens, state.sums.weights);

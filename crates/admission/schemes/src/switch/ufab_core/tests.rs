@@ -190,7 +190,7 @@ fn the_filter_of_the_text_leaves_small_errors_and_one_cleaning_takes_them_away()
 /// The printed form: a window that changes never reaches W, a pair that returns is not seen, and a finish that is repeated takes off twice.
 #[test]
 fn as_printed_sums_go_wrong() {
-    let mut core = UfabCore::new(Params { registers: Registers::AsPrinted, ..Params::default() });
+    let mut core = UfabCore::new(Params { registers: RegisterRule::AsPrinted, ..Params::default() });
     let mut say = |kind, tokens, window| {
         let mut hop = IntHop::default();
         let said = HopWindow::new(Bytes::new(window));

@@ -1,6 +1,6 @@
 //! Fixed points of RFC 9438, computed by hand, and the table of stages.
 
-use wayleave_scheme_api::{Limit, Phase};
+use wayleave_scheme_api::{SendLimit, RecoveryPhase};
 
 use super::*;
 use crate::transports::testing::{self, SEGMENT, start};
@@ -135,7 +135,7 @@ fn time_in_which_there_is_nothing_to_send_does_not_count() {
     let window = pausing.window();
     for second in 1..=10 {
         let now = Time::from_millis(second * 1000);
-        pausing.on_ack(now, &Ack { limit: Limit::Application, ..ack(1, round_trip) });
+        pausing.on_ack(now, &Ack { limit: SendLimit::Application, ..ack(1, round_trip) });
     }
     assert_eq!(pausing.window(), window);
     run(&mut pausing, Time::from_millis(10_000), Time::from_millis(11_000), round_trip);
@@ -146,7 +146,7 @@ fn time_in_which_there_is_nothing_to_send_does_not_count() {
 fn a_flow_that_repairs_a_loss_does_not_grow() {
     let mut flow = lost_at_100();
     for _ in 0..100 {
-        flow.on_ack(Time::from_millis(50), &Ack { phase: Phase::Recovery, ..ack(1, Time::ZERO) });
+        flow.on_ack(Time::from_millis(50), &Ack { phase: RecoveryPhase::Recovery, ..ack(1, Time::ZERO) });
     }
     assert_eq!((flow.window(), flow.stage), (70 * SEGMENT, Stage::Off(History::Calm)));
 }
@@ -199,7 +199,7 @@ fn every_transition_of_the_stage_is_as_the_table_says() {
             change(&mut flow);
             flow.stage
         };
-        let idle = Ack { limit: Limit::Application, ..ack(1, Time::ZERO) };
+        let idle = Ack { limit: SendLimit::Application, ..ack(1, Time::ZERO) };
         assert_eq!(after(&|flow| flow.on_ack(now, &ack(1, Time::ZERO))), grows, "{from:?}");
         assert_eq!(after(&|flow| flow.on_ack(now, &idle)), stays, "{from:?}");
         assert_eq!(after(&|flow| flow.on_loss(now, Loss::Fast { in_flight: 0 })), Off(Calm), "{from:?}");

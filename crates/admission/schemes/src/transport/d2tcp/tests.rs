@@ -1,6 +1,6 @@
 //! Fixed points, computed by hand from the formulas that the public implementations share.
 
-use wayleave_scheme_api::{Limit, Phase};
+use wayleave_scheme_api::{SendLimit, RecoveryPhase};
 use wayleave_units::Rate;
 
 use super::*;
@@ -98,8 +98,8 @@ fn anything(seed: u64) -> impl Iterator<Item = (Time, Ack<'static>, Option<Loss>
             in_flight: sent - acknowledged,
             remaining: Some(1_000_000_000 - acknowledged),
             round_trip: Some(Time::from_nanos(100_000 + below(900_000))),
-            limit: if below(4) > 0 { Limit::Window } else { Limit::Application },
-            phase: if below(8) > 0 { Phase::Open } else { Phase::Recovery },
+            limit: if below(4) > 0 { SendLimit::Window } else { SendLimit::Application },
+            phase: if below(8) > 0 { RecoveryPhase::Open } else { RecoveryPhase::Recovery },
             ..acked(1)
         };
         let loss = match below(40) {
@@ -141,7 +141,7 @@ fn a_tight_deadline_never_leaves_a_smaller_window() {
         let (mut tight, mut lax) = (with(Time::from_millis(1_000)), with(Time::from_millis(1_000_000_000)));
         let mut was_larger = false;
         for (now, ack, _) in anything(seed).take(1_000) {
-            let ack = Ack { limit: Limit::Application, ..ack };
+            let ack = Ack { limit: SendLimit::Application, ..ack };
             tight.on_ack(now, &ack);
             lax.on_ack(now, &ack);
             assert!(tight.window() >= lax.window(), "seed {seed}");

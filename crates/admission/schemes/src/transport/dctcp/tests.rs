@@ -1,6 +1,6 @@
 //! Fixed points of SIGCOMM 2010 and RFC 8257, computed by hand.
 
-use wayleave_scheme_api::Limit;
+use wayleave_scheme_api::SendLimit;
 
 use super::*;
 use crate::transports::testing::{SEGMENT, acked, start};
@@ -10,19 +10,19 @@ struct Sender {
     flow: Dctcp,
     acknowledged: u64,
     sent: u64,
-    limit: Limit,
-    phase: Phase,
+    limit: SendLimit,
+    phase: RecoveryPhase,
 }
 
 impl Sender {
     /// One whose window does not grow.
     fn new(initial: u64) -> Self {
         let flow = Dctcp::new(&start(initial));
-        Self { flow, acknowledged: 0, sent: initial * SEGMENT, limit: Limit::Application, phase: Phase::Open }
+        Self { flow, acknowledged: 0, sent: initial * SEGMENT, limit: SendLimit::Application, phase: RecoveryPhase::Open }
     }
 
     fn growing(initial: u64) -> Self {
-        Self { limit: Limit::Window, ..Self::new(initial) }
+        Self { limit: SendLimit::Window, ..Self::new(initial) }
     }
 
     /// One segment is acknowledged; returns whether the window shrank.
@@ -203,7 +203,7 @@ fn while_a_loss_is_repaired_alpha_follows_and_the_window_stays() {
     let mut sender = Sender::growing(20);
     sender.flow.alpha = 0;
     sender.flow.on_loss(Time::ZERO, Loss::Fast { in_flight: 16_000 });
-    sender.phase = Phase::Recovery;
+    sender.phase = RecoveryPhase::Recovery;
     for _ in 0..200 {
         sender.acknowledge(true);
         assert_eq!(sender.flow.window(), 8 * SEGMENT);

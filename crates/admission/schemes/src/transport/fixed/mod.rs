@@ -2,7 +2,7 @@
 //!
 //! Not from a publication. It shows what a network does to a known load, and is the least that a transport can be.
 
-use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, Kind, Loss, Parameters, Role, params};
+use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, ValueKind, Loss, Parameters, Role, params};
 use wayleave_units::Time;
 
 use crate::transports::{Congestion, Transport};
@@ -23,7 +23,7 @@ params! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
         /// Full packets.
-        pub window: u32 = 1, "window", Kind::Count { least: 1, most: u32::MAX as u64 }, "required", {
+        pub window: u32 = 1, "window", ValueKind::Count { least: 1, most: u32::MAX as u64 }, "required", {
             example: "10", missing: "a fixed window needs its length in packets", noun: "a fixed window",
         };
     }

@@ -24,7 +24,7 @@
 //! - `b` comes from a table, within six parts of a million of `alpha^w`, and the growth by an acknowledgement is
 //!   rounded to a byte.
 
-use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, Kind, Loss, Parameters, Role, params};
+use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, ValueKind, Loss, Parameters, Role, params};
 use wayleave_units::{Bytes, Time};
 
 use crate::power::{ONCE, power};
@@ -53,16 +53,16 @@ params! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
         /// Up to so much that it has sent, a flow has the largest weight.
-        pub low: Bytes = Bytes::new(204_800), "low", Kind::BYTES, "ns-2: 200 KiB; ns-3 200 segments";
+        pub low: Bytes = Bytes::new(204_800), "low", ValueKind::BYTES, "ns-2: 200 KiB; ns-3 200 segments";
         /// Amount sent from which on it has the smallest weight.
-        pub high: Bytes = Bytes::new(1_048_576), "high", Kind::BYTES, "ns-2: 1 MiB; ns-3 1000 segments";
+        pub high: Bytes = Bytes::new(1_048_576), "high", ValueKind::BYTES, "ns-2: 1 MiB; ns-3 1000 segments";
     }
 }
 
 /// Congestion control of one flow by L2DCT.
 ///
 /// ```
-/// use wayleave_scheme_api::{Ack, Flow, FlowStart, Limit, Phase};
+/// use wayleave_scheme_api::{Ack, Flow, FlowStart, SendLimit, RecoveryPhase};
 /// use wayleave_schemes::transport::l2dct::{L2dct, Params};
 /// use wayleave_units::Time;
 ///
@@ -72,7 +72,7 @@ params! {
 /// let mut flow = L2dct::new(&start, &Params::default());
 /// let marked = Ack {
 ///     newly: 1000, marked: 1000, acknowledged: 1000, sent: 10_000, in_flight: 9000, remaining: None,
-///     round_trip: None, host_delay: None, limit: Limit::Window, phase: Phase::Open, telemetry: &[],
+///     round_trip: None, host_delay: None, limit: SendLimit::Window, phase: RecoveryPhase::Open, telemetry: &[],
 /// };
 /// // Alpha begins at 1, and so is every power of it.
 /// flow.on_ack(Time::ZERO, &marked);

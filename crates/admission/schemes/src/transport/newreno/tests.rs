@@ -86,7 +86,7 @@ fn from_half_a_window_to_a_window_takes_three_eighths_of_its_square() {
 fn a_loss_halves_what_is_outstanding() {
     let mut flow = NewReno::new(&start(19));
     acknowledge(&mut flow, 1);
-    flow.on_ack(Time::ZERO, &Ack { limit: Limit::Application, ..full(&flow, 1) });
+    flow.on_ack(Time::ZERO, &Ack { limit: SendLimit::Application, ..full(&flow, 1) });
     // Three have arrived beyond the missing one: 16 are in flight, but 20 are outstanding.
     flow.on_loss(Time::ZERO, Loss::Fast { in_flight: 16 * SEGMENT });
     assert_eq!((segments(&flow), flow.threshold()), (10, 10 * SEGMENT));
@@ -96,7 +96,7 @@ fn a_loss_halves_what_is_outstanding() {
 fn a_sender_that_uses_half_its_window_is_left_with_a_quarter() {
     let mut flow = NewReno::new(&start(40));
     let acknowledged = acked(1).acknowledged;
-    let quiet = Ack { sent: acknowledged + 20 * SEGMENT, limit: Limit::Application, ..acked(1) };
+    let quiet = Ack { sent: acknowledged + 20 * SEGMENT, limit: SendLimit::Application, ..acked(1) };
     flow.on_ack(Time::ZERO, &quiet);
     flow.on_loss(Time::ZERO, Loss::Fast { in_flight: 16 * SEGMENT });
     assert_eq!(segments(&flow), 10);
@@ -105,7 +105,7 @@ fn a_sender_that_uses_half_its_window_is_left_with_a_quarter() {
 #[test]
 fn what_is_sent_beyond_the_window_does_not_count() {
     let mut flow = NewReno::new(&start(20));
-    flow.on_ack(Time::ZERO, &Ack { sent: acked(1).acknowledged + 23 * SEGMENT, phase: Phase::Recovery, ..acked(1) });
+    flow.on_ack(Time::ZERO, &Ack { sent: acked(1).acknowledged + 23 * SEGMENT, phase: RecoveryPhase::Recovery, ..acked(1) });
     flow.on_loss(Time::ZERO, Loss::Fast { in_flight: 0 });
     assert_eq!(segments(&flow), 10);
 }
@@ -148,7 +148,7 @@ fn no_threshold_is_below_two_segments() {
 fn neither_an_idle_nor_a_repairing_sender_grows() {
     for mut flow in [NewReno::new(&start(10)), avoiding(10)] {
         for (limit, phase) in
-            [(Limit::Application, Phase::Open), (Limit::Window, Phase::Recovery), (Limit::Application, Phase::Recovery)]
+            [(SendLimit::Application, RecoveryPhase::Open), (SendLimit::Window, RecoveryPhase::Recovery), (SendLimit::Application, RecoveryPhase::Recovery)]
         {
             for _ in 0..100 {
                 flow.on_ack(Time::ZERO, &Ack { limit, phase, ..acked(1) });

@@ -32,7 +32,7 @@
 //!   docs/theory/simulation.md.
 
 use wayleave_scheme_api::{
-    Ack, Described, Descriptor, Flow, FlowStart, Kind, Limit, Loss, Parameters, Role, RouteFacts, params,
+    Ack, Described, Descriptor, Flow, FlowStart, ValueKind, SendLimit, Loss, Parameters, Role, RouteFacts, params,
 };
 use wayleave_units::Time;
 
@@ -68,13 +68,13 @@ params! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
         /// The first and the largest window, in packets; 0 is the bandwidth-delay product of the route.
-        pub window: u32 = 0, "window", Kind::Count { least: 0, most: 1 << 20 }, "section 4.3: the bandwidth-delay product";
+        pub window: u32 = 0, "window", ValueKind::Count { least: 0, most: 1 << 20 }, "section 4.3: the bandwidth-delay product";
         /// The time-out, in round trips of a full packet without queues.
-        pub timeout: u32 = 3, "timeout", Kind::Count { least: 1, most: 1000 }, "section 4.3; both simulators";
+        pub timeout: u32 = 3, "timeout", ValueKind::Count { least: 1, most: 1000 }, "section 4.3; both simulators";
         /// Time-outs in a row after which probes ask whether anything gets through.
-        pub probes: u32 = 5, "probes", Kind::Count { least: 1, most: u32::MAX as u64 }, "section 4.3; ns-2";
+        pub probes: u32 = 5, "probes", ValueKind::Count { least: 1, most: u32::MAX as u64 }, "section 4.3; ns-2";
         /// Flows of lower classes go before all of higher ones.
-        pub class: u32 = 0, "class", Kind::Count { least: 0, most: LAST_CLASS as u64 }, "ours";
+        pub class: u32 = 0, "class", ValueKind::Count { least: 0, most: LAST_CLASS as u64 }, "ours";
     }
 }
 
@@ -184,7 +184,7 @@ impl Flow for Pfabric {
 
     fn on_ack(&mut self, _now: Time, ack: &Ack<'_>) {
         self.timeouts = 0;
-        if ack.limit == Limit::Window {
+        if ack.limit == SendLimit::Window {
             self.grow(saturate(ack.newly).min(self.window));
         }
     }

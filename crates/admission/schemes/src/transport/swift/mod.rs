@@ -39,7 +39,7 @@
 use std::num::NonZeroU32;
 
 use wayleave_scheme_api::{
-    Ack, Described, Descriptor, Flow, FlowStart, Kind, Limit, Loss, Parameters, Role, RouteFacts, params,
+    Ack, Described, Descriptor, Flow, FlowStart, ValueKind, SendLimit, Loss, Parameters, Role, RouteFacts, params,
 };
 use wayleave_units::Time;
 
@@ -61,30 +61,30 @@ params! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
         /// The target of the fabric without hops and scaling.
-        pub base: Time = Time::from_micros(25), "base", Kind::TIME, "Falcon's simulator; htsim 20us, Vertigo 60us";
+        pub base: Time = Time::from_micros(25), "base", ValueKind::TIME, "Falcon's simulator; htsim 20us, Vertigo 60us";
         /// Increase of the target for each switch on the path.
-        pub hop: Time = Time::from_micros(1), "hop", Kind::Time { least: Time::ZERO, most: Time::MAX },
+        pub hop: Time = Time::from_micros(1), "hop", ValueKind::Time { least: Time::ZERO, most: Time::MAX },
             "Falcon's simulator";
         /// Maximum increase of the target for small windows.
-        pub range: Time = Time::from_micros(100), "range", Kind::Time { least: Time::ZERO, most: Time::MAX },
+        pub range: Time = Time::from_micros(100), "range", ValueKind::Time { least: Time::ZERO, most: Time::MAX },
             "Falcon's simulator; htsim five times the base";
         /// The window below which it grows no more, in packets.
-        pub low: u8 = 10, "low", Kind::Hundredths { least: 1, most: 100 }, "all three simulators";
+        pub low: u8 = 10, "low", ValueKind::Hundredths { least: 1, most: 100 }, "all three simulators";
         /// The window above which it is not scaled, in packets.
-        pub high: u32 = 100, "high", Kind::Count { least: 2, most: u32::MAX as u64 },
+        pub high: u32 = 100, "high", ValueKind::Count { least: 2, most: u32::MAX as u64 },
             "htsim and Vertigo; Falcon's simulator 256";
         /// Packets that the window grows by in a round trip, for each unit of weight.
-        pub increase: u8 = 100, "increase", Kind::Hundredths { least: 1, most: 100 }, "all three simulators: ai";
+        pub increase: u8 = 100, "increase", ValueKind::Hundredths { least: 1, most: 100 }, "all three simulators: ai";
         /// Reduction of the window per excess part of the delay.
-        pub beta: u8 = 80, "beta", Kind::Hundredths { least: 1, most: 100 }, "all three simulators";
+        pub beta: u8 = 80, "beta", ValueKind::Hundredths { least: 1, most: 100 }, "all three simulators";
         /// Maximum reduction of the window at once, and its reduction after a loss.
-        pub decrease: u8 = 50, "decrease", Kind::Hundredths { least: 1, most: 99 }, "all three simulators: mdf";
+        pub decrease: u8 = 50, "decrease", ValueKind::Hundredths { least: 1, most: 99 }, "all three simulators: mdf";
         /// The least window, in packets.
-        pub least: u8 = 1, "least", Kind::Hundredths { least: 1, most: 100 }, "Falcon's simulator: 0.01";
+        pub least: u8 = 1, "least", ValueKind::Hundredths { least: 1, most: 100 }, "Falcon's simulator: 0.01";
         /// The target of the receiving host.
-        pub endpoint: Time = Time::from_micros(100), "endpoint", Kind::TIME, "notes on Swift (HotNets 2022)";
+        pub endpoint: Time = Time::from_micros(100), "endpoint", ValueKind::TIME, "notes on Swift (HotNets 2022)";
         /// Time-outs in a row after which the window is the least.
-        pub timeouts: u32 = 3, "timeouts", Kind::Count { least: 1, most: u32::MAX as u64 },
+        pub timeouts: u32 = 3, "timeouts", ValueKind::Count { least: 1, most: u32::MAX as u64 },
             "Falcon's simulator; htsim 5, Vertigo 12";
     }
 }
@@ -92,7 +92,7 @@ params! {
 /// Congestion control of one flow by Swift.
 ///
 /// ```
-/// use wayleave_scheme_api::{Ack, Flow, FlowStart, Limit, Phase};
+/// use wayleave_scheme_api::{Ack, Flow, FlowStart, SendLimit, RecoveryPhase};
 /// use wayleave_schemes::transport::swift::{Params, Swift};
 /// use wayleave_units::Time;
 ///
@@ -102,7 +102,7 @@ params! {
 /// let mut flow = Swift::new(&start, &Params::default());
 /// let quick = Ack {
 ///     newly: 1000, marked: 0, acknowledged: 1000, sent: 11_000, in_flight: 9000, remaining: None,
-///     round_trip: Some(Time::from_micros(20)), host_delay: None, limit: Limit::Window, phase: Phase::Open, telemetry: &[],
+///     round_trip: Some(Time::from_micros(20)), host_delay: None, limit: SendLimit::Window, phase: RecoveryPhase::Open, telemetry: &[],
 /// };
 /// flow.on_ack(Time::ZERO, &quick);
 /// assert_eq!(flow.window(), 10_100);
@@ -311,7 +311,7 @@ impl Flow for Swift {
         let Some(round_trip) = ack.round_trip else { return };
         state.round_trip = round_trip;
         let fabric_delay = round_trip.saturating_sub(ack.host_delay.unwrap_or_default());
-        let grows_by = if ack.limit == Limit::Window { ack.newly as f64 / state.segment } else { 0.0 };
+        let grows_by = if ack.limit == SendLimit::Window { ack.newly as f64 / state.segment } else { 0.0 };
         let sample = Sample {
             delay: nanoseconds(fabric_delay),
             target: state.target(),

@@ -1,7 +1,7 @@
 //! Hand-computed values with the parameters of Falcon's simulator, 5 switches on the path, scaling up to a window of
 //! 100.
 
-use wayleave_scheme_api::{Ack, Flow, FlowStart, Limit, Loss, RouteFacts};
+use wayleave_scheme_api::{Ack, Flow, FlowStart, SendLimit, Loss, RouteFacts};
 use wayleave_units::{Rate, Time};
 
 use super::{Params, Swift};
@@ -139,9 +139,9 @@ fn windows_stay_between_the_least_and_the_longest() {
 #[test]
 fn a_window_that_is_not_used_does_not_grow_and_shrinks_all_the_same() {
     let mut flow = with(1_000);
-    flow.on_ack(Time::from_micros(100), &Ack { limit: Limit::Application, ..after(24) });
+    flow.on_ack(Time::from_micros(100), &Ack { limit: SendLimit::Application, ..after(24) });
     assert_packets(&flow, 10.0);
-    flow.on_ack(Time::from_micros(200), &Ack { limit: Limit::Application, ..after(400) });
+    flow.on_ack(Time::from_micros(200), &Ack { limit: SendLimit::Application, ..after(400) });
     assert_packets(&flow, 5.0);
 }
 

@@ -1,7 +1,7 @@
 //! A toy: a window that grows by a fixed part of the acknowledged amount, and begins again after a loss. It shows the
 //! minimum that a transport needs: its folder and one line.
 
-use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, Kind, Loss, Parameters, Role, params};
+use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, ValueKind, Loss, Parameters, Role, params};
 use wayleave_units::Time;
 
 use crate::transports::Transport;
@@ -22,9 +22,9 @@ params! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
         /// Full packets with which a flow begins.
-        pub first: u32 = 2, "first", Kind::Count { least: 1, most: 1_000 }, "ours";
+        pub first: u32 = 2, "first", ValueKind::Count { least: 1, most: 1_000 }, "ours";
         /// Part of the acknowledged amount that is added to the window.
-        pub growth: u8 = 50, "growthPercent", Kind::Percent { least: 0, most: 100 }, "ours";
+        pub growth: u8 = 50, "growthPercent", ValueKind::Percent { least: 0, most: 100 }, "ours";
     }
 }
 

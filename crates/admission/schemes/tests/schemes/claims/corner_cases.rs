@@ -8,7 +8,7 @@ use wayleave_scheme_api::{Admission, Refusal, Request};
 use wayleave_schemes::admission::chameleon::{Chameleon, Params, Rerouting};
 use wayleave_schemes::admission::silo::{self, Silo};
 use wayleave_schemes::costs::Cost;
-use wayleave_schemes::routing::Query;
+use wayleave_schemes::routing::RouteQuery;
 use wayleave_topology::{Hop, LinkId, LinkSpec, Network, NetworkBuilder, NodeKind, PortQueue, PortSpec, Route};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
@@ -77,7 +77,7 @@ fn least_cost_finds_a_slow_cheap_queue_behind_one_that_denies_access() {
         ("s2", "h2", 0, &[500], 1500, 1000),
     ]);
     let mut scheme = chameleon(&network, model(), Params::default());
-    let query = Query::of(&request(&network, "h1", "h2", 10_000));
+    let query = RouteQuery::of(&request(&network, "h1", "h2", 10_000));
     let cost = OfQueue([3, 5, 4]);
     let found = scheme.placement_mut().least_cost(&query, &cost, &[]).unwrap();
     assert_eq!(found.route.hops[1].queue, 2);
@@ -101,7 +101,7 @@ fn least_delay_finds_the_way_that_takes_longer_but_waits_less() {
     let link = |name| network.find_link(name).unwrap();
     let hops = [link("h1->s1"), link("s1->s2#2"), link("s2->s3"), link("s3->h2")].map(|link| Hop { link, queue: 0 });
     let cable = Route { hops: hops.to_vec() };
-    assert!(scheme.placement().check(&Query::of(&wanted), &cable).is_ok());
+    assert!(scheme.placement().check(&RouteQuery::of(&wanted), &cable).is_ok());
     assert_eq!(scheme.admit(&wanted).map(|decision| decision.route), Ok(cable));
 }
 

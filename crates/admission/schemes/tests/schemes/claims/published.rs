@@ -18,7 +18,7 @@ use wayleave_schemes::admission::chameleon::{Chameleon, Params};
 use wayleave_schemes::admission::silo::{self, RouteChoice, Silo};
 use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_schemes::registry::Scheme;
-use wayleave_schemes::routing::Query;
+use wayleave_schemes::routing::RouteQuery;
 use wayleave_topology::{FlowId, Hop, LinkId, LinkSpec, Network, NetworkBuilder, NodeId, NodeKind};
 use wayleave_topology::{PortQueue, PortSpec, Route};
 use wayleave_units::{Bytes, Rate, Time};
@@ -170,7 +170,7 @@ impl Replay {
             (Ok(decision), false) => {
                 // The controller keeps one label a node and misses routes; one that it missed has to pass every test.
                 self.scheme.release(decision.flow).unwrap();
-                let found = self.scheme.queues().unwrap().check(&Query::of(&request), &decision.route);
+                let found = self.scheme.queues().unwrap().check(&RouteQuery::of(&request), &decision.route);
                 assert_eq!(found.map(|found| found.delay), Ok(decision.bound), "{operation}");
                 assert_eq!(decision.route.validate(&self.network, request.from, request.to), Ok(()), "{operation}");
                 self.seen.found_more += 1;

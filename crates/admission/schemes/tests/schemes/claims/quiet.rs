@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::Mix;
-use wayleave_ledger::{Input, Ledger, Model, TrialFlow, Utilisation};
+use wayleave_contracts::RequestMix;
+use wayleave_ledger::{Ledger, Model, PortInput, TrialFlow, Utilisation};
 use wayleave_scheme_api::{Admission, Request};
 use wayleave_schemes::admission::chameleon::{Allocation, Chameleon, Params, Rerouting, Routing};
 use wayleave_schemes::costs::Scarcity;
-use wayleave_schemes::routing::{Graph, LeastLoaded, LeastLoadedResult, Query};
+use wayleave_schemes::routing::{LeastLoaded, LeastLoadedResult, QueueGraph, RouteQuery};
 use wayleave_topology::builders::{FatTree, build};
 use wayleave_topology::{FlowId, Hop, LinkId, Network, NodeId, NodeKind, Route};
 use wayleave_units::{Amount, Time};
@@ -22,12 +22,12 @@ fn quiet_routes_are_those_of_a_plain_computation() {
         [(Model::default(), 8, 8), (Model::PUBLISHED, 8, 8), (Model::default(), 1, 8), (Model::PUBLISHED, 3, 4)]
     {
         let (network, mut scheme) = scheme(model, queues);
-        let mut graph = Graph::new(scheme.placement().ledger());
+        let mut graph = QueueGraph::new(scheme.placement().ledger());
         let mut quiet = LeastLoaded::new(scheme.placement().ledger(), SCARCITY);
         let mut live = Vec::new();
         for (number, request) in mix(&network, scenario, 11, model).take(900).enumerate() {
             let ways = shortest_ways(&network, request.from, request.to);
-            let (ledger, query) = (scheme.placement().ledger(), Query::of(&request));
+            let (ledger, query) = (scheme.placement().ledger(), RouteQuery::of(&request));
             let expected = Plain { ledger, query: &query }.search(&ways);
             let seen = match quiet.search(&mut graph, ledger, &query) {
                 LeastLoadedResult::Found(found) => Some(found.route),
@@ -79,7 +79,7 @@ fn decide(scheme: &mut Chameleon, request: &Request, number: usize, live: &mut V
 }
 
 fn mix(network: &Network, scenario: usize, seed: u64, model: Model) -> impl Iterator<Item = Request> {
-    Mix::new(network, scenario, seed).map(move |contract| wayleave_schemes::request(&contract, &model))
+    RequestMix::new(network, scenario, seed).map(move |contract| wayleave_schemes::request(&contract, &model))
 }
 
 fn scheme(model: Model, queues: usize) -> (Arc<Network>, Chameleon) {
@@ -113,7 +113,7 @@ fn shortest_ways(network: &Network, from: NodeId, to: NodeId) -> Vec<Vec<LinkId>
 /// One request at one moment.
 struct Plain<'a> {
     ledger: &'a Ledger,
-    query: &'a Query,
+    query: &'a RouteQuery,
 }
 
 #[derive(Clone)]
@@ -258,7 +258,7 @@ impl Plain<'_> {
         let Some(&last) = label.hops.last() else { return true };
         let before = label.hops.len().checked_sub(2).map(|at| label.hops[at].link);
         let waited = label.waited - self.ledger.budget(last).as_nanos();
-        let input = before.map_or(Input::LOCAL, Input::link);
+        let input = before.map_or(PortInput::LOCAL, PortInput::link);
         self.ledger.fits(last.link, last.queue, input, self.query.rate, self.burst(waited))
     }
 }

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use crate::claims::common::{Dice, Everything, assert_sound, everything};
-use wayleave_contracts::{Demand, Mix};
+use wayleave_contracts::{BucketDemand, RequestMix};
 use wayleave_ledger::{Ledger, Model};
 use wayleave_scheme_api::{Admission, Decision, Refusal, Request};
 use wayleave_schemes::admission::chameleon::{Chameleon, Moves, Params, Penalised, Rerouting, Routing, Search, Sort};
 use wayleave_schemes::costs::Scarcity;
 use wayleave_schemes::placement::Placement;
-use wayleave_schemes::routing::Query;
+use wayleave_schemes::routing::RouteQuery;
 use wayleave_topology::builders::{FatTree, build};
 use wayleave_topology::{FlowId, Network};
 use wayleave_units::{Bytes, Time};
@@ -22,13 +22,13 @@ fn fat_tree() -> Arc<Network> {
 /// Scenario 1 of Table 2, which has the most flows of high rate, with some larger bursts and some shorter deadlines: soon a
 /// network is full.
 struct Requests {
-    mix: Mix,
+    mix: RequestMix,
     dice: Dice,
 }
 
 impl Requests {
     fn new(network: &Network, seed: u64) -> Self {
-        Self { mix: Mix::new(network, 1, seed), dice: Dice::new(seed) }
+        Self { mix: RequestMix::new(network, 1, seed), dice: Dice::new(seed) }
     }
 
     fn next(&mut self) -> Request {
@@ -126,7 +126,7 @@ fn assert_made_of_its_flows(placement: &Placement) {
 /// The promise of a decision, and of every flow that it moved.
 fn assert_decision(before: &Everything, placement: &Placement, request: &Request, decision: &Decision) {
     let reservation = placement.ledger().flow(decision.flow).expect("an admitted flow");
-    let terms = Demand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
+    let terms = BucketDemand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
     assert_eq!((reservation.demand, &reservation.route), (terms, &decision.route));
     assert_eq!(placement.deadline(decision.flow), Some(request.deadline));
     assert_eq!(placement.bound(&decision.route), decision.bound);
@@ -283,7 +283,7 @@ fn moves_that_are_kept_keep_every_promise_and_leave_no_room_untried() {
             (refused, kept) = (refused + 1, kept + moved);
             // Retries are left out where they could not succeed; the last state must indeed have no room.
             if routing == Routing::LeastDelay {
-                assert_eq!(scheme.placement_mut().least_delay(&Query::of(&request)), None);
+                assert_eq!(scheme.placement_mut().least_delay(&RouteQuery::of(&request)), None);
             }
         }
     }

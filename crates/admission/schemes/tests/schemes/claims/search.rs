@@ -12,12 +12,12 @@ use std::sync::Arc;
 use crate::claims::common::Dice;
 use crate::claims::common::wild::{self, Constants, Wild};
 use wayleave_contracts::WireOverhead;
-use wayleave_ledger::{Input, Ledger, Model, Shaping};
+use wayleave_ledger::{Ledger, Model, PortInput, Shaping};
 use wayleave_scheme_api::{Admission, Refusal, Request};
 use wayleave_schemes::admission::chameleon::{Chameleon, Params};
 use wayleave_schemes::costs::{Cost, DelayCost, HopCost};
 use wayleave_schemes::placement::Placement;
-use wayleave_schemes::routing::{FoundRoute, Query};
+use wayleave_schemes::routing::{FoundRoute, RouteQuery};
 use wayleave_topology::{Hop, LinkId, Network, NodeId, NodeKind, Route};
 use wayleave_units::{Amount, Bytes, Time};
 
@@ -46,7 +46,7 @@ impl Cost for RandomCost {
 /// One question to a network.
 struct Case {
     placement: Placement,
-    query: Query,
+    query: RouteQuery,
     /// Name under which it can be replayed.
     name: String,
 }
@@ -69,17 +69,17 @@ fn cases(wild: Wild, model: Model, seeds: std::ops::Range<u64>, queries: u64, mu
     }
 }
 
-fn query(dice: &mut Dice, network: &Network) -> Query {
+fn query(dice: &mut Dice, network: &Network) -> RouteQuery {
     let load = dice.between(1, 150);
     let request = wild::request(dice, network, load);
     let frame = dice.percent(30).then(|| Bytes::new(dice.pick(&[600, 1600, 9062])));
-    Query::of(&Request { max_frame: frame, ..request })
+    RouteQuery::of(&Request { max_frame: frame, ..request })
 }
 
 /// The best of all simple routes.
 struct Exhaustive<'a> {
     placement: &'a Placement,
-    query: &'a Query,
+    query: &'a RouteQuery,
     costs: &'a [&'a dyn Cost],
     visited: Vec<NodeId>,
     hops: Vec<Hop>,
@@ -88,14 +88,18 @@ struct Exhaustive<'a> {
 }
 
 impl<'a> Exhaustive<'a> {
-    fn run(placement: &'a Placement, query: &'a Query, costs: &'a [&'a dyn Cost]) -> (Option<Time>, Vec<Option<u64>>) {
+    fn run(
+        placement: &'a Placement,
+        query: &'a RouteQuery,
+        costs: &'a [&'a dyn Cost],
+    ) -> (Option<Time>, Vec<Option<u64>>) {
         let (visited, least_costs) = (vec![query.from], vec![None; costs.len()]);
         let mut this = Self { placement, query, costs, visited, hops: Vec::new(), least_delay: None, least_costs };
-        this.go_on(query.from, Input::LOCAL, query.burst);
+        this.go_on(query.from, PortInput::LOCAL, query.burst);
         (this.least_delay, this.least_costs)
     }
 
-    fn go_on(&mut self, at: NodeId, input: Input, burst: Amount) {
+    fn go_on(&mut self, at: NodeId, input: PortInput, burst: Amount) {
         if at == self.query.to {
             return self.arrive();
         }
@@ -111,7 +115,7 @@ impl<'a> Exhaustive<'a> {
                 // A hop that denies access denies it to every route that begins like this one.
                 if ledger.fits(link, queue, input, self.query.rate, burst) {
                     self.hops.push(Hop { link, queue });
-                    self.go_on(head, Input::link(link), burst + self.query.rate * budget);
+                    self.go_on(head, PortInput::link(link), burst + self.query.rate * budget);
                     self.hops.pop();
                 }
             }
@@ -194,7 +198,7 @@ fn ask_for_costs(case: &mut Case, seed: u64, scores: &mut [Score; 3]) {
 
 /// Returns the least cost of all paths in time, also of those that run in loops, in a network without constants.
 /// Labels are set in order of cost; one that has waited no less than another at the same link is of no use.
-fn least_cost_with_loops(placement: &Placement, query: &Query, cost: &dyn Cost) -> Option<u64> {
+fn least_cost_with_loops(placement: &Placement, query: &RouteQuery, cost: &dyn Cost) -> Option<u64> {
     let (network, ledger) = (placement.network(), placement.ledger());
     let carries = |link| query.max_frame.is_none_or(|frame| frame <= ledger.largest_frame(link));
     let mut least_waits = vec![u64::MAX; network.links().len()];
@@ -210,7 +214,7 @@ fn least_cost_with_loops(placement: &Placement, query: &Query, cost: &dyn Cost) 
             }
             least_waits[link.index()] = waited;
         }
-        let input = passed.map_or(Input::LOCAL, Input::link);
+        let input = passed.map_or(PortInput::LOCAL, PortInput::link);
         let burst = query.burst + query.rate * Time::from_nanos(waited);
         for &link in network.links_from(at).iter().filter(|&&link| carries(link)) {
             for (queue, budget) in (0u8..).zip(ledger.budgets(link)) {
@@ -407,8 +411,10 @@ fn a_deadline_that_is_met_exactly_is_admitted_and_one_ns_less_is_refused() {
         wild::fill(&mut dice, scheme.placement_mut(), attempts, 60);
         for _ in 0..10 {
             let generous = Request { deadline: Time::from_millis(1000), ..wild::request(&mut dice, &network, 60) };
-            let (Some(least), _) = Exhaustive::run(scheme.placement(), &Query::of(&generous), &[]) else { continue };
-            if scheme.placement_mut().least_delay(&Query::of(&generous)).is_none_or(|found| found.delay > least) {
+            let (Some(least), _) = Exhaustive::run(scheme.placement(), &RouteQuery::of(&generous), &[]) else {
+                continue;
+            };
+            if scheme.placement_mut().least_delay(&RouteQuery::of(&generous)).is_none_or(|found| found.delay > least) {
                 continue;
             }
             asked += 1;

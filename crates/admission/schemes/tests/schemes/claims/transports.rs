@@ -3,7 +3,9 @@
 
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
-use wayleave_scheme_api::{Ack, Departure, Flow, FlowStart, Limit, Loss, Mark, Path, Phase, QueueState, Switch};
+use wayleave_scheme_api::{
+    Ack, Departure, Flow, FlowStart, Loss, Mark, Path, QueueState, RecoveryPhase, SendLimit, Switch,
+};
 use wayleave_schemes::path::ecmp::PerFlow;
 use wayleave_schemes::path::flowlet::Flowlet;
 use wayleave_schemes::path::presto::{FLOWCELL, Flowcells};
@@ -38,8 +40,8 @@ fn ack(newly: u64, acknowledged: u64, sent: u64) -> Ack<'static> {
         remaining: None,
         round_trip: None,
         host_delay: None,
-        limit: Limit::Application,
-        phase: Phase::Open,
+        limit: SendLimit::Application,
+        phase: RecoveryPhase::Open,
         telemetry: &[],
     }
 }
@@ -50,24 +52,24 @@ struct Anything {
     now: Time,
     acknowledged: u64,
     sent: u64,
-    phase: Phase,
+    phase: RecoveryPhase,
 }
 
 impl Anything {
     fn new(seed: u64) -> Self {
         let rng = ChaCha8Rng::seed_from_u64(seed);
-        Self { rng, now: Time::ZERO, acknowledged: 0, sent: 0, phase: Phase::Open }
+        Self { rng, now: Time::ZERO, acknowledged: 0, sent: 0, phase: RecoveryPhase::Open }
     }
 
     /// An acknowledgement as a transport could give it.
     fn ack(&mut self, window: u64) -> Ack<'static> {
         self.sent = self.sent.max(self.acknowledged + window);
         let newly = 1 + below(&mut self.rng, self.sent - self.acknowledged);
-        self.acknowledged += if self.phase == Phase::Open { newly } else { newly.min(1) };
+        self.acknowledged += if self.phase == RecoveryPhase::Open { newly } else { newly.min(1) };
         Ack {
             marked: if below(&mut self.rng, 4) == 0 { below(&mut self.rng, newly + 1) } else { 0 },
             round_trip: (below(&mut self.rng, 8) > 0).then(|| Time::from_nanos(below(&mut self.rng, 1 << 28))),
-            limit: if below(&mut self.rng, 4) > 0 { Limit::Window } else { Limit::Application },
+            limit: if below(&mut self.rng, 4) > 0 { SendLimit::Window } else { SendLimit::Application },
             phase: self.phase,
             ..ack(newly, self.acknowledged, self.sent)
         }
@@ -79,18 +81,18 @@ impl Anything {
         let in_flight = below(&mut self.rng, flow.window() + 1);
         match below(&mut self.rng, 40) {
             0 => {
-                self.phase = Phase::Recovery;
+                self.phase = RecoveryPhase::Recovery;
                 flow.on_loss(self.now, Loss::Fast { in_flight });
             }
             1 => {
-                self.phase = Phase::Open;
+                self.phase = RecoveryPhase::Open;
                 flow.on_loss(self.now, Loss::Timeout { in_flight });
             }
-            2..10 => self.phase = Phase::Open,
+            2..10 => self.phase = RecoveryPhase::Open,
             _ => {
                 let ack = self.ack(flow.window());
                 flow.on_ack(self.now, &ack);
-                return ack.limit == Limit::Window && ack.phase == Phase::Open;
+                return ack.limit == SendLimit::Window && ack.phase == RecoveryPhase::Open;
             }
         }
         false
@@ -187,10 +189,10 @@ fn average_window(new: Constructor, per_loss: u64, round_trip: Time, rounds: u32
             packets += 1;
             acknowledged += SEGMENT;
             let mut ack = ack(SEGMENT, acknowledged, acknowledged + window);
-            (ack.limit, ack.round_trip) = (Limit::Window, Some(round_trip));
+            (ack.limit, ack.round_trip) = (SendLimit::Window, Some(round_trip));
             if packets % per_loss == 0 {
                 flow.on_loss(now, Loss::Fast { in_flight: window });
-                ack.phase = Phase::Recovery;
+                ack.phase = RecoveryPhase::Recovery;
             }
             flow.on_ack(now, &ack);
         }
@@ -228,7 +230,7 @@ fn cubics_saw_tooth_returns_to_its_peak_after_as_many_packets_as_the_formula_say
             for _ in 0..window / 1000 {
                 packets += 1;
                 let ack = ack(1000, packets * 1000, packets * 1000 + window);
-                flow.on_ack(now, &Ack { limit: Limit::Window, round_trip: Some(round_trip), ..ack });
+                flow.on_ack(now, &Ack { limit: SendLimit::Window, round_trip: Some(round_trip), ..ack });
             }
             now += round_trip;
             rounds += 1.0;

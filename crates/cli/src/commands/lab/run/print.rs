@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use wayleave_explain::human::count;
 use wayleave_explain::table::write_table;
-use wayleave_lab::run::{Action, ContractReport, NetworkAction, PairReport, RunReport, ShareReport};
+use wayleave_lab::run::{ActionResult, ContractReport, NetworkAction, PairReport, RunReport, ShareReport};
 use wayleave_lab::traffic::FlowReport;
 use wayleave_protocol::decision::Applied;
 use wayleave_units::{Rate, Time};
@@ -17,7 +17,7 @@ use crate::output::out;
 use crate::output::plain_table;
 
 /// One line about something that was done.
-pub(super) fn action(action: &Action) -> String {
+pub(super) fn action(action: &ActionResult) -> String {
     let moved = count(action.moved.len(), "contract");
     let took = action.took.as_millis();
     let stopped = match action.stopped.len() {

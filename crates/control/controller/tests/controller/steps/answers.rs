@@ -1,6 +1,6 @@
 //! Answers that are remembered: for a day, and at the expense of the account that asked.
 
-use wayleave_controller::{Controller, NewAnswer, Setup};
+use wayleave_controller::{Controller, ControllerConfig, NewAnswer};
 use wayleave_units::WallTime;
 
 use super::smoke::setup;
@@ -16,7 +16,7 @@ fn remember(controller: &mut Controller, now: WallTime, account: &str, key: &str
     controller.remember(now, key, NewAnswer { account, fingerprint, answer });
 }
 
-fn controller(setup: &Setup) -> Controller {
+fn controller(setup: &ControllerConfig) -> Controller {
     Controller::load(setup, at(0), []).unwrap()
 }
 

@@ -1,8 +1,9 @@
 //! A ledger that is opened with another network than it was written for.
 
-use wayleave_contracts::{BandwidthContract, Order, Priority};
+use wayleave_contracts::{BandwidthContract, ContractRequest, Priority};
 use wayleave_controller::{
-    Command, Controller, DegradedReason, EnforcedBy, Id, Kind, LoadError, Reply, Setup, State, UnfitPolicy,
+    Command, Controller, ControllerConfig, DegradedReason, EnforcedBy, Id, LoadError, RecordKind, Reply, State,
+    UnfitPolicy,
 };
 use wayleave_schemes::admission::fabric::Settings;
 use wayleave_topology::Network;
@@ -17,11 +18,11 @@ fn network(spines: u64, hosts_per_leaf: u64, gbit: u64) -> Network {
     build::leaf_spine(&shape).unwrap()
 }
 
-fn setup(network: Network, unfit: UnfitPolicy) -> Setup {
-    Setup { unfit, ..classed(network, Settings::default(), EnforcedBy::Hosts) }
+fn setup(network: Network, unfit: UnfitPolicy) -> ControllerConfig {
+    ControllerConfig { unfit, ..classed(network, Settings::default(), EnforcedBy::Hosts) }
 }
 
-fn load(controller: &Controller, setup: &Setup) -> Result<Controller, LoadError> {
+fn load(controller: &Controller, setup: &ControllerConfig) -> Result<Controller, LoadError> {
     let records: Vec<_> =
         controller.records().into_iter().filter_map(|one| Some((one.kind, one.key, one.body?))).collect();
     let records = records.iter().map(|(kind, key, body)| (*kind, key.as_str(), &**body));
@@ -32,9 +33,9 @@ fn id(name: &str) -> Id {
     Id::new("default", name)
 }
 
-fn pair(network: &Network, name: &str, [from, to]: [&str; 2], mbit: u64) -> Order {
+fn pair(network: &Network, name: &str, [from, to]: [&str; 2], mbit: u64) -> ContractRequest {
     let node = |name: &str| network.find_node(name).unwrap();
-    Order::plain(BandwidthContract::pair(name, node(from), node(to), Rate::from_mbit(mbit)), &[from, to])
+    ContractRequest::plain(BandwidthContract::pair(name, node(from), node(to), Rate::from_mbit(mbit)), &[from, to])
 }
 
 /// Confirms all operations of hosts.
@@ -53,7 +54,7 @@ fn confirm(controller: &mut Controller) {
 }
 
 /// Latency contracts and pairs over both spines; host h1 has a contract with h5 on each.
-fn full(setup: &Setup) -> Controller {
+fn full(setup: &ControllerConfig) -> Controller {
     let mut controller = Controller::load(setup, at(0).wall, []).unwrap();
     for number in 0..6 {
         let (from, to) = (format!("h{}", 1 + number % 4), format!("h{}", 5 + number % 4));
@@ -99,10 +100,10 @@ fn contracts_of_a_switch_that_is_gone_are_decided_again_if_that_is_asked_for() {
     // new ones.
     changed.take_output();
     let releases = |controller: &Controller| {
-        controller.records().iter().filter(|one| one.kind == Kind::Release && one.body.is_some()).count()
+        controller.records().iter().filter(|one| one.kind == RecordKind::Release && one.body.is_some()).count()
     };
     assert!(releases(&changed) > 0);
-    let strict = Setup { unfit: UnfitPolicy::Refuse, ..after };
+    let strict = ControllerConfig { unfit: UnfitPolicy::Refuse, ..after };
     let mut again = load(&changed, &strict).unwrap();
     assert!(again.ledger() == changed.ledger());
     confirm(&mut again);

@@ -1,11 +1,12 @@
 //! Contracts of other kinds than latency, step by step.
 
 use wayleave_contracts::{
-    BandwidthContract, BestEffortContract, Contract, Objective, ObjectiveContract, Order, Priority, Quota,
+    BandwidthContract, BestEffortContract, Contract, ContractRequest, FlowObjective, ObjectiveContract, Priority, Quota,
 };
 use wayleave_controller::{
-    AdmittedContract, Command, CommandError, Controller, Decided, DegradedReason, Effect, ElementName, EnforcedBy,
-    EventKind, Id, Kind, LoadError, Mode, Outcome, Precondition, Reply, Setup, State, Timestamps, VmRequest, WhatIf,
+    AdmittedContract, Command, CommandError, Controller, ControllerConfig, Decided, DegradedReason, Effect,
+    ElementName, EnforcedBy, EventKind, Id, LoadError, Mode, Outcome, Precondition, RecordKind, Reply, State,
+    Timestamps, VmRequest, WhatIf,
 };
 use wayleave_scheme_api::Certainty;
 use wayleave_schemes::admission::fabric::{Paths, Settings};
@@ -16,17 +17,17 @@ use wayleave_units::{Rate, Time};
 use super::smoke::{apply, at, classed, order, reload};
 
 /// A fat tree of 10 Gbit/s.
-fn fat_tree(settings: Settings) -> Setup {
+fn fat_tree(settings: Settings) -> ControllerConfig {
     let cabling = Cabling { rate: Rate::from_gbit(10), propagation: Time::from_micros(1), ..Cabling::default() };
     let network = build::fat_tree(&FatTree { k: 4, cabling, ..FatTree::default() }).unwrap();
     classed(network, settings, EnforcedBy::Hosts)
 }
 
-pub(super) fn setup(paths: Paths) -> Setup {
+pub(super) fn setup(paths: Paths) -> ControllerConfig {
     fat_tree(Settings { paths, ..Settings::default() })
 }
 
-pub(super) fn start(setup: &Setup) -> Controller {
+pub(super) fn start(setup: &ControllerConfig) -> Controller {
     Controller::load(setup, at(0).wall, []).unwrap()
 }
 
@@ -34,26 +35,26 @@ fn nodes(network: &Network, names: &[&str]) -> Vec<NodeId> {
     names.iter().map(|name| network.find_node(name).unwrap()).collect()
 }
 
-fn shared(contract: impl Into<Contract>, members: &[&str]) -> Order {
-    Order::plain(contract.into(), members)
+fn shared(contract: impl Into<Contract>, members: &[&str]) -> ContractRequest {
+    ContractRequest::plain(contract.into(), members)
 }
 
-pub(super) fn pair(network: &Network, name: &str, ends: [&str; 2], mbit: u64) -> Order {
+pub(super) fn pair(network: &Network, name: &str, ends: [&str; 2], mbit: u64) -> ContractRequest {
     let nodes = nodes(network, &ends);
     shared(BandwidthContract::pair(name, nodes[0], nodes[1], Rate::from_mbit(mbit)), &ends)
 }
 
-pub(super) fn hose(network: &Network, name: &str, members: &[&str], mbit: u64) -> Order {
+pub(super) fn hose(network: &Network, name: &str, members: &[&str], mbit: u64) -> ContractRequest {
     shared(BandwidthContract::hose(name, &nodes(network, members), Rate::from_mbit(mbit)), members)
 }
 
-pub(super) fn objective(network: &Network, name: &str, members: &[&str], mbit: u64) -> Order {
-    let (objective, members_at) = (Objective::Completion, nodes(network, members));
+pub(super) fn objective(network: &Network, name: &str, members: &[&str], mbit: u64) -> ContractRequest {
+    let (objective, members_at) = (FlowObjective::Completion, nodes(network, members));
     let (name, min) = (name.to_owned(), Rate::from_mbit(mbit));
     shared(ObjectiveContract { name, tenant: None, objective, deadline: None, members: members_at, min }, members)
 }
 
-pub(super) fn best_effort(network: &Network, name: &str, members: &[&str]) -> Order {
+pub(super) fn best_effort(network: &Network, name: &str, members: &[&str]) -> ContractRequest {
     shared(BestEffortContract { name: name.to_owned(), tenant: None, members: nodes(network, members) }, members)
 }
 
@@ -81,7 +82,7 @@ fn every_kind_is_admitted_survives_a_restart_and_ends() {
     let setup = setup(Paths::One);
     let mut controller = start(&setup);
     let network = setup.network.clone();
-    let orders: Vec<Order> = vec![
+    let orders: Vec<ContractRequest> = vec![
         order(&network, "ptp", "h1", "h16"),
         pair(&network, "copy", ["h1", "h9"], 1_000),
         hose(&network, "db", &["h1", "h5", "h9"], 500),
@@ -111,7 +112,7 @@ fn every_kind_is_admitted_survives_a_restart_and_ends() {
         assert_eq!(applied[0].result, Ok(Outcome::Deleted));
     }
     let output = controller.take_output();
-    assert_eq!(output.changes.iter().filter(|one| one.kind == Kind::Contract && one.body.is_none()).count(), 4);
+    assert_eq!(output.changes.iter().filter(|one| one.kind == RecordKind::Contract && one.body.is_none()).count(), 4);
     assert!(output.events.iter().any(|one| one.kind == EventKind::Gone && one.object == "default:db"));
     let mut only = start(&setup);
     apply(&mut only, at(0), orders[0].clone());
@@ -162,7 +163,7 @@ fn a_change_counts_without_the_old_terms_and_a_refused_one_leaves_them() {
     assert!(matches!(record.decided, Decided::Refused(_)));
     // All or none, and a dry run.
     let orders = |mode, effect| {
-        let list: Vec<Order> = vec![db(1_000), pair(&setup.network, "copy", ["h1", "h2"], 6_000)];
+        let list: Vec<ContractRequest> = vec![db(1_000), pair(&setup.network, "copy", ["h1", "h2"], 6_000)];
         Command::Apply { orders: list.into_iter().map(|one| (one, Precondition::None)).collect(), mode, effect }
     };
     controller.handle(at(0), orders(Mode::AllOrNothing, Effect::Commit)).unwrap();
@@ -306,7 +307,7 @@ fn what_does_not_fit_on_the_links_that_are_left_is_degraded_by_priority() {
 #[test]
 fn a_minimum_waits_for_the_last_packets_of_what_it_was_given() {
     let setup = setup(Paths::All);
-    let setup = Setup { enforced_by: EnforcedBy::Nobody, ..setup };
+    let setup = ControllerConfig { enforced_by: EnforcedBy::Nobody, ..setup };
     let mut controller = start(&setup);
     let large = |mbit: u64| {
         let mut one = order(&setup.network, "large", "h1", "h2");
@@ -359,7 +360,7 @@ fn times_of_minima_are_derived_again_at_a_start() {
 }
 
 /// Two switches with two hosts each, and a link between them.
-fn line(gbit: u64, settings: Settings) -> Setup {
+fn line(gbit: u64, settings: Settings) -> ControllerConfig {
     let cabling = Cabling { rate: Rate::from_gbit(gbit), propagation: Time::from_micros(1), ..Cabling::default() };
     let network = build::line(&Chain { switches: 2, hosts_per_switch: 2, cabling }).unwrap();
     classed(network, settings, EnforcedBy::Hosts)
@@ -439,7 +440,7 @@ fn repairs_are_decided_by_priority_like_failures() {
 #[test]
 fn a_copy_as_it_is_holds_what_ended_contracts_hold() {
     let setup = setup(Paths::One);
-    let setup = Setup { enforced_by: EnforcedBy::Nobody, ..setup };
+    let setup = ControllerConfig { enforced_by: EnforcedBy::Nobody, ..setup };
     let mut controller = start(&setup);
     apply(&mut controller, at(0), pair(&setup.network, "old", ["h1", "h9"], 4_000)).result.unwrap();
     let delete = Command::Delete { ids: vec![(id("old"), Precondition::None)] };
@@ -458,7 +459,7 @@ fn a_copy_as_it_is_holds_what_ended_contracts_hold() {
 fn a_share_starts_again_after_a_calendar_that_has_jumped_back() {
     let setup = setup(Paths::One);
     let mut controller = start(&setup);
-    let later = Order { starts: Some(at(100).wall), ..pair(&setup.network, "copy", ["h1", "h9"], 1_000) };
+    let later = ContractRequest { starts: Some(at(100).wall), ..pair(&setup.network, "copy", ["h1", "h9"], 1_000) };
     apply(&mut controller, at(0), later).result.unwrap();
     let state = |controller: &Controller| standing(controller, "copy").state;
     assert_eq!(state(&controller), State::Pending);

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_contracts::Contract;
 use wayleave_controller::{
-    Controller, DegradedReason, ElementName, EnforcedBy, Kind, Setup, State, Timestamps, Timing, WhatIf,
+    Controller, ControllerConfig, DegradedReason, ElementName, EnforcedBy, RecordKind, State, Timeouts, Timestamps,
+    WhatIf,
 };
 use wayleave_protocol::agent::Operation;
 use wayleave_schemes::admitted::AdmittedSet as _;
@@ -15,14 +16,14 @@ use crate::world::run::Node;
 use crate::world::wire::{Flow, Wire, hops};
 
 /// Records on disk.
-pub(crate) type Store = BTreeMap<(Kind, String), std::sync::Arc<str>>;
+pub(crate) type Store = BTreeMap<(RecordKind, String), std::sync::Arc<str>>;
 
 pub(crate) fn records(controller: &Controller) -> Store {
-    let record = |change: wayleave_controller::Change| Some(((change.kind, change.key), change.body?));
+    let record = |change: wayleave_controller::RecordChange| Some(((change.kind, change.key), change.body?));
     controller.records().into_iter().filter_map(record).collect()
 }
 
-pub(crate) fn load(setup: &Setup, wall: WallTime, store: &Store) -> Result<Controller, String> {
+pub(crate) fn load(setup: &ControllerConfig, wall: WallTime, store: &Store) -> Result<Controller, String> {
     let records = store.iter().map(|((kind, key), body)| (*kind, key.as_str(), &**body));
     Controller::load(setup, wall, records)
         .map_err(|error| format!("no controller can be made of what is on disk: {error}"))
@@ -126,7 +127,7 @@ pub(crate) fn sound(controller: &Controller, wire: &mut Wire) -> Result<(), Stri
 }
 
 /// A controller that is loaded from the records of this one is equal to it.
-pub(crate) fn survives(controller: &Controller, setup: &Setup, wall: WallTime) -> Result<(), String> {
+pub(crate) fn survives(controller: &Controller, setup: &ControllerConfig, wall: WallTime) -> Result<(), String> {
     let other = load(setup, wall, &records(controller))?;
     // Shares of ended contracts are free after a start.
     if controller.left_shares().next().is_none() && other.ledger() != controller.ledger() {
@@ -178,7 +179,12 @@ pub(crate) fn survives(controller: &Controller, setup: &Setup, wall: WallTime) -
 }
 
 /// A controller that follows what is put on disk knows what one knows that is loaded from it.
-pub(crate) fn follows(follower: &Controller, setup: &Setup, wall: WallTime, store: &Store) -> Result<(), String> {
+pub(crate) fn follows(
+    follower: &Controller,
+    setup: &ControllerConfig,
+    wall: WallTime,
+    store: &Store,
+) -> Result<(), String> {
     let loaded = load(setup, wall, store)?;
     if follower.ledger() != loaded.ledger() {
         return Err("a follower has another ledger than a loaded controller".to_owned());
@@ -227,13 +233,13 @@ pub(crate) fn follows(follower: &Controller, setup: &Setup, wall: WallTime, stor
 /// A copy of a controller answers a what_if as one does that is loaded from its records.
 pub(crate) fn copies_answer_alike(
     controller: &Controller,
-    setup: &Setup,
+    setup: &ControllerConfig,
     wall: WallTime,
     which: u64,
 ) -> Result<(), String> {
     // A loaded controller knows less about the clock: here both trust it.
-    let timing = Timing { clock_doubt: Time::ZERO, ..setup.timing };
-    let setup = Setup { enforced_by: EnforcedBy::Nobody, timing, ..setup.clone() };
+    let timing = Timeouts { clock_doubt: Time::ZERO, ..setup.timing };
+    let setup = ControllerConfig { enforced_by: EnforcedBy::Nobody, timing, ..setup.clone() };
     let before = records(controller);
     let copy = controller.copy().controller(&setup, wall).map_err(|error| error.to_string())?;
     let loaded = load(&setup, wall, &before)?;

@@ -1,7 +1,7 @@
 //! Events of the simulated world.
 
-use wayleave_agent::machine::{AgentReply, Request};
-use wayleave_contracts::Order;
+use wayleave_agent::machine::{AgentCall, AgentReply};
+use wayleave_contracts::ContractRequest;
 use wayleave_controller::{Command, CommandError, Effect, ElementName, ItemResult, Mode, Precondition, Reply};
 
 /// Something that happens at its time.
@@ -12,7 +12,7 @@ pub(crate) enum Event {
     /// A client's request reaches the controller.
     Asked(Box<Wanted>),
     /// An agent's request reaches the controller.
-    FromAgent { node: String, life: u64, request: Request },
+    FromAgent { node: String, life: u64, request: AgentCall },
     /// The controller's answer reaches an agent.
     ToAgent { node: String, life: u64, number: u64, answer: AgentReply },
     /// The changes up to now are put on disk.
@@ -38,7 +38,7 @@ pub(crate) struct Wanted {
 #[derive(Clone)]
 pub(crate) enum What {
     Apply {
-        orders: Vec<(Order, Precondition)>,
+        orders: Vec<(ContractRequest, Precondition)>,
         mode: Mode,
         effect: Effect,
     },
@@ -73,7 +73,7 @@ pub(crate) enum Waiting {
 #[derive(Clone, Debug)]
 pub(crate) enum Done {
     Applied {
-        orders: Vec<(Order, Precondition)>,
+        orders: Vec<(ContractRequest, Precondition)>,
         mode: Mode,
         effect: Effect,
         applied: Vec<ItemResult>,
@@ -86,7 +86,7 @@ pub(crate) enum Done {
 
 impl What {
     pub(crate) fn text(&self) -> String {
-        let one = |(order, check): &(Order, Precondition)| {
+        let one = |(order, check): &(ContractRequest, Precondition)| {
             let Some(contract) = order.as_latency() else { return format!("{order:?} {check:?}") };
             let tenant = contract.tenant.as_deref().unwrap_or("default");
             let (rate, burst, deadline) = (contract.rate, contract.burst, contract.deadline);

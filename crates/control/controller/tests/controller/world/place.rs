@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_agent::machine::PollInterval;
-use wayleave_controller::{EnforcedBy, Setup, Timing, UnfitPolicy};
+use wayleave_controller::{ControllerConfig, EnforcedBy, Timeouts, UnfitPolicy};
 use wayleave_ledger::Model;
 use wayleave_schemes::admission::chameleon::{Chameleon, Params, Rerouting};
 use wayleave_schemes::admission::fabric::{Fabric, Paths, Settings};
@@ -95,7 +95,7 @@ impl Weather {
     }
 }
 
-pub(crate) fn setup(dice: &mut Dice) -> Setup {
+pub(crate) fn setup(dice: &mut Dice) -> ControllerConfig {
     let cabling = Cabling::default;
     let leaf_spine = |leaves, spines, hosts_per_leaf| LeafSpine {
         leaves,
@@ -128,12 +128,12 @@ pub(crate) fn setup(dice: &mut Dice) -> Setup {
             Chameleon::new(of.clone(), Model::default(), params.clone()).unwrap().into()
         }
     };
-    Setup {
+    ControllerConfig {
         network,
         model: Model::default(),
         scheme: Arc::new(make),
         enforced_by: dice.pick(&[EnforcedBy::Hosts, EnforcedBy::Hosts, EnforcedBy::HostsAndSwitches]),
-        timing: Timing {
+        timing: Timeouts {
             confirm_within: Time::from_millis(150),
             retry_every: Time::from_millis(200),
             heal_after: Time::from_millis(300),

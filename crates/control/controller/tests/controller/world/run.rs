@@ -5,9 +5,9 @@ mod serving;
 use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_agent::machine::{Agent, AgentReply, Recorder};
-use wayleave_contracts::Demand;
+use wayleave_contracts::BucketDemand;
 use wayleave_contracts::Quota;
-use wayleave_controller::{Command, Controller, Precondition, Setup, Timestamps};
+use wayleave_controller::{Command, Controller, ControllerConfig, Precondition, Timestamps};
 use wayleave_schemes::admitted::AdmittedSet as _;
 use wayleave_units::{Time, WallTime};
 
@@ -42,7 +42,7 @@ pub(crate) struct Node {
 pub(crate) struct World {
     pub(crate) dice: Dice,
     pub(crate) weather: Weather,
-    pub(crate) setup: Setup,
+    pub(crate) setup: ControllerConfig,
     pub(crate) controller: Controller,
     pub(crate) model: Model,
     pub(crate) nodes: BTreeMap<String, Node>,
@@ -274,7 +274,7 @@ impl World {
         for grant in self.controller.grants().filter(|grant| grant.trouble.is_none()) {
             let Some(terms) = grant.terms() else { continue };
             let request = wayleave_schemes::request(terms, &self.setup.model);
-            let demand = Demand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
+            let demand = BucketDemand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
             let routes = self.controller.routes(grant);
             promised.extend(routes.iter().map(|(_, route)| Flow::of(grant.serial, route, demand, 0)));
         }

@@ -5,14 +5,14 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use serde_json::json;
-use wayleave_server::Limits;
+use wayleave_server::ServerLimits;
 
 use super::{times, world};
 use crate::common::{World, read};
 
 /// A server with few connections.
 fn few() -> World {
-    world(Limits { connections: 8, connections_of_address: 8, ..Limits::default() })
+    world(ServerLimits { connections: 8, connections_of_address: 8, ..ServerLimits::default() })
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn agents_that_wait_take_no_connections_of_people() {
 
 #[test]
 fn operators_are_answered_when_every_connection_has_a_request_in_hand() {
-    let world = world(Limits { connections: 8, connections_of_address: 64, ..Limits::default() });
+    let world = world(ServerLimits { connections: 8, connections_of_address: 64, ..ServerLimits::default() });
     let tenant = super::tenant(&world, "noisy", json!({}));
     // Requests whose bodies never come are in hand until their time is over.
     let chunked: &[(&str, &str)] = &[("transfer-encoding", "chunked")];

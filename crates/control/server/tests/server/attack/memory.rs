@@ -1,7 +1,7 @@
 //! Memory that clients make the server use.
 
 use serde_json::json;
-use wayleave_server::Limits;
+use wayleave_server::ServerLimits;
 
 use super::{metric, tenant, times, world};
 use crate::common::contract;
@@ -9,7 +9,7 @@ use crate::common::contract;
 #[test]
 fn answers_that_are_kept_cost_the_tenant_that_asked() {
     let most = (64 << 10) * times() as u64;
-    let world = world(Limits { answer_bytes: most, ..Limits::default() });
+    let world = world(ServerLimits { answer_bytes: most, ..ServerLimits::default() });
     let victim = tenant(&world, "victim", json!({}));
     let noisy = tenant(&world, "noisy", json!({ "contracts": 1 }));
     let (path, body) = ("/v1/contracts/mine", contract("a", "b", "1Mbit").to_string());
@@ -43,7 +43,7 @@ fn answers_that_are_kept_cost_the_tenant_that_asked() {
 
 #[test]
 fn the_answer_to_a_long_list_is_kept_shortened() {
-    let world = world(Limits::default());
+    let world = world(ServerLimits::default());
     let noisy = tenant(&world, "noisy", json!({ "contracts": 100 }));
     let contracts: Vec<_> = (0..500)
         .map(|number| {
@@ -67,7 +67,7 @@ fn the_answer_to_a_long_list_is_kept_shortened() {
 
 #[test]
 fn bodies_that_never_come_take_no_memory_from_others() {
-    let world = world(Limits { open_bytes: 20 << 20, ..Limits::default() });
+    let world = world(ServerLimits { open_bytes: 20 << 20, ..ServerLimits::default() });
     let noisy = tenant(&world, "noisy", json!({}));
     // Each may send 16 MiB, the largest list, and sends nothing.
     let half =
@@ -84,7 +84,7 @@ fn bodies_that_never_come_take_no_memory_from_others() {
 
 #[test]
 fn a_tenant_has_no_end_of_vms() {
-    let world = world(Limits { vms: 5, ..Limits::default() });
+    let world = world(ServerLimits { vms: 5, ..ServerLimits::default() });
     // With two VMs already.
     let noisy = tenant(&world, "noisy", json!({}));
     let made: Vec<u16> = (0..5).map(|number| noisy.put(&format!("/v1/vms/v{number}"), &json!({})).status).collect();

@@ -3,7 +3,7 @@
 use std::io::BufReader;
 
 use serde_json::{Value, json};
-use wayleave_server::Limits;
+use wayleave_server::ServerLimits;
 
 use super::{tenant, world};
 use crate::common::{Client, World, contract, read_head};
@@ -66,7 +66,7 @@ fn acme(world: &World) -> Client {
 
 #[test]
 fn what_others_do_changes_nothing_that_a_tenant_can_read() {
-    let world = world(Limits::default());
+    let world = world(ServerLimits::default());
     let other = tenant(&world, "other", json!({}));
     let acme = acme(&world);
     let before = everything(&acme);
@@ -105,7 +105,7 @@ fn settled(mut answer: Value) -> Value {
 
 #[test]
 fn a_refusal_says_nothing_of_the_load_of_links() {
-    let world = world(Limits::default());
+    let world = world(ServerLimits::default());
     let other = tenant(&world, "other", json!({}));
     let acme = acme(&world);
     let list = json!({ "apiVersion": "wayleave/v1", "kind": "Contracts", "spec": { "contracts": [
@@ -145,7 +145,7 @@ fn a_refusal_says_nothing_of_the_load_of_links() {
 
 #[test]
 fn an_address_that_is_taken_names_nobody_and_keeps_nobody_out() {
-    let world = world(Limits::default());
+    let world = world(ServerLimits::default());
     let victim = tenant(&world, "victim", json!({}));
     let squatter = tenant(&world, "squatter", json!({}));
     // An address of a VM that was there may be known.
@@ -160,7 +160,7 @@ fn an_address_that_is_taken_names_nobody_and_keeps_nobody_out() {
 
 #[test]
 fn an_address_computed_from_a_name_does_not_tell_whether_that_vm_is_there() {
-    let world = world(Limits::default());
+    let world = world(ServerLimits::default());
     let victim = tenant(&world, "victim", json!({}));
     let squatter = tenant(&world, "squatter", json!({}));
     let mac = victim.put("/v1/vms/web", &json!({})).is(201).json()["mac"].clone();
@@ -170,7 +170,7 @@ fn an_address_computed_from_a_name_does_not_tell_whether_that_vm_is_there() {
         squatter.put(&format!("/v1/vms/{own}"), &json!({ "mac": computed })).is(201);
     }
     // Another ledger has another secret.
-    let other = super::world(Limits::default());
+    let other = super::world(ServerLimits::default());
     let elsewhere = tenant(&other, "victim", json!({})).put("/v1/vms/web", &json!({})).is(201).json()["mac"].clone();
     assert_ne!(elsewhere, mac);
 }
@@ -304,7 +304,7 @@ fn timeless(text: &str) -> String {
 
 #[test]
 fn numbers_count_what_a_tenant_does_itself_and_nothing_of_others() {
-    let (alone, busy) = (world(Limits::default()), world(Limits::default()));
+    let (alone, busy) = (world(ServerLimits::default()), world(ServerLimits::default()));
     let expected = story(&alone, &mut || {});
     let mut other = None;
     let mut turn = 0;

@@ -2,13 +2,13 @@
 
 use wayleave_calculus::rational::{self, ratio, whole};
 use wayleave_calculus::{
-    ArrivalCurve, CurveError, Point, RateLatency, Rational, ServiceCurve, TokenBucket, deconvolution,
+    ArrivalCurve, BucketCurve, CurveError, CurvePoint, RateLatency, Rational, ServiceCurve, deconvolution,
     horizontal_deviation, residual_service, strict_priority_residuals, vertical_deviation,
 };
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
 fn bucket(rate: i128, burst: i128) -> ArrivalCurve {
-    ArrivalCurve::from_pieces([TokenBucket { rate: whole(rate), burst: whole(burst) }]).unwrap()
+    ArrivalCurve::from_pieces([BucketCurve { rate: whole(rate), burst: whole(burst) }]).unwrap()
 }
 
 fn rate_latency(rate: i128, latency: i128) -> ServiceCurve {
@@ -114,14 +114,14 @@ fn before_and_at_time_zero_nothing_has_arrived_and_nothing_is_served() {
 
 #[test]
 fn a_service_that_starts_at_once_has_its_first_knee_in_the_origin() {
-    let origin = Point { time: whole(0), amount: whole(0) };
+    let origin = CurvePoint { time: whole(0), amount: whole(0) };
     assert_eq!(rate_latency(3, 0).knees(), [origin]);
     assert_eq!(rate_latency(3, 0).latency(), Some(whole(0)));
 }
 
 #[test]
 fn a_piece_that_makes_no_curve_is_refused_with_its_value() {
-    let bucket = |rate, burst| ArrivalCurve::from_pieces([TokenBucket { rate: whole(rate), burst: whole(burst) }]);
+    let bucket = |rate, burst| ArrivalCurve::from_pieces([BucketCurve { rate: whole(rate), burst: whole(burst) }]);
     assert_eq!(bucket(-1, 0), Err(CurveError::NegativeRate(whole(-1))));
     assert_eq!(bucket(0, -2), Err(CurveError::NegativeBurst(whole(-2))));
     let service = |rate, debt| ServiceCurve::from_pieces([RateLatency { rate: whole(rate), debt: whole(debt) }]);
@@ -150,11 +150,11 @@ fn a_curve_prints_in_the_units_that_it_was_given_in() {
 #[test]
 fn a_number_that_is_rounded_for_printing_is_marked_and_errs_to_the_safe_side() {
     let third = ratio(10, 3).unwrap();
-    let curve = ArrivalCurve::from_pieces([TokenBucket { rate: third.clone(), burst: third.clone() }]).unwrap();
+    let curve = ArrivalCurve::from_pieces([BucketCurve { rate: third.clone(), burst: third.clone() }]).unwrap();
     assert_eq!(curve.to_string(), "~1B + ~4bit t");
     let service = ServiceCurve::from_pieces([RateLatency { rate: third, debt: whole(1) }]).unwrap();
     assert_eq!(service.to_string(), "~3bit [t - ~1ns]+");
-    let huge = ArrivalCurve::from_pieces([TokenBucket { rate: whole(i128::MAX), burst: whole(i128::MAX) }]).unwrap();
+    let huge = ArrivalCurve::from_pieces([BucketCurve { rate: whole(i128::MAX), burst: whole(i128::MAX) }]).unwrap();
     assert!(huge.to_string().ends_with("170141183460469231731687303715884105727bit t"), "{huge}");
 }
 

@@ -8,7 +8,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use wayleave_calculus::rational::{ratio, whole};
 use wayleave_calculus::{
-    ArrivalCurve, RateLatency, Rational, ServiceCurve, TokenBucket, deconvolution, horizontal_deviation,
+    ArrivalCurve, BucketCurve, RateLatency, Rational, ServiceCurve, deconvolution, horizontal_deviation,
     residual_service, strict_priority_residuals, vertical_deviation,
 };
 use wayleave_units::{Amount, Rate, Time};
@@ -18,7 +18,7 @@ fn number(largest: i128) -> impl Strategy<Value = Rational> {
 }
 
 fn arrivals() -> impl Strategy<Value = ArrivalCurve> {
-    let piece = (number(12), number(40)).prop_map(|(rate, burst)| TokenBucket { rate, burst });
+    let piece = (number(12), number(40)).prop_map(|(rate, burst)| BucketCurve { rate, burst });
     vec(piece, 1..6).prop_map(|pieces| ArrivalCurve::from_pieces(pieces).unwrap())
 }
 
@@ -87,7 +87,7 @@ fn delay_candidates(arrival: &ArrivalCurve, service: &ServiceCurve) -> Vec<Ratio
 }
 
 fn scaled_arrival(curve: &ArrivalCurve, time: &Rational, amount: &Rational) -> ArrivalCurve {
-    let scale = |p: &TokenBucket| TokenBucket { rate: &p.rate * amount / time, burst: &p.burst * amount };
+    let scale = |p: &BucketCurve| BucketCurve { rate: &p.rate * amount / time, burst: &p.burst * amount };
     ArrivalCurve::from_pieces(curve.pieces().iter().map(scale)).unwrap()
 }
 
@@ -108,7 +108,7 @@ proptest! {
     fn the_normal_form_has_the_value_of_its_pieces_and_no_more_pieces_than_bind(
         pieces in vec((number(12), number(40)), 1..8), t in times(),
     ) {
-        let buckets = pieces.iter().cloned().map(|(rate, burst)| TokenBucket { rate, burst });
+        let buckets = pieces.iter().cloned().map(|(rate, burst)| BucketCurve { rate, burst });
         let arrival = ArrivalCurve::from_pieces(buckets).unwrap();
         let lowest = pieces.iter().map(|(rate, burst)| burst + rate * &t).min().unwrap();
         prop_assert_eq!(arrival.at(&t), if t == whole(0) { whole(0) } else { lowest });

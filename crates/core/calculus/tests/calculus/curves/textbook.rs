@@ -5,13 +5,13 @@
 
 use wayleave_calculus::rational::{ratio, whole};
 use wayleave_calculus::{
-    ArrivalCurve, RateLatency, Rational, ServiceCurve, TokenBucket, deconvolution, horizontal_deviation,
+    ArrivalCurve, BucketCurve, RateLatency, Rational, ServiceCurve, deconvolution, horizontal_deviation,
     residual_service, strict_priority_residuals, vertical_deviation,
 };
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
 fn arrival(pieces: &[(i128, i128)]) -> ArrivalCurve {
-    let pieces = pieces.iter().map(|&(rate, burst)| TokenBucket { rate: whole(rate), burst: whole(burst) });
+    let pieces = pieces.iter().map(|&(rate, burst)| BucketCurve { rate: whole(rate), burst: whole(burst) });
     ArrivalCurve::from_pieces(pieces).unwrap()
 }
 
@@ -29,7 +29,7 @@ fn a_token_bucket_through_a_rate_latency_server_waits_for_the_latency_and_its_bu
     let (alpha, beta) = (arrival(&[(3, 10)]), rate_latency(4, frac(5, 2)));
     assert_eq!(horizontal_deviation(&alpha, &beta), Some(frac(5, 2) + frac(10, 4)));
     assert_eq!(vertical_deviation(&alpha, &beta), Some(whole(10) + whole(3) * frac(5, 2)));
-    let output = TokenBucket { rate: whole(3), burst: frac(35, 2) };
+    let output = BucketCurve { rate: whole(3), burst: frac(35, 2) };
     assert_eq!(deconvolution(&alpha, &beta), ArrivalCurve::from_pieces([output]).ok());
 }
 
@@ -59,11 +59,11 @@ fn a_t_spec_flow_through_a_rate_latency_server_has_the_bounds_of_the_intserv_mod
             let backlog = &grown + positive(&knee - &latency) * (&excess - whole(peak - mean));
             assert_eq!(vertical_deviation(&alpha, &beta), Some(backlog), "{alpha:?} {beta:?}");
 
-            let mut output = vec![TokenBucket { rate: whole(mean), burst: grown }];
+            let mut output = vec![BucketCurve { rate: whole(mean), burst: grown }];
             if knee > latency {
                 let slope = whole(peak.min(rate));
                 let offset = &slope * &latency + whole(max_packet) + &knee * &excess;
-                output.push(TokenBucket { rate: slope, burst: offset });
+                output.push(BucketCurve { rate: slope, burst: offset });
             }
             assert_eq!(deconvolution(&alpha, &beta), ArrivalCurve::from_pieces(output).ok(), "{alpha:?} {beta:?}");
         }

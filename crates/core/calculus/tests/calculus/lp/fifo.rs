@@ -3,18 +3,18 @@
 use proptest::prelude::*;
 use wayleave_calculus::lp::{NoFifoBound, fifo_delay};
 use wayleave_calculus::network::{
-    BoundError, Flow, Multiplexing, Options, Packetizer, PortNetwork, Server, Shaping, sfa, tfa,
+    BoundError, CurveServer, LineShaping, Multiplexing, Options, Packetizer, PortNetwork, ServerFlow, sfa, tfa,
 };
 use wayleave_calculus::rational::{ratio, whole};
-use wayleave_calculus::{ArrivalCurve, RateLatency, Rational, ServiceCurve, TokenBucket, horizontal_deviation};
+use wayleave_calculus::{ArrivalCurve, BucketCurve, RateLatency, Rational, ServiceCurve, horizontal_deviation};
 
-fn server(name: &str, rate: i128, latency: i128) -> Server {
-    Server::new(name, ServiceCurve::from_pieces([RateLatency::new(whole(rate), &whole(latency))]).unwrap())
+fn server(name: &str, rate: i128, latency: i128) -> CurveServer {
+    CurveServer::new(name, ServiceCurve::from_pieces([RateLatency::new(whole(rate), &whole(latency))]).unwrap())
 }
 
-fn flow(name: &str, rate: i128, burst: i128, path: &[usize]) -> Flow {
-    let curve = ArrivalCurve::from_pieces([TokenBucket { rate: whole(rate), burst: whole(burst) }]).unwrap();
-    Flow::unicast(name, curve, path.to_vec())
+fn flow(name: &str, rate: i128, burst: i128, path: &[usize]) -> ServerFlow {
+    let curve = ArrivalCurve::from_pieces([BucketCurve { rate: whole(rate), burst: whole(burst) }]).unwrap();
+    ServerFlow::unicast(name, curve, path.to_vec())
 }
 
 fn bound(network: &PortNetwork, options: Options) -> Rational {
@@ -99,17 +99,17 @@ fn networks() -> impl Strategy<Value = PortNetwork> {
             if path.is_empty() {
                 path.push(index % count);
             }
-            let long = TokenBucket { rate: whole(rate), burst: whole(burst + packet) };
-            let short = TokenBucket { rate: whole(rate + peak), burst: whole(packet) };
+            let long = BucketCurve { rate: whole(rate), burst: whole(burst + packet) };
+            let short = BucketCurve { rate: whole(rate + peak), burst: whole(packet) };
             let arrival = ArrivalCurve::from_pieces([long, short]).unwrap();
-            Flow { max_packet: whole(packet), ..Flow::unicast(&format!("f{index}"), arrival, path) }
+            ServerFlow { max_packet: whole(packet), ..ServerFlow::unicast(&format!("f{index}"), arrival, path) }
         });
         PortNetwork::new(servers.collect(), flows.collect()).unwrap()
     })
 }
 
 fn options() -> impl Strategy<Value = Options> {
-    let shaping = prop_oneof![Just(Shaping::On), Just(Shaping::Off)];
+    let shaping = prop_oneof![Just(LineShaping::On), Just(LineShaping::Off)];
     let packetizer = prop_oneof![Just(Packetizer::On), Just(Packetizer::Off)];
     (shaping, packetizer).prop_map(|(shaping, packetizer)| Options {
         shaping,
@@ -133,7 +133,7 @@ proptest! {
             prop_assert!(!lp.is_loose);
             prop_assert!(lp.delay <= total.path_delay(flow, 0).unwrap());
             prop_assert!(lp.delay <= known);
-            let Flow { arrival, paths, .. } = &net.flows()[flow];
+            let ServerFlow { arrival, paths, .. } = &net.flows()[flow];
             let servers = paths[0].iter().map(|&server| net.servers()[server].service.clone());
             let service = servers.reduce(|one, other| one.convolution(&other)).unwrap();
             prop_assert!(lp.delay >= horizontal_deviation(arrival, &service).unwrap());

@@ -1,6 +1,6 @@
 //! The upper bound of admission: cases that are clear without a program.
 
-use wayleave_calculus::lp::{CapacityLink, Demand, MAX_VARIABLES, UpperBoundError, admitted_upper_bound};
+use wayleave_calculus::lp::{CapacityLink, MAX_VARIABLES, RequestedRate, UpperBoundError, admitted_upper_bound};
 use wayleave_calculus::rational::{ratio, whole};
 use wayleave_units::Rate;
 
@@ -9,8 +9,8 @@ fn both(a: usize, b: usize, mbit: u64) -> [CapacityLink; 2] {
     [CapacityLink { from: a, to: b, capacity }, CapacityLink { from: b, to: a, capacity }]
 }
 
-fn demand(source: usize, sink: usize, mbit: u64) -> Demand {
-    Demand { source, sink, rate: Rate::from_mbit(mbit), weight: 1 }
+fn demand(source: usize, sink: usize, mbit: u64) -> RequestedRate {
+    RequestedRate { source, sink, rate: Rate::from_mbit(mbit), weight: 1 }
 }
 
 /// Hosts 0 and 1 at switch 2, hosts 4 and 5 at switch 3, two routes between the switches: over 6 and over 7.
@@ -52,7 +52,7 @@ fn what_is_too_large_or_not_there_is_an_error() {
         Err(UpperBoundError::UnknownNode { node: 3, nodes: 1 })
     );
     let ring: Vec<CapacityLink> = (0..200).flat_map(|node| both(node, (node + 1) % 200, 10)).collect();
-    let demands: Vec<Demand> = (1..200).map(|sink| demand(0, sink, 1)).collect();
+    let demands: Vec<RequestedRate> = (1..200).map(|sink| demand(0, sink, 1)).collect();
     let error = admitted_upper_bound(200, &ring, &demands).unwrap_err();
     assert!(matches!(error, UpperBoundError::TooLarge { variables } if variables > MAX_VARIABLES));
     assert!(error.to_string().contains("are solved at most"));
@@ -83,7 +83,7 @@ fn a_fat_tree_with_thousands_of_demands_is_solved() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % below
     };
-    let demands: Vec<Demand> =
+    let demands: Vec<RequestedRate> =
         (0..2000).map(|_| demand(ends[next(ends.len())], ends[next(ends.len())], [5, 10, 20][next(3)])).collect();
     let bound = admitted_upper_bound(cores + 4 * pods + ends.len(), &links, &demands).unwrap();
     assert!(!bound.is_loose);

@@ -2,7 +2,7 @@
 
 use wayleave_agent::machine::suite::rule;
 use wayleave_agent::machine::{
-    Agent, AgentReply, AgentRequest, Driver, InjectedFault, PollInterval, RecordedCall, Recorder, Request,
+    Agent, AgentCall, AgentReply, AgentRequest, Driver, InjectedFault, PollInterval, RecordedCall, Recorder,
 };
 use wayleave_protocol::agent::{Operation, Work};
 use wayleave_units::Time;
@@ -19,7 +19,7 @@ fn remove(serial: u64, version: u64) -> Operation {
     Operation { serial, version, work: Work::Remove }
 }
 
-fn only(agent: &mut Agent<Recorder>) -> Request {
+fn only(agent: &mut Agent<Recorder>) -> AgentCall {
     let mut requests = agent.take_requests();
     assert_eq!(requests.len(), 1, "{requests:?}");
     requests.remove(0)
@@ -38,7 +38,7 @@ fn in_session(driver: Recorder) -> (Agent<Recorder>, u64) {
 }
 
 fn confirmed(agent: &mut Agent<Recorder>) -> Vec<(u64, u64)> {
-    let of = |request: Request| match request.ask {
+    let of = |request: AgentCall| match request.ask {
         AgentRequest::Confirm { done, .. } => done,
         _ => Vec::new(),
     };

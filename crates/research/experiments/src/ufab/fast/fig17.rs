@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rand::RngExt;
-use wayleave_scenarios::{Arrivals, FlowEndpoints, FlowSizes, Reliable, Scenario};
+use wayleave_scenarios::{FlowArrivals, FlowEndpoints, FlowSizes, Reliable, Scenario};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Rate, Time};
 
@@ -173,7 +173,7 @@ fn one(
         .iter()
         .map(|tenant| {
             let ends = FlowEndpoints::Random(tenant.hosts.clone(), tenant.hosts.clone());
-            flows(&tenant.name, ends, Reliable::new(Arrivals::Load(load), Some(sizes.clone())))
+            flows(&tenant.name, ends, Reliable::new(FlowArrivals::Load(load), Some(sizes.clone())))
         })
         .collect();
     system.on_testbed().open_pairs(&mut scenario);

@@ -23,7 +23,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_contracts::Policy;
 use wayleave_scenarios::{
-    Arrivals, Buffering, FlowEndpoints, HostSchemeConfig, Reliable, Scenario, SendSchedule, Traffic,
+    Buffering, FlowArrivals, FlowEndpoints, HostSchemeConfig, Reliable, Scenario, SendSchedule, Traffic,
 };
 use wayleave_schemes::host::ufab::Settings;
 use wayleave_sim::Outcome;
@@ -168,7 +168,7 @@ fn background(hosts: &[NodeId], load: f64, random: &mut ChaCha8Rng) -> Vec<Pair>
             let name = format!("b{round}-{at}");
             // The offered rate is payload: 1,460 B of each 1,538.
             let offer = Some(SendSchedule::Rate(Rate::from_mbit((mbit * 1_460.0 / 1_538.0) as u64)));
-            let reliable = Reliable { offer, ..Reliable::new(Arrivals::Once, None) };
+            let reliable = Reliable { offer, ..Reliable::new(FlowArrivals::Once, None) };
             let traffic = flows(&name, FlowEndpoints::Pairs(vec![(two[0], two[1]), (two[1], two[0])]), reliable);
             pairs.push(Pair { tenant: Tenant { name, min, hosts: two.to_vec() }, traffic });
         }

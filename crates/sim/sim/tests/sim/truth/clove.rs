@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Congestion, Ecn, FlowEndpoints, FlowSizes, HostSchemeConfig, Routing, Scenario, Schedule,
-    Sharing, StaticLimits, Traffic, Transport,
+    Buffering, Congestion, Ecn, FlowArrivals, FlowEndpoints, FlowSizes, HostSchemeConfig, Routing, Scenario, Schedule,
+    Sharing, StaticLimits, Traffic, TransportConfig,
 };
 use wayleave_schemes::path::clove::{FlowletChoice, Params};
 use wayleave_sim::Outcome;
@@ -64,11 +64,11 @@ fn clove(params: Params) -> Routing {
 fn completions(routing: Routing, seed: u64) -> [f64; 2] {
     let net = lopsided(Rate::from_gbit(4));
     let mut scenario = scenario(&net.network, routing, 400);
-    scenario.transport = Transport { congestion: Congestion::dctcp(), ..Transport::default() };
+    scenario.transport = TransportConfig { congestion: Congestion::dctcp(), ..TransportConfig::default() };
     scenario.warmup = Time::from_millis(20);
     let sizes = FlowSizes::published("web-search").unwrap();
     let ends = FlowEndpoints::Random(net.left.clone(), net.right.clone());
-    let mut flows = highest(Traffic::flows("flows", ends, Arrivals::Load(0.2), sizes));
+    let mut flows = highest(Traffic::flows("flows", ends, FlowArrivals::Load(0.2), sizes));
     flows.service = Some("a".to_owned());
     flows.stop = Some(Time::from_millis(350));
     scenario.traffic = vec![flows];
@@ -100,7 +100,7 @@ fn unequal_paths_are_used_better_than_by_hashes() {
 fn paused(gap: Time) -> (Lopsided, Outcome) {
     let net = lopsided(Rate::from_gbit(4));
     let mut scenario = scenario(&net.network, clove(Params { gap, ..Params::default() }), 100);
-    scenario.transport = Transport { congestion: Congestion::swift(), ..Transport::default() };
+    scenario.transport = TransportConfig { congestion: Congestion::swift(), ..TransportConfig::default() };
     let pair = |at: usize| {
         let mut flow = endless(&format!("f{at}"), net.left[at], net.right[at]);
         flow.service = Some("a".to_owned());
@@ -133,7 +133,7 @@ fn apart(probe: Time) -> usize {
     let is_apart = |&seed: &u64| {
         let net = lopsided(Rate::from_gbit(10));
         let mut scenario = scenario(&net.network, clove(Params { probe, ..Params::default() }), 30);
-        scenario.transport = Transport { congestion: Congestion::swift(), ..Transport::default() };
+        scenario.transport = TransportConfig { congestion: Congestion::swift(), ..TransportConfig::default() };
         scenario.warmup = Time::from_millis(15);
         let ends = |at: usize| (net.left[at], net.right[at]);
         for at in 0..2 {

@@ -1,8 +1,8 @@
 //! Marks, and DCTCP as its paper (Alizadeh et al., SIGCOMM 2010) describes it.
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Congestion, Discipline, Ecn, FlowEndpoints, FlowSizes, PortEcn, Red, Scenario, Traffic,
-    Transport,
+    Buffering, Congestion, Discipline, Ecn, FlowArrivals, FlowEndpoints, FlowSizes, PortEcn, Red, Scenario, Traffic,
+    TransportConfig,
 };
 use wayleave_sim::Outcome;
 use wayleave_topology::NodeId;
@@ -10,9 +10,9 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use crate::truth::networks::{Cables, FRAME, assert_near, endless, flow, highest, listed, ports, queue, run, star};
 
-fn dctcp(initial: u32, most: u32) -> Transport {
+fn dctcp(initial: u32, most: u32) -> TransportConfig {
     let congestion = Congestion::dctcp();
-    Transport { congestion, initial_window: initial, max_window: most, ..Transport::default() }
+    TransportConfig { congestion, initial_window: initial, max_window: most, ..TransportConfig::default() }
 }
 
 /// Marks of twenty full segments that come to a port while it sends the first: the i-th finds i before it.
@@ -72,7 +72,7 @@ fn marks_of_two_queues(ecn: PortEcn) -> (u64, u64) {
     }
     let ends = FlowEndpoints::Pairs(vec![(star.hosts[4], star.hosts[5])]);
     let size = FlowSizes::Fixed(Bytes::new(1_000));
-    scenario.traffic.push(highest(Traffic::flows("single", ends, Arrivals::Every(Time::from_micros(100)), size)));
+    scenario.traffic.push(highest(Traffic::flows("single", ends, FlowArrivals::Every(Time::from_micros(100)), size)));
     let outcome = run(&scenario, 1);
     assert!(queue(&outcome, star.down[5], 0).wait.count() >= 190);
     (queue(&outcome, star.down[5], 0).marks, queue(&outcome, star.down[5], 1).marks)

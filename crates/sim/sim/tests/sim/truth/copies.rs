@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use wayleave_scenarios::{Change, Copies, Discipline, Element, FlowEndpoints, Outage, PacketKind, Scenario, Traffic};
+use wayleave_scenarios::{
+    Copies, Discipline, Element, ElementChange, FlowEndpoints, Outage, PacketKind, Scenario, Traffic,
+};
 use wayleave_sim::{FlowOutcome, Outcome};
 use wayleave_topology::{Hop, LinkId, Network, Route};
 use wayleave_units::{Bytes, Rate, Time};
@@ -46,7 +48,7 @@ fn scenario(network: &Arc<Network>, mut traffic: Traffic, copies: &[&str], cuts:
         .iter()
         .map(|&(name, at)| {
             let what = Element::Link(link(network, name));
-            Outage { at: Time::from_nanos(at), what, change: Change::Fails }
+            Outage { at: Time::from_nanos(at), what, change: ElementChange::Fails }
         })
         .collect();
     scenario

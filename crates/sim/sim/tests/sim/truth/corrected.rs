@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Change, Discipline, Element, FlowEndpoints, FlowSizes, Outage, PacketKind, Phase, Rpc,
-    Scenario, Traffic,
+    Buffering, Discipline, Element, ElementChange, FlowArrivals, FlowEndpoints, FlowSizes, Outage, PacketKind, Rpc,
+    Scenario, StartPhase, Traffic,
 };
 use wayleave_topology::NodeKind;
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
@@ -36,7 +36,7 @@ fn a_flow_that_waits_for_its_turn_at_the_host_does_not_time_out() {
     let pairs = vec![(star.hosts[0], star.hosts[1])];
     let mut scenario = Scenario::new("turns", star.network.clone(), Time::from_millis(200));
     scenario.transport = fixed_window(1);
-    let arrivals = Arrivals::Rpc(Rpc {
+    let arrivals = FlowArrivals::Rpc(Rpc {
         outstanding: 1_000,
         think: Time::from_millis(1_000),
         ..Rpc::new(FlowSizes::Fixed(Bytes::new(1)))
@@ -108,7 +108,7 @@ fn calls() -> (u64, u64, f64) {
     let mut scenario = Scenario::new("calls", star.network.clone(), Time::from_millis(1));
     scenario.transport = fixed_window(100);
     let answer = FlowSizes::Fixed(Bytes::new(14_600));
-    let rpc = Arrivals::Rpc(Rpc::new(answer));
+    let rpc = FlowArrivals::Rpc(Rpc::new(answer));
     let pairs = FlowEndpoints::Pairs(vec![(star.hosts[0], star.hosts[1])]);
     scenario.traffic = vec![Traffic::flows("rpc", pairs, rpc, FlowSizes::Fixed(Bytes::new(14_600)))];
     let outcome = run(&scenario, 1);
@@ -127,7 +127,7 @@ fn a_flow_waits_behind_many_seconds_of_packets_at_its_host() {
     let kind = PacketKind::TokenBucket {
         rate: Rate::from_bits_per_second(1),
         burst: Bytes::new(10_000_000),
-        phase: Phase::Together,
+        phase: StartPhase::Together,
     };
     let burst = Traffic::packets("burst", FlowEndpoints::Pairs(vec![(from, to)]), kind, Bytes::new(1_000));
     scenario.traffic = vec![burst, listed("f", &[(1_000, from, to, 100_000)])];
@@ -174,7 +174,7 @@ fn packets_of_a_source_avoid_a_spine_that_failed() {
         let pair = FlowEndpoints::Pairs(vec![(hosts[0], hosts[1])]);
         scenario.traffic = vec![Traffic::packets("s", pair, kind, Bytes::new(1_000))];
         let what = Element::Switch(network.find_node(name).unwrap());
-        scenario.outages = vec![Outage { at: Time::from_millis(10), what, change: Change::Fails }];
+        scenario.outages = vec![Outage { at: Time::from_millis(10), what, change: ElementChange::Fails }];
         let outcome = run(&scenario, 1);
         let flow = flow(&outcome, 0);
         assert!(flow.drops <= 2, "{name} failed: {} of {} packets are lost", flow.drops, flow.sent);

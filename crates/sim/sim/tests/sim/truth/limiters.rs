@@ -3,10 +3,10 @@
 
 use std::num::NonZeroU16;
 
-use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
+use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, ServiceSpec};
 use wayleave_scenarios::{
-    Arrivals, Endpoint, FlowEndpoints, HostSchemeConfig, PacketKind, Reliable, Scenario, Sharing, StaticLimits,
-    Traffic, Vm, Workload,
+    Endpoint, FlowArrivals, FlowEndpoints, HostSchemeConfig, PacketKind, Reliable, Scenario, ScenarioVm, Sharing,
+    StaticLimits, Traffic, Workload,
 };
 use wayleave_sim::{MachineShare, Outcome};
 use wayleave_topology::Network;
@@ -19,7 +19,7 @@ const GIGABIT: Rate = Rate::from_gbit(1);
 
 /// Returns a policy of services with these sending maxima, distinguished by their ports.
 pub(crate) fn services(network: &Network, maxima: &[(&str, Option<Rate>)]) -> Policy {
-    let service = |(index, &(name, max)): (usize, &(&str, Option<Rate>))| Service {
+    let service = |(index, &(name, max)): (usize, &(&str, Option<Rate>))| ServiceSpec {
         name: name.to_owned(),
         filter: Some(Match {
             protocol: Some(Protocol::TCP),
@@ -27,7 +27,7 @@ pub(crate) fn services(network: &Network, maxima: &[(&str, Option<Rate>)]) -> Po
             ..Match::default()
         }),
         bandwidth: PerDirection { transmit: Bandwidth { max, ..Bandwidth::default() }, ..PerDirection::default() },
-        ..Service::default()
+        ..ServiceSpec::default()
     };
     let services = maxima.iter().enumerate().map(service).collect();
     Policy::new(network, "machines", PolicyLevel::Machine, Vec::new(), None, services).unwrap()
@@ -173,7 +173,7 @@ fn a_pair_that_is_idle_for_long_is_forgotten_with_its_bucket() {
         let burst = |name: &str, at| {
             let ends = FlowEndpoints::Pairs(vec![(star.hosts[0], star.hosts[1])]);
             let mut traffic =
-                Traffic::packets(name, ends, kind(wayleave_scenarios::Phase::Together), Bytes::new(FRAME));
+                Traffic::packets(name, ends, kind(wayleave_scenarios::StartPhase::Together), Bytes::new(FRAME));
             traffic.start = Time::from_millis(at);
             of_a(traffic)
         };
@@ -205,7 +205,7 @@ fn series_of_machines_and_limits_add_up() {
 fn pairs_of_virtual_machines_on_the_same_two_hosts_are_told_apart() {
     let sent = |has_vms: bool| {
         let Limited { star, mut scenario } = limited(2, None, Some(GIGABIT), 10 * FRAME, 20);
-        let vm = |name: &str, host: usize| Vm {
+        let vm = |name: &str, host: usize| ScenarioVm {
             name: name.to_owned(),
             host: star.hosts[host],
             service: Some("a".to_owned()),
@@ -219,7 +219,7 @@ fn pairs_of_virtual_machines_on_the_same_two_hosts_are_told_apart() {
             let pair = (star.hosts[0].into(), star.hosts[1].into());
             FlowEndpoints::Pairs(vec![pair, pair])
         };
-        let flows = Workload::Flows(Reliable::new(Arrivals::Once, None));
+        let flows = Workload::Flows(Reliable::new(FlowArrivals::Once, None));
         let mut traffic = Traffic::new("flows", ends, flows);
         traffic.service = (!has_vms).then(|| "a".to_owned());
         scenario.traffic = vec![traffic];

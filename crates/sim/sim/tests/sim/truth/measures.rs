@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU16;
 
-use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
+use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, ServiceSpec};
 use wayleave_scenarios::{
     HostSchemeConfig, Scenario, Schedule, SendSchedule, Sharing, StaticLimits, Traffic, Workload,
 };
@@ -57,11 +57,11 @@ fn guaranteed(pair: Option<Rate>, change: impl FnOnce(&mut Traffic)) -> Outcome 
     scenario.record.series = Some(Time::from_millis(1));
     let bandwidth = Bandwidth { min: Some(Rate::from_gbit(4)), ..Bandwidth::default() };
     let filter = Match { protocol: Some(Protocol::TCP), destination_port: NonZeroU16::new(80), ..Match::default() };
-    let service = Service {
+    let service = ServiceSpec {
         name: "a".to_owned(),
         filter: Some(filter),
         bandwidth: PerDirection { transmit: bandwidth, receive: bandwidth },
-        ..Service::default()
+        ..ServiceSpec::default()
     };
     let machine =
         Policy::new(&star.network, "machines", PolicyLevel::Machine, Vec::new(), None, vec![service]).unwrap();

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use wayleave_scenarios::{Arrivals, Buffering, Discipline, FlowEndpoints, FlowSizes, Routing, Scenario, Traffic};
+use wayleave_scenarios::{Buffering, Discipline, FlowArrivals, FlowEndpoints, FlowSizes, Routing, Scenario, Traffic};
 use wayleave_schemes::path::flowlet;
 use wayleave_schemes::path::presto;
 use wayleave_sim::Outcome;
@@ -43,7 +43,7 @@ fn flows_between_pods_use_every_core_link() {
     let (network, hosts) = fat_tree();
     let all = FlowEndpoints::AllToAll(hosts.clone(), hosts);
     let sizes = FlowSizes::Fixed(Bytes::new(10_000));
-    let outcome = run(&scenario(Routing::ecmp(), vec![Traffic::flows("all", all, Arrivals::Once, sizes)]), 1);
+    let outcome = run(&scenario(Routing::ecmp(), vec![Traffic::flows("all", all, FlowArrivals::Once, sizes)]), 1);
     let cores = into_cores(&network, &outcome);
     assert_eq!((cores.len(), finished(&outcome, 0)), (16, 240));
     assert!(cores.iter().all(|&bytes| bytes > 0), "{cores:?}");
@@ -57,7 +57,7 @@ fn a_permutation_spreads_over_the_cores() {
     let mut used = 0;
     for seed in 0..10 {
         let sizes = FlowSizes::Fixed(Bytes::new(1_000_000));
-        let traffic = Traffic::flows("p", FlowEndpoints::Permutation(hosts.clone()), Arrivals::Once, sizes);
+        let traffic = Traffic::flows("p", FlowEndpoints::Permutation(hosts.clone()), FlowArrivals::Once, sizes);
         let outcome = run(&scenario(Routing::ecmp(), vec![traffic]), seed);
         assert_eq!(finished(&outcome, 0), 16, "seed {seed}");
         // Data is 1 MB per flow; acknowledgements are 5 % of that.

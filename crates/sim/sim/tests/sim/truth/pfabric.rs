@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
-use wayleave_scenarios::{Buffering, Congestion, Discipline, Reliable, Scenario, Transport, Workload};
+use wayleave_scenarios::{Buffering, Congestion, Discipline, Reliable, Scenario, TransportConfig, Workload};
 use wayleave_schemes::transport::pfabric;
 use wayleave_sim::Outcome;
 use wayleave_units::{Bytes, Rate, Time};
@@ -26,7 +26,7 @@ fn scenario(star: &Star, milliseconds: u64) -> Scenario {
     let buffer = Buffering::EachQueue(Bytes::new(2 * PRODUCT * FRAME));
     scenario.switches = ports(Discipline::SmallestRemainingFirst, buffer);
     scenario.hosts = ports(Discipline::SmallestRemainingFirst, Buffering::Unlimited);
-    scenario.transport = Transport { congestion: Congestion::pfabric(), ..Transport::default() };
+    scenario.transport = TransportConfig { congestion: Congestion::pfabric(), ..TransportConfig::default() };
     scenario
 }
 
@@ -143,7 +143,7 @@ fn a_class_goes_before_what_is_smaller_in_a_later_one() {
     let mut of = |name: &str, from: usize, segments: u64, congestion: Congestion| {
         let mut traffic = once(name, &[(star.hosts[from], star.hosts[2])], segments * SEGMENT);
         if let Workload::Flows(Reliable { transport, .. }) = &mut traffic.workload {
-            *transport = Some(Transport { congestion, ..Transport::default() });
+            *transport = Some(TransportConfig { congestion, ..TransportConfig::default() });
         }
         scenario.traffic.push(traffic);
     };

@@ -3,7 +3,7 @@
 
 use wayleave_scenarios::{
     Buffering, Congestion, Ecn, FlowEndpoints, HostSchemeConfig, PacketKind, Routing, Scenario, Sharing, Traffic,
-    Transport,
+    TransportConfig,
 };
 use wayleave_schemes::host::elasticswitch;
 use wayleave_schemes::host::picnic;
@@ -40,7 +40,7 @@ fn set_up(scenario: &mut Scenario, baseline: Baseline) -> HostSchemeConfig {
             (Congestion::dctcp(), HostSchemeConfig::ElasticSwitch(settings))
         }
     };
-    scenario.transport = Transport { congestion, ..Transport::default() };
+    scenario.transport = TransportConfig { congestion, ..TransportConfig::default() };
     scheme
 }
 

@@ -1,8 +1,8 @@
 //! The same input gives the same run.
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Congestion, Discipline, Ecn, FlowEndpoints, FlowSizes, OnOff, PacketKind, Rpc, Scenario,
-    Traffic, Transport,
+    Buffering, Congestion, Discipline, Ecn, FlowArrivals, FlowEndpoints, FlowSizes, OnOff, PacketKind, Rpc, Scenario,
+    Traffic, TransportConfig,
 };
 use wayleave_topology::NodeId;
 use wayleave_topology::builders::{Cabling, FatTree, build};
@@ -19,18 +19,18 @@ fn mixture() -> Scenario {
     scenario.warmup = Time::from_millis(1);
     scenario.switches = ports(Discipline::StrictPriority, Buffering::EachQueue(Bytes::new(60_000)));
     scenario.switches.ecn = Ecn::above(Bytes::new(30_000)).into();
-    scenario.transport = Transport { congestion: Congestion::dctcp(), ..Transport::default() };
+    scenario.transport = TransportConfig { congestion: Congestion::dctcp(), ..TransportConfig::default() };
     let everybody = || FlowEndpoints::AllToAll(hosts.clone(), hosts.clone());
     let sizes = FlowSizes::published("web-search").unwrap();
     let poisson = PacketKind::Poisson { rate: Rate::from_mbit(30) };
     let on_off =
         PacketKind::OnOff(OnOff { rate: Rate::from_gbit(1), on: Time::from_micros(50), off: Time::from_micros(100) });
     let answer = FlowSizes::Exponential(Bytes::new(20_000));
-    let rpc = Arrivals::Rpc(Rpc { outstanding: 2, think: Time::from_micros(20), ..Rpc::new(answer) });
+    let rpc = FlowArrivals::Rpc(Rpc { outstanding: 2, think: Time::from_micros(20), ..Rpc::new(answer) });
     scenario.traffic = vec![
         Traffic::packets("poisson", everybody(), poisson, Bytes::new(700)),
         Traffic::packets("on and off", FlowEndpoints::Permutation(hosts.clone()), on_off, Bytes::new(1_538)),
-        Traffic::flows("load", FlowEndpoints::Random(hosts.clone(), hosts.clone()), Arrivals::Load(0.3), sizes),
+        Traffic::flows("load", FlowEndpoints::Random(hosts.clone(), hosts.clone()), FlowArrivals::Load(0.3), sizes),
         Traffic::flows("rpc", FlowEndpoints::Permutation(hosts.clone()), rpc, FlowSizes::Fixed(Bytes::new(200))),
     ];
     scenario

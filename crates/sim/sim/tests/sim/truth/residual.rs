@@ -11,8 +11,8 @@ use wayleave_scenarios::{
 use wayleave_schemes::host::ufab::{Floor, Rise, Settings};
 use wayleave_sim::Outcome;
 use wayleave_sim::stats::Lag;
-use wayleave_sim::trace::{self, Event};
-use wayleave_topology::{Class, Classes, LinkId, Residual, SharedLink};
+use wayleave_sim::trace::{self, PacketEvent};
+use wayleave_topology::{Class, Classes, LinkId, SharedLink, StrictResidual};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use super::networks::{Cables, Star, assert_near, burst, endless, fixed_window, ports, queue, run, star_of};
@@ -40,7 +40,7 @@ struct Port {
     /// Of each pair.
     minimum: Rate,
     link: SharedLink,
-    residual: Residual,
+    residual: StrictResidual,
     scenario: Scenario,
 }
 
@@ -56,7 +56,7 @@ fn port(pairs: usize, others: Others, settings: Settings) -> Port {
     let frame = Bytes::new(1_562);
     let link = SharedLink { classes, line: LINE, frame, round_trip: Time::from_micros(20) };
     let own = Amount::from(Bytes::new(2 * 1_562));
-    let residual = Residual::below(LINE, own, RESERVED, Amount::from(Bytes::new(FRAMES * FRAME)));
+    let residual = StrictResidual::below(LINE, own, RESERVED, Amount::from(Bytes::new(FRAMES * FRAME)));
     let min = link.promisable(Class::Guaranteed, residual.rate).bits_per_second() / 1_000_000 / pairs as u64;
     let mut scenario = Scenario::new("port", network.clone(), Time::from_millis(MILLISECONDS));
     scenario.switches = ports(
@@ -226,7 +226,7 @@ fn weighted_queues_keep_their_service_curves_below_bursts() {
         let mut lag = Lag::new(service.sure_rate().bits_per_second());
         let number = port.link.classes.queue_of(class);
         let departures: Vec<_> = (recording.ring().iter())
-            .filter(|record| record.event == Event::Departed && (record.link, record.queue) == (link, number))
+            .filter(|record| record.event == PacketEvent::Departed && (record.link, record.queue) == (link, number))
             .map(|record| (record.time_ps, u64::from(record.size)))
             .collect();
         // After a millisecond all three have a backlog that lasts.
@@ -241,10 +241,18 @@ fn weighted_queues_keep_their_service_curves_below_bursts() {
 }
 
 /// Returns the Gbit/s that leave a queue in `micros` microseconds from a time on.
-fn leaves(outcome: &Outcome, link: LinkId, of: impl Fn(&trace::Record) -> bool, (from, micros): (u64, u64)) -> f64 {
+fn leaves(
+    outcome: &Outcome,
+    link: LinkId,
+    of: impl Fn(&trace::TraceRecord) -> bool,
+    (from, micros): (u64, u64),
+) -> f64 {
     let (from, to) = (from * 1_000_000, (from + micros) * 1_000_000);
-    let within = |record: &&trace::Record| {
-        record.event == Event::Departed && record.link == link.0 && (from..to).contains(&record.time_ps) && of(record)
+    let within = |record: &&trace::TraceRecord| {
+        record.event == PacketEvent::Departed
+            && record.link == link.0
+            && (from..to).contains(&record.time_ps)
+            && of(record)
     };
     let ring = outcome.recording.as_ref().unwrap().ring();
     ring.iter().filter(within).map(|record| u64::from(record.size)).sum::<u64>() as f64 * 8.0 / micros as f64 / 1e3

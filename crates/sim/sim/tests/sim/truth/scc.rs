@@ -1,7 +1,7 @@
 //! SCC's underlay in the simulator: shares of divisions against their weights, and their behaviour without feedback
 //! or tracker.
 
-use wayleave_contracts::{Division, Objective, Policy, PolicyLevel, Service};
+use wayleave_contracts::{Division, FlowObjective, Policy, PolicyLevel, ServiceSpec};
 use wayleave_scenarios::{BrokerAt, HostSchemeConfig, Scenario, Sharing, SharingChange, SharingEvent, Traffic};
 use wayleave_schemes::host::scc::{Params, RateLaw};
 use wayleave_sim::Outcome;
@@ -13,8 +13,8 @@ use super::networks::{Star, assert_near, endless, run, service_of_port, star};
 const LINE: Rate = Rate::from_gbit(1);
 
 /// Divisions a0, a1 and so on with these shares in Mbit/s.
-pub(super) fn divisions(network: &Network, shares: &[(u64, Option<Objective>)]) -> Policy {
-    let service = |(index, &(share, objective)): (usize, &(u64, Option<Objective>))| Service {
+pub(super) fn divisions(network: &Network, shares: &[(u64, Option<FlowObjective>)]) -> Policy {
+    let service = |(index, &(share, objective)): (usize, &(u64, Option<FlowObjective>))| ServiceSpec {
         division: Some(Division { share: Rate::from_mbit(share), objective }),
         ..service_of_port(index)
     };

@@ -1,7 +1,7 @@
 //! pFabric's ports and Loko's shared service.
 
 use wayleave_scenarios::{
-    Buffering, Discipline, FlowEndpoints, PacketKind, Scenario, SharedService, Traffic, Transport,
+    Buffering, Discipline, FlowEndpoints, PacketKind, Scenario, SharedService, Traffic, TransportConfig,
 };
 use wayleave_topology::LinkId;
 use wayleave_units::{Bytes, Rate, Time};
@@ -61,7 +61,7 @@ pub(crate) fn two_sizes(buffering: Buffering) -> (Scenario, LinkId) {
     let star = star(&[Rate::from_gbit(10); 3], 0);
     let mut scenario = Scenario::new("two sizes", star.network.clone(), Time::from_millis(60));
     scenario.switches = ports(Discipline::SmallestRemainingFirst, buffering);
-    scenario.transport = Transport { min_timeout: Time::from_micros(500), ..fixed_window(20) };
+    scenario.transport = TransportConfig { min_timeout: Time::from_micros(500), ..fixed_window(20) };
     let (long, short, to) = (star.hosts[0], star.hosts[1], star.hosts[2]);
     let shorts: Vec<_> = (0..100).map(|index| (index * 100_000, short, to, 30_000)).collect();
     scenario.traffic = vec![listed("long", &[(0, long, to, 20_000_000)]), listed("short", &shorts)];

@@ -1,7 +1,7 @@
 //! Machines that exchange maximum sending rates, and brokers above them: the resulting shares.
 
 use std::sync::Arc;
-use wayleave_contracts::{Bandwidth, PerDirection, Policy, PolicyLevel, Service};
+use wayleave_contracts::{Bandwidth, PerDirection, Policy, PolicyLevel, ServiceSpec};
 use wayleave_scenarios::{
     BrokerAt, Buffering, Discipline, Ecn, ElasticSwitch, Eyeq, FabricBrokerAt, FlowEndpoints, HostSchemeConfig,
     PacketKind, Parley, Scenario, Sharing, SharingChange, SharingEvent, StaticLimits, Traffic,
@@ -62,14 +62,14 @@ fn services_share_a_receiver_by_weight_under_eyeq() {
     let star = star(&[LINE; 3], 1_000);
     let mut scenario = Scenario::new("weights", star.network.clone(), Time::from_millis(60));
     scenario.warmup = Time::from_millis(20);
-    let weighted = |name: &str, port: usize, weight: u32| Service {
+    let weighted = |name: &str, port: usize, weight: u32| ServiceSpec {
         bandwidth: PerDirection {
             receive: Bandwidth { weight: std::num::NonZeroU32::new(weight), ..Bandwidth::default() },
             ..PerDirection::default()
         },
         ..services(&star.network, &[(name, None), ("x", None)]).services()[port].clone()
     };
-    let list = vec![weighted("a", 0, 1), Service { name: "b".to_owned(), ..weighted("a", 1, 2) }];
+    let list = vec![weighted("a", 0, 1), ServiceSpec { name: "b".to_owned(), ..weighted("a", 1, 2) }];
     let machine = Policy::new(&star.network, "machines", PolicyLevel::Machine, Vec::new(), None, list).unwrap();
     scenario.sharing = Some(Sharing::new(HostSchemeConfig::Eyeq(Eyeq::default()), machine));
     scenario.traffic =
@@ -243,7 +243,7 @@ fn broker_messages_are_lost_and_late_by_seed_and_the_rack_settles_all_the_same()
 #[test]
 fn under_elasticswitch_guarantees_hold_and_the_rest_is_used() {
     let star = star(&[LINE; 6], 1_000);
-    let guaranteed = |name: &str, port: u16, min| Service {
+    let guaranteed = |name: &str, port: u16, min| ServiceSpec {
         bandwidth: PerDirection {
             transmit: Bandwidth { min: Some(min), ..Bandwidth::default() },
             receive: Bandwidth { min: Some(min), ..Bandwidth::default() },

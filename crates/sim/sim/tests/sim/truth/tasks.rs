@@ -1,7 +1,7 @@
 //! Flows that follow others, and flows in turn, against times computed by hand.
 
 use wayleave_scenarios::{
-    Arrivals, DependentFlows, FlowEndpoints, FlowSizes, Onward, Reliable, Scenario, ScenarioError, Traffic,
+    DependentFlows, FlowArrivals, FlowEndpoints, FlowSizes, Onward, Reliable, Scenario, ScenarioError, Traffic,
     TrafficError, Workload,
 };
 use wayleave_topology::NodeId;
@@ -13,7 +13,7 @@ use super::networks::{SEGMENT, Star, finished, fixed_window, run, star};
 const HOP: u64 = 1_230_400;
 
 fn follows(name: &str, before: &str, from: Vec<NodeId>, to: Vec<NodeId>, onward: Onward) -> Traffic {
-    let arrivals = Arrivals::After(DependentFlows { traffic: before.to_owned(), to: onward });
+    let arrivals = FlowArrivals::After(DependentFlows { traffic: before.to_owned(), to: onward });
     Traffic::new(name, FlowEndpoints::Random(from, to), Workload::Flows(Reliable::new(arrivals, None)))
 }
 
@@ -23,7 +23,7 @@ fn writes(star: &Star, milliseconds: u64) -> Scenario {
     scenario.transport = fixed_window(100);
     let ends = FlowEndpoints::Pairs(vec![(star.hosts[0], star.hosts[1])]);
     let sizes = FlowSizes::Fixed(Bytes::new(SEGMENT));
-    scenario.traffic = vec![Traffic::flows("write", ends, Arrivals::Every(Time::from_micros(100)), sizes)];
+    scenario.traffic = vec![Traffic::flows("write", ends, FlowArrivals::Every(Time::from_micros(100)), sizes)];
     scenario
 }
 
@@ -81,7 +81,7 @@ fn periodic_flows_keep_their_period_and_draw_their_receivers() {
     let mut scenario = Scenario::new("periodic", star.network.clone(), Time::from_millis(32));
     let ends = FlowEndpoints::Random(star.hosts[..2].to_vec(), star.hosts[2..].to_vec());
     let sizes = FlowSizes::Fixed(Bytes::new(1_000));
-    scenario.traffic = vec![Traffic::flows("write", ends, Arrivals::Periodic(Time::from_micros(320)), sizes)];
+    scenario.traffic = vec![Traffic::flows("write", ends, FlowArrivals::Periodic(Time::from_micros(320)), sizes)];
     let outcome = run(&scenario, 1);
     assert_eq!(outcome.traffic[0].begun, 200, "two senders, a hundred periods");
     let received = |host: usize| {
@@ -92,7 +92,7 @@ fn periodic_flows_keep_their_period_and_draw_their_receivers() {
         // 50 of 200 with a standard deviation of 6.
         assert!((25..=75).contains(&received(host)), "host {host} receives {}", received(host));
     }
-    let period = Arrivals::Periodic(Time::from_millis(1));
+    let period = FlowArrivals::Periodic(Time::from_millis(1));
     let pairs = FlowEndpoints::Pairs(vec![(star.hosts[0], star.hosts[2]), (star.hosts[0], star.hosts[3])]);
     scenario.traffic = vec![Traffic::flows("pairs", pairs, period, FlowSizes::Fixed(Bytes::new(1_000)))];
     assert_eq!(run(&scenario, 1).traffic[0].begun, 64, "every pair for itself");
@@ -114,7 +114,7 @@ fn nothing_follows_after_the_stop() {
 fn what_cannot_be_followed_is_refused() {
     let star = star(&[Rate::from_gbit(10); 4], 0);
     let (block, chunks) = (vec![star.hosts[1]], star.hosts[2..].to_vec());
-    let refused = |copy: Traffic, write: Option<Arrivals>| {
+    let refused = |copy: Traffic, write: Option<FlowArrivals>| {
         let mut scenario = writes(&star, 10);
         if let (Some(arrivals), Workload::Flows(reliable)) = (write, &mut scenario.traffic[0].workload) {
             (reliable.arrivals, reliable.sizes) = (arrivals, None);
@@ -131,7 +131,7 @@ fn what_cannot_be_followed_is_refused() {
     );
     assert!(matches!(refused(copy("copy", &block, Onward::Drawn(1)), None), TrafficError::FollowsNothing { .. }));
     assert!(matches!(
-        refused(copy("write", &block, Onward::Drawn(1)), Some(Arrivals::Once)),
+        refused(copy("write", &block, Onward::Drawn(1)), Some(FlowArrivals::Once)),
         TrafficError::FollowsNoEnd { .. }
     ));
     assert!(matches!(

@@ -2,13 +2,13 @@
 
 use std::num::NonZeroU32;
 
-use wayleave_contracts::{Bandwidth, PerDirection, Policy, PolicyLevel, Service};
+use wayleave_contracts::{Bandwidth, PerDirection, Policy, PolicyLevel, ServiceSpec};
 use wayleave_scenarios::{
-    Arrivals, Buffering, Change, Element, FlowEndpoints, FlowSizes, HostSchemeConfig, Outage, Scenario, Sharing,
-    Traffic,
+    Buffering, Element, ElementChange, FlowArrivals, FlowEndpoints, FlowSizes, HostSchemeConfig, Outage, Scenario,
+    Sharing, Traffic,
 };
-use wayleave_schemes::host::ufab::{Queue, Settings, Step, Surplus};
-use wayleave_schemes::switch::ufab_core::Registers;
+use wayleave_schemes::host::ufab::{Queue, Settings, Surplus, WindowGrowth};
+use wayleave_schemes::switch::ufab_core::RegisterRule;
 use wayleave_sim::Outcome;
 use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
@@ -22,7 +22,7 @@ pub(super) const LINE: Rate = Rate::from_gbit(10);
 pub(super) fn tenants(network: &Network, minima: &[u64], at: &[Vec<NodeId>]) -> Policy {
     let service = |(index, &min): (usize, &u64)| {
         let bandwidth = Bandwidth { min: Some(Rate::from_mbit(min)), ..Bandwidth::default() };
-        Service {
+        ServiceSpec {
             endpoints: at.get(index).cloned().unwrap_or_default(),
             bandwidth: PerDirection { transmit: bandwidth, receive: bandwidth },
             ..service_of_port(index)
@@ -150,9 +150,9 @@ fn the_printed_forms_run_and_show_their_holes() {
         (shares(&outcome, 20.0).iter().sum::<f64>(), peak(&outcome, star.down[14]))
     };
     let usual = run_with(Settings::default());
-    let step = run_with(Settings { step: Step::AsPrinted, ..Settings::default() });
+    let step = run_with(Settings { step: WindowGrowth::AsPrinted, ..Settings::default() });
     let queue = run_with(Settings { queue: Queue::AsPrinted, ..Settings::default() });
-    let registers = run_with(Settings { registers: Registers::AsPrinted, ..Settings::default() });
+    let registers = run_with(Settings { registers: RegisterRule::AsPrinted, ..Settings::default() });
     println!("usual {usual:?}, step {step:?}, queue {queue:?}, registers {registers:?}");
     assert!(step.1 > usual.1 * 3 / 2, "joint starts: {step:?} against {usual:?}");
     assert!(queue.0 < usual.0, "queues that pass: {queue:?} against {usual:?}");
@@ -231,7 +231,7 @@ fn a_path_that_fails_silently_is_left_within_two_time_outs() {
         let outage = Outage {
             at: Time::from_micros(failed_at),
             what: Element::Link(diamond.to_spine[spine]),
-            change: Change::FailsSilently,
+            change: ElementChange::FailsSilently,
         };
         scenario.outages = vec![outage];
         let outcome = run(&scenario, 1);
@@ -258,7 +258,7 @@ fn a_pair_that_was_idle_sends_again_whatever_path_it_takes() {
         let (diamond, mut scenario) = crossed(&[1_000], 100, Settings::default());
         let ends = FlowEndpoints::Pairs(vec![(diamond.left[0], diamond.right[0])]);
         let sizes = FlowSizes::Fixed(Bytes::new(64_000));
-        scenario.traffic = vec![of(0, Traffic::flows("a0", ends, Arrivals::Every(Time::from_millis(2)), sizes))];
+        scenario.traffic = vec![of(0, Traffic::flows("a0", ends, FlowArrivals::Every(Time::from_millis(2)), sizes))];
         scenario.traffic[0].stop = Some(Time::from_millis(90));
         let outcome = run(&scenario, seed);
         assert_eq!((outcome.traffic[0].begun, outcome.traffic[0].completions.finished()), (45, 45), "seed {seed}");

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
+use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, ServiceSpec};
 use wayleave_scenarios::{
-    Buffering, Change, Element, FlowEndpoints, HostSchemeConfig, Outage, PacketKind, Scenario, Schedule, Sharing,
-    Traffic,
+    Buffering, Element, ElementChange, FlowEndpoints, HostSchemeConfig, Outage, PacketKind, Scenario, Schedule,
+    Sharing, Traffic,
 };
 use wayleave_schemes::host::ufab::{Settings, Surplus};
 use wayleave_sim::Outcome;
@@ -107,12 +107,12 @@ fn hoses(network: &Network, hoses: &[(Terms, Vec<NodeId>)]) -> Policy {
         let bandwidth = Bandwidth { min, max, ..Bandwidth::default() };
         let destination_port = std::num::NonZeroU16::new(index as u16 + 1);
         let filter = Match { protocol: Some(Protocol::TCP), destination_port, ..Match::default() };
-        Service {
+        ServiceSpec {
             name: format!("a{index}"),
             filter: Some(filter),
             endpoints: members.clone(),
             bandwidth: PerDirection { transmit: bandwidth, receive: bandwidth },
-            ..Service::default()
+            ..ServiceSpec::default()
         }
     };
     let services = hoses.iter().enumerate().map(service).collect();
@@ -251,7 +251,7 @@ fn limiters_never_exceed_a_maximum_while_senders_come_and_go() {
             scenario.outages = vec![Outage {
                 at: Time::from_millis(10),
                 what: Element::Link(star.up[1 + 5]),
-                change: Change::FailsSilently,
+                change: ElementChange::FailsSilently,
             }];
             let (outcome, events) = watch(&scenario, seed);
             let (mut limits, mut most) = (BTreeMap::new(), 0);

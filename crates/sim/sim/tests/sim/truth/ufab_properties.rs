@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_scenarios::{Buffering, Change, Element, HostSchemeConfig, Outage, Scenario, Schedule, Sharing};
+use wayleave_scenarios::{Buffering, Element, ElementChange, HostSchemeConfig, Outage, Scenario, Schedule, Sharing};
 use wayleave_scheme_api::{Probe, ProbeKind};
 use wayleave_schemes::host::ufab::{Settings, UnusedTokens};
 use wayleave_topology::{LinkId, NodeId};
@@ -263,10 +263,10 @@ fn what_is_in_flight_stays_bounded_when_paths_fail_and_pairs_move() {
             }
         }
         let what = Element::Link(diamond.to_spine[random.below(2) as usize]);
-        let fails = if random.below(2) == 0 { Change::Fails } else { Change::FailsSilently };
+        let fails = if random.below(2) == 0 { ElementChange::Fails } else { ElementChange::FailsSilently };
         scenario.outages = vec![
             Outage { at: Time::from_micros(3_000 + random.below(500)), what, change: fails },
-            Outage { at: Time::from_micros(5_000 + random.below(500)), what, change: Change::Works },
+            Outage { at: Time::from_micros(5_000 + random.below(500)), what, change: ElementChange::Works },
         ];
         scenario.record.promises = true;
         let outcome = run(&scenario, seed);
@@ -426,7 +426,7 @@ fn a_silent_failure_is_noticed_8_round_trips_after_the_first_lost_probe() {
         let (diamond, mut scenario) = crossed(&[1_000, 1_000], 8, Settings::default());
         for &link in &diamond.to_spine[..1] {
             let what = Element::Link(link);
-            scenario.outages = vec![Outage { at: failed_at, what, change: Change::FailsSilently }];
+            scenario.outages = vec![Outage { at: failed_at, what, change: ElementChange::FailsSilently }];
         }
         let (_, events) = watch(&scenario, seed);
         for &sender in &diamond.left {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Deadline, Discipline, FlowEndpoints, FlowSizes, OnOff, PacketKind, Phase, Rpc, Scenario,
-    Server, Traffic, Workload,
+    Buffering, Deadline, Discipline, FlowArrivals, FlowEndpoints, FlowSizes, OnOff, PacketKind, Rpc, RpcServer,
+    Scenario, StartPhase, Traffic, Workload,
 };
 use wayleave_topology::NodeId;
 use wayleave_topology::builders::{Cabling, FatTree, build};
@@ -22,7 +22,7 @@ fn a_closed_loop_keeps_its_requests_outstanding() {
         let star = star(&[Rate::from_gbit(10); 4], 1_000);
         let mut scenario = Scenario::new("rpc", star.network.clone(), Time::from_millis(40));
         let answer = FlowSizes::Uniform(Bytes::new(1_000), Bytes::new(60_000));
-        let rpc = Arrivals::Rpc(Rpc { outstanding, ..Rpc::new(answer) });
+        let rpc = FlowArrivals::Rpc(Rpc { outstanding, ..Rpc::new(answer) });
         let pairs = vec![(star.hosts[0], star.hosts[1]), (star.hosts[2], star.hosts[1])];
         scenario.transport = fixed_window(30);
         scenario.switches = ports(Discipline::Fifo, Buffering::Unlimited);
@@ -42,7 +42,7 @@ fn a_closed_loop_pauses_between_its_requests() {
     let star = star(&[Rate::from_gbit(10); 2], 0);
     let mut scenario = Scenario::new("think", star.network.clone(), Time::from_millis(200));
     let answer = FlowSizes::Fixed(Bytes::new(100));
-    let rpc = Arrivals::Rpc(Rpc { outstanding: 100, think: Time::from_millis(1), ..Rpc::new(answer) });
+    let rpc = FlowArrivals::Rpc(Rpc { outstanding: 100, think: Time::from_millis(1), ..Rpc::new(answer) });
     let pairs = vec![(star.hosts[0], star.hosts[1])];
     scenario.traffic = vec![Traffic::flows("rpc", FlowEndpoints::Pairs(pairs), rpc, FlowSizes::Fixed(Bytes::new(100)))];
     let outcome = run(&scenario, 1);
@@ -59,7 +59,7 @@ fn incast_begins_in_rounds() {
         let mut scenario = Scenario::new("rounds", star.network.clone(), Time::from_millis(20));
         scenario.transport = fixed_window(10);
         let ends = FlowEndpoints::AllToAll(star.hosts[..4].to_vec(), vec![star.hosts[4]]);
-        let every = Arrivals::Every(Time::from_millis(2));
+        let every = FlowArrivals::Every(Time::from_millis(2));
         let mut traffic = Traffic::flows("incast", ends, every, FlowSizes::Fixed(Bytes::new(14_600)));
         traffic.start = Time::from_millis(1);
         traffic.stop = Some(Time::from_nanos(stop));
@@ -86,7 +86,7 @@ fn a_load_is_that_share_of_the_senders_links() {
         scenario.switches = ports(Discipline::Fifo, Buffering::Unlimited);
         scenario.transport = fixed_window(20);
         let ends = FlowEndpoints::Random(hosts[..8].to_vec(), hosts[8..].to_vec());
-        scenario.traffic = vec![Traffic::flows("load", ends, Arrivals::Load(load), sizes.clone())];
+        scenario.traffic = vec![Traffic::flows("load", ends, FlowArrivals::Load(load), sizes.clone())];
         let outcome = run(&scenario, 1);
         let payload = outcome.flows[0].payload.get() as f64;
         // Eight senders, 10 ms.
@@ -103,7 +103,7 @@ fn flows_begin_as_often_as_was_asked_for() {
     let mut scenario = Scenario::new("rate", star.network.clone(), Time::from_millis(200));
     let ends = FlowEndpoints::Pairs(vec![(star.hosts[0], star.hosts[1]), (star.hosts[1], star.hosts[2])]);
     let sizes = FlowSizes::Fixed(Bytes::new(1_000));
-    scenario.traffic = vec![Traffic::flows("f", ends, Arrivals::PerSecond(100_000.0), sizes)];
+    scenario.traffic = vec![Traffic::flows("f", ends, FlowArrivals::PerSecond(100_000.0), sizes)];
     let outcome = run(&scenario, 1);
     // 20,000 in 200 ms: a standard deviation of 0.7 %.
     assert_near(outcome.traffic[0].begun as f64, 20_000.0, 0.03, "flows");
@@ -119,7 +119,7 @@ fn every_kind_of_source_sends_at_its_rate() {
         (PacketKind::ConstantRate { rate }, 0.001),
         (PacketKind::Poisson { rate }, 0.03),
         (PacketKind::OnOff(OnOff { rate: Rate::from_gbit(4), on, off }), 0.08),
-        (PacketKind::TokenBucket { rate, burst: Bytes::new(1_000), phase: Phase::Random }, 0.01),
+        (PacketKind::TokenBucket { rate, burst: Bytes::new(1_000), phase: StartPhase::Random }, 0.01),
     ];
     for (kind, tolerance) in kinds {
         let star = star(&[Rate::from_gbit(10); 2], 0);
@@ -162,7 +162,8 @@ fn the_warm_up_is_not_counted() {
 /// the same instant, so that one does not wait, one waits for a frame and one for two.
 #[test]
 fn colliding_bursts_meet_at_the_last_port() {
-    for (phase, waits) in [(Phase::Colliding, [0, 8_000_000, 16_000_000]), (Phase::Together, [0, 5_000_000, 8_000_000])]
+    for (phase, waits) in
+        [(StartPhase::Colliding, [0, 8_000_000, 16_000_000]), (StartPhase::Together, [0, 5_000_000, 8_000_000])]
     {
         let mut cables = Cables::new();
         let (switch, to) = (cables.switch("s"), cables.host("to"));
@@ -198,7 +199,7 @@ fn every_pair_has_uniform_gaps_of_its_own() {
     let star = star(&[Rate::from_gbit(10); 5], 1_000);
     let mut scenario = Scenario::new("uniform", star.network.clone(), Time::from_millis(400));
     let mean = Time::from_micros(400);
-    let arrivals = Arrivals::Uniform { mean, connections: None };
+    let arrivals = FlowArrivals::Uniform { mean, connections: None };
     let ends = FlowEndpoints::AllToAll(star.hosts[1..].to_vec(), vec![star.hosts[0]]);
     scenario.traffic = vec![Traffic::flows("rpc", ends, arrivals, FlowSizes::Fixed(Bytes::new(1_000)))];
     let begun = run(&scenario, 1).traffic[0].begun;
@@ -215,7 +216,7 @@ fn flows_wait_for_one_of_the_connections_of_their_pair() {
         let mut scenario = Scenario::new("connections", star.network.clone(), Time::from_millis(100));
         scenario.transport = fixed_window(1_000);
         // 730,000 B are 500 segments, 615 us on the line: twice as much as arrives in a gap.
-        let arrivals = Arrivals::Uniform { mean: Time::from_micros(300), connections: Some(connections) };
+        let arrivals = FlowArrivals::Uniform { mean: Time::from_micros(300), connections: Some(connections) };
         let ends = FlowEndpoints::Pairs(vec![(star.hosts[0], star.hosts[1])]);
         let mut traffic = Traffic::flows("rpc", ends, arrivals, FlowSizes::Fixed(Bytes::new(500 * SEGMENT)));
         traffic.stop = Some(Time::from_millis(40));
@@ -244,7 +245,7 @@ fn every_flow_has_a_deadline_of_its_own() {
     let outcome = |deadline: Option<Deadline>| {
         let mut scenario = Scenario::new("deadlines", star.network.clone(), Time::from_millis(400));
         scenario.transport = fixed_window(1_000);
-        let arrivals = Arrivals::Every(Time::from_millis(1));
+        let arrivals = FlowArrivals::Every(Time::from_millis(1));
         let ends = FlowEndpoints::Pairs(vec![(star.hosts[0], star.hosts[1])]);
         let mut traffic = Traffic::flows("f", ends, arrivals, FlowSizes::Fixed(Bytes::new(500 * SEGMENT)));
         if let Workload::Flows(reliable) = &mut traffic.workload {
@@ -283,7 +284,7 @@ fn requests(rpc: Rpc, milliseconds: u64) -> wayleave_sim::Outcome {
     let mut scenario = Scenario::new("requests", star.network.clone(), Time::from_millis(milliseconds));
     scenario.transport = fixed_window(20);
     let ends = FlowEndpoints::AllToAll(vec![star.hosts[0]], star.hosts[1..].to_vec());
-    scenario.traffic = vec![Traffic::flows("q", ends, Arrivals::Rpc(rpc), FlowSizes::Fixed(Bytes::new(100)))];
+    scenario.traffic = vec![Traffic::flows("q", ends, FlowArrivals::Rpc(rpc), FlowSizes::Fixed(Bytes::new(100)))];
     run(&scenario, 1)
 }
 
@@ -294,7 +295,7 @@ fn requests(rpc: Rpc, milliseconds: u64) -> wayleave_sim::Outcome {
 fn a_request_that_fans_out_is_complete_with_its_last_answer() {
     let pause = Time::from_millis(1_000);
     let rpc =
-        Rpc { server: Server::Drawn, fan_out: 8, think: pause, ..Rpc::new(FlowSizes::Fixed(Bytes::new(SEGMENT))) };
+        Rpc { server: RpcServer::Drawn, fan_out: 8, think: pause, ..Rpc::new(FlowSizes::Fixed(Bytes::new(SEGMENT))) };
     let outcome = requests(rpc, 1);
     let traffic = &outcome.traffic[0];
     assert_eq!((traffic.begun, finished(&outcome, 0)), (1, 1));
@@ -312,7 +313,8 @@ fn a_request_that_fans_out_is_complete_with_its_last_answer() {
 #[test]
 fn the_steps_of_a_request_follow_one_another() {
     let pause = Time::from_millis(1_000);
-    let rpc = Rpc { server: Server::Drawn, chain: 3, think: pause, ..Rpc::new(FlowSizes::Fixed(Bytes::new(SEGMENT))) };
+    let rpc =
+        Rpc { server: RpcServer::Drawn, chain: 3, think: pause, ..Rpc::new(FlowSizes::Fixed(Bytes::new(SEGMENT))) };
     let outcome = requests(rpc, 1);
     let all = outcome.traffic[0].completions.all();
     assert_eq!((outcome.traffic[0].begun, all.finished()), (1, 1));
@@ -325,7 +327,7 @@ fn the_steps_of_a_request_follow_one_another() {
 /// Catches servers that are drawn once, and draws that are not uniform.
 #[test]
 fn a_server_is_drawn_for_every_request() {
-    let rpc = Rpc { server: Server::Drawn, ..Rpc::new(FlowSizes::Fixed(Bytes::new(100))) };
+    let rpc = Rpc { server: RpcServer::Drawn, ..Rpc::new(FlowSizes::Fixed(Bytes::new(100))) };
     let outcome = requests(rpc, 10);
     let all = finished(&outcome, 0);
     assert!(all > 8_000, "{all} requests");
@@ -343,7 +345,7 @@ fn a_server_is_drawn_for_every_request() {
 /// Catches requests that are counted as unfinished once for each part.
 #[test]
 fn a_request_that_is_not_over_is_unfinished_once() {
-    let rpc = Rpc { server: Server::Drawn, fan_out: 8, ..Rpc::new(FlowSizes::Fixed(Bytes::new(10_000_000))) };
+    let rpc = Rpc { server: RpcServer::Drawn, fan_out: 8, ..Rpc::new(FlowSizes::Fixed(Bytes::new(10_000_000))) };
     let outcome = requests(rpc, 1);
     assert_eq!((outcome.traffic[0].begun, outcome.traffic[0].completions.unfinished()), (1, 1));
 }

@@ -2,13 +2,13 @@
 
 use wayleave_contracts::Direction;
 use wayleave_scheme_api::{
-    Arrivals, Bucket, ClassId, Demand, Excess, Host, HostInput, Incoming, Limiter, Origin, Outgoing, PairSpec,
+    Arrivals, Bucket, ClassId, Demand, ExcessAction, Host, HostInput, Incoming, Limiter, MessageOrigin, Outgoing, PairSpec,
     PathIndex, Share,
 };
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::super::{Eyeq, Feedback, Line, MeteredUsage, Params, Staleness, Timer, Usage};
+use super::super::{Eyeq, Feedback, LineParams, MeteredUsage, Params, Staleness, Timer, ClassUsage};
 use crate::fluid::{self, done, random_input, random_rate};
 use crate::random::SplitMix;
 
@@ -21,7 +21,7 @@ struct Machine {
 
 impl Machine {
     fn new(params: Params) -> Self {
-        Self { shaper: Eyeq::new(Line::both(Rate::from_gbit(10)), params).unwrap(), done: Vec::new() }
+        Self { shaper: Eyeq::new(LineParams::both(Rate::from_gbit(10)), params).unwrap(), done: Vec::new() }
     }
 
     fn tell(&mut self, at_micros: u64, input: HostInput<'_, Feedback, Timer>) -> &[Done] {
@@ -51,7 +51,7 @@ fn spec(class: u32) -> PairSpec {
 }
 
 fn feedback(gbit: u64) -> HostInput<'static, Feedback, Timer> {
-    HostInput::Message { from: Origin::Receiver(Outgoing(0)), message: Feedback { rate: Rate::from_gbit(gbit) } }
+    HostInput::Message { from: MessageOrigin::Receiver(Outgoing(0)), message: Feedback { rate: Rate::from_gbit(gbit) } }
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn feedback_sets_a_limiter_once_for_each_rate_and_silence_lifts_it() {
     machine.tell(0, HostInput::Opened { pair: Outgoing(0), spec: spec(1) });
     let epoch = match machine.tell(0, feedback(2)) {
         [Done::Arm(at, Timer::Silence { epoch, .. }), Done::Bucket(Limiter::Pair(Outgoing(0)), Some(bucket))] => {
-            let expected = Bucket { rate: Rate::from_gbit(2), burst: Bytes::new(64_000), excess: Excess::Waits };
+            let expected = Bucket { rate: Rate::from_gbit(2), burst: Bytes::new(64_000), excess: ExcessAction::Waits };
             assert_eq!((*at, *bucket), (Time::from_millis(1_000), expected));
             *epoch
         }
@@ -173,7 +173,7 @@ fn usage_counts_from_the_start() {
     machine.tell(200, HostInput::Timer(Timer::Interval));
     machine.tell(300, HostInput::Demand { pair: Outgoing(0), demand: Demand::Ends });
     machine.tell(300, HostInput::Closed { pair: Outgoing(0) });
-    let expected = Usage { sent: Bytes::new(4_614), received: Bytes::new(252) };
+    let expected = ClassUsage { sent: Bytes::new(4_614), received: Bytes::new(252) };
     assert_eq!(machine.shaper.usage(ClassId(1)), Some(expected));
 }
 

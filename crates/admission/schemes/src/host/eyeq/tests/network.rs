@@ -4,7 +4,7 @@ use wayleave_contracts::Direction;
 use wayleave_scheme_api::{ClassId, Share};
 use wayleave_units::{Rate, Time};
 
-use super::super::{Eyeq, Line, MeterParams, Params, Staleness};
+use super::super::{Eyeq, LineParams, MeterParams, Params, Staleness};
 use crate::fluid::{self, done};
 
 type Fluid = fluid::Fluid<Eyeq>;
@@ -12,7 +12,7 @@ type Fluid = fluid::Fluid<Eyeq>;
 const LINE: Rate = Rate::from_gbit(10);
 
 fn network(hosts: usize, params: &Params, seed: u64) -> Fluid {
-    let hosts = (0..hosts).map(|_| Eyeq::new(Line::both(LINE), params.clone()).unwrap());
+    let hosts = (0..hosts).map(|_| Eyeq::new(LineParams::both(LINE), params.clone()).unwrap());
     Fluid::new(hosts.collect(), LINE, Time::from_micros(10), seed)
 }
 

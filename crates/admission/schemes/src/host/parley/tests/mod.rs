@@ -4,7 +4,7 @@ mod rack;
 mod shaper;
 
 use wayleave_contracts::PolicyLevel;
-use wayleave_packet_format::broker::{RateList, ServiceRates, Subject};
+use wayleave_packet_format::broker::{RateList, ServiceRates, RateSubject};
 use wayleave_scheme_api::{BrokerId, BrokerInput, Member};
 use wayleave_topology::NodeKind;
 use wayleave_units::{Rate, Time};
@@ -194,15 +194,15 @@ fn stale_epochs_old_serials_and_strangers_are_counted_and_not_heeded() {
     let from = racks.machines[1].broker.as_ref().unwrap().place.machine.index() as u32;
     let all = ServiceRates { service: 1, transmit: Some(Rate::ZERO), receive: Some(Rate::ZERO) };
     let list =
-        RateList { epoch: 1, serial: 900, rack: leaf1, from, ..RateList::new(Subject::MachineDemands, vec![all]) };
+        RateList { epoch: 1, serial: 900, rack: leaf1, from, ..RateList::new(RateSubject::MachineDemands, vec![all]) };
     let wrong = [
         RateList { epoch: 0, ..list.clone() },
         RateList { epoch: 2, ..list.clone() },
         RateList { serial: 1, ..list.clone() },
         RateList { rack: leaf1 + 1, ..list.clone() },
         RateList { from: 999_999, ..list.clone() },
-        RateList { subject: Subject::MachineLimits, ..list.clone() },
-        RateList { subject: Subject::RackLimits, from: 999_999, ..list.clone() },
+        RateList { subject: RateSubject::MachineLimits, ..list.clone() },
+        RateList { subject: RateSubject::RackLimits, from: 999_999, ..list.clone() },
     ];
     for list in wrong {
         let message = Message::Rates(list);

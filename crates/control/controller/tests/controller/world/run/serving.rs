@@ -1,11 +1,11 @@
 //! The server's part: requests are executed, put on disk together, and then answered, unless the server ends in
 //! between.
 
-use wayleave_agent::machine::{Agent, AgentReply, AgentRequest, Request};
-use wayleave_contracts::Order;
+use wayleave_agent::machine::{Agent, AgentCall, AgentReply, AgentRequest};
+use wayleave_contracts::ContractRequest;
 use wayleave_controller::{
-    Change, Command, CommandError, Effect, ElementName, FollowError, Kind, Mode, NewAnswer, Precondition, Reply,
-    Timestamps,
+    Command, CommandError, Effect, ElementName, FollowError, Mode, NewAnswer, Precondition, RecordChange, RecordKind,
+    Reply, Timestamps,
 };
 use wayleave_protocol::agent::{ContractProblem, Measured};
 
@@ -112,7 +112,7 @@ impl World {
     fn apply(
         &mut self,
         now: Timestamps,
-        orders: Vec<(Order, Precondition)>,
+        orders: Vec<(ContractRequest, Precondition)>,
         mode: Mode,
         effect: Effect,
     ) -> Result<Done, String> {
@@ -122,7 +122,7 @@ impl World {
         let Ok(Reply::Each(applied)) = result else { return Err(format!("a list was answered with {result:?}")) };
         let is_whole = applied.iter().all(|one| one.result.is_ok());
         self.totals.created += applied.iter().filter(|one| one.result.is_ok()).count() as u64;
-        let is_share = |(order, one): &(&(Order, Precondition), &wayleave_controller::ItemResult)| {
+        let is_share = |(order, one): &(&(ContractRequest, Precondition), &wayleave_controller::ItemResult)| {
             order.0.as_latency().is_none() && one.result.is_ok()
         };
         self.totals.shares += orders.iter().zip(&applied).filter(is_share).count() as u64;
@@ -134,9 +134,9 @@ impl World {
                 return Err("a trial has changed the ledger".to_owned());
             }
             let without_counters = |mut store: Store| {
-                store.retain(|(kind, _), _| *kind != Kind::Controller);
+                store.retain(|(kind, _), _| *kind != RecordKind::Controller);
                 // The numbers of tenants are in their records.
-                for (_, body) in store.iter_mut().filter(|((kind, _), _)| *kind == Kind::Tenant) {
+                for (_, body) in store.iter_mut().filter(|((kind, _), _)| *kind == RecordKind::Tenant) {
                     let mut record: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
                     record.as_object_mut().map(|record| record.remove("numbers"));
                     *body = record.to_string().into();
@@ -151,9 +151,9 @@ impl World {
     }
 
     /// An agent's request has come.
-    pub(super) fn agent_asks(&mut self, node: String, life: u64, request: Request) -> Result<(), String> {
+    pub(super) fn agent_asks(&mut self, node: String, life: u64, request: AgentCall) -> Result<(), String> {
         let now = self.clock();
-        let Request { number, ask } = request;
+        let AgentCall { number, ask } = request;
         let command = match ask {
             AgentRequest::Begin { after, installed } => Command::Begin { node: node.clone(), after, installed },
             AgentRequest::Confirm { epoch, done } => Command::Confirm { node: node.clone(), epoch, done },
@@ -198,7 +198,7 @@ impl World {
         for event in &output.events {
             self.note(|| format!("    {} {} {}", event.object, event.kind.name(), event.detail));
         }
-        for Change { kind, key, body } in output.changes.clone() {
+        for RecordChange { kind, key, body } in output.changes.clone() {
             match body {
                 Some(body) => drop(self.store.insert((kind, key), body)),
                 None => drop(self.store.remove(&(kind, key))),
@@ -208,7 +208,7 @@ impl World {
     }
 
     /// A controller that follows records has the state of one that is loaded from them.
-    fn follow(&mut self, changes: &[Change]) -> Result<(), String> {
+    fn follow(&mut self, changes: &[RecordChange]) -> Result<(), String> {
         let now = Timestamps { steady: self.now, wall: self.wall() };
         match self.follower.as_mut().map(|follower| follower.follow(now, changes)) {
             None if self.totals.commits.is_multiple_of(7) => {

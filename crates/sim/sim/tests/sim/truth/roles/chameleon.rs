@@ -3,9 +3,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use wayleave_scenarios::{Change, Element, FlowEndpoints, Outage, PacketKind, Traffic};
+use wayleave_scenarios::{Element, ElementChange, FlowEndpoints, Outage, PacketKind, Traffic};
 use wayleave_scheme_api::{
-    Broker, BrokerAction, BrokerInput, Bucket, CustomBroker, DynRole, Excess, HostAction, HostInput, Leadership,
+    Broker, BrokerAction, BrokerInput, Bucket, CustomBroker, DynRole, ExcessAction, HostAction, HostInput, Leadership,
     Limiter, Member, Outgoing, PathIndex, PathUse, Peer,
 };
 use wayleave_sim::BrokerLocation;
@@ -66,13 +66,13 @@ fn packets_wait_for_their_rule_and_then_take_both_paths_so_that_a_failure_costs_
             let controller = place.first_broker;
             script(move |now, input, act| match input {
                 HostInput::Opened { pair, .. } => {
-                    let nothing = Bucket { rate: Rate::ZERO, burst: Bytes::ZERO, excess: Excess::Drops };
+                    let nothing = Bucket { rate: Rate::ZERO, burst: Bytes::ZERO, excess: ExcessAction::Drops };
                     act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket: Some(nothing) });
                     act(HostAction::Send { to: Peer::Broker(controller), message: ASKS });
                 }
                 HostInput::Message { message: RULE, .. } => {
                     let pair = Outgoing(0);
-                    let bucket = Bucket { rate: RATE, burst: Bytes::new(2 * FRAME), excess: Excess::Drops };
+                    let bucket = Bucket { rate: RATE, burst: Bytes::new(2 * FRAME), excess: ExcessAction::Drops };
                     act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket: Some(bucket) });
                     let mut take = |path, purpose| act(HostAction::UsePath { pair, path, purpose, from: now });
                     take(PathIndex(0), PathUse::Share);
@@ -101,7 +101,7 @@ fn packets_wait_for_their_rule_and_then_take_both_paths_so_that_a_failure_costs_
     for path in [0, 1] {
         let what = Element::Link(diamond.to_spine[path]);
         let mut cut = scenario.clone();
-        cut.outages = vec![Outage { at: Time::from_millis(10), what, change: Change::FailsSilently }];
+        cut.outages = vec![Outage { at: Time::from_millis(10), what, change: ElementChange::FailsSilently }];
         let outcome = run_with(&cut, parts(), 1);
         let packets = flow(&outcome, 0);
         assert!((8..=11).contains(&packets.drops), "{} with path {path} cut", packets.drops);
@@ -119,7 +119,7 @@ fn segments_over_two_paths_arrive_once_and_no_time_out_strikes_when_one_path_fai
     let pairs = [(diamond.left[0], diamond.right[0])];
     scenario.traffic = vec![of("a", crate::truth::networks::once("flow", &pairs, 2_000 * 1460))];
     let what = Element::Link(diamond.to_spine[0]);
-    scenario.outages = vec![Outage { at: Time::from_micros(500), what, change: Change::FailsSilently }];
+    scenario.outages = vec![Outage { at: Time::from_micros(500), what, change: ElementChange::FailsSilently }];
     let parts = Parts::new(|_| {
         script(|now, input, act| {
             if let HostInput::Opened { pair, .. } = input {

@@ -3,13 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use wayleave_scenarios::{
-    Buffering, Change, Congestion, Element, FlowEndpoints, HostSchemeConfig, Outage, PacketKind, SchemeOf,
+    Buffering, Congestion, Element, ElementChange, FlowEndpoints, HostSchemeConfig, Outage, PacketKind, SchemeOf,
     StaticLimits, Traffic,
 };
 use wayleave_scheme_api::{
-    Broker, BrokerAction, BrokerInput, Bucket, ClassId, CustomBroker, Departure, DynRole, Entry, Excess, HopWindow,
+    Broker, BrokerAction, BrokerInput, Bucket, ClassId, CustomBroker, Departure, DynRole, ExcessAction, HopWindow,
     HostAction, HostInput, IntHop, Leadership, Limiter, LocalFlow, NoRole, Path, PathIndex, PathReport, PathUse, Peer,
-    Probe, ProbeKind, ProbeOutcome, Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Weighted,
+    Probe, ProbeKind, ProbeOutcome, Tunnel, TunnelAck, TunnelEntry, TunnelPacket, TunnelQueue, Weighted,
 };
 use wayleave_sim::{BrokerLocation, Outcome};
 use wayleave_topology::LinkId;
@@ -106,7 +106,7 @@ fn a_window_never_freezes_however_many_packets_are_lost() {
         scenario.traffic = vec![of("a", traffic)];
         let link = Element::Link(star.down[1]);
         let outage = |at, change| Outage { at: Time::from_millis(at), what: link, change };
-        scenario.outages = vec![outage(50, Change::FailsSilently), outage(100, Change::Works)];
+        scenario.outages = vec![outage(50, ElementChange::FailsSilently), outage(100, ElementChange::Works)];
         scenario.record.series = Some(Time::from_millis(10));
         let outcome = run_with(&scenario, windows(20 * FRAME), 1);
         let machine = &outcome.sharing.as_ref().unwrap().service("a").unwrap().machines[1];
@@ -127,7 +127,8 @@ fn a_bucket_that_drops_lets_through_what_it_has_tokens_for_and_queues_nothing() 
     let parts = Parts::new(|_| {
         script(|_, input, act| {
             if let HostInput::Opened { pair, .. } = input {
-                let bucket = Bucket { rate: Rate::from_gbit(1), burst: Bytes::new(4 * FRAME), excess: Excess::Drops };
+                let bucket =
+                    Bucket { rate: Rate::from_gbit(1), burst: Bytes::new(4 * FRAME), excess: ExcessAction::Drops };
                 act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket: Some(bucket) });
             }
         })
@@ -254,11 +255,11 @@ struct Short {
 }
 
 impl Tunnel for Short {
-    fn on_arrival(&mut self, _: Time, _: TunnelPacket, queue: TunnelQueue) -> Entry {
+    fn on_arrival(&mut self, _: Time, _: TunnelPacket, queue: TunnelQueue) -> TunnelEntry {
         match queue.packets < self.most {
-            true => Entry::Queued,
-            false if self.holds_back => Entry::HeldBack,
-            false => Entry::Dropped,
+            true => TunnelEntry::Queued,
+            false if self.holds_back => TunnelEntry::HeldBack,
+            false => TunnelEntry::Dropped,
         }
     }
     fn on_ack(&mut self, _: Time, _: LocalFlow, ack: TunnelAck, queue: TunnelQueue) -> u64 {
@@ -285,7 +286,7 @@ fn a_tunnel_accounts_for_every_byte_and_its_limiter_for_the_rate() {
             script(|_, input, act| {
                 if let HostInput::Opened { pair, .. } = input {
                     let bucket =
-                        Bucket { rate: Rate::from_gbit(1), burst: Bytes::new(2 * FRAME), excess: Excess::Waits };
+                        Bucket { rate: Rate::from_gbit(1), burst: Bytes::new(2 * FRAME), excess: ExcessAction::Waits };
                     act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket: Some(bucket) });
                 }
             })
@@ -361,7 +362,7 @@ fn a_probe_into_a_failed_link_comes_back_as_failed_unless_the_failure_is_silent(
         let outage = Outage {
             at: Time::from_millis(1),
             what: Element::Link(diamond.down[0]),
-            change: if silent { Change::FailsSilently } else { Change::Fails },
+            change: if silent { ElementChange::FailsSilently } else { ElementChange::Fails },
         };
         scenario.outages = vec![outage];
         let heard: Arc<Mutex<Vec<ProbeOutcome>>> = Arc::default();
@@ -410,7 +411,8 @@ fn several_schemes_live_in_one_host_each_with_its_classes() {
         script(move |_, input, act| match input {
             HostInput::ClassSet { class, .. } => shared.lock().unwrap().push(class),
             HostInput::Opened { pair, .. } => {
-                let bucket = Bucket { rate: Rate::from_gbit(2), burst: Bytes::new(4 * FRAME), excess: Excess::Waits };
+                let bucket =
+                    Bucket { rate: Rate::from_gbit(2), burst: Bytes::new(4 * FRAME), excess: ExcessAction::Waits };
                 act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket: Some(bucket) });
                 act(HostAction::Send { to: Peer::Receiver(pair), message: 5 });
             }

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use wayleave_scenarios::{Congestion, Ecn, PortBehaviour, PortEcn};
 use wayleave_scheme_api::{
-    Broker, BrokerAction, BrokerInput, Bucket, CongestionSignal, CustomBroker, DynRole, Entry, Excess, FlowStart, Host,
-    HostAction, HostInput, Incoming, Leadership, Limiter, LocalFlow, Member, NextQueue, Origin, Outgoing, Peer, Slot,
-    Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Weighted,
+    Broker, BrokerAction, BrokerInput, Bucket, CongestionSignal, CustomBroker, DynRole, ExcessAction, FlowStart, Host,
+    HostAction, HostInput, Incoming, Leadership, Limiter, LocalFlow, Member, MessageOrigin, NextQueue, Outgoing, Peer,
+    Slot, Tunnel, TunnelAck, TunnelEntry, TunnelPacket, TunnelQueue, Weighted,
 };
 use wayleave_sim::BrokerLocation;
 use wayleave_units::{Bytes, Rate, Time};
@@ -50,7 +50,7 @@ impl Underlay {
         let rate = rate.clamp(10_000_000, LINE.bits_per_second());
         self.rates.insert(pair.0, rate);
         let rate = Rate::from_bits_per_second(rate);
-        let bucket = Bucket { rate, burst: Bytes::new(10 * FRAME), excess: Excess::Waits };
+        let bucket = Bucket { rate, burst: Bytes::new(10 * FRAME), excess: ExcessAction::Waits };
         act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket: Some(bucket) });
     }
 }
@@ -85,12 +85,12 @@ impl Host for Underlay {
                 act(HostAction::Send { to: Peer::Sender(pair), message });
                 act(HostAction::Arm { at: now + FEEDBACK, timer: Timer::Feedback(pair) });
             }
-            HostInput::Message { from: Origin::Receiver(pair), message: Message::Marked(part) } => {
+            HostInput::Message { from: MessageOrigin::Receiver(pair), message: Message::Marked(part) } => {
                 let rate = self.rates.get(&pair.0).copied().unwrap_or(0);
                 let rate = if part > 0 { rate / 2_000 * (2_000 - part) } else { rate + 50_000_000 };
                 self.limit(pair, rate, act);
             }
-            HostInput::Message { from: Origin::Broker(_), message: Message::Sum(sum) } => {
+            HostInput::Message { from: MessageOrigin::Broker(_), message: Message::Sum(sum) } => {
                 for (&pair, &reference) in &self.references {
                     let weight = (100 * reference / sum.max(1)).max(1) as u32;
                     self.weights.lock().unwrap().push(weight);
@@ -161,11 +161,11 @@ impl Tunnel for Private {
         self.heard.lock().unwrap().closed += 1;
     }
     /// III-C: 100 packets for transports that rely on drops.
-    fn on_arrival(&mut self, _: Time, packet: TunnelPacket, queue: TunnelQueue) -> Entry {
+    fn on_arrival(&mut self, _: Time, packet: TunnelPacket, queue: TunnelQueue) -> TunnelEntry {
         if let Some((left, remaining)) = self.flows.get_mut(&packet.flow.0).zip(packet.remaining) {
             *left = remaining;
         }
-        if queue.packets < 100 { Entry::Queued } else { Entry::Dropped }
+        if queue.packets < 100 { TunnelEntry::Queued } else { TunnelEntry::Dropped }
     }
     /// Algorithm 2: shortest remaining flow first.
     fn next(&mut self, _: Time) -> NextQueue {

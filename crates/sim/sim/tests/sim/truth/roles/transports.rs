@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use wayleave_scenarios::{Buffering, Change, Congestion, Element, Outage};
+use wayleave_scenarios::{Buffering, Congestion, Element, ElementChange, Outage};
 use wayleave_scheme_api::{
     Ack, Descriptor, Flow, FlowStart, HostAction, HostInput, Loss, Outgoing, PathIndex, PathUse, Role, RouteFacts,
     Weighted,
@@ -92,7 +92,7 @@ fn probes_of_one_byte_replace_segments_until_one_is_answered() {
     scenario.transport.congestion = skeleton(&heard);
     scenario.traffic = vec![once("flow", &[(star.hosts[0], star.hosts[1])], 2_000 * 1_460)];
     let outage = |at, change| Outage { at: Time::from_millis(at), what: Element::Link(star.down[1]), change };
-    scenario.outages = vec![outage(1, Change::FailsSilently), outage(101, Change::Works)];
+    scenario.outages = vec![outage(1, ElementChange::FailsSilently), outage(101, ElementChange::Works)];
     let outcome = wayleave_sim::run(&scenario, 1, |_| true).unwrap();
     assert_eq!(outcome.traffic[0].completions.finished(), 1);
     let flow = flow(&outcome, 0);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
-use wayleave_scenarios::{Change, Element, Outage, Scenario};
+use wayleave_scenarios::{Element, ElementChange, Outage, Scenario};
 use wayleave_scheme_api::{
     Demand, DynRole, HopWindow, Host, HostAction, HostInput, IntHop, Mark, Outgoing, PairSpec, PathIndex, PathUse,
     Probe, ProbeAnswer, ProbeAt, ProbeKind, ProbeOutcome, QueueState, Switch,
@@ -335,7 +335,8 @@ fn a_pair_leaves_a_path_that_fails_without_a_word() {
     scenario.record.series = Some(Time::from_millis(1));
     let carried = |link| {
         let mut scenario = scenario.clone();
-        let outage = Outage { at: Time::from_millis(20), what: Element::Link(link), change: Change::FailsSilently };
+        let outage =
+            Outage { at: Time::from_millis(20), what: Element::Link(link), change: ElementChange::FailsSilently };
         scenario.outages = vec![outage];
         let outcome = run_with(&scenario, ufab(&Records::default()), 1);
         let machine = &outcome.sharing.as_ref().unwrap().service("a").unwrap().machines[1];
@@ -364,7 +365,7 @@ fn telemetry_equals_an_outside_counter_for_every_port_and_queue() {
     let records = records.lock().unwrap();
     assert!(records.len() > 500, "{}", records.len());
     let mut queues = 0;
-    let mut seen: BTreeMap<(u32, u8), Vec<&trace::Record>> = BTreeMap::new();
+    let mut seen: BTreeMap<(u32, u8), Vec<&trace::TraceRecord>> = BTreeMap::new();
     for record in recording.ring().iter() {
         seen.entry((record.link, record.queue)).or_default().push(record);
     }
@@ -372,12 +373,12 @@ fn telemetry_equals_an_outside_counter_for_every_port_and_queue() {
         // Roles count nanoseconds, so what happened within the same one may be on either side.
         let (from, to) = (hop.at.as_nanos() * 1_000, (hop.at.as_nanos() + 1) * 1_000);
         let here = &seen[&(link.0, queue)];
-        let sum = |before: u64, wanted: fn(trace::Event) -> bool| -> u64 {
+        let sum = |before: u64, wanted: fn(trace::PacketEvent) -> bool| -> u64 {
             let counted = here.iter().take_while(|record| record.time_ps < before);
             counted.filter(|record| wanted(record.event)).map(|record| u64::from(record.size)).sum()
         };
-        let departed = |event| event == trace::Event::Departed;
-        let entered = |event| event == trace::Event::Enqueued;
+        let departed = |event| event == trace::PacketEvent::Departed;
+        let entered = |event| event == trace::PacketEvent::Enqueued;
         let sent = hop.sent.get();
         assert!((sum(from, departed)..=sum(to, departed)).contains(&sent), "{link:?} {queue}: {hop:?}");
         // It waits behind the packet that leaves: came, and has not left, but for that packet, a probe or a frame.
