@@ -121,7 +121,7 @@ fn one(Case { system, load, change }: Case, duration: Time, seed: u64) -> Result
     let tenants = equal_tenants(&[Application::Deadline, Application::Completion], change.share());
     system.carry_with(&mut run, &tenants, |params| {
         if change == Change::ConstantSteps {
-            params.most_steps = 1;
+            params.max_increase_steps = 1;
         }
     })?;
     simulate(&run, seed).map(|outcome| Metrics::of(&outcome))

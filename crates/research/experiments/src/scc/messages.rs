@@ -82,13 +82,13 @@ impl Variant {
     }
 
     fn set(self, params: &mut Params) {
-        params.latency_floor = match self {
+        params.latency_min_rate = match self {
             Self::AllFlows => LatencyFloor::AllFlows,
             Self::Weight | Self::FastWeight => LatencyFloor::Weight,
             _ => LatencyFloor::FirstWindow,
         };
         if self == Self::FastWeight {
-            (params.slot, params.report) = (Time::from_micros(250), Time::from_micros(250));
+            (params.decision_slot, params.report_interval) = (Time::from_micros(250), Time::from_micros(250));
         }
     }
 }

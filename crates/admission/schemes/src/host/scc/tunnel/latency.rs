@@ -23,19 +23,19 @@ fn target(session: &Session, params: &Params) -> u64 {
 /// x*, in bit/s.
 fn wanted(session: &Session, params: &Params) -> u64 {
     let excess = session.queue().bytes.get().saturating_sub(excluded(session, params));
-    session::rate(excess, params.slot)
+    session::rate(excess, params.decision_slot)
 }
 
 /// Returns the rate that a tunnel needs whatever its weight, in bit/s: at least "10 N_f" packets per round trip (IV-C). A tunnel without
 /// flows keeps the rate of one, so that the first packets of the next flow do not wait for an action of the host.
 pub(super) fn floor_rate(sessions: &Sessions, params: &Params) -> u64 {
     let of_window = |bytes: u64| session::rate(WINDOW * bytes, params.round_trip);
-    let counts = |session: &Session| match params.latency_floor {
+    let counts = |session: &Session| match params.latency_min_rate {
         LatencyFloor::Weight => false,
         LatencyFloor::FirstWindow => session.sent() < WINDOW * session.packet(),
         LatencyFloor::AllFlows => true,
     };
-    if params.latency_floor == LatencyFloor::Weight {
+    if params.latency_min_rate == LatencyFloor::Weight {
         return 0;
     }
     if sessions.active() == 0 {

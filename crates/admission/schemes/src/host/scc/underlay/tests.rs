@@ -152,7 +152,7 @@ fn a_tunnel_has_no_more_in_flight_than_its_rate_for_a_round_trip_and_a_period() 
     let actions = tell(&mut host, us(2), HostInput::Message { from: MessageOrigin::Broker(BrokerId(0)), message: scale });
     assert_eq!(windows(&actions), [(0, 7_500), (1, 7_500)], "100 Mbit/s for 600 us");
     // Catches: windows that bind all the time where feedback comes more often than a round trip.
-    host.params.period = us(100);
+    host.params.feedback_period = us(100);
     let opened = HostInput::Opened { pair: PAIR, spec: spec() };
     assert_eq!(windows(&tell(&mut host, us(3), opened)), [(0, 30_000)], "400 Mbit/s for two round trips");
 }
