@@ -106,7 +106,7 @@ params! {
         pub decrease_factor_percent: u8 = 4, "decreaseFactor", ValueKind::Hundredths { least: 1, most: 50 }, "ours";
         /// Additional decrease, as a part of the rate above its weight, up to twice the weight, in steps of 0.01.
         pub overshoot_backoff_percent: u8 = 10, "overshootBackoff", ValueKind::Hundredths { least: 0, most: 50 }, "ours";
-        /// Maximum number of growth steps in a period. They double with each period once there were eight without marks; 1: always one step.
+        /// Maximum number of growth steps in a period. They double with each feedback once there were eight periods without marks; 1: always one step.
         pub max_increase_steps: u32 = 32, "maxIncreaseSteps", ValueKind::Count { least: 1, most: 1_000 }, "ours";
         /// Number of periods beyond a round trip for which a tunnel's rate may be in flight; more if packets wait for
         /// earlier ones.

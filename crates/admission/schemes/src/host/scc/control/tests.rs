@@ -54,14 +54,18 @@ fn who_is_above_its_weight_gives_way_sooner() {
 /// Catches: steps that grow before the path was free for long, or without end, or by parts of the level so soon that ratios stay as they are.
 #[test]
 fn steps_grow_while_nothing_is_marked_for_long() {
-    let found = [(7, 0.02), (8, 0.04), (9, 0.08), (11, 0.32), (12, 0.64), (31, 0.64), (32, 2.0), (1_000, 2.0)];
-    for (clear, expected) in found {
-        let mut control = steady();
+    let mut control = steady();
+    let mut grown = |clear: u64| {
         control.level = 64 * ONE;
         let quiet = Period::of((100, 0, 0), clear).unwrap();
         control.on_period(quiet, T, TunnelUse::Full, terms(1_000_000), &Params::default());
-        let grown = level(&control) - 64.0;
-        assert!((grown - expected).abs() < 1e-6, "{clear}: {grown}");
+        level(&control) - 64.0
+    };
+    let periods = [(7, 0.02), (8, 0.04), (9, 0.08), (10, 0.16), (11, 0.32), (12, 0.64), (13, 0.64), (32, 2.0), (0, 0.02)];
+    // A tunnel of few packets does not hear of each period: its steps double with each feedback.
+    for (clear, expected) in periods.into_iter().chain([(30, 0.04), (31, 0.08)]) {
+        let found = grown(clear);
+        assert!((found - expected).abs() < 1e-6, "{clear}: {found}");
     }
     let (mut control, params) = (steady(), Params::below_classes(T));
     control.on_period(Period::of((100, 0, 0), 50).unwrap(), T, TunnelUse::Full, terms(1_000_000), &params);
@@ -181,6 +185,6 @@ fn a_needed_rate_holds_whatever_the_level() {
     let needed = TunnelTerms { needed: 400_000_000, ..terms(10_000_000) };
     assert_eq!(control.rate(needed, &params), 400_000_000);
     control.on_period(period(0), T, TunnelUse::Full, needed, &params);
-    assert_eq!(level(&control), 1.02);
-    assert_eq!(control.rate(terms(10_000_000), &params), 10_200_000);
+    assert!((level(&control) - 1.02).abs() < 1e-6);
+    assert_eq!(control.rate(terms(10_000_000), &params) / 1_000, 10_199);
 }

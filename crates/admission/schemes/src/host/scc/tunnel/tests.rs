@@ -355,7 +355,7 @@ fn latency_sensitive_flows_have_a_floor_of_rate() {
     ];
     for (latency_min_rate, expected) in readings {
         let mut bench = Bench::new(FlowObjective::Latency, &Params { latency_min_rate, ..Params::default() });
-        let mut floor = |bench: &mut Bench| bench.tunnel.slot(bench.now).unwrap().floor.bits_per_second();
+        let floor = |bench: &mut Bench| bench.tunnel.slot(bench.now).unwrap().floor.bits_per_second();
         let without_flows = floor(&mut bench);
         let long = bench.flow(200, 10, None);
         bench.flow(2, 2, None);
