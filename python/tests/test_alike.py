@@ -46,7 +46,7 @@ def contract(draw: random.Random, hosts: int, number: int) -> dict[str, Any]:
 
 @pytest.mark.skipif(not os.access(COMMAND, os.X_OK), reason="WAYLEAVE names no command to compare with")
 @pytest.mark.parametrize("seed", range(8))
-def test_the_package_and_the_command_decide_alike(seed: int, tmp_path: Path) -> None:
+def test_the_package_and_the_command_make_equal_decisions(seed: int, tmp_path: Path) -> None:
     draw = random.Random(seed)
     builder, hosts = draw.choice(BUILDERS)
     classes = {"latency": 5, "guaranteed": 6, "objective": 3, "bestEffort": 1}

@@ -75,7 +75,7 @@ def same(one: wl.Sweep, other: wl.Sweep) -> bool:
     return bool(pyarrow.table(one).equals(pyarrow.table(other), check_metadata=True))
 
 
-def test_the_table_is_the_same_to_the_digit_when_a_worker_is_killed(processes: Any, scenario: dict[str, Any]) -> None:
+def test_the_table_is_equal_to_the_digit_when_a_worker_is_killed(processes: Any, scenario: dict[str, Any]) -> None:
     long = {**scenario, "duration": "200ms", "topology": wl.Network(scenario["topology"])}
     alone = wl.sweep(long, GRID, SEEDS)
     killed: list[int] = []
@@ -92,7 +92,7 @@ def test_the_table_is_the_same_to_the_digit_when_a_worker_is_killed(processes: A
     assert spread.to_dict() == alone.to_dict()
 
 
-def test_files_beside_the_scenario_go_with_it(processes: Any, tmp_path: Path) -> None:
+def test_files_beside_the_scenario_are_sent_with_it(processes: Any, tmp_path: Path) -> None:
     (tmp_path / "net.yaml").write_text(wl.Network("star:hosts=4,rate=1Gbit").to_yaml())
     file = tmp_path / "loads.yaml"
     file.write_text(
@@ -107,7 +107,7 @@ def test_files_beside_the_scenario_go_with_it(processes: Any, tmp_path: Path) ->
     assert same(wl.sweep(file, GRID, [1], client=processes), alone)
 
 
-def test_a_run_that_fails_is_tried_again(threads: Any, scenario: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_run_is_retried(threads: Any, scenario: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     TRIED.clear()
     monkeypatch.setattr(_sweep, "_run", fails_once)
     sweep = wl.sweep(scenario, GRID, [1, 2], client=threads)
@@ -115,7 +115,7 @@ def test_a_run_that_fails_is_tried_again(threads: Any, scenario: dict[str, Any],
     assert sweep.failed == () and same(sweep, wl.sweep(scenario, GRID, [1, 2]))
 
 
-def test_a_run_that_fails_each_time_is_reported_and_the_others_are_there(
+def test_a_run_that_always_fails_is_reported_beside_the_others(
     threads: Any, scenario: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_sweep, "_run", fails_for_the_fourth)
@@ -132,13 +132,13 @@ def test_a_sweep_without_any_result_is_an_error(threads: Any, scenario: dict[str
         wl.sweep(scenario, GRID, client=threads, retries=0)
 
 
-def test_a_worker_of_another_version_is_no_help(threads: Any, scenario: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_of_another_version_is_refused(threads: Any, scenario: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_sweep, "_run", is_of_another_version)
     with pytest.raises(wl.InputError, match="all machines need the same version"):
         wl.sweep(scenario, GRID, client=threads)
 
 
-def test_only_what_is_missing_in_the_folder_is_done(
+def test_only_runs_missing_in_the_folder_are_done(
     threads: Any, scenario: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     TRIED.clear()

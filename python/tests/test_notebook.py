@@ -91,7 +91,7 @@ def test_texts_of_files_are_shown_and_not_interpreted(tmp_path: Path) -> None:
     assert "script>" not in of(wl.explain("star:hosts=2", rows, "a", scheme=Scornful())).open
 
 
-def test_a_long_table_shows_its_beginning_and_says_so(fat_tree: wl.Network) -> None:
+def test_a_long_table_is_shown_truncated(fat_tree: wl.Network) -> None:
     page = of(fat_tree.links)
     assert f"20 of {len(fat_tree.links)} rows" in page.text
     assert f"wayleave {wl.__version__}" in page.text

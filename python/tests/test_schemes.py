@@ -33,7 +33,7 @@ def row(name: str, source: str, rate: str = "400Mbit", deadline: str = "10ms") -
     return {"name": name, "from": source, "to": "h4", "rate": rate, "burst": "15kB", "deadline": deadline}
 
 
-def test_a_scheme_of_the_program_decides_and_says_why() -> None:
+def test_a_scheme_of_the_program_decides_with_reasons() -> None:
     network = wl.Network.star(4, rate="1Gbit")
     scheme = Share(network, part=0.9)
     plan = wl.plan(network, [row("a", "h1"), row("b", "h2"), row("c", "h3")], scheme=scheme)
@@ -48,14 +48,14 @@ def test_a_scheme_of_the_program_decides_and_says_why() -> None:
     assert not why.is_admitted and "is full" in str(why)
 
 
-def test_a_scheme_is_asked_in_bytes_on_the_wire() -> None:
+def test_requests_to_a_scheme_are_in_wire_bytes() -> None:
     network = wl.Network.star(4, rate="1Gbit")
     scheme = Share(network, part=0.9)
     wl.plan(network, [{**row("a", "h1"), "accounting": "frame", "minFrame": "100B"}], scheme=scheme)
     assert scheme.asked[0].rate_bps > 440_000_000
 
 
-def test_packets_find_a_promise_that_is_too_good() -> None:
+def test_packets_break_a_promise_that_is_too_tight() -> None:
     network = wl.Network.star(4, rate="1Gbit")
     rows = [row(name, name, rate="300Mbit") for name in ("h1", "h2", "h3")]
     assert wl.plan(network, rows, scheme=Share(network, 1.0)).verify(effort="quick").is_sound
@@ -85,7 +85,7 @@ def test_a_bound_above_the_deadline_is_an_error() -> None:
     assert not verified.is_sound and "promised were 100us" in " ".join(verified.violations)
 
 
-def test_an_exception_of_a_scheme_comes_out_as_it_is() -> None:
+def test_an_exception_of_a_scheme_is_raised_unchanged() -> None:
     class Broken:
         def admit(self, request: wl.Request) -> wl.Admit:
             raise LookupError(request.source)
@@ -104,7 +104,7 @@ def test_an_exception_of_a_scheme_comes_out_as_it_is() -> None:
         (wl.Admit([], 1), "does not lead from h1 to h4"),
     ],
 )
-def test_an_answer_that_cannot_be_is_refused_with_what_is_wrong(answer: Any, expected: str) -> None:
+def test_an_invalid_answer_is_refused_with_its_fault(answer: Any, expected: str) -> None:
     class Fixed:
         def admit(self, request: wl.Request) -> Any:
             return answer
@@ -180,6 +180,6 @@ def test_an_exception_of_a_transport_stops_the_run(where: str, scenario: dict[st
         wl.simulate({**scenario, "duration": "1000s"}, transport=Broken())
 
 
-def test_what_is_no_transport_is_told(scenario: dict[str, Any]) -> None:
+def test_an_object_that_is_no_transport_is_refused(scenario: dict[str, Any]) -> None:
     with pytest.raises(wl.InputError, match="begin"):
         wl.simulate(scenario, transport=3)  # type: ignore[arg-type]

@@ -36,7 +36,7 @@ def tables(plan: wl.Plan) -> dict[str, Any]:
     }
 
 
-def test_pandas_polars_and_pyarrow_read_the_same(tables: dict[str, Any]) -> None:
+def test_pandas_polars_and_pyarrow_read_equal_tables(tables: dict[str, Any]) -> None:
     for name, of in tables.items():
         table = of if isinstance(of, wl.Table) else of.table
         arrow, frame, wide = pyarrow.table(of), polars.DataFrame(of), pandas.DataFrame.from_arrow(of)
@@ -77,7 +77,7 @@ def test_another_input_has_another_hash(fat_tree: wl.Network, plan: wl.Plan) -> 
     assert len(set(hashes)) == 3 and hashes[0] == hashes[3]
 
 
-def test_types_of_columns_are_those_of_what_they_hold(plan: wl.Plan) -> None:
+def test_types_of_columns_are_those_of_their_values(plan: wl.Plan) -> None:
     schema = pyarrow.table(plan).schema
     assert schema.field("name").type == pyarrow.string()
     assert schema.field("bound_ns").type == pyarrow.uint64()
@@ -99,7 +99,7 @@ def test_a_capsule_outlives_its_table(fat_tree: wl.Network) -> None:
     assert pyarrow.table(Holder()).num_rows == 3
 
 
-def test_an_unknown_column_is_told_with_the_nearest(plan: wl.Plan) -> None:
+def test_an_unknown_column_is_reported_with_the_nearest(plan: wl.Plan) -> None:
     with pytest.raises(KeyError, match='did you mean "bound_ns"'):
         plan.table["bound_n"]
 

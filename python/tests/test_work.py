@@ -37,7 +37,7 @@ LONG = {
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("work", ["simulate", "sweep", "verify", "reproduce"])
-def test_ctrl_c_stops_what_would_take_hours(work: str) -> None:
+def test_ctrl_c_stops_long_operations(work: str) -> None:
     with subprocess.Popen([sys.executable, "-c", BEGIN + LONG[work]], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None and process.stderr is not None
@@ -51,7 +51,7 @@ def test_ctrl_c_stops_what_would_take_hours(work: str) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_ctrl_c_is_heard_where_nobody_asks_for_progress() -> None:
+def test_ctrl_c_works_without_progress() -> None:
     # Nothing of Python runs in the main thread meanwhile, so no function of Python hears the signal.
     program = BEGIN + (
         "import signal, threading\n"
@@ -172,7 +172,7 @@ def test_every_call_that_may_be_long_lets_other_threads_run_and_is_interrupted(c
     ],
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
-def test_work_that_is_stopped_does_not_go_on(work: str) -> None:
+def test_stopped_work_does_not_continue(work: str) -> None:
     program = BEGIN + (
         "from pathlib import Path\n"
         "def working():\n"
@@ -196,7 +196,7 @@ def test_work_that_is_stopped_does_not_go_on(work: str) -> None:
     assert done.stdout == "ended\n", done.stderr
 
 
-def test_progress_is_told_in_the_thread_of_the_caller_and_its_exception_stops_the_work(scenario: dict[str, Any]) -> None:
+def test_progress_runs_in_the_thread_of_the_caller_and_its_exception_stops_the_work(scenario: dict[str, Any]) -> None:
     told: list[tuple[float, float, str]] = []
 
     def tell(done: float, total: float, unit: str) -> None:
@@ -211,7 +211,7 @@ def test_progress_is_told_in_the_thread_of_the_caller_and_its_exception_stops_th
     assert {unit for _, _, unit in told} == {"simulated seconds"}
 
 
-def test_operations_in_several_threads_do_not_disturb_one_another(scenario: dict[str, Any]) -> None:
+def test_operations_in_several_threads_are_independent(scenario: dict[str, Any]) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(4) as pool:

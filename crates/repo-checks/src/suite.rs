@@ -106,7 +106,7 @@ mod tests {
     use super::{Completion, LeftOut, complete, filters, note, resume_unwind};
 
     #[test]
-    fn filters_are_told_from_values_of_options() {
+    fn filters_are_distinguished_from_option_values() {
         let line = ["program", "a::", "--skip", "b", "c::", "--test-threads=1", "d::", "--color", "never"];
         let (filters, others) = filters(line.into_iter().map(str::to_owned));
         assert_eq!(filters, ["a::", "c::", "d::"]);
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "wrong")]
-    fn a_test_that_panics_fails_also_after_it_has_left_something_out() {
+    fn a_test_that_panics_after_leaving_something_out_fails() {
         let fails = || {
             note(std::thread::current().name().unwrap_or_default(), "a part");
             panic!("wrong");

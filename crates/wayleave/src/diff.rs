@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_does_not_differ_from_itself_nor_by_how_it_was_made() {
+    fn a_document_does_not_differ_from_itself_nor_by_its_generator() {
         let one = plan(json!([{ "name": "a", "decision": "admitted", "bound_ns": 1000 }]));
         let mut other = one.clone();
         other.1["wayleave"] = json!("0.2.0");
@@ -422,7 +422,7 @@ mod tests {
 
     /// Every suffix of a name has a unit, also in lists, in members of distributions and with fractions; what is no quantity stays as it is.
     #[test]
-    fn values_are_shown_in_units_that_people_read() {
+    fn values_are_shown_in_readable_units() {
         let row =
             |what: &str, before: Value, after: Value| cells(&change("requests a", what, Some(&before), Some(&after)));
         let rows = [

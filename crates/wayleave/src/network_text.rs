@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_count_up_are_abridged() {
+    fn names_that_count_up_are_abbreviated() {
         assert_eq!(
             abridged(["h1", "h2", "h3", "s1", "s2", "core", "h9", "h11"].into_iter()),
             "h1 ... h3, s1, s2, core, h9, h11"

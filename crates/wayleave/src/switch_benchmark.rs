@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_black_box_shows_what_the_model_was_given() {
+    fn the_black_box_benchmark_recovers_the_parameters_of_the_model() {
         let zodiac = SoftwareSwitch::ZODIAC_FX;
         // Every match type and size once, and both ends of the tables.
         let mut cases: Vec<Case> = Cases::proof_of_concept().cases().collect();
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tenth_more_than_the_throughput_is_lost() {
+    fn one_tenth_above_the_throughput_is_lost() {
         let case = Cases::proof_of_concept().cases().next().unwrap();
         let bench = Bench::new(&SoftwareSwitch::ZODIAC_FX, case).unwrap();
         let rate = SoftwareSwitch::ZODIAC_FX.rate(&case).bits_per_second();

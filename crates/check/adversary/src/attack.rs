@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_printed_is_read_back() {
+    fn a_printed_attack_is_parsed_back() {
         for text in [
             "together,1",
             "random/small/quiet,18446744073709551615",
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_attack_is_refused() {
+    fn malformed_attacks_are_refused() {
         for text in [
             "",
             "together",

@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_packet_of_every_burst_comes_with_that_of_the_victim() {
+    fn the_last_packet_of_every_burst_arrives_with_that_of_the_victim() {
         let claim = claim(5000);
         let stage = Stage::new(&claim).unwrap();
         // 1,000 B take 8 us, so those with four frames more begin 32 us before the victim, which is the last of its

@@ -103,7 +103,7 @@ mod tests {
     use super::cell;
 
     #[test]
-    fn a_cell_that_would_end_early_is_quoted() {
+    fn a_cell_with_a_separator_is_quoted() {
         assert_eq!(cell("h1"), "h1");
         assert_eq!(cell("a,b"), "\"a,b\"");
         assert_eq!(cell("a \"b\""), "\"a \"\"b\"\"\"");

@@ -338,7 +338,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn four_tenants_get_what_was_promised_and_would_not_without() {
+    fn four_tenants_get_their_promises_and_would_not_without_admission() {
         let demo = fabric_demo().unwrap();
         assert!(demo.is_kept(), "{:?}", demo.rows());
         let [plant, shop, ..] = demo.rows() else { panic!("{:?}", demo.rows()) };

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_estimate_goes_on_as_it_went() {
+    fn the_estimate_extrapolates_the_time_so_far() {
         let text = describe(Duration::from_secs(60), (250, 1_000), (3, 40));
         assert_eq!(text, "3 of 40 runs, 25.0 % of the time simulated, about 3 minutes left");
         assert_eq!(describe(Duration::from_secs(2), (0, 1_000), (0, 1)), "0.0 % of the time simulated");

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_work_is_done_once_whatever_is_shown_and_its_result_comes_back() {
+    fn the_work_is_done_once_and_its_result_returned_with_or_without_progress() {
         for is_forced in [false, true] {
             let mut done = 0;
             assert_eq!(
@@ -92,12 +92,12 @@ mod tests {
     }
 
     #[test]
-    fn what_lasts_is_named_with_its_time() {
+    fn long_work_is_named_with_its_duration() {
         assert_eq!(words("reading plan.json", 3), "reading plan.json, 3 s so far");
     }
 
     #[test]
-    fn the_thread_ends_with_the_work_also_if_that_fails() {
+    fn the_thread_ends_with_the_work_even_if_the_work_fails() {
         let failed = std::panic::catch_unwind(|| waiting(true, "reading", || panic!("no file")));
         assert!(failed.is_err());
     }

@@ -79,7 +79,7 @@ impl Admin {
     }
 }
 
-pub(crate) fn an_etcd_that_wants_a_password_and_a_certificate_is_asked_with_them() {
+pub(crate) fn an_etcd_with_password_and_certificate_is_accessed_with_them() {
     let _alone = alone();
     let folder = folder("access");
     make_certificates(&folder);

@@ -49,7 +49,7 @@ pub(crate) fn end((mut process, _): (Process, String)) {
     process.wait();
 }
 
-pub(crate) fn a_ledger_becomes_that_of_a_cluster_and_that_of_one_again() {
+pub(crate) fn a_ledger_is_converted_to_a_cluster_and_back() {
     let _alone = alone();
     let folder = folder("moving");
     let etcd = Etcd::start(&folder, 1);
@@ -184,7 +184,7 @@ fn noise(seed: u64) -> String {
     (0..12_000).map(|_| next()).collect()
 }
 
-pub(crate) fn batches_of_any_size_and_snapshots_come_back_as_they_were() {
+pub(crate) fn batches_of_any_size_and_snapshots_are_read_back_unchanged() {
     let _alone = alone();
     let folder = folder("log");
     let etcd = Etcd::start(&folder, 1);

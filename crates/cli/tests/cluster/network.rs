@@ -24,7 +24,7 @@ fn refused(folder: &Path, etcd: &str, more: &[&str]) -> String {
     said
 }
 
-pub(crate) fn who_has_another_network_takes_no_part_and_a_cluster_gets_another_one() {
+pub(crate) fn a_member_with_another_network_is_barred_until_the_cluster_changes_it() {
     let _alone = alone();
     let folder = folder("network");
     let etcd = Etcd::start(&folder, 1);

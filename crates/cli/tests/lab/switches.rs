@@ -4,7 +4,7 @@ use super::*;
 
 /// Open vSwitch forwards. Its rules are removed, and they are back; it is killed, and no message claims that
 /// contracts are enforced.
-pub(crate) fn a_bridge_without_rules_is_repaired_and_one_that_is_dead_enforces_nothing() {
+pub(crate) fn a_bridge_without_rules_is_repaired_and_a_stopped_one_enforces_nothing() {
     require_ovs();
     let _others = among_others();
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab-ovs-contracts.yaml");
@@ -68,7 +68,7 @@ pub(crate) fn a_bridge_without_rules_is_repaired_and_one_that_is_dead_enforces_n
 
 /// A foreign program at a port of a switch drops every packet: the agents report its presence, and the switch behind
 /// which packets are lost.
-pub(crate) fn packets_that_somebody_drops_are_lost_behind_a_switch_that_has_a_name() {
+pub(crate) fn dropped_packets_are_located_behind_a_named_switch() {
     let _others = among_others();
     let lab = Lab::up("star:hosts=3");
     let found = Labs::default().open(&LabName::new(&lab.0).unwrap()).unwrap();
@@ -131,7 +131,7 @@ pub(crate) fn packets_that_somebody_drops_are_lost_behind_a_switch_that_has_a_na
 
 /// The whole path through kernels, programs and queues, with and without a loss; and the view of an operator of one
 /// machine during that.
-pub(crate) fn probes_are_seen_on_all_of_their_way_and_a_loss_has_a_place() {
+pub(crate) fn probes_are_observed_along_their_route_and_losses_located() {
     let _others = among_others();
     let lab = Lab::up("star:hosts=3");
     let found = Labs::default().open(&LabName::new(&lab.0).unwrap()).unwrap();

@@ -212,7 +212,7 @@ impl Site {
     }
 }
 
-pub(crate) fn no_packet_passes_unshaped_while_agents_are_killed_and_controllers_gone() {
+pub(crate) fn no_packet_passes_unshaped_while_agents_are_killed_and_controllers_down() {
     let place = Site::new();
     let controller = Controller::start(&place.folder, 0);
     let config = place.configuration(controller.port);

@@ -35,7 +35,7 @@ fn check_text(proof: String, plan: Option<&Value>) -> (i32, String) {
     (output.status.code().unwrap_or(-1), text)
 }
 
-pub(crate) fn proofs_of_all_models_hold_before_an_independent_checker() {
+pub(crate) fn proofs_of_all_models_pass_an_independent_checker() {
     for (network, contracts, options) in [
         ("network.yaml", "contracts.yaml", ""),
         ("network.yaml", "contracts.yaml", "--shaping off"),
@@ -57,7 +57,7 @@ pub(crate) fn proofs_of_all_models_hold_before_an_independent_checker() {
 }
 
 /// A hose whose hosts choose paths is no theorem, and without a list the omissions of the proof would be unknown.
-pub(crate) fn the_checker_names_what_it_did_not_prove() {
+pub(crate) fn the_checker_lists_unproven_statements() {
     let (mut fabric, _) = proof_and_plan("network-fabric.yaml", "contracts-fabric.yaml", "");
     share(&mut fabric, "db")["certainty"] = json!("measured");
     let (code, text) = check(&fabric, None);
@@ -477,7 +477,7 @@ pub(crate) fn a_scheme_without_queues_proves_nothing() {
     );
 }
 
-pub(crate) fn plans_that_differ_say_who_is_admitted_and_end_with_six() {
+pub(crate) fn a_comparison_of_plans_lists_changed_admissions_and_exits_with_six() {
     let contracts = std::fs::read_to_string(example("contracts.yaml")).unwrap();
     let network = example("network.yaml");
     let plan = |contracts: &str| {

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_put_right_was_never_believed() {
+    fn a_clock_step_that_is_corrected_was_never_trusted() {
         let mut calendar = calendar();
         assert_eq!(believed(&mut calendar, &[(10, 90_000), (1_000, 90_990)]), [10, 1_000]);
         assert_eq!(calendar.ahead(), Some(Time::from_millis(89_990_000)));
@@ -135,20 +135,20 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_goes_on_jumping_is_doubted_anew() {
+    fn a_clock_that_jumps_again_restarts_the_hold_down() {
         let mut calendar = calendar();
         let jumps = [(10, 10_000), (3_000, 20_000), (3_700, 20_700), (6_500, 1_000_000), (6_600, 23_600)];
         assert_eq!(believed(&mut calendar, &jumps), [10, 3_000, 3_700, 6_500, 6_600]);
     }
 
     #[test]
-    fn a_clock_that_jumps_back_is_believed_at_once() {
+    fn a_backward_step_of_the_clock_is_trusted_at_once() {
         let mut calendar = calendar();
         assert_eq!(believed(&mut calendar, &[(1_000, 1_000), (1_010, 500), (1_020, 510)]), [1_000, 500, 510]);
     }
 
     #[test]
-    fn without_doubt_every_clock_is_believed() {
+    fn without_a_hold_down_every_clock_is_trusted() {
         let timing = Timeouts { clock_doubt: Time::ZERO, ..Timeouts::default() };
         let mut calendar = Calendar::new(&timing, at(0, 0));
         assert_eq!(believed(&mut calendar, &[(1, 1_000_000)]), [1_000_000]);

@@ -59,7 +59,7 @@ fn calls_on_watched_files_are_counted_killed_and_refused() {
 }
 
 #[test]
-fn calls_fail_while_a_file_is_there_and_no_longer() {
+fn calls_fail_only_while_the_gate_file_exists() {
     let directory = directory("gate");
     let shim = Shim::build(&directory).unwrap();
     fs::write(directory.join("gate"), "").unwrap();
@@ -74,7 +74,7 @@ fn calls_fail_while_a_file_is_there_and_no_longer() {
 }
 
 #[test]
-fn what_is_no_trace_is_refused() {
+fn a_malformed_trace_is_refused() {
     let directory = directory("trace");
     let file = directory.join("file");
     fs::write(&file, [b'x'; 100]).unwrap();

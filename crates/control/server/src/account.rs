@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_dropped_is_free_again() {
+    fn a_dropped_permit_is_free_again() {
         let open = Arc::new(Open::<&str>::default());
         let (a, second) = (open.take(&"a", 2, 3).unwrap(), open.take(&"a", 2, 3).unwrap());
         assert_eq!(open.take(&"a", 2, 3).unwrap_err(), ExceededLimit::Account);

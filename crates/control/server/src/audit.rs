@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_refusals_are_counted_and_a_flood_of_different_ones_is_bounded() {
+    fn equal_refusals_are_counted_and_a_flood_of_different_ones_is_bounded() {
         let refusals = Refusals::default();
         assert!(refusals.add(refused(1, 401)) && !refusals.add(refused(1, 401)) && !refusals.add(refused(2, 401)));
         let counts: Vec<u64> = refusals.take().into_iter().map(|note| note.entry.count).collect();

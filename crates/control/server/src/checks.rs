@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn nobody_sends_before_all_watch_and_the_place_of_loss_has_a_name() {
+    async fn probes_are_sent_once_all_nodes_watch_and_the_place_of_loss_is_named() {
         let network = build::star(2, Cabling::default()).unwrap();
         let checks = Checks::default();
         checks.begin("1", asked("h1")).unwrap();
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn nodes_that_do_not_watch_are_named_and_not_waited_for_without_end() {
+    async fn nodes_that_do_not_watch_are_named_and_waited_for_with_a_limit() {
         let network = build::star(2, Cabling::default()).unwrap();
         let checks = Checks::default();
         checks.begin("1", asked("h1")).unwrap();
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn checks_are_few_at_once() {
+    async fn the_number_of_concurrent_checks_is_limited() {
         let checks = Checks::default();
         checks.begin("1", asked("h1")).unwrap();
         assert_eq!(checks.begin("2", asked("h1")), Err(Busy::Host));

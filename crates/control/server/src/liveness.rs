@@ -108,7 +108,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn what_makes_no_progress_for_too_long_is_named_until_it_goes_on() {
+    fn a_stalled_part_is_named_until_it_makes_progress() {
         let (engine, requests, mut looks) =
             (EngineHeartbeat::default(), EngineHeartbeat::default(), Looks::new(3 * SECOND));
         for _ in 0..10 {

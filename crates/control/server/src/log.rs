@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tenant_sees_numbers_of_its_own_and_misses_only_its_own() {
+    fn a_tenant_sees_its_own_numbers_and_misses_only_its_own_entries() {
         let mut log = Log::default();
         for (number, own, tenant) in [(1, 1, "a"), (2, 1, "b"), (3, 2, "b"), (40, 2, "a")] {
             log.put(entry(number, own, tenant));
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forgotten_altogether_is_missed() {
+    fn entries_dropped_from_the_log_are_missed() {
         let mut log = Log::default();
         log.count("a", 7);
         log.lose(20);

@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn what_arrives_is_timed_whoever_tells_first_and_what_does_not_is_lost() {
+    fn arrived_packets_are_timed_in_any_order_of_reports_and_others_are_lost() {
         let mut hosts = Hosts::new(same());
         hosts.sends(&[(1, 100 * MS), (2, 101 * MS), (3, 102 * MS)]);
         hosts.arrive(&[(1, 105 * MS), (3, 113 * MS), (4, 120 * MS)]);
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn a_contract_of_which_ten_packets_in_a_row_are_lost_is_cut_off_until_one_arrives() {
+    fn a_contract_is_cut_off_after_ten_consecutive_losses_until_one_arrives() {
         let mut hosts = Hosts::new(same());
         let packets = |numbers: std::ops::Range<u64>| numbers.map(|n| (n, 100 * MS)).collect::<Vec<_>>();
         hosts.sends(&packets(1..10));
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_of_time_without_clocks_that_state_their_error() {
+    fn delays_are_unknown_without_clocks_that_state_their_error() {
         let late = |clocks: [Clock; 2]| {
             let mut hosts = Hosts::new(clocks);
             // 12 ms by the time of day: 2 ms more than the bound.
@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_is_not_lost_if_its_receiver_may_not_have_told() {
+    fn a_packet_is_not_lost_while_its_receiver_may_still_report_it() {
         let lost = |told: &dyn Fn(&mut Hosts)| {
             let mut hosts = Hosts::new(same());
             hosts.sends(&[(1, 100 * MS)]);
@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn of_packets_that_look_the_same_only_their_number_is_known() {
+    fn for_identical_packets_only_their_number_is_known() {
         let mut hosts = Hosts::new(same());
         hosts.sends(&[(1, 100 * MS), (1, 150 * MS), (1, 200 * MS)]);
         hosts.arrive(&[(1, 151 * MS), (1, 201 * MS)]);
@@ -489,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn the_node_that_has_seen_a_lost_packet_last_is_named_if_that_is_certain() {
+    fn the_last_node_that_saw_a_lost_packet_is_named_if_certain() {
         let lost_behind = |seen: &dyn Fn(u64) -> Option<(Vec<u64>, bool)>| {
             let mut hosts = Hosts { follower: Follower::default(), clocks: same(), second: 0, level: 0 };
             for second in 0..30 {

@@ -65,7 +65,7 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     #[test]
-    fn an_engine_hangs_that_has_not_gone_on_for_longer_than_it_may() {
+    fn an_engine_without_progress_for_too_long_hangs() {
         let (pulse, mut watch) = (EngineHeartbeat::default(), Watch::new(Duration::from_secs(3), 5 * SECOND));
         assert_eq!(watch.look(&pulse, 8 * SECOND), None);
         assert_eq!(watch.look(&pulse, 9 * SECOND), Some(Duration::from_secs(4)));
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn to_read_the_ledger_may_take_longer_but_not_for_ever() {
+    fn reading_the_ledger_may_take_longer_but_not_indefinitely() {
         let (pulse, mut watch) = (EngineHeartbeat::default(), Watch::new(Duration::from_secs(3), 0));
         pulse.reads(true);
         assert_eq!(watch.look(&pulse, SECOND), None);

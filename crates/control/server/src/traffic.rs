@@ -218,7 +218,7 @@ mod tests {
     use wayleave_protocol::agent::{Clock, SentPackets};
 
     #[test]
-    fn what_two_hosts_note_is_told_with_what_the_sender_counts() {
+    fn samples_of_two_hosts_are_reported_with_the_counts_of_the_sender() {
         let counted = ReportedTraffic::default();
         let clock = Clock { boot: "one".to_owned(), ..Clock::default() };
         let tell = |second: u64, node: &str, number: u64, sent: Vec<SentPackets>, arrived: Vec<(u64, u64)>| {

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn short_frames_cost_what_they_are_padded_to() {
+    fn short_frames_cost_their_padded_length() {
         let costs = [(14, 0, 84), (60, 0, 84), (61, 0, 85), (40, 5, 84), (41, 5, 85), (1514, 0, 1538)];
         for (frame, tags, bytes) in costs {
             assert_eq!(wire_bytes(frame, tags), Bytes::new(bytes), "{frame} B, {tags} tags");

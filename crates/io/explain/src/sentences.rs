@@ -389,7 +389,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_name_is_a_letter_or_two_away_or_none() {
+    fn the_nearest_name_differs_by_one_or_two_letters() {
         let known = || ["ptp-1", "hadoop-a-12", "scada-3"].into_iter();
         assert_eq!(nearest("pttp-1", known()), Some("ptp-1"));
         assert_eq!(nearest("Hadoop-a-21", known()), Some("hadoop-a-12"));

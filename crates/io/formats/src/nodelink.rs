@@ -230,7 +230,7 @@ mod tests {
     use crate::source::Source;
 
     #[test]
-    fn the_keys_of_ends_are_no_attributes() {
+    fn keys_of_endpoints_are_no_attributes() {
         let text = r#"{"nodes": ["a", "b"], "edges": [{"source": "a", "target": "b", "weight": 1, "key": null}]}"#;
         let source = Source::new("x.json", text);
         let graph = read(text, &ImportOptions::default(), &mut Problems::new(&source)).unwrap();

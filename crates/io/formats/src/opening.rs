@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_without_end_is_not_waited_for() {
+    fn an_endless_file_is_refused() {
         let errors = Source::from_reader_up_to("/dev/zero", io::repeat(0), 1000).unwrap_err();
         assert_eq!(errors.to_string(), "/dev/zero: is longer than 1 GiB, the most that is read");
         assert_eq!(errors.problems()[0].kind(), ProblemKind::TooLarge);

@@ -199,7 +199,7 @@ fn policies_inside_of_scenarios_have_the_schema_of_policies() {
 }
 
 #[test]
-fn the_schema_of_scenarios_knows_the_published_distributions() {
+fn the_schema_of_scenarios_has_the_published_distributions() {
     let scenario = schema("scenario");
     let names: Vec<&str> = wayleave_scenarios::PUBLISHED.iter().map(|(name, _)| *name).collect();
     for pointer in ["/$defs/sizes/oneOf/1/enum", "/$defs/traffic/properties/sizes/oneOf/2/enum"] {

@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn almost_all_is_not_all() {
+    fn almost_all_is_not_rounded_to_all() {
         let of = |part: f64| percent(ShareOfWhole::of(part, 1.0));
         assert_eq!([of(0.9999), of(1.0), of(0.123_4), of(0.0)], ["99.9 %", "100.0 %", "12.3 %", "0.0 %"]);
     }
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinals_end_as_people_say_them() {
+    fn ordinals_have_english_endings() {
         let said =
             [(1, "1st"), (2, "2nd"), (3, "3rd"), (11, "11th"), (112, "112th"), (231, "231st"), (1941, "1,941st")];
         for (number, text) in said {
@@ -294,14 +294,14 @@ mod tests {
     }
 
     #[test]
-    fn budgets_lose_their_zeros_only() {
+    fn budgets_lose_only_their_zeros() {
         for (micros, text) in [(100, "0.1 ms"), (1_000, "1 ms"), (24_000, "24 ms"), (10, "0.01 ms")] {
             assert_eq!(budget(Time::from_micros(micros)), text);
         }
     }
 
     #[test]
-    fn what_is_needed_never_reads_as_what_is_left() {
+    fn a_required_rate_never_reads_as_the_available_one() {
         let (left, needed) = (Rate::from_bits_per_second(112_345_600), Rate::from_bits_per_second(112_345_601));
         assert_eq!((rate_left(left), rate_needed(needed)), ("112.345 Mbit/s".into(), "112.346 Mbit/s".into()));
     }

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_down_is_gone_round_or_leaves_no_route() {
+    fn failed_elements_are_bypassed_or_leave_no_route() {
         let environment = fat_tree(&["core1", "core2"]);
         let hosts = hosts(&environment);
         let (first, last) = (hosts[0], *hosts.last().unwrap());

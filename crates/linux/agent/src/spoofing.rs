@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sends_from_a_wrong_address_is_named_until_a_minute_after_the_last_packet() {
+    fn a_spoofing_endpoint_is_reported_until_a_minute_after_its_last_packet() {
         let names = BTreeMap::from([(7, "acme:web".to_owned())]);
         let own = BTreeMap::from([(7, Mac::new([2, 0, 0, 0, 0, 1]))]);
         let mut strangers = SpoofReports::before(vec![wrong(3)]);
@@ -144,7 +144,7 @@ mod tests {
 
     /// Ten new addresses a second for two minutes, beside an endpoint with one; the kernel remembers the last hundred.
     #[test]
-    fn an_endpoint_that_changes_its_address_has_one_line_and_others_keep_theirs() {
+    fn an_endpoint_that_changes_its_address_has_one_report_and_others_keep_theirs() {
         let mut strangers = SpoofReports::default();
         let (names, own) = (BTreeMap::from([(7, "acme:web".to_owned()), (8, "acme:db".to_owned())]), BTreeMap::new());
         let mut log = Vec::new();

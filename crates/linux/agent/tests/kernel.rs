@@ -35,14 +35,14 @@ use wayleave_units::Time;
 fn main() -> std::process::ExitCode {
     wayleave_repo_checks::run_tests(wayleave_repo_checks::tests![
         the_host_passes_the_suite_of_drivers,
-        a_bucket_is_filled_again_neither_by_another_agent_nor_by_another_rule_nor_by_another_interface,
-        what_somebody_changes_on_a_host_is_repaired_and_told,
-        who_else_sees_packets_is_told_and_left,
-        what_somebody_changes_in_the_maps_of_a_host_is_repaired_and_told,
-        pins_that_somebody_removes_are_made_again_and_still_have_one_owner,
-        what_somebody_changes_on_a_switch_is_repaired_and_told,
-        packets_of_contracts_are_told_with_the_host_that_they_go_to,
-        nobody_opens_what_another_agent_has,
+        another_agent_rule_or_interface_does_not_refill_a_bucket,
+        foreign_changes_on_a_host_are_repaired_and_reported,
+        foreign_programs_are_reported_and_kept,
+        foreign_changes_in_the_maps_of_a_host_are_repaired_and_reported,
+        removed_pins_are_created_again_with_one_owner,
+        foreign_changes_on_a_switch_are_repaired_and_reported,
+        packet_samples_are_reported_with_their_destination_host,
+        an_agent_cannot_open_the_maps_of_another,
         the_switch_passes_the_suite_of_drivers,
         a_switch_waits_for_its_interfaces,
     ])
@@ -166,7 +166,7 @@ fn the_host_passes_the_suite_of_drivers() {
     assert_eq!(broken, []);
 }
 
-fn a_bucket_is_filled_again_neither_by_another_agent_nor_by_another_rule_nor_by_another_interface() {
+fn another_agent_rule_or_interface_does_not_refill_a_bucket() {
     let apart = apart("bucket");
     let start = Time::from_millis(1);
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), start);
@@ -202,7 +202,7 @@ fn tool(command: &str) {
     assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-fn what_somebody_changes_on_a_host_is_repaired_and_told() {
+fn foreign_changes_on_a_host_are_repaired_and_reported() {
     let apart = apart("repair");
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
     node.host().plane_mut().host_mut().hold(Time::from_millis(100)).unwrap();
@@ -269,7 +269,7 @@ fn what_somebody_changes_on_a_host_is_repaired_and_told() {
     assert!(node.in_force(1).is_some());
 }
 
-fn who_else_sees_packets_is_told_and_left() {
+fn foreign_programs_are_reported_and_kept() {
     let apart = apart("beside");
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
     node.host().repair();
@@ -322,7 +322,7 @@ mod by_hand {
     }
 }
 
-fn what_somebody_changes_in_the_maps_of_a_host_is_repaired_and_told() {
+fn foreign_changes_in_the_maps_of_a_host_are_repaired_and_reported() {
     let apart = apart("maps");
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
     node.host().plane_mut().host_mut().hold(Time::from_millis(100)).unwrap();
@@ -387,7 +387,7 @@ fn what_somebody_changes_in_the_maps_of_a_host_is_repaired_and_told() {
     assert!(node.in_force(1).is_some());
 }
 
-fn pins_that_somebody_removes_are_made_again_and_still_have_one_owner() {
+fn removed_pins_are_created_again_with_one_owner() {
     let apart = apart("pins");
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
     node.install(NOW, 1, 1, &wayleave_agent::machine::suite::rule(1)).unwrap();
@@ -403,7 +403,7 @@ fn pins_that_somebody_removes_are_made_again_and_still_have_one_owner() {
     assert!(node.in_force(1).is_some());
 }
 
-fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
+fn foreign_changes_on_a_switch_are_repaired_and_reported() {
     let apart = apart("mend");
     let mut node = Box1::open(apart.pins().join("s1"), Folder::new());
     assert_eq!(node.switch.repair(), Vec::<String>::new(), "nothing is set up yet");
@@ -475,7 +475,7 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
     assert_eq!(node.switch.repair(), ["the queues of up0 had been changed"]);
 }
 
-fn packets_of_contracts_are_told_with_the_host_that_they_go_to() {
+fn packet_samples_are_reported_with_their_destination_host() {
     let apart = apart("samples");
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(9));
     let rule = wayleave_agent::machine::suite::rule(1);
@@ -493,7 +493,7 @@ fn packets_of_contracts_are_told_with_the_host_that_they_go_to() {
     assert_eq!(node.host().samples().unwrap().number, 1);
 }
 
-fn nobody_opens_what_another_agent_has() {
+fn an_agent_cannot_open_the_maps_of_another() {
     let apart = apart("second");
     let node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
     let refused = Host::open(&node.pins, &Settings::default()).map(drop).unwrap_err().to_string();

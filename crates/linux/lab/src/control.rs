@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_address_is_taken_from_a_whole_line() {
+    fn the_address_is_read_from_a_complete_line() {
         let said = "warning: x\nwayleave serves on http://127.0.0.1:39127 (dashboard: http://127.0.0.1:39127/ui/, interface: http://127.0.0.1:39127/docs)\n";
         assert_eq!(address(said).as_deref(), Some("http://127.0.0.1:39127"));
         assert_eq!(address(said.trim_end()), None);

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn no_budget_is_shorter_than_a_frame_and_the_machine_need() {
+    fn no_budget_is_shorter_than_a_frame_plus_the_machine_minimum() {
         for rate in [Rate::from_mbit(1), Rate::from_mbit(10), Rate::from_mbit(100)] {
             let lab = scaled(&build::star(2, Cabling::default()).unwrap(), rate).unwrap();
             for (_, link) in lab.links() {

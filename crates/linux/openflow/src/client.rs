@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_that_asks_meanwhile_is_answered_and_lists_come_in_parts() {
+    fn a_switch_that_sends_requests_is_answered_and_lists_arrive_in_parts() {
         let port = |number| OpenFlowPort {
             number,
             mac: [2; 6],
@@ -315,14 +315,14 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_made_when_the_barrier_is_answered_and_not_before() {
+    fn changes_are_complete_when_the_barrier_is_answered_and_not_before() {
         client(&[(5, OpenFlowMessage::BarrierReply)]).change(&rules()).unwrap();
         let early = client(&[(4, OpenFlowMessage::BarrierReply)]).change(&rules()).unwrap_err();
         assert!(matches!(early, ClientError::Closed), "{early}");
     }
 
     #[test]
-    fn a_full_table_is_told_with_the_rule_that_found_no_room() {
+    fn a_full_table_is_reported_with_the_rule_that_did_not_fit() {
         let said = [(4, error(5, 1)), (5, OpenFlowMessage::BarrierReply)];
         let full = client(&said).change(&rules()).unwrap_err().to_string();
         assert!(full.starts_with("TABLE: the flow table is full at rule 2 of 2"), "{full}");
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_wanted_goes_first_only_where_there_is_no_room() {
+    fn unwanted_rules_are_removed_first_only_if_the_table_is_full() {
         let changes = Changes { additions: vec![rules()[0].clone()], removals: vec![delete()] };
         let commands = |said: &[(u32, OpenFlowMessage)]| {
             let mut client = client(said);
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_something_else_is_not_one_of_these_changes() {
+    fn an_unrelated_error_does_not_fail_these_changes() {
         client(&[(2, error(5, 1)), (5, OpenFlowMessage::BarrierReply)]).change(&rules()).unwrap();
     }
 
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_that_never_comes_to_an_end_is_left() {
+    fn a_switch_that_never_finishes_its_answer_is_disconnected() {
         let said = vec![(77, OpenFlowMessage::EchoReply(Vec::new())); MAX_MESSAGES];
         let error = client(&said).ports().unwrap_err();
         assert!(matches!(error, ClientError::Endless), "{error}");

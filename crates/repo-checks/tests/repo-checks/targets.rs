@@ -36,7 +36,7 @@ fn unit_tests_are_run() {
 }
 
 #[test]
-fn a_unit_test_that_nothing_runs_is_refused() {
+fn a_unit_test_that_never_runs_is_refused() {
     let crate_with = |lib: &str, source: &str| {
         let file = |path: &str, text: &str| File { path: path.to_owned(), text: text.to_owned() };
         let files = [file("crates/a/Cargo.toml", lib), file("crates/a/src/deep/b.rs", source)];

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_of_a_scheme_is_another_one() {
+    fn a_word_of_a_scheme_is_replaced_by_another() {
         let mut scheme = HostSchemeConfig::of("ufab", &Vec::new()).unwrap();
         let usual = scheme.clone();
         assert!(set_word(&mut scheme, "rise", "free"));

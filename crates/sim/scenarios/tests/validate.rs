@@ -60,7 +60,7 @@ fn assert_workload_refused(path: &str, message: &str, change: impl FnOnce(&mut W
 }
 
 #[test]
-fn a_good_scenario_is_accepted() {
+fn a_valid_scenario_is_accepted() {
     assert_eq!(good().validate(), Ok(()));
 }
 
@@ -77,7 +77,7 @@ fn times_and_records_that_show_nothing_are_refused() {
 }
 
 #[test]
-fn ports_that_cannot_work_are_refused() {
+fn unusable_ports_are_refused() {
     let weights = |weights: &[u32]| Discipline::DeficitRoundRobin { weights: weights.to_vec() };
     assert_refused(
         "switches.discipline",
@@ -113,7 +113,7 @@ fn ports_that_cannot_work_are_refused() {
 }
 
 #[test]
-fn what_is_given_by_queue_is_given_for_every_queue() {
+fn settings_per_queue_are_required_for_every_queue() {
     let over = |strict, weights: &[u32]| Discipline::StrictOverWeighted { strict, weights: weights.to_vec() };
     assert_refused(
         "switches.discipline",
@@ -154,7 +154,7 @@ fn routing_without_a_value_is_refused() {
 }
 
 #[test]
-fn shared_services_are_those_of_different_switches_that_work() {
+fn shared_services_need_different_usable_switches() {
     let service = |scenario: &Scenario, name: &str| SharedService {
         switch: node(scenario, name),
         rate: Rate::from_gbit(1),
@@ -217,7 +217,7 @@ fn traffic_needs_a_name_of_its_own_and_a_time() {
 }
 
 #[test]
-fn ends_are_different_hosts() {
+fn the_two_endpoints_are_different_hosts() {
     assert_ends_refused("traffic.0.from", "there is no pair of two hosts here", |scenario| {
         let alone = vec![node(scenario, "h1")];
         FlowEndpoints::AllToAll(alone.clone(), alone)
@@ -238,7 +238,7 @@ fn ends_are_different_hosts() {
 }
 
 #[test]
-fn a_host_that_no_path_leads_to_is_refused() {
+fn a_host_without_a_path_is_refused() {
     // h1 sends to s1 and h3 receives from it; h2 only sends to s2, which leads nowhere.
     let mut builder = NetworkBuilder::default();
     let [h1, h2, h3] = ["h1", "h2", "h3"].map(|name| builder.add_node(name, NodeKind::Host).unwrap());
@@ -299,7 +299,7 @@ fn a_path_that_does_not_pass_the_first_switch_is_found() {
 }
 
 #[test]
-fn a_route_leads_from_the_one_to_the_other() {
+fn a_route_connects_its_endpoints() {
     let route = |scenario: &Scenario, hops: &[(&str, u8)]| {
         let hop = |&(link, queue): &(&str, u8)| Hop { link: scenario.network.find_link(link).unwrap(), queue };
         Some(Route { hops: hops.iter().map(hop).collect() })
@@ -429,7 +429,7 @@ fn flows_need_sizes_and_arrivals_in_range() {
 }
 
 #[test]
-fn a_frame_fits_the_links_of_its_route_where_it_has_one() {
+fn a_frame_fits_the_links_of_its_pinned_route() {
     let mut builder = NetworkBuilder::default();
     let [a, d] = ["a", "d"].map(|name| builder.add_node(name, NodeKind::Host).unwrap());
     let [wide, narrow] = ["wide", "narrow"].map(|name| builder.add_node(name, NodeKind::Switch).unwrap());
@@ -528,7 +528,7 @@ fn outages_are_of_switches_and_links_in_order_of_time() {
 }
 
 #[test]
-fn more_flows_than_the_event_queue_has_numbers_for_are_refused() {
+fn more_flows_than_event_queue_numbers_are_refused() {
     let network = Arc::new(build::star(2500, Cabling::default()).unwrap());
     let mut scenario = Scenario::new("x", network, Time::from_millis(1));
     let ends = FlowEndpoints::AllToAll(hosts(&scenario), hosts(&scenario));

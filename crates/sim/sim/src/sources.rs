@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_bucket_sends_its_whole_burst_at_once_and_then_one_frame_for_each_that_is_earned() {
+    fn a_token_bucket_sends_its_burst_at_once_and_then_one_frame_per_earned_frame() {
         let kind =
             PacketKind::TokenBucket { rate: Rate::from_mbit(1), burst: Bytes::new(2_500), phase: StartPhase::Together };
         // 1,000 B are earned in 8 ms.
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_a_burst_and_makes_no_frame_shortens_the_first_wait() {
+    fn tokens_left_of_a_burst_below_a_frame_shorten_the_first_wait() {
         let kind =
             PacketKind::TokenBucket { rate: Rate::from_mbit(1), burst: Bytes::new(1_050), phase: StartPhase::Together };
         let sent = emissions(source(kind, 1_000, 16_000_000_000));

@@ -292,7 +292,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_reaches_a_shell_as_it_is() {
+    fn a_word_reaches_a_shell_unchanged() {
         let words = ["a.yaml", "my file.yaml", "it's", "", "traffic.web.load=0.8"];
         let expected = ["a.yaml", "'my file.yaml'", "'it'\\''s'", "''", "traffic.web.load=0.8"];
         assert_eq!(words.map(quoted), expected);

@@ -60,7 +60,7 @@ fn timeless(mut plan: Value) -> Value {
 }
 
 #[test]
-fn a_plan_serialises_to_what_the_command_prints() {
+fn a_plan_serialises_to_the_output_of_the_command() {
     let (network, contracts) = fat_tree(700);
     let mut refused = 0;
     for scheme in ["chameleon", "silo", "qjump"] {
@@ -110,7 +110,7 @@ fn read(text: &str, network: &Network, contracts: Option<&Contracts>) -> Result<
 }
 
 #[test]
-fn what_a_plan_promises_is_the_same_from_memory_and_from_its_document() {
+fn promises_of_a_plan_are_equal_in_memory_and_in_its_document() {
     let (network, contracts) = fat_tree(40);
     let plan = plan(&network, &contracts, &PlanOptions::default(), &mut Watch::none()).unwrap();
     let text = serde_json::to_string(&plan).unwrap();
@@ -126,7 +126,7 @@ fn what_a_plan_promises_is_the_same_from_memory_and_from_its_document() {
 
 /// The plan of an auditor: every contract twice, every bound a nanosecond, no background.
 #[test]
-fn a_plan_is_not_believed() {
+fn a_modified_plan_is_refused() {
     let (network, contracts) = fat_tree(10);
     let plan = plan(&network, &contracts, &PlanOptions::default(), &mut Watch::none()).unwrap();
     let document = serde_json::to_value(&plan).unwrap();
@@ -233,7 +233,7 @@ fn progress_counts_every_contract_and_a_cancelled_plan_is_not_complete() {
 }
 
 #[test]
-fn what_is_wrong_with_a_text_has_a_place() {
+fn errors_of_a_text_have_a_place() {
     let network = Network::open("star:hosts=3").unwrap();
     let source = Source::new("c.csv", "name,from,to,rate,burst,deadline\na,h1,hx,1Mbit,300B,2ms\n");
     let error = Contracts::parse(&[source], &network).unwrap_err();
@@ -264,7 +264,7 @@ impl Drop for Folder {
 }
 
 #[test]
-fn a_sweep_is_stopped_resumed_and_the_same_on_any_number_of_threads() {
+fn a_sweep_is_stopped_resumed_and_equal_for_any_number_of_threads() {
     let batch = || Batch::parse(&Source::new("loads.yaml", SWEEP), "loads.yaml", &RunSelection::default()).unwrap();
     let folder = Folder::new("sweep");
     let on = |threads: usize| SweepOptions::default().with_threads(Threads::Given(NonZeroUsize::new(threads).unwrap()));

@@ -99,7 +99,7 @@ fn tenants(rate: u64, delay: Time) -> Tenants {
 }
 
 #[test]
-fn every_fault_at_every_scale_is_noticed_or_reported() {
+fn every_fault_at_every_scale_is_detected_or_reported() {
     let mut wrong = Vec::new();
     let is_long = std::env::var("SCALES").is_ok();
     for (rate, delay) in SCALES.into_iter().filter(|(rate, _)| is_long || SHORT.contains(rate)) {

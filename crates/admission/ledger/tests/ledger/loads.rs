@@ -94,7 +94,7 @@ fn a_line_of_two_switches_charges_the_link_between_them() {
 }
 
 #[test]
-fn members_that_nothing_joins_are_refused() {
+fn members_without_a_connecting_path_are_refused() {
     let network = network(&[], &[&[0], &[1]], alike);
     let ledger = ledger(&network, HoseCharge::Split);
     let members = hosts(&network, &[0, 1]);
@@ -157,7 +157,7 @@ fn a_failure_moves_loads_to_links_that_were_not_charged() {
 
 /// Two members behind two spines, of which one is 10 ms away: the round trip is that of the slow one, there and back.
 #[test]
-fn round_trips_are_those_of_the_slowest_path_that_may_be_used() {
+fn round_trips_are_those_of_the_slowest_allowed_path() {
     let slow = |cable| Time::from_micros(if cable < 2 { 1 } else { 10_000 });
     let network = network(&[(0, 2), (1, 2), (0, 3), (1, 3)], &[&[0], &[0], &[1]], slow);
     let mut ledger = ledger(&network, HoseCharge::Split);
@@ -181,7 +181,7 @@ fn round_trips_are_those_of_the_slowest_path_that_may_be_used() {
 /// A pair of 5.1 Gbit/s over a fast cable whose reverse link has 1 Gbit/s: its acknowledgements would take 510 of 570
 /// Mbit/s there.
 #[test]
-fn acknowledgements_count_on_the_way_back() {
+fn acknowledgements_are_charged_on_the_reverse_path() {
     let mut builder = NetworkBuilder::default();
     let port = || PortSpec::uniform(8, Bytes::new(97_000));
     let node = |builder: &mut NetworkBuilder, name: &str, kind| builder.add_node(name, kind).unwrap();
@@ -286,7 +286,7 @@ proptest! {
 
     /// Lines, rings, trees and meshes with parallel cables and hosts with several links: what is charged is the worst of all demands.
     #[test]
-    fn charges_are_the_worst_that_members_can_send((cables, at, mbit) in case(), failed in any::<proptest::sample::Index>()) {
+    fn charges_are_the_maximum_that_members_can_send((cables, at, mbit) in case(), failed in any::<proptest::sample::Index>()) {
         let at: Vec<&[usize]> = at.iter().map(Vec::as_slice).collect();
         let network = network(&cables, &at, alike);
         let members: Vec<NodeId> = network.hosts().collect();

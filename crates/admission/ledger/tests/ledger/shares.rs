@@ -72,7 +72,7 @@ fn upwards(ledger: &Ledger, host: NodeId) -> [u64; 3] {
 /// Three members in three pods, 1 Gbit/s each: 1000 on the host's link, half of this on each of two links of the
 /// rack, a quarter on each of four of the pod. With a fourth member in the first rack, 2 Gbit/s may leave the rack.
 #[test]
-fn a_hose_counts_what_may_cross_each_cut() {
+fn a_hose_is_charged_the_maximum_that_may_cross_each_cut() {
     let network = network();
     let mut ledger = ledger(&network);
     let first = ledger.reserve_share(hose(hosts(&network, &[1, 5, 9]), 1_000, PathSpread::AllPaths)).unwrap();
@@ -89,7 +89,7 @@ fn a_hose_counts_what_may_cross_each_cut() {
 
 /// A pair with one path takes all of its minimum over one link, whichever: the largest is counted besides, once.
 #[test]
-fn pairs_with_one_path_count_the_largest_besides() {
+fn pairs_with_one_path_are_counted_beside_the_largest_matching() {
     let network = network();
     let mut ledger = ledger(&network);
     let h1 = hosts(&network, &[1])[0];
@@ -116,7 +116,7 @@ fn objectives_count_their_weight_on_every_link_between_members() {
 /// 85 % of 6 of 10 Gbit/s can be promised: 5.1 Gbit/s. With 1 Gbit/s of this promised, 1.961 Gbit/s of the line are
 /// needed.
 #[test]
-fn latency_contracts_and_minima_leave_each_other_what_they_have() {
+fn latency_contracts_and_minima_keep_their_capacity_beside_each_other() {
     let network = network();
     let mut ledger = ledger(&network);
     let [h1, h2] = hosts(&network, &[1, 2])[..] else { panic!() };
@@ -146,7 +146,7 @@ fn latency_contracts_and_minima_leave_each_other_what_they_have() {
 }
 
 #[test]
-fn a_minimum_with_a_time_keeps_latency_contracts_from_its_delay() {
+fn a_minimum_with_a_delay_bound_limits_latency_contracts() {
     let network = network();
     let mut ledger = ledger(&network);
     let [h1, h2] = hosts(&network, &[1, 2])[..] else { panic!() };
@@ -187,7 +187,7 @@ fn a_minimum_with_a_time_keeps_latency_contracts_from_its_delay() {
 /// Each pair may have a packet of its minimum in flight that no window holds back. This limits the number of pairs
 /// that fit beside one that has a time.
 #[test]
-fn every_pair_delays_those_that_have_a_time() {
+fn every_pair_adds_delay_to_pairs_with_a_delay_bound() {
     let network = network();
     let mut ledger = ledger(&network);
     let [h1, h2] = hosts(&network, &[1, 2])[..] else { panic!() };
@@ -208,7 +208,7 @@ fn every_pair_delays_those_that_have_a_time() {
 }
 
 #[test]
-fn a_closed_link_has_nothing_left() {
+fn a_closed_link_has_no_capacity_left() {
     let network = network();
     let mut ledger = ledger(&network);
     let ends = hosts(&network, &[1, 5]);
@@ -227,7 +227,7 @@ fn a_closed_link_has_nothing_left() {
 /// A rack has two links up: 500 of 1000 Mbit/s on each. When one is closed, all 1000 count on the other and on the
 /// closed one; both directions alike. With the second closed as well the rack is cut off.
 #[test]
-fn what_crosses_a_cut_goes_over_its_open_links() {
+fn traffic_across_a_cut_uses_its_open_links() {
     let network = network();
     let mut ledger = ledger(&network);
     let members = hosts(&network, &[1, 5, 9]);
@@ -264,7 +264,7 @@ fn what_crosses_a_cut_goes_over_its_open_links() {
 
 /// Promises over two links can be more than one of them has.
 #[test]
-fn a_link_that_closes_can_leave_too_little_to_the_others() {
+fn closing_a_link_can_leave_too_little_capacity_on_the_others() {
     let network = network();
     let mut ledger = ledger(&network);
     let members = hosts(&network, &[1, 2, 5, 6]);
@@ -353,7 +353,7 @@ proptest! {
 
     /// After any life a ledger is bit for bit what the remaining contracts alone would make it, and keeps everything.
     #[test]
-    fn what_is_taken_back_restores_every_bit(steps in proptest::collection::vec(step(), 1..60)) {
+    fn releasing_a_reservation_restores_every_bit(steps in proptest::collection::vec(step(), 1..60)) {
         let network = network();
         let mut ledger = ledger(&network);
         let (mut shares, mut flows): (Vec<ShareId>, Vec<_>) = (Vec::new(), Vec::new());
@@ -416,7 +416,7 @@ proptest! {
     /// With any traffic of the members of hoses within their minima, even splitting keeps every link within the load
     /// that was counted there.
     #[test]
-    fn even_splitting_stays_within_what_is_counted(
+    fn even_splitting_stays_within_the_charge(
         hoses in proptest::collection::vec((proptest::collection::btree_set(1..17usize, 2..9), 1..1_000u64), 1..5),
         seed in 0..u64::MAX,
     ) {

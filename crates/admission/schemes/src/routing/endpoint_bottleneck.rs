@@ -163,7 +163,7 @@ mod tests {
     /// The search that counts broken promises does not use this check: in a dead end it has to find one on every
     /// path.
     #[test]
-    fn every_way_out_of_a_dead_end_breaks_a_promise_and_most_refusals_are_dead_ends() {
+    fn every_path_from_a_dead_end_breaks_a_promise_and_most_refusals_are_dead_ends() {
         let networks =
             [build::fat_tree(&FatTree::default()).unwrap(), build::leaf_spine(&LeafSpine::default()).unwrap()];
         for (network, scenario) in

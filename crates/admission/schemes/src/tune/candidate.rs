@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_keep_the_part_of_best_effort_and_leave_every_class_something() {
+    fn steps_keep_the_part_of_best_effort_and_leave_every_class_a_part() {
         let usual = Classes::default();
         let (mut seen, mut left) = (Vec::new(), vec![PortDivision::new(usual, true)]);
         while let Some(here) = left.pop().filter(|_| seen.len() < 500) {
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_asks_for_minima_weights_stay() {
+    fn weights_stay_without_requests_for_minima() {
         assert_eq!(PortDivision::new(Classes::default(), false).steps(), []);
     }
 }

@@ -172,7 +172,7 @@ fn attacks() -> Vec<ClassAttack> {
 }
 
 #[test]
-fn minima_hold_under_every_attack_and_faults_are_seen() {
+fn minima_hold_under_every_attack_and_faults_are_detected() {
     let claim = minima(4, most(2), Beside::FullQueues);
     let report = verify_classes(&claim, &attacks(), 1).unwrap();
     assert!(report.is_sound(), "{report:?}");
@@ -204,7 +204,7 @@ fn windows(pairs: u64) -> ClassClaim {
 }
 
 #[test]
-fn windows_that_rise_without_steps_are_seen() {
+fn windows_that_rise_without_steps_are_detected() {
     let claim = windows(6);
     // An overshoot takes a burst that ends at the moment when many pairs are answered.
     let attacks: Vec<ClassAttack> = (1..=12).map(|seed| ClassAttack::Shifted { seed, most: ROUND }).collect();
@@ -218,7 +218,7 @@ fn windows_that_rise_without_steps_are_seen() {
 
 /// A fault does not break a claim without the elements that it affects.
 #[test]
-fn faults_that_change_nothing_say_so() {
+fn a_fault_without_effect_is_reported_as_such() {
     let mut claim = minima(2, most(2), Beside::FullQueues);
     claim.scenario.sharing = None;
     claim.scenario.switches.discipline = Discipline::Fifo;

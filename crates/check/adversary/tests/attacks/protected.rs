@@ -80,7 +80,7 @@ fn two_ways() -> AdmittedClaim {
 const ALL: Effort = Effort { cuts: u32::MAX, ..Effort::QUICK };
 
 #[test]
-fn every_single_failure_is_survived_and_contracts_without_protection_may_lose() {
+fn every_single_failure_is_survived_and_unprotected_contracts_may_lose_packets() {
     let claim = two_ways();
     let report = verify(&claim, &ALL, None, |_, _| true).unwrap();
     assert!(report.is_sound(), "{:?}", report.violations);
@@ -106,7 +106,7 @@ fn without_duplicates_the_same_failures_lose_packets() {
 }
 
 #[test]
-fn a_wrong_promise_of_one_copy_is_late_when_the_others_are_cut() {
+fn an_overstated_promise_of_one_copy_is_late_when_the_others_are_cut() {
     let mut claim = two_ways();
     let slower = *claim.protected[0].routes.iter().max_by_key(|&&route| claim.promises[route].bound).unwrap();
     claim.promises[slower].bound = Time::from_micros(60);
@@ -140,7 +140,7 @@ fn three_routes_survive_two_failures_at_once_and_no_more() {
 }
 
 #[test]
-fn what_is_not_there_cannot_be_cut() {
+fn an_unknown_element_cannot_be_cut() {
     let claim = two_ways();
     for text in ["together/cut:l9999@0,1", "together/cut:s9999@0,1"] {
         let error = replay(&claim, &ALL, &text.parse().unwrap()).unwrap_err();
@@ -152,7 +152,7 @@ fn what_is_not_there_cannot_be_cut() {
 }
 
 #[test]
-fn promises_that_are_not_about_the_same_packets_are_no_protected_contract() {
+fn promises_about_different_packets_are_not_a_protected_contract() {
     let wrong = |change: &dyn Fn(&mut AdmittedClaim)| {
         let mut claim = two_ways();
         change(&mut claim);

@@ -149,7 +149,7 @@ fn first(statement: &mut Statement) -> &mut Admitted {
 
 /// Two calculators of bytes that share nothing: that of admission, and that of the derivation.
 #[test]
-fn bytes_on_the_wire_are_those_that_admission_counts() {
+fn wire_bytes_are_those_that_admission_counts() {
     let plain = loaded().counting;
     for tags in 0..=6 {
         let (admission, derived) = (WireOverhead::Counted { tags }, ModelAccounting { tags: Some(tags), ..plain });
@@ -164,13 +164,13 @@ fn bytes_on_the_wire_are_those_that_admission_counts() {
 }
 
 #[test]
-fn what_is_true_is_found_to_be_so() {
+fn a_true_statement_has_no_faults() {
     assert_eq!(found(&loaded()), []);
     assert_eq!(found(&moved(Time::from_millis(2))), []);
 }
 
 #[test]
-fn nothing_that_is_said_is_believed() {
+fn every_false_claim_of_a_statement_is_found() {
     let nanosecond = Time::from_nanos(1);
     let changed = |change: fn(&mut Statement)| {
         let mut statement = loaded();
@@ -216,7 +216,7 @@ fn nothing_that_is_said_is_believed() {
 }
 
 #[test]
-fn a_history_that_contradicts_itself_is_none() {
+fn a_contradictory_history_is_refused() {
     let mut twice = loaded();
     twice.history.push(twice.history[0].clone());
     assert_eq!(check_history(&twice), Err(HistoryError::Twice { name: "c1".into() }));
@@ -239,7 +239,7 @@ fn a_history_that_contradicts_itself_is_none() {
 }
 
 #[test]
-fn what_is_held_counts_until_it_is_free() {
+fn a_held_reservation_counts_until_it_is_free() {
     let mut statement = loaded();
     let release = |at, held_until| PlanEvent::Released { name: "c1".into(), at, held_until };
     statement.history.push(release(Time::ZERO, Time::from_millis(10)));
@@ -250,7 +250,7 @@ fn what_is_held_counts_until_it_is_free() {
 }
 
 #[test]
-fn a_contract_waits_until_packets_have_left_what_it_takes() {
+fn a_contract_starts_after_the_last_packets_of_its_predecessor() {
     // Over four queues of 400 us packets can be for 1.6 ms.
     assert_eq!(found(&moved(Time::from_micros(1_600))), []);
     let early = moved(Time::from_nanos(1_599_999));
@@ -282,7 +282,7 @@ fn changed(old_terms_end_after: Option<Time>) -> Statement {
 }
 
 #[test]
-fn old_terms_count_until_their_sender_gives_them_up() {
+fn old_terms_count_until_their_sender_stops() {
     // Their packets have left 800 us after that, so at 4 ms if it is at 3.2 ms.
     assert_eq!(found(&changed(Some(Time::ZERO))), []);
     assert_eq!(found(&changed(Some(Time::from_micros(2_200)))), []);
@@ -326,7 +326,7 @@ fn every_fault_is_caught() {
 }
 
 #[test]
-fn delays_that_are_said_without_jitter_are_found_by_either_check() {
+fn stated_delays_without_jitter_are_found_by_either_check() {
     for order in [JitterModel::Ordered, JitterModel::Any] {
         let ledger = far_or_slow_of(order, Time::ZERO, Time::ZERO, Time::from_micros(300));
         let flow = ledger.flows().next().unwrap().0;
@@ -341,7 +341,7 @@ fn delays_that_are_said_without_jitter_are_found_by_either_check() {
 
 /// The stated figures of equal flows are larger if nodes do not preserve the order.
 #[test]
-fn figures_for_jitter_that_keeps_the_order_are_too_small_for_any() {
+fn figures_for_ordered_jitter_are_too_small_for_reordering_jitter() {
     let said = |order| {
         let ledger = far_or_slow_of(order, Time::ZERO, Time::ZERO, Time::from_micros(300));
         let flow = ledger.flows().next().unwrap().0;
@@ -353,7 +353,7 @@ fn figures_for_jitter_that_keeps_the_order_are_too_small_for_any() {
 }
 
 #[test]
-fn a_fault_that_changes_nothing_says_so() {
+fn a_fault_without_effect_gives_a_reason() {
     let mut alone = loaded();
     alone.history.clear();
     for fault in Fault::ALL.into_iter().filter(|fault| fault.layer() == Layer::Statement) {
@@ -369,7 +369,7 @@ fn a_fault_that_changes_nothing_says_so() {
 }
 
 #[test]
-fn a_result_is_the_same_whatever_the_number_of_threads() {
+fn a_result_does_not_depend_on_the_number_of_threads() {
     let claim = derive(&loaded()).unwrap().claim.broken_by(Fault::PrioritiesSwapped).unwrap();
     let with = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

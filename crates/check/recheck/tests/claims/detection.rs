@@ -77,7 +77,7 @@ fn a_budget_that_is_one_nanosecond_too_small_is_found() {
 }
 
 #[test]
-fn a_budget_that_is_met_exactly_is_kept_and_one_nanosecond_less_is_not() {
+fn a_budget_met_exactly_is_kept_and_one_nanosecond_less_is_not() {
     let network = Star::gigabit(1).build();
     let mut claim = claim(&network, &[sender(0, 0, 100, 3000)]);
     claim.budgets[uplink(&network, 0).index()][0] = Time::from_nanos(36_000);
@@ -227,7 +227,7 @@ fn a_claim_of_the_wrong_shape_is_refused() {
 }
 
 #[test]
-fn a_report_says_in_words_how_much_was_checked_and_what_is_wrong() {
+fn a_report_states_how_much_was_checked_and_every_violation() {
     let network = Star::gigabit(2).build();
     let mut claim = sound(&network);
     assert_eq!(check(&claim).to_string(), "4 queues and 3 flows checked: everything holds");
@@ -289,7 +289,7 @@ fn two_routes(one: &[&str], other: &[&str]) -> Vec<BrokenPromise> {
 }
 
 #[test]
-fn routes_that_share_what_they_need_not_are_found() {
+fn needlessly_shared_elements_of_routes_are_found() {
     let over_b = ["h1", "sa", "sb", "sd", "h2"];
     assert_eq!(two_routes(&over_b, &["h1", "sa", "sc", "sd", "h2"]), []);
     let texts = |violations: Vec<BrokenPromise>| violations.iter().map(ToString::to_string).collect::<Vec<_>>();

@@ -84,7 +84,7 @@ mod tests {
 
     /// Names that would be numbers, truth values or nothing, and texts with signs, are the same when they are read.
     #[test]
-    fn what_is_written_is_read_as_it_was() {
+    fn a_written_file_is_read_back_unchanged() {
         let names = [
             "a",
             "1",

@@ -229,7 +229,7 @@ mod tests {
         "name,from,to,rate,burst,deadline,route\na,h1,h2,1Mbit,300B,2ms,\n\nb,h1,hx,1Mbit,300B,2ms,h1->s1:0 s1->h2:0\n";
 
     #[test]
-    fn what_is_wrong_with_a_row_is_shown_in_the_row() {
+    fn an_error_in_a_row_is_shown_in_the_row() {
         let document = Document::of(&Source::new("c.csv", CSV)).unwrap();
         let text = document.text().text;
         assert!(text.lines().nth(FIRST_LINE).unwrap().contains(r#""to":"hx""#), "{text}");
@@ -243,7 +243,7 @@ mod tests {
 
     /// A value of another type is bad input with a place, and no failure of the program.
     #[test]
-    fn a_contract_of_a_listing_with_a_wrong_type_is_refused_at_its_identity() {
+    fn a_wrong_type_in_a_listing_is_refused_at_the_identity_of_its_contract() {
         let contract = r#"{ "id": "t:a", "name": "a", "tenant": "t", "bestEffort": { "members": ["h1", "h2"] }, "priority": "7", "status": {} }"#;
         let source = Source::new("c.json", format!("{{ \"items\": [\n  {contract}\n] }}"));
         for refused in [read(&source).unwrap_err(), Document::of(&source).unwrap().specs().unwrap_err()] {

@@ -81,7 +81,7 @@ mod tests {
 
     /// Every default that a file may write out is no change, and every other value is one.
     #[test]
-    fn what_is_written_out_but_would_be_so_anyway_is_no_change() {
+    fn an_explicit_default_is_no_change() {
         let read = |text: &str| terms(&serde_json::from_str::<ContractSpec>(text).unwrap());
         let long = r#"{"name":"a","tenant":"t","from":"h1","accounting":"wire","excess":"wait","priority":50,"protection":1,
             "match":{"protocol":6}}"#;

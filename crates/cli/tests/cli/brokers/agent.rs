@@ -99,7 +99,7 @@ fn limit(line: &LimitsLine, tenant: &str) -> Option<u64> {
 }
 
 #[test]
-fn an_agent_is_told_the_limits_of_tenants_also_by_the_next_connection() {
+fn limits_of_tenants_are_sent_to_an_agent_again_after_reconnection() {
     let side = Side::open("tenants");
     let (stop, thread) = broker(side.path.clone());
     let mut at = 0;
@@ -121,7 +121,7 @@ fn an_agent_is_told_the_limits_of_tenants_also_by_the_next_connection() {
 }
 
 #[test]
-fn a_broker_that_does_not_read_does_not_stop_an_agent() {
+fn a_broker_that_does_not_read_does_not_block_an_agent() {
     let side = Side::open("rude");
     let rude = UnixStream::connect(&side.path).unwrap();
     while !side.connection.is_open() {

@@ -35,7 +35,7 @@ fn command(line: &str, ports: &[(&str, u16)]) -> Command {
 }
 
 #[test]
-fn brokers_of_the_document_answer_its_lines() {
+fn brokers_in_the_document_answer_its_lines() {
     let commands = blocks("Running brokers", "sh").remove(0).replace("\\\n", "");
     let [fabric, rack] = commands.lines().collect::<Vec<_>>()[..] else { panic!("{commands}") };
     let [lines, answer] = &blocks("Running brokers", "json")[..] else { panic!("two blocks of JSON are expected") };

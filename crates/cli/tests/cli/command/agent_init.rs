@@ -118,7 +118,7 @@ fn interfaces_are_those_of_the_topology() {
 }
 
 #[test]
-fn an_endpoint_whose_interface_or_vm_is_not_known_is_added_with_a_warning() {
+fn an_endpoint_with_an_unknown_interface_or_vm_is_added_with_a_warning() {
     let folder = Folder::new("endpoint-warnings");
     let text = "apiVersion: wayleave/v1\nkind: Agent\nspec:\n  server: \"http://127.0.0.1:1\"\n  state: state\n  tokenFile: token\n  \
                 nodes:\n    - { node: h1, interfaces: { \"h1->s1\": eth9 } }\n";

@@ -55,14 +55,14 @@ fn timeless(run: Run) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn old_names_of_commands_do_what_the_new_ones_do() {
+fn old_names_of_commands_behave_like_the_new_ones() {
     for (old, new, arguments) in COMMANDS {
         assert_same(&format!("{old} {arguments}"), &format!("{new} {arguments}"));
     }
 }
 
 #[test]
-fn old_names_of_options_and_values_do_what_the_new_ones_do() {
+fn old_names_of_options_and_values_behave_like_the_new_ones() {
     let verify = format!("verify {K4} -f CONTRACTS --effort quick");
     assert_same(&format!("{verify} --break shaper-off"), &format!("{verify} --inject shaper-off"));
     for (old, new) in [
@@ -97,7 +97,7 @@ const SETTINGS: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn old_names_of_settings_count_as_flags_in_the_environment_and_in_a_file() {
+fn old_names_of_settings_work_as_flags_in_the_environment_and_in_a_file() {
     for (old, new, value) in SETTINGS {
         let expected = |origin: &str| {
             let quoted =

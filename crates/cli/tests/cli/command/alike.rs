@@ -157,7 +157,7 @@ fn switch(topology: &str) -> String {
 }
 
 #[test]
-fn files_and_a_server_decide_alike() {
+fn files_and_a_server_make_equal_decisions() {
     let only = std::env::var("ALIKE_SEED").ok().map(|seed| seed.parse().unwrap());
     match only {
         Some(seed) => alike(seed),

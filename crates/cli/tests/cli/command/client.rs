@@ -132,7 +132,7 @@ const SCRIPT: &[(&str, i32)] = &[
 ];
 
 #[test]
-fn a_server_and_a_ledger_file_answer_in_the_same_words() {
+fn a_server_and_a_ledger_file_print_the_same_answers() {
     let (remote, local) = (Directory::new("remote"), Directory::new("local"));
     let server = Server::start(&remote);
     let login = remote.run(&["login", "--server", &server.url, "--token-file", "l.db-operator"]).ends_with(0);
@@ -147,7 +147,7 @@ fn a_server_and_a_ledger_file_answer_in_the_same_words() {
 }
 
 #[test]
-fn what_a_tenant_may_not_do_is_said_and_what_is_wrong_in_a_file_is_shown_there() {
+fn forbidden_commands_of_a_tenant_are_refused_and_file_errors_located() {
     let directory = Directory::new("tenant");
     let server = Server::start(&directory);
     directory.run(&["login", "--server", &server.url, "--token-file", "l.db-operator"]).ends_with(0);
@@ -187,7 +187,7 @@ fn certificates(directory: &Directory) {
 }
 
 #[test]
-fn over_tls_a_server_is_believed_if_its_certificate_is_signed_by_whom_one_trusts() {
+fn a_tls_server_is_trusted_if_a_trusted_authority_signed_its_certificate() {
     let directory = Directory::new("tls");
     certificates(&directory);
     let tls = ["--ledger", "l.db", "--listen", "127.0.0.1:0", "--tls-cert", "own.pem", "--tls-key", "key.pem"];
@@ -228,7 +228,7 @@ fn client_certificate(directory: &Directory, name: &str) {
 }
 
 #[test]
-fn a_certificate_is_as_good_as_a_token() {
+fn a_certificate_authenticates_like_a_token() {
     let directory = Directory::new("certified");
     certificates(&directory);
     client_certificate(&directory, "ci.acme.example");
@@ -259,7 +259,7 @@ fn a_certificate_is_as_good_as_a_token() {
 
 /// The commands of people who look: their answers hold times, so only their parts are compared.
 #[test]
-fn what_there_is_can_be_described_followed_and_taken_away() {
+fn objects_can_be_described_followed_and_deleted() {
     let directory = Directory::new("looks");
     let server = Server::start(&directory);
     directory.run(&["login", "--server", &server.url, "--token-file", "l.db-operator"]).ends_with(0);
@@ -396,7 +396,7 @@ fn contracts_of_every_kind_are_written_as_a_file_that_changes_nothing() {
 }
 
 #[test]
-fn a_listing_is_applied_without_what_is_released_and_an_error_has_its_place_there() {
+fn a_listing_is_applied_without_released_contracts_and_its_errors_are_located() {
     let kinds = Kinds::new("listing");
     let listed = kinds.run("get contracts -o json").ends_with(0).stdout;
     // The share of a deleted contract is held until its last packets have left, and its status shows this until then.

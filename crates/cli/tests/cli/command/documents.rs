@@ -130,7 +130,7 @@ fn root() -> PathBuf {
 }
 
 #[test]
-fn commands_do_what_the_documents_say() {
+fn commands_behave_as_documented() {
     let (mut faults, mut outputs) = (Vec::new(), 0);
     for (name, text) in documents() {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("documents").join(&name);
@@ -155,7 +155,7 @@ fn commands_do_what_the_documents_say() {
 }
 
 #[test]
-fn an_output_is_compared_line_by_line() {
+fn output_is_compared_line_by_line() {
     let printed = "one\ntwo\n\n4us a decision\nfive\n";
     for said in ["one\ntwo\n\n5.1ms a decision\nfive", "one\n...\nfive", "...\nfive", "one\n..."] {
         assert_eq!(missing(said, printed), None, "{said}");

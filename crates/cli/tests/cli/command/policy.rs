@@ -11,7 +11,7 @@ fn policy(services: &str) -> String {
 }
 
 #[test]
-fn a_policy_is_fine_wrong_or_refused() {
+fn a_policy_is_valid_wrong_or_refused() {
     let run = wayleave(&format!("policy check -t testbed:parley-testbed {EXAMPLE}")).ends_with(0);
     assert!(run.stdout.ends_with("is rack: 3 services at 9 racks\n"), "{}", run.stdout);
     let wrong = file("policy-wrong.yaml", policy("    - { name: a, parent: b }\n"));
@@ -26,7 +26,7 @@ fn a_policy_is_fine_wrong_or_refused() {
 }
 
 #[test]
-fn the_water_fills_by_weight_above_the_minima() {
+fn water_filling_follows_weights_above_the_minima() {
     let show = |demands: &str| {
         let run = wayleave(&format!("policy show -t testbed:parley-testbed -f {EXAMPLE} --demands {demands} -o json"));
         let rows = run.ends_with(0).json();
@@ -46,7 +46,7 @@ fn the_water_fills_by_weight_above_the_minima() {
 }
 
 #[test]
-fn wrong_demands_and_places_say_what_there_is() {
+fn wrong_demands_and_places_are_errors_with_the_valid_ones() {
     let show = |rest: &str| {
         wayleave(&format!("policy show -t testbed:parley-testbed -f {EXAMPLE} {rest}")).ends_with(2).stderr
     };
@@ -61,7 +61,7 @@ fn wrong_demands_and_places_say_what_there_is() {
 }
 
 #[test]
-fn the_bench_of_sharing_has_its_metrics() {
+fn the_sharing_benchmark_has_its_metrics() {
     let run = wayleave("bench sharing flat-100 --seed 2").ends_with(0);
     let lines: Vec<Value> = run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for metric in ["ms", "update", "limited"] {
@@ -72,7 +72,7 @@ fn the_bench_of_sharing_has_its_metrics() {
 }
 
 #[test]
-fn what_contracts_reserve_is_not_there_for_services() {
+fn capacity_reserved_by_contracts_is_not_available_to_services() {
     let contracts = "apiVersion: wayleave/v1\nkind: Contracts\nspec:\n  contracts:\n    - { name: video, from: h1, to: h2, rate: 4Gbit, burst: 3kB, deadline: 10ms }\n";
     let contracts = file("policy-contracts.yaml", contracts);
     let services = file("policy-beside.yaml", policy("    - { name: a, min: 8Gbit }\n"));

@@ -58,7 +58,7 @@ fn qjump_explains_the_epoch_the_shares_and_what_would_fit() {
 }
 
 #[test]
-fn qjump_says_what_it_cannot_do() {
+fn qjump_names_its_unsupported_options() {
     let recheck = wayleave(&format!("plan -t {K4} -f {} --scheme qjump --recheck", list())).ends_with(2);
     assert!(recheck.stderr.contains("--scheme qjump reserves none") && recheck.stdout.is_empty(), "{}", recheck.stderr);
     let plan = wayleave(&format!("plan -t {K4} -f {} --scheme qjump -o json", list()));
@@ -75,7 +75,7 @@ fn qjump_says_what_it_cannot_do() {
 
 /// Catches: an option of the scheme that decides anyway, refused as one of a scheme that was not chosen.
 #[test]
-fn lists_of_all_kinds_take_the_options_of_their_scheme() {
+fn lists_of_all_kinds_accept_the_options_of_their_scheme() {
     let [network, all] = ["network-fabric.yaml", "contracts-fabric.yaml"]
         .map(|name| format!("{}/../../docs/examples/{name}", env!("CARGO_MANIFEST_DIR")));
     let plan = |more: &str| wayleave(&format!("plan -t {network} -f {all} -o json {more}"));
@@ -95,7 +95,7 @@ fn lists_of_all_kinds_take_the_options_of_their_scheme() {
 }
 
 #[test]
-fn qjumps_promises_hold_packet_by_packet() {
+fn promises_of_qjump_hold_packet_by_packet() {
     let list = requests("qjump-verify.yaml", K4, 8, 60);
     let run = |more: &str| wayleave(&format!("verify -t {K4} -f {list} --scheme qjump --effort quick {more}"));
     let sound = run("--qjump-reading flat").ends_with(0);

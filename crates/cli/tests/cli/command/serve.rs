@@ -64,7 +64,7 @@ fn end(mut child: Child, mut stderr: BufReader<ChildStderr>) -> Option<i32> {
 }
 
 #[test]
-fn a_server_is_started_asked_ended_and_goes_on() {
+fn a_server_is_started_queried_stopped_and_restarted() {
     let directory = directory("life");
     let (child, stderr, address) = start(&directory);
     let body = r#"{"from": "h1", "to": "h2", "rate": "10Mbit", "burst": "3000B", "deadline": "5ms"}"#;
@@ -79,7 +79,7 @@ fn a_server_is_started_asked_ended_and_goes_on() {
 }
 
 #[test]
-fn what_cannot_be_served_is_refused_in_words() {
+fn an_unusable_configuration_is_refused_with_advice() {
     let directory = directory("refused");
     for (arguments, words) in [
         (
@@ -99,7 +99,7 @@ fn what_cannot_be_served_is_refused_in_words() {
 }
 
 #[test]
-fn a_flag_goes_before_the_environment_and_that_before_the_file() {
+fn a_flag_overrides_the_environment_which_overrides_the_file() {
     let directory = directory("layers");
     let file = "topology = \"star:hosts=2\"\nconnections = 7\nwatchers = 8\nbody-limit = \"2MiB\"\ninsecure-http = true\nbudgets = [\"100us\", \"1ms\"]\n";
     std::fs::write(directory.join("wayleave.toml"), file).unwrap();
@@ -133,7 +133,7 @@ fn a_flag_goes_before_the_environment_and_that_before_the_file() {
 }
 
 #[test]
-fn a_server_goes_on_if_nobody_reads_its_log() {
+fn a_server_continues_if_its_log_is_not_read() {
     let directory = directory("log");
     let (child, stderr, address) = start(&directory);
     // Each request is a line of some 200 B: a full pipe (64 KiB) and the lines that may wait behind it (1 MiB) are
@@ -162,7 +162,7 @@ fn a_server_goes_on_if_nobody_reads_its_log() {
 }
 
 #[test]
-fn a_variable_that_is_misspelt_is_named() {
+fn a_misspelt_variable_is_named() {
     let directory = directory("variables");
     let run = |variable: &str, arguments: &[&str]| {
         let run = wayleave(&directory, arguments).env(variable, "x").output().unwrap();
@@ -192,7 +192,7 @@ fn unread(directory: &Path, arguments: &[&str]) -> std::process::Output {
 }
 
 #[test]
-fn nothing_panics_if_nobody_reads_what_it_says() {
+fn no_command_panics_if_its_output_is_not_read() {
     let directory = directory("unread");
     let (child, stderr, _) = start(&directory);
     assert_eq!(end(child, stderr), Some(0));
@@ -213,7 +213,7 @@ fn nothing_panics_if_nobody_reads_what_it_says() {
 
 /// Without etcd there is one controller, with any other options of a cluster.
 #[test]
-fn what_is_said_of_a_cluster_needs_its_etcd() {
+fn cluster_options_require_etcd() {
     for said in ["--cluster plant", "--lease 4s", "--advertise http://h1:7480", "--force-config f1"] {
         let run =
             crate::command::wayleave(&format!("serve -t star:hosts=3 --ledger none.db --listen 127.0.0.1:0 {said}"))
@@ -224,7 +224,7 @@ fn what_is_said_of_a_cluster_needs_its_etcd() {
 
 /// A switch is taken out: drained, then left out of the file, as docs/operate/ledger.md describes.
 #[test]
-fn a_switch_that_contracts_use_can_be_removed() {
+fn a_switch_used_by_contracts_can_be_removed() {
     let directory = directory("removed");
     for (name, spines) in [("two.yaml", 2), ("one.yaml", 1)] {
         let builder = format!(

@@ -92,7 +92,7 @@ fn members_on_islands_have_no_path() {
 
 /// The route with the fewest links has one of 50 ms; another with more links is fast.
 #[test]
-fn the_round_trip_is_that_of_the_route_and_not_of_the_fastest_way() {
+fn the_round_trip_is_that_of_the_route_and_not_of_the_fastest_path() {
     let cables = [("s1", "s2", "10Gbit", "50ms"), ("s1", "s3", "10Gbit", "1us"), ("s3", "s2", "10Gbit", "1us")];
     let network = topology("rtt", &[("h1", "s1"), ("h2", "s2")], &cables);
     let list = contracts(
@@ -113,7 +113,7 @@ fn the_round_trip_is_that_of_the_route_and_not_of_the_fastest_way() {
 
 /// Of two parallel cables a pair with a time takes the fast one, also where the slow one has more room.
 #[test]
-fn pairs_with_a_time_take_the_fast_one_of_parallel_cables() {
+fn pairs_with_a_delay_bound_take_the_fast_one_of_parallel_cables() {
     let hosts = [("h1", "s1"), ("h3", "s1"), ("h2", "s2"), ("h4", "s2")];
     let network = topology("parallel", &hosts, &[("s1", "s2", "10Gbit", "1us"), ("s1", "s2", "10Gbit", "20ms")]);
     let list = contracts(
@@ -155,7 +155,7 @@ fn sets_in_the_middle_of_a_list_of_events_are_checked() {
 
 /// Hoses that may meet on one link of several: the first was proven when it was decided, and is not in the end.
 #[test]
-fn a_plan_says_which_promises_are_proven_no_longer() {
+fn a_plan_lists_promises_that_are_no_longer_proven() {
     let hoses: Vec<String> = [[1, 5, 9], [2, 6, 10], [1, 7, 11], [2, 8, 12]]
         .iter()
         .enumerate()

@@ -111,7 +111,7 @@ fn assert_consistent(run: &Value) {
 }
 
 #[test]
-fn the_document_says_what_it_is_about_and_adds_up() {
+fn the_document_describes_its_run_and_adds_up() {
     let path = file("sim-json.yaml", PACKETS);
     let run = wayleave(&format!("sim {path} -o json")).ends_with(0);
     let document = run.json();
@@ -128,7 +128,7 @@ fn the_document_says_what_it_is_about_and_adds_up() {
 }
 
 #[test]
-fn nothing_is_written_where_only_json_is_asked_for() {
+fn json_output_alone_writes_no_files() {
     let here = folder("sim-nowhere");
     fs::create_dir_all(&here).unwrap();
     let path = file("sim-nowhere.yaml", PACKETS);
@@ -188,7 +188,7 @@ fn a_sweep_prints_means_over_its_seeds() {
 }
 
 #[test]
-fn resuming_does_what_is_missing_and_keeps_what_is_there() {
+fn resuming_runs_missing_results_and_keeps_existing_ones() {
     let (first, out) = sim("sim-resume", SWEEP, "-o json");
     let first = first.ends_with(0);
     let runs = content(&out.join("runs"));
@@ -218,7 +218,7 @@ fn results_of_another_input_are_not_resumed() {
 }
 
 #[test]
-fn ctrl_c_keeps_what_is_complete_and_marks_the_rest() {
+fn ctrl_c_keeps_complete_runs_and_marks_the_rest() {
     let (path, out) = (file("sim-stopped.yaml", ENDLESS), folder("sim-stopped"));
     let mut child = Command::new(env!("CARGO_BIN_EXE_wayleave"))
         .args(["sim", &path, "--threads", "1", "--progress", "-o", "json", "--out"])
@@ -315,7 +315,7 @@ fn on_a_full_disk(kilobytes: u32, arguments: &str) -> (Option<i32>, String) {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_an_error_and_leaves_nothing_half_written() {
+fn a_full_disk_is_an_error_and_leaves_no_partial_file() {
     let path = file("sim-full.yaml", PACKETS);
     let out = folder("sim-full");
     fs::create_dir_all(&out).unwrap();
@@ -347,7 +347,7 @@ fn a_full_standard_output_is_an_error() {
 }
 
 #[test]
-fn what_a_sweep_does_not_have_cannot_be_chosen() {
+fn an_unknown_value_of_a_sweep_cannot_be_chosen() {
     let sweep = file("sim-only.yaml", SWEEP);
     let one = file("sim-only-one.yaml", PACKETS);
     let bad = |arguments: &str, expected: &str| {
@@ -378,7 +378,7 @@ fn block<'a>(page: &'a str, after: &str, kind: &str) -> &'a str {
 }
 
 #[test]
-fn the_documentation_shows_what_is_printed() {
+fn the_documentation_shows_the_printed_output() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/theory/simulation.md");
     let page = fs::read_to_string(path).unwrap();
     let scenario = block(&page, "## An example", "yaml");
@@ -396,7 +396,7 @@ fn the_documentation_shows_what_is_printed() {
 }
 
 #[test]
-fn a_run_says_what_tenants_missed_and_how_many_probes_there_were() {
+fn a_run_reports_missed_guarantees_and_the_number_of_probes() {
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/scenario-ufab.yaml");
     let shown = wayleave(&format!("sim {example} --out {}", folder("sim-ufab").display())).ends_with(0).stdout;
     assert!(shown.contains("missed sending") && shown.contains("\nprobes: "), "{shown}");
@@ -406,7 +406,7 @@ fn a_run_says_what_tenants_missed_and_how_many_probes_there_were() {
 }
 
 #[test]
-fn a_run_says_what_services_got() {
+fn a_run_reports_the_rates_of_services() {
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/scenario-sharing.yaml");
     let shown = wayleave(&format!("sim {example} --out {}", folder("sim-sharing").display())).ends_with(0).stdout;
     assert!(shown.contains("lost at limiters") && shown.contains("messages between hosts and brokers: "), "{shown}");
@@ -436,7 +436,7 @@ spec:
 ";
 
 #[test]
-fn several_threads_give_the_same_files_and_a_run_that_uses_one_says_why() {
+fn several_threads_give_the_same_files_and_a_fallback_to_one_has_a_reason() {
     let says_why = |run: &Run| run.stderr.contains(" one thread: ");
     let [alone, beside] = ["1", "2"].map(|threads| {
         let (run, out) = sim(&format!("sim-threads-{threads}"), PODS, &format!("--threads-per-run {threads}"));
@@ -458,7 +458,7 @@ fn several_threads_give_the_same_files_and_a_run_that_uses_one_says_why() {
 
 /// Of one kind of traffic some arrives. Pairs of which nothing does are still named, and so are flows after the end.
 #[test]
-fn what_sends_in_vain_is_named_by_its_ends() {
+fn traffic_that_never_arrives_is_named_by_its_endpoints() {
     let scenario = |name: &str, rest: &str| {
         let text = format!(
             "apiVersion: wayleave/v1\nkind: Scenario\nmetadata: {{ name: x }}\nspec:\n  topology: star:hosts=4,rate=1Gbit\n  duration: 10ms\n  traffic:\n{rest}"

@@ -30,7 +30,7 @@ fn every_promise_of_either_scheme_holds() {
 }
 
 #[test]
-fn bursts_that_collide_come_close_to_what_the_calculus_says() {
+fn colliding_bursts_come_close_to_the_calculated_delay() {
     let list = colliding("verify-close.yaml");
     let json = wayleave(&format!("verify {STAR} -f {list} --effort quick -o json")).ends_with(0).json();
     for contract in json["contracts"].as_array().unwrap() {
@@ -40,13 +40,13 @@ fn bursts_that_collide_come_close_to_what_the_calculus_says() {
 }
 
 #[test]
-fn a_plan_is_verified_as_the_contracts_that_it_was_made_of() {
+fn a_plan_is_verified_like_its_contracts() {
     verify_as_planned("verify-plan", 2500, "");
 }
 
 /// By delay alone flows are moved into what others have just left: moves of one decision wait for one another.
 #[test]
-fn a_plan_whose_moves_wait_for_one_another_is_verified_too() {
+fn a_plan_with_chained_moves_is_verified_too() {
     verify_as_planned("verify-least-delay", 1500, "--routing least-delay");
 }
 
@@ -78,7 +78,7 @@ fn verify_as_planned(name: &str, count: u32, routing: &str) {
 }
 
 #[test]
-fn a_broken_promise_ends_with_four_and_a_command_that_shows_it_again() {
+fn a_broken_promise_exits_with_four_and_a_replay_command() {
     let list = colliding("verify-broken.yaml");
     for fault in ["budget-halved", "shaper-off", "buffers-gone"] {
         let run = wayleave(&format!("verify {STAR} -f {list} --effort quick --inject {fault} -o json")).ends_with(4);
@@ -94,7 +94,7 @@ fn a_broken_promise_ends_with_four_and_a_command_that_shows_it_again() {
 }
 
 #[test]
-fn a_plan_that_is_wrong_ends_with_four_and_says_what() {
+fn a_wrong_plan_exits_with_four_and_names_the_error() {
     let list = colliding("verify-believed.yaml");
     let plan = wayleave(&format!("plan {STAR} -f {list} -o json")).ends_with(0).stdout;
     let verify = |plan: String, options: &str| {
@@ -125,7 +125,7 @@ fn a_plan_that_is_wrong_ends_with_four_and_says_what() {
 }
 
 #[test]
-fn a_fault_is_caught_by_what_the_document_says_or_says_why_not() {
+fn a_fault_is_caught_by_the_documented_check_or_has_a_reason() {
     let document =
         std::fs::read_to_string(format!("{}/../../docs/theory/verification.md", env!("CARGO_MANIFEST_DIR"))).unwrap();
     // So narrow that 900 requests are enough for moves.
@@ -164,7 +164,7 @@ fn a_fault_is_caught_by_what_the_document_says_or_says_why_not() {
 }
 
 #[test]
-fn the_search_is_for_the_contract_that_is_named() {
+fn the_search_targets_the_named_contract() {
     let list = colliding("verify-flow.yaml");
     let run = wayleave(&format!("verify {STAR} -f {list} --effort quick --flow c3")).ends_with(0);
     assert!(run.stdout.lines().nth(1).unwrap().starts_with("c3 "), "{}", run.stdout);
@@ -173,7 +173,7 @@ fn the_search_is_for_the_contract_that_is_named() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn contradictory_options_are_refused() {
     let list = colliding("verify-nonsense.yaml");
     let plan = file("verify-nonsense.json", wayleave(&format!("plan {STAR} -f {list} -o json")).stdout);
     for (arguments, expected) in [
@@ -289,7 +289,7 @@ fn minima_behind_small_buffers_are_unknown() {
 
 /// The plan's figures for minima and objectives are derived again, sent, and held against the contracts.
 #[test]
-fn a_plan_of_every_kind_is_put_to_the_test() {
+fn a_plan_with_every_kind_is_verified() {
     let list = every_kind();
     let on = "-t star:hosts=13,rate=10Gbit,delay=4us,queues=8,buffer=500kB";
     let text = wayleave(&format!("plan {on} -f {list} -o json")).ends_with(0).stdout;
@@ -317,7 +317,7 @@ fn a_plan_of_every_kind_is_put_to_the_test() {
 
 /// Catches: a check of shares in the end of a plan only, and one that takes times of minima from the plan.
 #[test]
-fn shares_are_derived_after_every_event_and_times_of_minima_as_well() {
+fn shares_and_times_of_minima_are_derived_after_every_event() {
     let events = file(
         "verify-shares.yaml",
         "apiVersion: wayleave/v1\nkind: Events\nspec:\n  events:\n\
@@ -376,7 +376,7 @@ fn a_fault_of_classes_needs_contracts_of_other_kinds() {
 
 /// A host that only sends has a latency contract, and is among the senders that fill links beside minima, without acknowledgements.
 #[test]
-fn hosts_without_a_way_back_are_verified() {
+fn hosts_without_a_return_path_are_verified() {
     let network = file(
         "verify-one-way-network.yaml",
         "apiVersion: wayleave/v1\nkind: Topology\nmetadata: { name: t }\nspec:\n  classes: {}\n  \

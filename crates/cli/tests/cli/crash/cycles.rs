@@ -85,7 +85,7 @@ enum End {
 const SELDOM: u64 = 10;
 
 #[test]
-fn two_hundred_lives_of_a_ledger() {
+fn a_ledger_survives_two_hundred_kills() {
     let (seed, cycles) = (number("WAYLEAVE_SEED", SEED), number("WAYLEAVE_CYCLES", CYCLES));
     println!(
         "replay: WAYLEAVE_SEED={seed} WAYLEAVE_CYCLES={cycles} cargo test --locked -p wayleave-cli --test cli crash::cycles::lives"
@@ -101,7 +101,7 @@ fn two_hundred_lives_of_a_ledger() {
     // Creates the ledger; begins after an end; and after a kill: the points of a life are counted.
     let whole = End::Fault(Phase::Starting, WriteFault::None);
     for end in [&whole, &whole, &End::Outside, &whole] {
-        // The files are created once in the life of a ledger; `a_first_start_can_be_killed_anywhere` is about that.
+        // The files are created once in the life of a ledger; `a_first_start_can_be_killed_at_any_point` is about that.
         run.counts = Counts::default();
         run.live(end);
     }
@@ -285,7 +285,7 @@ fn point(phase: Phase, step: &TraceStep) -> Point {
 }
 
 #[test]
-fn a_first_start_can_be_killed_anywhere() {
+fn a_first_start_can_be_killed_at_any_point() {
     let (shim, place) = (shim(), LedgerDir::new());
     let trace = place.path("trace");
     let server = start_with(&place, &shim, &WriteFault::None, Some(&trace)).serves();

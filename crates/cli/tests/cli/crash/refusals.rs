@@ -105,7 +105,7 @@ fn live_and_check(place: &LedgerDir, shim: &Shim, fault: &WriteFault) -> &'stati
 }
 
 #[test]
-fn a_disk_that_fails_at_any_call_makes_no_answer_wrong() {
+fn a_disk_error_at_any_call_makes_no_answer_wrong() {
     let (shim, base) = (shim(), killed());
     let trace = base.path("trace");
     let copy = base.copy();
@@ -134,7 +134,7 @@ fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 #[test]
-fn space_that_comes_back_is_used_without_anybodys_help() {
+fn freed_disk_space_is_used_without_intervention() {
     let shim = shim();
     for errno in [Errno::NoSpace, Errno::Io, Errno::ReadOnly] {
         let place = filled();
@@ -197,7 +197,7 @@ fn is_refused(place: &LedgerDir, whole: &[(String, String)], what: &str) -> bool
 }
 
 #[test]
-fn a_page_that_was_written_in_half_is_refused_or_does_no_harm() {
+fn a_partially_written_page_is_refused_or_harmless() {
     let base = settled();
     let whole = rates(&base.copy());
     let pages = fs::metadata(base.ledger()).unwrap().len() as usize / PAGE;
@@ -220,7 +220,7 @@ fn a_page_that_was_written_in_half_is_refused_or_does_no_harm() {
 }
 
 #[test]
-fn a_bit_that_flips_anywhere_is_refused_or_does_no_harm() {
+fn a_flipped_bit_anywhere_is_refused_or_harmless() {
     let base = killed();
     let whole = rates(&base.copy());
     let mut refused = 0;
@@ -244,7 +244,7 @@ fn rates_of(door: &Door) -> Vec<(String, String)> {
 }
 
 #[test]
-fn files_that_are_cut_old_or_gone_are_refused() {
+fn truncated_old_or_missing_files_are_refused() {
     let (old, base) = (filled(), killed());
     let case = |words: &[&str], spoil: &dyn Fn(&LedgerDir)| {
         let place = base.copy();
@@ -285,7 +285,7 @@ fn files_that_are_cut_old_or_gone_are_refused() {
 }
 
 #[test]
-fn what_is_no_ledger_of_this_version_is_refused() {
+fn a_file_that_is_no_ledger_of_this_version_is_refused() {
     let place = LedgerDir::new();
     fs::write(place.ledger(), "to do: buy milk\n".repeat(500)).unwrap();
     fs::set_permissions(place.ledger(), fs::Permissions::from_mode(0o600)).unwrap();
@@ -297,7 +297,7 @@ fn what_is_no_ledger_of_this_version_is_refused() {
 }
 
 #[test]
-fn files_that_others_may_touch_are_refused() {
+fn files_accessible_to_others_are_refused() {
     for (file, words) in [
         ("ledger.db", ["can be read or changed by other users", "chmod 600"]),
         ("ledger.db-seal", ["can be read or changed by other users", "chmod 600"]),
@@ -339,7 +339,7 @@ fn a_ledger_has_one_server() {
 }
 
 #[test]
-fn another_network_than_that_of_the_ledger_is_refused() {
+fn a_network_other_than_that_of_the_ledger_is_refused() {
     let place = filled();
     for (topology, words) in [
         ("star:hosts=2", ["default:a", "h3"]),

@@ -92,7 +92,7 @@ fn shortened(key: &str) -> &str {
 }
 
 #[test]
-fn the_document_is_made_from_the_table() {
+fn the_document_is_generated_from_the_table() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/keys.md");
     if std::env::var_os("WAYLEAVE_UPDATE").is_some() {
         std::fs::write(&path, document()).unwrap();

@@ -113,7 +113,7 @@ impl Pair<'_> {
 }
 
 #[test]
-fn another_value_of_a_key_has_another_outcome() {
+fn different_values_of_a_key_have_different_outcomes() {
     let groups = groups();
     let pairs: Vec<Pair<'_>> = groups.iter().flat_map(pairs).collect();
     let faults: Vec<String> = pairs.par_iter().filter_map(Pair::fault).collect();

@@ -179,7 +179,7 @@ fn every_key_of_every_schema_has_an_answer_from_every_driver() {
 }
 
 #[test]
-fn tests_that_the_table_names_are_there() {
+fn tests_named_by_the_table_exist() {
     let tests = tests();
     let cells = ROWS.iter().flat_map(|row| row.cells).chain(SCENARIO.iter().map(|(_, cell)| *cell));
     let missing: BTreeSet<&str> = cells
@@ -190,7 +190,7 @@ fn tests_that_the_table_names_are_there() {
 }
 
 #[test]
-fn every_driver_names_what_it_does_not_carry_out() {
+fn every_driver_names_its_unsupported_keys() {
     let mut faults = Vec::new();
     for (driver, name) in DRIVERS.iter().enumerate() {
         let said = said(driver);

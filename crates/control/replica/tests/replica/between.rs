@@ -75,7 +75,7 @@ fn change(key: &str) -> CommitStep {
 }
 
 #[test]
-fn who_becomes_the_leader_has_the_basis_of_that_moment() {
+fn a_new_leader_has_the_config_fingerprint_of_its_election() {
     let world = World::default();
     let mut first = member(world.link(1), "first", 0, None);
     assert_eq!(follow(&mut first).unwrap(), MemberRole::Leads);
@@ -94,7 +94,7 @@ fn who_becomes_the_leader_has_the_basis_of_that_moment() {
 }
 
 #[test]
-fn promises_are_checked_again_with_what_came_last_before_a_basis_is_replaced() {
+fn promises_are_checked_against_the_last_log_before_a_fingerprint_is_replaced() {
     let world = World::default();
     let mut first = member(world.link(1), "first", 0, None);
     assert_eq!(follow(&mut first).unwrap(), MemberRole::Leads);
@@ -127,7 +127,7 @@ fn promises_are_checked_again_with_what_came_last_before_a_basis_is_replaced() {
 }
 
 #[test]
-fn who_is_barred_holds_no_lease() {
+fn a_barred_member_holds_no_lease() {
     let world = World::default();
     let mut first = member(world.link(1), "first", 0, None);
     assert_eq!(follow(&mut first).unwrap(), MemberRole::Leads);

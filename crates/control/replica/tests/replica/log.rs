@@ -90,7 +90,7 @@ fn leader(world: &World, batches: u64) -> ClusterMember<Link> {
 }
 
 #[test]
-fn a_leader_that_writes_before_every_question_keeps_no_follower_from_starting() {
+fn a_leader_with_frequent_writes_does_not_prevent_a_follower_from_starting() {
     // With snapshots, of which some are replaced before they are read, and with a client that compacts etcd before
     // every request.
     for (snapshot_every, compacts) in [(u64::MAX, false), (7, false), (u64::MAX, true), (20, true)] {
@@ -131,7 +131,7 @@ fn a_leader_that_writes_before_every_question_keeps_no_follower_from_starting() 
 }
 
 #[test]
-fn what_is_new_is_one_question_however_much_it_is() {
+fn new_entries_take_one_request_for_any_amount() {
     let world = World::default();
     let mut leader = leader(&world, 1);
     let questions = Arc::default();
@@ -158,7 +158,7 @@ fn what_is_new_is_one_question_however_much_it_is() {
 }
 
 #[test]
-fn what_is_lost_is_named_and_nothing_else_is_called_lost() {
+fn missing_entries_are_named_and_no_others() {
     let key = |name: &str| format!("/wayleave/test/{name}");
     let entry = |number: u64| key(&format!("log/{number:020}"));
     let lost = |from: String| (from.clone(), format!("{from}\0"));
@@ -204,7 +204,7 @@ fn what_is_lost_is_named_and_nothing_else_is_called_lost() {
 }
 
 #[test]
-fn an_older_state_of_etcd_is_named_as_such_to_whoever_has_seen_more() {
+fn an_older_state_of_etcd_is_reported_to_members_that_have_seen_more() {
     let world = World::default();
     let mut leader = leader(&world, 5);
     let saved = world.saved();
@@ -220,7 +220,7 @@ fn an_older_state_of_etcd_is_named_as_such_to_whoever_has_seen_more() {
 }
 
 #[test]
-fn a_snapshot_is_read_by_those_who_were_reading_the_one_before() {
+fn a_new_snapshot_is_read_by_readers_of_the_previous_one() {
     // The leader writes a snapshot between two questions, and compacts up to the one before.
     let world = World::default();
     let mut leader = leader(&world, 10);

@@ -283,7 +283,7 @@ fn number(name: &str) -> Option<u64> {
 }
 
 #[test]
-fn what_clients_see_is_linearizable() {
+fn histories_of_clients_are_linearizable() {
     let worlds = number("WAYLEAVE_WORLDS").unwrap_or(150);
     let seeds = number("WAYLEAVE_SEED").map_or(1..worlds + 1, |seed| seed..seed + 1);
     let (mut operations, mut fail_overs, mut unanswered) = (0, 0, 0);
@@ -306,7 +306,7 @@ fn what_clients_see_is_linearizable() {
 }
 
 #[test]
-fn planted_mistakes_are_found() {
+fn planted_faults_are_found() {
     for planted in [Planted::StaleReads, Planted::LostWrites] {
         let found = (1..=60).find(|&seed| violation(&Run::new(seed, planted).run().history).is_some());
         assert!(found.is_some(), "{planted:?} is not seen in 60 worlds");

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn silent_connections_go_first_and_never_keep_anybody_out() {
+    fn silent_connections_are_evicted_first_and_never_block_a_client() {
         let seats = ConnectionLimiter::new(MAX);
         let silent: Vec<ConnectionPermit> = (0..6).filter_map(|_| seats.take(address(1))).collect();
         let asks = seats.take(address(2)).unwrap();
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn one_address_cannot_have_all() {
+    fn one_address_cannot_take_all_connections() {
         let seats = ConnectionLimiter::new(MAX);
         let taken: Vec<ConnectionPermit> = (0..6).filter_map(|_| seats.take(address(1))).collect();
         let requests: Vec<RequestGuard> = taken.iter().map(ConnectionPermit::request).collect();
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn agents_that_wait_take_no_place_of_people() {
+    fn waiting_agents_take_no_connections_of_users() {
         let seats = ConnectionLimiter::new(MAX);
         let agents: Vec<ConnectionPermit> = (0..5).filter_map(|_| seats.take(address(1))).collect();
         let requests: Vec<RequestGuard> = agents.iter().map(ConnectionPermit::request).collect();

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_request_for_health_is_one_whatever_comes_behind_it() {
+    fn a_plain_request_for_health_is_recognised_before_any_other_bytes() {
         let head = "GET /healthz HTTP/1.1\r\nHost: x\r\nUser-Agent: kube-probe/1.31\r\nAccept: */*\r\n\r\n";
         let keeps = Some(Probe { length: head.len(), closes: false });
         assert_eq!(read(head), keeps);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_for_the_other_threads() {
+    fn all_other_requests_are_left_to_the_other_threads() {
         let whole = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
         for cut in 0..whole.len() {
             assert_eq!(read(&whole[..cut]), None, "a part of {cut} B");

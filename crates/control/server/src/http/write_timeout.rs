@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_reads_nothing_is_given_up_and_one_that_reads_is_not() {
+    async fn a_connection_with_a_client_that_does_not_read_is_closed() {
         let (client, server) = duplex(64);
         let mut patient = TimeoutStream::new(server, Duration::from_secs(30));
         let error = patient.write_all(&[0; 1000]).await.unwrap_err();

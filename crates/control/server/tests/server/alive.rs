@@ -50,7 +50,7 @@ fn occupy(world: &World) -> Vec<mpsc::Sender<()>> {
 }
 
 #[test]
-fn health_is_answered_while_no_thread_carries_requests_out() {
+fn health_is_answered_while_no_request_thread_is_free() {
     let world = world(Memory::default(), Duration::from_secs(3600));
     let held = occupy(&world);
     for _ in 0..20 {
@@ -61,7 +61,7 @@ fn health_is_answered_while_no_thread_carries_requests_out() {
 }
 
 #[test]
-fn health_names_what_makes_no_progress_until_it_goes_on() {
+fn health_names_a_stalled_part_until_it_makes_progress() {
     let memory = Memory::default();
     let world = world(memory.clone(), Duration::from_millis(200));
     until(&world.client, 200);

@@ -44,7 +44,7 @@ impl Agent {
 }
 
 #[test]
-fn a_check_goes_from_agent_to_agent_and_names_the_place_of_loss() {
+fn a_check_runs_between_agents_and_names_the_place_of_loss() {
     let world = World::with(Box::new(Memory::default()), EnforcedBy::Hosts);
     let client = &world.client;
     client.put("/v1/contracts/a", &contract("h1", "h16", "10Mbit")).is(201);
@@ -104,7 +104,7 @@ fn world_link(client: &Client, host: &str) -> String {
 }
 
 #[test]
-fn what_cannot_be_checked_is_refused_with_the_reason() {
+fn impossible_checks_are_refused_with_the_reason() {
     let world = World::with(Box::new(Memory::default()), EnforcedBy::Hosts);
     let client = &world.client;
     let _sender = Agent::begin(&world, "h1");
@@ -131,7 +131,7 @@ fn what_cannot_be_checked_is_refused_with_the_reason() {
 
 /// A pair determines sender and receiver; of a contract with members, two are named.
 #[test]
-fn contracts_of_every_kind_say_between_whom_probes_go() {
+fn contracts_of_every_kind_determine_the_endpoints_of_probes() {
     let scratch = Arc::new(Scratch::new());
     let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Hosts);
     options.setup = classed(EnforcedBy::Hosts);

@@ -38,7 +38,7 @@ fn within(from: &str, to: &str, deadline: &str) -> Value {
 }
 
 #[test]
-fn promises_come_by_what_is_left_of_their_deadlines_page_by_page() {
+fn promises_are_sorted_by_slack_and_paged() {
     let world = World::new();
     let client = &world.client;
     for (name, deadline) in [("wide", "50ms"), ("middle", "20ms"), ("tight", "4ms")] {
@@ -63,7 +63,7 @@ fn promises_come_by_what_is_left_of_their_deadlines_page_by_page() {
 }
 
 #[test]
-fn what_is_broken_comes_first_by_priority_and_says_why() {
+fn broken_promises_are_first_by_priority_with_their_reasons() {
     let world = World::new();
     let client = &world.client;
     for (name, priority) in [("low", 10), ("high", 90)] {
@@ -85,7 +85,7 @@ fn what_is_broken_comes_first_by_priority_and_says_why() {
 }
 
 #[test]
-fn promises_of_every_kind_are_there_and_best_effort_is_none() {
+fn promises_of_every_kind_are_listed_and_best_effort_is_none() {
     let world = fabric();
     let client = &world.client;
     let put = |name: &str, body: Value| client.put(&format!("/v1/contracts/{name}"), &body).is(201);
@@ -103,7 +103,7 @@ fn promises_of_every_kind_are_there_and_best_effort_is_none() {
 }
 
 #[test]
-fn contracts_are_found_by_link_kind_state_and_a_part_of_their_names() {
+fn contracts_are_found_by_link_kind_state_and_part_of_their_names() {
     let world = World::new();
     let client = &world.client;
     for number in 0..5 {
@@ -196,7 +196,7 @@ fn the_network_by_tier_has_racks_as_counters_that_open() {
 }
 
 #[test]
-fn what_is_down_is_counted_in_its_block_and_its_bundle() {
+fn failed_elements_are_counted_in_their_block_and_bundle() {
     let world = World::new();
     let client = &world.client;
     client.put("/v1/nodes/pod1-agg1/state", &json!({ "state": "down", "reason": "power" })).is(200);
@@ -215,7 +215,7 @@ fn what_is_down_is_counted_in_its_block_and_its_bundle() {
 }
 
 #[test]
-fn the_past_is_what_events_tell_backwards_from_now() {
+fn the_past_is_reconstructed_from_events_backwards() {
     let world = World::new();
     let client = &world.client;
     client.get("/v1/timeline/99").is_problem(404, "NOT_FOUND");
@@ -254,7 +254,7 @@ fn the_past_is_what_events_tell_backwards_from_now() {
 }
 
 #[test]
-fn a_tenant_is_shown_its_own_promises_and_past_and_nothing_of_links() {
+fn a_tenant_sees_its_own_promises_and_past_and_nothing_about_links() {
     let world = World::new();
     let operator = &world.client;
     for (tenant, host) in [("acme", "h2"), ("other", "h2")] {
@@ -303,7 +303,7 @@ fn curves_of_a_link_are_those_of_the_ledger() {
 }
 
 #[test]
-fn agents_are_listed_with_what_they_say_is_wrong() {
+fn agents_are_listed_with_their_reported_problems() {
     let world = World::with(Box::new(Memory::default()), EnforcedBy::Hosts);
     let client = &world.client;
     for node in ["h1", "h2", "h3"] {
@@ -327,7 +327,7 @@ fn agents_are_listed_with_what_they_say_is_wrong() {
 }
 
 #[test]
-fn an_answer_to_what_if_says_how_much_it_leaves_out() {
+fn an_answer_to_what_if_states_the_number_of_omitted_entries() {
     let world = World::new();
     let client = &world.client;
     for number in 0..5 {

@@ -41,7 +41,7 @@ fn with_agents() -> World {
 }
 
 #[test]
-fn what_is_refused_is_written_down_escaped_and_with_its_tenant() {
+fn refused_input_is_recorded_escaped_and_with_its_tenant() {
     let world = World::new();
     let client = &world.client;
     client.put("/v1/tenants/a", &json!({})).is(201);
@@ -69,7 +69,7 @@ fn what_is_refused_is_written_down_escaped_and_with_its_tenant() {
 }
 
 #[test]
-fn names_labels_and_reasons_are_refused() {
+fn hostile_names_labels_and_reasons_are_refused() {
     let world = World::new();
     let client = &world.client;
     for text in [
@@ -109,7 +109,7 @@ fn report(epoch: &Value) -> Value {
 }
 
 #[test]
-fn texts_of_agents_are_shown_escaped_wherever_they_appear() {
+fn texts_of_agents_are_escaped_wherever_they_appear() {
     let world = with_agents();
     let client = &world.client;
     let agent = client.token(json!({ "role": "agent", "node": "h1" }));
@@ -138,7 +138,7 @@ fn texts_of_agents_are_shown_escaped_wherever_they_appear() {
 }
 
 #[test]
-fn sentences_and_counters_of_an_agent_are_bounded_and_say_how_many_are_left_out() {
+fn sentences_and_counters_of_an_agent_are_bounded_with_a_count_of_the_rest() {
     let world = with_agents();
     let client = &world.client;
     let agent = client.token(json!({ "role": "agent", "node": "h1" }));
@@ -193,7 +193,7 @@ impl Disk for Breaking {
 }
 
 #[test]
-fn why_the_ledger_cannot_be_written_is_told_to_operators_only() {
+fn the_cause_of_a_ledger_write_error_is_shown_to_operators_only() {
     let (memory, is_broken) = (Memory::default(), Arc::new(AtomicBool::new(false)));
     let store = memory.0.clone();
     let world = World::with(Box::new(Breaking { memory, is_broken: is_broken.clone() }), EnforcedBy::Hosts);

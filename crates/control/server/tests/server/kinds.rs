@@ -57,7 +57,7 @@ fn without_agents_no_kind_is_enforced() {
 }
 
 #[test]
-fn a_share_is_enforced_once_all_agents_report_its_rule_and_says_whose_does_not() {
+fn a_share_is_enforced_once_all_agents_report_its_rule_and_names_missing_ones() {
     let world = world();
     let client = &world.client;
     client.put("/v1/contracts/db", &hose(&["h1", "h5"], "500Mbit")).is(201);
@@ -109,7 +109,7 @@ fn a_share_is_enforced_once_all_agents_report_its_rule_and_says_whose_does_not()
 }
 
 #[test]
-fn agents_of_members_are_told_of_contracts_what_is_left_and_where_the_others_listen() {
+fn agents_of_members_receive_contracts_spare_rates_and_peer_addresses() {
     let world = world();
     let client = &world.client;
     let agents = ["h1", "h5", "h9"].map(|node| client.token(json!({ "role": "agent", "node": node })));
@@ -256,7 +256,7 @@ fn a_document_of_every_kind_is_applied_as_a_whole() {
 /// The text is independent of the contracts of others: "4.1Gbit would fit" would be 5.1 where the neighbour has
 /// nothing.
 #[test]
-fn a_refusal_tells_a_tenant_no_figure_that_depends_on_others() {
+fn a_refusal_shows_a_tenant_no_figure_that_depends_on_others() {
     let ask = |theirs: Option<&str>| {
         let world = world();
         let (acme, other) = (tenant(&world, "acme"), tenant(&world, "other"));
@@ -285,7 +285,7 @@ fn a_refusal_tells_a_tenant_no_figure_that_depends_on_others() {
 }
 
 #[test]
-fn a_tenant_is_told_whether_it_fits_and_nothing_of_others() {
+fn a_tenant_learns_whether_it_fits_and_nothing_about_others() {
     let world = world();
     let (acme, other) = (tenant(&world, "acme"), tenant(&world, "other"));
     other.put("/v1/contracts/theirs", &hose(&["a", "b", "c"], "4Gbit")).is(201);

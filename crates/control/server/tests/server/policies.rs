@@ -90,7 +90,7 @@ fn policies_and_contracts_share_one_ledger_and_survive_a_restart() {
 }
 
 #[test]
-fn what_is_wrong_with_a_policy_is_said() {
+fn errors_of_a_policy_are_reported() {
     let world = begin(&Memory::default(), Arc::new(Scratch::new()));
     let client = &world.client;
     let other = client.put("/v1/policies/racks", &machines("2Gbit", "1Gbit")).is_problem(400, "INVALID");

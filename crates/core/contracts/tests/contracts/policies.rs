@@ -77,7 +77,7 @@ fn a_parent_without_a_minimum_has_that_of_its_parts() {
 }
 
 #[test]
-fn a_parent_must_be_guaranteed_what_its_parts_are() {
+fn a_parent_must_guarantee_the_minima_of_its_parts() {
     let parts = || vec![ServiceSpec { bandwidth: both(2, None), ..part("a", "s") }];
     let parent = |min, max| ServiceSpec { bandwidth: both(min, max), ..service("s", 80) };
     let (_, text) = only_fault([parts(), vec![parent(1, None)]].concat());

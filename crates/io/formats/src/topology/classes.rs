@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_as_usual() {
+    fn absent_keys_have_their_defaults() {
         assert_eq!(read("{}"), Ok(Some(Classes::default())));
         let given =
             "{ latency: 4, guaranteed: 5, objective: 4, bestEffort: 2, target: 90%, promise: 80%, roundTrip: 20us }";
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_what_is_wrong_and_where() {
+    fn errors_name_cause_and_place() {
         let said = |classes: &str, part: &str| {
             let error = read(classes).unwrap_err();
             assert!(error.contains(part), "{classes}: {error}");

@@ -10,7 +10,7 @@ fn errors(text: &str) -> String {
 }
 
 #[test]
-fn a_whole_table_is_read_as_it_was_written() {
+fn a_complete_table_is_read_back_as_written() {
     let zodiac = SoftwareSwitch::ZODIAC_FX;
     let mut table = Table::default();
     for case in PacketScenario::whole().cases() {
@@ -23,7 +23,7 @@ fn a_whole_table_is_read_as_it_was_written() {
 }
 
 #[test]
-fn mistakes_say_where_and_what_is_expected() {
+fn errors_name_the_place_and_the_expected_form() {
     let row = |cells: &str| errors(&format!("{HEADER}\n{cells}\n"));
     for (cells, place, said) in [
         ("17,five-tupel,output,last,decreasing,306B,11Mbit,1ms,8", "2:4:", "did you mean"),

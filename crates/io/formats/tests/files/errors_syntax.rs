@@ -6,7 +6,7 @@ use wayleave_formats::ProblemKind::{
 };
 
 #[test]
-fn a_file_that_was_cut_off_is_recognised() {
+fn a_truncated_file_is_recognised() {
     let yaml = contracts_yaml(&[&terms("a"), "{ name: b, from: h1"]);
     assert_problems(
         contracts(&yaml),
@@ -33,7 +33,7 @@ fn a_file_that_was_cut_off_is_recognised() {
 }
 
 #[test]
-fn an_empty_file_says_what_is_expected() {
+fn an_empty_file_is_reported_with_the_expected_content() {
     for text in ["", "\n \n", "\u{feff}", "~"] {
         assert_problems(contracts(text), &[(Empty, "1:1", "kind Contracts is expected .. apiVersion: wayleave/v1")]);
     }
@@ -79,7 +79,7 @@ fn broken_yaml_is_explained() {
 }
 
 #[test]
-fn broken_json_is_explained_in_json_s_words() {
+fn broken_json_is_explained_in_terms_of_json() {
     let cases = [
         ("{\"a\": 1\n \"b\": 2}", "2:2", "invalid JSON: expected `,` or `}`"),
         ("{\"a\" 1}", "1:6", "invalid JSON: expected `:`"),
@@ -91,7 +91,7 @@ fn broken_json_is_explained_in_json_s_words() {
 }
 
 #[test]
-fn nesting_has_an_end() {
+fn the_depth_of_nesting_is_limited() {
     for open in ["[", "{", "{\"a\":", "- ", "? "] {
         let errors = contracts(&open.repeat(10_000)).unwrap_err();
         assert_eq!(errors.problems().len(), 1);
@@ -152,7 +152,7 @@ fn columns_count_characters_and_not_bytes() {
 }
 
 #[test]
-fn a_contract_that_a_syntax_error_cuts_short_is_not_said_to_lack_keys() {
+fn a_contract_cut_short_by_a_syntax_error_reports_no_missing_keys() {
     let text = contracts_yaml(&[&terms("a"), "name: b\n      rate: 10\n     from: h1"]);
     assert_problems(
         contracts(&text),

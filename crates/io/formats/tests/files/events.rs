@@ -55,7 +55,7 @@ fn every_field_of_an_event_has_its_place() {
 }
 
 #[test]
-fn time_does_not_go_backwards() {
+fn times_of_events_must_not_decrease() {
     assert_problems(
         read(&[add("5ms", "a"), release("4ms", "a"), add("4ms", "b"), add("5ms", "c")]),
         &[
@@ -66,7 +66,7 @@ fn time_does_not_go_backwards() {
 }
 
 #[test]
-fn what_was_never_added_cannot_change_or_end() {
+fn an_unknown_contract_cannot_change_or_end() {
     assert_problems(
         read(&[add("0ns", "ptp-one"), release("1ns", "ptp-on"), change("2ns", "x")]),
         &[
@@ -77,7 +77,7 @@ fn what_was_never_added_cannot_change_or_end() {
 }
 
 #[test]
-fn what_is_there_cannot_be_added_and_what_is_gone_cannot_end_again() {
+fn an_existing_contract_cannot_be_added_and_a_released_one_cannot_end_again() {
     assert_problems(
         read(&[add("0ns", "a"), add("1ns", "a"), release("2ns", "a"), release("3ns", "a"), change("4ns", "a")]),
         &[
@@ -89,7 +89,7 @@ fn what_is_there_cannot_be_added_and_what_is_gone_cannot_end_again() {
 }
 
 #[test]
-fn an_event_that_is_wrong_in_itself_is_still_followed() {
+fn later_events_of_an_invalid_contract_are_still_checked() {
     let wrong = add("0ns", "a").replace("1Mbit", "1Mbps");
     let result = read(&[wrong, release("1ns", "a")]);
     let errors = result.unwrap_err();
@@ -98,7 +98,7 @@ fn an_event_that_is_wrong_in_itself_is_still_followed() {
 }
 
 #[test]
-fn an_event_is_one_thing_at_a_time() {
+fn an_event_has_exactly_one_action() {
     assert_problems(
         read(&[
             "{ at: 1ns }".to_owned(),

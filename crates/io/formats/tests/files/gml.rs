@@ -90,7 +90,7 @@ fn links_without_rates_or_places_are_counted_and_the_first_is_shown() {
 }
 
 #[test]
-fn what_is_wrong_with_gml_is_said_at_its_place() {
+fn errors_of_gml_are_reported_at_their_place() {
     for (text, expected) in [
         ("", "1:1 there is no graph in this file"),
         ("graph [ node [ id 0 ]", "1:7 this \"[\" is never closed"),
@@ -153,7 +153,7 @@ fn labels_of_yed_are_read_from_its_drawings() {
 }
 
 #[test]
-fn what_is_wrong_with_graphml_is_said_at_its_place() {
+fn errors_of_graphml_are_reported_at_their_place() {
     for (text, expected) in [
         ("<graphml>\n  <graph>\n</graphml>", "3:1 invalid XML: expected 'graph' tag, not 'graphml'"),
         ("<svg/>", "1:1 the first element is \"svg\", and graphml is expected"),

@@ -30,7 +30,7 @@ fn binary(bytes: &[u8]) -> Result<JobGraph, String> {
 }
 
 #[test]
-fn the_text_means_what_it_says() {
+fn the_text_form_has_the_documented_meaning() {
     let graph = text(PAIR).unwrap();
     let actions: Vec<OperationAction> = graph.operations().iter().map(|operation| operation.action).collect();
     let size = Bytes::new(1024);
@@ -60,7 +60,7 @@ fn the_binary_form_is_that_of_loggopsim() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_line() {
+fn errors_are_reported_with_their_line() {
     let wrong = [
         ("", "the file is empty: `num_ranks N` is expected"),
         ("rank 0 {\n}\n", "1:1: the schedule begins with `num_ranks N`"),
@@ -94,7 +94,7 @@ fn what_is_wrong_is_said_with_its_line() {
 
 /// Ranks that wait for one another: each receives first.
 #[test]
-fn ranks_that_wait_for_one_another_are_refused() {
+fn ranks_that_wait_for_each_other_are_refused() {
     let one =
         |rank: u32| format!("rank {rank} {{\na: recv 8b from {0}\nb: send 8b to {0}\nb requires a\n}}\n", 1 - rank);
     let errors = text(&format!("num_ranks 2\n{}{}", one(0), one(1))).unwrap_err();
@@ -102,7 +102,7 @@ fn ranks_that_wait_for_one_another_are_refused() {
 }
 
 #[test]
-fn a_receive_from_anybody_takes_what_comes() {
+fn a_receive_from_any_rank_is_kept_in_both_forms() {
     let graph = text("num_ranks 2\nrank 0 {\nsend 8b to 1 tag 4\n}\nrank 1 {\nrecv 8b from -1 tag -1\n}\n").unwrap();
     assert!(write_goal_text(&graph).contains("recv 8b from -1 tag -1"));
     assert_eq!(binary(&write_goal_binary(&graph)).as_ref(), Ok(&graph));
@@ -110,7 +110,7 @@ fn a_receive_from_anybody_takes_what_comes() {
 
 /// Catches: lists and parts that overlap, of which a small file could have millions.
 #[test]
-fn what_overlaps_is_refused() {
+fn overlapping_lists_are_refused() {
     let graph = text(
         "num_ranks 2\nrank 0 {\na: calc 1\nb: calc 1\nc: calc 1\nb requires a\nc requires b\n}\nrank 1 {\ncalc 1\n}\n",
     )
@@ -137,7 +137,7 @@ fn any_graph() -> impl Strategy<Value = JobGraph> {
 proptest! {
     /// Operations of collectives are not ordered by rank: written schedules are in order, and keep it.
     #[test]
-    fn both_forms_say_the_same(graph in any_graph()) {
+    fn both_forms_describe_the_same_schedule(graph in any_graph()) {
         let written = write_goal_text(&graph);
         let read = text(&written).unwrap();
         prop_assert_eq!(read.payload(), graph.payload());
@@ -151,7 +151,7 @@ proptest! {
 
     /// Any changed bytes give an error or another schedule, no panic, and no allocation beyond the size of the file.
     #[test]
-    fn bytes_that_change_do_no_harm(graph in any_graph(), changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6), cut in any::<prop::sample::Index>()) {
+    fn changed_bytes_cause_no_panic(graph in any_graph(), changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6), cut in any::<prop::sample::Index>()) {
         let mut bytes = write_goal_binary(&graph);
         for (at, value) in changes {
             let at = 8 + at.index(bytes.len() - 8);
@@ -163,7 +163,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_it_panic(lines in prop::collection::vec("(num_ranks|rank|l0:|l1:|l0|send|recv|calc|requires|irequires|\\{|\\}|to|from|tag|cpu|/|//|/\\*|\\*/|-1|[0-9]{1,3}b?)( (num_ranks|rank|l0|send|calc|requires|\\{|to|from|tag|cpu|-1|[0-9]{1,20}b?)){0,5}", 0..12)) {
+    fn no_text_causes_a_panic(lines in prop::collection::vec("(num_ranks|rank|l0:|l1:|l0|send|recv|calc|requires|irequires|\\{|\\}|to|from|tag|cpu|/|//|/\\*|\\*/|-1|[0-9]{1,3}b?)( (num_ranks|rank|l0|send|calc|requires|\\{|to|from|tag|cpu|-1|[0-9]{1,20}b?)){0,5}", 0..12)) {
         let _ = text(&lines.join("\n"));
         let _ = text(&format!("num_ranks 2\nrank 0 {{\n{}\n}}\n", lines.join("\n")));
     }
@@ -184,7 +184,7 @@ fn scenario(job: &str) -> Result<wayleave_scenarios::Scenario, String> {
 }
 
 #[test]
-fn a_job_has_its_ranks_where_the_scenario_says() {
+fn a_job_places_its_ranks_as_the_scenario_defines() {
     let job = |text: &str| match scenario(text).unwrap().traffic.remove(0).workload {
         wayleave_scenarios::Workload::Job(job) => job,
         other => panic!("{other:?}"),
@@ -202,7 +202,7 @@ fn a_job_has_its_ranks_where_the_scenario_says() {
 }
 
 #[test]
-fn what_is_wrong_with_a_job_is_said_where_it_stands() {
+fn errors_of_a_job_are_reported_at_their_place() {
     for (job, expected) in [
         ("job: { collective: ring, data: 1MB }", "8:26: unknown collective operation \"ring\""),
         ("job: { collective: ring-all-reduce }", "data"),
@@ -237,7 +237,7 @@ fn what_is_wrong_with_a_job_is_said_where_it_stands() {
 }
 
 #[test]
-fn a_binary_form_without_the_magic_number_is_refused_with_what_to_do() {
+fn a_binary_form_without_the_magic_number_is_refused_with_advice() {
     let old: &[u8] = &[2, 0, 0, 0, 1, 1, 16, 0, 0, 0, 0, 0];
     let read = |bytes: &[u8]| {
         Source::from_reader("pair.bin", bytes).and_then(|source| read_goal(&source)).unwrap_err().to_string()

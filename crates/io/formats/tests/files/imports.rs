@@ -79,7 +79,7 @@ fn first_lines_of_the_forks_of_hpcc_are_read() {
 }
 
 #[test]
-fn a_configuration_of_hpcc_names_its_files_and_what_is_not_simulated() {
+fn a_configuration_of_hpcc_names_its_files_and_unsupported_settings() {
     let text = "ENABLE_QCN 1\nUSE_DYNAMIC_PFC_THRESHOLD 1\n\nTOPOLOGY_FILE mix/topology.txt\nFLOW_FILE mix/flow.txt\nCC_MODE 1\nL2_BACK_TO_ZERO 0\n";
     for errors in [hpcc(text).unwrap_err(), hpcc_flows(text).unwrap_err()] {
         let problem = &errors.problems()[0];
@@ -96,7 +96,7 @@ fn a_configuration_of_hpcc_names_its_files_and_what_is_not_simulated() {
 }
 
 #[test]
-fn flows_of_ten_to_the_twelve_bytes_are_pointed_to_endless_traffic() {
+fn an_hpcc_flow_of_ten_to_the_twelve_bytes_gets_a_hint_for_endless_traffic() {
     let errors = hpcc_flows("1\n0 1 3 10000 1000000000000 0.001\n").unwrap_err();
     let hint = "a flow without end is a traffic of its own: { from: h0, to: h32, sizes: endless }";
     assert_eq!(errors.problems()[0].hint(), Some(hint));
@@ -110,7 +110,7 @@ fn the_numbers_of_switches_may_be_wrapped() {
 }
 
 #[test]
-fn what_is_wrong_with_an_hpcc_topology_is_said_at_its_place() {
+fn errors_of_an_hpcc_topology_are_reported_at_their_place() {
     for (text, expected) in [
         ("", "1:1 the file ends here: NODES SWITCHES LINKS is expected"),
         ("3 1\n", "1:1 2 words: NODES SWITCHES LINKS is expected on the first line"),
@@ -158,7 +158,7 @@ fn hpcc_flows_with_and_without_a_port_are_read_in_order_of_time() {
 }
 
 #[test]
-fn what_is_wrong_with_hpcc_flows_is_said_at_its_place() {
+fn errors_of_hpcc_flows_are_reported_at_their_place() {
     for (text, expected) in [
         ("", "1:1 the file ends here: the number of flows is expected"),
         ("2 1\n", "1:1 2 words: the number of flows is expected on the first line"),
@@ -178,7 +178,7 @@ fn what_is_wrong_with_hpcc_flows_is_said_at_its_place() {
 }
 
 #[test]
-fn flows_of_hpcc_mean_the_nodes_of_an_hpcc_topology_and_the_hosts_of_any_other() {
+fn flows_of_hpcc_refer_to_hpcc_nodes_or_to_the_hosts_of_other_topologies() {
     let files = [
         ("t.txt", "3 1 2\n0\n0 1 1Gbps 1us 0\n0 2 10Gbps 1us 0\n"),
         ("on-t.txt", "1\n1 2 3 100 1000 0\n"),
@@ -260,7 +260,7 @@ fn bundles_of_htsim_are_parallel_links() {
 }
 
 #[test]
-fn what_is_wrong_with_an_htsim_topology_is_said_at_its_place() {
+fn errors_of_an_htsim_topology_are_reported_at_their_place() {
     for (old, new, expected) in [
         ("Nodes 4", "Nodes 5", "3:1 5 nodes cannot be split into pods of 4"),
         ("Nodes 4", "Nodes 0", "1:1 nodes has to be above zero"),
@@ -306,7 +306,7 @@ fn a_connection_matrix_is_read_in_order_of_time() {
 }
 
 #[test]
-fn what_is_wrong_with_a_connection_matrix_is_said_at_its_place() {
+fn errors_of_a_connection_matrix_are_reported_at_their_place() {
     let triggers = "triggers are not read from a connection matrix";
     for (flow, expected) in [
         ("0->4 start 0 size 9", "3:4 there is no node 4: the network has 4, counted from 0".to_owned()),
@@ -340,7 +340,7 @@ fn what_is_wrong_with_a_connection_matrix_is_said_at_its_place() {
 }
 
 #[test]
-fn files_of_htsim_stand_in_a_scenario() {
+fn files_of_htsim_can_be_used_in_a_scenario() {
     let files = [("a.topo", LEAF_SPINE), ("a.cm", "Nodes 4\nConnections 1\n0->3 id 1 start 0 size 1000\n")];
     let spec = SPEC
         .replace("star:hosts=4", "{ htsim: a.topo, defaults: { queues: 2, mtu: 9000B } }")
@@ -401,7 +401,7 @@ fn a_last_share_that_is_rounded_counts_as_one() {
 }
 
 #[test]
-fn what_is_wrong_with_a_distribution_is_said_at_its_line() {
+fn errors_of_a_distribution_are_reported_at_their_line() {
     for (text, expected) in [
         ("# nothing\n", "1:1 the file has no lines: SIZE SHARE is expected on each"),
         ("100 0.5\n90 1\n", "2:1 the sizes do not rise: point 2 has 90 bytes after 100"),

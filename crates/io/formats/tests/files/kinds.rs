@@ -65,7 +65,7 @@ fn terms_of_bandwidth_and_objectives_are_read() {
 }
 
 #[test]
-fn errors_name_what_is_wrong_for_which_kind_and_where() {
+fn errors_name_cause_kind_and_place() {
     let error = |item: &str| read(&[item]).unwrap_err();
     let said = |item: &str, parts: &[&str]| {
         let error = error(item);
@@ -123,7 +123,7 @@ fn names_are_unique_over_all_kinds() {
 }
 
 #[test]
-fn who_reads_latency_contracts_only_says_so() {
+fn a_reader_of_latency_contracts_only_refuses_other_kinds() {
     let source = Source::new("mixed.yaml", yaml(&["{ name: a, bandwidth: { from: h1, to: h2, min: 1Mbit } }"]));
     let error = read_contracts(&source, &star()).unwrap_err().to_string();
     assert!(error.contains("this contract is of kind bandwidth, and only latency contracts are read here"), "{error}");

@@ -17,7 +17,7 @@ fn ports(network: &Network) -> Vec<String> {
 const SWITCHED: &str = "    s1: { kind: nokia_srlinux }\n    s2: { kind: nokia_srlinux }\n    h1: { kind: linux }\n    h2: { kind: linux }\n";
 
 #[test]
-fn vars_of_an_endpoint_are_those_of_the_direction_that_leaves_it() {
+fn vars_of_an_endpoint_apply_to_its_outgoing_direction() {
     let text = lab(
         SWITCHED,
         "    - type: veth
@@ -43,7 +43,7 @@ fn vars_of_an_endpoint_are_those_of_the_direction_that_leaves_it() {
 }
 
 #[test]
-fn a_rate_at_one_end_alone_is_no_rate_of_the_other_direction() {
+fn a_rate_at_one_end_does_not_apply_to_the_other_direction() {
     let text = lab(
         SWITCHED,
         "    - endpoints: [ { node: h1, interface: eth1, vars: { rate: 1Gbit } }, { node: s1, interface: e1-1 } ]\n",
@@ -127,7 +127,7 @@ fn interface_names_survive_a_topology_document() {
 }
 
 #[test]
-fn an_interface_of_two_links_is_kept_once_and_said() {
+fn an_interface_of_two_links_is_kept_once_and_reported() {
     let text = lab(
         SWITCHED,
         "    - { endpoints: [\"s1:e1-1\", \"s2:e1-1\"], vars: { rate: 10Gbit } }
@@ -171,7 +171,7 @@ const FABRIC: [[&str; 2]; 5] =
     [["leaf1", "spine"], ["leaf2", "spine"], ["srv", "leaf1"], ["srv", "leaf2"], ["cl", "spine"]];
 
 #[test]
-fn a_server_with_two_links_is_a_host_where_its_neighbours_forward() {
+fn a_server_with_two_links_is_a_host_if_its_neighbours_forward() {
     let nodes = "    leaf1: { kind: linux, image: frr }
     leaf2: { kind: linux, image: \"quay.io/frrouting/frr:9.1\" }
     spine: { kind: linux, image: alpine, exec: [ \"sysctl -w net.ipv4.ip_forward=1\" ] }
@@ -196,7 +196,7 @@ fn a_router_between_bridges_forwards_since_nothing_else_joins_them() {
 }
 
 #[test]
-fn sysctls_decide_before_the_image() {
+fn sysctls_override_the_image() {
     let nodes = "    br1: { kind: bridge }\n    br2: { kind: bridge }\n    x: { kind: linux, image: frr, sysctls: { net.ipv4.ip_forward: 0 } }\n    y: { kind: linux, sysctls: { net.ipv6.conf.all.forwarding: 1 } }\n    a: { kind: linux }\n";
     let joined = [["x", "br1"], ["x", "br2"], ["y", "br1"], ["y", "br2"], ["a", "br1"]];
     let (hosts, said) = taken(nodes, &joined);
@@ -205,7 +205,7 @@ fn sysctls_decide_before_the_image() {
 }
 
 #[test]
-fn a_file_that_does_not_say_who_forwards_is_asked() {
+fn a_lab_with_ambiguous_forwarding_is_refused_with_advice() {
     let nodes = "    leaf1: { kind: linux }\n    leaf2: { kind: linux }\n    spine: { kind: linux }\n    srv: { kind: linux }\n    h: { kind: linux }\n";
     let joined = "    - endpoints: [\"leaf1:e1\", \"spine:e1\"]
     - endpoints: [\"leaf2:e1\", \"spine:e2\"]
@@ -259,7 +259,7 @@ topology:
 "#;
 
 #[test]
-fn containerlab_labs_say_who_forwards() {
+fn containerlab_labs_determine_forwarding_nodes() {
     let imported = read("plant.clab.yml", LAB, &with_rate());
     let network = &imported.topology.network;
     assert_eq!(imported.topology.name, "plant");
@@ -280,7 +280,7 @@ fn containerlab_labs_say_who_forwards() {
 }
 
 #[test]
-fn what_is_wrong_with_a_lab_is_said_at_its_place() {
+fn errors_of_a_lab_are_reported_at_their_place() {
     for (old, new, expected) in [
         ("\"leaf2:e1-1\"", "\"leaf3:e1-1\"", "19:33 there is no node \"leaf3\""),
         ("\"leaf2:e1-1\"", "leaf2", "19:33 \"leaf2\" is not an endpoint: NODE:INTERFACE is expected"),

@@ -28,7 +28,7 @@ fn sharing(scheme: &str, terms: &str, beside: &str) -> String {
 }
 
 #[test]
-fn a_key_that_does_nothing_in_a_scenario_is_named() {
+fn a_key_without_effect_in_a_scenario_is_named() {
     // A spec, the beginning of its message, and a spec in which the key has an effect.
     let cases: [(String, &str, String); 17] = [
         (
@@ -125,7 +125,7 @@ fn keys_of_contracts_are_named_once_with_the_first_and_the_number_of_contracts()
 }
 
 #[test]
-fn what_contracts_say_of_ports_is_refused_beside_them() {
+fn port_settings_given_by_contracts_are_refused_beside_them() {
     for (ports, key) in [("switches", "discipline: fifo"), ("switches", "ecn: 9kB"), ("hosts", "discipline: fifo")] {
         let text = format!(
             "{{ apiVersion: wayleave/v1, kind: Scenario, spec: {{ topology: {CLASSES}, duration: 1ms, contracts: c.yaml, {ports}: {{ {key} }} }} }}"

@@ -42,7 +42,7 @@ fn the_example_is_read_with_all_its_parts() {
 }
 
 #[test]
-fn every_error_says_where() {
+fn every_error_names_its_place() {
     assert_eq!(
         complaint("- { name: a, min: 2Gbit, max: 1Gbit }"),
         "policy.yaml:6:35: the maximum 1Gbit to transmit is below the minimum 2Gbit: raise max or lower min"

@@ -99,7 +99,7 @@ fn every_field_of_a_scenario_can_be_written() {
 }
 
 #[test]
-fn workloads_are_what_they_say() {
+fn workloads_have_the_documented_meaning() {
     let rate = Rate::from_mbit(1);
     let packets = |text: &str| match traffic(text).workload {
         Workload::Packets { kind, frame } => (kind, frame.get()),
@@ -195,7 +195,7 @@ fn ends_may_be_virtual_machines() {
 }
 
 #[test]
-fn a_traffic_is_switched_and_its_applications_write() {
+fn active_periods_of_traffic_and_writes_of_applications_are_read() {
     let ms = Time::from_millis;
     let active = |text: &str| traffic(&format!("{{ name: a, sizes: 1B, start: 1ms, {text} }}")).active;
     assert_eq!(active("stop: 9ms"), None);
@@ -375,7 +375,7 @@ fn a_sweep_can_vary_the_network_and_the_items_of_lists_by_number() {
 }
 
 #[test]
-fn a_path_finds_names_with_dots_and_adds_keys_that_are_not_there() {
+fn a_path_finds_names_with_dots_and_adds_missing_keys() {
     let sweep = "10ms\n  sweep: { vary: { traffic.a.b.queue: [2], hosts.ecn: [9kB] } }";
     let spec = SPEC.replacen("10ms", sweep, 1).replace("{ name: a,", "{ name: a, sizes: 1B }, { name: a.b,");
     let scenario = &read(&spec).unwrap_or_else(|errors| panic!("{errors}")).runs[0].scenario;
@@ -384,7 +384,7 @@ fn a_path_finds_names_with_dots_and_adds_keys_that_are_not_there() {
 }
 
 #[test]
-fn a_queue_cannot_mark_beside_what_ufab_needs_of_it() {
+fn a_queue_cannot_have_marking_that_conflicts_with_ufab() {
     let spec = "  topology: star:hosts=2
   duration: 1ms
   switches: { ecn: 80kB }
@@ -430,7 +430,7 @@ fn the_documented_examples_are_scenarios() {
 
 /// Every key of sharing, with values that are none of the defaults.
 #[test]
-fn sharing_is_read_as_it_stands() {
+fn every_key_of_sharing_is_read() {
     let spec = "  topology: leaf-spine:leaves=2,spines=2,hosts=2
   duration: 10ms
   sharing:
@@ -545,7 +545,7 @@ fn contracts_of_every_kind_make_a_scenario() {
 
 /// Traffic of a contract has its queue, its ends and, for a latency contract, its route, and no forbidden properties.
 #[test]
-fn traffic_of_a_contract_goes_where_the_contract_does() {
+fn traffic_of_a_contract_follows_its_route() {
     let with = |traffic: &str| {
         let text = format!(
             "apiVersion: wayleave/v1\nkind: Scenario\nspec:\n  topology: network-fabric.yaml\n  contracts: contracts-fabric.yaml\n  \
@@ -583,7 +583,7 @@ fn traffic_of_a_contract_goes_where_the_contract_does() {
 }
 
 #[test]
-fn what_is_reserved_is_a_rate_or_a_list_of_links() {
+fn reserved_capacity_is_a_rate_or_a_list_of_links() {
     let with = |text: &str| only(&SPEC.replacen("10ms", &format!("10ms\n  {text}"), 1)).reserved.clone();
     let all = with("reserved: 100Mbit");
     assert!(!all.is_empty() && all.iter().all(|&rate| rate == Rate::from_mbit(100)), "{all:?}");

@@ -3,7 +3,7 @@
 use crate::common::scenarios::{SPEC, read, said, with_traffic};
 
 #[test]
-fn what_is_wrong_with_traffic_is_said_at_its_place() {
+fn errors_of_traffic_are_reported_at_their_place() {
     for (traffic, expected) in [
         (
             "{ name: a, load: 0.5, sizes: web-serch }",
@@ -191,7 +191,7 @@ fn what_is_wrong_with_traffic_is_said_at_its_place() {
 }
 
 #[test]
-fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
+fn errors_of_a_scenario_are_reported_at_their_place() {
     for (old, new, expected) in [
         (
             "  topology: star:hosts=4",
@@ -415,7 +415,7 @@ fn a_problem_shows_its_line_its_traffic_and_a_hint() {
 }
 
 #[test]
-fn hints_say_what_to_write() {
+fn hints_contain_the_correct_form() {
     for (old, new, hint) in [
         (
             "sizes: 1MB",
@@ -460,7 +460,7 @@ fn a_wrong_value_of_a_sweep_names_its_run() {
 }
 
 #[test]
-fn problems_of_several_files_come_file_by_file() {
+fn problems_of_several_files_are_grouped_by_file() {
     let errors = read(&SPEC.replace("star:hosts=4", "{ hpcc: t.txt }").replace("1MB", "1mb")).unwrap_err();
     let names: Vec<&str> = errors.problems().iter().map(|problem| problem.source_text().name()).collect();
     // Without a network, traffic cannot be checked.
@@ -481,7 +481,7 @@ fn another_kind_of_document_is_refused() {
 }
 
 #[test]
-fn an_item_that_is_several_outages_is_counted_once() {
+fn a_list_item_with_several_outages_is_counted_once() {
     let outages = "10ms\n  outages: [ { at: 2ms, fail: [s1, h1->s1, h2->s1] }, { at: 1ms, repair: s1 } ]";
     let expected = "6:61 1ms is before 2ms, the time of the outage above: outages must be in order of time";
     assert_eq!(said(read(&SPEC.replacen("10ms", outages, 1))), [expected]);
@@ -489,7 +489,7 @@ fn an_item_that_is_several_outages_is_counted_once() {
 
 /// Sharing is on line 6, traffic on line 7.
 #[test]
-fn what_is_wrong_with_sharing_is_said_at_its_place() {
+fn errors_of_sharing_are_reported_at_their_place() {
     let with = |sharing: &str, traffic: &str| {
         let traffic = format!("[ {{ name: a, sizes: 1MB, {traffic} }} ]");
         read(&format!("  topology: star:hosts=4\n  duration: 10ms\n  sharing: {sharing}\n  traffic: {traffic}\n"))

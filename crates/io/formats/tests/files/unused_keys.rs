@@ -148,7 +148,7 @@ fn remark(file: &str, text: &str, options: &ImportOptions, begin: &str) -> Strin
 }
 
 #[test]
-fn every_importer_says_each_key_that_it_does_not_use() {
+fn every_importer_reports_each_unused_key() {
     for Case { file, text, keys } in CASES {
         let said = remark(file, text, &with_unit(), "warning: keys not used");
         for (owner, key, line) in *keys {
@@ -160,7 +160,7 @@ fn every_importer_says_each_key_that_it_does_not_use() {
 }
 
 #[test]
-fn strict_refuses_each_key_that_is_not_used_at_its_place() {
+fn strict_refuses_each_unused_key_at_its_place() {
     for Case { file, text, keys } in CASES {
         let said = wrong(file, text, &strict(with_unit()));
         for (owner, key, line) in *keys {
@@ -173,7 +173,7 @@ fn strict_refuses_each_key_that_is_not_used_at_its_place() {
 }
 
 #[test]
-fn a_second_rate_or_delay_of_a_link_is_said() {
+fn a_second_rate_or_delay_of_a_link_is_reported() {
     let text = r#"{"nodes": ["a", "b"],
 "edges": [{"source": "a", "target": "b", "rate": "1Gbit",
 "capacity": "10Gbit", "delay": "1us",
@@ -185,7 +185,7 @@ fn a_second_rate_or_delay_of_a_link_is_said() {
 }
 
 #[test]
-fn keys_that_say_nothing_are_counted_and_accepted_by_strict() {
+fn irrelevant_keys_are_counted_and_accepted_by_strict() {
     let text = "name: lab
 mgmt: { network: x }
 topology:
@@ -203,7 +203,7 @@ topology:
 }
 
 #[test]
-fn importers_that_have_no_place_for_other_words_refuse_them() {
+fn importers_without_optional_words_refuse_unknown_ones() {
     let cabling = Cabling::default();
     let hpcc = read_hpcc_topology(&Source::new("t.txt", "3 1 2\n0\n0 1 1Gbps 1us 0 zz\n0 2 1Gbps 1us 0\n"), &cabling);
     assert!(hpcc.unwrap_err().to_string().contains("6 words"));

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_spread_holds_mean_and_ends() {
+    fn a_spread_has_mean_minimum_and_maximum() {
         assert_eq!(SeedSpread::of(&[3.0, 1.0, 2.0]), Some(SeedSpread { mean: 2.0, lowest: 1.0, highest: 3.0 }));
         assert_eq!(SeedSpread::of(&[]), None);
     }

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_below_a_nanosecond_is_not_nothing() {
+    fn a_time_below_a_nanosecond_is_not_rounded_to_zero() {
         assert_eq!((time(0).as_str(), time(1).as_str(), time(1_230_400).as_str()), ("0 ns", "1 ns", "1.231 us"));
     }
 
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_little_nor_almost_all_is_rounded_away() {
+    fn neither_small_nor_almost_full_shares_are_rounded_away() {
         let shown = [0.0, 0.000_01, 0.001, 0.5, 0.999_9, 1.0].map(share);
         assert_eq!(shown, ["0 %", "below 0.01 %", "0.10 %", "50.0 %", "99.9 %", "100.0 %"]);
     }

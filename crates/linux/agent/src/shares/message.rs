@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_is_read_again_however_much_it_is() {
+    fn messages_of_any_size_are_decoded_back() {
         for count in [0, 1, MAX as u64, 3 * MAX as u64 + 1] {
             let said = PeerMessage { sent: (0..count).map(|at| (at, 2 * at)).collect(), rates: vec![(7, u64::MAX); 5] };
             let mut read = PeerMessage::default();
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn other_bytes_say_nothing() {
+    fn malformed_datagrams_are_ignored() {
         let good = PeerMessage { sent: vec![(1, 2)], rates: vec![(3, 4)] }.datagrams().remove(0);
         for length in 0..good.len() {
             assert_eq!(PeerMessage::read(&good[..length]), None, "{length} B of {}", good.len());

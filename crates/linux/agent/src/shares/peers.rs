@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_heeded_that_is_forged_replayed_reordered_for_others_or_of_another_controller() {
+    fn forged_replayed_reordered_or_misaddressed_messages_are_dropped() {
         let (mut peers, _) = agent(1);
         let open = |peers: &Peers, datagram: &[u8]| peers.exchange.open(datagram).map(|(from, said)| (from.0, said));
         let (first, second) = (sealed(2, 1, SECRET, 10), sealed(2, 1, SECRET, 20));
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_who_has_no_key_leaves_others_their_place() {
+    fn a_flood_without_the_key_does_not_displace_others() {
         let (mut peers, socket) = agent(1);
         knows(&mut peers, SECRET);
         let to = socket.local_addr().unwrap();
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_the_key_and_is_not_read_takes_so_much_memory_and_no_more() {
+    fn an_unread_peer_with_the_key_uses_bounded_memory() {
         let (mut peers, socket) = agent(1);
         knows(&mut peers, SECRET);
         let to = socket.local_addr().unwrap();

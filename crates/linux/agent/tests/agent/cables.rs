@@ -62,7 +62,7 @@ fn sight(told: &Receiver<ControllerNotice>, events: &Sender<WorkerEvent>, epoch:
 }
 
 #[test]
-fn a_carrier_that_goes_and_comes_is_told_until_it_is_known() {
+fn carrier_changes_are_reported_until_acknowledged() {
     let (events, heard) = channel();
     let (notifier, told) = channel();
     let (poller, _asked) = sync_channel(1);

@@ -108,7 +108,7 @@ fn all_to_one(world: &mut World, members: &[u32], contracts: &[(u64, Share)]) {
 }
 
 #[test]
-fn who_falls_silent_is_forgotten_without_an_end_of_timers() {
+fn silent_senders_are_forgotten_without_endless_timers() {
     let (mut world, members) = (World::new(4), [0, 1, 2, 3]);
     all_to_one(&mut world, &members, &[(1, share(5, None, 1))]);
     world.run();
@@ -135,7 +135,7 @@ fn two_tenants_share_the_line_of_a_receiver_by_minima_and_weights() {
 }
 
 #[test]
-fn who_sends_alone_has_what_nobody_else_wants_up_to_its_maximum() {
+fn a_lone_sender_gets_the_unused_capacity_up_to_its_maximum() {
     let (mut world, members) = (World::new(4), [0, 1, 2, 3]);
     all_to_one(&mut world, &members, &[(1, share(5, None, 1)), (2, share(2, Some(3), 3))]);
     let of = |world: &World, serial| -> Vec<_> {
@@ -159,7 +159,7 @@ fn who_sends_alone_has_what_nobody_else_wants_up_to_its_maximum() {
 }
 
 #[test]
-fn agents_that_do_not_hear_one_another_let_pairs_have_what_is_sure_and_no_more() {
+fn agents_without_messages_give_pairs_only_the_guaranteed_rate() {
     let (mut world, members) = (World::new(4), [0, 1, 2, 3]);
     all_to_one(&mut world, &members, &[(1, share(6, None, 1)), (2, share(3, None, 3))]);
     world.are_heard = false;
@@ -175,7 +175,7 @@ fn agents_that_do_not_hear_one_another_let_pairs_have_what_is_sure_and_no_more()
 }
 
 #[test]
-fn what_a_host_sends_of_a_contract_is_divided_among_its_pairs() {
+fn the_send_rate_of_a_host_is_divided_among_the_pairs_of_a_contract() {
     let (mut world, members) = (World::new(4), [0, 1, 2, 3]);
     for &host in &members {
         let terms = vec![hose(1, &members, host, share(2, Some(4), 1))];
@@ -191,7 +191,7 @@ fn what_a_host_sends_of_a_contract_is_divided_among_its_pairs() {
 }
 
 #[test]
-fn a_contract_that_ends_leaves_nothing_and_one_that_stays_keeps_its_rates() {
+fn an_ended_contract_leaves_no_state_and_others_keep_their_rates() {
     let (mut world, members) = (World::new(4), [0, 1, 2, 3]);
     let (first, second) = ((1, share(5, None, 1)), (2, share(2, None, 3)));
     all_to_one(&mut world, &members, &[first, second]);
@@ -207,7 +207,7 @@ fn a_contract_that_ends_leaves_nothing_and_one_that_stays_keeps_its_rates() {
 }
 
 #[test]
-fn a_rack_broker_limits_the_contracts_of_a_tenant_together_and_takes_no_minimum() {
+fn a_rack_broker_limits_all_contracts_of_a_tenant_and_respects_minima() {
     let (mut world, members) = (World::new(4), [0, 1, 2, 3]);
     let contracts = [(1, share(1, None, 1)), (2, share(1, None, 3)), (3, share(2, None, 1))];
     all_to_one(&mut world, &members, &contracts);

@@ -69,7 +69,7 @@ fn names_become_interfaces_addresses_and_tags() {
 }
 
 #[test]
-fn a_host_stands_for_the_vms_of_the_tenant_and_for_itself() {
+fn a_host_rule_covers_the_vms_of_the_tenant_and_the_host_itself() {
     let vms = [("acme:web", "h1", WEB), ("acme:db", "h2", DB), ("other:x", "h2", "02:00:00:00:00:03")];
     let environment = Arc::new(Environment::of(network(), &told(&vms)));
     let (fake, folder) = (up(), Folder::new());
@@ -86,7 +86,7 @@ fn a_host_stands_for_the_vms_of_the_tenant_and_for_itself() {
 }
 
 #[test]
-fn who_is_not_there_is_waited_for_and_found() {
+fn missing_endpoints_are_waited_for_and_found() {
     let (fake, folder) = (up(), Folder::new());
     fake.kernel().interfaces.remove("tap0");
     let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
@@ -105,7 +105,7 @@ fn who_is_not_there_is_waited_for_and_found() {
 }
 
 #[test]
-fn an_interface_that_comes_back_has_its_rules_again() {
+fn an_interface_that_reappears_has_its_rules_again() {
     let (fake, folder) = (up(), Folder::new());
     let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
     host.install(NOW, 1, 3, &rule("acme", "web", "db")).unwrap();
@@ -125,7 +125,7 @@ fn an_interface_that_comes_back_has_its_rules_again() {
 }
 
 #[test]
-fn an_uplink_that_comes_back_with_another_index_is_used_again() {
+fn an_uplink_that_reappears_with_another_index_is_used_again() {
     let (fake, folder) = (up(), Folder::new());
     let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
     host.install(NOW, 1, 1, &rule("acme", "web", "db")).unwrap();
@@ -139,7 +139,7 @@ fn an_uplink_that_comes_back_with_another_index_is_used_again() {
 }
 
 #[test]
-fn a_restart_changes_nothing_and_installs_nothing_twice_afterwards() {
+fn a_restart_changes_nothing_and_reinstalls_nothing() {
     let (fake, folder) = (up(), Folder::new());
     let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
     host.install(NOW, 1, 4, &rule("acme", "web", "db")).unwrap();
@@ -156,7 +156,7 @@ fn a_restart_changes_nothing_and_installs_nothing_twice_afterwards() {
 }
 
 #[test]
-fn a_rule_that_nobody_remembers_is_removed_and_asked_for() {
+fn an_unknown_rule_is_removed_and_requested_again() {
     let (fake, folder) = (up(), Folder::new());
     let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
     host.install(NOW, 1, 4, &rule("acme", "web", "db")).unwrap();
@@ -168,7 +168,7 @@ fn a_rule_that_nobody_remembers_is_removed_and_asked_for() {
 }
 
 #[test]
-fn best_effort_goes_where_vms_are_and_round_what_is_down() {
+fn best_effort_follows_vms_and_avoids_failed_elements() {
     let (fake, folder) = (up(), Folder::new());
     let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
     let db: Mac = DB.parse().unwrap();
@@ -187,7 +187,7 @@ fn best_effort_goes_where_vms_are_and_round_what_is_down() {
 }
 
 #[test]
-fn a_vm_that_moves_is_followed() {
+fn a_moved_vm_is_followed() {
     let (fake, folder) = (up(), Folder::new());
     let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
     host.install(NOW, 1, 1, &rule("acme", "web", "db")).unwrap();
@@ -284,7 +284,7 @@ fn the_host_passes_the_suite_of_drivers() {
 
 /// Receivers of broadcasts by sending interface, as the last bytes of their addresses.
 #[test]
-fn tenants_ask_their_own_and_hosts_and_hosts_ask_everybody() {
+fn broadcasts_reach_endpoints_of_the_tenant_and_those_of_hosts_reach_all() {
     let (fake, folder) = (Fake::with(&[("tap0", 7), ("own", 8), ("up0", 20)]), Folder::new());
     let vm = |id, host, last| (id, host, last);
     let told = told(&[
@@ -313,7 +313,7 @@ fn tenants_ask_their_own_and_hosts_and_hosts_ask_everybody() {
 }
 
 #[test]
-fn what_is_wrong_on_a_node_is_told_with_who_sends_from_another_address() {
+fn problems_of_a_node_are_reported_together_with_spoofing_endpoints() {
     use wayleave_dataplane::host::{SpoofKind, SpoofReport};
     let (fake, folder) = (Fake::with(&[("tap0", 7), ("up0", 20)]), Folder::new());
     let environment = Arc::new(Environment::of(network(), &told(&[("acme:web", "h1", "02:00:00:00:00:01")])));

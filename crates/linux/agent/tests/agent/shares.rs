@@ -93,7 +93,7 @@ fn each_pair_of_a_contract_has_a_rule_in_the_queues_of_its_class() {
 }
 
 #[test]
-fn contracts_of_an_endpoint_without_interface_are_not_in_force_and_say_why() {
+fn contracts_of_an_endpoint_without_interface_are_not_in_force_with_a_reason() {
     let (fake, folder) = (up(), Folder::new());
     let environment = Arc::new(Environment::new(network()));
     let mut host = driver(&fake, &folder, environment, &[]);
@@ -110,7 +110,7 @@ fn contracts_of_an_endpoint_without_interface_are_not_in_force_and_say_why() {
 }
 
 #[test]
-fn rules_of_pairs_are_no_contracts_for_the_controller_and_outlive_the_agent() {
+fn rules_of_pairs_are_not_reported_as_contracts_and_outlive_the_agent() {
     let (fake, folder) = (up(), Folder::new());
     let environment = Arc::new(Environment::new(network()));
     let mut host = driver(&fake, &folder, environment.clone(), &[("host:h1", "veth0")]);
@@ -148,7 +148,7 @@ fn rules_of_pairs_are_no_contracts_for_the_controller_and_outlive_the_agent() {
 }
 
 #[test]
-fn a_rule_that_the_kernel_refuses_is_told_and_tried_again() {
+fn a_rule_refused_by_the_kernel_is_reported_and_retried() {
     let (fake, folder) = (up(), Folder::new());
     let environment = Arc::new(Environment::new(network()));
     let mut host = driver(&fake, &folder, environment, &[("host:h1", "veth0")]);

@@ -151,7 +151,7 @@ mod tests {
     const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
     #[test]
-    fn a_message_is_heeded_once_by_the_broker_that_it_is_for() {
+    fn a_message_is_accepted_once_by_the_broker_it_is_addressed_to() {
         let (one, two, three) = (seal(SECRET, 1), seal(SECRET, 2), seal(SECRET, 3));
         let first = one.seal(NOW, BrokerId(2), b"10 Gbit/s");
         let second = one.seal(NOW, BrokerId(2), b"11 Gbit/s");
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_key_is_not_heeded_whatever_bit_is_changed() {
+    fn messages_without_the_key_are_dropped_whichever_bit_is_changed() {
         let (one, two) = (seal(SECRET, 1), seal(SECRET, 2));
         let sealed = one.seal(NOW, BrokerId(2), b"message");
         for at in 0..8 * sealed.len() {
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broker_that_began_again_does_not_heed_what_was_recorded_before() {
+    fn a_restarted_broker_drops_messages_recorded_before() {
         let one = seal(SECRET, 1);
         let recorded = one.seal(NOW, BrokerId(2), b"message");
         assert_eq!(seal(SECRET, 2).open(at(61), &recorded), Err(SealError::Skewed));

@@ -10,7 +10,7 @@ use wayleave_topology::builders::{Cabling, LeafSpine, build};
 use wayleave_units::{Rate, Time};
 
 #[test]
-fn a_phase_ends_when_limits_stay_and_a_killed_broker_leaves_none() {
+fn a_phase_ends_when_limits_are_stable_and_a_killed_broker_leaves_none() {
     let cabling = Cabling { rate: Rate::from_gbit(10), ..Cabling::default() };
     let spec = LeafSpine { leaves: 2, spines: 1, hosts_per_leaf: 2, parallel: 1, uplink_rate: None, cabling };
     let network = build::leaf_spine(&spec).unwrap();

@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_that_failed_and_the_reason_are_found() {
+    fn the_failed_line_and_the_reason_are_found() {
         let said =
             "Warning: sch_htb: quantum of class 20001 is big.\nRTNETLINK answers: File exists\nCommand failed -:12\n";
         assert_eq!((failed_line(said), reason(said)), (Some(12), "RTNETLINK answers: File exists".to_owned()));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_two_is_refused_before_anything_runs() {
+    fn a_line_with_a_line_break_is_refused_before_anything_runs() {
         let error = ToolBatch::ip().line("link add a\nlink del b").run(&Namespace::current()).unwrap_err();
         assert!(error.to_string().contains("control characters"), "{error}");
     }

@@ -141,7 +141,7 @@ fn change(host: &mut Host, switch: &SwitchProgram) {
     }
 }
 
-pub(crate) fn a_rule_that_changes_under_traffic_is_a_whole_rule_and_fills_no_bucket() {
+pub(crate) fn a_rule_changed_under_traffic_is_consistent_and_refills_no_bucket() {
     let world = World::new();
     let mut host = Host::open(&world.pins, &Settings::default()).unwrap();
     let mut switch = SwitchProgram::open(&world.pins.with_file_name("switch")).unwrap();

@@ -130,7 +130,7 @@ fn excess(arrivals: &[Arrival], rate: Rate, burst: Bytes) -> i128 {
     worst.max(0).div_euclid(8_000_000_000)
 }
 
-pub(crate) fn what_exceeds_a_contract_waits_and_all_of_it_arrives() {
+pub(crate) fn packets_above_a_contract_wait_and_all_arrive() {
     let mut stand = Stand::new();
     let (rate, burst) = (Rate::from_mbit(2), Bytes::new(2 * 1538));
     stand.host.install(SERIAL, 1, &rule(rate, burst)).unwrap();
@@ -148,7 +148,7 @@ pub(crate) fn what_exceeds_a_contract_waits_and_all_of_it_arrives() {
 /// Bursts below three frames, and frames of every size. If the machine pauses between the decision and the receiver,
 /// frames arrive closer together. That does not happen in every round, but a shaper that passes a frame too many does
 /// so every time.
-pub(crate) fn what_leaves_stays_below_the_admitted_curve() {
+pub(crate) fn departures_stay_below_the_admitted_curve() {
     let mut stand = Stand::new();
     let socket = stand.receiver.run(listen);
     for (version, (rate, burst, sizes)) in (1..).zip([
@@ -179,7 +179,7 @@ pub(crate) fn what_leaves_stays_below_the_admitted_curve() {
     }
 }
 
-pub(crate) fn no_more_waits_than_the_queue_holds_and_the_longest_wait_is_told() {
+pub(crate) fn waiting_packets_are_limited_and_the_longest_wait_is_reported() {
     let mut stand = Stand::new();
     let (rate, burst) = (Rate::from_mbit(2), Bytes::new(2 * 1538));
     stand.host.install(SERIAL, 1, &rule(rate, burst)).unwrap();
@@ -197,7 +197,7 @@ pub(crate) fn no_more_waits_than_the_queue_holds_and_the_longest_wait_is_told() 
 
 /// The rule is removed while packets wait: these are dropped, and the next contract in this slot begins with an empty
 /// queue.
-pub(crate) fn a_contract_that_is_removed_takes_along_what_waits() {
+pub(crate) fn waiting_packets_are_removed_with_their_contract() {
     let mut stand = Stand::new();
     let slow = rule(Rate::from_bits_per_second(100_000), Bytes::new(1600));
     stand.host.install(SERIAL, 1, &slow).unwrap();
@@ -214,7 +214,7 @@ pub(crate) fn a_contract_that_is_removed_takes_along_what_waits() {
 
 /// The queues that hold packets back are deleted by hand: packets that waited there are lost, and later packets do
 /// not wait behind them forever.
-pub(crate) fn what_is_lost_with_its_class_is_not_waited_for() {
+pub(crate) fn packets_lost_with_their_class_are_not_waited_for() {
     let mut stand = Stand::new();
     let (rate, burst) = (Rate::from_mbit(2), Bytes::new(2 * 1538));
     stand.host.install(SERIAL, 1, &rule(rate, burst)).unwrap();
@@ -274,7 +274,7 @@ fn available(congestion: &str) -> bool {
 }
 
 /// Judged by counters: at 10 Mbit/s a transfer's excess waits. It loses what slow start sends beyond the queue, and no more.
-pub(crate) fn tcp_with_its_super_frames_waits_and_hardly_loses_a_packet() {
+pub(crate) fn tcp_with_super_frames_waits_and_loses_almost_no_packets() {
     let mut stand = Stand::new();
     for (version, congestion) in (1..).zip(CONGESTION).filter(|(_, congestion)| available(congestion)) {
         stand.host.remove(SERIAL).unwrap();
@@ -355,7 +355,7 @@ fn shown(minor: u32) -> String {
     String::from_utf8(output.unwrap().stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-pub(crate) fn a_thousand_contracts_have_classes_as_tc_would_make_them_and_the_last_is_shaped_as_the_first() {
+pub(crate) fn a_thousand_contracts_have_classes_like_those_of_tc_and_equal_shaping() {
     let mut stand = Stand::new();
     let of = |port: u16, rate: Rate, burst: u64| {
         let mut rule = rule(rate, Bytes::new(burst));
@@ -434,7 +434,7 @@ fn left(capture: &mut Capture) -> Vec<u32> {
 }
 
 /// Inversions: neighbours of which the later frame left first. Classes as they are, and classes that let every frame go too early, several times each.
-pub(crate) fn what_waits_leaves_in_the_order_in_which_it_came() {
+pub(crate) fn waiting_packets_leave_in_order_of_arrival() {
     let mut stand = Stand::new();
     let _socket = stand.receiver.run(listen);
     let mut capture = Capture::open(&Namespace::current()).unwrap();
@@ -465,7 +465,7 @@ pub(crate) fn what_waits_leaves_in_the_order_in_which_it_came() {
     }
 }
 
-pub(crate) fn a_contract_without_one_of_its_classes_is_found() {
+pub(crate) fn a_contract_with_a_missing_class_is_found() {
     let mut stand = Stand::new();
     for class in ["1:1", "1:8001", "1:4001"] {
         stand.host.remove(SERIAL).unwrap();

@@ -78,7 +78,7 @@ impl Stand {
 /// The outermost tag of every route here: port 5, queue 2.
 const FIRST: u16 = 5 << 13 | 6;
 
-pub(crate) fn every_copy_takes_its_own_route_and_all_have_one_number() {
+pub(crate) fn every_copy_takes_its_own_route_with_one_sequence_number() {
     let (mut stand, mut model) = (Stand::new(), Model::new());
     model.endpoints.insert(ENDPOINT, mac(1));
     let path = |uplink, depth| {
@@ -112,7 +112,7 @@ pub(crate) fn every_copy_takes_its_own_route_and_all_have_one_number() {
     assert_eq!(stand.host.counters().unwrap().contracts, model.contracts());
 }
 
-pub(crate) fn ip_packets_without_a_whole_header_are_malformed() {
+pub(crate) fn ip_packets_with_a_truncated_header_are_malformed() {
     let stand = Stand::new();
     let [v4, mut v6] = [udp(1, 2, (7, 9), 60), udp(1, 2, (7, 9), 60)];
     v6[12..15].copy_from_slice(&[0x86, 0xDD, 0x60]);
@@ -135,7 +135,7 @@ pub(crate) fn ip_packets_without_a_whole_header_are_malformed() {
     assert_eq!((counted(PacketOutcome::Multicast), counted(PacketOutcome::Malformed)), (1, sent));
 }
 
-pub(crate) fn a_port_has_the_queues_that_it_was_given_whatever_they_are() {
+pub(crate) fn a_port_has_its_configured_queues_for_any_configuration() {
     let world = World::new();
     world.veth("own", 200);
     let queues = |rate: u64, buffers: &[u64], weights: &[u16], is_tagged| PortQdisc {

@@ -100,7 +100,7 @@ pub(crate) fn the_hash_of_the_sources_is_that_of_the_shipped_objects() {
     assert_eq!(then.trim(), now, "the eBPF programs have changed since they were compiled: run `make bpf`");
 }
 
-pub(crate) fn every_source_and_every_object_is_among_them() {
+pub(crate) fn every_source_and_every_object_is_listed() {
     let listed = |folder: PathBuf, endings: &[&str]| {
         let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let mut files: Vec<String> = files.filter(|name| endings.iter().any(|ending| name.ends_with(ending))).collect();

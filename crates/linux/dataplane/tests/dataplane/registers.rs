@@ -24,7 +24,7 @@ struct Known {
     change: u16,
 }
 
-pub(crate) fn the_registers_in_the_kernel_are_those_of_the_model() {
+pub(crate) fn the_registers_in_the_kernel_equal_those_of_the_model() {
     let world = World::new();
     // Short, so that filters turn and periods end many times.
     let (remember, clean) = (Time::from_micros(900), Time::from_micros(7_000));

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_one_way_there_is_no_other() {
+    fn a_single_path_has_no_alternative() {
         let network = build::star(2, Cabling::default()).unwrap();
         assert_eq!(other(&network, &route(&["h1->s1", "s1->h2"])), None);
         let tree = build::fat_tree(&FatTree::default()).unwrap();

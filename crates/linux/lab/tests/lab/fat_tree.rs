@@ -11,7 +11,7 @@ use wayleave_repo_checks::unless;
 use wayleave_topology::builders::{FatTree, build};
 use wayleave_units::{Bytes, Rate, Time};
 
-pub(crate) fn contracts_across_a_fat_tree_keep_their_bounds_and_order_beside_floods() {
+pub(crate) fn contracts_across_a_fat_tree_keep_bounds_and_order_during_floods() {
     let _alone = alone();
     let network = scaled(&build::fat_tree(&FatTree::default()).unwrap(), Rate::from_mbit(10)).unwrap();
     let name = name();

@@ -64,7 +64,7 @@ fn run(specs: Vec<LabFlow>, packets: u64) -> Vec<FlowReport> {
     traffic.stop()
 }
 
-pub(crate) fn a_contract_keeps_its_bound_beside_a_flood_and_would_not_without_its_queue() {
+pub(crate) fn a_contract_keeps_its_bound_during_a_flood_and_needs_its_queue() {
     let _alone = alone();
     let (lab, _down) = star(3);
     assert_keeps_its_bound(&lab);
@@ -104,7 +104,7 @@ spec:
     assert!(report.sent >= 20 && report.lost() == 0, "{} of {} were lost", report.lost(), report.sent);
 }
 
-pub(crate) fn a_contract_keeps_its_bound_where_open_vswitch_forwards() {
+pub(crate) fn a_contract_keeps_its_bound_with_open_vswitch() {
     if wayleave_dataplane::net::output(&Namespace::current(), "ovs-vsctl", &["--version"]).is_err() {
         leave_out("ovs", "it needs Open vSwitch (openvswitch-switch)");
     }

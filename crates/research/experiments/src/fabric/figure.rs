@@ -401,7 +401,7 @@ pub(crate) mod tests {
     /// A failing core switch affects all tenants: contracts whose only route crosses it send in vain, hoses search
     /// other paths.
     #[test]
-    fn a_core_switch_that_dies_is_felt() {
+    fn a_failed_core_switch_affects_all_tenants() {
         let case = Case::one_fabric(Size(4), Time::from_millis(16));
         let dead = Case { fails: true, ..case };
         let (whole, failed) = (seen(case, 7).unwrap(), seen(dead, 7).unwrap());
@@ -421,7 +421,7 @@ pub(crate) mod tests {
 
     /// A short version of the experiment's first run: all tenants are present, and no promise is broken.
     #[test]
-    fn one_fabric_keeps_its_promises_for_a_while() {
+    fn one_fabric_keeps_its_promises_in_a_short_run() {
         let case = Case::one_fabric(Size(4), Time::from_millis(6));
         let seen = seen(case, 7).unwrap();
         assert!(seen.admitted > 250.0 && seen.hoses == 48.0 && seen.busiest > 0.85, "{seen:?}");

@@ -280,7 +280,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_built_in_can_only_be_contradicted() {
+    fn a_built_in_result_can_only_be_contradicted() {
         let verdicts = |data: &Data| statements(data)[3..5].iter().map(|one| one.verdict).collect::<Vec<_>>();
         assert_eq!(verdicts(&data()), [Verdict::NotCompared; 2]);
         let mut other = data();

@@ -166,7 +166,7 @@ pub(crate) mod tests {
     use crate::statement::assert_each_can_change;
 
     #[test]
-    fn a_line_that_hides_the_overload_takes_longer_and_marks_show_it() {
+    fn a_line_that_hides_the_overload_converges_slower_and_marks_help() {
         let [open, line, marked] =
             [Path::Open, Path::Line, Path::Marked(Marks::Printed)].map(|path| taken(path, 100.0)[0]);
         println!("{open} {line} {marked}");

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn narrow_columns_stay_and_wide_ones_share_what_is_left() {
+    fn narrow_columns_stay_and_wide_ones_share_the_remaining_width() {
         let cell = |length: usize| "x".repeat(length);
         let table = Table {
             name: "t".to_owned(),

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_reading_decides_where_it_holds() {
+    fn the_default_reading_decides_if_it_holds() {
         let all = [statement("fast", "TCP", true), statement("fast", "UDP", false)];
         assert_eq!(claims(&all)[0].verdict(), Verdict::Holds);
     }

@@ -96,7 +96,7 @@ fn a_range_with_two_ends_needs_two_changes() {
 
 #[test]
 #[should_panic(expected = "its range has no end")]
-fn a_statement_that_cannot_fail_is_noticed() {
+fn a_statement_that_cannot_fail_is_detected() {
     let statement = Statement::within("1", "says", 1.0..=2.0, &[1.0], "");
     assert_can_fail(&Statement { range: Some([f64::NEG_INFINITY, f64::INFINITY]), ..statement });
 }

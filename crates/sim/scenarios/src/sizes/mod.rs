@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_distribution_is_refused_with_its_point() {
+    fn an_invalid_distribution_is_refused_with_its_point() {
         for (points, expected) in [
             (vec![], "a distribution of flow sizes needs at least one point"),
             (vec![(1.0, f64::NAN)], "point 1 of the distribution is not a number"),
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn simulated_sizing_of_a_published_distribution_just_keeps_the_time() {
+    fn simulated_sizing_of_a_published_distribution_just_meets_the_time() {
         let sizes = FlowSizes::published("web-search").unwrap();
         let simulated = Simulated { sizes: &sizes, percentile: "99".parse().unwrap(), seed: 1 };
         let (ten, within) = (Rate::from_gbit(10), Time::from_millis(30));

@@ -334,7 +334,7 @@ fn found(outcome: &Outcome) -> String {
 }
 
 #[test]
-fn whatever_is_put_together_runs_and_counts_every_packet() {
+fn every_combination_runs_and_counts_every_packet() {
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
     let cases = match number("SIM_CASE") {
         Some(case) => case..case + 1,

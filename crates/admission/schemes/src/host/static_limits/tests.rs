@@ -28,7 +28,7 @@ fn opened() -> HostInput<'static, Infallible, Infallible> {
 }
 
 #[test]
-fn a_class_without_a_maximum_loses_the_limit_that_it_had() {
+fn a_class_without_a_maximum_loses_its_previous_limit() {
     let of = |max| {
         let transmit = Share { max, ..Share::BEST_EFFORT };
         let input = HostInput::ClassSet { class: ClassId(2), transmit, receive: Share::BEST_EFFORT };

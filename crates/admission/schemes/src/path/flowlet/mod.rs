@@ -143,14 +143,14 @@ mod tests {
     }
 
     #[test]
-    fn without_a_shortest_gap_every_packet_is_sprayed() {
+    fn with_a_gap_of_zero_every_packet_is_sprayed() {
         let mut flowlet = Flowlet::new(Time::ZERO, 3);
         let drawn: Vec<u32> = (0..64).map(|_| flowlet.choose(Time::ZERO, of(4))).collect();
         assert!((0..4).all(|path| drawn.contains(&path)), "{drawn:?}");
     }
 
     #[test]
-    fn a_path_that_is_gone_is_left_at_once() {
+    fn a_removed_path_is_left_at_once() {
         for seed in 0..20 {
             let mut flowlet = Flowlet::new(GAP, seed);
             flowlet.choose(Time::ZERO, of(8));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn changed_paths_begin_a_flowlet() {
+    fn changed_paths_begin_a_new_flowlet() {
         let mut flowlet = Flowlet::new(GAP, 3);
         let mut drawn = Vec::new();
         for _ in 0..64 {

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_does_not_answer_is_left_out_and_tried_again() {
+    fn a_path_without_answers_is_skipped_and_tried_later() {
         let mut paths = SilenceMonitor::new(ms(2));
         assert_eq!([0, 1, 2].map(|first| paths.next(ms(0), first, 3)), [0, 1, 2]);
         paths.on_answer(0);
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_path_answers_all_are_used_in_turn() {
+    fn if_no_path_answers_all_are_used_in_turn() {
         let mut paths = SilenceMonitor::new(ms(2));
         assert_eq!([0, 1].map(|first| paths.next(ms(0), first, 2)), [0, 1]);
         assert_eq!([0, 1, 0, 1].map(|first| paths.next(ms(5), first, 2)), [0, 1, 0, 1]);

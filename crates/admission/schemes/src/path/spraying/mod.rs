@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_sprayed_evenly_and_as_the_seed_says() {
+    fn packets_are_sprayed_evenly_and_reproducibly_by_seed() {
         let mut spray = PerPacket::new(7);
         let mut again = spray;
         let mut counts = [0_u32; 4];

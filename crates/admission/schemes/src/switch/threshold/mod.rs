@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_threshold_marks_what_finds_more_and_nothing_else() {
+    fn a_threshold_marks_only_packets_that_find_more_bytes_queued() {
         let mut port = Threshold(Bytes::new(100));
         for (queued, mark) in [(0, Mark::No), (100, Mark::No), (101, Mark::Congestion), (10_000, Mark::Congestion)] {
             let found = QueueState { queued: Bytes::new(queued), idle_since: None };

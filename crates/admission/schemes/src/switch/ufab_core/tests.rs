@@ -169,7 +169,7 @@ fn sums_are_exact_while_probes_and_answers_are_lost() {
 /// The same test with the filter of the text, which knows some 5,000 changes of each generation. It takes up to 0.7 %
 /// of repeated changes for known ones. Every one of these leaves an error until the next cleaning, which removes it.
 #[test]
-fn the_filter_of_the_text_leaves_small_errors_and_one_cleaning_takes_them_away() {
+fn the_filter_of_the_text_leaves_small_errors_that_one_cleaning_removes() {
     let clean = Time::from_millis(300);
     for seed in [1, 2] {
         let mut churn = Churn::new(seed, Params { clean, ..Params::default() });
@@ -189,7 +189,7 @@ fn the_filter_of_the_text_leaves_small_errors_and_one_cleaning_takes_them_away()
 
 /// The printed form: a window that changes never reaches W, a pair that returns is not seen, and a finish that is repeated takes off twice.
 #[test]
-fn as_printed_sums_go_wrong() {
+fn the_printed_rules_give_wrong_sums() {
     let mut core = UfabCore::new(Params { registers: RegisterRule::AsPrinted, ..Params::default() });
     let mut say = |kind, tokens, window| {
         let mut hop = IntHop::default();
@@ -204,7 +204,7 @@ fn as_printed_sums_go_wrong() {
 }
 
 #[test]
-fn who_is_silent_for_a_whole_period_is_cleaned() {
+fn a_pair_silent_for_a_whole_period_is_removed() {
     let mut churn = Churn::new(1, Params { clean: Time::from_millis(10), ..Params::default() });
     churn.loss = 0.0;
     churn.say(1, Some((10, 1_000)));
@@ -221,7 +221,7 @@ fn who_is_silent_for_a_whole_period_is_cleaned() {
 }
 
 #[test]
-fn candidates_are_told_and_not_counted() {
+fn candidate_probes_are_not_counted() {
     let mut core = UfabCore::new(Params::default());
     let mut hop = IntHop::default();
     let probe = Probe::new(1, ProbeKind::Candidate, 10);

@@ -58,7 +58,7 @@ fn on_queues(dice: &mut Dice, scheme: &mut Chameleon, queues: std::ops::Range<u8
 }
 
 #[test]
-fn jumbo_flows_that_come_last_delay_no_higher_queue() {
+fn jumbo_flows_admitted_last_delay_no_higher_queue() {
     const LOWEST: u8 = 4;
     let cabling = Cabling { rate: Rate::from_gbit(10), mtu: Bytes::new(9000), ..Cabling::default() };
     let network = Arc::new(build::fat_tree(&FatTree { cabling, ..FatTree::default() }).unwrap());
@@ -124,7 +124,7 @@ fn way(network: &Network, over: &str) -> Route {
 }
 
 #[test]
-fn a_frame_that_a_link_cannot_carry_takes_another_path_however_slow() {
+fn a_frame_that_a_link_cannot_carry_takes_another_path_at_any_speed() {
     let network = two_ways();
     for routing in [Routing::LeastDelay, Routing::LaracByDelay, Routing::LaracByHops] {
         let params = Params { routing, ..Params::default() };
@@ -141,7 +141,7 @@ fn a_frame_that_a_link_cannot_carry_takes_another_path_however_slow() {
 }
 
 #[test]
-fn a_frame_that_no_path_or_not_the_given_one_can_carry_is_refused() {
+fn a_frame_that_no_path_or_the_pinned_path_cannot_carry_is_refused() {
     let network = two_ways();
     let mut scheme = Chameleon::new(network.clone(), Model::default(), Params::default()).unwrap();
     let jumbo = request(&network, "h1", "h2", 10_000, JUMBO);

@@ -243,7 +243,7 @@ fn given_routes_and_releases_are_decided_as_published() {
 }
 
 #[test]
-fn moved_flows_leave_what_the_published_rerouting_leaves() {
+fn moved_flows_leave_the_state_of_the_published_rerouting() {
     let seen = replay("reroute2", CLOSE, chameleon);
     assert_eq!((seen.admitted, seen.refused + seen.found_more, seen.moved), (239, 6, 96));
     assert!(seen.found_more <= 2, "{seen:?}");

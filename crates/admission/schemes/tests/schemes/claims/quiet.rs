@@ -16,7 +16,7 @@ use wayleave_units::{Amount, Time};
 const SCARCITY: Scarcity = Scarcity { steepness: 24.0, dormant: 0.3, large: 0.06 };
 
 #[test]
-fn quiet_routes_are_those_of_a_plain_computation() {
+fn least_loaded_routes_equal_those_of_a_plain_computation() {
     let (mut found, mut none) = (0, 0);
     for (model, scenario, queues) in
         [(Model::default(), 8, 8), (Model::PUBLISHED, 8, 8), (Model::default(), 1, 8), (Model::PUBLISHED, 3, 4)]
@@ -45,7 +45,7 @@ fn quiet_routes_are_those_of_a_plain_computation() {
 }
 
 #[test]
-fn what_a_search_remembers_does_not_show() {
+fn the_cache_of_a_search_does_not_change_decisions() {
     // One scheme has seen flows come and go; the other has the same flows, and remembers nothing.
     for (model, rerouting) in
         [(Model::default(), None), (Model::PUBLISHED, None), (Model::default(), Some(Rerouting::with_tightening()))]

@@ -76,7 +76,7 @@ fn uses(controller: &Controller, name: &str, node: &str) -> bool {
 }
 
 #[test]
-fn contracts_of_a_switch_that_is_gone_are_decided_again_if_that_is_asked_for() {
+fn contracts_of_a_removed_switch_are_decided_again_on_request() {
     let before = setup(network(2, 4, 10), UnfitPolicy::Refuse);
     let controller = full(&before);
     let names: Vec<String> = (0..6).flat_map(|number| [format!("l{number}"), format!("p{number}")]).collect();
@@ -113,7 +113,7 @@ fn contracts_of_a_switch_that_is_gone_are_decided_again_if_that_is_asked_for() {
 }
 
 #[test]
-fn contracts_that_slower_links_cannot_carry_go_by_priority() {
+fn contracts_that_slower_links_cannot_carry_are_dropped_by_priority() {
     let controller = full(&setup(network(2, 4, 10), UnfitPolicy::Refuse));
     let mut controller = controller;
     for (name, priority, mbit) in [("low", 1, 600), ("high", 90, 600)] {
@@ -137,7 +137,7 @@ fn contracts_that_slower_links_cannot_carry_go_by_priority() {
 }
 
 #[test]
-fn contracts_of_hosts_that_are_gone_are_an_error_that_names_them() {
+fn contracts_of_removed_hosts_are_an_error_that_names_them() {
     let controller = full(&setup(network(2, 4, 10), UnfitPolicy::Refuse));
     let fewer = setup(network(2, 3, 10), UnfitPolicy::DecideAgain);
     // h4 is the first host of the second leaf now, and h7 and h8 no longer exist.

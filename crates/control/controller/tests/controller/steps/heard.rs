@@ -22,7 +22,7 @@ fn told(controller: &mut Controller) -> Vec<(EventKind, String)> {
 }
 
 #[test]
-fn a_contract_whose_host_is_silent_is_not_said_to_be_enforced() {
+fn a_contract_with_a_silent_host_is_not_reported_as_enforced() {
     let setup = setup(EnforcedBy::Hosts);
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     let id = Id::new("default", "a");
@@ -58,7 +58,7 @@ fn a_contract_whose_host_is_silent_is_not_said_to_be_enforced() {
 }
 
 #[test]
-fn what_a_node_sends_that_was_taken_down_is_degraded_at_once() {
+fn contracts_of_an_uninstalled_node_are_degraded_at_once() {
     let setup = setup(EnforcedBy::Hosts);
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     let (id, node) = (Id::new("default", "a"), setup.network.find_node("h1").unwrap());
@@ -86,7 +86,7 @@ fn what_a_node_sends_that_was_taken_down_is_degraded_at_once() {
 }
 
 #[test]
-fn an_agent_that_never_says_that_it_is_there_is_not_expected_to() {
+fn an_agent_without_a_first_heartbeat_is_never_silent() {
     let setup = setup(EnforcedBy::Hosts);
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     let epoch = begin(&mut controller, 2, 0, vec![]);

@@ -149,7 +149,7 @@ fn quotas_count_minima_of_members() {
 
 /// A link of a host can promise 5.1 Gbit/s.
 #[test]
-fn a_change_counts_without_the_old_terms_and_a_refused_one_leaves_them() {
+fn a_change_is_checked_without_the_old_terms_and_a_refused_one_keeps_them() {
     let setup = setup(Paths::All);
     let mut controller = start(&setup);
     let db = |mbit| hose(&setup.network, "db", &["h1", "h5", "h9"], mbit);
@@ -173,7 +173,7 @@ fn a_change_counts_without_the_old_terms_and_a_refused_one_leaves_them() {
 }
 
 #[test]
-fn a_contract_stays_of_its_kind() {
+fn a_contract_keeps_its_kind() {
     let setup = setup(Paths::One);
     let mut controller = start(&setup);
     apply(&mut controller, at(0), pair(&setup.network, "one", ["h1", "h9"], 10)).result.unwrap();
@@ -242,7 +242,7 @@ fn members_are_vms_of_the_tenant_on_different_hosts() {
 /// A pair finds another route, a hose is measured while a core switch is down, and a contract without its host keeps
 /// its reservation.
 #[test]
-fn failures_reroute_pairs_and_degrade_what_is_cut_off() {
+fn failures_reroute_pairs_and_degrade_disconnected_contracts() {
     let setup = setup(Paths::All);
     let mut controller = start(&setup);
     let network = setup.network.clone();
@@ -281,7 +281,7 @@ fn failures_reroute_pairs_and_degrade_what_is_cut_off() {
 /// Two hoses of 2.5 Gbit/s a host take 5 of the 5.1 Gbit/s of each of a pod's four links. With three of four cores one of them has to go: the
 /// one of lower priority, although it is the older one.
 #[test]
-fn what_does_not_fit_on_the_links_that_are_left_is_degraded_by_priority() {
+fn contracts_that_do_not_fit_on_the_remaining_links_are_degraded_by_priority() {
     let setup = setup(Paths::All);
     let mut controller = start(&setup);
     let network = setup.network.clone();
@@ -305,7 +305,7 @@ fn what_does_not_fit_on_the_links_that_are_left_is_degraded_by_priority() {
 /// Capacity that the last packets of a latency contract still use is promised to no other contract before they have
 /// left.
 #[test]
-fn a_minimum_waits_for_the_last_packets_of_what_it_was_given() {
+fn a_minimum_waits_for_the_last_packets_of_the_capacity_it_reuses() {
     let setup = setup(Paths::All);
     let setup = ControllerConfig { enforced_by: EnforcedBy::Nobody, ..setup };
     let mut controller = start(&setup);
@@ -327,7 +327,7 @@ fn a_minimum_waits_for_the_last_packets_of_what_it_was_given() {
 }
 
 #[test]
-fn a_scheme_without_classes_does_not_take_over_what_it_cannot_keep() {
+fn a_scheme_without_classes_does_not_load_contracts_that_need_them() {
     let setup = setup(Paths::One);
     let mut controller = start(&setup);
     apply(&mut controller, at(0), pair(&setup.network, "copy", ["h1", "h9"], 10)).result.unwrap();
@@ -438,7 +438,7 @@ fn repairs_are_decided_by_priority_like_failures() {
 
 /// Questions are about the time when all packets have left; what is tried before it is done, about this moment.
 #[test]
-fn a_copy_as_it_is_holds_what_ended_contracts_hold() {
+fn a_present_copy_holds_the_capacity_of_ended_contracts() {
     let setup = setup(Paths::One);
     let setup = ControllerConfig { enforced_by: EnforcedBy::Nobody, ..setup };
     let mut controller = start(&setup);
@@ -456,7 +456,7 @@ fn a_copy_as_it_is_holds_what_ended_contracts_hold() {
 }
 
 #[test]
-fn a_share_starts_again_after_a_calendar_that_has_jumped_back() {
+fn a_share_starts_again_after_the_clock_has_jumped_back() {
     let setup = setup(Paths::One);
     let mut controller = start(&setup);
     let later = ContractRequest { starts: Some(at(100).wall), ..pair(&setup.network, "copy", ["h1", "h9"], 1_000) };

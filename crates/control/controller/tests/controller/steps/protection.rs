@@ -16,7 +16,7 @@ fn told(controller: &mut Controller) -> Vec<(EventKind, String)> {
 }
 
 #[test]
-fn a_route_of_several_that_is_cut_is_told_and_so_is_its_repair() {
+fn a_cut_route_of_several_is_reported_and_so_is_its_repair() {
     let setup = setup(EnforcedBy::Hosts);
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     let id = Id::new("default", "a");

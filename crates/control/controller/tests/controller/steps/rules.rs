@@ -136,7 +136,7 @@ fn agents_that_confirm_nothing_degrade_every_kind() {
 }
 
 #[test]
-fn a_silent_agent_degrades_every_kind_of_which_its_host_is_a_member() {
+fn a_silent_agent_degrades_every_kind_with_its_host_as_a_member() {
     let mut controller = all_kinds();
     let mut agents = Agents::default();
     agents.begin(&mut controller, 2);
@@ -159,7 +159,7 @@ fn a_silent_agent_degrades_every_kind_of_which_its_host_is_a_member() {
 }
 
 #[test]
-fn what_an_agent_cannot_carry_out_is_degraded_with_its_reason() {
+fn a_rule_that_an_agent_cannot_install_is_degraded_with_its_reason() {
     let mut controller = all_kinds();
     let mut agents = Agents::default();
     agents.begin(&mut controller, 2);
@@ -183,7 +183,7 @@ fn what_an_agent_cannot_carry_out_is_degraded_with_its_reason() {
 }
 
 #[test]
-fn a_session_without_a_report_confirms_nothing_for_long() {
+fn a_session_without_reports_does_not_confirm_rules_for_long() {
     let mut controller = all_kinds();
     let mut agents = Agents::default();
     agents.begin(&mut controller, 2);
@@ -206,7 +206,7 @@ fn a_session_without_a_report_confirms_nothing_for_long() {
 }
 
 #[test]
-fn a_share_that_was_cut_off_is_confirmed_anew_when_it_comes_back() {
+fn a_disconnected_share_is_confirmed_anew_when_it_recovers() {
     let mut controller = all_kinds();
     let mut agents = Agents::default();
     agents.begin(&mut controller, 2);
@@ -224,7 +224,7 @@ fn a_share_that_was_cut_off_is_confirmed_anew_when_it_comes_back() {
 }
 
 #[test]
-fn a_share_that_is_to_start_is_told_to_hosts_then() {
+fn a_share_is_sent_to_hosts_at_its_start_time() {
     let setup = setup(Paths::All);
     let mut controller = start(&setup);
     let starts = WallTime::from_nanos(at(5_000).wall.as_nanos());

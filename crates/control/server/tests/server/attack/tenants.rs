@@ -65,7 +65,7 @@ fn acme(world: &World) -> Client {
 }
 
 #[test]
-fn what_others_do_changes_nothing_that_a_tenant_can_read() {
+fn actions_of_others_change_nothing_that_a_tenant_can_read() {
     let world = world(ServerLimits::default());
     let other = tenant(&world, "other", json!({}));
     let acme = acme(&world);
@@ -104,7 +104,7 @@ fn settled(mut answer: Value) -> Value {
 }
 
 #[test]
-fn a_refusal_says_nothing_of_the_load_of_links() {
+fn a_refusal_reveals_nothing_about_the_load_of_links() {
     let world = world(ServerLimits::default());
     let other = tenant(&world, "other", json!({}));
     let acme = acme(&world);
@@ -144,7 +144,7 @@ fn a_refusal_says_nothing_of_the_load_of_links() {
 }
 
 #[test]
-fn an_address_that_is_taken_names_nobody_and_keeps_nobody_out() {
+fn an_address_in_use_reveals_no_owner_and_blocks_no_tenant() {
     let world = world(ServerLimits::default());
     let victim = tenant(&world, "victim", json!({}));
     let squatter = tenant(&world, "squatter", json!({}));
@@ -159,7 +159,7 @@ fn an_address_that_is_taken_names_nobody_and_keeps_nobody_out() {
 }
 
 #[test]
-fn an_address_computed_from_a_name_does_not_tell_whether_that_vm_is_there() {
+fn an_address_computed_from_a_name_does_not_reveal_whether_that_vm_exists() {
     let world = world(ServerLimits::default());
     let victim = tenant(&world, "victim", json!({}));
     let squatter = tenant(&world, "squatter", json!({}));
@@ -303,7 +303,7 @@ fn timeless(text: &str) -> String {
 }
 
 #[test]
-fn numbers_count_what_a_tenant_does_itself_and_nothing_of_others() {
+fn numbers_count_actions_of_the_tenant_only() {
     let (alone, busy) = (world(ServerLimits::default()), world(ServerLimits::default()));
     let expected = story(&alone, &mut || {});
     let mut other = None;

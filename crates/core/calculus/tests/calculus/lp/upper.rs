@@ -22,7 +22,7 @@ fn two_ways() -> Vec<CapacityLink> {
 }
 
 #[test]
-fn both_ways_are_used_and_the_narrowest_links_count() {
+fn both_paths_are_used_and_the_narrowest_links_count() {
     // 60 + 30 between the switches for 100 from each of two hosts.
     let bound = admitted_upper_bound(8, &two_ways(), &[demand(0, 4, 100), demand(1, 5, 100)]).unwrap();
     assert_eq!(bound.weight, ratio(90, 100).unwrap());
@@ -39,14 +39,14 @@ fn a_link_of_a_host_bounds_its_demands_in_sum() {
 }
 
 #[test]
-fn what_nothing_joins_is_not_admitted() {
+fn demands_without_a_path_are_not_admitted() {
     let links = both(0, 1, 10);
     let demands = [demand(0, 1, 5), demand(0, 2, 5)];
     assert_eq!(admitted_upper_bound(3, &links, &demands).unwrap().weight, whole(1));
 }
 
 #[test]
-fn what_is_too_large_or_not_there_is_an_error() {
+fn too_large_or_unknown_input_is_an_error() {
     assert_eq!(
         admitted_upper_bound(1, &[], &[demand(0, 3, 1)]),
         Err(UpperBoundError::UnknownNode { node: 3, nodes: 1 })

@@ -92,7 +92,7 @@ impl DriverUnderTest for Broken {
 }
 
 #[test]
-fn the_recorder_does_what_every_driver_has_to_do() {
+fn the_recorder_meets_every_requirement_on_drivers() {
     assert_eq!(check(Recorder::default), []);
 }
 

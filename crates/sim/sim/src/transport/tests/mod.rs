@@ -58,7 +58,7 @@ fn send_all(sender: &mut Sender, now: Instant) -> Vec<u32> {
 }
 
 #[test]
-fn the_third_later_segment_tells_of_a_loss_and_only_that_is_sent_again() {
+fn the_third_later_segment_marks_a_loss_and_only_that_is_retransmitted() {
     let mut sender = sender(20_000, 6);
     assert_eq!(send_all(&mut sender, 0), [0, 1, 2, 3, 4, 5]);
     // Segment 1 is missing.
@@ -76,7 +76,7 @@ fn the_third_later_segment_tells_of_a_loss_and_only_that_is_sent_again() {
 }
 
 #[test]
-fn the_time_out_sends_everything_again_that_has_not_arrived() {
+fn the_time_out_retransmits_every_missing_segment() {
     let mut sender = sender(5_000, 5);
     assert_eq!(send_all(&mut sender, 0), [0, 1, 2, 3, 4]);
     sender.on_answer(10, &answer(3, 0, Block { start: 3, end: 4 }), |_, marked, _| marked);
@@ -88,7 +88,7 @@ fn the_time_out_sends_everything_again_that_has_not_arrived() {
 }
 
 #[test]
-fn the_last_segment_carries_what_is_left_of_the_size() {
+fn the_last_segment_carries_the_remainder_of_the_size() {
     let mut sender = sender(2_500, 9);
     let sizes: Vec<u32> = std::iter::from_fn(|| match sender.poll(0) {
         SenderStep::Send { bytes, .. } => Some(bytes),
@@ -130,7 +130,7 @@ fn a_window_of_half_a_packet_sends_one_in_two_round_trips() {
 }
 
 #[test]
-fn a_receiver_tells_the_block_around_what_came_early() {
+fn a_receiver_reports_the_block_around_early_segments() {
     let mut receiver = Receiver::default();
     assert_eq!(receiver.on_segment(0).expected, 1);
     assert_eq!(receiver.on_segment(3).block, Block { start: 3, end: 4 });
@@ -145,7 +145,7 @@ fn a_receiver_tells_the_block_around_what_came_early() {
 
 /// A window that is not used does not grow (RFC 9002, section 7.8): the application writes a segment in a round trip.
 #[test]
-fn a_sender_whose_application_is_slow_keeps_its_window() {
+fn a_sender_with_a_slow_application_keeps_its_window() {
     let after = |available: fn(u32) -> u32| {
         let setup = Setup { max_window: 1_000, ..setup(1_000_000, 10) };
         let mut sender = Sender::new(&setup, AnyFlow::newreno(&setup.flow_start()));
@@ -173,7 +173,7 @@ fn a_sender_whose_application_is_slow_keeps_its_window() {
 }
 
 #[test]
-fn a_sender_waits_for_what_is_not_written() {
+fn a_sender_waits_for_unwritten_bytes() {
     let mut sender = sender(2_500, 9);
     sender.make_available(0);
     assert_eq!((send_all(&mut sender, 0), sender.starved_of()), (vec![], Some(1_000)));

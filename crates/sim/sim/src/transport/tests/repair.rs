@@ -16,7 +16,7 @@ fn arrives(sender: &mut Sender, now: u64, sequence: u32, sent: u64) {
 
 /// The error of version 0.1.0: other segments arrive all the time, and the first segment is not sent a third time.
 #[test]
-fn a_retransmission_that_is_lost_again_is_sent_again() {
+fn a_retransmission_lost_again_is_sent_again() {
     let mut sender = sender(1_000_000, 10);
     assert_eq!(send_all(&mut sender, 0), (0..10).collect::<Vec<u32>>());
     for sequence in 1..=3 {
@@ -35,7 +35,7 @@ fn a_retransmission_that_is_lost_again_is_sent_again() {
 
 /// RFC 6298, 5.3: acknowledgements of new data in order restart the timer, others do not.
 #[test]
-fn segments_beyond_a_gap_do_not_put_the_time_out_off() {
+fn segments_beyond_a_gap_do_not_postpone_the_time_out() {
     let mut sender = sender(1_000_000, 10);
     send_all(&mut sender, 0);
     sender.on_answer(MS, &answer(0, 1, Block::default()), |_, marked, _| marked);
@@ -87,7 +87,7 @@ fn losses_of_one_window_shrink_it_once() {
 
 /// RFC 5681, 4.3: "the loss of a retransmission should be taken as two indications of congestion"; RFC 8985, 9.3.
 #[test]
-fn a_retransmission_that_is_lost_shrinks_the_window_again() {
+fn a_lost_retransmission_shrinks_the_window_again() {
     let (once, twice) = (windows(&[3], |_, _| false), windows(&[3], |_, is_again| is_again));
     assert_eq!(once[0], twice[0]);
     assert!(twice[1] <= once[1] / 2 + 1, "{once:?} {twice:?}");
@@ -103,7 +103,7 @@ fn a_loss_after_the_window_shrank_shrinks_it_again() {
 
 /// RFC 8985, 6.3: what was sent less than a round trip ago is not lost.
 #[test]
-fn a_time_out_sends_the_first_segment_and_waits_for_what_left_just_before() {
+fn a_time_out_sends_the_first_segment_and_waits_for_recent_ones() {
     let mut sender = sender(1_000_000, 10);
     sender.make_available(4);
     assert_eq!(send_all(&mut sender, 0), [0, 1, 2, 3]);
@@ -123,7 +123,7 @@ fn a_time_out_sends_the_first_segment_and_waits_for_what_left_just_before() {
 
 /// Occasional writes of an application do not defer the time-out: RFC 8985, 7.3, would restart the timer.
 #[test]
-fn new_data_does_not_put_the_time_out_off() {
+fn new_data_does_not_postpone_the_time_out() {
     let mut sender = sender(1_000_000, 100);
     sender.make_available(2);
     send_all(&mut sender, 0);

@@ -80,7 +80,7 @@ fn completions(routing: Routing, seed: u64) -> [f64; 2] {
 /// Catches: reports that never reach the path scheme, or are taken for another path's. Half of the hashed flows take
 /// a link of 4 Gbit/s, whose load is 1.
 #[test]
-fn unequal_paths_are_used_better_than_by_hashes() {
+fn clove_uses_unequal_paths_better_than_hashing() {
     let mean = |routing: Routing| {
         let runs: Vec<[f64; 2]> = (1..=3).map(|seed| completions(routing.clone(), seed)).collect();
         let sum = runs.iter().fold([0.0; 2], |sum, run| [sum[0] + run[0], sum[1] + run[1]]);
@@ -116,7 +116,7 @@ fn paused(gap: Time) -> (Lopsided, Outcome) {
 /// Catches: packets of one flowlet on two paths. A gap that is shorter than the difference of the paths shows that the test
 /// would see it.
 #[test]
-fn nothing_is_reordered_within_a_flowlet() {
+fn packets_are_not_reordered_within_a_flowlet() {
     let again =
         |outcome: &Outcome| (0..4).map(|at| flow(outcome, at).again + flow(outcome, at).duplicates).sum::<u64>();
     let (net, outcome) = paused(Time::from_micros(200));
@@ -152,7 +152,7 @@ fn apart(probe: Time) -> usize {
 /// Catches: probes that are never sent, return to no pair, or are taken for another path's. Without probes a pair
 /// knows nothing of the path that it does not use, and draws.
 #[test]
-fn a_pair_that_is_open_knows_which_path_is_unused() {
+fn an_open_pair_knows_its_unused_path() {
     assert_eq!(apart(Params::default().probe), 10);
     let drawn = apart(Time::ZERO);
     assert!((1..=9).contains(&drawn), "{drawn}");

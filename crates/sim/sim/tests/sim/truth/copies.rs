@@ -96,7 +96,7 @@ fn the_first_copy_counts_and_the_second_is_removed() {
 /// Catches copies that share the fate of the first: a link of either path fails while packets are on it, and nothing
 /// is lost. Without a copy, or with both paths cut, the same failure loses the packets in flight and all later ones.
 #[test]
-fn a_cut_loses_nothing_as_long_as_one_way_is_left() {
+fn a_cut_loses_nothing_while_one_path_is_left() {
     let network = network();
     for cut in ["a->b", "b->d", "a->c", "c->d"] {
         let outcome = run(&scenario(&network, steady(&network), &["c"], &[(cut, 500_000)]), 1);

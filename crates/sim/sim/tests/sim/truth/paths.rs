@@ -96,7 +96,7 @@ fn flows_of_one_pair_take_different_paths() {
 /// Catches paths that are drawn unevenly: with a path for each packet, the four links out of a pod that lead to cores
 /// carry the same within a few per cent. 8,000 segments draw from four: a standard deviation of 2 %.
 #[test]
-fn a_path_for_each_packet_balances_the_cores() {
+fn packet_spraying_balances_the_cores() {
     let (network, hosts) = fat_tree();
     let mut scenario = scenario(Routing::spraying(), vec![listed("f", &[(0, hosts[0], hosts[15], 8_000 * 1_460)])]);
     scenario.transport = fixed_window(20);

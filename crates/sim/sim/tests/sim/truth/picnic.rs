@@ -99,7 +99,7 @@ fn crossed(baseline: Baseline) -> (Outcome, Vec<u64>) {
 /// and feedback is delayed). Of 20 Gbit/s receivers share out 19 with PicNIC', and flows on unequal paths leave at
 /// most a tenth more. ElasticSwitch grows into the remaining rate, and decreases with every mark.
 #[test]
-fn minima_are_met_and_what_is_left_over_is_used_on_two_paths() {
+fn minima_are_met_and_spare_capacity_is_used_on_two_paths() {
     for (baseline, least) in [(Baseline::Pwc, 0.9 * 19.0), (Baseline::Es, 0.85 * 20.0)] {
         let (outcome, minima) = crossed(baseline);
         let rate = |at| flow(&outcome, at).delivered as f64 * FRAME as f64 * 8.0 / 60e6;

@@ -123,7 +123,7 @@ fn shares_on_random_trees_are_the_weighted_max_min_allocation() {
 /// If answers wait behind the traffic of others, round trips are longer than the base round trip by which windows are
 /// made, and rates lower: windows are not rates. All pairs still have their minima, and on average little is lost.
 #[test]
-fn answers_that_wait_cost_a_part_of_the_share_and_no_minimum() {
+fn queued_answers_cost_a_part_of_the_share_but_no_minimum() {
     let (mut worst, mut sum, mut count) = (0.0_f64, 0.0, 0);
     for seed in cases(6) {
         let Found { off, has_minima, .. } = found_on_a_tree(seed, Ways::Both);
@@ -250,7 +250,7 @@ fn plant(tree: &Tree, ends: &[(usize, usize)]) -> (std::sync::Arc<wayleave_topol
 /// For one of a thousand seeds 2.20 CT of that are in a queue. Pairs that begin together have one CT on links when
 /// the queue is longest (`bound`); pairs from another path need not.
 #[test]
-fn what_is_in_flight_stays_bounded_when_paths_fail_and_pairs_move() {
+fn the_data_in_flight_stays_bounded_when_paths_fail_and_pairs_move() {
     let (mut most, mut longest): (f64, f64) = (0.0, 0.0);
     for seed in cases(12) {
         let mut random = SplitMix(seed ^ 0x5eed);
@@ -287,7 +287,7 @@ fn what_is_in_flight_stays_bounded_when_paths_fail_and_pairs_move() {
 /// pairs is silent for 2 ms in every four. The sum over all probes is at most the hose. The exception is the time in
 /// which a pair that resumes has its part and the others have not been notified: less than twice the hose (E).
 #[test]
-fn tokens_stay_within_the_hose_but_for_a_round_trip() {
+fn tokens_stay_within_the_hose_except_for_a_round_trip() {
     for unused in [UnusedTokens::Kept, UnusedTokens::AsPrinted] {
         let star = star(&[LINE; 5], 5_000);
         let mut scenario = Scenario::new("hose", star.network.clone(), Time::from_millis(20));
@@ -340,7 +340,7 @@ fn tokens_stay_within_the_hose_but_for_a_round_trip() {
 /// With the filter of the text Phi is hardly ever wrong. With one of 16 B nearly every repeated probe is taken for a
 /// known one: Phi is wrong most of the time, and all pairs still have their minima.
 #[test]
-fn false_positives_cost_no_minimum_and_the_filter_of_the_text_has_few() {
+fn false_positives_cost_no_minimum_and_are_rare_with_the_published_filter() {
     let minima = [1_000, 500, 2_000, 1_500, 500, 1_000];
     let harm = |filter: u64, seed| {
         let settings = Settings { filter: Bytes::new(filter), clean: Time::from_millis(2), ..Settings::default() };
@@ -377,7 +377,7 @@ fn false_positives_cost_no_minimum_and_the_filter_of_the_text_has_few() {
 /// Appendix D, Fig. 20: 128 to 1 at 100 Gbit/s. Answers of one round (the n-th of every sender) come more than a base round trip apart within 40 rounds, and rates still
 /// become equal.
 #[test]
-fn rates_converge_although_answers_come_at_different_times() {
+fn rates_converge_despite_answers_at_different_times() {
     let senders = 128;
     let star = star(&vec![Rate::from_gbit(100); senders + 1], 2_500);
     let mut scenario = Scenario::new("128 to 1", star.network.clone(), Time::from_millis(6));
@@ -419,7 +419,7 @@ fn rates_converge_although_answers_come_at_different_times() {
 
 /// 4.1: "we detect probe loss by timeout beyond 8 baseRTTs". From the first probe that is not answered to the first that asks other paths.
 #[test]
-fn a_silent_failure_is_noticed_8_round_trips_after_the_first_lost_probe() {
+fn a_silent_failure_is_detected_8_round_trips_after_the_first_lost_probe() {
     let failed_at = Time::from_millis(5);
     let mut noticed = Vec::new();
     for seed in cases(6).take(50) {

@@ -66,7 +66,7 @@ fn one_feedback_goes_out_for_every_ten_kilobytes() {
 }
 
 #[test]
-fn the_released_feedback_goes_out_after_a_tenth_of_a_millisecond_as_well() {
+fn the_released_feedback_is_also_sent_after_a_tenth_of_a_millisecond() {
     let mut machine = Machine::new(Params { staleness: Staleness::Timed, ..Params::default() });
     machine.tell(0, HostInput::IncomingOpened { pair: Incoming(0), spec: spec(1) });
     assert_eq!(machine.receive(100, 1_500).len(), 0);
@@ -78,7 +78,7 @@ fn the_released_feedback_goes_out_after_a_tenth_of_a_millisecond_as_well() {
 }
 
 #[test]
-fn feedback_sets_a_limiter_once_for_each_rate_and_silence_lifts_it() {
+fn feedback_sets_a_limiter_once_per_rate_and_silence_lifts_it() {
     let mut machine = Machine::new(Params::default());
     machine.tell(0, HostInput::Opened { pair: Outgoing(0), spec: spec(1) });
     let epoch = match machine.tell(0, feedback(2)) {
@@ -98,7 +98,7 @@ fn feedback_sets_a_limiter_once_for_each_rate_and_silence_lifts_it() {
 }
 
 #[test]
-fn the_timer_of_a_pair_that_has_closed_does_nothing_to_the_next_one() {
+fn the_timer_of_a_closed_pair_does_not_affect_its_successor() {
     let mut machine = Machine::new(Params::default());
     machine.tell(0, HostInput::Opened { pair: Outgoing(0), spec: spec(1) });
     machine.tell(0, feedback(2));
@@ -111,7 +111,7 @@ fn the_timer_of_a_pair_that_has_closed_does_nothing_to_the_next_one() {
 }
 
 #[test]
-fn a_maximum_and_a_broker_hold_at_once_and_the_smaller_counts() {
+fn a_maximum_and_a_broker_limit_both_apply_and_the_smaller_wins() {
     let params = Params { class_bursts: vec![(ClassId(1), Bytes::new(2_500_000))], ..Params::default() };
     let mut machine = Machine::new(params);
     let share = Share { max: Some(Rate::from_gbit(3)), ..Share::BEST_EFFORT };
@@ -144,7 +144,7 @@ fn a_maximum_and_a_broker_hold_at_once_and_the_smaller_counts() {
 }
 
 #[test]
-fn meters_tell_how_often_they_held_senders_back() {
+fn meters_report_how_often_they_limited_senders() {
     let mut machine = Machine::new(Params::default());
     assert_eq!(machine.shaper.metered(ClassId(1)), None);
     machine.tell(0, HostInput::IncomingOpened { pair: Incoming(0), spec: spec(1) });
@@ -196,7 +196,7 @@ fn intervals_begin_with_the_first_byte_and_follow_the_parameter() {
 /// Pairs close with messages in flight, classes leave while they send, minima exceed everything, and parts contain
 /// each other. The test claims that nothing panics, and that every rate sent or set is one that a line can have.
 #[test]
-fn whatever_is_told_in_whatever_order_is_survived() {
+fn no_input_in_any_order_causes_a_panic_or_an_impossible_rate() {
     let parents = [(0, 1), (1, 0), (2, 3), (3, 3)].map(|(part, of)| (ClassId(part), ClassId(of)));
     for seed in 0..300 {
         let mut random = SplitMix::new(seed);

@@ -52,7 +52,7 @@ fn figure_1_is_reached_within_three_rounds() {
 }
 
 #[test]
-fn who_wants_less_than_its_share_is_not_limited() {
+fn a_machine_with_demand_below_its_share_is_not_limited() {
     let mut racks = figure_1();
     racks.want(0, "dfs", gbit(2));
     racks.rounds(4);
@@ -60,7 +60,7 @@ fn who_wants_less_than_its_share_is_not_limited() {
 }
 
 #[test]
-fn section_6_3_a_leaves_b_takes_the_peak() {
+fn section_6_3_when_a_leaves_b_gets_the_peak() {
     let network = network(2, 10, 8);
     let services = vec![service("a", 0, Some(30_000)), service("b", 30_000, None)];
     let rack = policy(&network, PolicyLevel::Rack, Some(gbit(60)), services);
@@ -95,7 +95,7 @@ fn marked(is_metered: bool) -> Racks {
 }
 
 #[test]
-fn what_marks_hold_back_wants_more_than_it_uses() {
+fn traffic_limited_by_marks_has_demand_above_its_usage() {
     let limits = |racks: &Racks| {
         ["a", "b"].map(|name| racks.machines[0].limits[racks.class(name).index()][1].filter(|&limit| limit < gbit(30)))
     };
@@ -112,7 +112,7 @@ fn what_marks_hold_back_wants_more_than_it_uses() {
 }
 
 #[test]
-fn the_capacity_of_the_uplinks_is_what_the_driver_says_but_never_above_the_peak() {
+fn uplink_capacity_comes_from_the_driver_but_never_exceeds_the_peak() {
     let network = network(2, 2, 8);
     let rack = policy(&network, PolicyLevel::Rack, Some(gbit(12)), vec![service("a", 0, None)]);
     let mut racks = Racks::new(&network, Policies { rack: Some(&rack), ..Policies::default() }, EXACT);
@@ -128,7 +128,7 @@ fn the_capacity_of_the_uplinks_is_what_the_driver_says_but_never_above_the_peak(
 }
 
 #[test]
-fn the_links_are_not_shared_out_to_the_last_bit() {
+fn a_part_of_each_link_is_not_shared_out() {
     let network = network(2, 2, 1);
     let rack = policy(&network, PolicyLevel::Rack, None, vec![service("a", 0, None)]);
     let mut racks = Racks::new(&network, Policies { rack: Some(&rack), ..Policies::default() }, Params::PUBLISHED);
@@ -138,7 +138,7 @@ fn the_links_are_not_shared_out_to_the_last_bit() {
 }
 
 #[test]
-fn lost_broadcasts_change_nothing_until_the_time_out_and_then_the_machine_vanishes() {
+fn lost_broadcasts_change_nothing_until_the_time_out_removes_the_machine() {
     let mut racks = figure_1();
     racks.rounds(4);
     // Messages of machine 1 are lost from now on; its last known demand is 4.5 Gbit/s and more.
@@ -156,7 +156,7 @@ fn lost_broadcasts_change_nothing_until_the_time_out_and_then_the_machine_vanish
 }
 
 #[test]
-fn a_restarted_broker_goes_on_from_the_limits_that_are_in_force() {
+fn a_restarted_broker_resumes_from_the_limits_in_force() {
     let mut racks = figure_1();
     racks.rounds(4);
     let mut fresh = racks.machines[1].broker.clone().unwrap();
@@ -170,7 +170,7 @@ fn a_restarted_broker_goes_on_from_the_limits_that_are_in_force() {
 }
 
 #[test]
-fn no_share_stays_stuck_small() {
+fn no_share_stays_permanently_small() {
     let mut racks = figure_1();
     for machine in 0..2 {
         racks.want(machine, "vms", Rate::ZERO);
@@ -187,7 +187,7 @@ fn no_share_stays_stuck_small() {
 }
 
 #[test]
-fn stale_epochs_old_serials_and_strangers_are_counted_and_not_heeded() {
+fn stale_epochs_old_serials_and_unknown_senders_are_counted_and_ignored() {
     let mut racks = figure_1();
     racks.rounds(4);
     let leaf1 = racks.machines[0].broker.as_ref().unwrap().place.rack.index() as u32;
@@ -215,7 +215,7 @@ fn stale_epochs_old_serials_and_strangers_are_counted_and_not_heeded() {
 }
 
 #[test]
-fn the_first_machine_that_is_heard_leads() {
+fn the_first_machine_received_becomes_the_leader() {
     let mut racks = figure_1();
     racks.rounds(3);
     let leader = |racks: &Racks, at: usize| {
@@ -233,7 +233,7 @@ fn the_first_machine_that_is_heard_leads() {
 }
 
 #[test]
-fn traffic_inside_the_rack_keeps_its_part_and_does_not_count_at_the_uplinks() {
+fn traffic_inside_the_rack_keeps_its_share_and_is_not_counted_at_uplinks() {
     let mut racks = figure_1();
     for machine in 0..2 {
         racks.want(machine, "vms", Rate::ZERO);
@@ -247,7 +247,7 @@ fn traffic_inside_the_rack_keeps_its_part_and_does_not_count_at_the_uplinks() {
 }
 
 #[test]
-fn light_services_are_told_as_one_sum_that_is_taken_off_the_capacity() {
+fn light_services_are_reported_as_one_sum_and_deducted_from_the_capacity() {
     let network = network(2, 2, 1);
     let names = ["a", "b", "c", "d"];
     let services = names.map(|name| service(name, 0, None)).to_vec();
@@ -277,7 +277,7 @@ fn fabric() -> Racks {
 }
 
 #[test]
-fn the_fabric_broker_limits_a_service_of_all_racks_together() {
+fn the_fabric_broker_limits_a_service_across_all_racks() {
     let mut racks = fabric();
     // The first racks to speak are answered before the others are known, and again ten seconds later.
     racks.rounds(25);
@@ -314,7 +314,7 @@ fn a_rack_without_the_fabric_broker_falls_back_to_its_own_policy() {
 }
 
 #[test]
-fn racks_and_their_switches_are_told_apart() {
+fn racks_and_their_switches_are_distinguished() {
     let network = network(4, 1, 1);
     let services = Services::new(Policies::default()).unwrap();
     let pool = Pool::fabric(&network, &services, Policies::default(), None).unwrap();

@@ -50,7 +50,7 @@ fn limits(serial: u64, transmit: Rate) -> Message {
 }
 
 #[test]
-fn usage_is_told_with_what_crosses_the_uplinks_apart() {
+fn usage_across_uplinks_is_reported_separately() {
     let (mut shaper, hosts) = shaper();
     let round_trip = Time::from_micros(20);
     let spec = |peer| PairSpec { class: CLASS, peer_class: CLASS, peer, key: 0, paths: 1, round_trip };
@@ -70,7 +70,7 @@ fn usage_is_told_with_what_crosses_the_uplinks_apart() {
 }
 
 #[test]
-fn a_silent_broker_leaves_the_machines_own_policy_after_the_time_out() {
+fn without_a_broker_a_machine_applies_its_own_policy_after_the_time_out() {
     let (mut shaper, _) = shaper();
     let hear = |shaper: &mut Shaper, now, message| {
         tell(shaper, now, HostInput::Message { from: MessageOrigin::Broker(BROKER), message })

@@ -40,7 +40,7 @@ impl Broker for Beat {
 /// Catches: timers that a broker armed before it was stopped and that its successor receives; a broker started five
 /// times would beat six times per interval.
 #[test]
-fn a_broker_that_was_started_again_does_not_hear_timers_of_its_earlier_start() {
+fn a_restarted_broker_receives_no_timers_of_its_earlier_start() {
     let diamond = diamond(2);
     let (to, at) = (diamond.left[0], BrokerLocation::Host(diamond.left[1]));
     let said = |starts: u64| {

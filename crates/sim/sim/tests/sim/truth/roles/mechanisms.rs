@@ -44,7 +44,7 @@ fn windows(window: u64) -> Parts {
 /// Catches: a window that does not hold, or that counts what has been answered. On a star of two hosts, 1 us away from
 /// their switch, a frame takes 2 (1,230.4 + 1,000) ns and its answer 2 (67.2 + 1,000) ns: ten frames in 6,595.2 ns.
 #[test]
-fn a_pair_sends_one_window_in_a_round_trip_whoever_acknowledges() {
+fn a_pair_sends_one_window_per_round_trip() {
     let round_trip = 2.0 * (1_230.4 + 1_000.0) + 2.0 * (67.2 + 1_000.0);
     let star = star(&[LINE; 2], 1_000);
     for frames in [1, 3] {
@@ -93,7 +93,7 @@ fn a_window_below_a_packet_is_a_packet_in_several_round_trips() {
 /// Catches: a window that counts lost packets for ever. Two thirds of all frames find no room in the switch; with a
 /// silent cut of the link for some time, all packets in flight are lost at once.
 #[test]
-fn a_window_never_freezes_however_many_packets_are_lost() {
+fn a_window_never_freezes_for_any_number_of_losses() {
     let star = star(&[LINE, Rate::from_gbit(1)], 1_000);
     for is_reliable in [true, false] {
         let mut scenario = scenario(&star.network, 200);
@@ -120,7 +120,7 @@ fn a_window_never_freezes_however_many_packets_are_lost() {
 
 /// Catches: a limiter that queues where it has to drop.
 #[test]
-fn a_bucket_that_drops_lets_through_what_it_has_tokens_for_and_queues_nothing() {
+fn a_dropping_bucket_passes_its_tokens_and_queues_nothing() {
     let star = star(&[LINE; 2], 1_000);
     let mut scenario = scenario(&star.network, 20);
     scenario.traffic = vec![of("a", constant("packets", star.hosts[0], star.hosts[1], Rate::from_gbit(2)))];
@@ -146,7 +146,7 @@ fn a_bucket_that_drops_lets_through_what_it_has_tokens_for_and_queues_nothing() 
 
 /// Catches: weights that are not applied, or that cost work conservation.
 #[test]
-fn classes_share_the_interface_of_their_host_by_their_weights_and_lend_what_they_do_not_need() {
+fn classes_share_the_interface_of_their_host_by_weight_and_lend_the_rest() {
     let star = star(&[LINE; 3], 1_000);
     let weigh = || {
         Parts::new(|_| {
@@ -182,7 +182,7 @@ fn classes_share_the_interface_of_their_host_by_their_weights_and_lend_what_they
 
 /// Catches: packets that keep to a path that was left, or take one before its time.
 #[test]
-fn packets_take_the_path_that_the_host_chose_from_the_time_it_said() {
+fn packets_take_the_path_chosen_by_the_host_from_the_given_time() {
     let diamond = diamond(1);
     let mut scenario = scenario(&diamond.network, 4);
     scenario.transport = fixed_window(20);
@@ -227,7 +227,7 @@ impl Path for ByFlow {
 }
 
 #[test]
-fn one_path_role_serves_all_flows_of_a_pair_and_hears_of_their_acknowledgements() {
+fn one_path_role_serves_all_flows_of_a_pair_with_their_acknowledgements() {
     let diamond = diamond(1);
     let mut scenario = scenario(&diamond.network, 5);
     let (from, to) = (diamond.left[0], diamond.right[0]);
@@ -311,7 +311,7 @@ type Returned = (Time, PathIndex, ProbeOutcome, Vec<IntHop>);
 
 /// Catches: probes that skip ports, or whose loss is reported.
 #[test]
-fn a_probe_takes_its_path_and_brings_back_what_the_ports_wrote() {
+fn a_probe_takes_its_path_and_returns_the_records_of_ports() {
     let diamond = diamond(1);
     let mut scenario = scenario(&diamond.network, 2);
     scenario.switches = telling();
@@ -352,7 +352,7 @@ fn a_probe_takes_its_path_and_brings_back_what_the_ports_wrote() {
 
 /// Catches: failures that are reported although they are silent, or not reported although they are not.
 #[test]
-fn a_probe_into_a_failed_link_comes_back_as_failed_unless_the_failure_is_silent() {
+fn a_probe_into_a_failed_link_returns_as_failed_unless_the_failure_is_silent() {
     for silent in [false, true] {
         let diamond = diamond(1);
         let mut scenario = scenario(&diamond.network, 3);
@@ -394,7 +394,7 @@ fn a_probe_into_a_failed_link_comes_back_as_failed_unless_the_failure_is_silent(
 
 /// Catches: one scheme for all classes, and messages or timers that reach another scheme.
 #[test]
-fn several_schemes_live_in_one_host_each_with_its_classes() {
+fn several_schemes_share_one_host_each_with_its_classes() {
     let star = star(&[LINE; 3], 1_000);
     let mut scenario = scenario(&star.network, 20);
     scenario.transport = fixed_window(100);
@@ -431,7 +431,7 @@ fn several_schemes_live_in_one_host_each_with_its_classes() {
 
 /// A name without a given scheme is an error before anything runs.
 #[test]
-fn a_scheme_that_was_not_given_is_an_error_with_its_name() {
+fn a_missing_scheme_is_an_error_with_its_name() {
     let star = star(&[LINE; 2], 0);
     let mut scenario = scenario(&star.network, 1);
     scenario.traffic = vec![of("a", once("flow", &[(star.hosts[0], star.hosts[1])], 100))];
@@ -455,7 +455,7 @@ impl Broker for Listener {
 
 /// Catches messages that are lost because they have no network to cross, and a delay that is not the seat's.
 #[test]
-fn a_broker_outside_the_network_hears_messages_after_the_time_that_its_seat_says() {
+fn an_external_broker_receives_messages_after_its_configured_delay() {
     for away in [Time::ZERO, Time::from_micros(100)] {
         let diamond = diamond(1);
         let mut scenario = scenario(&diamond.network, 1);

@@ -266,7 +266,7 @@ fn tunnels_share_a_bottleneck_by_the_feedback_of_their_receivers() {
 /// Catches: an order of departure that is not the tunnel's. Behind a limiter the flow that is shortest goes first, so
 /// that it does not see the long one.
 #[test]
-fn the_shortest_flow_of_a_tunnel_goes_first() {
+fn the_shortest_flow_of_a_tunnel_is_served_first() {
     let diamond = diamond(2);
     let mut scenario = scenario(&diamond.network, 100);
     scenario.switches = marking();

@@ -84,7 +84,7 @@ fn skeleton(heard: &Arc<Mutex<Heard>>) -> Congestion {
 /// Catches: a probe that counts as its segment, one that is never repeated, and a flow that never stops probing. The
 /// link is down for 100 ms silently: time-outs of 10, 20, 40 and 80 ms expire, of which the first two send segments.
 #[test]
-fn probes_of_one_byte_replace_segments_until_one_is_answered() {
+fn probes_of_one_byte_replace_segments_until_one_is_acknowledged() {
     let star = star(&[super::LINE; 2], 1_000);
     let heard = Arc::new(Mutex::new(Heard::default()));
     let mut scenario = scenario(&star.network, 1_000);
@@ -104,7 +104,7 @@ fn probes_of_one_byte_replace_segments_until_one_is_answered() {
 
 /// Catches: flows that are not notified of their route, or whose pair's weight stays with the host.
 #[test]
-fn flows_hear_of_their_route_and_of_the_weight_of_their_pair() {
+fn flows_receive_their_route_and_the_weight_of_their_pair() {
     let diamond = diamond(1);
     let heard = Arc::new(Mutex::new(Heard::default()));
     let mut scenario = scenario(&diamond.network, 5);
