@@ -1,4 +1,4 @@
-// Agents: which are there, which are silent, what they say is wrong.
+// Agents: connected and silent ones, and their reported problems.
 
 import { path } from '../api';
 import { many } from '../format';

@@ -1,4 +1,4 @@
-// A contract: what is promised, where the time goes hop by hop, what was measured, and why it is kept.
+// A contract: its promise, its delay hop by hop, measurements, and the explanation.
 
 import { useState } from 'preact/hooks';
 import { path, text } from '../api';
@@ -64,7 +64,7 @@ function Terms({ contract }: { contract: Contract }) {
   );
 }
 
-/** A part of the bound, with what the queue can hold at present. */
+/** A part of the bound, with the present limit of the queue. */
 interface Part { kind: string; at: string; queue?: number | undefined; ns: number; now?: number | undefined }
 
 function partsOf(terms: Term[], queues: CurveQueue[]): Part[] {
@@ -107,9 +107,9 @@ function Route({ hops }: { hops: Hop[] }) {
   return <ol class="route">{hops.map((hop) => <li>{readsAll(about) ? <LinkLink name={hop.link} /> : hop.link.replace('->', ' → ')} <span class="dim">queue {hop.queue}</span></li>)}</ol>;
 }
 
-/** The parts of the bound one behind the other, from sender to receiver, up to the deadline. */
+/** The parts of the bound in order, from sender to receiver, up to the deadline. */
 function Fall({ parts, bound, deadline, seen }: { parts: Part[]; bound: number; deadline: number; seen: number | undefined }) {
-  // A deadline that is far away would leave no room for the parts.
+  // A distant deadline would leave no space for the parts.
   const all = Math.max(bound, seen ?? 0, deadline > 3 * bound ? bound * 1.2 : deadline) * 1.005;
   const place = (ns: number) => (1000 * ns) / all;
   const rows = parts.map((part, at) => ({ ...part, row: at, from: parts.slice(0, at).reduce((sum, before) => sum + before.ns, 0) }));

@@ -1,4 +1,4 @@
-// All contracts, found by a part of their names, by kind, by state.
+// All contracts, filtered by part of the name, kind and state.
 
 import { useEffect, useState } from 'preact/hooks';
 import { path } from '../api';
