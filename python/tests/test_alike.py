@@ -1,4 +1,4 @@
-"""The same files are decided alike by this package and by the command, which a test of the command compares with a server."""
+"""Equal files get equal decisions from this package and from the command, which a test of the command compares with a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments that cannot be: errors name them, and say what was expected."""
+"""Errors of invalid arguments name the argument and the expected form."""
 
 from __future__ import annotations
 

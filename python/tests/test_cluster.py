@@ -1,4 +1,4 @@
-"""Sweeps on a cluster of Dask: the table of this machine to the digit, also if a worker is lost."""
+"""Sweeps on a cluster of Dask give the table of this machine to the digit, even if a worker is lost."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GRID = {"traffic.web.load": [0.2, 0.4, 0.6]}
 SEEDS = range(8)
 
 
-# Tasks are pickled: what they count and call stands in this module, which a cluster in this process finds again.
+# Tasks are pickled: their counters and functions are in this module, which a cluster in this process imports again.
 TRIED: list[int] = []
 RUN = _sweep._run
 
@@ -53,7 +53,7 @@ def is_of_another_version(texts: Any, index: int) -> str:
 
 @pytest.fixture
 def processes() -> Iterator[Any]:
-    """A cluster of two workers, each a process."""
+    """Starts a cluster of two workers, each a process."""
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
@@ -63,7 +63,7 @@ def processes() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def threads() -> Iterator[Any]:
-    """A cluster in this process, where a test can make runs fail."""
+    """Starts a cluster in this process, where a test can make runs fail."""
     with (
         distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
@@ -145,7 +145,7 @@ def test_only_runs_missing_in_the_folder_are_done(
     monkeypatch.setattr(_sweep, "_run", counts)
     alone = wl.sweep(scenario, GRID, [1], folder=tmp_path)
     spread = wl.sweep(scenario, GRID, [1, 2], client=threads, folder=tmp_path)
-    # The sweep has other seeds, so its text is another, and nothing of it was there.
+    # The sweep has other seeds and therefore another text, so no earlier results exist.
     assert sorted(TRIED) == [*range(6)]
     assert spread.table.to_rows()[::2] == alone.table.to_rows()
     TRIED.clear()

@@ -1,4 +1,4 @@
-"""What is wrong with an input is told with its file, its line and what to do."""
+"""Errors of an input have its file, its line and advice."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def test_contracts_of_every_kind_are_admitted_together(examples: Path) -> None:
     assert (plan.scheme, len(plan.admitted), plan.refused) == ("fabric", 7, {})
     verified = plan.verify(effort="quick")
     assert verified.is_sound and verified.violations == []
-    # Of the classes below latency as well, where the file does not say that there are any.
+    # Also of the classes below latency, if the file does not declare any.
     hose = {"name": "db", "bandwidth": {"hose": ["h1", "h4", "h6"], "min": "100Mbit"}}
     assert wl.plan("fat-tree:k=4,queues=8", [hose]).admitted == ["db"]
 

@@ -1,4 +1,4 @@
-"""Metadata and replays: what differs in its result differs in what is said of it."""
+"""Metadata and replays: tables with different results have different provenance."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Part:
 
 
 class First:
-    """A scheme with a parameter: admits so many."""
+    """A scheme with a parameter: the number of contracts that it admits."""
 
     def __init__(self, network: wl.Network, most: int) -> None:
         self.network, self.most, self.asked = network, most, 0

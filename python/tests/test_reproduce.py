@@ -1,4 +1,4 @@
-"""Figures of publications measured again."""
+"""Reproduction of figures of publications."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import wayleave as wl
 
 
 class Share:
-    """Admits on the first shortest path while at most a part of every link is given away, and promises what it is told to."""
+    """Admits on the first shortest path while at most a part of every link is reserved, and promises a given bound."""
 
     def __init__(self, network: wl.Network, part: float, bound_ns: int | None = None) -> None:
         self.network = network
@@ -80,7 +80,7 @@ def test_a_bound_above_the_deadline_is_an_error() -> None:
         wl.InputError, match="promised 10ms from h2 to h1, and the deadline is 100us: a bound_ns of at most 100000 is expected"
     ):
         wl.plan(network, rows, scheme=Late(100))
-    # Within the deadline the packets are the judge.
+    # Within the deadline, packets decide.
     verified = wl.plan(network, rows, scheme=Late(1)).verify(effort="quick")
     assert not verified.is_sound and "promised were 100us" in " ".join(verified.violations)
 
@@ -114,7 +114,7 @@ def test_an_invalid_answer_is_refused_with_its_fault(answer: Any, expected: str)
 
 
 class Flow:
-    """NewReno's shape: a segment a round trip more, half after a loss."""
+    """Behaves like NewReno: a segment more per round trip, half after a loss."""
 
     def __init__(self, start: wl.FlowStart) -> None:
         self.window = float(start.initial_window)
@@ -157,7 +157,7 @@ def test_a_window_is_obeyed() -> None:
 
     endless = [{"name": "bulk", "from": ["h1"], "to": "h2", "sizes": "endless"}]
     scenario = {"topology": "star:hosts=2,rate=1Gbit,delay=100us", "duration": "20ms", "traffic": endless}
-    # One segment in a round trip of more than 400 us, after a first window of ten: less than 60 segments of 1460 B in 20 ms.
+    # One segment per round trip of more than 400 us, after a first window of ten: less than 60 segments of 1460 B in 20 ms.
     assert 0 < wl.simulate(scenario, transport=Slow()).table["goodput_bps"][0] < 60 * 1460 * 8 / 0.02
     assert wl.simulate(scenario, transport=Additive()).table["goodput_bps"][0] > 200_000_000
 

@@ -1,4 +1,4 @@
-"""Sweeps on this machine: the same table whoever does the runs, and nothing done twice."""
+"""Sweeps on this machine: equal tables for any executor of the runs, and no run done twice."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_a_sweep_does_every_combination_in_its_order(scenario: dict[str, Any]) -
     expected = [(load, size, seed) for load in (0.2, 0.6) for size in ("2kB", "20kB") for seed in (5, 6)]
     assert list(zip(*columns, strict=True)) == expected
     assert set(sweep.table["ending"]) == {"complete"}
-    # A point is the run that the scenario with these values has.
+    # A point equals the run of the scenario with these values.
     single = wl.simulate({**scenario, "traffic": [{"name": "web", "load": 0.6, "sizes": "2kB"}]}, seed=6)
     assert {**sweep.table.to_rows()[5], **single.table.to_rows()[0]} == sweep.table.to_rows()[5]
 
@@ -98,7 +98,7 @@ def test_an_interrupted_sweep_keeps_completed_runs(scenario: dict[str, Any], tmp
 
     with pytest.raises(InterruptedError):
         wl.sweep(scenario, grid, seeds=[1], folder=tmp_path, threads=1, progress=stop_at_once)
-    # Only the second is left to do, and the first is as it was.
+    # Only the second is missing, and the first is unchanged.
     assert told == [100_000.0] and kept.stat().st_mtime_ns == written
     document = json.loads(kept.read_text())
     assert document["traffic"][0]["finished"] == wl.simulate(scenario, seed=1).table["finished"][0]

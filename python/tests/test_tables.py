@@ -1,4 +1,4 @@
-"""Tables go to pandas, polars and pyarrow without a dependency of ours, and say where they come from."""
+"""Conversion of tables to pandas, polars and pyarrow without a dependency of this package, with their provenance."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import wayleave as wl
 
 @pytest.fixture(scope="module")
 def tables(plan: wl.Plan) -> dict[str, Any]:
-    """Everything with a table, with one of each kind."""
+    """Creates every object that has a table, and one table of each kind."""
     traffic = [{"name": "web", "load": 0.6, "sizes": "9kB"}, {"name": "bulk", "from": ["h1"], "to": "h2", "sizes": "endless"}]
     scenario = {"topology": "star:hosts=3,rate=1Gbit", "duration": "2ms", "traffic": traffic}
     run = wl.simulate(scenario)
@@ -61,7 +61,7 @@ def test_every_table_has_its_version_and_the_hash_of_its_input(tables: dict[str,
 def test_long_documents_are_those_of_json(fat_tree: wl.Network) -> None:
     long = wl.plan(fat_tree, wl.Contracts.drawn(fat_tree, count=900))
     text = long.to_json()
-    # Longer than what is read at once, in several lists.
+    # Longer than one read, in several lists.
     assert len(text) > 4 * 2**18
     ours, expected = long.to_dict(), json.loads(text)
     assert ours == expected and list(ours) == list(expected)
