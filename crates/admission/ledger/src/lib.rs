@@ -33,7 +33,7 @@ mod utilisation;
 pub use error::LedgerError;
 pub use kernel::{Denial, Limit};
 pub use ledger::{Capacity, Ledger, Reservation};
-pub use model::{BestEffort, Comparison, Jitter, Model, Residual, Shaping};
+pub use model::{BestEffort, BurstGrowth, Comparison, Jitter, Model, Residual, Shaping};
 pub use port::Input;
 pub use report::{InputReport, QueueBounds, QueueReport};
 pub use shares::{HoseCharge, Share, ShareDenial, SharePaths, Spread};
