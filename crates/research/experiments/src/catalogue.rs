@@ -405,8 +405,9 @@ pub fn find(id: &str) -> Option<&'static Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::entry::ONE_FABRIC;
     use crate::papers::HEADLINES;
-    use crate::statement::recorded;
+    use crate::statement::{recorded, too_wide};
 
     /// Numbers outside of each end of its range are planted into each statement of each figure, and have to be outside.
     #[test]
@@ -420,6 +421,52 @@ mod tests {
             }
         }
         assert!(HEADLINES.iter().all(|headline| find(headline.figure).is_some()));
+    }
+
+    /// Papers whose ranges are checked, and arguments for ranges that the rule of [`too_wide`] refuses: figure, part of the statement, reason.
+    const CHECKED: [&Paper; 4] = [&CHAMELEON, &LOKO, &PARLEY, &ONE_FABRIC];
+    const ARGUED: &[[&str; 3]] = &[
+        ["chameleon-fig8b", "a few per cent", "few are below ten, and none is not a few"],
+        ["chameleon-fig8b", "most successful reroutings", "most are more than half"],
+        ["chameleon-fig15", "in the order of hundreds of us", "an order of magnitude has a decade"],
+        [
+            "chameleon-fig15",
+            "remains as in the idle network",
+            "tens of us of an idle network remain tens with less than ten more",
+        ],
+        ["parley-fig12", "Jain's index is 0.99", "an index is at most 1, and a larger one is fairer"],
+        ["parley-fig12", "too slow to guarantee fair shares", "unfair is below what rounds to 0.99"],
+        ["parley-fig12", "a reaction time of 1 ms is sufficient", "fair is what rounds to 0.99 or is fairer"],
+        [
+            "parley-fig14",
+            "in 100 ms, so in one",
+            "a round is the unit: it takes one, or none if rates are right before",
+        ],
+        [
+            "parley-fig15",
+            "all of them finish in",
+            "the latest of them; three requests of 2.5 MB take 6 ms at line rate",
+        ],
+        ["parley-fig15", "and finishes in", "the latest of them; three requests of 2.5 MB take 6 ms at line rate"],
+    ];
+
+    /// Catches: ranges that nearly any measurement is in.
+    #[test]
+    fn ranges_are_those_of_the_texts() {
+        let mut refused = Vec::new();
+        let mut used = vec![false; ARGUED.len()];
+        for entry in CATALOGUE.iter().filter(|entry| CHECKED.contains(&entry.paper)) {
+            for statement in recorded(entry.check) {
+                let Some(reason) = too_wide(&statement) else { continue };
+                match ARGUED.iter().position(|[id, part, _]| *id == entry.id && statement.says.contains(part)) {
+                    Some(at) => used[at] = true,
+                    None => refused.push(format!("{}: {}: {:?}: {reason}", entry.id, statement.says, statement.range)),
+                }
+            }
+        }
+        refused.dedup();
+        assert!(refused.is_empty(), "{}", refused.join("\n"));
+        assert!(used.iter().all(|&used| used), "arguments for no statement: {ARGUED:?} {used:?}");
     }
 
     #[test]

@@ -441,6 +441,10 @@ fn statements(errors: &Errors) -> Vec<Statement> {
         [Company::Bursts, Company::LongBursts, Company::Chosen, Company::Sorted].map(|company| errors.added(company));
     let frame = (FRAME * 8) as f64 / 10.0;
     let measured = |added: f64| format!("{added:.1} us more than in the idle network, at 1 Gbit/s");
+    let idle = |added: f64, reading: &str| {
+        let says = "with contracts the offset remains as in the idle network";
+        Statement::within("5.4.2", says, LESS_THAN_TENS, &[added], measured(added)).reading(reading)
+    };
     vec![
         Statement::within(
             "5.4.2",
@@ -467,23 +471,8 @@ fn statements(errors: &Errors) -> Vec<Statement> {
             ),
         )
         .ruled_out(["stalls of the processors, which are counted apart"]),
-        Statement::within(
-            "5.4.2",
-            "with contracts the offset remains as in the idle network: least delay chooses the queues",
-            LESS_THAN_TENS,
-            &[chosen],
-            measured(chosen),
-        )
-        .tested(format!(
-            "the queues: least delay puts exchange and bursts into the same first queues, and with the exchange alone in the first queue of every port it is {sorted:.1} us"
-        ), &[sorted]),
-        Statement::within(
-            "5.4.2",
-            "with contracts the offset remains as in the idle network: an operator puts the exchange above the bursts",
-            LESS_THAN_TENS,
-            &[sorted],
-            measured(sorted),
-        )
+        idle(chosen, "least delay puts exchange and bursts into the same first queues"),
+        idle(sorted, "the exchange alone in the first queue of every port")
         .ruled_out([
             format!("bursts before the exchange in its queue: it has the first queue alone. A frame that is being sent is not interrupted: up to {:.1} us", frame / SCALE as f64).as_str(),
         ]),
