@@ -194,7 +194,7 @@ fn read(file: &Path, options: &[Arg]) -> Result<Vec<(String, Vec<String>)>, Fail
                 || "; `wayleave config show` prints all settings".to_owned(),
                 |nearest| format!("; did you mean {nearest}?"),
             );
-            return Err(Failure::Located(format!("{place}: there is no setting {name}{hint}")));
+            return Err(Failure::Located(format!("{place}: unknown setting {name}{hint}")));
         };
         if let Some(used) = names_of(arg).find(|other| *other != name && table.contains_key(*other)) {
             return Err(Failure::Located(format!(
@@ -202,7 +202,7 @@ fn read(file: &Path, options: &[Arg]) -> Result<Vec<(String, Vec<String>)>, Fail
             )));
         }
         let values = texts(value).ok_or_else(|| {
-            Failure::Located(format!("{place}: {name}: text, a number, true, false, or a list of them is expected"))
+            Failure::Located(format!("{place}: {name}: expected text, a number, true, false, or a list of them"))
         })?;
         settings.push((arg.get_long().unwrap_or(name).to_owned(), values));
     }
@@ -233,7 +233,7 @@ impl Setting {
     fn check(&self) -> Result<(), Failure> {
         let said = self.values.first().map(String::as_str);
         if self.is_flag && !matches!(said, Some("true" | "false")) {
-            return Err(Failure::Located(format!("{}: {}: true or false is expected", self.from(), self.name)));
+            return Err(Failure::Located(format!("{}: {}: expected true or false", self.from(), self.name)));
         }
         Ok(())
     }

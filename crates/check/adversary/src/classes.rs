@@ -157,20 +157,20 @@ impl fmt::Display for ClassBreach {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Minimum { promise: MinimumPromise { within, .. }, lag } => {
-                write!(f, "throughput lagged {lag} behind its minimum; the stated time is {within}")
+                write!(f, "throughput lagged {lag:#} behind its minimum; the stated time is {within:#}")
             }
             Self::InFlight { promise: InFlightPromise { most, .. }, seen } => {
-                write!(f, "{seen} in flight, above the bound of {most}")
+                write!(f, "{seen:#} in flight, above the bound of {most:#}")
             }
             Self::Share { due, got, .. } => write!(f, "it got {got} of 1000 parts; its share is {due}"),
             Self::Weight { promise: WeightPromise { rate, .. }, got } => {
-                write!(f, "it got {got}; its weight is {rate}")
+                write!(f, "it got {got:#}; its weight is {rate:#}")
             }
             Self::Maximum { promise: MaximumPromise { max, .. }, way, got } => {
-                write!(f, "it {way} {got}; its maximum is {max}")
+                write!(f, "it {way} {got:#}; its maximum is {max:#}")
             }
             Self::Part { due, got, .. } => {
-                write!(f, "it got {got} on a shared link; by minimum and weight it is due {due}")
+                write!(f, "it got {got:#} on a shared link; its fair share by minimum and weight is {due:#}")
             }
         }
     }

@@ -188,7 +188,7 @@ fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         writeln!(out, "{text}")?;
     } else {
         let (capacity, direction) = (shared.capacity, direction.name());
-        writeln!(out, "{}: {capacity} to {direction} at {}\n", policy.name(), shared.place)?;
+        writeln!(out, "{}: {capacity:#} to {direction} at {}\n", policy.name(), shared.place)?;
         shared.write_table(&mut out, layout(), args.demands.is_empty())?;
     }
     out.flush()?;

@@ -80,7 +80,7 @@ enum ObjectiveName {
 pub(crate) fn run(args: &TuneArgs) -> Result<Exit, Failure> {
     let network = args.network.read()?;
     if network.graph.hosts().count() < 2 {
-        return Err(Failure::Usage("contracts need two hosts, and the network has fewer".into()));
+        return Err(Failure::Usage("contracts need at least two hosts, but the network has fewer".into()));
     }
     let options = args.options()?;
     let own = own_contracts(args, &network)?;

@@ -81,7 +81,7 @@ impl fmt::Display for ParseWallTimeError {
             }
             ParseWallTimeErrorKind::NoSuchTime => write!(f, "\"{text}\" does not exist: {FORM}"),
             ParseWallTimeErrorKind::TooFine => {
-                write!(f, "\"{text}\" is finer than a nanosecond: up to nine digits after the point are accepted")
+                write!(f, "\"{text}\" is finer than a nanosecond: expected at most nine digits after the point")
             }
             ParseWallTimeErrorKind::OutOfRange => {
                 write!(f, "\"{text}\" is too early or too late: the years 1970 to 2554 are accepted")

@@ -205,7 +205,7 @@ impl<'a> Node<'a> {
         let count =
             Some(text).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit())).and_then(|t| t.parse().ok());
         if count.is_none() {
-            let message = || format!("{} is not accepted: a whole number such as 4 is expected", quoted(text));
+            let message = || format!("{} is not accepted: expected a whole number such as 4", quoted(text));
             problems.report(ProblemKind::BadValue, self.span, message);
         }
         count

@@ -495,7 +495,7 @@ pub enum SharingError {
         known: Vec<String>,
     },
     /// A part that is not between nothing and the whole.
-    #[error("{key} is {value}: a part between nothing and all is expected")]
+    #[error("{key} is {value}: expected a fraction between 0 and 1")]
     Part {
         /// Its key.
         key: &'static str,

@@ -135,7 +135,7 @@ pub fn tune(network: &Network, mix: TuneMix<'_>, options: &TuneOptions, watch: &
     let network = &if kinds { network.with_classes()? } else { network.clone() };
     let graph = &network.graph;
     if graph.hosts().count() < 2 {
-        return Err(Error::Usage("contracts need two hosts, and the network has fewer".into()));
+        return Err(Error::Usage("contracts need at least two hosts, but the network has fewer".into()));
     }
     if train == 0 || judging == 0 || list == 0 {
         return Err(Error::Usage(

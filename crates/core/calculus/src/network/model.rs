@@ -264,7 +264,7 @@ pub enum ServerNetworkError {
         flow: String,
     },
     /// A server serves nothing, ever.
-    #[error("server \"{server}\" serves nothing: a rate above zero is expected")]
+    #[error("server \"{server}\" serves nothing: expected a rate above zero")]
     NoService {
         /// Its name.
         server: String,

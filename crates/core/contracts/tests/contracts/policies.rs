@@ -187,7 +187,7 @@ fn minima_above_a_capacity_are_refused_with_the_contention_point() {
     let over = of(PolicyLevel::Machine, Vec::new(), None, vec![dfs(6), vms(5)]).check_capacity(&network).unwrap_err();
     assert_eq!(
         over.to_string(),
-        "policy \"p\" guarantees 11Gbit to transmit at machine h1 (h1->leaf1), and there is 10Gbit"
+        "policy \"p\" guarantees 11 Gbit/s to transmit at machine h1 (h1->leaf1), but only 10 Gbit/s is available"
     );
     let over = of(PolicyLevel::Rack, Vec::new(), None, vec![dfs(16), vms(5)]).check_capacity(&network).unwrap_err();
     assert_eq!(over.point, ContentionPoint::Rack(rack(&network)));

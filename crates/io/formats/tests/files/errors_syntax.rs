@@ -38,7 +38,10 @@ fn an_empty_file_is_reported_with_the_expected_content() {
         assert_problems(contracts(text), &[(Empty, "1:1", "kind Contracts is expected .. apiVersion: wayleave/v1")]);
     }
     assert_problems(topology("# nothing\n"), &[(Empty, "1:1", "there are only comments here")]);
-    assert_problems(csv(""), &[(Empty, "1:1", "a header and one contract a row .. name,from,to,rate,burst,deadline")]);
+    assert_problems(
+        csv(""),
+        &[(Empty, "1:1", "a header and one contract per row .. name,from,to,rate,burst,deadline")],
+    );
     assert_problems(csv("\n\n"), &[(Empty, "1:1", "the file is empty")]);
     assert_problems(
         contracts("name,from,to\na,h1,h2"),

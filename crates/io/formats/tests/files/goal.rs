@@ -207,7 +207,7 @@ fn errors_of_a_job_are_reported_at_their_place() {
         ("job: { collective: ring, data: 1MB }", "8:26: unknown collective operation \"ring\""),
         ("job: { collective: ring-all-reduce }", "data"),
         ("job: { data: 1MB }", "a job needs one of the keys collective or goal"),
-        ("job: { collective: all-to-all, goal: pair.goal, data: 1kB }", "a job is one thing"),
+        ("job: { collective: all-to-all, goal: pair.goal, data: 1kB }", "a job has exactly one of these keys"),
         (
             "job: { collective: halving-doubling-all-reduce, data: 1MB, ranks: h1..h3 }",
             "8:73: halving and doubling among 3 ranks",

@@ -55,7 +55,7 @@ fn every_error_names_its_place() {
     let unknown = complaint("- { name: a, share: 1Gbit, objective: latencie }");
     assert!(unknown.contains("unknown objective \"latencie\", did you mean \"latency\"?"), "{unknown}");
     let tenant = complaint("- { name: a, tenant: \"->\" }");
-    assert_eq!(tenant, "policy.yaml:6:26: this is no name of a tenant: 1 to 63 characters of [a-z0-9-] are expected");
+    assert_eq!(tenant, "policy.yaml:6:26: this is not a name of a tenant: expected 1 to 63 characters of [a-z0-9-]");
     assert!(complaint("- { name: a, mix: 1Gbit }").contains("\"mix\""));
     assert!(complaint("- { name: a, changes: [ { at: \"2027-01-01T00:00:00Z\" } ] }").contains("this changes nothing"));
     assert!(complaint("- { name: a }\n- { name: b }").starts_with("policy.yaml:7:15: a packet could belong to \"a\""));

@@ -111,7 +111,7 @@ fn done(result: Result<(), DriverError>) -> Result<(), String> {
 }
 
 fn expect<T: PartialEq + std::fmt::Debug>(what: &str, seen: T, expected: T) -> Result<(), String> {
-    if seen == expected { Ok(()) } else { Err(format!("{what}: {seen:?}, where {expected:?} is expected")) }
+    if seen == expected { Ok(()) } else { Err(format!("{what}: found {seen:?}, expected {expected:?}")) }
 }
 
 fn force<D: DriverUnderTest>(node: &mut D, serial: u64, number: Option<u32>) -> Result<(), String> {

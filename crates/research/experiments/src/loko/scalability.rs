@@ -49,7 +49,7 @@ const PARTS: [Part; 2] = [
     },
     Part {
         name: "increased-buffer",
-        title: "Artificially increased buffer, a hundred times",
+        title: "Buffer increased 100 times",
         buffer: 100,
         rate: [97.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0],
         burst: [15.0, 25.0, 34.0, 44.0, 53.0, 64.0, 76.0],
@@ -159,7 +159,7 @@ fn panels(data: &Data, bursts: &[Bytes; 7]) -> Vec<Panel> {
     };
     let used = |name: String, title: String, x: Axis, at: &[f64; 7], columns: &Columns| {
         let both = vec![series("rate", at, &columns.rate), series("burst", at, &columns.burst)];
-        panel(&name, &title, (x, Axis::linear("in use at the fullest switch", "%")), Form::Joined, both)
+        panel(&name, &title, (x, Axis::linear("usage of the fullest switch", "%")), Form::Joined, both)
     };
     let length = || Axis::linear("switches in the line", "");
     let mut panels = Vec::new();

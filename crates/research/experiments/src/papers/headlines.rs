@@ -200,7 +200,7 @@ pub(crate) const HEADLINES: &[Headline] = &[
         &UFAB,
         ["ufab-fig11", "5.2"],
         "uFAB guarantees the minimum of all 12 tenants",
-        ["minima kept", "12 of 12", "of 12"],
+        ["minima met", "12 of 12", "of 12"],
         "",
     ),
     headline(

@@ -142,7 +142,7 @@ fn table(rows: &[Row]) -> Table {
     let columns = ["path".to_owned(), "within".to_owned()];
     Table {
         name: "iterations".to_owned(),
-        title: "Iterations until R stays so near to the ideal, by the number of senders".to_owned(),
+        title: "Iterations until R stays within a distance of the ideal rate, by number of senders".to_owned(),
         columns: columns.into_iter().chain(SENDERS.map(|senders| senders.to_string())).collect(),
         rows: cells.collect(),
     }

@@ -79,10 +79,10 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     };
     let update = |case: ShareCase| mean(&of(case).iter().map(|times| micros(&times.update)).collect::<Vec<_>>());
     let rows = SHARE_CASES.iter().map(|&case| row(case, &point(case).summary, update(case))).collect();
-    let columns = ["services", "levels", "median", "99%", "after one change", "Table 2"];
+    let columns = ["services", "levels", "median", "p99", "after one change", "Table 2"];
     let table = Table {
         name: "times".to_owned(),
-        title: "Time of all shares, and of one share after one demand has changed".to_owned(),
+        title: "Time to compute all shares, and to recompute one share after a change of demand".to_owned(),
         columns: columns.map(str::to_owned).to_vec(),
         rows,
     };

@@ -92,7 +92,7 @@ pub struct JobGraph {
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GraphError {
     /// Nothing to do.
-    #[error("there is nothing to do: at least one operation is expected")]
+    #[error("the job is empty: expected at least one operation")]
     Empty,
     /// Too many.
     #[error("{operations} operations: up to {MAX_OPERATIONS} are simulated")]

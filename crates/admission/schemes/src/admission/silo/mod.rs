@@ -59,10 +59,10 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "silo",
     title: "Silo",
     roles: &[Role::Admission],
-    summary: "One queue a link, one budget for all (SIGCOMM 2015)",
+    summary: "One queue per link, and one delay budget for all links (SIGCOMM 2015)",
     citation: "K. Jang, J. Sherry, H. Ballani, T. Moncaster, \"Silo: Predictable Message Latency in the Cloud\", \
                SIGCOMM 2015; as Chameleon (CoNEXT 2020), sections 2.1.2, 3.1 and 5.1, describes its admission control",
-    guarantee: "every packet of a contract arrives before its deadline: the budgets of the links on its route are never exceeded",
+    guarantee: "every packet of a contract arrives before its deadline: the delay budgets on its route are never exceeded",
     parameters: Params::LIST,
 };
 
@@ -73,7 +73,7 @@ params! {
         /// Silo's delay budget of every link.
         pub budget: Time = Time::from_micros(100), "budget", BUDGET,
             "Chameleon, section 5.1.1: the best of its eight (footnote 2)", {
-                note: "A budget that the topology fixes for the link's queue goes first.", option: "silo-budget",
+                note: "A budget in the topology takes precedence.", option: "silo-budget",
             };
         /// Route choice for a flow.
         pub route: RouteChoice = RouteChoice::Shortest, "route", ValueKind::Word(RouteChoice::WORDS),
@@ -104,8 +104,8 @@ pub enum RouteChoice {
 
 words! {
     RouteChoice {
-        Shortest = "shortest", "One of the shortest paths by a hash of the flow, whatever is reserved on it";
-        Around = "around", "The shortest path with room: full links are searched around, as Chameleon does";
+        Shortest = "shortest", "One of the shortest paths, selected by a hash of the flow, regardless of reservations";
+        Around = "around", "The shortest path with free capacity: full links are avoided, as in Chameleon";
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) const ENTRY: Entry = Entry {
     runs: "tokens",
     paper: &UFAB,
     place: "Fig. 21",
-    title: "The example of tokens: who gets how many",
+    title: "Token assignment example",
     full_runs: 1,
     full_seconds: 2,
     quick_seconds: 2,
@@ -164,7 +164,7 @@ fn table(data: &Data) -> Table {
     };
     Table {
         name: "tokens".to_owned(),
-        title: "Tokens that probes say, and what a6 admits of a2".to_owned(),
+        title: "Tokens in probes, and tokens of a2 that a6 admits".to_owned(),
         columns: ["case", "a1 to a4", "a1 to a5", "a1 to a6", "a2 to a6", "a6 admits of a2"]
             .map(str::to_owned)
             .to_vec(),
