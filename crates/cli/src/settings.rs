@@ -164,7 +164,7 @@ fn check_variables(names: impl Iterator<Item = String>, whole: fn() -> Command) 
     let wrong = ours.find_map(|name| {
         let is_known = known().any(|known| known == name);
         let nearest = if is_known { None } else { wayleave_explain::sentences::nearest(&name, known()) };
-        nearest.map(|nearest| format!("there is no variable {PREFIX}{name}; did you mean {PREFIX}{nearest}?"))
+        nearest.map(|nearest| format!("unknown variable {PREFIX}{name}; did you mean {PREFIX}{nearest}?"))
     });
     wrong.map_or(Ok(()), |wrong| Err(Failure::Usage(wrong)))
 }

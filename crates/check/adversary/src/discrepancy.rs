@@ -149,7 +149,7 @@ impl fmt::Display for Discrepancy {
                 write!(f, "the bound of \"{name}\" is not the sum of its delay terms: ")?;
                 match (stated, derived) {
                     (Some(stated), Some(derived)) => write!(f, "{stated} is stated, {derived} is missing"),
-                    (Some(stated), None) => write!(f, "{stated} is stated, but is not a term of it"),
+                    (Some(stated), None) => write!(f, "{stated} is stated, but is not one of its terms"),
                     (None, Some(derived)) => write!(f, "{derived} is missing"),
                     (None, None) => f.write_str("a term is stated more or less often than it occurs on the route"),
                 }

@@ -49,7 +49,7 @@ pub(crate) struct PlanArgs {
     /// Show all requests, not only the first 40 and the first 20 refusals
     #[arg(long)]
     all: bool,
-    /// Recompute every bound independently; the default if not all contracts are about latency
+    /// Recompute every bound independently; the default if there are contracts of other kinds than latency
     #[arg(long)]
     recheck: bool,
     /// Do not recompute bounds

@@ -119,7 +119,7 @@ impl ValueEnum for FaultName {
                     ClassFault::WeightsReversed => "The weights of the classes below latency are reversed",
                     ClassFault::ResidualForgotten => "Minima are admitted as if nothing were reserved above them",
                     ClassFault::StepsUnlimited => "Window increases are not limited",
-                    ClassFault::ClassLeaked => "Best effort is sent in the queue of minima",
+                    ClassFault::ClassLeaked => "Best effort is sent in the queue of the guaranteed class",
                     ClassFault::MaxIgnored => "No maximum is enforced",
                     ClassFault::WeightIgnored => "Capacity above the minima is shared by minima instead of weights",
                 };

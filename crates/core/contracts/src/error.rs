@@ -150,7 +150,7 @@ impl fmt::Display for ContractError {
                 write!(f, "{field} is {time}, which is too long: expected at most {MAX_DEADLINE}")
             }
             Self::NoDeadline => {
-                write!(f, "the objective is to meet deadlines, and no deadline says how long a flow may take")
+                write!(f, "an objective with deadlines needs the time limit of a flow (`deadline`)")
             }
             Self::NeedlessDeadline(objective) => {
                 write!(f, "a deadline means nothing where the objective is {}", objective.name())
@@ -162,7 +162,7 @@ impl fmt::Display for ContractError {
                 write!(f, "minFrame {min_frame} is not between 1B and maxFrame {max}")
             }
             Self::BadMinFrame { min_frame, max_frame: None } => write!(f, "minFrame {min_frame} is not above zero"),
-            Self::Route(error) => write!(f, "the pinned route is none: {error}"),
+            Self::Route(error) => write!(f, "the pinned route is invalid: {error}"),
             Self::Protection(routes) => {
                 write!(f, "protection is {routes}: the number of disjoint routes is from 1 (none) to {MAX_PROTECTION}")
             }

@@ -95,7 +95,7 @@ impl std::str::FromStr for LabelSelector {
                 return Err(format!("`{part}` is not a label selector: expected key=value, separated by commas"));
             };
             if labels.insert(key.to_owned(), value.to_owned()).is_some_and(|other| other != value) {
-                return Err(format!("label {key} stands here with two values, and no contract has both"));
+                return Err(format!("label {key} has two values in the selector, so no contract matches"));
             }
         }
         check_labels(&labels).map_err(|error| error.to_string())?;

@@ -102,7 +102,7 @@ pub struct ProbePacket {
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeError {
     /// A header and whole slots are expected.
-    #[error("{0} B are no header of 4 B with slots of 8 B")]
+    #[error("{0} B are not a header of 4 B with slots of 8 B")]
     Length(usize),
     /// The types are 1 to 7.
     #[error("type {0} is unknown: expected 1 to 7")]

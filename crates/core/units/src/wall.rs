@@ -75,7 +75,7 @@ impl fmt::Display for ParseWallTimeError {
         const FORM: &str = "expected a date and time such as 2026-11-21T08:00:00Z or 2026-11-21T09:00:00+01:00";
         let text = &self.text;
         match self.kind {
-            ParseWallTimeErrorKind::Form => write!(f, "\"{text}\" is no date and time: {FORM}"),
+            ParseWallTimeErrorKind::Form => write!(f, "\"{text}\" is not a date and time: {FORM}"),
             ParseWallTimeErrorKind::NoZone => {
                 write!(f, "\"{text}\" does not say its time zone: add Z for UTC, or an offset such as +01:00")
             }

@@ -384,8 +384,7 @@ pub enum SharingError {
     },
     /// A service of a machine that is part of another one.
     #[error(
-        "service {service} is part of another one, and scheme {scheme} knows no parts: name each part as a \
-                 service of its own"
+        "service {service} is part of another service, but scheme {scheme} does not support parts: make each part a separate service"
     )]
     Nested {
         /// Name of the service.

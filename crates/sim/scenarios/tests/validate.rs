@@ -218,11 +218,11 @@ fn traffic_needs_a_name_of_its_own_and_a_time() {
 
 #[test]
 fn the_two_endpoints_are_different_hosts() {
-    assert_ends_refused("traffic.0.from", "there is no pair of two hosts here", |scenario| {
+    assert_ends_refused("traffic.0.from", "no pair has two different hosts", |scenario| {
         let alone = vec![node(scenario, "h1")];
         FlowEndpoints::AllToAll(alone.clone(), alone)
     });
-    let none = "there is no pair of two hosts here";
+    let none = "no pair has two different hosts";
     assert_ends_refused("traffic.0.from", none, |scenario| FlowEndpoints::Random(Vec::new(), hosts(scenario)));
     assert_ends_refused("traffic.0.from", none, |scenario| FlowEndpoints::Permutation(vec![node(scenario, "h1")]));
     assert_ends_refused("traffic.0.from", none, |_| FlowEndpoints::Pairs(Vec::new()));

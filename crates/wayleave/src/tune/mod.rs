@@ -145,7 +145,7 @@ pub fn tune(network: &Network, mix: TuneMix<'_>, options: &TuneOptions, watch: &
     if let TuneMix::Scenario(scenario) = mix
         && !(1..=8).contains(&scenario)
     {
-        return Err(Error::Usage(format!("there is no scenario {scenario}: they are 1 to 8")));
+        return Err(Error::Usage(format!("no scenario {scenario}: expected 1 to 8")));
     }
     let sample = |seed: u64| draw(graph, mix, model, list, seed);
     let training: Vec<TuneSample> = (seed..seed + train).map(sample).collect();

@@ -69,7 +69,8 @@ impl Row for WideContract {
     }
 }
 
-/// Terms of a contract without its members: `rate 10 Mbit/s, burst 3 kB, deadline 5 ms`, or `at least 1 Gbit/s, at most 2 Gbit/s, within 5 ms`.
+/// Terms of a contract without its members: `rate 10 Mbit/s, burst 3 kB, deadline 5 ms`, or `at least 1 Gbit/s, at
+/// most 2 Gbit/s, within 5 ms`.
 fn terms(spec: &ContractSpec) -> String {
     let mut terms = Vec::new();
     let mut add =

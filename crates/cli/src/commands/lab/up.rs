@@ -55,7 +55,7 @@ pub(crate) struct UpArgs {
     /// Switch whose ports share one service of this rate and buffer, as low-cost switches do
     #[arg(long = "service", value_name = "SWITCH=RATE,BUFFER", value_parser = parse_service)]
     services: Vec<(String, SharedPortService)>,
-    /// Without controller and agents: switches forward by tags
+    /// Do not start a controller and agents: switches forward by tags
     #[arg(long)]
     no_controller: bool,
     #[command(flatten)]

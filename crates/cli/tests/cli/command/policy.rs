@@ -16,7 +16,7 @@ fn a_policy_is_valid_wrong_or_refused() {
     assert!(run.stdout.ends_with("is rack: 3 services at 9 racks\n"), "{}", run.stdout);
     let wrong = file("policy-wrong.yaml", policy("    - { name: a, parent: b }\n"));
     let run = wayleave(&format!("policy check -t testbed:parley-testbed {wrong} {EXAMPLE}")).ends_with(2);
-    assert!(run.stderr.contains("policy-wrong.yaml:6:26: there is no service \"b\" in this policy"), "{}", run.stderr);
+    assert!(run.stderr.contains("policy-wrong.yaml:6:26: no service \"b\" in this policy"), "{}", run.stderr);
     assert!(run.stdout.starts_with("ok: "), "{}", run.stdout);
     let over = file("policy-over.yaml", policy("    - { name: a, min: 11Gbit }\n"));
     let run = wayleave(&format!("policy check -t testbed:parley-testbed {over}")).ends_with(3);

@@ -177,7 +177,7 @@ fn contradictory_options_are_refused() {
     let list = colliding("verify-nonsense.yaml");
     let plan = file("verify-nonsense.json", wayleave(&format!("plan {STAR} -f {list} -o json")).stdout);
     for (arguments, expected) in [
-        (format!("{STAR} -f {list} --replay chasing:9,1"), "there is no promise 9"),
+        (format!("{STAR} -f {list} --replay chasing:9,1"), "no guarantee 9"),
         (format!("{STAR} -f {list} --replay chasing,1"), "is not an attack: expected PATTERN,SEED[,SHIFTS]"),
         (format!("-t star:hosts=6 --plan {plan}"), "the plan is for star with 5 hosts"),
         (format!("-t star:hosts=5 --plan {list}"), "is not a plan of `wayleave plan -o json`"),

@@ -30,7 +30,7 @@ impl FromStr for PacketScenario {
         for part in text.split(',') {
             let Some((name, values)) = part.split_once('=') else {
                 let expected = "proof-of-concept, whole, or DIMENSION=VALUE+VALUE,... is expected";
-                return Err(format!("{} is no part of a scenario: {expected}", Quoted(part)));
+                return Err(format!("{} is not a key of a scenario: {expected}", Quoted(part)));
             };
             match name {
                 "entries" => {

@@ -282,12 +282,12 @@ impl<'a> Terms<'a> {
             } else if let Some(given) = given.filter(|given| *given != written.text) {
                 problems.report(ProblemKind::Contradiction, written.span, || {
                     let message = format!(
-                        "the {} is {} here and {} in the request",
+                        "the {} is {} here, but {} in the request",
                         field.key(),
                         quoted(&written.text),
                         quoted(given)
                     );
-                    (message, format!("leave out {} here, or write the same", field.key()))
+                    (message, format!("omit {} here, or give the same value", field.key()))
                 });
             }
         }

@@ -63,7 +63,7 @@ fn broken_yaml_is_explained() {
         ("a: \"\\q\"", "1:4", "a backslash .. is not known"),
         ("a: [1, 2", "1:4", "this \"[\" is never closed"),
         ("a: ]", "1:4", "this bracket closes nothing"),
-        ("a: [1}", "1:4", "what this \"[\" opens is closed by a \"}\""),
+        ("a: [1}", "1:4", "a \"[\" is closed by a \"}\""),
         ("{ a: 1\n  b: 2 }", "2:4", "a comma or a closing } is expected"),
         ("a: *x", "1:4", "anchor (&name) that does not exist"),
         ("a: &x [ *x ]", "1:9", "write the value out"),

@@ -181,10 +181,10 @@ fn ends_may_be_virtual_machines() {
     assert_eq!(scenario.traffic[0].ends, FlowEndpoints::Random(from, vec![end("h1", 3)]));
     assert_eq!([0, 1, 2].map(|vm| scenario.vms[vm].name.as_str()), ["a1", "a2", "b"]);
     let said = |ends: &str| crate::common::scenarios::said(read(&with(ends)));
-    let within = "are at one host, and what is sent within a host is not simulated";
+    let within = "are on the same host: traffic within a host is not simulated";
     assert_eq!(said("pairs: [[a1, b]]"), [format!("11:36 a1 and b {within}")]);
     assert_eq!(said("pairs: permutation, from: [a1, a2, b]"), [format!("11:55 a1 and b {within}")]);
-    assert_eq!(said("from: a1, to: b"), ["11:35 there is no pair of two hosts here"]);
+    assert_eq!(said("from: a1, to: b"), ["11:35 no pair has two different hosts"]);
     assert_eq!(said("from: [a1, a1]"), ["11:40 a1 is given twice"]);
     let listed = "  topology: star:hosts=4\n  duration: 10ms\n  vms: [ VM ]\n  traffic: [ { name: t, sizes: 1B } ]\n";
     let vm = |vm: &str| crate::common::scenarios::said(read(&listed.replace("VM", vm)));
@@ -577,7 +577,7 @@ fn traffic_of_a_contract_follows_its_route() {
     wrong("contract: copy, pairs: [[h7, h3]], sizes: endless", "what h3 sends to h7");
     wrong(
         "contract: db, pairs: [[h1, h2]], sizes: endless",
-        "h2 is no member of the contract: those are h1, h4, h6, h8",
+        "h2 is not a member of the contract: expected h1, h4, h6, h8",
     );
     wrong("contract: db, queue: 5, sizes: endless", "queue does not apply to traffic with a contract");
 }

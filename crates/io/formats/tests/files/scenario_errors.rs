@@ -26,7 +26,7 @@ fn errors_of_traffic_are_reported_at_their_place() {
         ("{ name: a, sizes: 1MB, from: h9 }", &["7:36 there is no node \"h9\""]),
         ("{ name: a, sizes: 1MB, from: h1..h9 }", &["7:36 there is no node \"h5\""]),
         ("{ name: a, sizes: 1MB, from: [h1, h1] }", &["7:41 h1 is given twice"]),
-        ("{ name: a, sizes: 1MB, from: h1, to: h1 }", &["7:36 there is no pair of two hosts here"]),
+        ("{ name: a, sizes: 1MB, from: h1, to: h1 }", &["7:36 no pair has two different hosts"]),
         (
             "{ name: a, sizes: 1MB, pairs: permutation, to: h1 }",
             &["7:50 to does not apply to a permutation, whose hosts are listed in from"],
@@ -37,7 +37,7 @@ fn errors_of_traffic_are_reported_at_their_place() {
         ),
         ("{ name: a, sizes: 1MB, pairs: [[h1, h1]] }", &["7:37 h1 would send to itself"]),
         ("{ name: a, sizes: 1MB, pairs: [[h1, h2, h3]] }", &["7:38 3 hosts: a pair is [SENDER, RECEIVER]"]),
-        ("{ name: a, after: b }", &["7:25 there is no traffic b above this one"]),
+        ("{ name: a, after: b }", &["7:25 no traffic source b above this one"]),
         (
             "{ name: a, after: { traffic: b, to: back } }",
             &["7:43 unknown choice of receivers \"back\": expected drawn or sender"],
@@ -110,7 +110,7 @@ fn errors_of_traffic_are_reported_at_their_place() {
         ("{ name: a, sizes: 1MB, offer: { write: 1B } }", &["7:37 an offer needs the key \"every\""]),
         (
             "{ name: a, rpc: { answer: 1B }, sizes: 1B, offer: 1Mbit }",
-            &["7:57 requests and answers are written at once: leave out the offer"],
+            &["7:57 requests and answers are written in one piece: remove the offer"],
         ),
         (
             "{ name: a, poisson: 1Mbit, offer: 1Mbit }",

@@ -498,11 +498,11 @@ impl fmt::Display for TrafficError {
             Self::Flow { error, .. } => write!(f, "{error}"),
             Self::ToItself { host, .. } => write!(f, "{host} would send to itself"),
             Self::WithinAHost { from, to, .. } => {
-                write!(f, "{from} and {to} are at one host, and what is sent within a host is not simulated")
+                write!(f, "{from} and {to} are on the same host: traffic within a host is not simulated")
             }
             Self::Twice(host) => write!(f, "{host} is given twice"),
-            Self::NoMessage => write!(f, "no message of this job goes from one host to another: expected its ranks at several hosts"),
-            Self::NoPair => write!(f, "there is no pair of two hosts here"),
+            Self::NoMessage => write!(f, "no message of this job crosses the network: expected ranks on several hosts"),
+            Self::NoPair => write!(f, "no pair has two different hosts"),
             Self::Unreachable { from, to } => write!(f, "no path leads from {from} to {to}"),
             Self::NoWayBack { from, to } => {
                 write!(f, "no path leads from {to} back to {from}, and acknowledgements take one")
@@ -549,30 +549,39 @@ impl fmt::Display for TrafficError {
                 write!(f, "a fanOut of {wanted}, and {client} has {servers} other hosts to send to")
             }
             Self::FollowsNothing { traffic, known } if known.is_empty() => {
-                write!(f, "there is no traffic {traffic} above this one")
+                write!(f, "no traffic source {traffic} above this one")
             }
             Self::FollowsNothing { traffic, known } => {
-                write!(f, "there is no traffic {traffic} above this one: expected {}", known.join(" or "))
+                write!(f, "no traffic source {traffic} above this one: expected {}", known.join(" or "))
             }
             Self::FollowsNoEnd { traffic } => {
-                write!(f, "traffic {traffic} has no flows of known length to follow: packets, endless flows, lists and rpc have none")
+                write!(
+                    f,
+                    "traffic {traffic} has no flows of known length to follow: packets, endless flows, lists and rpc have none"
+                )
             }
             Self::FollowsPairs => {
                 write!(f, "the senders follow from the traffic before: leave out pairs, and give from and to")
             }
             Self::FollowsStranger { key: "from", endpoint, traffic } => {
-                write!(f, "{endpoint} receives flows of {traffic} and sends what follows: it is expected here")
+                write!(
+                    f,
+                    "{endpoint} receives flows of {traffic} and sends the follow-up flows: expected it in this list"
+                )
             }
             Self::FollowsStranger { endpoint, traffic, .. } => {
-                write!(f, "{endpoint} sends flows of {traffic} and receives what follows: it is expected here")
+                write!(
+                    f,
+                    "{endpoint} sends flows of {traffic} and receives the follow-up flows: expected it in this list"
+                )
             }
             Self::TooFewReceivers { sender, receivers, wanted } => {
                 write!(f, "{wanted} flows follow one, and {sender} has {receivers} others to send to")
             }
-            Self::OfferOfRequests => write!(f, "requests and answers are written at once: leave out the offer"),
-            Self::RandomPairs => {
-                f.write_str("every pair has gaps of its own, and random pairs are drawn anew: expected all-to-all, a permutation or a list")
-            }
+            Self::OfferOfRequests => write!(f, "requests and answers are written in one piece: remove the offer"),
+            Self::RandomPairs => f.write_str(
+                "gaps belong to a fixed pair, but random pairs change: expected all-to-all, a permutation or a list",
+            ),
             Self::Endless => write!(f, "flows without end can only begin once"),
             Self::Arrivals { key, value, most } => {
                 let what = if *key == "load" { "a load" } else { "flows per second" };

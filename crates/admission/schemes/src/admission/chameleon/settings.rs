@@ -17,7 +17,8 @@ params! {
             "measured (docs/theory/admission.md, section 13); least-delay: section 4.1.3", {
                 option: "routing", value_name: "HOW", default: "scarcity, or least-delay with --model published",
             };
-        /// Cost of scarce resources: steepness of prices, weight (0 to 1) of bursts that input links hide, and share of a
+        /// Cost of scarce resources: steepness of prices, weight (0 to 1) of bursts that input links hide, and share
+        /// of a
         /// host's line rate from which on a flow takes the fastest queues.
         pub scarcity: Option<Scarcity> = None, "scarcity", ValueKind::Text { check: |text| text.parse::<Scarcity>().map(|_| ()) },
             "measured on the mixes of Table 2 (docs/operate/performance.md)",

@@ -44,7 +44,8 @@ params! {
     /// Settings of this scheme.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Settings {
-        /// Delay budgets of the latency queues of switches, highest priority first. Budgets in the topology take precedence.
+        /// Delay budgets of the latency queues of switches, highest priority first. Budgets in the topology take
+        /// precedence.
         pub budgets: Option<Vec<Time>> = None, "budgets", ValueKind::List(&BUDGET), "Chameleon, section 4.1.2, by the number of queues";
         /// Delay budgets of host queues.
         pub host_budgets: Vec<Time> = vec![Time::from_micros(500)], "host_budgets", ValueKind::List(&BUDGET),
