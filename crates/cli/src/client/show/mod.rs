@@ -180,7 +180,7 @@ pub(crate) fn between(spec: &ContractSpec) -> String {
 /// The rate that a contract asks for: of a latency contract its own, of others a minimum.
 pub(crate) fn asked_rate(spec: &ContractSpec) -> String {
     let bandwidth = spec.bandwidth.as_ref().map(|bandwidth| &bandwidth.min);
-    let min = bandwidth.or(spec.objective.as_ref().map(|objective| &objective.min));
+    let min = bandwidth.or(spec.objective.as_ref().map(|objective| &objective.weight));
     min.map(|min| format!("at least {min}")).or_else(|| spec.rate.clone()).unwrap_or_else(|| "-".to_owned())
 }
 

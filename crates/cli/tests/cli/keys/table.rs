@@ -172,22 +172,22 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row(
         CONTRACTS,
-        &["spec.contracts[].objective", "spec.contracts[].objective.{members,min}"],
+        &["spec.contracts[].objective", "spec.contracts[].objective.{members,weight}"],
         [
             Changes,
             Test("each_pair_of_a_contract_has_a_rule_in_the_queues_of_its_class"),
             HOSTS,
-            Named("objective.min of"),
+            Named("objective.weight of"),
         ],
     ),
     row(
         CONTRACTS,
-        &["spec.contracts[].objective.{aim,deadline}"],
+        &["spec.contracts[].objective.{goal,deadline}"],
         [
             Changes,
-            Named("objective.aim and objective.deadline of"),
+            Named("objective.goal and objective.deadline of"),
             HOSTS,
-            Named("objective.aim and objective.deadline of"),
+            Named("objective.goal and objective.deadline of"),
         ],
     ),
     row(
@@ -377,12 +377,15 @@ pub(super) const SCENARIO: &[(&[&str], Cell)] = &[
     (&["spec.record.trace"], Test("a_trace_is_written_shown_and_captured")),
     (&["spec.record.promises"], Named("record.promises has no effect")),
     (&["spec.sweep", "spec.sweep.{seeds,vary}"], Test("a_sweep_is_every_combination_with_the_seed_changing_fastest")),
-    (&["spec.fastForward.error"], Test("results_are_those_of_the_full_simulation")),
+    (&["spec.fastForward.maxError"], Test("results_are_those_of_the_full_simulation")),
     (&["spec.switches.telemetry"], Test("records_are_those_of_the_packets_own_queue_since_the_run_began")),
-    (&["spec.transport.congestion.swift.endpoint"], Named("transport.congestion.swift.endpoint has no effect")),
     (
-        &["spec.sharing.scheme.parley.{heavyInRack,heavyInFabric}"],
+        &["spec.transport.congestion.swift.endpointTarget"],
+        Named("transport.congestion.swift.endpointTarget has no effect"),
+    ),
+    (
+        &["spec.sharing.scheme.parley.{rackReportThreshold,fabricReportThreshold}"],
         Test("light_services_are_told_as_one_sum_that_is_taken_off_the_capacity"),
     ),
-    (&["spec.topology.htsim", "spec.traffic[].listed.htsim"], Test("files_of_htsim_stand_in_a_scenario")),
+    (&["spec.topology.htsim", "spec.traffic[].flows.htsim"], Test("files_of_htsim_stand_in_a_scenario")),
 ];

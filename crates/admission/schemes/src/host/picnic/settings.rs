@@ -10,9 +10,9 @@ params! {
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Settings {
         /// Share of a line that the meters divide.
-        pub target_percent: u8 = 95, "target", ValueKind::Percent { least: 1, most: 100 }, "uFAB, 2.2";
+        pub target_percent: u8 = 95, "targetPercent", ValueKind::Percent { least: 1, most: 100 }, "uFAB, 2.2";
         /// The minimum that is a weight of 1, for the queues of senders and for their transports.
-        pub unit: Rate = Rate::from_mbit(500), "unit", ValueKind::RATE, "ours: divides uFAB's minima (docs/theory/sharing.md)";
+        pub unit_bandwidth: Rate = Rate::from_mbit(500), "unitBandwidth", ValueKind::RATE, "ours: divides uFAB's minima (docs/theory/sharing.md)";
         /// T of EyeQ, in which arrivals are measured.
         pub interval: Time = Params::default().interval, "interval", ValueKind::TIME, "Parley, Table 1: T";
         /// Of EyeQ's control equation, in steps of 0.01.
