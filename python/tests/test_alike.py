@@ -37,7 +37,7 @@ def contract(draw: random.Random, hosts: int, number: int) -> dict[str, Any]:
             {**ends, "rate": rate, "burst": "3kB", "deadline": draw.choice(["1ms", "2ms", "20ms"])},
             {"bandwidth": {**ends, "min": rate}},
             {"bandwidth": {"hose": members, "min": rate, "within": "20ms"}},
-            {"objective": {"aim": "completion", "members": members, "min": rate}},
+            {"objective": {"goal": "completion", "members": members, "weight": rate}},
             {"bestEffort": {"members": members}},
         ]
     )

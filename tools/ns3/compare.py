@@ -32,7 +32,7 @@ def scenario(case):
             listed.append({"at": f"{round(start * 1e9)}ns", **ends, "size": f"{size}B"})
         else:
             endless.append({"name": f"f{index}", **ends, "sizes": "endless", "start": f"{round(start * ms)}ms"})
-    traffic = endless + ([dict(name="trace", listed=listed)] if listed else [])
+    traffic = endless + ([dict(name="trace", flows=listed)] if listed else [])
     switches = dict(buffer="as-built")
     if case["mark"]:
         switches["ecn"] = f"{case['mark'] * FRAME}B"

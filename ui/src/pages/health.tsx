@@ -134,8 +134,8 @@ export function Health({ address }: { address: Address }) {
 /** Faults of the network and of agents. */
 function Wrong({ status, topology }: { status: Status; topology: TopologySummary }) {
   const { down } = topology;
-  const { silent = [], troubles = [] } = status;
-  if (down.length === 0 && silent.length === 0 && troubles.length === 0) return null;
+  const { silent = [], problems = [] } = status;
+  if (down.length === 0 && silent.length === 0 && problems.length === 0) return null;
   return (
     <section class="notice bad">
       <h2>Network problems</h2>
@@ -143,8 +143,8 @@ function Wrong({ status, topology }: { status: Status; topology: TopologySummary
         {down.slice(0, 8).map(({ element, reason }) => <li><Badge of="down" /> {element}: {reason}</li>)}
         {status.down > 8 && <li>and {many(status.down - 8, 'more element')} down</li>}
         {silent.length > 0 && <li><Badge of="silent" /> <a href={to(['agents'], { problems: 'true' })}>{many(silent.length, 'agent')}</a>: {silent.slice(0, 5).join(', ')}{silent.length > 5 ? ' …' : ''}</li>}
-        {troubles.slice(0, 5).map((trouble) => <li><span aria-hidden="true">▲</span> {trouble}</li>)}
-        {troubles.length > 5 && <li><a href={to(['agents'], { problems: 'true' })}>and {troubles.length - 5} more</a></li>}
+        {problems.slice(0, 5).map((problem) => <li><span aria-hidden="true">▲</span> {problem}</li>)}
+        {problems.length > 5 && <li><a href={to(['agents'], { problems: 'true' })}>and {problems.length - 5} more</a></li>}
       </ul>
     </section>
   );

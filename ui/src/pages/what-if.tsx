@@ -24,7 +24,7 @@ function spec(form: Form): ContractSpec {
   switch (form.kind) {
     case 'latency': return { ...name, from: form.from, to: form.to, rate: form.rate, burst: form.burst, deadline: form.deadline };
     case 'bandwidth': return { ...name, bandwidth: members.length > 0 ? { hose: members, min: form.min } : { from: form.from, to: form.to, min: form.min } };
-    case 'objective': return { ...name, objective: { members, min: form.min, deadline: form.deadline } };
+    case 'objective': return { ...name, objective: { members, weight: form.min, deadline: form.deadline } };
     case 'best-effort': return { ...name, bestEffort: { members } };
   }
 }

@@ -221,9 +221,9 @@ fn promised(contract: &Contract) -> Vec<(&'static str, String)> {
         ("weight", bandwidth.and_then(|one| Some(one.weight?.to_string()))),
         ("within", bandwidth.and_then(|one| one.within.as_deref().map(text))),
         ("delivery within", status.within_ns.map(time)),
-        ("aim", objective.and_then(|one| one.aim.clone())),
+        ("goal", objective.and_then(|one| one.goal.clone())),
         ("deadline", objective.and_then(|one| one.deadline.as_deref().map(text))),
-        ("weight", objective.map(|one| format!("{} on every link", readable(&one.min)))),
+        ("weight", objective.map(|one| format!("{} on every link", readable(&one.weight)))),
         ("certainty", certainty(contract)),
     ];
     fields.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value?))));

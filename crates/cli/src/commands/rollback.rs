@@ -213,7 +213,7 @@ mod tests {
         let faster = ContractSpec { rate: Some("2Mbit".to_owned()), ..latency.clone() };
         let hose = spec(r#"{"bandwidth":{"hose":["h1","h2"],"min":"1Mbit"}}"#);
         let other_hose = spec(r#"{"bandwidth":{"hose":["h1","h3"],"min":"1Mbit"}}"#);
-        let objective = spec(r#"{"objective":{"aim":"latency","members":["h1","h2"],"min":"1Mbit"}}"#);
+        let objective = spec(r#"{"objective":{"goal":"latency","members":["h1","h2"],"weight":"1Mbit"}}"#);
         let best_effort = spec(r#"{"bestEffort":{"members":["h1","h2"]}}"#);
         assert!(can_change_to(&latency, &faster) && can_change_to(&hose, &other_hose));
         assert!(!can_change_to(&latency, &elsewhere));

@@ -71,7 +71,7 @@ pub(crate) struct SimArgs {
 
 /// Reads how far off completion times may be.
 fn forward_error(text: &str) -> Result<f64, String> {
-    let error = text.parse().ok().filter(|&error| FastForward { error }.is_valid());
+    let error = text.parse().ok().filter(|&error| FastForward { max_error: error }.is_valid());
     error.ok_or_else(|| format!("expected a number above 0 and up to {}, such as 0.005", FastForward::MAX))
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Exit, Failure> {
     let mut batch =
         Batch::read(&args.file, &RunSelection::default().with_seed(args.seed).with_only(args.only.clone()))?;
     if let Some(error) = args.fast_forward {
-        batch.fast_forward(FastForward { error });
+        batch.fast_forward(FastForward { max_error: error });
     }
     batch.not_carried_out().iter().for_each(|sentence| crate::output::tell!("warning: {sentence}"));
     args.print_obstacle(&batch);

@@ -125,9 +125,9 @@ impl Screen {
             writeln!(out, "\nDegraded or violated")?;
             write_rows(&mut out, Contract::HEADINGS, rows(&self.broken), "")?;
         }
-        if !self.status.troubles.is_empty() {
+        if !self.status.problems.is_empty() {
             writeln!(out, "\nProblems on nodes")?;
-            self.status.troubles.iter().try_for_each(|trouble| writeln!(out, "  {}", escaped(trouble)))?;
+            self.status.problems.iter().try_for_each(|problem| writeln!(out, "  {}", escaped(problem)))?;
         }
         if let Some(down) = self.topology.as_ref().map(|topology| &topology.down).filter(|down| !down.is_empty()) {
             writeln!(out, "\nDown")?;

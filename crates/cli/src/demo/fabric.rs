@@ -180,7 +180,7 @@ fn without_promises(scenario: &Scenario) -> Result<Scenario, Error> {
     plain.reserved.clear();
     if let Some(sharing) = &mut plain.sharing {
         sharing.scheme = HostSchemeConfig::StaticLimits(StaticLimits::default());
-        sharing.also.clear();
+        sharing.other_schemes.clear();
         // No tenant shares by weight.
         let mut services = sharing.machine.services().to_vec();
         services.iter_mut().for_each(|service| service.division = None);

@@ -119,20 +119,22 @@ pub struct BandwidthSpec {
     pub within: Option<String>,
 }
 
-/// Objective of flows: `deadline` or `aim`.
+/// Objective of flows: `deadline` or `goal`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ObjectiveSpec {
     /// `deadline`, `completion` or `latency`; `deadline` where one is given.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub aim: Option<String>,
+    // Aliases: histories in ledgers of development versions after 0.2.0.
+    #[serde(skip_serializing_if = "Option::is_none", default, alias = "aim")]
+    pub goal: Option<String>,
     /// Maximum completion time of each flow.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub deadline: Option<String>,
     /// The members, on different hosts.
     pub members: Vec<String>,
     /// The weight on every link, as a rate.
-    pub min: String,
+    #[serde(alias = "min")]
+    pub weight: String,
 }
 
 /// Hosts whose traffic has a name and no promise.

@@ -84,7 +84,7 @@ pub struct Agent {
     pub session: AgentState,
     /// Present problems on its node, as it reports them.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub troubles: Vec<String>,
+    pub problems: Vec<String>,
 }
 
 /// A host with its VMs.

@@ -74,7 +74,7 @@ pub struct Status {
     pub silent: Vec<String>,
     /// Present problems as reported by agents, each beginning with its node.
     #[serde(default)]
-    pub troubles: Vec<String>,
+    pub problems: Vec<String>,
     /// The ledger on disk.
     pub ledger: Ledger,
     /// State of this controller in its cluster; absent for a single controller, and for tenants.

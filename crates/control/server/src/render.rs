@@ -57,9 +57,9 @@ pub(crate) fn spec(network: &Network, order: &ContractRequest) -> ContractSpec {
             ContractSpec { bandwidth: Some(bandwidth), ..spec }
         }
         Contract::Objective(terms) => {
-            let aim = terms.deadline.is_none().then(|| terms.objective.name().to_owned());
+            let goal = terms.deadline.is_none().then(|| terms.objective.name().to_owned());
             let deadline = terms.deadline.map(|deadline| deadline.to_string());
-            let objective = ObjectiveSpec { aim, deadline, members, min: terms.min.to_string() };
+            let objective = ObjectiveSpec { goal, deadline, members, weight: terms.min.to_string() };
             ContractSpec { objective: Some(objective), ..spec }
         }
         Contract::BestEffort(_) => ContractSpec { best_effort: Some(BestEffortSpec { members }), ..spec },

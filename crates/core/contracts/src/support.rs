@@ -152,7 +152,7 @@ const LIMITS: [Limit; 14] = [
         rendered: Some(BY_HOSTS),
     },
     Limit {
-        key: "objective.min",
+        key: "objective.weight",
         is_in: |contract, _| matches!(contract, Contract::Objective(_)),
         simulator: None,
         agents: None,
@@ -160,7 +160,7 @@ const LIMITS: [Limit; 14] = [
         rendered: Some("switches have a queue for all objectives, which hosts have to divide"),
     },
     Limit {
-        key: "objective.aim and objective.deadline",
+        key: "objective.goal and objective.deadline",
         is_in: |contract, _| matches!(contract, Contract::Objective(_)),
         simulator: None,
         agents: Some("its flows divide its share as their transports do"),

@@ -149,7 +149,7 @@ fn routing_without_a_value_is_refused() {
         scenario.routing = Routing::Flowlet(flowlet::Params { gap: Time::ZERO });
     });
     assert_refused("routing", "flowcells need a size above zero", |scenario| {
-        scenario.routing = Routing::Flowcells(presto::Spreading { size: Bytes::ZERO, silence: None });
+        scenario.routing = Routing::Flowcells(presto::Spreading { size: Bytes::ZERO, path_timeout: None });
     });
 }
 
@@ -497,21 +497,21 @@ fn lists_of_flows_are_in_order_and_every_flow_can_be_sent() {
             scenario.traffic[0].workload = Workload::Listed { flows, transport: None };
         });
     };
-    refused("traffic.0.listed", "the list has no flows", &|_, flows| flows.clear());
+    refused("traffic.0.flows", "the list has no flows", &|_, flows| flows.clear());
     let order = "0ns is before 1us, the start of the flow above: flows must be in order of time";
-    refused("traffic.0.listed.1.at", order, &|_, flows| flows[1].start = Time::ZERO);
+    refused("traffic.0.flows.1.at", order, &|_, flows| flows[1].start = Time::ZERO);
     let late = "it begins at 10ms, and the run is over at 10ms";
-    refused("traffic.0.listed.0.at", late, &|scenario, flows| {
+    refused("traffic.0.flows.0.at", late, &|scenario, flows| {
         flows.iter_mut().for_each(|flow| flow.start = scenario.duration);
     });
-    refused("traffic.0.listed.1.to", "h1 would send to itself", &|_, flows| flows[1].to = flows[1].from);
+    refused("traffic.0.flows.1.to", "h1 would send to itself", &|_, flows| flows[1].to = flows[1].from);
     let switch = "s1 is a switch: hosts send and receive";
-    refused("traffic.0.listed.1.from", switch, &|scenario, flows| flows[1].from = node(scenario, "s1"));
-    refused("traffic.0.listed.1.size", "the size of a flow has to be above zero", &|_, flows| {
+    refused("traffic.0.flows.1.from", switch, &|scenario, flows| flows[1].from = node(scenario, "s1"));
+    refused("traffic.0.flows.1.size", "the size of a flow has to be above zero", &|_, flows| {
         flows[1].size = Bytes::ZERO;
     });
     let queue = "no port has a queue 9: they have up to 4, counted from 0";
-    refused("traffic.0.listed.1.queue", queue, &|_, flows| flows[1].queue = Some(9));
+    refused("traffic.0.flows.1.queue", queue, &|_, flows| flows[1].queue = Some(9));
 }
 
 #[test]

@@ -191,7 +191,7 @@ impl Batch {
             && result.parameters == planned.parameters
             && result.seed == planned.seed
             && result.forward.as_ref().map(|forward| forward.error)
-                == planned.scenario.fast_forward.map(|asked| asked.error)
+                == planned.scenario.fast_forward.map(|asked| asked.max_error)
             && result.ending != ReportedEnd::Stopped
     }
 }

@@ -129,7 +129,7 @@ spec:
     - { name: move, bandwidth: { from: h2, to: h1, min: 200Mbit, max: 900Mbit } }
     - { name: db, tenant: shop, bandwidth: { hose: [h1, h2, h3], min: 400Mbit, within: 9ms, weight: 700 } }
     - { name: huge, bandwidth: { hose: [h1, h4], min: 9Gbit } }
-    - { name: web, objective: { deadline: 20ms, members: [h1, h3, h4], min: 300Mbit } }
+    - { name: web, objective: { deadline: 20ms, members: [h1, h3, h4], weight: 300Mbit } }
     - { name: bulk, bestEffort: { members: [h2, h4] } }
 ";
 

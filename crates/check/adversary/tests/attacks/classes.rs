@@ -143,7 +143,7 @@ fn minima(pairs: u64, minima: Rate, beside: Beside) -> ClassClaim {
     let unlimited = HostSchemeConfig::StaticLimits(StaticLimits::default());
     let mut sharing = Sharing::new(unlimited, policy(&star.network, services));
     let names = promises.iter().map(|promise| promise.service.clone()).collect();
-    sharing.also.push(SchemeOf { scheme: HostSchemeConfig::Ufab(ufab::Settings::default()), services: names });
+    sharing.other_schemes.push(SchemeOf { scheme: HostSchemeConfig::Ufab(ufab::Settings::default()), services: names });
     scenario.sharing = Some(sharing);
     let down = star.network.links_into(to)[0];
     let held = star.link.held(&star.residual, pairs, minima).unwrap();
@@ -257,7 +257,7 @@ fn objectives_get_their_shares_below_latency_contracts() {
     let params = scc::Params { feedback_period: Time::from_micros(100), ..scc::Params::default() };
     let mut sharing = Sharing::new(HostSchemeConfig::Scc(params), policy(&star.network, services));
     let unlimited = HostSchemeConfig::StaticLimits(StaticLimits::default());
-    sharing.also.push(SchemeOf { scheme: unlimited, services: vec!["latency".to_owned()] });
+    sharing.other_schemes.push(SchemeOf { scheme: unlimited, services: vec!["latency".to_owned()] });
     scenario.sharing = Some(sharing);
     let mut claim = ClassClaim {
         scenario,

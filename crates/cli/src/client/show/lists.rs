@@ -86,8 +86,8 @@ fn terms(spec: &ContractSpec) -> String {
     }
     if let Some(objective) = &spec.objective {
         add("deadline", objective.deadline.as_deref());
-        add("aim", objective.aim.as_deref());
-        add("weight", Some(&objective.min));
+        add("goal", objective.goal.as_deref());
+        add("weight", Some(&objective.weight));
     }
     add("starts", spec.starts.as_deref());
     add("ends", spec.ends.as_deref());

@@ -180,7 +180,7 @@ pub(crate) fn between(spec: &ContractSpec) -> String {
 /// The rate that a contract asks for: of a latency contract its own, of others a minimum.
 pub(crate) fn asked_rate(spec: &ContractSpec) -> String {
     let bandwidth = spec.bandwidth.as_ref().map(|bandwidth| &bandwidth.min);
-    let min = bandwidth.or(spec.objective.as_ref().map(|objective| &objective.min));
+    let min = bandwidth.or(spec.objective.as_ref().map(|objective| &objective.weight));
     let min = min.map(|min| format!("at least {}", readable(min)));
     min.or_else(|| spec.rate.as_deref().map(|rate| readable(rate).into_owned())).unwrap_or_else(|| "-".to_owned())
 }

@@ -204,8 +204,8 @@ fn bandwidth(body: &WrittenBody) -> BandwidthSpec {
 
 fn objective(body: &WrittenBody) -> ObjectiveSpec {
     let text = |key| body.text(key).map(str::to_owned);
-    let (aim, deadline, min) = (text("aim"), text("deadline"), text("min").unwrap_or_default());
-    ObjectiveSpec { aim, deadline, members: members(body), min }
+    let (goal, deadline, weight) = (text("goal"), text("deadline"), text("weight").unwrap_or_default());
+    ObjectiveSpec { goal, deadline, members: members(body), weight }
 }
 
 fn matching(one: wayleave_contracts::Match) -> Match {

@@ -65,7 +65,7 @@ pub(crate) fn terms(spec: &ContractSpec) -> Value {
     if let Some(Value::Object(objective)) = fields.get_mut("objective")
         && objective.contains_key("deadline")
     {
-        objective.remove("aim");
+        objective.remove("goal");
     }
     Value::Object(fields)
 }
@@ -90,8 +90,8 @@ mod tests {
         let other = r#"{"from":"h1","accounting":"frame","excess":"drop","priority":51,"protection":2,"match":{"protocol":"udp"}}"#;
         assert_eq!(between(Some(&read(short)), &read(other)).len(), 5);
         let [one, other] = [
-            r#"{"objective":{"aim":"deadline","deadline":"1ms","members":[],"min":"1bit"}}"#,
-            r#"{"objective":{"deadline":"1ms","members":[],"min":"1bit"}}"#,
+            r#"{"objective":{"goal":"deadline","deadline":"1ms","members":[],"weight":"1bit"}}"#,
+            r#"{"objective":{"deadline":"1ms","members":[],"weight":"1bit"}}"#,
         ]
         .map(read);
         assert_eq!(lines(&one, &other), [""; 0]);

@@ -130,6 +130,28 @@ fn a_setting_under_two_names_is_refused() {
     assert!(run.stderr.contains("are two names of one setting"), "{}", run.stderr);
 }
 
+const SCENARIO: &str = "\
+apiVersion: wayleave/v1
+kind: Scenario
+spec:
+  topology: star:hosts=2,rate=1Gbit
+  duration: 1ms
+  traffic: [ { name: a, from: h1, to: h2, sizes: 1kB, rpc: { answer: 1kB, KEY: 10us } } ]
+";
+
+#[test]
+fn an_old_key_of_a_file_does_what_the_new_one_does_and_is_named_in_a_warning() {
+    let run = |key: &str| wayleave(&format!("sim {} -o json", file("s.yaml", SCENARIO.replace("KEY", key))));
+    let (old, new) = (run("think").ends_with(0), run("thinkTime").ends_with(0));
+    assert_eq!(old.stdout, new.stdout);
+    let warnings: Vec<&str> = old.stderr.lines().filter(|line| line.starts_with("warning: ")).collect();
+    let [warning] = warnings[..] else { panic!("{}", old.stderr) };
+    assert!(warning.ends_with("s.yaml:6:75: \"think\" of RPC is now called \"thinkTime\""), "{warning}");
+    assert!(!new.stderr.contains("warning: "), "{}", new.stderr);
+    let both = run("think: 10us, thinkTime").ends_with(2);
+    assert!(both.stderr.contains("are two names of one key"), "{}", both.stderr);
+}
+
 #[test]
 fn no_help_shows_an_old_name() {
     let all = wayleave("help --all").ends_with(0).stdout;

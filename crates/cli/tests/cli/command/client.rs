@@ -451,9 +451,9 @@ fn a_dry_run_shows_which_fields_would_change() {
             "shop:copy changed bandwidth.max: null -> \"2Gbit\"",
             "shop:copy changed bandwidth.within: null -> \"5ms\"",
             "web:search changed objective.deadline: \"20ms\" -> \"10ms\"",
-            "web:index-2 created objective.aim: null -> \"completion\"",
+            "web:index-2 created objective.goal: null -> \"completion\"",
             "web:index-2 created objective.members: null -> \"[h2, h3, h5, h8]\"",
-            "web:index-2 created objective.min: null -> \"300Mbit\"",
+            "web:index-2 created objective.weight: null -> \"300Mbit\"",
             "default:bulk changed bestEffort.members: \"[h1, h3, h5, h7, h8]\" -> \"[h1, h3]\"",
         ]
     );

@@ -47,7 +47,7 @@ fn change(kinds: &Kinds) {
     apply(
         kinds,
         "    - { name: db, tenant: shop, bandwidth: { hose: [h1, h4, h6, h8], min: 1200Mbit } }
-    - { name: search, tenant: web, objective: { deadline: 10ms, members: [h2, h3, h5, h8], min: 600Mbit }, labels: { app: new }, priority: 9 }
+    - { name: search, tenant: web, objective: { deadline: 10ms, members: [h2, h3, h5, h8], weight: 600Mbit }, labels: { app: new }, priority: 9 }
     - { name: bulk, from: h1, to: h8, rate: 1Mbit, burst: 3kB, deadline: 5ms }
     - { name: extra, bestEffort: { members: [h1, h2] } }
 ",

@@ -58,8 +58,8 @@ fn a_line_of_two_switches_promises_no_more_than_its_link_carries() {
     let list = contracts(
         "line",
         &[
-            "name: o1, objective: { aim: completion, members: [h1, h3], min: 2Gbit }",
-            "name: o2, objective: { aim: completion, members: [h2, h4], min: 2Gbit }",
+            "name: o1, objective: { goal: completion, members: [h1, h3], weight: 2Gbit }",
+            "name: o2, objective: { goal: completion, members: [h2, h4], weight: 2Gbit }",
             "name: p, bandwidth: { from: h1, to: h3, min: 5Gbit }",
             "name: ho, bandwidth: { hose: [h2, h4], min: 5Gbit }",
             "name: small, bandwidth: { hose: [h2, h4], min: 100Mbit }",
@@ -83,7 +83,7 @@ fn members_on_islands_have_no_path() {
         "islands",
         &[
             "name: ho, bandwidth: { hose: [h1, h2], min: 100Mbit, within: 5ms }",
-            "name: ob, objective: { aim: completion, members: [h1, h2], min: 100Mbit }",
+            "name: ob, objective: { goal: completion, members: [h1, h2], weight: 100Mbit }",
             "name: p, bandwidth: { from: h1, to: h2, min: 1Mbit }",
         ],
     );
@@ -138,8 +138,8 @@ fn sets_in_the_middle_of_a_list_of_events_are_checked() {
     let network = topology("dumbbell", &hosts, &[("s1", "s2", "1Gbit", "1us")]);
     let add = |at: &str, what: &str| format!("    - {{ at: {at}, add: {{ {what} }} }}\n");
     let mut events = "apiVersion: wayleave/v1\nkind: Events\nspec:\n  events:\n".to_owned();
-    events += &add("0ns", "name: obj, objective: { aim: completion, members: [h1, h2], min: 200Mbit }");
-    events += &add("1ms", "name: obj2, objective: { aim: completion, members: [h3, h4], min: 200Mbit }");
+    events += &add("0ns", "name: obj, objective: { goal: completion, members: [h1, h2], weight: 200Mbit }");
+    events += &add("1ms", "name: obj2, objective: { goal: completion, members: [h3, h4], weight: 200Mbit }");
     events += &add("2ms", "name: p, bandwidth: { from: h1, to: h2, min: 400Mbit }");
     events += &add("2ms", "name: ho, bandwidth: { hose: [h3, h4], min: 400Mbit }");
     events += "    - { at: 5s, release: p }\n";

@@ -476,7 +476,7 @@ fn traffic_that_never_arrives_is_named_by_its_endpoints() {
         assert!(said.contains(expected), "{said}");
         run(&scenario(name, traffic), 0);
     }
-    let late = "    - { name: u, listed: [{ at: 1ms, from: h1, to: h2, size: 1kB }, { at: 10ms, from: h1, to: h3, size: 1kB }] }\n";
+    let late = "    - { name: u, flows: [{ at: 1ms, from: h1, to: h2, size: 1kB }, { at: 10ms, from: h1, to: h3, size: 1kB }] }\n";
     let said = run(&scenario("in-vain-late.yaml", late), 7).stderr;
     assert!(said.contains("one listed flow of the traffic \"u\" begins after the end of the run\n"), "{said}");
 }

@@ -47,7 +47,7 @@ fn weights_of_classes_are_fitted_to_contracts_of_every_kind() {
     let mut text =
         "apiVersion: wayleave/v1\nkind: Contracts\nmetadata: { name: all }\nspec:\n  contracts:\n".to_owned();
     text.extend((1..=20).map(|n| {
-        format!("    - {{ name: o{n}, objective: {{ aim: completion, members: [h1, h2, h3], min: 20Mbit }} }}\n")
+        format!("    - {{ name: o{n}, objective: {{ goal: completion, members: [h1, h2, h3], weight: 20Mbit }} }}\n")
     }));
     text.extend(
         (1..=4).map(|n| {

@@ -200,7 +200,7 @@ fn every_kind() -> String {
     let mut text =
         "apiVersion: wayleave/v1\nkind: Contracts\nmetadata: { name: all }\nspec:\n  contracts:\n".to_owned();
     text.extend((1..=4).map(latency).chain((1..=6).map(minimum)));
-    text += "    - { name: search, objective: { aim: completion, members: [h11, h13], min: 600Mbit } }\n";
+    text += "    - { name: search, objective: { goal: completion, members: [h11, h13], weight: 600Mbit } }\n";
     text += "    - { name: bulk, bestEffort: { members: [h12, h13] } }\n";
     file("verify-kinds.yaml", text)
 }
@@ -387,7 +387,7 @@ fn hosts_without_a_return_path_are_verified() {
         "verify-one-way.yaml",
         "apiVersion: wayleave/v1\nkind: Contracts\nspec:\n  contracts:\n    - { name: a, bandwidth: { hose: [h1, h2], min: 100Mbit } }\n    \
          - { name: l, from: h3, to: h1, rate: 10Mbit, burst: 3kB, deadline: 5ms }\n    \
-         - { name: o, objective: { aim: completion, members: [h1, h2], min: 10Mbit } }\n",
+         - { name: o, objective: { goal: completion, members: [h1, h2], weight: 10Mbit } }\n",
     );
     let verified = wayleave(&format!("verify -t {network} -f {list} --effort quick")).ends_with(0);
     assert!(verified.stdout.contains("2 guarantees of the classes below latency"), "{}", verified.stdout);

@@ -87,7 +87,7 @@ impl Client {
         match name.as_bytes().last() {
             Some(b'2') => json!({ "name": name, "bandwidth": { "hose": ["h1", "h2", to], "min": rate } }),
             Some(b'3') => {
-                json!({ "name": name, "objective": { "aim": "completion", "members": ["h1", to], "min": rate } })
+                json!({ "name": name, "objective": { "goal": "completion", "members": ["h1", to], "weight": rate } })
             }
             Some(b'4') => json!({ "name": name, "bandwidth": { "from": "h1", "to": to, "min": rate } }),
             _ => json!({ "name": name, "from": "h1", "to": to, "rate": rate, "burst": "3000B", "deadline": "20ms" }),
@@ -246,7 +246,7 @@ pub(crate) fn look(door: &Door, prefix: &str) -> io::Result<Seen> {
         let has_route = status["kind"] == "latency" || item["bandwidth"]["from"].is_string();
         assert_eq!(status["routes"].as_array().unwrap().len(), usize::from(has_route), "{item}");
         let number = |name: &str| status[name].as_u64().unwrap();
-        let rates = [&item["rate"], &item["bandwidth"]["min"], &item["objective"]["min"]];
+        let rates = [&item["rate"], &item["bandwidth"]["min"], &item["objective"]["weight"]];
         let rate = rates.into_iter().find_map(Value::as_str).unwrap().to_owned();
         let shown = Shown { rate, serial: number("serial"), decision: number("decision") };
         assert!(seen.insert(name.to_owned(), shown).is_none(), "{name} is there twice: {list}");

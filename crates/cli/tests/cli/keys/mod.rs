@@ -28,7 +28,7 @@ const CONTRACTS: &str = "{ apiVersion: wayleave/v1, kind: Contracts, spec: { con
   { name: p, from: h2, to: h8, rate: 1Mbit, burst: 300B, deadline: 5ms, protection: 1 },
   { name: b, bandwidth: { from: h1, to: h5, min: 100Mbit, max: 2Gbit, weight: 7 } },
   { name: w, bandwidth: { from: h2, to: h6, min: 100Mbit, within: 30ms } },
-  { name: o, objective: { deadline: 5ms, members: [h2, h6], min: 50Mbit } },
+  { name: o, objective: { deadline: 5ms, members: [h2, h6], weight: 50Mbit } },
   { name: e, bestEffort: { members: [h3, h7] } } ] } }";
 
 /// Two hosts with two links each, so that a contract can be protected.
@@ -59,7 +59,7 @@ fn said(driver: usize) -> String {
                 wayleave(&format!("sim -o json {}", file("keys-scenario.yaml", text))).stderr
             };
             let swift = "{ apiVersion: wayleave/v1, kind: Scenario, spec: { topology: 'star:hosts=2', duration: 1ms,
-              transport: { congestion: { swift: { endpoint: 5us } } },
+              transport: { congestion: { swift: { endpointTarget: 5us } } },
               sharing: { scheme: eyeq, machine: { services: [ { name: a, match: { protocol: tcp }, changes: [ { at: 2027-01-10T22:00:00Z, weight: 5 } ] } ] } },
               traffic: [ { name: f, load: 0.1, sizes: 2kB } ] } }";
             let swift = wayleave(&format!("sim -o json {}", file("keys-swift.yaml", swift))).ends_with(0).stderr;

@@ -167,22 +167,22 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row(
         CONTRACTS,
-        &["spec.contracts[].objective", "spec.contracts[].objective.{members,min}"],
+        &["spec.contracts[].objective", "spec.contracts[].objective.{members,weight}"],
         [
             Changes,
             Test("each_pair_of_a_contract_has_a_rule_in_the_queues_of_its_class"),
             HOSTS,
-            Named("objective.min of"),
+            Named("objective.weight of"),
         ],
     ),
     row(
         CONTRACTS,
-        &["spec.contracts[].objective.{aim,deadline}"],
+        &["spec.contracts[].objective.{goal,deadline}"],
         [
             Changes,
-            Named("objective.aim and objective.deadline of"),
+            Named("objective.goal and objective.deadline of"),
             HOSTS,
-            Named("objective.aim and objective.deadline of"),
+            Named("objective.goal and objective.deadline of"),
         ],
     ),
     row(
@@ -362,12 +362,15 @@ pub(super) const SCENARIO: &[(&[&str], Cell)] = &[
     (&["spec.record.trace"], Test("a_trace_is_written_shown_and_captured")),
     (&["spec.record.promises"], Named("record.promises has no effect")),
     (&["spec.sweep", "spec.sweep.{seeds,vary}"], Test("a_sweep_is_every_combination_with_the_seed_changing_fastest")),
-    (&["spec.fastForward.error"], Test("results_equal_those_of_the_full_simulation")),
+    (&["spec.fastForward.maxError"], Test("results_equal_those_of_the_full_simulation")),
     (&["spec.switches.telemetry"], Test("records_cover_the_queue_of_the_packet_since_the_start_of_the_run")),
-    (&["spec.transport.congestion.swift.endpoint"], Named("transport.congestion.swift.endpoint has no effect")),
     (
-        &["spec.sharing.scheme.parley.{heavyInRack,heavyInFabric}"],
+        &["spec.transport.congestion.swift.endpointTarget"],
+        Named("transport.congestion.swift.endpointTarget has no effect"),
+    ),
+    (
+        &["spec.sharing.scheme.parley.{rackReportThreshold,fabricReportThreshold}"],
         Test("light_services_are_reported_as_one_sum_and_deducted_from_the_capacity"),
     ),
-    (&["spec.topology.htsim", "spec.traffic[].listed.htsim"], Test("files_of_htsim_can_be_used_in_a_scenario")),
+    (&["spec.topology.htsim", "spec.traffic[].flows.htsim"], Test("files_of_htsim_can_be_used_in_a_scenario")),
 ];

@@ -48,8 +48,8 @@ pub(crate) fn list(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let nodes = tables.nodes.keys().filter(|&&node| after.is_none_or(|after| node > after));
     let agents = nodes.filter_map(|&node| {
         let Node { name, kind, state, agent, .. } = node_shape(network, &tables, node);
-        let agent = Agent { troubles: shared.counted.problems_of(&name), node: name, kind, state, session: agent? };
-        let is_fine = agent.session.open && !agent.session.silent && agent.troubles.is_empty();
+        let agent = Agent { problems: shared.counted.problems_of(&name), node: name, kind, state, session: agent? };
+        let is_fine = agent.session.open && !agent.session.silent && agent.problems.is_empty();
         (!(has_problems && is_fine)).then_some(agent)
     });
     Ok(page.of(agents.map(|agent| (agent.node.clone(), json(&agent)))))

@@ -77,7 +77,7 @@ pub(crate) fn status(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome 
         down: tables.down.len() as u64,
         agents: tables.nodes.values().filter(|node| node.is_there()).count() as u64,
         silent: silent(shared, &tables, only.is_none()),
-        troubles: if only.is_none() { problems(shared, &tables) } else { Vec::new() },
+        problems: if only.is_none() { problems(shared, &tables) } else { Vec::new() },
         ledger,
         cluster,
     };
@@ -86,19 +86,19 @@ pub(crate) fn status(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome 
 
 /// Returns problems that agents report, contracts of which no packet arrives, and tokens that no client can use.
 fn problems(shared: &Shared, tables: &Tables) -> Vec<String> {
-    let mut troubles = shared.counted.problems();
+    let mut problems = shared.counted.problems();
     let warnings = tables.tokens.iter().filter_map(|(id, (_, holder))| Some((id, holder.warning.as_ref()?)));
-    troubles.extend(warnings.map(|(id, warning)| format!("token {id}: {warning}")));
+    problems.extend(warnings.map(|(id, warning)| format!("token {id}: {warning}")));
     for (node, serial, run) in shared.counted.cut_off() {
         let Some(contract) = tables.contract_with(serial) else { continue };
         let place = run.last_seen_at.map(|node| format!(", last seen at {node}")).unwrap_or_default();
-        troubles.push(format!(
+        problems.push(format!(
             "{node}: contract {}: all of the last {} traced packets were lost{place}: check the receiver's interface (`wayleave agent --config FILE endpoint add` sets it) and the links of the route",
             contract.id(),
             run.packets
         ));
     }
-    troubles
+    problems
 }
 
 /// The nodes whose agents are silent; what they are called is nothing for tenants.

@@ -103,9 +103,9 @@ fn counters_of_hosts_are_returned_and_summed() {
     let events = text("/v1/events");
     assert!(events.contains("repaired") && events.contains("the queues of up1 had been changed"), "{events}");
     let status = client.get("/v1/status").json();
-    assert_eq!((&status["silent"], &status["troubles"]), (&json!([]), &json!(["h1: acme:web sends from elsewhere"])));
+    assert_eq!((&status["silent"], &status["problems"]), (&json!([]), &json!(["h1: acme:web sends from elsewhere"])));
     let tenant = client.token(json!({ "role": "tenant", "tenant": "default" }));
-    assert_eq!(tenant.get("/v1/status").json()["troubles"], json!([]), "what is wrong on hosts is nothing for tenants");
+    assert_eq!(tenant.get("/v1/status").json()["problems"], json!([]), "what is wrong on hosts is nothing for tenants");
 }
 
 #[test]

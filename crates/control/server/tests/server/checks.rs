@@ -142,7 +142,7 @@ fn contracts_of_every_kind_determine_the_endpoints_of_probes() {
         ("latency", contract("h1", "h5", "10Mbit")),
         ("pair", json!({ "bandwidth": { "from": "h1", "to": "h5", "min": "100Mbit" } })),
         ("hose", json!({ "bandwidth": { "hose": members, "min": "100Mbit" } })),
-        ("objective", json!({ "objective": { "aim": "latency", "members": members, "min": "10Mbit" } })),
+        ("objective", json!({ "objective": { "goal": "latency", "members": members, "weight": "10Mbit" } })),
         ("bulk", json!({ "bestEffort": { "members": members } })),
     ] {
         client.put(&format!("/v1/contracts/{name}"), &terms).is(201);

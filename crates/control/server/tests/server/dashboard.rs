@@ -90,7 +90,7 @@ fn promises_of_every_kind_are_listed_and_best_effort_is_none() {
     let client = &world.client;
     let put = |name: &str, body: Value| client.put(&format!("/v1/contracts/{name}"), &body).is(201);
     put("hose", json!({ "bandwidth": { "hose": ["h1", "h5", "h9"], "min": "1Gbit" } }));
-    put("aim", json!({ "objective": { "members": ["h1", "h6"], "min": "200Mbit", "aim": "completion" } }));
+    put("aim", json!({ "objective": { "members": ["h1", "h6"], "weight": "200Mbit", "goal": "completion" } }));
     put("rest", json!({ "bestEffort": { "members": ["h1", "h7"] } }));
     let all = client.get("/v1/health").is(200).json();
     let mut names = ids(&all);
@@ -322,7 +322,7 @@ fn agents_are_listed_with_their_reported_problems() {
     assert_eq!(rest["items"].as_array().unwrap().len(), 1);
     let problems = client.get("/v1/agents?problems=true").is(200).json();
     let [only] = &problems["items"].as_array().unwrap()[..] else { panic!("{problems}") };
-    assert_eq!((&only["node"], &only["open"], &only["troubles"]), (&json!("h2"), &json!(true), &json!(["no clock"])));
+    assert_eq!((&only["node"], &only["open"], &only["problems"]), (&json!("h2"), &json!(true), &json!(["no clock"])));
     client.get("/v1/agents?after=none").is_problem(400, "INVALID");
 }
 

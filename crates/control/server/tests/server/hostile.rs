@@ -132,7 +132,7 @@ fn texts_of_agents_are_escaped_wherever_they_appear() {
     // They are there, as JSON would escape them.
     let shown = "x\\u001b]0;owned\\u0007\\u001b[31m\\u000a2026-11-26T00:00:00Z  op  forged\\u202e\\u200b\\u009b2J";
     let status = client.get("/v1/status").json();
-    assert_eq!(status["troubles"], json!([format!("h1: {shown}")]), "{status}");
+    assert_eq!(status["problems"], json!([format!("h1: {shown}")]), "{status}");
     let events = client.get("/v1/events").json().to_string();
     assert!(events.contains(&json!(shown).to_string()[1..]), "{events}");
 }
@@ -157,10 +157,10 @@ fn sentences_and_counters_of_an_agent_are_bounded_with_a_count_of_the_rest() {
         assert_eq!(lines, 48, "those of earlier reports are gone");
         assert!(text.contains("wayleave_host_counters_left_out{node=\"h1\"} 9952\n"), "{text}");
     }
-    let troubles = client.get("/v1/status").json()["troubles"].clone();
-    let troubles = troubles.as_array().unwrap();
-    assert_eq!(troubles.len(), 65);
-    assert_eq!(troubles[64], "h1: 9936 more problems omitted: a report has at most 64");
+    let problems = client.get("/v1/status").json()["problems"].clone();
+    let problems = problems.as_array().unwrap();
+    assert_eq!(problems.len(), 65);
+    assert_eq!(problems[64], "h1: 9936 more problems omitted: a report has at most 64");
     let events = client.get("/v1/events").json();
     let longest =
         events["items"].as_array().unwrap().iter().filter_map(|event| Some(event["detail"].as_str()?.len())).max();

@@ -40,7 +40,7 @@ fn without_agents_no_kind_is_enforced() {
     for (name, body) in [
         ("db", hose(&["h1", "h5"], "500Mbit")),
         ("ptp", contract("h1", "h16", "10Mbit")),
-        ("search", json!({ "objective": { "aim": "latency", "members": ["h2", "h3"], "min": "500Mbit" } })),
+        ("search", json!({ "objective": { "goal": "latency", "members": ["h2", "h3"], "weight": "500Mbit" } })),
         ("bulk", json!({ "bestEffort": { "members": ["h4", "h8"] } })),
     ] {
         let created = client.put(&format!("/v1/contracts/{name}"), &body).is(201).json();
@@ -70,7 +70,7 @@ fn a_share_is_enforced_once_all_agents_report_its_rule_and_names_missing_ones() 
     client
         .put(
             "/v1/contracts/soon",
-            &json!({ "objective": { "deadline": "9ms", "members": ["h1", "h5"], "min": "1Gbit" } }),
+            &json!({ "objective": { "deadline": "9ms", "members": ["h1", "h5"], "weight": "1Gbit" } }),
         )
         .is(201);
     let agents = ["h1", "h5"].map(|node| (node, client.token(json!({ "role": "agent", "node": node }))));
@@ -163,7 +163,7 @@ fn every_kind_is_created_shown_listed_changed_and_deleted() {
     let bodies = [
         ("copy", json!({ "bandwidth": { "from": "h1", "to": "h9", "min": "1Gbit", "max": "4Gbit", "within": "3ms" } })),
         ("db", json!({ "bandwidth": { "hose": ["h1", "h5", "h9"], "min": "500Mbit", "weight": 7 }, "priority": 80 })),
-        ("search", json!({ "objective": { "deadline": "20ms", "members": ["h2", "h3"], "min": "500Mbit" } })),
+        ("search", json!({ "objective": { "deadline": "20ms", "members": ["h2", "h3"], "weight": "500Mbit" } })),
         ("bulk", json!({ "bestEffort": { "members": ["h4", "h8"] } })),
     ];
     let known = [

@@ -195,13 +195,13 @@ fn an_older_token_that_no_certificate_can_use_is_named() {
     );
     assert!(warning(&invalid).unwrap().contains("DNS:a..b.example"));
     assert_eq!(warning(&fine), None);
-    let troubles = world.client.get("/v1/status").is(200).json()["troubles"].clone();
+    let problems = world.client.get("/v1/status").is(200).json()["problems"].clone();
     let expected: BTreeSet<String> =
         [&wildcard, &invalid].map(|id| format!("token {id}: {}", warning(id).unwrap())).into();
-    let troubles: BTreeSet<String> = serde_json::from_value(troubles).unwrap();
-    assert_eq!(troubles, expected);
+    let problems: BTreeSet<String> = serde_json::from_value(problems).unwrap();
+    assert_eq!(problems, expected);
     // Tenants see no tokens.
     world.client.put("/v1/tenants/a", &json!({})).is(201);
     let tenant = world.client.token(json!({ "role": "tenant", "tenant": "a" }));
-    assert!(tenant.get("/v1/status").is(200).json()["troubles"].as_array().is_none_or(Vec::is_empty));
+    assert!(tenant.get("/v1/status").is(200).json()["problems"].as_array().is_none_or(Vec::is_empty));
 }

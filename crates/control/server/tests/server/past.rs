@@ -80,7 +80,11 @@ fn steps() -> Vec<(&'static str, &'static str, Value)> {
             with(json!({ "bandwidth": { "hose": ["h1", "h5"], "min": "1Gbit" } }), "priority", json!(70)),
         ),
         ("delete", "acme:hose", Value::Null),
-        ("put", "acme:hose", json!({ "objective": { "deadline": "20ms", "members": ["h1", "h6"], "min": "1Gbit" } })),
+        (
+            "put",
+            "acme:hose",
+            json!({ "objective": { "deadline": "20ms", "members": ["h1", "h6"], "weight": "1Gbit" } }),
+        ),
         ("delete", "default:lat", Value::Null),
         ("put", "default:lat", contract("h2", "h9", "10Mbit")),
         ("put", "default:lat", contract("h2", "h9", "10Mbit")),
@@ -231,7 +235,7 @@ fn a_batch_reuses_quota_and_names_of_its_deletions_but_no_reservation() {
     let done = client.post("/v1/batch", &body("1Mbit")).is(200).json();
     assert_eq!(outcomes(&done), [pair("most", "deleted"), pair("third", "created")]);
     // Of another kind and under the same name, which a change is not.
-    let hose = json!({ "name": "a", "objective": { "deadline": "20ms", "members": ["h1", "h5"], "min": "1Mbit" } });
+    let hose = json!({ "name": "a", "objective": { "deadline": "20ms", "members": ["h1", "h5"], "weight": "1Mbit" } });
     client.post("/v1/batch", &json!({ "apply": [hose.clone()] })).is_problem(400, "INVALID");
     let done = client.post("/v1/batch", &json!({ "delete": ["a"], "apply": [hose] })).is(200).json();
     assert_eq!(outcomes(&done), [pair("a", "deleted"), pair("a", "created")]);

@@ -19,7 +19,7 @@ use crate::problem::{ProblemKind, Problems};
 use crate::tree::{Node, Value};
 
 pub(crate) const JOB: Shape =
-    Shape { what: "a job", keys: &["collective", "goal", "ranks", "data", "pieces", "compute", "iterations"] };
+    Shape { what: "a job", keys: &["collective", "goal", "ranks", "data", "chunks", "compute", "iterations"] };
 
 /// Reads a job. By default its ranks are all members of the contract, or else all hosts.
 pub(super) fn read(
@@ -30,7 +30,7 @@ pub(super) fn read(
     files: &mut Files<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<Job> {
-    let keys = ["sizes", "deadline", "offer", "active", "frame", "from", "to", "pairs", "route"];
+    let keys = ["sizes", "deadline", "sendSchedule", "active", "frame", "from", "to", "pairs", "route"];
     refuse_beside(traffic, &keys, "a job, whose ranks and messages define it", problems);
     let node = traffic.get("job")?;
     let fields = Fields::read(node, &JOB, problems)?;
@@ -44,7 +44,7 @@ pub(super) fn read(
     let transport = own_transport(traffic, usual, problems);
     let graph = match what {
         "goal" => {
-            refuse_beside(&fields, &["data", "pieces", "compute"], "a job with goal: the trace defines it", problems);
+            refuse_beside(&fields, &["data", "chunks", "compute"], "a job with goal: the trace defines it", problems);
             files.read(said, problems, read_goal)
         }
         _ => read_collective(said, &fields, ranks.len(), problems),
@@ -85,21 +85,21 @@ fn read_collective(
     problems: &mut Problems<'_>,
 ) -> Option<JobGraph> {
     let data = fields.require("data", problems).and_then(|node| node.quantity(problems));
-    let pieces = fields.get("pieces").map_or(Some(1), |node| small(node, problems));
+    let chunks = fields.get("chunks").map_or(Some(1), |node| small(node, problems));
     let compute = fields.get("compute").map_or(Some(Time::ZERO), |node| node.quantity(problems));
     let word = said.expect_text(problems)?;
     let Some((_, collective)) = Collective::ALL.into_iter().find(|(name, _)| *name == word) else {
         unknown_word(said, "collective operation", word, &Collective::ALL.map(|(name, _)| name), problems);
         return None;
     };
-    let exchange = CollectiveExchange { collective, data: data?, pieces: pieces?, compute: compute? };
+    let exchange = CollectiveExchange { collective, data: data?, chunks: chunks?, compute: compute? };
     match exchange.graph(u32::try_from(ranks).unwrap_or(u32::MAX)) {
         Ok(graph) => Some(graph),
         Err(error) => {
             let key = match error {
                 CollectiveError::TooFewRanks(_) | CollectiveError::NoPowerOfTwo(_) => "ranks",
                 CollectiveError::NoData => "data",
-                CollectiveError::NoPieces | CollectiveError::Graph(GraphError::TooLarge { .. }) => "pieces",
+                CollectiveError::NoChunks | CollectiveError::Graph(GraphError::TooLarge { .. }) => "chunks",
                 CollectiveError::Graph(_) => "collective",
             };
             let at = fields.get(key).unwrap_or(said);

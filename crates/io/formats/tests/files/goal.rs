@@ -127,10 +127,10 @@ fn overlapping_lists_are_refused() {
 }
 
 fn any_graph() -> impl Strategy<Value = JobGraph> {
-    (0_usize..6, 1_u32..4, 1_u64..100_000, 1_u32..4, 0_u64..2_000).prop_map(|(which, bits, data, pieces, compute)| {
+    (0_usize..6, 1_u32..4, 1_u64..100_000, 1_u32..4, 0_u64..2_000).prop_map(|(which, bits, data, chunks, compute)| {
         let (_, collective) = Collective::ALL[which];
         let (data, compute) = (Bytes::new(data), Time::from_nanos(compute));
-        CollectiveExchange { collective, data, pieces, compute }.graph(1 << bits).unwrap()
+        CollectiveExchange { collective, data, chunks, compute }.graph(1 << bits).unwrap()
     })
 }
 
@@ -189,7 +189,7 @@ fn a_job_places_its_ranks_as_the_scenario_defines() {
         wayleave_scenarios::Workload::Job(job) => job,
         other => panic!("{other:?}"),
     };
-    let all = job("job: { collective: all-to-all, data: 4kB, iterations: 7, compute: 1us, pieces: 2 }");
+    let all = job("job: { collective: all-to-all, data: 4kB, iterations: 7, compute: 1us, chunks: 2 }");
     assert_eq!((all.ranks().len(), all.iterations(), all.graph().payload()), (4, 7, 12_000));
     let some = job("job: { collective: ring-all-gather, data: 3kB, ranks: [h4, h1..h2, h4] }\n      transport: dctcp");
     let hosts: Vec<u32> = some.ranks().iter().map(|rank| rank.host.0).collect();
@@ -221,8 +221,8 @@ fn errors_of_a_job_are_reported_at_their_place() {
             "no message of this job goes from one host to another",
         ),
         ("job: { collective: all-to-all, data: 0B }", "the data is 0B"),
-        ("job: { collective: all-to-all, data: 1MB, pieces: 0 }", "0 pieces"),
-        ("job: { collective: all-to-all, data: 1MB, pieces: 4000000000 }", "operations: up to 16777216 are simulated"),
+        ("job: { collective: all-to-all, data: 1MB, chunks: 0 }", "0 chunks"),
+        ("job: { collective: all-to-all, data: 1MB, chunks: 4000000000 }", "operations: up to 16777216 are simulated"),
         ("job: { collective: all-to-all, data: 1MB, iterations: 0 }", "0 iterations"),
         ("job: { goal: pair.goal }", "4 endpoints for 2 ranks: one for each is expected; list them in `ranks`"),
         ("job: { goal: wrong.goal, ranks: h1 }", "wrong.goal:3:1: there is no rank 3"),

@@ -185,8 +185,7 @@ fn flows_of_hpcc_refer_to_hpcc_nodes_or_to_the_hosts_of_other_topologies() {
         ("on-star.txt", "1\n0 1 3 100 1000 0\n"),
     ];
     let ends = |topology: &str, flows: &str| {
-        let spec =
-            SPEC.replace("star:hosts=4", topology).replace("sizes: 1MB", &format!("listed: {{ hpcc: {flows} }}"));
+        let spec = SPEC.replace("star:hosts=4", topology).replace("sizes: 1MB", &format!("flows: {{ hpcc: {flows} }}"));
         let file = read_with(&spec, &files).unwrap_or_else(|errors| panic!("{errors}"));
         let scenario = &file.runs[0].scenario;
         let Workload::Listed { flows, .. } = &scenario.traffic[0].workload else { panic!() };
@@ -196,8 +195,8 @@ fn flows_of_hpcc_refer_to_hpcc_nodes_or_to_the_hosts_of_other_topologies() {
     assert_eq!(ends("{ hpcc: t.txt }", "on-t.txt"), ("h1".to_owned(), "h2".to_owned()));
     assert_eq!(ends("star:hosts=4", "on-star.txt"), ("h1".to_owned(), "h2".to_owned()));
     // Node 0 of that topology is its switch.
-    let spec = SPEC.replace("star:hosts=4", "{ hpcc: t.txt }").replace("sizes: 1MB", "listed: { hpcc: on-star.txt }");
-    assert_eq!(said(read_with(&spec, &files)), ["6:33 s0 is a switch: hosts send and receive"]);
+    let spec = SPEC.replace("star:hosts=4", "{ hpcc: t.txt }").replace("sizes: 1MB", "flows: { hpcc: on-star.txt }");
+    assert_eq!(said(read_with(&spec, &files)), ["6:32 s0 is a switch: hosts send and receive"]);
 }
 
 // --- htsim --------------------------------------------------------------------------------------------------------
@@ -344,7 +343,7 @@ fn files_of_htsim_can_be_used_in_a_scenario() {
     let files = [("a.topo", LEAF_SPINE), ("a.cm", "Nodes 4\nConnections 1\n0->3 id 1 start 0 size 1000\n")];
     let spec = SPEC
         .replace("star:hosts=4", "{ htsim: a.topo, defaults: { queues: 2, mtu: 9000B } }")
-        .replace("sizes: 1MB", "listed: { htsim: a.cm }, transport: dctcp");
+        .replace("sizes: 1MB", "flows: { htsim: a.cm }, transport: dctcp");
     let file = read_with(&spec, &files).unwrap_or_else(|errors| panic!("{errors}"));
     let scenario = &file.runs[0].scenario;
     let Workload::Listed { flows, transport } = &scenario.traffic[0].workload else { panic!() };

@@ -35,8 +35,8 @@ fn the_example_has_every_kind_and_is_written_as_it_is_read() {
 fn terms_of_bandwidth_and_objectives_are_read() {
     let list = read(&[
         "{ name: a, tenant: acme, bandwidth: { from: h1, to: h2, min: 1Mbit, max: 2Mbit, weight: 7, within: 3ms } }",
-        "{ name: b, objective: { aim: completion, members: [h1, h2], min: 1Mbit } }",
-        "{ name: c, objective: { deadline: 20ms, members: [h1, h2], min: 1Mbit } }",
+        "{ name: b, objective: { goal: completion, members: [h1, h2], weight: 1Mbit } }",
+        "{ name: c, objective: { deadline: 20ms, members: [h1, h2], weight: 1Mbit } }",
         "{ name: d, from: h1, to: h2, rate: 1Mbit, burst: 300B, deadline: 2ms, excess: drop }",
     ])
     .unwrap();
@@ -89,14 +89,17 @@ fn errors_name_cause_kind_and_place() {
     said("{ name: x, bandwidth: { from: h1, to: h2, min: 2Mbit, weight: 0 } }", &["\"0\" is not a weight"]);
     said("{ name: x, bandwidth: { from: h1, to: h2, min: 2Mbit, within: 0s } }", &["within is zero"]);
     said("{ name: x, bandwidth: { from: h1, to: h2, mim: 2Mbit } }", &["did you mean \"min\"?"]);
-    said("{ name: x, objective: { members: [h1, h2], min: 1Mbit } }", &["needs the key \"deadline\" or \"aim\""]);
+    said("{ name: x, objective: { members: [h1, h2], weight: 1Mbit } }", &["needs the key \"deadline\" or \"goal\""]);
     said(
-        "{ name: x, objective: { aim: completon, members: [h1, h2], min: 1Mbit } }",
+        "{ name: x, objective: { goal: completon, members: [h1, h2], weight: 1Mbit } }",
         &["did you mean \"completion\"?"],
     );
-    said("{ name: x, objective: { aim: deadline, members: [h1, h2], min: 1Mbit } }", &["no deadline says how long"]);
     said(
-        "{ name: x, objective: { aim: latency, deadline: 1ms, members: [h1, h2], min: 1Mbit } }",
+        "{ name: x, objective: { goal: deadline, members: [h1, h2], weight: 1Mbit } }",
+        &["no deadline says how long"],
+    );
+    said(
+        "{ name: x, objective: { goal: latency, deadline: 1ms, members: [h1, h2], weight: 1Mbit } }",
         &["a deadline means nothing where the objective is latency"],
     );
     said("{ name: x, bestEffort: { members: [h1] } }", &["members has 1 host"]);

@@ -43,9 +43,9 @@ fn a_key_without_effect_in_a_scenario_is_named() {
         ),
         (format!("reserved: 1Mbit, {FLOWS}"), "reserved ", format!("reserved: 1Mbit, {WEIGHTED}, {FLOWS}")),
         (
-            format!("routing: {{ clove: {{ probe: 2ms }} }}, {FLOWS}"),
-            "routing.clove.probe ",
-            format!("routing: {{ clove: {{ probe: 2ms }} }}, {}", sharing("eyeq", "min: 1Mbit", "")),
+            format!("routing: {{ clove: {{ probeInterval: 2ms }} }}, {FLOWS}"),
+            "routing.clove.probeInterval ",
+            format!("routing: {{ clove: {{ probeInterval: 2ms }} }}, {}", sharing("eyeq", "min: 1Mbit", "")),
         ),
         (
             format!("transport: {{ congestion: {{ fixed: 20 }}, initialWindow: 5 }}, {FLOWS}"),
@@ -58,9 +58,9 @@ fn a_key_without_effect_in_a_scenario_is_named() {
             "transport: dctcp, traffic: [ { name: f, load: 0.1, sizes: 9kB, transport: { congestion: cubic, minTimeout: 1ms } } ]".to_owned(),
         ),
         (
-            format!("transport: {{ congestion: {{ swift: {{ endpoint: 1us }} }} }}, {FLOWS}"),
-            "transport.congestion.swift.endpoint ",
-            format!("transport: {{ congestion: {{ swift: {{ base: 9us }} }} }}, {FLOWS}"),
+            format!("transport: {{ congestion: {{ swift: {{ endpointTarget: 1us }} }} }}, {FLOWS}"),
+            "transport.congestion.swift.endpointTarget ",
+            format!("transport: {{ congestion: {{ swift: {{ baseTarget: 9us }} }} }}, {FLOWS}"),
         ),
         (
             format!("switches: {{ ecn: {{ ufabCore: {{}} }} }}, {}", sharing("eyeq", "min: 1Mbit", "")),

@@ -203,7 +203,7 @@ fn active_periods_of_traffic_and_writes_of_applications_are_read() {
     let periods =
         vec![Period { from: ms(1), on: ms(2), off: None }, Period { from: ms(4), on: ms(1), off: Some(ms(0)) }];
     assert_eq!(active("active: [{ on: 2ms }, { from: 4ms, on: 1ms, off: 0ms }]"), Some(Schedule { periods }));
-    let offer = |text: &str| flows(&format!("{{ name: a, sizes: endless, offer: {text} }}")).offer;
+    let offer = |text: &str| flows(&format!("{{ name: a, sizes: endless, sendSchedule: {text} }}")).send_schedule;
     assert_eq!(offer("300Mbit"), Some(SendSchedule::Rate(Rate::from_mbit(300))));
     let writes = SendSchedule::Writes { bytes: Bytes::new(64_000), every: ms(1) };
     assert_eq!(offer("{ write: 64kB, every: 1ms }"), Some(writes));
@@ -284,11 +284,11 @@ fn ports_and_routing_have_short_forms() {
     );
     assert_eq!(
         with("routing: { flowcell: 64KiB }").routing,
-        Routing::Flowcells(presto::Spreading { size: Bytes::new(65_536), silence: None })
+        Routing::Flowcells(presto::Spreading { size: Bytes::new(65_536), path_timeout: None })
     );
     assert_eq!(
-        with("routing: { flowcell: { size: 1460B, silence: 2ms } }").routing,
-        Routing::Flowcells(presto::Spreading { size: Bytes::new(1_460), silence: Some(Time::from_millis(2)) })
+        with("routing: { flowcell: { size: 1460B, pathTimeout: 2ms } }").routing,
+        Routing::Flowcells(presto::Spreading { size: Bytes::new(1_460), path_timeout: Some(Time::from_millis(2)) })
     );
     assert_eq!(with("switches: { buffer: 97kB }").switches.buffering, Buffering::EachQueue(Bytes::new(97_000)));
     assert_eq!(with("switches: { discipline: strict-priority }").switches.discipline, Discipline::StrictPriority);
@@ -436,20 +436,20 @@ fn every_key_of_sharing_is_read() {
   sharing:
     scheme:
       parley:
-        shaper: { interval: 500us, alpha: 0.25, marks: released, markBytes: 80kB, floor: 10Mbit, sample: 20kB, feedback: timed,
+        shaper: { interval: 500us, alpha: 0.25, marks: released, markBytes: 80kB, minRate: 10Mbit, sample: 20kB, staleFeedback: timed,
                   receivePercent: 80, pairBurst: 1kB, classBurst: 2kB, bursts: { a: 3kB }, senderWeights: { a: 4 } }
         rackInterval: 10ms
         rackTimeout: 30ms
         fabricInterval: 20ms
         fabricTimeout: 50ms
-        filled: 0.8
-        heavyInRack: 1Mbit
-        heavyInFabric: 2Mbit
+        limitSaturation: 0.8
+        rackReportThreshold: 1Mbit
+        fabricReportThreshold: 2Mbit
         fabricBroker: h2
-    also: [ { scheme: { staticLimits: { pair: 5Mbit } }, services: [ b ] } ]
+    otherSchemes: [ { scheme: { staticLimits: { pairRate: 5Mbit } }, services: [ b ] } ]
     machine: { services: [ { name: a, endpoints: [h1, h3], max: 1Gbit }, { name: b, endpoints: [h2] } ] }
     rack: { level: rack, peak: 5Gbit, services: [ { name: a } ] }
-    idle: 7ms
+    idleTimeout: 7ms
     packetQueue: 9kB
     queue: 1
     faults: { loss: 0.1, duplicate: 0.2, delay: 3ms, probeLoss: 0.4 }
@@ -485,21 +485,23 @@ fn every_key_of_sharing_is_read() {
         rack_timeout: Some(Time::from_millis(30)),
         fabric_interval: Some(Time::from_millis(20)),
         fabric_timeout: Some(Time::from_millis(50)),
-        filled_percent: 80,
-        heavy_in_rack: Rate::from_mbit(1),
-        heavy_in_fabric: Rate::from_mbit(2),
+        limit_saturation_percent: 80,
+        rack_report_threshold: Rate::from_mbit(1),
+        fabric_report_threshold: Rate::from_mbit(2),
         fabric_broker: FabricBrokerAt::Host(host("h2")),
     };
     assert_eq!(parley, &expected);
     assert_eq!(sharing.machine.services()[0].bandwidth.transmit.max, Some(Rate::from_gbit(1)));
     assert_eq!(sharing.rack.as_ref().unwrap().peak(), Some(Rate::from_gbit(5)));
     assert!(sharing.fabric.is_none());
-    assert_eq!((sharing.idle, sharing.packet_queue), (Time::from_millis(7), Bytes::new(9_000)));
+    assert_eq!((sharing.idle_timeout, sharing.packet_queue), (Time::from_millis(7), Bytes::new(9_000)));
     assert_eq!(sharing.queue, Some(1));
     let faults = MessageFaults { loss: 0.1, duplicate: 0.2, delay: Time::from_millis(3), probe_loss: 0.4 };
-    assert_eq!((sharing.also.len(), sharing.scheme_of("a"), sharing.scheme_of("b")), (1, 0, 1));
-    let HostSchemeConfig::StaticLimits(limits) = &sharing.also[0].scheme else { panic!("{:?}", sharing.also) };
-    assert_eq!(limits.pair, Some(Rate::from_mbit(5)));
+    assert_eq!((sharing.other_schemes.len(), sharing.scheme_of("a"), sharing.scheme_of("b")), (1, 0, 1));
+    let HostSchemeConfig::StaticLimits(limits) = &sharing.other_schemes[0].scheme else {
+        panic!("{:?}", sharing.other_schemes)
+    };
+    assert_eq!(limits.pair_rate, Some(Rate::from_mbit(5)));
     assert_eq!(sharing.faults, faults);
     let changes: Vec<_> = sharing.events.iter().map(|event| (event.at, &event.what)).collect();
     assert_eq!(changes[0], (Time::from_millis(1), &SharingChange::Stops(BrokerAt::Machine(host("h1")))));

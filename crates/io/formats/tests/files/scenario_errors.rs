@@ -98,23 +98,23 @@ fn errors_of_traffic_are_reported_at_their_place() {
             &["7:38 the traffic would never be active: expected at least one period"],
         ),
         (
-            "{ name: a, listed: [{ at: 2ms, from: h1, to: h2, size: 1B }], active: { on: 1ms } }",
-            &["7:69 active does not apply to a list of flows"],
+            "{ name: a, flows: [{ at: 2ms, from: h1, to: h2, size: 1B }], active: { on: 1ms } }",
+            &["7:68 active does not apply to a list of flows"],
         ),
-        ("{ name: a, sizes: 1MB, offer: 0Mbit }", &["7:37 the rate has to be above zero"]),
-        ("{ name: a, sizes: 1MB, offer: { write: 0B, every: 1ms } }", &["7:37 a write has to be above zero"]),
+        ("{ name: a, sizes: 1MB, sendSchedule: 0Mbit }", &["7:44 the rate has to be above zero"]),
+        ("{ name: a, sizes: 1MB, sendSchedule: { write: 0B, every: 1ms } }", &["7:44 a write has to be above zero"]),
         (
-            "{ name: a, sizes: 1MB, offer: { write: 1B, every: 0ms } }",
-            &["7:37 the time between two writes has to be above zero"],
+            "{ name: a, sizes: 1MB, sendSchedule: { write: 1B, every: 0ms } }",
+            &["7:44 the time between two writes has to be above zero"],
         ),
-        ("{ name: a, sizes: 1MB, offer: { write: 1B } }", &["7:37 an offer needs the key \"every\""]),
+        ("{ name: a, sizes: 1MB, sendSchedule: { write: 1B } }", &["7:44 a send schedule needs the key \"every\""]),
         (
-            "{ name: a, rpc: { answer: 1B }, sizes: 1B, offer: 1Mbit }",
-            &["7:57 requests and answers are written in one piece: remove the offer"],
+            "{ name: a, rpc: { answer: 1B }, sizes: 1B, sendSchedule: 1Mbit }",
+            &["7:64 requests and answers are written in one piece: remove sendSchedule"],
         ),
         (
-            "{ name: a, poisson: 1Mbit, offer: 1Mbit }",
-            &["7:34 offer does not apply to packets without acknowledgements"],
+            "{ name: a, poisson: 1Mbit, sendSchedule: 1Mbit }",
+            &["7:34 sendSchedule does not apply to packets without acknowledgements"],
         ),
         (
             "{ name: a, rpc: { answer: 1B, servers: new }, sizes: 1B }",
@@ -171,21 +171,21 @@ fn errors_of_traffic_are_reported_at_their_place() {
         ("{ name: a, sizes: 1B, route: [\"h1->s1:0\"] }", &["7:36 a route is for one pair of hosts, and these are 16"]),
         ("{ name: a, sizes: 1B, from: h1, to: h2, route: [\"h1->s1:0\"] }", &["7:54 the route ends at s1, not at h2"]),
         (
-            "{ name: a, listed: { hpcc: flow.txt } }",
+            "{ name: a, flows: { hpcc: flow.txt } }",
             &["flow.txt:2:3 there is no node 9: the network has 4, counted from 0"],
         ),
         (
-            "{ name: a, listed: [{ at: 2ms, from: h1, to: h2, size: 1B }, { at: 1ms, from: h1, to: h2, size: 1B }] }",
-            &["7:74 1ms is before 2ms, the start of the flow above: flows must be in order of time"],
+            "{ name: a, flows: [{ at: 2ms, from: h1, to: h2, size: 1B }, { at: 1ms, from: h1, to: h2, size: 1B }] }",
+            &["7:73 1ms is before 2ms, the start of the flow above: flows must be in order of time"],
         ),
         (
-            "{ name: a, listed: [{ at: 2ms, from: h1, to: h2, size: 1B, queue: 9 }] }",
-            &["7:73 no port has a queue 9: they have up to 8, counted from 0"],
+            "{ name: a, flows: [{ at: 2ms, from: h1, to: h2, size: 1B, queue: 9 }] }",
+            &["7:72 no port has a queue 9: they have up to 8, counted from 0"],
         ),
-        ("{ name: a, listed: [] }", &["7:26 the list has no flows"]),
+        ("{ name: a, flows: [] }", &["7:25 the list has no flows"]),
         (
-            "{ name: a, listed: { cm: x } }",
-            &["7:26 a list of flows needs one of the keys hpcc or htsim", "7:28 unknown key \"cm\""],
+            "{ name: a, flows: { cm: x } }",
+            &["7:25 a list of flows needs one of the keys hpcc or htsim", "7:27 unknown key \"cm\""],
         ),
     ] as [(&str, &[&str]); 71]
     {
@@ -344,8 +344,8 @@ fn errors_of_a_scenario_are_reported_at_their_place() {
         ("10ms", "10ms\n  outages: [ { at: 2ms } ]", &["6:14 an outage needs one of the keys fail or repair"]),
         (
             "10ms",
-            "10ms\n  outages: [ { at: 2ms, repair: s1, silent: true } ]",
-            &["6:37 silent does not apply to repair"],
+            "10ms\n  outages: [ { at: 2ms, repair: s1, undetected: true } ]",
+            &["6:37 undetected does not apply to repair"],
         ),
         (
             "10ms",
@@ -423,7 +423,7 @@ fn hints_contain_the_correct_form() {
         (
             "sizes: 1MB",
             "from: all",
-            "one of tokenBucket, constantRate, onOff, poisson, load, perSecond, every, uniform, periodic, after, rpc, listed, job; sizes alone are one \
+            "one of tokenBucket, constantRate, onOff, poisson, load, perSecond, every, uniform, periodic, after, rpc, flows, job; sizes alone are one \
              flow for each pair",
         ),
         (
@@ -501,15 +501,21 @@ fn errors_of_sharing_are_reported_at_their_place() {
     for (sharing, expected) in [
         ("{ scheme: eyeQ, MACHINE }", "6:22 unknown scheme \"eyeQ\", did you mean \"eyeq\"?"),
         (
-            "{ scheme: eyeq, MACHINE, also: [{ scheme: eyeq, services: [] }] }",
-            "6:75 a further scheme needs the services",
+            "{ scheme: eyeq, MACHINE, otherSchemes: [{ scheme: eyeq, services: [] }] }",
+            "6:83 a further scheme needs the services",
         ),
-        ("{ scheme: eyeq, MACHINE, also: [{ scheme: eyeq, services: [b] }] }", "6:75 machines have no service b"),
         (
-            "{ scheme: eyeq, MACHINE, also: [{ scheme: eyeq, services: [a, a] }] }",
-            "6:75 service a has a scheme already",
+            "{ scheme: eyeq, MACHINE, otherSchemes: [{ scheme: eyeq, services: [b] }] }",
+            "6:83 machines have no service b",
         ),
-        ("{ scheme: eyeq, MACHINE, also: [{ scheme: parley, services: [a] }] }", "6:75 scheme parley has brokers"),
+        (
+            "{ scheme: eyeq, MACHINE, otherSchemes: [{ scheme: eyeq, services: [a, a] }] }",
+            "6:83 service a has a scheme already",
+        ),
+        (
+            "{ scheme: eyeq, MACHINE, otherSchemes: [{ scheme: parley, services: [a] }] }",
+            "6:83 scheme parley has brokers",
+        ),
         ("{ scheme: eyeq }", "6:12 sharing needs the key \"machine\""),
         (
             "{ scheme: { eyeq: { alpha: 0.123 } }, MACHINE }",

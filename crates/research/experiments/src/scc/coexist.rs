@@ -172,7 +172,7 @@ fn one(case: &Case, network: &Arc<Network>, duration: Time, seed: u64) -> Result
     let per_second = hosts.len() as f64 * demand as f64 / 8.0 / wire_mean(&sizes);
     let mut run = scenario("coexistence", network, duration);
     run.switches.buffering = Buffering::EachQueue(SWITCH_BUFFER);
-    run.routing = Routing::Flowcells(presto::Spreading { size: Bytes::new(64 * 1_024), silence: None });
+    run.routing = Routing::Flowcells(presto::Spreading { size: Bytes::new(64 * 1_024), path_timeout: None });
     let share = Rate::from_bits_per_second(demand * hosts.len() as u64);
     let mut tenants = Vec::new();
     for &application in &case.applications {

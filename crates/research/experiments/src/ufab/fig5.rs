@@ -124,10 +124,10 @@ fn case(system: System, seed: u64) -> Result<Case, Failed> {
     let mut run: Scenario = scenario("three paths", &network, system, &tenants, (DURATION, BIN))?;
     for flow in 0..4 {
         // Demand is payload; the text's shares are of the line.
-        let offer = FLOWS[flow]
+        let send_schedule = FLOWS[flow]
             .1
             .map(|gbit| SendSchedule::Rate(Rate::from_bits_per_second(gbit * 1_000_000_000 / 1_538 * 1_460)));
-        let reliable = Reliable { offer, ..Reliable::new(FlowArrivals::Once, None) };
+        let reliable = Reliable { send_schedule, ..Reliable::new(FlowArrivals::Once, None) };
         let mut traffic = flows(&name(flow), FlowEndpoints::Pairs(vec![ends(flow)]), reliable);
         traffic.start = Time::from_millis(STARTS_MS[flow]);
         run.traffic.push(traffic);

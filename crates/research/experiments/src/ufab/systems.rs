@@ -116,7 +116,7 @@ impl System {
             Self::Unbounded => share_by_ufab(run, ufab::Settings { latency_bound: false, ..usual() }, tenants),
             Self::Pwc => share_by_picnic(run, (Congestion::swift(), SHORT_GAP), tenants),
             Self::PwcRecommended => {
-                share_by_picnic(run, (Congestion::swift(), clove::Params::default().gap), tenants);
+                share_by_picnic(run, (Congestion::swift(), clove::Params::default().flowlet_gap), tenants);
             }
             Self::PwcTight => share_by_picnic(run, (Congestion::swift(), TIGHT_GAP), tenants),
             Self::PwcCubic => share_by_picnic(run, (Congestion::cubic(), SHORT_GAP), tenants),
@@ -148,16 +148,19 @@ fn share_by_ufab(run: &mut Scenario, settings: ufab::Settings, tenants: Policy) 
 
 fn share_by_picnic(run: &mut Scenario, (congestion, gap): (Congestion, Time), tenants: Policy) {
     run.transport = TransportConfig { congestion, ..TransportConfig::default() };
-    run.routing = Routing::Clove(clove::Params { gap, ..clove::Params::default() });
+    run.routing = Routing::Clove(clove::Params { flowlet_gap: gap, ..clove::Params::default() });
     run.sharing = Some(Sharing::new(HostSchemeConfig::Picnic(picnic::Settings::default()), tenants));
 }
 
 fn share_by_elasticswitch(run: &mut Scenario, congestion: Congestion, tenants: Policy) {
     run.transport = TransportConfig { congestion, ..TransportConfig::default() };
-    run.routing = Routing::Clove(clove::Params { gap: SHORT_GAP, ..clove::Params::default() });
+    run.routing = Routing::Clove(clove::Params { flowlet_gap: SHORT_GAP, ..clove::Params::default() });
     // Its paper's 15 ms are slow here.
-    let settings =
-        ElasticSwitch { period: Time::from_micros(500), hold: Time::from_millis(2), ..ElasticSwitch::default() };
+    let settings = ElasticSwitch {
+        partition_period: Time::from_micros(500),
+        min_hold: Time::from_millis(2),
+        ..ElasticSwitch::default()
+    };
     run.sharing = Some(Sharing::new(HostSchemeConfig::ElasticSwitch(settings), tenants));
 }
 

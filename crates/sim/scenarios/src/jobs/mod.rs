@@ -26,7 +26,7 @@ use crate::{Endpoint, TransportConfig};
 /// use wayleave_units::{Bytes, Time};
 ///
 /// let data = Bytes::new(4_000_000);
-/// let ring = CollectiveExchange { collective: Collective::RingAllReduce, data, pieces: 1, compute: Time::ZERO };
+/// let ring = CollectiveExchange { collective: Collective::RingAllReduce, data, chunks: 1, compute: Time::ZERO };
 /// let graph = Arc::new(ring.graph(4)?);
 /// let three: Vec<Endpoint> = (0..3).map(|host| NodeId(host).into()).collect();
 /// assert_eq!(Job::new(three, graph, 1), Err(JobError::Ranks { endpoints: 3, ranks: 4 }));

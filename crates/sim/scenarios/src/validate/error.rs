@@ -356,7 +356,7 @@ pub enum TrafficError {
         wanted: u32,
     },
     /// Requests whose data comes bit by bit.
-    OfferOfRequests,
+    SendScheduleOfRequests,
     /// Flows without end that begin again and again.
     Endless,
     /// Pairs that are drawn again, where every pair has its own arrivals.
@@ -409,7 +409,7 @@ impl ScenarioError {
             Self::Vm { index, error } => format!("vms.{index}.{}", error.key()),
             Self::NoTraffic => "traffic".to_owned(),
             Self::Traffic { index, error, .. } => match &**error {
-                TrafficError::Flow { flow, error } => format!("traffic.{index}.listed.{flow}.{}", error.key()),
+                TrafficError::Flow { flow, error } => format!("traffic.{index}.flows.{flow}.{}", error.key()),
                 TrafficError::Active(error) if error.index().is_some() => {
                     format!("traffic.{index}.active.{}", error.index().unwrap_or(0))
                 }
@@ -454,10 +454,10 @@ impl TrafficError {
             Self::FollowsNothing { .. } | Self::FollowsNoEnd { .. } | Self::TooFewReceivers { .. } => "after",
             Self::FollowsPairs => "pairs",
             Self::FollowsStranger { key, .. } => key,
-            Self::OfferOfRequests => "offer",
+            Self::SendScheduleOfRequests => "sendSchedule",
             Self::Endless => "sizes",
             Self::RandomPairs => "pairs",
-            Self::NoFlows => "listed",
+            Self::NoFlows => "flows",
             Self::FlowOrder { .. } => "at",
             Self::Mtu(_) => "mtu",
             Self::Windows { .. } => "initialWindow",
@@ -578,7 +578,7 @@ impl fmt::Display for TrafficError {
             Self::TooFewReceivers { sender, receivers, wanted } => {
                 write!(f, "{wanted} flows follow one, and {sender} has {receivers} others to send to")
             }
-            Self::OfferOfRequests => write!(f, "requests and answers are written in one piece: remove the offer"),
+            Self::SendScheduleOfRequests => write!(f, "requests and answers are written in one piece: remove sendSchedule"),
             Self::RandomPairs => f.write_str(
                 "gaps belong to a fixed pair, but random pairs change: expected all-to-all, a permutation or a list",
             ),

@@ -134,7 +134,7 @@ impl<'a> Builder<'a> {
             },
             stop,
             schedule: traffic.active.as_ref().map(|active| Arc::new(Schedule::new(active))),
-            offer: None,
+            send_schedule: None,
             sizes: None,
             deadline: None,
             deadline_rng: random::generator(self.seed, DEADLINES + u64::from(index)),
@@ -287,7 +287,7 @@ impl<'a> Builder<'a> {
         // Requests of closed loops are due in real time.
         let begins = start;
         let start = spec.active(start);
-        spec.offer = reliable.offer;
+        spec.send_schedule = reliable.send_schedule;
         spec.sizes = reliable.sizes.clone();
         spec.deadline = reliable.deadline.clone();
         spec.transport = reliable.transport.clone().unwrap_or_else(|| spec.transport.clone());

@@ -1,6 +1,6 @@
 //! Settings of EyeQ in a scenario.
 
-use wayleave_scheme_api::{ClassId, ValueKind, Parameters, ParamType, Value, nested, params};
+use wayleave_scheme_api::{ClassId, ParamType, Parameters, Value, ValueKind, nested, params};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::{Marks, MeterParams, Params, Staleness};
@@ -23,11 +23,11 @@ params! {
         /// Marking threshold K of the released variant.
         pub mark_bytes: Bytes = MeterParams::default().mark_bytes, "markBytes", ValueKind::BYTES, "EyeQ's released program";
         /// Minimum rate in feedback to a sender.
-        pub floor: Rate = MeterParams::default().floor, "floor", ValueKind::RATE, "EyeQ's paper; its last release: 10Mbit";
+        pub floor: Rate = MeterParams::default().floor, "minRate", ValueKind::RATE, "EyeQ's paper; its last release: 10Mbit";
         /// Received amount of a class after which it sends one feedback message.
         pub sample: Bytes = Params::default().sample, "sample", ValueKind::BYTES, "Parley, 3.2.1";
         /// Additional feedback of the rate R to senders.
-        pub feedback: Staleness = Params::default().staleness, "feedback", ValueKind::Word(Staleness::WORDS), "ours";
+        pub feedback: Staleness = Params::default().staleness, "staleFeedback", ValueKind::Word(Staleness::WORDS), "ours";
         /// Percentage of the line rate that the meters divide.
         pub receive_percent: u8 = Params::default().receive_percent, "receivePercent",
             ValueKind::Percent { least: 1, most: 100 }, "EyeQ's released program: 9 of 10 Gbit/s";

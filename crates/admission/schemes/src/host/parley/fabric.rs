@@ -2,7 +2,7 @@
 
 use core::convert::Infallible;
 
-use wayleave_packet_format::broker::{MAX_DATAGRAM, RateList, ServiceRates, RateSubject};
+use wayleave_packet_format::broker::{MAX_DATAGRAM, RateList, RateSubject, ServiceRates};
 use wayleave_scheme_api::{Broker, BrokerAction, BrokerId, BrokerInput, Member};
 use wayleave_sharing::LiveShares;
 use wayleave_topology::NodeId;

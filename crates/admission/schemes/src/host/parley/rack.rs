@@ -2,7 +2,7 @@
 
 use core::convert::Infallible;
 
-use wayleave_packet_format::broker::{MAX_DATAGRAM, RateList, ServiceRates, RateSubject, rounded_up};
+use wayleave_packet_format::broker::{MAX_DATAGRAM, RateList, RateSubject, ServiceRates, rounded_up};
 use wayleave_scheme_api::{Broker, BrokerAction, BrokerId, BrokerInput, Member};
 use wayleave_sharing::{Shares, Tree};
 use wayleave_topology::NodeId;
@@ -163,7 +163,7 @@ impl RackBroker {
 
     /// Sends its machine's demands to the other brokers, and records them.
     fn update_rack(&mut self, now: Time, act: &mut Act<'_>) {
-        let threshold = self.params.heavy_in_rack.bits_per_second() / self.members.len() as u64;
+        let threshold = self.params.rack_report_threshold.bits_per_second() / self.members.len() as u64;
         let mut light = [Rate::ZERO; 2];
         let mut rates = Vec::new();
         for class in self.own.classes() {
@@ -270,7 +270,7 @@ impl RackBroker {
     /// Returns the services of the rack that are reported individually to the fabric broker, and the sum of the
     /// others.
     fn heavy(&self, wants: &[[Rate; 2]]) -> (Vec<ServiceRates>, [Rate; 2]) {
-        let threshold = self.params.heavy_in_fabric;
+        let threshold = self.params.fabric_report_threshold;
         let (mut rates, mut light) = (Vec::new(), [Rate::ZERO; 2]);
         for (class, &wants) in wants.iter().enumerate().filter(|(_, wants)| **wants != [Rate::ZERO; 2]) {
             if self.pool.is_capped[class] || wants.iter().any(|&wants| wants >= threshold) {

@@ -1,6 +1,6 @@
 //! Settings of Parley in a scenario.
 
-use wayleave_scheme_api::{ValueKind, ParamType, Value, params};
+use wayleave_scheme_api::{ParamType, Value, ValueKind, params};
 use wayleave_sharing::EstimatorParams;
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
@@ -28,11 +28,11 @@ params! {
         pub fabric_timeout: Option<Time> = None, "fabricTimeout", ValueKind::TIME, "Table 1: 50s, five times T_fabric",
             { option: "fabric-timeout", default: "five times the fabric's interval" };
         /// Usage in a rack below which a service is not reported individually.
-        pub heavy_in_rack: Rate = Params::PUBLISHED.heavy_in_rack, "heavyInRack", ValueKind::ANY_RATE, "section 3.3";
+        pub rack_report_threshold: Rate = Params::PUBLISHED.rack_report_threshold, "rackReportThreshold", ValueKind::ANY_RATE, "section 3.3";
         /// Usage in the fabric below which a service is not reported individually.
-        pub heavy_in_fabric: Rate = Params::PUBLISHED.heavy_in_fabric, "heavyInFabric", ValueKind::ANY_RATE, "section 3.3";
+        pub fabric_report_threshold: Rate = Params::PUBLISHED.fabric_report_threshold, "fabricReportThreshold", ValueKind::ANY_RATE, "section 3.3";
         /// Utilisation from which on a limit counts as full.
-        pub filled_percent: u8 = Params::PUBLISHED.demand.full_percent, "filled", ValueKind::Hundredths { least: 1, most: 100 },
+        pub limit_saturation_percent: u8 = Params::PUBLISHED.demand.full_percent, "limitSaturation", ValueKind::Hundredths { least: 1, most: 100 },
             "ours: shapers and meters are not exact",
             { note: "A service with a full limit is assumed to need more." };
         /// Host of the fabric broker.
@@ -85,9 +85,9 @@ impl Settings {
             rack_timeout: self.rack_timeout.unwrap_or(scaled.rack_timeout),
             fabric_interval,
             fabric_timeout: self.fabric_timeout.unwrap_or(fabric_timeout),
-            heavy_in_rack: self.heavy_in_rack,
-            heavy_in_fabric: self.heavy_in_fabric,
-            demand: EstimatorParams { full_percent: self.filled_percent, ..scaled.demand },
+            rack_report_threshold: self.rack_report_threshold,
+            fabric_report_threshold: self.fabric_report_threshold,
+            demand: EstimatorParams { full_percent: self.limit_saturation_percent, ..scaled.demand },
             ..scaled
         }
     }

@@ -31,8 +31,8 @@ mod settings;
 use std::collections::BTreeMap;
 
 use wayleave_scheme_api::{
-    Bucket, ClassId, Described, Descriptor, ExcessAction, Host, HostAction, HostInput, Limiter, Outgoing, Parameters, Role,
-    Share, Weighted,
+    Bucket, ClassId, Described, Descriptor, ExcessAction, Host, HostAction, HostInput, Limiter, Outgoing, Parameters,
+    Role, Share, Weighted,
 };
 use wayleave_sharing::TreeError;
 use wayleave_units::{Bytes, Rate, Time};
@@ -66,7 +66,8 @@ impl HostScheme for Picnic {
     type Broker = NoBroker<Feedback>;
 
     fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, HostBuildError> {
-        Self::new(setup.line, settings.meter(), settings.unit, settings.burst).map_err(HostBuildError::because)
+        Self::new(setup.line, settings.meter(), settings.unit_bandwidth, settings.burst)
+            .map_err(HostBuildError::because)
     }
 
     fn set_interval(&mut self, interval: Time) {

@@ -10,9 +10,9 @@ params! {
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Settings {
         /// Percentage of the line rate that the meters divide.
-        pub target_percent: u8 = 95, "target", ValueKind::Percent { least: 1, most: 100 }, "uFAB, 2.2";
+        pub target_percent: u8 = 95, "targetPercent", ValueKind::Percent { least: 1, most: 100 }, "uFAB, 2.2";
         /// Minimum rate that corresponds to a weight of 1, for sender queues and transports.
-        pub unit: Rate = Rate::from_mbit(500), "unit", ValueKind::RATE, "ours: divides uFAB's minima (docs/theory/sharing.md)";
+        pub unit_bandwidth: Rate = Rate::from_mbit(500), "unitBandwidth", ValueKind::RATE, "ours: divides uFAB's minima (docs/theory/sharing.md)";
         /// Measurement interval of arrivals, T of EyeQ.
         pub interval: Time = Params::default().interval, "interval", ValueKind::TIME, "Parley, Table 1: T";
         /// Gain of EyeQ's control equation, alpha, in steps of 0.01.

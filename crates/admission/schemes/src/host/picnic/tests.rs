@@ -12,8 +12,9 @@ use crate::random::SplitMix;
 const LINE: Rate = Rate::from_gbit(10);
 
 fn machine() -> Picnic {
-    let settings = Settings { unit: Rate::from_gbit(1), ..Settings::default() };
-    Picnic::new(LineParams::both(LINE), settings.meter(), settings.unit, settings.burst).expect("a line can be shared")
+    let settings = Settings { unit_bandwidth: Rate::from_gbit(1), ..Settings::default() };
+    Picnic::new(LineParams::both(LINE), settings.meter(), settings.unit_bandwidth, settings.burst)
+        .expect("a line can be shared")
 }
 
 fn hose(megabits: u64) -> Share {

@@ -110,8 +110,8 @@ impl Host for StaticLimits {
                 let bucket = transmit.max.map(|max| self.bucket(max));
                 act(HostAction::SetBucket { limiter: Limiter::Class(class), bucket });
             }
-            HostInput::Opened { pair, .. } if self.params.pair.is_some() => {
-                let bucket = self.params.pair.map(|rate| self.bucket(rate));
+            HostInput::Opened { pair, .. } if self.params.pair_rate.is_some() => {
+                let bucket = self.params.pair_rate.map(|rate| self.bucket(rate));
                 act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket });
             }
             _ => {}

@@ -43,7 +43,7 @@ fn a_class_without_a_maximum_loses_its_previous_limit() {
 fn every_pair_of_figure_9_has_the_same_bucket() {
     // 90 % of 100 Mbit/s, by 100 senders.
     let rate = Rate::from_bits_per_second(900_000);
-    let params = Params { pair: Some(rate), ..Params::default() };
+    let params = Params { pair_rate: Some(rate), ..Params::default() };
     let bucket = Bucket { rate, burst: Bytes::new(64_000), excess: ExcessAction::Waits };
     assert_eq!(limits(params, opened()), [(Limiter::Pair(Outgoing(7)), Some(bucket))]);
     assert!(limits(Params::default(), opened()).is_empty());

@@ -21,7 +21,7 @@ fn marked(path: u32) -> PathReport {
 }
 
 fn by_marks() -> Clove {
-    Clove::new(&Params { by: FlowletChoice::Marks, ..Params::default() }, 1)
+    Clove::new(&Params { path_metric: FlowletChoice::Marks, ..Params::default() }, 1)
 }
 
 #[track_caller]
@@ -111,7 +111,7 @@ fn a_gap_of_two_hundred_microseconds_draws_a_path_and_a_shorter_one_does_not() {
 #[test]
 fn no_report_moves_a_flowlet() {
     for by in [FlowletChoice::Utilisation, FlowletChoice::Marks] {
-        let mut clove = Clove::new(&Params { by, ..Params::default() }, 7);
+        let mut clove = Clove::new(&Params { path_metric: by, ..Params::default() }, 7);
         let path = clove.choose_for(at(0), LocalFlow(0), of(4));
         for packet in 1..1_000_u64 {
             let now = at(packet * 100);
@@ -186,9 +186,10 @@ fn every_path_is_probed_in_turn_within_the_probe_interval() {
     paths.sort_unstable();
     paths.dedup();
     assert_eq!(paths.len(), 4);
-    for params in
-        [Params { probe: Time::ZERO, ..Params::default() }, Params { by: FlowletChoice::Marks, ..Params::default() }]
-    {
+    for params in [
+        Params { probe_interval: Time::ZERO, ..Params::default() },
+        Params { path_metric: FlowletChoice::Marks, ..Params::default() },
+    ] {
         assert!(Clove::new(&params, 5).probe(at(0), 8).is_none());
     }
 }
@@ -210,7 +211,7 @@ fn no_report_causes_a_panic() {
     for seed in 0..200 {
         let mut random = SplitMix::new(seed);
         let by = if seed % 2 == 0 { FlowletChoice::Utilisation } else { FlowletChoice::Marks };
-        let mut clove = Clove::new(&Params { by, ..Params::default() }, seed);
+        let mut clove = Clove::new(&Params { path_metric: by, ..Params::default() }, seed);
         let (mut now, mut paths) = (Time::ZERO, 1);
         for _ in 0..500 {
             now += Time::from_nanos(random.draw() >> (40 + random.below(24)));

@@ -24,7 +24,7 @@
 //! - `b` comes from a table, within six parts of a million of `alpha^w`, and the growth by an acknowledgement is
 //!   rounded to a byte.
 
-use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, ValueKind, Loss, Parameters, Role, params};
+use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, Loss, Parameters, Role, ValueKind, params};
 use wayleave_units::{Bytes, Time};
 
 use crate::power::{ONCE, power};
@@ -53,9 +53,9 @@ params! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
         /// Amount sent up to which a flow has the largest weight.
-        pub low: Bytes = Bytes::new(204_800), "low", ValueKind::BYTES, "ns-2: 200 KiB; ns-3 200 segments";
+        pub max_weight_size: Bytes = Bytes::new(204_800), "maxWeightSize", ValueKind::BYTES, "ns-2: 200 KiB; ns-3 200 segments";
         /// Amount sent from which on a flow has the smallest weight.
-        pub high: Bytes = Bytes::new(1_048_576), "high", ValueKind::BYTES, "ns-2: 1 MiB; ns-3 1000 segments";
+        pub min_weight_size: Bytes = Bytes::new(1_048_576), "minWeightSize", ValueKind::BYTES, "ns-2: 1 MiB; ns-3 1000 segments";
     }
 }
 
@@ -92,7 +92,11 @@ struct State {
 impl L2dct {
     /// A flow that begins as DCTCP's does.
     pub fn new(start: &FlowStart, params: &Params) -> Self {
-        Self(Box::new(State { dctcp: Dctcp::new(start), low: params.low.get(), high: params.high.get() }))
+        Self(Box::new(State {
+            dctcp: Dctcp::new(start),
+            low: params.max_weight_size.get(),
+            high: params.min_weight_size.get(),
+        }))
     }
 }
 

@@ -32,7 +32,7 @@
 //!   docs/theory/simulation.md.
 
 use wayleave_scheme_api::{
-    Ack, Described, Descriptor, Flow, FlowStart, ValueKind, SendLimit, Loss, Parameters, Role, RouteFacts, params,
+    Ack, Described, Descriptor, Flow, FlowStart, Loss, Parameters, Role, RouteFacts, SendLimit, ValueKind, params,
 };
 use wayleave_units::Time;
 
@@ -70,9 +70,9 @@ params! {
         /// Initial and maximum window in packets; 0 is the bandwidth-delay product of the route.
         pub window: u32 = 0, "window", ValueKind::Count { least: 0, most: 1 << 20 }, "section 4.3: the bandwidth-delay product";
         /// Retransmission timeout, in round-trip times of a full packet in an empty network.
-        pub timeout: u32 = 3, "timeout", ValueKind::Count { least: 1, most: 1000 }, "section 4.3; both simulators";
+        pub timeout_rtts: u32 = 3, "timeoutRtts", ValueKind::Count { least: 1, most: 1000 }, "section 4.3; both simulators";
         /// Number of consecutive timeouts after which a flow sends probes instead of data.
-        pub probes: u32 = 5, "probes", ValueKind::Count { least: 1, most: u32::MAX as u64 }, "section 4.3; ns-2";
+        pub probe_timeouts: u32 = 5, "probeTimeouts", ValueKind::Count { least: 1, most: u32::MAX as u64 }, "section 4.3; ns-2";
         /// Priority class: ports serve flows of lower classes first.
         pub class: u32 = 0, "class", ValueKind::Count { least: 0, most: LAST_CLASS as u64 }, "ours";
     }
@@ -130,8 +130,8 @@ impl Pfabric {
             segment,
             counted: 0,
             timeouts: 0,
-            probes_after: params.probes.max(1),
-            timeout_round_trips: params.timeout.max(1),
+            probes_after: params.probe_timeouts.max(1),
+            timeout_round_trips: params.timeout_rtts.max(1),
             class: params.class.min(LAST_CLASS),
             has_window: params.window > 0,
             timeout: Time::ZERO,

@@ -1,7 +1,7 @@
 //! Hand-computed values with the parameters of Falcon's simulator, 5 switches on the path, scaling up to a window of
 //! 100.
 
-use wayleave_scheme_api::{Ack, Flow, FlowStart, SendLimit, Loss, RouteFacts};
+use wayleave_scheme_api::{Ack, Flow, FlowStart, Loss, RouteFacts, SendLimit};
 use wayleave_units::{Rate, Time};
 
 use super::{Params, Swift};
@@ -55,7 +55,7 @@ fn below_the_target_a_window_grows_by_one_packet_in_a_round_trip() {
 fn above_the_target_a_window_shrinks_in_proportion_to_the_excess() {
     // At 10 packets the scaled part is 7.06 us; a base of 67.94 us makes 80.
     for (delay, expected) in [(100, 8.4), (400, 5.0)] {
-        let params = Params { base: Time::from_nanos(67_938), ..Params::default() };
+        let params = Params { base_target: Time::from_nanos(67_938), ..Params::default() };
         let mut flow = Swift::new(&start(10), &params);
         flow.on_route(Time::ZERO, route(6, 24));
         assert!(flow.target().as_nanos().abs_diff(80_000) <= 1, "{}", flow.target());

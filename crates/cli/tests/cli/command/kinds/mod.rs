@@ -37,7 +37,7 @@ spec:
     - { name: lat, tenant: shop, from: h1, to: h8, rate: 21Mbit, burst: 3kB, deadline: 1ms }
     - { name: pair, tenant: shop, bandwidth: { from: h3, to: h7, min: 1100Mbit, within: 9ms } }
     - { name: hose, tenant: shop, bandwidth: { hose: [h1, h4, h6, h8], min: 1200Mbit } }
-    - { name: obj, tenant: shop, objective: { deadline: 23ms, members: [h2, h3, h5, h8], min: 610Mbit } }
+    - { name: obj, tenant: shop, objective: { deadline: 23ms, members: [h2, h3, h5, h8], weight: 610Mbit } }
     - { name: best, tenant: shop, bestEffort: { members: [h1, h3, h5] } }
 ";
 

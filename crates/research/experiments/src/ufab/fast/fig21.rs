@@ -95,7 +95,7 @@ fn example(epsilon: Option<u64>, unused_tokens: UnusedTokens) -> Result<Said, Fa
     }
     if let (Some(epsilon), Workload::Flows(flows)) = (epsilon, &mut scenario.traffic[0].workload) {
         // Of each frame of 1,538 B 1,460 are payload.
-        flows.offer = Some(SendSchedule::Rate(Rate::from_mbit(2 * epsilon * 1_460 / 1_538)));
+        flows.send_schedule = Some(SendSchedule::Rate(Rate::from_mbit(2 * epsilon * 1_460 / 1_538)));
     }
     let (_, notes) = watch(&scenario, 1)?;
     let (mut asked, mut admitted) = (BTreeMap::new(), BTreeMap::new());

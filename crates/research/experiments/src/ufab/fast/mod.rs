@@ -167,8 +167,8 @@ fn background(hosts: &[NodeId], load: f64, random: &mut ChaCha8Rng) -> Vec<Pair>
             let min = Rate::from_mbit(mbit as u64);
             let name = format!("b{round}-{at}");
             // The offered rate is payload: 1,460 B of each 1,538.
-            let offer = Some(SendSchedule::Rate(Rate::from_mbit((mbit * 1_460.0 / 1_538.0) as u64)));
-            let reliable = Reliable { offer, ..Reliable::new(FlowArrivals::Once, None) };
+            let send_schedule = Some(SendSchedule::Rate(Rate::from_mbit((mbit * 1_460.0 / 1_538.0) as u64)));
+            let reliable = Reliable { send_schedule, ..Reliable::new(FlowArrivals::Once, None) };
             let traffic = flows(&name, FlowEndpoints::Pairs(vec![(two[0], two[1]), (two[1], two[0])]), reliable);
             pairs.push(Pair { tenant: Tenant { name, min, hosts: two.to_vec() }, traffic });
         }

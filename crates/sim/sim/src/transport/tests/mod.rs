@@ -116,7 +116,11 @@ fn pacing_spreads_a_window_over_four_fifths_of_the_round_trip() {
 /// Swift at its target, with a round trip of 40 us: half a packet is one each 80 us. From one packet on nothing is paced.
 #[test]
 fn a_window_of_half_a_packet_sends_one_in_two_round_trips() {
-    let target = swift::Params { base: Time::from_micros(40), range: Time::ZERO, ..swift::Params::default() };
+    let target = swift::Params {
+        base_target: Time::from_micros(40),
+        flow_scaling_range: Time::ZERO,
+        ..swift::Params::default()
+    };
     for (window, gap) in [(500, 80_000_000), (100, 400_000_000), (1_000, 0)] {
         let setup = setup(100_000, 1);
         let start = FlowStart { initial_window: window, ..setup.flow_start() };

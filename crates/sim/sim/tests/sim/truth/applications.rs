@@ -30,7 +30,7 @@ fn ends(star: &Star) -> FlowEndpoints {
 /// Flows of this payload whose data is offered so.
 fn offered(star: &Star, arrivals: FlowArrivals, size: u64, offer: SendSchedule) -> Traffic {
     let mut reliable = Reliable::new(arrivals, Some(FlowSizes::Fixed(Bytes::new(size))));
-    reliable.offer = Some(offer);
+    reliable.send_schedule = Some(offer);
     Traffic::new("f", ends(star), Workload::Flows(reliable))
 }
 
@@ -159,7 +159,7 @@ fn an_application_faster_than_the_network_limits_nothing() {
     let star = two();
     let all = |offer: Option<SendSchedule>| {
         let mut reliable = Reliable::new(FlowArrivals::Once, Some(FlowSizes::Fixed(Bytes::new(500 * SEGMENT))));
-        reliable.offer = offer;
+        reliable.send_schedule = offer;
         let traffic = Traffic::new("f", ends(&star), Workload::Flows(reliable));
         run(&scenario(&star, 10, vec![traffic]), 1).traffic[0].completions.times().max()
     };

@@ -87,7 +87,7 @@ fn clove_uses_unequal_paths_better_than_hashing() {
         sum.map(|sum| sum / 3.0)
     };
     let hashed = mean(Routing::ecmp());
-    let by_marks = mean(clove(Params { by: FlowletChoice::Marks, ..Params::default() }));
+    let by_marks = mean(clove(Params { path_metric: FlowletChoice::Marks, ..Params::default() }));
     let by_use = mean(clove(Params::default()));
     println!("mean and 99th percentile in us: hashed {hashed:.0?}, marks {by_marks:.0?}, utilisation {by_use:.0?}");
     for (name, measured) in [("marks", by_marks), ("utilisation", by_use)] {
@@ -99,7 +99,7 @@ fn clove_uses_unequal_paths_better_than_hashing() {
 /// Four flows without end that pause, over paths whose delays differ by less than 200 us: Swift keeps queues below that.
 fn paused(gap: Time) -> (Lopsided, Outcome) {
     let net = lopsided(Rate::from_gbit(4));
-    let mut scenario = scenario(&net.network, clove(Params { gap, ..Params::default() }), 100);
+    let mut scenario = scenario(&net.network, clove(Params { flowlet_gap: gap, ..Params::default() }), 100);
     scenario.transport = TransportConfig { congestion: Congestion::swift(), ..TransportConfig::default() };
     let pair = |at: usize| {
         let mut flow = endless(&format!("f{at}"), net.left[at], net.right[at]);
@@ -132,7 +132,7 @@ fn packets_are_not_reordered_within_a_flowlet() {
 fn apart(probe: Time) -> usize {
     let is_apart = |&seed: &u64| {
         let net = lopsided(Rate::from_gbit(10));
-        let mut scenario = scenario(&net.network, clove(Params { probe, ..Params::default() }), 30);
+        let mut scenario = scenario(&net.network, clove(Params { probe_interval: probe, ..Params::default() }), 30);
         scenario.transport = TransportConfig { congestion: Congestion::swift(), ..TransportConfig::default() };
         scenario.warmup = Time::from_millis(15);
         let ends = |at: usize| (net.left[at], net.right[at]);
@@ -153,7 +153,7 @@ fn apart(probe: Time) -> usize {
 /// knows nothing of the path that it does not use, and draws.
 #[test]
 fn an_open_pair_knows_its_unused_path() {
-    assert_eq!(apart(Params::default().probe), 10);
+    assert_eq!(apart(Params::default().probe_interval), 10);
     let drawn = apart(Time::ZERO);
     assert!((1..=9).contains(&drawn), "{drawn}");
 }

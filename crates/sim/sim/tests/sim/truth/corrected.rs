@@ -38,7 +38,7 @@ fn a_flow_queued_at_its_host_does_not_time_out() {
     scenario.transport = fixed_window(1);
     let arrivals = FlowArrivals::Rpc(Rpc {
         outstanding: 1_000,
-        think: Time::from_millis(1_000),
+        think_time: Time::from_millis(1_000),
         ..Rpc::new(FlowSizes::Fixed(Bytes::new(1)))
     });
     let sizes = FlowSizes::Fixed(Bytes::new(10 * 1_460));

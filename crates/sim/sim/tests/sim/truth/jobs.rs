@@ -31,7 +31,7 @@ fn scenario(star: &Star, graph: JobGraph, iterations: u32) -> Scenario {
 }
 
 fn exchange(collective: Collective, data: u64) -> CollectiveExchange {
-    CollectiveExchange { collective, data: Bytes::new(data), pieces: 1, compute: Time::ZERO }
+    CollectiveExchange { collective, data: Bytes::new(data), chunks: 1, compute: Time::ZERO }
 }
 
 /// Catches: a receive that is over before its message, a send before its dependency, concurrent computations of one
@@ -208,11 +208,11 @@ proptest! {
     /// Catches: an algorithm that leaves out a rank. All of them end, and every rank sends and receives at least its
     /// part.
     #[test]
-    fn every_collective_ends_with_the_payload_of_its_graph(which in 0_usize..6, bits in 1_u32..4, data in 1_u64..200_000, pieces in 1_u32..4) {
+    fn every_collective_ends_with_the_payload_of_its_graph(which in 0_usize..6, bits in 1_u32..4, data in 1_u64..200_000, chunks in 1_u32..4) {
         let (_, collective) = Collective::ALL[which];
         let count = 1_u32 << bits;
         let star = star(&vec![RATE; count as usize], DELAY_NS);
-        let graph = CollectiveExchange { pieces, ..exchange(collective, data) }.graph(count).unwrap();
+        let graph = CollectiveExchange { chunks, ..exchange(collective, data) }.graph(count).unwrap();
         let empty = graph.operations().iter().filter(|operation| matches!(operation.action, OperationAction::Send { size: Bytes::ZERO, .. })).count();
         let payload = graph.payload() + empty as u64;
         let outcome = run(&scenario(&star, graph, 1), 1);

@@ -43,7 +43,7 @@ fn limited(hosts: usize, class: Option<Rate>, pair: Option<Rate>, burst: u64, mi
     let star = star(&vec![LINE; hosts], 1_000);
     let mut scenario = Scenario::new("limited", star.network.clone(), Time::from_millis(milliseconds));
     scenario.transport = fixed_window(200);
-    let limits = StaticLimits { pair, burst: Bytes::new(burst) };
+    let limits = StaticLimits { pair_rate: pair, burst: Bytes::new(burst) };
     let machine = services(&star.network, &[("a", class)]);
     scenario.sharing = Some(Sharing::new(HostSchemeConfig::StaticLimits(limits), machine));
     Limited { star, scenario }
@@ -164,7 +164,7 @@ fn a_long_idle_pair_is_forgotten_with_its_bucket() {
     let drops = |idle: u64| {
         let Limited { star, mut scenario } = limited(2, None, Some(Rate::from_bits_per_second(1_000)), 10 * FRAME, 40);
         let sharing = scenario.sharing.as_mut().unwrap();
-        (sharing.idle, sharing.packet_queue) = (Time::from_millis(idle), Bytes::ZERO);
+        (sharing.idle_timeout, sharing.packet_queue) = (Time::from_millis(idle), Bytes::ZERO);
         let kind = |phase| PacketKind::TokenBucket {
             rate: Rate::from_bits_per_second(1),
             burst: Bytes::new(10 * FRAME),

@@ -82,7 +82,7 @@ fn flows_with_reordered_packets_arrive_complete() {
     let network = std::sync::Arc::new(build::leaf_spine(&spec).unwrap());
     let hosts: Vec<NodeId> = network.hosts().collect();
     let pairs: Vec<(NodeId, NodeId)> = (0..8).map(|index| (hosts[index], hosts[8 + index])).collect();
-    let cell = Routing::Flowcells(presto::Spreading { size: Bytes::new(16_000), silence: None });
+    let cell = Routing::Flowcells(presto::Spreading { size: Bytes::new(16_000), path_timeout: None });
     let gap = Routing::Flowlet(flowlet::Params { gap: Time::from_micros(5) });
     let all = [Congestion::newreno(), Congestion::dctcp(), Congestion::fixed_window(64)];
     for (routing, congestion) in [Routing::spraying(), cell, gap]

@@ -65,7 +65,7 @@ fn guaranteed(pair: Option<Rate>, change: impl FnOnce(&mut Traffic)) -> Outcome 
     };
     let machine =
         Policy::new(&star.network, "machines", PolicyLevel::Machine, Vec::new(), None, vec![service]).unwrap();
-    let limits = StaticLimits { pair, burst: Bytes::new(10 * FRAME) };
+    let limits = StaticLimits { pair_rate: pair, burst: Bytes::new(10 * FRAME) };
     scenario.sharing = Some(Sharing::new(HostSchemeConfig::StaticLimits(limits), machine));
     let mut traffic = endless("flow", star.hosts[0], star.hosts[1]);
     traffic.service = Some("a".to_owned());
@@ -105,7 +105,7 @@ fn a_guarantee_misses_the_shortfall_of_its_service() {
 fn a_guarantee_owes_no_more_than_the_demand() {
     let outcome = guaranteed(None, |traffic| {
         if let Workload::Flows(reliable) = &mut traffic.workload {
-            reliable.offer = Some(SendSchedule::Rate(Rate::from_bits_per_second(116_800_000)));
+            reliable.send_schedule = Some(SendSchedule::Rate(Rate::from_bits_per_second(116_800_000)));
         }
     });
     let sender = machine(&outcome, 0);

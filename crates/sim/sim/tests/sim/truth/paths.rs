@@ -121,8 +121,10 @@ fn flowcells_use_all_paths_and_arrive_in_order() {
     let (network, hosts) = fat_tree();
     let size = Bytes::new(64 * 1024);
     let flows = [(0, hosts[0], hosts[15], 6_000_000), (0, hosts[1], hosts[14], 6_000_000)];
-    let outcome =
-        run(&scenario(Routing::Flowcells(presto::Spreading { size, silence: None }), vec![listed("f", &flows)]), 1);
+    let outcome = run(
+        &scenario(Routing::Flowcells(presto::Spreading { size, path_timeout: None }), vec![listed("f", &flows)]),
+        1,
+    );
     let data: Vec<u64> = into_cores(&network, &outcome).into_iter().filter(|&bytes| bytes > 500_000).collect();
     assert_eq!((data.len(), finished(&outcome, 0)), (4, 2));
     let mean = data.iter().sum::<u64>() as f64 / 4.0;

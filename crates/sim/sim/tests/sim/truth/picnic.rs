@@ -30,13 +30,17 @@ enum Baseline {
 fn set_up(scenario: &mut Scenario, baseline: Baseline) -> HostSchemeConfig {
     scenario.switches.buffering = Buffering::EachQueue(Bytes::new(2_750_000));
     let gap = Time::from_micros(36);
-    scenario.routing = Routing::Clove(clove::Params { gap, ..clove::Params::default() });
+    scenario.routing = Routing::Clove(clove::Params { flowlet_gap: gap, ..clove::Params::default() });
     let (congestion, scheme) = match baseline {
         Baseline::Pwc => (Congestion::swift(), HostSchemeConfig::Picnic(picnic::Settings::default())),
         Baseline::Es => {
             scenario.switches.ecn = Ecn::above(Bytes::new(80_000)).into();
             let [period, hold] = [500, 2_000].map(Time::from_micros);
-            let settings = elasticswitch::Settings { period, hold, ..elasticswitch::Settings::default() };
+            let settings = elasticswitch::Settings {
+                partition_period: period,
+                min_hold: hold,
+                ..elasticswitch::Settings::default()
+            };
             (Congestion::dctcp(), HostSchemeConfig::ElasticSwitch(settings))
         }
     };

@@ -26,7 +26,7 @@ fn mixture() -> Scenario {
     let on_off =
         PacketKind::OnOff(OnOff { rate: Rate::from_gbit(1), on: Time::from_micros(50), off: Time::from_micros(100) });
     let answer = FlowSizes::Exponential(Bytes::new(20_000));
-    let rpc = FlowArrivals::Rpc(Rpc { outstanding: 2, think: Time::from_micros(20), ..Rpc::new(answer) });
+    let rpc = FlowArrivals::Rpc(Rpc { outstanding: 2, think_time: Time::from_micros(20), ..Rpc::new(answer) });
     scenario.traffic = vec![
         Traffic::packets("poisson", everybody(), poisson, Bytes::new(700)),
         Traffic::packets("on and off", FlowEndpoints::Permutation(hosts.clone()), on_off, Bytes::new(1_538)),

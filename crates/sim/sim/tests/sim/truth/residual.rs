@@ -70,7 +70,7 @@ fn port(pairs: usize, others: Others, settings: Settings) -> Port {
     let policy = tenants(network, &vec![min; pairs], &at);
     let services = (0..pairs).map(|at| format!("a{at}")).collect();
     let mut sharing = Sharing::new(HostSchemeConfig::StaticLimits(StaticLimits::default()), policy);
-    sharing.also.push(SchemeOf { scheme: HostSchemeConfig::Ufab(settings), services });
+    sharing.other_schemes.push(SchemeOf { scheme: HostSchemeConfig::Ufab(settings), services });
     scenario.sharing = Some(sharing);
     for pair in 0..pairs {
         let mut traffic = of(pair, endless(&format!("a{pair}"), star.hosts[pair], last));
@@ -320,7 +320,7 @@ fn an_idle_minimum_is_used_by_others_and_returned() {
 fn machines_without_switch_reports_divide_their_reserved_rate() {
     let eyeq = |is_told: bool| {
         let mut port = port(2, Others::Everything, Settings::default());
-        port.scenario.sharing.as_mut().unwrap().also[0].scheme = HostSchemeConfig::Eyeq(Eyeq::default());
+        port.scenario.sharing.as_mut().unwrap().other_schemes[0].scheme = HostSchemeConfig::Eyeq(Eyeq::default());
         port.scenario.warmup = Time::from_millis(10);
         if !is_told {
             port.scenario.reserved.clear();
@@ -343,7 +343,7 @@ fn hoses(pairs: usize, settings: Settings) -> Shown {
     let all = port.star.hosts[..=pairs].to_vec();
     let sharing = port.scenario.sharing.as_mut().unwrap();
     sharing.machine = tenants(&port.star.network, &[hose], &[all]);
-    sharing.also[0].services = vec!["a0".to_owned()];
+    sharing.other_schemes[0].services = vec!["a0".to_owned()];
     for traffic in &mut port.scenario.traffic {
         if let Some(service) = &mut traffic.service {
             *service = "a0".to_owned();

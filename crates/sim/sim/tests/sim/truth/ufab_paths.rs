@@ -135,7 +135,7 @@ fn a_pair_with_little_demand_reports_its_kept_tokens() {
         let [from, little, much] = [0, 1, 2].map(|at| star.hosts[at]);
         let mut slow = of(0, endless("little", from, little));
         if let Workload::Flows(flows) = &mut slow.workload {
-            flows.offer = Some(SendSchedule::Rate(Rate::from_mbit(100)));
+            flows.send_schedule = Some(SendSchedule::Rate(Rate::from_mbit(100)));
         }
         scenario.traffic = vec![slow, of(0, endless("much", from, much))];
         let (_, events) = watch(&scenario, 1);

@@ -42,7 +42,7 @@ fn a_closed_loop_pauses_between_its_requests() {
     let star = star(&[Rate::from_gbit(10); 2], 0);
     let mut scenario = Scenario::new("think", star.network.clone(), Time::from_millis(200));
     let answer = FlowSizes::Fixed(Bytes::new(100));
-    let rpc = FlowArrivals::Rpc(Rpc { outstanding: 100, think: Time::from_millis(1), ..Rpc::new(answer) });
+    let rpc = FlowArrivals::Rpc(Rpc { outstanding: 100, think_time: Time::from_millis(1), ..Rpc::new(answer) });
     let pairs = vec![(star.hosts[0], star.hosts[1])];
     scenario.traffic = vec![Traffic::flows("rpc", FlowEndpoints::Pairs(pairs), rpc, FlowSizes::Fixed(Bytes::new(100)))];
     let outcome = run(&scenario, 1);
@@ -294,8 +294,12 @@ fn requests(rpc: Rpc, milliseconds: u64) -> wayleave_sim::Outcome {
 #[test]
 fn a_fan_out_request_is_complete_with_its_last_answer() {
     let pause = Time::from_millis(1_000);
-    let rpc =
-        Rpc { server: RpcServer::Drawn, fan_out: 8, think: pause, ..Rpc::new(FlowSizes::Fixed(Bytes::new(SEGMENT))) };
+    let rpc = Rpc {
+        server: RpcServer::Drawn,
+        fan_out: 8,
+        think_time: pause,
+        ..Rpc::new(FlowSizes::Fixed(Bytes::new(SEGMENT)))
+    };
     let outcome = requests(rpc, 1);
     let traffic = &outcome.traffic[0];
     assert_eq!((traffic.begun, finished(&outcome, 0)), (1, 1));
@@ -313,8 +317,12 @@ fn a_fan_out_request_is_complete_with_its_last_answer() {
 #[test]
 fn the_steps_of_a_request_are_consecutive() {
     let pause = Time::from_millis(1_000);
-    let rpc =
-        Rpc { server: RpcServer::Drawn, chain: 3, think: pause, ..Rpc::new(FlowSizes::Fixed(Bytes::new(SEGMENT))) };
+    let rpc = Rpc {
+        server: RpcServer::Drawn,
+        chain: 3,
+        think_time: pause,
+        ..Rpc::new(FlowSizes::Fixed(Bytes::new(SEGMENT)))
+    };
     let outcome = requests(rpc, 1);
     let all = outcome.traffic[0].completions.all();
     assert_eq!((outcome.traffic[0].begun, all.finished()), (1, 1));

@@ -4,7 +4,7 @@ mod rack;
 mod shaper;
 
 use wayleave_contracts::PolicyLevel;
-use wayleave_packet_format::broker::{RateList, ServiceRates, RateSubject};
+use wayleave_packet_format::broker::{RateList, RateSubject, ServiceRates};
 use wayleave_scheme_api::{BrokerId, BrokerInput, Member};
 use wayleave_topology::NodeKind;
 use wayleave_units::{Rate, Time};

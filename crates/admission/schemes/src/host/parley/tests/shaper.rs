@@ -1,9 +1,9 @@
 //! One machine with hand-written inputs.
 
-use wayleave_packet_format::broker::{RateList, ServiceRates, RateSubject};
+use wayleave_packet_format::broker::{RateList, RateSubject, ServiceRates};
 use wayleave_scheme_api::{
-    Arrivals, BrokerId, ClassId, Host, HostAction, HostInput, Incoming, Limiter, MessageOrigin, Outgoing, PairSpec, PathIndex,
-    Peer, Share,
+    Arrivals, BrokerId, ClassId, Host, HostAction, HostInput, Incoming, Limiter, MessageOrigin, Outgoing, PairSpec,
+    PathIndex, Peer, Share,
 };
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
@@ -37,7 +37,8 @@ fn shaper() -> (Shaper, Vec<NodeId>) {
     let hosts: Vec<NodeId> = network(2, 2, 1).hosts().collect();
     let place = ShaperPlace { broker: BROKER, rack: hosts[..2].to_vec(), epoch: 1, phase: Time::ZERO };
     let mut shaper =
-        Shaper::new(LineParams::both(gbit(10)), crate::host::eyeq::Params::default(), Params::PUBLISHED, place).unwrap();
+        Shaper::new(LineParams::both(gbit(10)), crate::host::eyeq::Params::default(), Params::PUBLISHED, place)
+            .unwrap();
     tell(&mut shaper, Time::ZERO, HostInput::Started);
     let share = Share { max: Some(gbit(9)), ..Share::BEST_EFFORT };
     tell(&mut shaper, Time::ZERO, HostInput::ClassSet { class: CLASS, transmit: share, receive: share });
@@ -89,6 +90,7 @@ fn without_a_broker_a_machine_applies_its_own_policy_after_the_time_out() {
     assert_eq!((shaper.limits(), log.len()), (&[][..], 3));
     // Messages of a broker that begins again with smaller numbers are accepted.
     assert_eq!(hear(&mut shaper, SECOND * 7, limits(1, gbit(4))), ["ClassId(1) Some(Rate(4000000000))"]);
-    let none = Message::Rates(RateList { epoch: 1, serial: 2, ..RateList::new(RateSubject::MachineLimits, Vec::new()) });
+    let none =
+        Message::Rates(RateList { epoch: 1, serial: 2, ..RateList::new(RateSubject::MachineLimits, Vec::new()) });
     assert_eq!(hear(&mut shaper, SECOND * 8, none), ["ClassId(1) Some(Rate(9000000000))"]);
 }

@@ -399,9 +399,9 @@ fn several_schemes_share_one_host_each_with_its_classes() {
     let mut scenario = scenario(&star.network, 20);
     scenario.transport = fixed_window(100);
     let sharing = scenario.sharing.as_mut().unwrap();
-    let limits = StaticLimits { pair: Some(Rate::from_gbit(1)), burst: Bytes::new(4 * FRAME) };
+    let limits = StaticLimits { pair_rate: Some(Rate::from_gbit(1)), burst: Bytes::new(4 * FRAME) };
     let services = vec!["a".to_owned()];
-    sharing.also = vec![SchemeOf { scheme: HostSchemeConfig::StaticLimits(limits), services }];
+    sharing.other_schemes = vec![SchemeOf { scheme: HostSchemeConfig::StaticLimits(limits), services }];
     let hosts = &star.hosts;
     scenario.traffic = vec![of("a", endless("a", hosts[0], hosts[1])), of("b", endless("b", hosts[0], hosts[2]))];
     let classes: Arc<Mutex<Vec<ClassId>>> = Arc::default();

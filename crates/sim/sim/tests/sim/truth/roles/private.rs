@@ -155,7 +155,7 @@ fn loss_based_transports_get_losses_from_the_private_queue() {
 fn flowcells_of_tunnelled_flows_use_all_paths_and_arrive_in_order() {
     let diamond = diamond(2);
     let mut scenario = dctcp(&diamond, 200);
-    scenario.routing = Routing::Flowcells(presto::Spreading { size: Bytes::new(64_000), silence: None });
+    scenario.routing = Routing::Flowcells(presto::Spreading { size: Bytes::new(64_000), path_timeout: None });
     scenario.traffic = flows(&diamond, &[1_000, 1_000, 1_000]);
     let outcome = run_with(&scenario, tunnels(FlowObjective::Completion, Params::default()), 1);
     assert!(ends(&outcome).iter().all(|&end| end < 40_000), "{:?}", ends(&outcome));
