@@ -129,7 +129,7 @@ impl Screen {
         }
         if !self.status.troubles.is_empty() {
             writeln!(out, "\nProblems on nodes")?;
-            self.status.troubles.iter().try_for_each(|trouble| writeln!(out, "  {}", escaped(trouble)))?;
+            self.status.troubles.iter().try_for_each(|error| writeln!(out, "  {}", escaped(error)))?;
         }
         if let Some(down) = self.topology.as_ref().map(|topology| &topology.down).filter(|down| !down.is_empty()) {
             writeln!(out, "\nDown")?;
