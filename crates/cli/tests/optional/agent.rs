@@ -228,7 +228,7 @@ pub(crate) fn no_packet_passes_unshaped_while_agents_are_killed_and_controllers_
     let flood = place.flood(&stop);
     place.assert_progress("packets with an agent");
 
-    // A second one refuses to begin, and says why.
+    // A second one refuses to start, with a reason.
     let second = command(&config).output().unwrap();
     let output = String::from_utf8_lossy(&second.stderr);
     assert!(!second.status.success() && output.contains("another agent already runs for h1"), "{output}");

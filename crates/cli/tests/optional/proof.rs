@@ -66,7 +66,7 @@ pub(crate) fn the_checker_lists_unproven_statements() {
     assert!(text.contains("not proven: hose db is measured"), "{text}");
 }
 
-/// A change of a valid proof, the exit code and a part of what the checker says.
+/// A change of a valid proof, the exit code and a part of the checker's output.
 type Forgery = (&'static str, fn(&mut Value), i32, &'static str);
 
 /// Latency contracts (`network.yaml`): robot from h1 and video from h2, both to h5.

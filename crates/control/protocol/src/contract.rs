@@ -33,7 +33,7 @@ pub struct ContractSpec {
     /// Owner; by default the tenant of the token, or `default`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tenant: Option<String>,
-    /// The sender: a VM of the tenant, or a host, which stands for all VMs of the tenant there.
+    /// The sender: a VM of the tenant, or a host, which means all VMs of the tenant there.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub from: Option<String>,
     /// The receiver: a VM of the tenant, or a host.

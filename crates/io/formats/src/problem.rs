@@ -43,7 +43,7 @@ pub enum ProblemKind {
     Impossible,
     /// An event that cannot happen at its place.
     BadOrder,
-    /// The text says something else than the request that it came with.
+    /// The text contradicts its request.
     Contradiction,
     /// Found later, by a user of the contracts: see `ContractList::finding`.
     Finding,

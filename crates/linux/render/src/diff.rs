@@ -195,7 +195,7 @@ impl fmt::Display for Key {
     }
 }
 
-/// An entry that stands for several ports or queues.
+/// An entry for several ports or queues.
 struct Range {
     table: String,
     entry: String,

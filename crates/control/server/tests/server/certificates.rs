@@ -282,7 +282,7 @@ fn unsigned_or_expired_certificates_do_not_connect() {
     // Without one a token is enough, and nothing is open without both.
     assert_eq!(tls.whoami(None).0, 401);
     assert_eq!(tls.connect(None).ask("GET", "/v1", &tls.secret(), None).unwrap().0, 200);
-    // The text that stands for a name cannot be sent in place of a secret.
+    // The text form of a name cannot be sent in place of a secret.
     for guess in ["URI:a:b", "certificate URI:a:b", "\\0certificate\\0URI:a:b"] {
         let headers = format!("authorization: Bearer {guess}\r\n");
         assert_eq!(tls.connect(None).ask("GET", "/v1", &headers, None).unwrap().0, 401, "{guess}");

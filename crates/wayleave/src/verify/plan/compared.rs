@@ -241,7 +241,7 @@ fn compare_queues(
     for (given, report) in given.iter().zip(&reports) {
         let (given, here) = (serde_json::from_str(given.get())?, parsed(&shapes::queue(network, report))?);
         let name = format!("queue {} of {}", report.queue, network.link(report.link).name);
-        // One figure stands for all of a queue: they follow from the same arrivals.
+        // One figure represents all of a queue: they follow from the same arrivals.
         let mut of_queue = Vec::new();
         differences(&name, &given, &here, &mut of_queue);
         found.extend(of_queue.into_iter().next());

@@ -24,7 +24,7 @@ params! {
         pub mark_bytes: Bytes = MeterParams::default().mark_bytes, "markBytes", ValueKind::BYTES, "EyeQ's released program";
         /// Minimum rate in feedback to a sender.
         pub floor: Rate = MeterParams::default().floor, "floor", ValueKind::RATE, "EyeQ's paper; its last release: 10Mbit";
-        /// One message for so much that a class receives.
+        /// Received bytes of a class per message.
         pub sample: Bytes = Params::default().sample, "sample", ValueKind::BYTES, "Parley, 3.2.1";
         /// Feedback of R to senders in addition to the samples.
         pub feedback: Staleness = Params::default().staleness, "feedback", ValueKind::Word(Staleness::WORDS), "ours";

@@ -18,7 +18,7 @@ params! {
         /// Of EyeQ's control equation, in steps of 0.01.
         pub alpha_percent: u8 = MeterParams::default().alpha_percent, "alpha", ValueKind::Hundredths { least: 1, most: 100 },
             "Parley, Table 1: alpha";
-        /// One message for so much that a class receives.
+        /// Received bytes of a class per message.
         pub sample: Bytes = Params::default().sample, "sample", ValueKind::BYTES, "Parley, 3.2.1";
         /// Of the limiters of pairs, and of classes with a maximum.
         pub burst: Bytes = Params::default().pair_burst, "burst", ValueKind::BYTES, "Parley, 4: the limiters of Fig. 9";

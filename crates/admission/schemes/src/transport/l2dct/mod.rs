@@ -52,7 +52,7 @@ params! {
     /// L2DCT's parameters.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
-        /// Up to so much that it has sent, a flow has the largest weight.
+        /// Sent bytes up to which a flow has the largest weight.
         pub low: Bytes = Bytes::new(204_800), "low", ValueKind::BYTES, "ns-2: 200 KiB; ns-3 200 segments";
         /// Amount sent from which on it has the smallest weight.
         pub high: Bytes = Bytes::new(1_048_576), "high", ValueKind::BYTES, "ns-2: 1 MiB; ns-3 1000 segments";
