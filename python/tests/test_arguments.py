@@ -29,7 +29,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "a list for a grid": (lambda: wl.sweep(SCENARIO, ["traffic.web.load"]), "grid: a dictionary of lists.*this is a list"),  # type: ignore[arg-type]
     "a dictionary for values": (lambda: wl.sweep(SCENARIO, {"traffic.web.load": {"a": 1}}), "grid: a list of values.*this is a dict"),
     "a value twice": (lambda: wl.sweep(SCENARIO, {"traffic.web.load": [0.2, 0.2]}), r"grid: 0.2 is in the values of .* twice"),
-    "a seed twice": (lambda: wl.sweep(SCENARIO, seeds=[1, 2, 1]), r"seeds\[2\]: 1 stands there twice"),
+    "a seed twice": (lambda: wl.sweep(SCENARIO, seeds=[1, 2, 1]), r"seeds\[2\]: 1 is listed twice"),
     "a dictionary for seeds": (lambda: wl.sweep(SCENARIO, seeds={1: 1}), "seeds: a number of seeds, or a list"),
     "no seeds": (lambda: wl.sweep(SCENARIO, seeds=0), "seeds: a whole number from 1 is expected: this is 0"),
     "a scenario of a number": (lambda: wl.simulate(3), "scenario: a file or a dictionary.*this is an int"),

@@ -54,7 +54,7 @@ def test_a_missing_file_is_named(tmp_path: Path, fat_tree: wl.Network) -> None:
         (lambda s: wl.Network.fat_tree(4, quees=3), 'did you mean "queues"'),
         (lambda s: wl.plan(3, []), "this is an int"),  # type: ignore[arg-type]
         (lambda s: wl.plan("star:hosts=3", 3), "contracts: a path"),
-        (lambda s: wl.plan("star:hosts=3", [], scheme="chamelon"), "they are chameleon"),
+        (lambda s: wl.plan("star:hosts=3", [], scheme="chamelon"), "expected chameleon"),
         (lambda s: wl.plan("star:hosts=3", [], scheme="chameleon", foo=3), "no parameter foo"),
         (lambda s: wl.plan("star:hosts=3", [], model="mine"), "none of default, published"),  # type: ignore[arg-type]
         (lambda s: wl.explain("star:hosts=3", [], "robot"), "no contract"),

@@ -22,7 +22,7 @@ ROWS = [
 def test_a_plan_lists_routes_of_admitted_and_reasons_of_refused_contracts(examples: Path) -> None:
     plan = wl.plan(examples / "network.yaml", examples / "contracts.yaml")
     assert (plan.admitted, list(plan.refused), len(plan)) == (["robot", "video"], ["backup"], 3)
-    assert "698Mbit left" in plan.refused["backup"]
+    assert "698 Mbit/s left" in plan.refused["backup"]
     robot, _, backup = plan.table.to_rows()
     assert robot["decision"] == "admitted" and robot["bound_ns"] <= robot["deadline_ns"] == 2_000_000
     assert robot["route"].startswith("h1->leaf1[") and robot["route"].split()[-1].startswith("leaf2->h5[")
@@ -100,7 +100,7 @@ def test_findings_have_the_line_of_the_infeasible_contract(examples: Path, tmp_p
 def test_an_explanation_lists_what_would_fit(examples: Path) -> None:
     refused = wl.explain(examples / "network.yaml", examples / "contracts.yaml", "backup")
     assert not refused.is_admitted
-    assert "backup: refused, RATE" in str(refused) and "698Mbit" in str(refused)
+    assert "backup: refused, RATE" in str(refused) and "698 Mbit/s" in str(refused)
     assert refused.to_dict()["request"]["name"] == "backup"
     assert wl.explain(examples / "network.yaml", examples / "contracts.yaml", "robot").is_admitted
 

@@ -47,7 +47,7 @@ def seeds(values: Any) -> list[int]:
     for index, seed in enumerate(chosen):
         if seed in known:
             raise InputError(
-                f"seeds[{index}]: {seed} stands there twice: the same seed gives the same run, which would count twice in every mean"
+                f"seeds[{index}]: {seed} is listed twice: runs with the same seed are identical, and would count twice in every mean"
             )
         known.add(seed)
     return chosen

@@ -35,13 +35,15 @@ pub enum BenchError {
     #[error("{0}")]
     Run(Box<ScenarioError>),
     /// Not even two packets find room, or any number does.
-    #[error("the buffer cannot be measured with {case}: two packets are lost, or none of {MAX_PACKETS}")]
+    #[error(
+        "the buffer cannot be measured with {case}: two packets are already lost, or {MAX_PACKETS} packets are not"
+    )]
     Buffer {
         /// At which combination.
         case: Case,
     },
     /// The measured throughput is not sustained.
-    #[error("{rate} was measured with {case}, and packets are lost at that rate")]
+    #[error("the throughput of {rate:#}, measured with {case}, is not sustained: packets are lost at this rate")]
     Throughput {
         /// At which combination.
         case: Case,

@@ -59,7 +59,7 @@ function Terms({ contract }: { contract: Contract }) {
       ['Starts', contract.starts && when(contract.starts)],
       ['Ends', contract.ends && when(contract.ends)],
       ['Admitted', when(status.created)],
-      ['In force', status.state === 'enforced' ? 'all of its hosts have confirmed the present terms' : status.state === 'admitted' && (status.reason === 'NOT_ENFORCED' ? 'no: no agents' : 'not all of its hosts have confirmed it')],
+      ['In force', status.state === 'enforced' ? 'all of its hosts have confirmed the present terms' : status.state === 'admitted' && (status.reason === 'NOT_ENFORCED' ? 'none: no agents' : 'not all of its hosts have confirmed it')],
     ].filter(([, value]) => value !== false && value !== undefined) as [string, preact.ComponentChildren][]} />
   );
 }

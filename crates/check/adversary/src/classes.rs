@@ -157,20 +157,20 @@ impl fmt::Display for ClassBreach {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Minimum { promise: MinimumPromise { within, .. }, lag } => {
-                write!(f, "throughput lagged {lag} behind its minimum; the stated time is {within}")
+                write!(f, "throughput lagged {lag:#} behind its minimum; the stated time is {within:#}")
             }
             Self::InFlight { promise: InFlightPromise { most, .. }, seen } => {
-                write!(f, "{seen} in flight, above the bound of {most}")
+                write!(f, "{seen:#} in flight, above the bound of {most:#}")
             }
             Self::Share { due, got, .. } => write!(f, "it got {got} of 1000 parts; its share is {due}"),
             Self::Weight { promise: WeightPromise { rate, .. }, got } => {
-                write!(f, "it got {got}; its weight is {rate}")
+                write!(f, "it got {got:#}; its weight is {rate:#}")
             }
             Self::Maximum { promise: MaximumPromise { max, .. }, direction, got } => {
-                write!(f, "it {direction} {got}; its maximum is {max}")
+                write!(f, "it {direction} {got:#}; its maximum is {max:#}")
             }
             Self::Part { due, got, .. } => {
-                write!(f, "it got {got} on a shared link; by minimum and weight it is due {due}")
+                write!(f, "it got {got:#} on a shared link; its fair share by minimum and weight is {due:#}")
             }
         }
     }
@@ -270,7 +270,7 @@ impl ClassFault {
                 sharing.scale_minima(&before.network, 10_000 / least.max(1)) && least < 100
             }
             Self::StepsUnlimited => {
-                scenario.sharing.as_mut().is_some_and(|sharing| sharing.set_word("ufab", "rise", "free"))
+                scenario.sharing.as_mut().is_some_and(|sharing| sharing.set_word("ufab", "windowIncrease", "free"))
             }
             Self::ClassLeaked => {
                 let Discipline::StrictOverWeighted { strict, .. } = before.switches.discipline else { return false };
@@ -283,7 +283,7 @@ impl ClassFault {
                     && !claim.maxima.is_empty()
             }
             Self::WeightIgnored => {
-                let by_minima = |sharing: &mut Sharing| sharing.set_word("ufab", "surplus", "minima");
+                let by_minima = |sharing: &mut Sharing| sharing.set_word("ufab", "excessSharing", "minima");
                 scenario.sharing.as_mut().is_some_and(by_minima)
                     && claim.contention.as_ref().is_some_and(ReceiverContention::has_weights)
             }

@@ -106,7 +106,7 @@ impl<'s> Transit<'s> {
         // A flow that has stopped does not stop again.
         if until.is_none() {
             *until = Some(at);
-            flow.name += &format!(" (there until {at})");
+            flow.name += &format!(" (present until {at:#})");
         }
     }
 }

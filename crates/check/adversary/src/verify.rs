@@ -40,7 +40,7 @@ pub fn verify(
     chosen: Option<usize>,
     progress: impl FnMut(u64, u64) -> bool,
 ) -> Result<Verification, ClaimError> {
-    assert!(chosen.is_none_or(|chosen| chosen < claim.promises.len()), "there is no such promise");
+    assert!(chosen.is_none_or(|chosen| chosen < claim.promises.len()), "no such guarantee");
     let stage = Stage::new(claim)?;
     let mut campaign = Campaign { stage, effort, report: Verification::new(claim), progress, total: 0, done: 0 };
     if !claim.promises.is_empty() {

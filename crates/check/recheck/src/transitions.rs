@@ -60,7 +60,7 @@ pub struct Overbooked {
 
 impl fmt::Display for Overbooked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "from {} on, {}, with packets of {}", self.at, self.violation, self.flows.join(", "))
+        write!(f, "from {:#} on, {}, with packets of {}", self.at, self.violation, self.flows.join(", "))
     }
 }
 
@@ -251,7 +251,7 @@ mod tests {
             check_transitions(&claim(&network), &[stay(&network, "a", 0, Some(1000)), stay(&network, "b", 1099, None)]);
         assert_eq!((early.overbooked.len(), early.departures), (2, 1));
         let text = early.overbooked[0].to_string();
-        assert!(text.starts_with("from 1.099ms on") && text.ends_with("with packets of a, b"), "{text}");
+        assert!(text.starts_with("from 1.099 ms on") && text.ends_with("with packets of a, b"), "{text}");
         let in_time =
             check_transitions(&claim(&network), &[stay(&network, "a", 0, Some(1000)), stay(&network, "b", 1100, None)]);
         assert!(in_time.overbooked.is_empty());

@@ -48,7 +48,7 @@ struct CommonArgs {
     /// Policy (kind: Policy), at most one per level, equal on all brokers
     #[arg(short, long = "file", value_name = "FILE", required = true, value_delimiter = ',')]
     files: Vec<String>,
-    /// Version of the policies: brokers with another one are ignored; raise it with every change
+    /// Version of the policies: brokers with another version are ignored; increase it with every change
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     epoch: u32,
     /// Address to listen on, such as 10.0.0.1:7410; port 0 is any free port
@@ -77,7 +77,7 @@ A data plane writes the bytes that its services have sent and received, and read
 #[derive(Args, Clone, Debug)]
 #[command(after_help = RACK_EXAMPLE, after_long_help = exit::after(RACK_EXAMPLE))]
 pub(crate) struct RackArgs {
-    /// Host of the network that this broker is for
+    /// Host of this broker
     #[arg(long, value_name = "HOST")]
     machine: String,
     /// Brokers of the rack's other machines, HOST=ADDRESS; others count as silent

@@ -65,7 +65,7 @@ pub(crate) fn run(command: &GenerateCommand) -> Result<Exit, Failure> {
 pub(crate) fn contracts(args: &ContractsArgs) -> Result<Exit, Failure> {
     let network = args.import.network(&args.topology)?.graph;
     if network.hosts().count() < 2 {
-        return Err(Failure::Usage("contracts need two hosts, and the network has fewer".into()));
+        return Err(Failure::Usage("contracts need at least two hosts, but the network has fewer".into()));
     }
     let mix = RequestMix::new(&network, args.scenario as usize, args.seed).take(args.count);
     let mut out = out();

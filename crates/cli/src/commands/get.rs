@@ -59,7 +59,7 @@ pub(crate) struct GetArgs {
     /// Only contracts with all of these labels: key=value,...
     #[arg(short = 'l', long, value_name = "LABELS", value_parser = selector)]
     selector: Option<String>,
-    /// Maximum number; the latest of decisions
+    /// Maximum number of objects; of decisions, the latest
     #[arg(long, value_name = "COUNT", default_value_t = usize::MAX, hide_default_value = true,
         value_parser = most)]
     limit: usize,

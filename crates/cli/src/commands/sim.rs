@@ -43,7 +43,7 @@ pub(crate) struct SimArgs {
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
-    /// Folder for report.html and the JSON of every run [default: wayleave-sim; nowhere with -o json]
+    /// Folder for report.html and the JSON of every run [default: wayleave-sim; none with -o json]
     #[arg(long, value_name = "DIRECTORY")]
     out: Option<PathBuf>,
     /// Number of concurrent runs [default: number of cores]; does not change results
@@ -52,7 +52,7 @@ pub(crate) struct SimArgs {
     /// Threads of each run, if it can be partitioned; does not change results
     #[arg(long, value_name = "THREADS", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     threads_per_run: u16,
-    /// Run only what the directory lacks
+    /// Run only the runs that are missing in the directory
     #[arg(long)]
     resume: bool,
     /// Fast-forward through steady state; maximum relative error of completion times

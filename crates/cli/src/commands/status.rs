@@ -11,8 +11,6 @@ use wayleave_protocol::status::{About, ClusterRole, Status};
 use wayleave_protocol::tenant::Role;
 use wayleave_units::escaped;
 
-use wayleave_units::Time;
-
 use crate::client::peers::{Peer, peers};
 use crate::client::show::lists::{Row, rows};
 use crate::client::show::{write_fields, write_rows};
@@ -202,7 +200,7 @@ impl Screen {
             fields.push(("protection", lost));
         }
         if let Some(ahead) = status.clock_ahead_ns {
-            let ahead = Time::from_nanos(ahead);
+            let ahead = show::time(ahead);
             let doubted = format!(
                 "not trusted: it jumped forward by {ahead}; contracts start and end by the previous calendar (serve --clock-step-holddown)"
             );

@@ -71,13 +71,13 @@ pub(crate) struct DeleteArgs {
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum RoleName {
-    /// Everything
+    /// Full access
     Operator,
-    /// Everything of one tenant
+    /// Full access to one tenant
     Tenant,
-    /// Permissions that an agent needs for its node
+    /// Permissions of an agent, for its node
     Agent,
-    /// Reads
+    /// Read-only access
     Reader,
 }
 

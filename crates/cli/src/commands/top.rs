@@ -41,10 +41,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct TopArgs {
-    /// Time between screens
+    /// Update interval
     #[arg(long, value_name = "TIME", default_value = "2s")]
     every: Time,
-    /// Number of screens; without it until Ctrl-C
+    /// Number of updates [default: until Ctrl-C]
     #[arg(long, value_name = "COUNT")]
     times: Option<u64>,
     /// Number of contracts to show

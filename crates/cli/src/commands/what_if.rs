@@ -55,7 +55,7 @@ pub(crate) struct WhatIfArgs {
     /// Host whose VMs move to other hosts
     #[arg(long, value_name = "HOST")]
     drain: Vec<String>,
-    /// Ask without a controller: contracts admitted in order on the topology of -t
+    /// Predict without a controller: these contracts, admitted in order on the topology of -t
     #[arg(short = 'f', long = "file", value_name = "CONTRACTS")]
     files: Vec<String>,
     /// Plan of these contracts (`wayleave plan -o json`): checked, and not decided again

@@ -185,7 +185,7 @@ fn without_promises(scenario: &Scenario) -> Result<Scenario, Error> {
         let mut services = sharing.machine.services().to_vec();
         services.iter_mut().for_each(|service| service.division = None);
         let policy = Policy::new(&plain.network, "tenants", PolicyLevel::Machine, Vec::new(), None, services);
-        sharing.machine = policy.map_err(|_| internal("the demo's tenants without divisions are no policy"))?;
+        sharing.machine = policy.map_err(|_| internal("the demo's tenants without divisions are not a policy"))?;
     }
     for traffic in &mut plain.traffic {
         traffic.queue = Some(0);

@@ -37,7 +37,9 @@ impl wayleave::Progress for Progress {
             ProgressStep::Runs { simulated_ns, total_ns, finished, runs } => {
                 self.tick((simulated_ns, total_ns), (finished, runs));
             }
-            ProgressStep::Resumed { there, runs } => crate::output::tell!("{there} of {runs} runs are there already"),
+            ProgressStep::Resumed { there, runs } => {
+                crate::output::tell!("{there} of {runs} runs are already complete")
+            }
             ProgressStep::Unreadable { file, again } => {
                 crate::output::tell!("{}: not a result of a run, so {again} is repeated", file.display());
             }

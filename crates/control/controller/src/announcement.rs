@@ -2,7 +2,7 @@
 
 use wayleave_protocol::contract::State;
 use wayleave_scheme_api::Certainty;
-use wayleave_units::WallTime;
+use wayleave_units::{Human, WallTime};
 
 use crate::event::EventKind;
 use crate::grant::{AdmittedContract, DegradedReason, KindState, LateDelivery, ShareState};
@@ -34,7 +34,7 @@ fn detail(grant: &AdmittedContract) -> String {
     match grant.state {
         State::Pending => pending(grant.waits_for(), grant.order.starts),
         State::Admitted | State::Enforced => match &grant.held {
-            KindState::Latency(latency) => format!("bound {}", latency.bound),
+            KindState::Latency(latency) => format!("bound {}", latency.bound.up()),
             KindState::Share(share) => promised(share),
         },
         State::Degraded => grant.degraded_reason.as_ref().map(degraded_text).unwrap_or_default(),
@@ -46,7 +46,7 @@ fn detail(grant: &AdmittedContract) -> String {
 /// Describes the certainty of a contract's promise.
 fn promised(share: &ShareState) -> String {
     let word = Certainty::OF_TIMES.name();
-    let within = share.within.map(|within| format!(", delivery within {within} ({word})")).unwrap_or_default();
+    let within = share.within.map(|within| format!(", delivery within {} ({word})", within.up())).unwrap_or_default();
     match share.certainty {
         Some(certainty) => format!("{}{within}", certainty.name()),
         None => "no guarantee".to_owned(),
@@ -72,5 +72,5 @@ fn degraded_text(degraded_reason: &DegradedReason) -> String {
 }
 
 fn violation(violation: LateDelivery) -> String {
-    format!("{} packets were late, the slowest took {}", violation.packets, violation.worst)
+    format!("{} packets were late, the slowest took {}", violation.packets, violation.worst.up())
 }

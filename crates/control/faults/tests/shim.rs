@@ -81,7 +81,7 @@ fn a_malformed_trace_is_refused() {
     // Lengths as large as these are the end of a trace that was cut off.
     assert_eq!(read(&file).unwrap(), []);
     fs::write(&file, [&b"x"[..], &[0; 24]].concat()).unwrap();
-    assert!(read(&file).unwrap_err().contains("is no trace"));
+    assert!(read(&file).unwrap_err().contains("is not a trace"));
     assert!(read(&directory.join("nothing")).unwrap_err().contains("reading"));
     fs::remove_dir_all(directory).unwrap();
 }

@@ -118,7 +118,7 @@ impl Note {
     fn of_many(self) -> Self {
         let AuditEntry { at, status, .. } = self.entry;
         let (who, detail) =
-            ("several".to_owned(), "more sources than are recorded separately within a second".to_owned());
+            ("several".to_owned(), "more sources than can be recorded separately within a second".to_owned());
         let entry = AuditEntry { at, status, who, detail, count: 1, ..AuditEntry::default() };
         Self { account: Account::Nobody, entry }
     }

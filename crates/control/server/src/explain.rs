@@ -14,6 +14,7 @@ use wayleave_explain::{
 use wayleave_protocol::problem::Code;
 use wayleave_scheme_api::Refusal;
 use wayleave_topology::{FlowId, ShareId};
+use wayleave_units::Human;
 
 use crate::access::{sees, tenant_of};
 use crate::answer::{HttpReply, Outcome, problem};
@@ -107,7 +108,8 @@ fn own_contract(controller: &Controller, grant: &AdmittedContract, form: Form) -
     };
     let deadline = terms.deadline;
     let message = format!(
-        "every queue on its route has a delay budget that holds whatever else is admitted; with propagation and processing, the sum is {bound}, within the deadline of {deadline}"
+        "every queue on its route has a delay budget that holds whatever else is admitted; with propagation and processing, the sum is {}, within the deadline of {deadline:#}",
+        bound.up()
     );
     if form == Form::Json {
         return Ok(HttpReply::explained(&serde_json::json!({ "contract": shown, "message": message })));

@@ -20,7 +20,7 @@ use wayleave_protocol::event::Event;
 use wayleave_protocol::policy::Policy;
 use wayleave_protocol::tenant;
 use wayleave_topology::{Network, NodeId};
-use wayleave_units::{Rate, Time};
+use wayleave_units::{Bytes, Human, Rate, Time};
 
 use wayleave_schemes::admitted::AdmittedSet as _;
 
@@ -304,7 +304,7 @@ fn reason(network: &Network, grant: &AdmittedContract, has_agents: bool) -> (Opt
         controller::State::Violated => {
             let message = grant
                 .violation()
-                .map(|late| format!("{} packets were late, the slowest took {}", late.packets, late.worst));
+                .map(|late| format!("{} packets were late, the slowest took {}", late.packets, late.worst.up()));
             (Some("LATE_PACKETS"), message)
         }
         controller::State::Pending => pending(grant.waits_for(), grant.order.starts),
@@ -401,12 +401,13 @@ pub(crate) fn decision(network: &Network, record: &DecisionRecord, role: &contro
 /// The message for a quota that is used up.
 pub(crate) fn quota_short(short: &QuotaShort) -> String {
     let QuotaShort { what, asked, most } = short;
-    let unit = match *what {
-        "rate" => " bit/s",
-        "burst" => " B",
-        _ => "",
+    let text = |amount: u128| match (*what, u64::try_from(amount)) {
+        ("rate", Ok(bits)) => format!("{:#}", Rate::from_bits_per_second(bits)),
+        ("burst", Ok(bytes)) => format!("{:#}", Bytes::new(bytes)),
+        _ => amount.to_string(),
     };
-    format!("quota exceeded: {what} is limited to {most}{unit}, and this contract would raise it to {asked}{unit}")
+    let (most, asked) = (text(u128::from(*most)), text(*asked));
+    format!("quota exceeded: {what} is limited to {most}, and this contract would raise it to {asked}")
 }
 
 /// Something that has happened.

@@ -251,7 +251,7 @@ impl Shared {
     }
 
     /// Returns an error if this request cannot be answered. A follower answers reads for people; agents and changes
-    /// need the leader. Only operators and readers of everything get the reason: it has paths and addresses.
+    /// need the leader. Only operators and readers of all tenants get the reason: it has paths and addresses.
     pub(crate) fn check_health(&self, is_reading: bool, who: &Principal) -> Result<(), Box<Problem>> {
         match &self.view.read().health {
             Health::Ready if self.is_current() => Ok(()),

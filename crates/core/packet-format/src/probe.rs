@@ -102,10 +102,10 @@ pub struct ProbePacket {
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeError {
     /// A header and whole slots are expected.
-    #[error("{0} B are no header of 4 B with slots of 8 B")]
+    #[error("{0} B are not a header of 4 B with slots of 8 B")]
     Length(usize),
     /// The types are 1 to 7.
-    #[error("type {0} is unknown: 1 to 7 are expected")]
+    #[error("type {0} is unknown: expected 1 to 7")]
     Type(u8),
     /// The header states more passed hops than there are.
     #[error("{passed} hops are passed of {there}")]
@@ -120,7 +120,7 @@ pub enum ProbeError {
     TooManyHops(usize),
     /// A port of another speed.
     #[error(
-        "a line of {0} has no code: {expected} are expected",
+        "a line rate of {0:#} has no code: expected {expected}",
         expected = "1, 10, 25, 40, 50, 100, 200 or 400 Gbit/s"
     )]
     Speed(Rate),

@@ -65,7 +65,7 @@ pub enum TagError {
     #[error("a tag names the queues 0 to 7 of a link, not {0}")]
     Queue(u8),
     /// Its VLAN identifier is 0 or 4095, or it may be dropped (DEI).
-    #[error("{0:#06x} is no tag of a route")]
+    #[error("{0:#06x} is not a route tag")]
     Tci(u16),
 }
 

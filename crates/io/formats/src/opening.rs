@@ -26,7 +26,7 @@ impl Source {
         let fail = |error: io::Error| unreadable(&name, path, &error);
         let file = File::open(path).map_err(fail)?;
         if file.metadata().map_err(fail)?.is_dir() {
-            return Err(refusal(&name, ProblemKind::Unreadable, "is a directory: the name of a file is expected"));
+            return Err(refusal(&name, ProblemKind::Unreadable, "is a directory: expected a file"));
         }
         Self::from_reader(&name, file)
     }

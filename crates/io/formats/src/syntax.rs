@@ -58,7 +58,7 @@ fn describe(text: &str, kind: &ErrorKind) -> Message {
             (message, "put the value into quotation marks if it belongs to it").into()
         }
         ErrorKind::MismatchedFlowCollectionEnd { open, close } => {
-            format!("what this \"{open}\" opens is closed by a \"{close}\"").into()
+            format!("a \"{open}\" is closed by a \"{close}\"").into()
         }
         kind if is_about_a_tab(kind) => "YAML does not allow a tab here: indent with spaces".into(),
         kind => match advice(kind) {

@@ -56,10 +56,9 @@ fn explain(error: &roxmltree::Error) -> (ProblemKind, Message) {
         roxmltree::Error::DtdDetected => {
             (ProblemKind::Syntax, ("a document type is not read", "remove the <!DOCTYPE ...> line").into())
         }
-        roxmltree::Error::NodesLimitReached => (
-            ProblemKind::TooLarge,
-            format!("more than {MAX_NODES} elements and texts: that is more than is read").into(),
-        ),
+        roxmltree::Error::NodesLimitReached => {
+            (ProblemKind::TooLarge, format!("the file is too large: more than {MAX_NODES} elements and texts").into())
+        }
         error => {
             let stated = error.to_string();
             let stated = stated.split(" at ").next().unwrap_or_default().to_owned();

@@ -6,6 +6,7 @@ use super::markup::MarkupElement;
 use super::numbers;
 use super::scale::ShareOfWhole;
 use super::svg::{self, Anchor, Area, FigureBackground, Position};
+use wayleave_units::Human;
 
 const TREE_WIDTH: f64 = 540.0;
 /// For the tiers' means beside the tree.
@@ -97,7 +98,7 @@ fn reserved(from: Position, to: Position, share: ShareOfWhole) -> MarkupElement 
 
 fn tip(link: &DrawnLink, contender: &Contender, index: usize, share: ShareOfWhole) -> String {
     let used = contender.links[index];
-    let (reserved, rate) = (numbers::rate(used.reserved), numbers::rate(link.rate));
+    let (reserved, rate) = (used.reserved.up(), link.rate.down());
     let flows = numbers::counted(used.flows, "flow");
     format!("{}: {reserved} of {rate} reserved ({}), {flows}", link.name, numbers::percent(share))
 }

@@ -77,12 +77,12 @@ pub fn not_carried_out(network: &Network) -> Vec<String> {
         (
             "processing",
             network.nodes().any(|(_, node)| node.processing > Time::ZERO),
-            "processing delays in a lab are those of this machine",
+            "processing delays of a lab depend on this machine",
         ),
         (
             "jitter",
             network.nodes().any(|(_, node)| node.jitter > Time::ZERO),
-            "processing delays in a lab are those of this machine",
+            "processing delays of a lab depend on this machine",
         ),
     ];
     let given = given.into_iter().filter(|(_, is_given, _)| *is_given);

@@ -384,8 +384,7 @@ pub enum SharingError {
     },
     /// A service of a machine that is part of another one.
     #[error(
-        "service {service} is part of another one, and scheme {scheme} knows no parts: name each part as a \
-                 service of its own"
+        "service {service} is part of another service, but scheme {scheme} does not support parts: make each part a separate service"
     )]
     Nested {
         /// Name of the service.
@@ -495,7 +494,7 @@ pub enum SharingError {
         known: Vec<String>,
     },
     /// A part that is not between nothing and the whole.
-    #[error("{key} is {value}: a part between nothing and all is expected")]
+    #[error("{key} is {value}: expected a fraction between 0 and 1")]
     Part {
         /// Its key.
         key: &'static str,

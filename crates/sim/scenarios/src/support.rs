@@ -35,7 +35,7 @@ impl Scenario {
         all.extend(self.marks_of_hosts());
         all.extend(self.reserved_of_nothing());
         if self.record.promises {
-            let why = "sim shows nothing of what is measured (verify does)";
+            let why = "sim does not show measured values of contracts (verify does)";
             all.insert(format!("record.promises has no effect: {why}"));
         }
         all.extend(self.probes_of_paths());
@@ -100,7 +100,7 @@ impl Scenario {
         let shares = |discipline: &Discipline| matches!(discipline, Discipline::StrictOverWeighted { .. });
         let counts = [&self.switches, &self.hosts].iter().any(|ports| shares(&ports.discipline));
         (!self.reserved.is_empty() && !counts).then(|| {
-            "reserved has no effect: it is what is left for queues with weights below strict ones, and no port has these".to_owned()
+            "reserved has no effect: it applies to weighted queues below strict ones, and no port has any".to_owned()
         })
     }
 }

@@ -66,7 +66,7 @@ fn a_valid_scenario_is_accepted() {
 
 #[test]
 fn times_and_records_that_show_nothing_are_refused() {
-    let duration = "a run of 0ns shows nothing: a duration above zero is expected";
+    let duration = "the duration is 0ns: expected a duration above zero";
     assert_refused("duration", duration, |scenario| scenario.duration = Time::ZERO);
     let warmup = "the warm-up of 10ms does not end before the run of 10ms";
     assert_refused("warmup", warmup, |scenario| scenario.warmup = scenario.duration);
@@ -81,17 +81,17 @@ fn unusable_ports_are_refused() {
     let weights = |weights: &[u32]| Discipline::DeficitRoundRobin { weights: weights.to_vec() };
     assert_refused(
         "switches.discipline",
-        "2 weights, and the port of s1->h1 has 4 queues: one for each is expected",
+        "2 weights, and the port of s1->h1 has 4 queues: expected one for each",
         |scenario| scenario.switches.discipline = weights(&[2, 1]),
     );
-    assert_refused("switches.discipline", "queue 1 has a weight of 0: at least 1 is expected", |scenario| {
+    assert_refused("switches.discipline", "queue 1 has a weight of 0: expected at least 1", |scenario| {
         scenario.switches.discipline = weights(&[2, 0, 1, 1]);
     });
     assert_refused("hosts.buffer", "a buffer of 0B holds no packet", |scenario| {
         scenario.hosts.buffering = Buffering::EachQueue(Bytes::ZERO);
     });
     for (alpha, shown) in [(0.0, "0"), (-1.0, "-1"), (f64::NAN, "NaN"), (f64::INFINITY, "inf")] {
-        let message = format!("an alpha of {shown}: a number above 0 is expected, such as 1");
+        let message = format!("an alpha of {shown}: expected a number above 0, such as 1");
         assert_refused("switches.buffer", &message, |scenario| {
             scenario.switches.buffering = Buffering::Shared { total: Bytes::new(1), alpha };
         });
@@ -117,19 +117,19 @@ fn settings_per_queue_are_required_for_every_queue() {
     let over = |strict, weights: &[u32]| Discipline::StrictOverWeighted { strict, weights: weights.to_vec() };
     assert_refused(
         "switches.discipline",
-        "2 strict queues, 1 weighted, and the port of s1->h1 has 4 queues: together as many are expected",
+        "2 strict queues, 1 weighted, and the port of s1->h1 has 4 queues: expected as many in total",
         |scenario| scenario.switches.discipline = over(2, &[1]),
     );
-    assert_refused("switches.discipline", "queue 3 has a weight of 0: at least 1 is expected", |scenario| {
+    assert_refused("switches.discipline", "queue 3 has a weight of 0: expected at least 1", |scenario| {
         scenario.switches.discipline = over(2, &[1, 0]);
     });
     let marks = PortEcn::PerQueue(vec![Some(Ecn::above(Bytes::new(9_000))), None]);
-    let unequal = "2 entries, and the port of s1->h1 has 4 queues: one for each is expected";
+    let unequal = "2 entries, and the port of s1->h1 has 4 queues: expected one for each";
     assert_refused("switches.ecn", unequal, |scenario| {
         scenario.switches.discipline = Discipline::StrictPriority;
         scenario.switches.ecn = marks.clone();
     });
-    let single = "2 entries, and the port of s1->h1 has 1 queue: one for each is expected";
+    let single = "2 entries, and the port of s1->h1 has 1 queue: expected one for each";
     assert_refused("switches.ecn", single, |scenario| scenario.switches.ecn = marks.clone());
     let share = "a probability of 0: above 0 and up to 1 is accepted";
     assert_refused("switches.ecn", share, |scenario| {
@@ -172,7 +172,7 @@ fn shared_services_need_different_usable_switches() {
     refused("s1 serves packets at a rate of zero", "s1", &|service| service.rate = Rate::ZERO);
     refused("s1 has no buffer before its service", "s1", &|service| service.buffer = Bytes::ZERO);
     refused("s1 needs more than 2s for one packet", "s1", &|service| service.processing = Time::from_millis(2000));
-    assert_refused("sharedServices.1", "s1 has two shared services: one is expected", |scenario| {
+    assert_refused("sharedServices.1", "s1 has two shared services: expected one", |scenario| {
         let service = service(scenario, "s1");
         scenario.shared_services = vec![service; 2];
     });
@@ -218,11 +218,11 @@ fn traffic_needs_a_name_of_its_own_and_a_time() {
 
 #[test]
 fn the_two_endpoints_are_different_hosts() {
-    assert_ends_refused("traffic.0.from", "there is no pair of two hosts here", |scenario| {
+    assert_ends_refused("traffic.0.from", "no pair has two different hosts", |scenario| {
         let alone = vec![node(scenario, "h1")];
         FlowEndpoints::AllToAll(alone.clone(), alone)
     });
-    let none = "there is no pair of two hosts here";
+    let none = "no pair has two different hosts";
     assert_ends_refused("traffic.0.from", none, |scenario| FlowEndpoints::Random(Vec::new(), hosts(scenario)));
     assert_ends_refused("traffic.0.from", none, |scenario| FlowEndpoints::Permutation(vec![node(scenario, "h1")]));
     assert_ends_refused("traffic.0.from", none, |_| FlowEndpoints::Pairs(Vec::new()));
@@ -356,7 +356,7 @@ fn flows_need_sizes_and_arrivals_in_range() {
             other => panic!("{other:?}"),
         }
     };
-    let zero_size = "flows of 0B carry nothing: a size of at least 1B is expected";
+    let zero_size = "flows of 0B: expected a size of at least 1B";
     assert_workload_refused(
         "traffic.0.sizes",
         zero_size,
@@ -458,7 +458,7 @@ fn a_frame_fits_the_links_of_its_pinned_route() {
 #[test]
 fn transports_have_windows_and_segments_that_fit() {
     let with = |edit: fn(&mut TransportConfig)| move |scenario: &mut Scenario| edit(&mut scenario.transport);
-    let mtu = "an MTU of 63B: from 64B to 65535B is accepted (1500B is usual)";
+    let mtu = "an MTU of 63B: expected 64B to 65535B (1500B is usual)";
     assert_refused("transport.mtu", mtu, with(|transport| transport.mtu = Bytes::new(63)));
     let window = "the first window has to be above zero";
     assert_refused("transport.initialWindow", window, with(|transport| transport.initial_window = 0));

@@ -135,7 +135,7 @@ pub fn tune(network: &Network, mix: TuneMix<'_>, options: &TuneOptions, watch: &
     let network = &if kinds { network.with_classes()? } else { network.clone() };
     let graph = &network.graph;
     if graph.hosts().count() < 2 {
-        return Err(Error::Usage("contracts need two hosts, and the network has fewer".into()));
+        return Err(Error::Usage("contracts need at least two hosts, but the network has fewer".into()));
     }
     if train == 0 || judging == 0 || list == 0 {
         return Err(Error::Usage(
@@ -145,7 +145,7 @@ pub fn tune(network: &Network, mix: TuneMix<'_>, options: &TuneOptions, watch: &
     if let TuneMix::Scenario(scenario) = mix
         && !(1..=8).contains(&scenario)
     {
-        return Err(Error::Usage(format!("there is no scenario {scenario}: they are 1 to 8")));
+        return Err(Error::Usage(format!("no scenario {scenario}: expected 1 to 8")));
     }
     let sample = |seed: u64| draw(graph, mix, model, list, seed);
     let training: Vec<TuneSample> = (seed..seed + train).map(sample).collect();

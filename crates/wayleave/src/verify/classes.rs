@@ -245,7 +245,10 @@ impl ClassVerification {
             let queues = &self.network.port(link.port).queues;
             let buffer = queues.get(queue).or(queues.last()).map_or(Bytes::ZERO, |queue| queue.buffer);
             let packets = count(usize::try_from(drops).unwrap_or(usize::MAX), "packet");
-            format!("all contracts with a minimum on {}: {packets} did not fit into its buffer of {buffer}", link.name)
+            format!(
+                "all contracts with a minimum on {}: {packets} did not fit into its buffer of {buffer:#}",
+                link.name
+            )
         };
         self.sentences(|breach| self.is_condition(breach)).into_iter().chain(full.into_iter().map(sentence)).collect()
     }
@@ -349,14 +352,14 @@ impl ClassVerification {
         write_table(out, &mut table)?;
         let held = |report: &ClassReport| report.largest_in_flight as f64 / 10.0;
         if let Some(least) = self.report.whole.smallest_weight {
-            writeln!(out, "objectives: at least {:.0} % of their weights at every host", least as f64 / 10.0)?;
+            writeln!(out, "objectives: lowest throughput {:.0} % of a weight", least as f64 / 10.0)?;
         }
         if self.claim.untested_weights > 0 {
             let weights = count(self.claim.untested_weights, "weight");
             writeln!(out, "objectives: {weights} not tested: the run ends before their flows reach steady state")?;
         }
         if let Some(most) = self.largest_of_maximum() {
-            writeln!(out, "maxima: at most {:.0} % of one", most as f64 / 10.0)?;
+            writeln!(out, "maxima: highest throughput {:.0} % of a maximum", most as f64 / 10.0)?;
         }
         if let Some((host, farthest)) = self.farthest_from_part() {
             let host = &self.network.node(host).name;

@@ -176,7 +176,7 @@ fn table(verified: &VerifyReport, out: &mut impl Write, layout: TableLayout, sho
         };
         writeln!(
             out,
-            "worst observed delays: {:.0} % of {limit} on average, {:.1} % at most",
+            "worst observed delays relative to {limit}: {:.0} % on average, maximum {:.1} %",
             100.0 * mean,
             100.0 * most
         )?;

@@ -290,7 +290,7 @@ impl Reader<'_> {
         Ok(StatedQueue {
             link: self.link(&queue.link)?,
             queue: queue.queue,
-            budget: budget.ok_or_else(|| format!("{} has a budget of more than {MAX_BUDGET}", of()))?,
+            budget: budget.ok_or_else(|| format!("{} has a budget of more than {MAX_BUDGET:#}", of()))?,
             buffer: bytes(queue.buffer_bytes, &of())?,
             flows: queue.flows,
             delay: queue.delay_bound_ns.map(|delay| time(delay, &of())).transpose()?,
@@ -348,9 +348,9 @@ impl Reader<'_> {
         let fields = [
             ("a path from", node(admitted.from), node(contract.from)),
             ("a path to", node(admitted.to), node(contract.to)),
-            ("a rate of", stated.bucket.rate.to_string(), asked.bucket.rate.to_string()),
-            ("bursts of", stated.bucket.burst.to_string(), asked.bucket.burst.to_string()),
-            ("a deadline of", stated.deadline.to_string(), asked.deadline.to_string()),
+            ("a rate of", format!("{:#}", stated.bucket.rate), format!("{:#}", asked.bucket.rate)),
+            ("bursts of", format!("{:#}", stated.bucket.burst), format!("{:#}", asked.bucket.burst)),
+            ("a deadline of", format!("{:#}", stated.deadline), format!("{:#}", asked.deadline)),
             ("disjoint routes:", routes.0.to_string(), routes.1.to_string()),
         ];
         let name = &contract.name;

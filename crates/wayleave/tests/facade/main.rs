@@ -159,11 +159,11 @@ fn a_modified_plan_is_refused() {
     let long = |plan: &mut serde_json::Value| plan["queues"][0]["budget_ns"] = u64::MAX.into();
     assert!(error(&long).contains("has a budget of more than 10s"), "{}", error(&long));
     let nanosecond = |plan: &mut serde_json::Value| plan["requests"][0]["bound_ns"] = 1.into();
-    assert!(said(&nanosecond).contains(&format!("flow \"{name}\" was guaranteed 1ns, below its bound")));
+    assert!(said(&nanosecond).contains(&format!("flow \"{name}\" was guaranteed 1 ns, below its bound")));
     let later = |plan: &mut serde_json::Value| plan["requests"][0]["deadline_ns"] = 99_000_000_000_u64.into();
     assert!(said(&later).contains(&format!("\"{name}\": the plan states a deadline of 99s, the contract")));
     let term = |plan: &mut serde_json::Value| plan["requests"][0]["terms"][0]["delay_ns"] = 7.into();
-    assert!(said(&term).contains(&format!("the bound of \"{name}\" is not the sum of its delay terms: 7ns")));
+    assert!(said(&term).contains(&format!("the bound of \"{name}\" is not the sum of its delay terms: 7 ns")));
     let missing = |plan: &mut serde_json::Value| drop(plan["requests"].as_array_mut().unwrap().remove(0));
     let text = said(&missing);
     assert!(text.contains(&format!("contract \"{name}\" is missing")), "{text}");

@@ -123,7 +123,7 @@ fn a_plan_that_does_not_fit_is_refused_with_the_failing_element() {
     expect(&|plan| plan["requests"].as_array_mut().unwrap().swap(3, 4), "but the contract at this position is");
     expect(&|plan| plan["requests"][2]["rate_bps"] = json!(1), "has a different rate in the plan");
     expect(&|plan| plan["requests"][2]["reserved"]["burst_bytes"] = json!(1), "has a different burst on the wire");
-    expect(&|plan| plan["requests"][2]["bound_ns"] = json!(1), "its bound is 1ns in the plan");
+    expect(&|plan| plan["requests"][2]["bound_ns"] = json!(1), "its bound is 1 ns in the plan");
     expect(&|plan| plan["requests"][2]["route"] = json!([]), "the route has no hops");
     expect(&|plan| plan["requests"][2]["decision"] = json!("released"), "expected a plan of contracts");
     expect(

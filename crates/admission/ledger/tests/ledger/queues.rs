@@ -300,7 +300,7 @@ fn a_budget_that_no_queue_can_have_is_refused() {
         Ledger::new(network.clone(), Model::default(), all).map(drop).map_err(|error| error.to_string())
     };
     let error = |budgets| with(budgets).unwrap_err();
-    assert!(error(vec![Time::ZERO]).contains("queue 0 of link s->sink was allocated a delay budget of 0ns"));
+    assert!(error(vec![Time::ZERO]).contains("queue 0 of link s->sink has a delay budget of 0ns"));
     assert!(error(vec![Time::from_millis(1), Time::from_millis(10_001)]).contains("queue 1"));
     assert!(error(vec![Time::from_millis(1); 5]).contains("has 3 queues for contracts, but 5"));
     assert_eq!(with(Vec::new()), Ok(()));

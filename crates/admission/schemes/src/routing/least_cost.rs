@@ -172,7 +172,7 @@ impl LeastCost {
             let source = query.from;
             let cost = |link: u32, level: &Level| {
                 let waited = Time::from_nanos(graph.least_wait(ledger.network(), source, link));
-                weigh.cost.of(ledger, LinkId(link), level.queue, query.burst_after(waited))
+                weigh.cost.of(ledger, LinkId(link), level.queue, query.burst_after(ledger, waited))
             };
             let floor = |switch| weigh.cost_bounds.get(switch as usize).copied().unwrap_or(0);
             self.residual.refresh((graph, ledger, query), &self.last, cost, |_| 0, floor, &mut self.closed);
@@ -319,7 +319,7 @@ impl LeastCost {
                 run.ledger,
                 LinkId(link),
                 queue,
-                run.query.burst_after(Time::from_nanos(before.waited)),
+                run.query.burst_after(run.ledger, Time::from_nanos(before.waited)),
             ),
         };
         let label = Label {

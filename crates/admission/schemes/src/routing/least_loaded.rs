@@ -358,7 +358,7 @@ impl Prefers {
                 costs
             }
             Self::Plenty => {
-                let burst = query.burst_after(Time::from_nanos(waited)).nanobits() as f64;
+                let burst = query.burst_after(ledger, Time::from_nanos(waited)).nanobits() as f64;
                 prices.of_queues(ledger, link, query.rate.bits_per_second() as f64, burst)
             }
         }

@@ -22,6 +22,7 @@ const fn with(best_effort: BestEffort) -> Model {
         max_frame: None,
         best_effort,
         comparison: wayleave_ledger::Comparison::NonStrict,
+        growth: wayleave_ledger::BurstGrowth::Budgets,
     }
 }
 

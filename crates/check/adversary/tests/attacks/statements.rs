@@ -179,24 +179,24 @@ fn every_false_claim_of_a_statement_is_found() {
     };
     assert_found(
         &changed(|s| first(s).routes[0].bound = Time::from_nanos(1)),
-        "\"c1\" was guaranteed 1ns, below its bound of",
+        "\"c1\" was guaranteed 1 ns, below its bound of",
     );
-    assert_found(&changed(|s| first(s).asked.deadline = Time::from_millis(9)), "above its deadline of 9ms");
+    assert_found(&changed(|s| first(s).asked.deadline = Time::from_millis(9)), "above its deadline of 9 ms");
     assert_found(
         &changed(|s| first(s).routes[0].terms[1].delay = Time::from_nanos(1)),
-        "1ns in queue 0 of s1->h5 is stated",
+        "1 ns in queue 0 of s1->h5 is stated",
     );
-    assert_found(&changed(|s| first(s).routes[0].terms.truncate(1)), "5ms in queue 0 of s1->h5 is missing");
+    assert_found(&changed(|s| first(s).routes[0].terms.truncate(1)), "5 ms in queue 0 of s1->h5 is missing");
     assert_found(&changed(|s| s.queues[0].flows += 1), "queue 0 of h1->s1: 2 flows stated, 1 by the routes");
-    assert_found(&changed(|s| s.queues[0].buffer = Bytes::new(7)), "a buffer of 7B is stated, the network has 100GB");
-    assert_found(&changed(|s| s.queues[0].backlog = None), "is claimed to hold 0B, below the derived");
+    assert_found(&changed(|s| s.queues[0].buffer = Bytes::new(7)), "a buffer of 7 B is stated, the network has 100 GB");
+    assert_found(&changed(|s| s.queues[0].backlog = None), "is claimed to hold 0 B, below the derived");
     assert_found(
         &changed(|s| first(s).reserved.burst = Bytes::new(29_999)),
-        "\"c1\" has 5Mbit with bursts of 29.999kB reserved",
+        "\"c1\" has 5 Mbit/s with bursts of 29.999 kB reserved",
     );
     assert_found(
         &changed(|s| first(s).asked.accounting = ByteAccounting::Frames { smallest: Bytes::new(20) }),
-        "its traffic can be 21Mbit with bursts of 126kB on the wire",
+        "its traffic can be 21 Mbit/s with bursts of 126 kB on the wire",
     );
     let lowest = changed(|s| {
         let last = *s.queues.last().unwrap();
@@ -207,7 +207,7 @@ fn every_false_claim_of_a_statement_is_found() {
     twice.queues.insert(1, twice.queues[0]);
     assert_found(&twice, "queue 0 of h1->s1 is described where queue 1 is expected");
     let low = changed(|s| s.queues[0].delay = Some(Time::from_nanos(1)));
-    assert_found(&low, "queue 0 of h1->s1 is claimed to delay by 1ns, below the derived");
+    assert_found(&low, "queue 0 of h1->s1 is claimed to delay by 1 ns, below the derived");
     // Packets are compared with the statement if it is smaller: so they can show the error too.
     assert_eq!(
         derive(&changed(|s| first(s).routes[0].bound = Time::from_nanos(1))).unwrap().claim.promises[0].bound,
@@ -257,9 +257,9 @@ fn a_contract_starts_after_the_last_packets_of_its_predecessor() {
     // The times of moves are not stated: `second` is decided when all packets of the first decision have left.
     assert_found(
         &early,
-        "before packets have left: from 3.199999ms on, queue 1 of s4->h3 has a worst-case delay of 681.87us",
+        "before packets have left: from 3.199999 ms on, queue 1 of s4->h3 has a worst-case delay of 681.87 us",
     );
-    assert_found(&early, "with packets of first (there until 1.6ms), first, second");
+    assert_found(&early, "with packets of first (present until 1.6 ms), first, second");
 }
 
 /// Contract a gets other terms at 1 ms, which start at 6 ms. At 4 ms b starts where a was: there is room for one of them.
@@ -287,10 +287,10 @@ fn old_terms_count_until_their_sender_stops() {
     assert_eq!(found(&changed(Some(Time::ZERO))), []);
     assert_eq!(found(&changed(Some(Time::from_micros(2_200)))), []);
     let late = changed(Some(Time::from_nanos(2_200_001)));
-    assert_found(&late, "before packets have left: from 4ms on, queue 0 of h1->s1 has a worst-case delay of");
-    assert_found(&changed(Some(Time::from_millis(5))), "with packets of a (there until 6ms), a, b");
+    assert_found(&late, "before packets have left: from 4 ms on, queue 0 of h1->s1 has a worst-case delay of");
+    assert_found(&changed(Some(Time::from_millis(5))), "with packets of a (present until 6 ms), a, b");
     // If it is not stated, it is the start of the new ones.
-    assert_found(&changed(None), "with packets of a (there until 6ms), a, b");
+    assert_found(&changed(None), "with packets of a (present until 6 ms), a, b");
 }
 
 /// The derivation finds a fault of a statement; packets show a fault of their treatment.

@@ -28,14 +28,14 @@ fn only_violation(change: impl FnOnce(&mut Claim<'_>)) -> (BrokenPromise, String
 fn a_bound_that_is_one_nanosecond_too_low_is_found() {
     let (violation, text) = only_violation(|claim| claim.flows[1].promised_bound = Time::from_nanos(5_099_999));
     assert!(matches!(violation, BrokenPromise::PromisedBound { bound_ns: 5_100_000, .. }));
-    assert_eq!(text, "flow \"f1\" was guaranteed 5.099999ms, below its bound of 5.1ms");
+    assert_eq!(text, "flow \"f1\" was guaranteed 5.099999 ms, below its bound of 5.1 ms");
 }
 
 #[test]
 fn a_bound_that_is_one_nanosecond_too_high_is_found_where_claims_are_exact() {
     let high = Time::from_nanos(5_100_001);
     let (_, text) = only_violation(|claim| claim.flows[1].promised_bound = high);
-    assert_eq!(text, "flow \"f1\" was guaranteed 5.100001ms, above its bound of 5.1ms");
+    assert_eq!(text, "flow \"f1\" was guaranteed 5.100001 ms, above its bound of 5.1 ms");
 
     let network = Star::gigabit(2).build();
     let mut claim = sound(&network);
@@ -52,7 +52,7 @@ fn a_deadline_that_is_one_nanosecond_too_short_is_found() {
     assert!(check(&exact).is_sound());
     let (violation, text) = only_violation(|claim| claim.flows[0].deadline = Time::from_nanos(5_099_999));
     assert!(matches!(violation, BrokenPromise::Deadline { .. }));
-    assert_eq!(text, "flow \"f0\" has a bound of 5.1ms, above its deadline of 5.099999ms");
+    assert_eq!(text, "flow \"f0\" has a bound of 5.1 ms, above its deadline of 5.099999 ms");
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn an_overbooked_link_is_found() {
     let network = Star::gigabit(1).build();
     let report = check(&claim(&network, &[sender(0, 0, 600, 100), sender(0, 1, 401, 100)]));
     let texts: Vec<_> = report.violations.iter().map(ToString::to_string).collect();
-    assert!(texts.contains(&"h0->s has 1.001Gbit reserved, above its rate of 1Gbit".to_owned()), "{texts:?}");
+    assert!(texts.contains(&"h0->s has 1.001 Gbit/s reserved, above its rate of 1 Gbit/s".to_owned()), "{texts:?}");
     assert!(texts.iter().any(|text| text.contains("any amount")), "{texts:?}");
 }
 

@@ -48,7 +48,7 @@ fn assert_same(old: &str, new: &str) {
 
 /// Code and output without durations of decisions and without the version of a plan's command line.
 fn timeless(run: Run) -> (Option<i32>, String, String) {
-    let is_time = |line: &&str| !line.contains("decision_us") && !line.contains(" a decision");
+    let is_time = |line: &&str| !line.contains("decision_us") && !line.contains(" per decision");
     // Other tests set up labs at the same time, and an error lists them.
     let error = run.stderr.split("; labs that are up").next().unwrap_or_default().to_owned();
     (run.code, run.stdout.lines().filter(is_time).collect(), error)

@@ -43,7 +43,7 @@ fn contracts_with_jitter_in_any_order_are_admitted_with_their_delay() {
     // Together they may take longer there, and the queue below is for best effort.
     assert_eq!(bounds(&any), [62_000.into(), Value::Null]);
     let message = find(&any["requests"], "B")["message"].as_str().unwrap();
-    assert!(message.contains("would have a worst-case delay of 72.1us"), "{message}");
+    assert!(message.contains("would have a worst-case delay of 72.1 us"), "{message}");
 }
 
 fn find<'a>(list: &'a Value, name: &str) -> &'a Value {
@@ -107,7 +107,7 @@ fn a_protected_contract_on_links_of_different_mtu_is_limited_and_reports_it() {
     let plan = wayleave(&format!("plan -t {topology} -f {list} -o json")).ends_with(0).json();
     assert_eq!(plan["requests"][0]["reserved"]["max_frame_bytes"], 1546);
     let text = wayleave(&format!("explain -t {topology} -f {list} p")).ends_with(0).stdout;
-    assert!(text.contains("Frames above 1.546kB on the wire are dropped by the sending host"), "{text}");
+    assert!(text.contains("Frames above 1.546 kB on the wire are dropped by the sending host"), "{text}");
     wayleave(&format!("verify -t {topology} -f {list} --effort quick")).ends_with(0);
 }
 

@@ -265,11 +265,11 @@ fn objects_can_be_described_followed_and_deleted() {
     directory.run(&["login", "--server", &server.url, "--token-file", "l.db-operator"]).ends_with(0);
     directory.run(&["apply", "-f", "tenants.yaml", "-f", "contracts.yaml"]).ends_with(3);
     let described = directory.run(&["describe", "contract", "acme:web-db"]).ends_with(0);
-    for part in ["acme:web-db", "10Mbit", "5ms"] {
+    for part in ["acme:web-db", "10 Mbit/s", "5 ms"] {
         assert!(described.stdout.contains(part), "{part}: {}", described.stdout);
     }
     // A cable has a link for each direction, each with its own load.
-    for (link, reserved) in [("h1->pod1-edge1", "10Mbit"), ("pod1-edge1->h1", "0bit")] {
+    for (link, reserved) in [("h1->pod1-edge1", "10 Mbit/s"), ("pod1-edge1->h1", "0 bit/s")] {
         let described = directory.run(&["describe", "link", link]).ends_with(0);
         assert!(described.stdout.contains(link) && described.stdout.contains(reserved), "{}", described.stdout);
     }

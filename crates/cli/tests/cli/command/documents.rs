@@ -53,8 +53,8 @@ fn blocks(text: &str) -> Vec<Block> {
 
 /// Without the numbers that are times of decisions.
 fn timeless(line: &str) -> String {
-    match line.strip_suffix(" a decision") {
-        Some(time) if !time.contains(' ') => "TIME a decision".to_owned(),
+    match line.strip_suffix(" per decision").and_then(|time| time.split_once(' ')) {
+        Some((number, unit)) if number.parse::<f64>().is_ok() && !unit.contains(' ') => "TIME per decision".to_owned(),
         _ => line.trim_end().to_owned(),
     }
 }
@@ -156,8 +156,8 @@ fn commands_behave_as_documented() {
 
 #[test]
 fn output_is_compared_line_by_line() {
-    let printed = "one\ntwo\n\n4us a decision\nfive\n";
-    for output in ["one\ntwo\n\n5.1ms a decision\nfive", "one\n...\nfive", "...\nfive", "one\n..."] {
+    let printed = "one\ntwo\n\n4 us per decision\nfive\n";
+    for output in ["one\ntwo\n\n5.1 ms per decision\nfive", "one\n...\nfive", "...\nfive", "one\n..."] {
         assert_eq!(missing(output, printed), None, "{output}");
     }
     for (output, line) in

@@ -119,7 +119,7 @@ fn a_contract_that_can_never_be_met_is_located_in_its_file() {
     let run = wayleave(&format!("explain a -t {K4} -f {list}")).ends_with(3);
     assert!(run.stderr.contains("explain-never.yaml:5:"), "{}", run.stderr);
     assert!(run.stdout.contains("Shortest paths with their best queues (all 4)"), "{}", run.stdout);
-    assert!(run.stdout.contains("too slow: its fastest queues have a bound of 1ms"), "{}", run.stdout);
+    assert!(run.stdout.contains("too slow: its fastest queues have a bound of 1 ms"), "{}", run.stdout);
     assert!(run.stdout.contains("deadline:  1ms"), "{}", run.stdout);
 }
 

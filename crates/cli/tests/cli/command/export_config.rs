@@ -82,7 +82,7 @@ fn invalid_interface_names_are_not_written_into_scripts() {
         "render-wrong.txt:1:15: \"eth0;reboot\" is not an interface name",
         "render-wrong.txt:2:1: there is no link \"leaf1->spin2\", did you mean \"leaf1->spine2\"?",
         "render-wrong.txt:4:15: \"eth2\" is the interface of another link of the same switch",
-        "render-wrong.txt:5:1: 1 words: LINK INTERFACE is expected",
+        "render-wrong.txt:5:1: 1 words: expected LINK INTERFACE",
     ] {
         assert!(output.contains(expected), "{expected}: {output}");
     }

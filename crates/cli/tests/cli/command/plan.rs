@@ -15,9 +15,9 @@ fn admitted_contracts_exit_with_0_and_show_route_and_bound() {
     let list = file("plan-good.yaml", contracts(&[GOOD]));
     let run = wayleave(&format!("plan -t {K4} -f {list}")).ends_with(0);
     assert!(run.stdout.contains("h1 -[0]- pod1-edge1"), "{}", run.stdout);
-    assert!(run.stdout.contains("1.8ms / 2ms"), "{}", run.stdout);
+    assert!(run.stdout.contains("1.8 ms / 2 ms"), "{}", run.stdout);
     let published = wayleave(&format!("plan -t {K4} -f {list} --routing least-delay")).ends_with(0);
-    assert!(published.stdout.contains(" 1ms / 2ms"), "{}", published.stdout);
+    assert!(published.stdout.contains(" 1 ms / 2 ms"), "{}", published.stdout);
     assert!(run.stdout.contains("1 admitted, 0 refused"), "{}", run.stdout);
     assert_eq!(run.stderr, "");
 }
@@ -28,7 +28,7 @@ fn a_refusal_exits_with_3_and_shows_the_remaining_capacity() {
     let run = wayleave(&format!("plan -t {K4} -f {list} -o json")).ends_with(3);
     let refused = &run.json()["requests"][1];
     assert_eq!((&refused["decision"], &refused["reason"]), (&"refused".into(), &"RATE".into()));
-    assert_eq!(refused["message"], "Queue 0 of h1->pod1-edge1 has 999.7Mbit left, but 2Gbit is required.");
+    assert_eq!(refused["message"], "Queue 0 of h1->pod1-edge1 has 999.7 Mbit/s left, but 2 Gbit/s is required.");
     assert_eq!(refused["binding"]["limit"], "rate");
     assert_eq!(refused["binding"]["left_bps"], 999_780_000);
     assert!(refused["route"].is_null() && refused["bound_ns"].is_null());

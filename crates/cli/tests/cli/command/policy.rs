@@ -16,12 +16,12 @@ fn a_policy_is_valid_wrong_or_refused() {
     assert!(run.stdout.ends_with("is rack: 3 services at 9 racks\n"), "{}", run.stdout);
     let wrong = file("policy-wrong.yaml", policy("    - { name: a, parent: b }\n"));
     let run = wayleave(&format!("policy check -t testbed:parley-testbed {wrong} {EXAMPLE}")).ends_with(2);
-    assert!(run.stderr.contains("policy-wrong.yaml:6:26: there is no service \"b\" in this policy"), "{}", run.stderr);
+    assert!(run.stderr.contains("policy-wrong.yaml:6:26: no service \"b\" in this policy"), "{}", run.stderr);
     assert!(run.stdout.starts_with("ok: "), "{}", run.stdout);
     let over = file("policy-over.yaml", policy("    - { name: a, min: 11Gbit }\n"));
     let run = wayleave(&format!("policy check -t testbed:parley-testbed {over}")).ends_with(3);
-    let refusal = "refused (RATE): policy \"policy-over\" guarantees 11Gbit to transmit at machine h1 (h1->leaf1), and \
-                   there is 10Gbit";
+    let refusal = "refused (RATE): policy \"policy-over\" guarantees 11 Gbit/s to transmit at machine h1 (h1->leaf1), but \
+                   only 10 Gbit/s is available";
     assert!(run.stderr.contains(refusal), "{}", run.stderr);
 }
 
@@ -80,7 +80,7 @@ fn capacity_reserved_by_contracts_is_not_available_to_services() {
     wayleave(&format!("policy check {network} {services}")).ends_with(0);
     let run = wayleave(&format!("policy check {network} {services} --contracts {contracts}")).ends_with(3);
     assert!(
-        run.stderr.contains("guarantees 8Gbit to transmit at machine h1 (h1->leaf1), and there is "),
+        run.stderr.contains("guarantees 8 Gbit/s to transmit at machine h1 (h1->leaf1), but only "),
         "{}",
         run.stderr
     );

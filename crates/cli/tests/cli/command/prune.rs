@@ -46,7 +46,7 @@ fn lists_and_descriptions_have_labels() {
     let yaml = kinds.run("get contracts -o yaml -l app=y").ends_with(0).stdout;
     assert!(yaml.contains("name: y, tenant: shop") && !yaml.contains("one"), "{yaml}");
     let wrong = kinds.run("get contracts -l app").ends_with(2).stderr;
-    assert!(wrong.contains("`app` selects no label: key=value is expected"), "{wrong}");
+    assert!(wrong.contains("`app` is not a label selector: expected key=value"), "{wrong}");
     let wrong = kinds.run("get vms -l app=x").ends_with(2).stderr;
     assert!(wrong.contains("--selector is only supported by `get contracts`"), "{wrong}");
     let wrong = kinds.run("get contract shop:one -l app=x").ends_with(2).stderr;

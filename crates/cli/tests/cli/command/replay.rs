@@ -90,8 +90,8 @@ fn a_plan_states_when_old_terms_end_and_verify_follows_it() {
     let text = plan.to_string();
     verify(text.clone()).ends_with(0);
     let late = verify(text.replace("\"old_terms_end_after_ns\":0", "\"old_terms_end_after_ns\":600000")).ends_with(4);
-    assert!(late.stderr.contains("before packets have left: from 1.6ms on"), "{}", late.stderr);
-    assert!(late.stderr.contains("with packets of a (there until 1.6ms)"), "{}", late.stderr);
+    assert!(late.stderr.contains("before packets have left: from 1.6 ms on"), "{}", late.stderr);
+    assert!(late.stderr.contains("with packets of a (present until 1.6 ms)"), "{}", late.stderr);
 }
 
 #[test]
@@ -119,6 +119,6 @@ fn the_table_shows_the_times_of_events() {
         ),
     );
     let run = wayleave(&format!("plan -t star:hosts=4 --events {events}")).ends_with(0);
-    assert!(run.stdout.contains("5us add") && run.stdout.contains("held until 607us"), "{}", run.stdout);
+    assert!(run.stdout.contains("5 us add") && run.stdout.contains("held until 607 us"), "{}", run.stdout);
     assert!(run.stdout.contains("1 admitted, 0 refused, 1 released"), "{}", run.stdout);
 }

@@ -174,7 +174,7 @@ fn a_misspelt_variable_is_named() {
         ("WAYLEAVE_TLS_CERTS", "WAYLEAVE_TLS_CERT"),
     ] {
         let (code, words) = run(variable, &["get", "vms"]);
-        let expected = format!("there is no variable {variable}; did you mean {meant}?");
+        let expected = format!("unknown variable {variable}; did you mean {meant}?");
         assert!(code == Some(2) && words.contains(&expected), "{code:?}: {words}");
     }
     // Variables that are not ours to judge: those that Kubernetes sets for a service of this name.

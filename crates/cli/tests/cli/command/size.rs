@@ -37,7 +37,7 @@ fn sizes_are_read_and_wrong_queries_explained() {
         ("--size 1MB --load 50% --within 1ms", "give --offered RATE instead of --load"),
         ("--size 1MB --bandwidth 1Gbit --offered 1Gbit", "less than the bandwidth is expected"),
         ("--size 1MB --bandwidth 1Gbit --load 1.5", "a load above 0 and below 1 is expected"),
-        ("--size 0B --bandwidth 1Gbit --load 0.5", "--size: more than zero is expected"),
+        ("--size 0B --bandwidth 1Gbit --load 0.5", "--size: expected a value above zero"),
         ("--sizes nowhere.txt --bandwidth 1Gbit --load 0.5", "published distributions are web-search"),
     ];
     for (arguments, why) in wrong {

@@ -6,7 +6,7 @@ use crate::command::{contracts, fed, file, wayleave};
 fn a_network_is_counted_and_its_links_are_classed() {
     let run = wayleave("topology show fat-tree:k=4").ends_with(0);
     assert!(run.stdout.starts_with("fat-tree: 16 hosts, 20 switches, 96 directed links\n"), "{}", run.stdout);
-    for part in ["switch -> switch  64", "8 x 97kB", "1, unlimited", "h1 ... h16", "1500B"] {
+    for part in ["switch -> switch  64", "8 x 97 kB", "1, unlimited", "h1 ... h16", "1500 B"] {
         assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
     }
 }

@@ -106,7 +106,7 @@ fn a_wrong_plan_exits_with_four_and_names_the_error() {
     assert_ne!(lower, plan);
     let run = verify(lower, "").ends_with(4);
     assert!(
-        run.stderr.contains("discrepancy: flow \"c1\" was guaranteed 1ns, below its bound of 4ms"),
+        run.stderr.contains("discrepancy: flow \"c1\" was guaranteed 1 ns, below its bound of 4 ms"),
         "{}",
         run.stderr
     );
@@ -114,7 +114,7 @@ fn a_wrong_plan_exits_with_four_and_names_the_error() {
     // The requests of contracts are in their file.
     let wider = plan.replacen("\"burst_bytes\":20000", "\"burst_bytes\":20001", 1);
     let run = verify(wider, &format!("-f {list}")).ends_with(4);
-    assert!(run.stderr.contains("\"c1\": the plan states bursts of 20.001kB, the contract 20kB"), "{}", run.stderr);
+    assert!(run.stderr.contains("\"c1\": the plan states bursts of 20.001 kB, the contract 20 kB"), "{}", run.stderr);
     let quiet = plan.replacen("\"best_effort\":true", "\"best_effort\":false", 1);
     let run = verify(quiet, "").ends_with(2);
     assert!(run.stderr.contains("the plan assumes --best-effort off, but here --best-effort on"), "{}", run.stderr);
@@ -177,8 +177,8 @@ fn contradictory_options_are_refused() {
     let list = colliding("verify-nonsense.yaml");
     let plan = file("verify-nonsense.json", wayleave(&format!("plan {STAR} -f {list} -o json")).stdout);
     for (arguments, expected) in [
-        (format!("{STAR} -f {list} --replay chasing:9,1"), "there is no promise 9"),
-        (format!("{STAR} -f {list} --replay chasing,1"), "is not an attack: PATTERN,SEED[,SHIFTS] is expected"),
+        (format!("{STAR} -f {list} --replay chasing:9,1"), "no guarantee 9"),
+        (format!("{STAR} -f {list} --replay chasing,1"), "is not an attack: expected PATTERN,SEED[,SHIFTS]"),
         (format!("-t star:hosts=6 --plan {plan}"), "the plan is for star with 5 hosts"),
         (format!("-t star:hosts=5 --plan {list}"), "is not a plan of `wayleave plan -o json`"),
         (format!("-t star:hosts=5 --plan {plan} --scheme silo"), "cannot be used with"),
@@ -312,7 +312,7 @@ fn a_plan_with_every_kind_is_verified() {
     let run = wayleave(&format!("{command} --plan {greedy}")).ends_with(4);
     assert!(run.stderr.contains("discrepancy: the guaranteed class of "), "{}", run.stderr);
     let run = wayleave(&format!("{command} --plan {greedy} -f {list}")).ends_with(4);
-    assert!(run.stderr.contains("the plan states a minimum of 9.9Gbit, the contract "), "{}", run.stderr);
+    assert!(run.stderr.contains("the plan states a minimum of 9.9 Gbit/s, the contract "), "{}", run.stderr);
 }
 
 /// Catches: a check of shares in the end of a plan only, and one that takes times of minima from the plan.
@@ -364,7 +364,7 @@ fn shares_and_times_of_minima_are_derived_after_every_event() {
     let mut short = plan.clone();
     short["scheme"]["guaranteed_budget_ns"] = 20_000_u64.into();
     let run = verified("verify-shares-short.json", &short).ends_with(4);
-    assert!(run.stderr.contains("above the 20us assumed for minima with a time"), "{}", run.stderr);
+    assert!(run.stderr.contains("above the 20 us assumed for minima with a time"), "{}", run.stderr);
 }
 
 #[test]

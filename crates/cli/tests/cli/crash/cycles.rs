@@ -137,7 +137,7 @@ fn a_ledger_survives_two_hundred_kills() {
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name)
-        .map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}: a number is expected")))
+        .map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}: expected a number")))
 }
 
 impl Run {

@@ -13,6 +13,7 @@ use wayleave_ledger::ReservedShare;
 use wayleave_protocol::Id;
 use wayleave_scheme_api::{Decision, Refusal, Request};
 use wayleave_topology::{LinkId, Route};
+use wayleave_units::Human;
 
 use super::Admission;
 use crate::decision::{Decided, routes};
@@ -241,7 +242,7 @@ impl Admission {
         };
         self.settle(serial, &decision, release);
         let revision = self.enforcement.contracts().get(serial).map_or(0, |grant| grant.revision);
-        let detail = format!("{}; bound {}", cause.detail(), decision.bound);
+        let detail = format!("{}; bound {}", cause.detail(), decision.bound.up());
         self.enforcement.journal_mut().contract_event(EventKind::Rerouted, &id, revision, detail);
         consequences.rerouted.push(id);
         None

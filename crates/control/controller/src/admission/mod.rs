@@ -16,6 +16,7 @@ use wayleave_contracts::{ContractRequest, Named, Policy};
 use wayleave_ledger::{Model, Reservation};
 use wayleave_protocol::Id;
 use wayleave_scheme_api::Decision;
+use wayleave_units::Human;
 
 use crate::command::{CommandError, Outcome, Precondition, Reply};
 use crate::decision::{Decided, DecisionRecord, Decisions};
@@ -205,7 +206,7 @@ impl Admission {
             if let Some((grant, bound)) =
                 enforcement.contracts().get(serial).and_then(|grant| Some((grant, grant.bound()?)))
             {
-                let (revision, detail) = (grant.revision, format!("bound {bound}"));
+                let (revision, detail) = (grant.revision, format!("bound {}", bound.up()));
                 enforcement.journal_mut().contract_event(EventKind::Rerouted, &id, revision, detail);
             }
             if !moved.contains(&id) {

@@ -71,7 +71,7 @@ impl Enforcement {
         let epoch = state.epoch;
         self.journal.mark(DirtyRecord::Node(node));
         let name = self.network.node(node).name.clone();
-        self.journal.event(EventKind::AgentSilent, &name, None, epoch, format!("agent silent for {after}"));
+        self.journal.event(EventKind::AgentSilent, &name, None, epoch, format!("agent silent for {after:#}"));
         self.refresh_degraded_at(node);
     }
 

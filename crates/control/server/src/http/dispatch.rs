@@ -358,7 +358,7 @@ fn certified(shared: &Shared, peer: &Peer) -> Result<Arc<Holder>, Box<Problem>> 
     match (known.pop(), known.pop()) {
         (Some(who), None) => unexpired(who),
         (Some(one), Some(other)) => {
-            let detail = format!("names of the certificate belong to several tokens: {}, {}", one.id, other.id);
+            let detail = format!("the certificate matches several tokens: {}, {}", one.id, other.id);
             Err(problem(Code::Unauthorized, detail))
         }
         (None, _) => {

@@ -230,7 +230,7 @@ fn a_document_of_every_kind_is_applied_as_a_whole() {
         ] } })
     };
     let refused = world.client.post("/v1/apply?atomic=true", &document("6Gbit")).is_problem(409, "RATE");
-    assert!(refused["detail"].as_str().unwrap().contains("5.0998878Gbit would fit"), "{refused}");
+    assert!(refused["detail"].as_str().unwrap().contains("5.099 Gbit/s would fit"), "{refused}");
     assert_eq!(world.client.get("/v1/contracts").json()["items"], json!([]));
     let dry = world.client.post("/v1/apply?dryRun=true", &document("1Gbit")).is(200).json();
     assert_eq!((&dry["done"], &dry["refused"]), (&json!(3), &json!(0)));

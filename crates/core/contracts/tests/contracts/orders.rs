@@ -58,7 +58,7 @@ fn names_unusable_in_an_address_are_refused_in_their_field() {
         assert_eq!(named("a", tenant), Err("tenant"), "{tenant}");
     }
     let error = NameError { of: Named::Tenant, name: "ACME".into() };
-    assert_eq!(error.to_string(), "this is no name of a tenant: 1 to 63 characters of [a-z0-9-] are expected");
+    assert_eq!(error.to_string(), "this is not a name of a tenant: expected 1 to 63 characters of [a-z0-9-]");
 }
 
 #[test]

@@ -45,7 +45,7 @@ const MIN: usize = PREFIX_BYTES + HEADER_BYTES + TRAILER_BYTES;
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeError {
     /// They do not begin like one.
-    #[error("this is no message of a broker")]
+    #[error("not a broker message")]
     Magic,
     /// They are in a version that is not known here.
     #[error("this is version {0} of the brokers' messages, and version {VERSION} is known here")]
@@ -62,7 +62,7 @@ pub enum DecodeError {
     #[error("the checksum is wrong: the message was changed on the way")]
     Checksum,
     /// A field has a value that no encoder writes.
-    #[error("the {0} of the message is none that a broker writes")]
+    #[error("invalid {0} in a broker message")]
     Field(&'static str),
 }
 

@@ -152,7 +152,7 @@ impl<'a> KindBody<'a> {
         let weight = given.text.parse().ok();
         if weight.is_none() {
             problems.report(ProblemKind::BadValue, given.span, || {
-                format!("{} is not a weight: a whole number above zero is expected, such as 10", quoted(&given.text))
+                format!("{} is not a weight: expected a whole number above zero, such as 10", quoted(&given.text))
             });
         }
         weight.map(Some)

@@ -78,7 +78,7 @@ pub(super) fn build(
 fn resolve<'g>(graph: &'g Graph<'g>, problems: &mut Problems<'_>) -> Option<Vec<Edge<'g>>> {
     let before = problems.mark();
     if graph.nodes.is_empty() {
-        problems.report(ProblemKind::Empty, graph.at, || "there are no nodes here: a network needs some");
+        problems.report(ProblemKind::Empty, graph.at, || "the network has no nodes");
     }
     if graph.edges.len().max(graph.nodes.len()) > MAX_CABLES {
         let (nodes, edges) = (graph.nodes.len(), graph.edges.len());

@@ -98,7 +98,8 @@ pub(crate) fn bytes(word: Word<'_>, problems: &mut Problems<'_>) -> Option<Bytes
         problems.report(ProblemKind::Impossible, word.span, || match size > Bytes::MAX {
             // 10^12 B and more mean flows without end (`flow-fairnessExp.txt` of ns3-datacenter).
             true => {
-                (message, "a flow without end is a traffic of its own: { from: h0, to: h32, sizes: endless }").into()
+                (message, "a flow without end is a traffic source of its own: { from: h0, to: h32, sizes: endless }")
+                    .into()
             }
             false => Message::from(message),
         });

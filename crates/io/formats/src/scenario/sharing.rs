@@ -20,8 +20,7 @@ pub(crate) const SHARING: Shape = Shape {
 };
 pub(crate) const SCHEME: SchemeChoice = SchemeChoice { what: "a scheme", word: "scheme", all: HOSTS };
 pub(crate) const ALSO: Shape = Shape { what: "a further scheme", keys: &["scheme", "services"] };
-pub(crate) const FAULTS: Shape =
-    Shape { what: "faults of messages", keys: &["loss", "duplicate", "delay", "probeLoss"] };
+pub(crate) const FAULTS: Shape = Shape { what: "message faults", keys: &["loss", "duplicate", "delay", "probeLoss"] };
 pub(crate) const EVENT: Shape = Shape { what: "an event", keys: &["at", "stop", "start", "policy", "interval"] };
 
 /// Name of the fabric broker, where a broker is named.

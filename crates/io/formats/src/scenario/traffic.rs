@@ -22,7 +22,7 @@ use crate::problem::{ProblemKind, Problems};
 use crate::tree::Node;
 
 pub(crate) const TRAFFIC: Shape = Shape {
-    what: "a traffic",
+    what: "a traffic source",
     keys: &[
         "name",
         "from",

@@ -19,12 +19,12 @@ use crate::tree::{Node, Value};
 
 pub(crate) const TOKEN_BUCKET: Shape = Shape { what: "a token bucket", keys: &["rate", "burst", "phase"] };
 pub(crate) const CONSTANT_RATE: Shape = Shape { what: "a constant rate with jitter", keys: &["rate", "jitter"] };
-pub(crate) const OFFER: Shape = Shape { what: "an offer", keys: &["write", "every"] };
+pub(crate) const OFFER: Shape = Shape { what: "an offered load", keys: &["write", "every"] };
 pub(crate) const ON_OFF: Shape = Shape { what: "an on-off source", keys: &["rate", "on", "off"] };
 pub(crate) const RPC: Shape =
     Shape { what: "RPC", keys: &["outstanding", "answer", "think", "servers", "chain", "fanOut"] };
 pub(crate) const UNIFORM: Shape = Shape { what: "uniform gaps", keys: &["mean", "connections"] };
-pub(crate) const AFTER: Shape = Shape { what: "what flows follow", keys: &["traffic", "to", "fanOut"] };
+pub(crate) const AFTER: Shape = Shape { what: "a follow-up flow", keys: &["traffic", "to", "fanOut"] };
 pub(crate) const LISTED_FLOW: Shape = Shape { what: "a flow", keys: &["at", "from", "to", "size", "queue"] };
 pub(crate) const IMPORT: Shape = Shape { what: "a list of flows", keys: &["hpcc", "htsim"] };
 
@@ -67,7 +67,7 @@ const KEYS: [(&str, WorkloadKind); 13] = [
 /// Finds out what a traffic is.
 pub(super) fn what(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<WorkloadKind> {
     let keys = KEYS.map(|(key, _)| key);
-    match at_most_one(fields, "a traffic", &keys, problems)? {
+    match at_most_one(fields, "a traffic source", &keys, problems)? {
         Some((key, _)) => KEYS.iter().find(|(known, _)| *known == key).map(|(_, what)| *what),
         None if fields.get("sizes").is_some() => Some(WorkloadKind::Once),
         None => {

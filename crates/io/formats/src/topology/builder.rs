@@ -116,7 +116,7 @@ fn parse_line<'a>(text: &'a str, problems: &mut Problems<'_>) -> Option<Node<'a>
         } else if kind.trim() == "testbed" {
             entries.push(entry("name", word(text, range.clone()), scalar(text, range)));
         } else {
-            let message = || format!("{} is not a setting: KEY=VALUE is expected", quoted(part.trim()));
+            let message = || format!("{} is not a setting: expected KEY=VALUE", quoted(part.trim()));
             problems.report(ProblemKind::Syntax, word(text, range), message);
             return None;
         }

@@ -60,7 +60,10 @@ fn percent(node: &Node<'_>, problems: &mut Problems<'_>) -> u8 {
         Some(percent) => percent,
         None => {
             problems.report(ProblemKind::BadValue, node.span, || {
-                format!("{} is not a percentage: a whole number with its sign is expected, such as 95%", quoted(text))
+                format!(
+                    "{} is not a percentage: expected a whole number with a percent sign, such as 95%",
+                    quoted(text)
+                )
             });
             0
         }
@@ -112,7 +115,7 @@ mod tests {
             assert!(error.contains(part), "{classes}: {error}");
             assert!(error.contains("star.yaml:5:"), "{error}");
         };
-        stated("{ latency: 7 }", "7 latency queues: from 1 to 5 are accepted");
+        stated("{ latency: 7 }", "7 latency queues: expected 1 to 5");
         stated("{ guaranteed: 70000 }", "guaranteed has the weight 65535");
         stated("{ bestEffort: 0 }", "best effort has the weight 0");
         stated("{ target: 95 }", "\"95\" is not a percentage");

@@ -219,7 +219,7 @@ fn accounting_requires_a_minimum_frame() {
     );
     assert_problems(
         one(&with("2ms", "2ms, accounting: bytes")),
-        &[(BadValue, "5:90", "unknown accounting \"bytes\": wire or frame is expected")],
+        &[(BadValue, "5:90", "unknown accounting \"bytes\": expected wire or frame")],
     );
 }
 
@@ -307,7 +307,7 @@ fn an_unknown_node_or_link_is_compared_with_existing_ones() {
         read(with("2ms", "2ms, route: [nowhere:0, h1->pod1-edge1, h1->pod1-edge1:x]")),
         &[
             (UnknownName, "5:86", "there is no link \"nowhere\" .. FROM->TO"),
-            (BadValue, "5:97", "\"h1->pod1-edge1\" is not a hop: LINK:QUEUE is expected"),
+            (BadValue, "5:97", "\"h1->pod1-edge1\" is not a hop: expected LINK:QUEUE"),
             (BadValue, "5:113", "is not a hop"),
         ],
     );
@@ -331,11 +331,11 @@ fn another_kind_or_version_suppresses_all_other_errors() {
     );
     assert_problems(
         contracts("apiVersion: wayleave/v2\nkind: Pod\nspec: {}"),
-        &[(WrongKind, "2:7", "unknown kind \"Pod\": Contracts is expected")],
+        &[(WrongKind, "2:7", "unknown kind \"Pod\": expected Contracts")],
     );
     assert_problems(
         contracts("apiVersion: v1\nkind: Contracts\nspec: { contracts: [] }"),
-        &[(WrongKind, "1:13", "apiVersion \"v1\" is not known: wayleave/v1 is expected")],
+        &[(WrongKind, "1:13", "unknown apiVersion \"v1\": expected wayleave/v1")],
     );
 }
 
@@ -350,7 +350,7 @@ fn a_missing_file_is_compared_with_its_neighbours() {
     let shown = Source::read(&missing).unwrap_err().to_string();
     assert_eq!(shown, format!("{}: no such file, did you mean \"contracts.yaml\"?", missing.display()));
     let shown = Source::read(&folder).unwrap_err().to_string();
-    assert_eq!(shown, format!("{}: is a directory: the name of a file is expected", folder.display()));
+    assert_eq!(shown, format!("{}: is a directory: expected a file", folder.display()));
     assert_eq!(Source::read(folder.join("contracts.yaml")).unwrap().text(), "");
     std::fs::remove_dir_all(&folder).unwrap();
 }

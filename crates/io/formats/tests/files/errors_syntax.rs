@@ -38,7 +38,10 @@ fn an_empty_file_is_reported_with_the_expected_content() {
         assert_problems(contracts(text), &[(Empty, "1:1", "kind Contracts is expected .. apiVersion: wayleave/v1")]);
     }
     assert_problems(topology("# nothing\n"), &[(Empty, "1:1", "there are only comments here")]);
-    assert_problems(csv(""), &[(Empty, "1:1", "a header and one contract a row .. name,from,to,rate,burst,deadline")]);
+    assert_problems(
+        csv(""),
+        &[(Empty, "1:1", "a header and one contract per row .. name,from,to,rate,burst,deadline")],
+    );
     assert_problems(csv("\n\n"), &[(Empty, "1:1", "the file is empty")]);
     assert_problems(
         contracts("name,from,to\na,h1,h2"),
@@ -60,7 +63,7 @@ fn broken_yaml_is_explained() {
         ("a: \"\\q\"", "1:4", "a backslash .. is not known"),
         ("a: [1, 2", "1:4", "this \"[\" is never closed"),
         ("a: ]", "1:4", "this bracket closes nothing"),
-        ("a: [1}", "1:4", "what this \"[\" opens is closed by a \"}\""),
+        ("a: [1}", "1:4", "a \"[\" is closed by a \"}\""),
         ("{ a: 1\n  b: 2 }", "2:4", "a comma or a closing } is expected"),
         ("a: *x", "1:4", "anchor (&name) that does not exist"),
         ("a: &x [ *x ]", "1:9", "write the value out"),

@@ -109,7 +109,7 @@ fn an_event_has_exactly_one_action() {
         ]),
         &[
             (MissingKey, "5:7", "an event needs one of the keys \"add\", \"change\" and \"release\""),
-            (WrongType, "6:96", "an event is one thing, and this is add and release"),
+            (WrongType, "6:96", "an event has exactly one of these keys, but add and release are given"),
             (WrongType, "7:27", "a release needs only a name"),
             (MissingKey, "8:7", "an event needs the key \"at\""),
             (WrongType, "9:27", "text is expected, not a list"),

@@ -101,7 +101,7 @@ fn errors_of_gml_are_reported_at_their_place() {
         ("graph [ node [ label \"x\" ] ]", "1:9 this node needs the key \"id\", a number or a text"),
         ("graph [ node [ id [ ] ] ]", "1:19 this node needs the key \"id\", a number or a text"),
         ("graph [ node [ id 0 ] edge [ source 0 ] ]", "1:23 this edge needs the key \"target\", a number or a text"),
-        ("graph [ ]", "1:1 there are no nodes here: a network needs some"),
+        ("graph [ ]", "1:1 the network has no nodes"),
         ("graph 5", "1:7 a graph is a list in square brackets"),
         ("graph [ node [ id 0 ] ] graph [ ]", "1:25 a second graph begins here"),
     ] {

@@ -65,7 +65,7 @@ fn errors_are_reported_with_their_line() {
         ("", "the file is empty: `num_ranks N` is expected"),
         ("rank 0 {\n}\n", "1:1: the schedule begins with `num_ranks N`"),
         ("num_ranks 2\nrank 2 {\n}\n", "2:6: there is no rank 2: num_ranks is 2, counted from 0"),
-        ("num_ranks 1\nrank 0 {\nsend 8b to 1\n}\n", "3:1: there is no rank 1: the ranks are 0 to 0"),
+        ("num_ranks 1\nrank 0 {\nsend 8b to 1\n}\n", "3:1: no rank 1: ranks are 0 to 0"),
         (
             "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 1\na requires b\nb requires a\n}\n",
             "this operation waits for itself",
@@ -207,7 +207,7 @@ fn errors_of_a_job_are_reported_at_their_place() {
         ("job: { collective: ring, data: 1MB }", "8:26: unknown collective operation \"ring\""),
         ("job: { collective: ring-all-reduce }", "data"),
         ("job: { data: 1MB }", "a job needs one of the keys collective or goal"),
-        ("job: { collective: all-to-all, goal: pair.goal, data: 1kB }", "a job is one thing"),
+        ("job: { collective: all-to-all, goal: pair.goal, data: 1kB }", "a job has exactly one of these keys"),
         (
             "job: { collective: halving-doubling-all-reduce, data: 1MB, ranks: h1..h3 }",
             "8:73: halving and doubling among 3 ranks",

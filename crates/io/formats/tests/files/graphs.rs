@@ -216,7 +216,7 @@ fn contents_that_a_graph_cannot_hold_are_reported() {
     let (text, left_out) = write_graph(&network, "a \"b\" & c", GraphFormat::Gml);
     assert!(text.contains(r#"name "a &quot;b&quot; &amp; c""#), "{text}");
     let left_out: Vec<String> = left_out.iter().map(ToString::to_string).collect();
-    assert_eq!(left_out, ["warning: a graph has no place for queues, buffers and delay budgets"]);
+    assert_eq!(left_out, ["warning: graph formats cannot store queues, buffers and delay budgets"]);
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn a_configuration_of_hpcc_names_its_files_and_unsupported_settings() {
 #[test]
 fn an_hpcc_flow_of_ten_to_the_twelve_bytes_gets_a_hint_for_endless_traffic() {
     let errors = hpcc_flows("1\n0 1 3 10000 1000000000000 0.001\n").unwrap_err();
-    let hint = "a flow without end is a traffic of its own: { from: h0, to: h32, sizes: endless }";
+    let hint = "a flow without end is a traffic source of its own: { from: h0, to: h32, sizes: endless }";
     assert_eq!(errors.problems()[0].hint(), Some(hint));
     assert_eq!(hpcc_flows("1\n0 1 3 10000 0 0.001\n").unwrap_err().problems()[0].hint(), None);
 }

@@ -52,12 +52,12 @@ fn units_of_objects_come_before_those_of_the_network() {
         (Packetizer::On, Multiplexing::Arbitrary, LineShaping::Off)
     );
     let [s, t] = file.network.servers() else { panic!("two servers") };
-    assert_eq!(s.service.to_string(), "max(4Mbit [t - 10us]+, 50Mbit [t - 1ms]+)");
+    assert_eq!(s.service.to_string(), "max(4 Mbit/s * [t - 10 us]+, 50 Mbit/s * [t - 1 ms]+)");
     assert_eq!(s.line.as_ref().unwrap().rate, whole(100_000_000));
-    assert_eq!(t.service.to_string(), "64kbit [t - 2ms]+");
+    assert_eq!(t.service.to_string(), "64 kbit/s * [t - 2 ms]+");
     assert_eq!(t.line, None);
     let [f, g] = file.network.flows() else { panic!("two flows") };
-    assert_eq!(f.arrival.to_string(), "min(10B + 10kbit t, 2kB + 500bit t)");
+    assert_eq!(f.arrival.to_string(), "min(10 B + 10 kbit/s * t, 2 kB + 500 bit/s * t)");
     assert_eq!((&f.max_packet, &g.max_packet), (&whole(400_000_000_000), &whole(480_000_000_000)));
     assert_eq!(g.arrival.burst(), whole(10_000_000_000));
     assert_eq!(g.paths, [vec![0], vec![0, 1]]);

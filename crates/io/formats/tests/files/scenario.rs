@@ -181,10 +181,10 @@ fn ends_may_be_virtual_machines() {
     assert_eq!(scenario.traffic[0].ends, FlowEndpoints::Random(from, vec![end("h1", 3)]));
     assert_eq!([0, 1, 2].map(|vm| scenario.vms[vm].name.as_str()), ["a1", "a2", "b"]);
     let messages = |ends: &str| crate::common::scenarios::messages(read(&with(ends)));
-    let within = "are at one host, and what is sent within a host is not simulated";
+    let within = "are on the same host: traffic within a host is not simulated";
     assert_eq!(messages("pairs: [[a1, b]]"), [format!("11:36 a1 and b {within}")]);
     assert_eq!(messages("pairs: permutation, from: [a1, a2, b]"), [format!("11:55 a1 and b {within}")]);
-    assert_eq!(messages("from: a1, to: b"), ["11:35 there is no pair of two hosts here"]);
+    assert_eq!(messages("from: a1, to: b"), ["11:35 no pair has two different hosts"]);
     assert_eq!(messages("from: [a1, a1]"), ["11:40 a1 is given twice"]);
     let listed = "  topology: star:hosts=4\n  duration: 10ms\n  vms: [ VM ]\n  traffic: [ { name: t, sizes: 1B } ]\n";
     let vm = |vm: &str| crate::common::scenarios::messages(read(&listed.replace("VM", vm)));
@@ -396,9 +396,9 @@ fn a_queue_cannot_have_marking_that_conflicts_with_ufab() {
     assert!(!without.is_err_and(|errors| errors.to_string().contains("mark")));
     // Hosts repeat a change for 4 ms: switches that forget it before count it twice.
     for (remember, is_short) in [("4ms", true), ("5ms", false)] {
-        let core = format!("ecn: {{ ufabCore: {{ remember: {remember} }} }}");
+        let core = format!("ecn: {{ ufabCore: {{ dedupWindow: {remember} }} }}");
         let errors = read(&spec.replace("ecn: 80kB", &core)).map(drop).unwrap_err().to_string();
-        assert_eq!(errors.contains("remember has to be as long"), is_short, "{errors}");
+        assert_eq!(errors.contains("dedupWindow has to be as long"), is_short, "{errors}");
     }
 }
 
@@ -577,7 +577,7 @@ fn traffic_of_a_contract_follows_its_route() {
     wrong("contract: copy, pairs: [[h7, h3]], sizes: endless", "what h3 sends to h7");
     wrong(
         "contract: db, pairs: [[h1, h2]], sizes: endless",
-        "h2 is no member of the contract: those are h1, h4, h6, h8",
+        "h2 is not a member of the contract: expected h1, h4, h6, h8",
     );
     wrong("contract: db, queue: 5, sizes: endless", "queue does not apply to traffic with a contract");
 }

@@ -46,7 +46,7 @@ impl Measure {
             Self::TailTime if has_completions => "p99 completion time",
             Self::TailTime => "p99 packet delay",
             Self::TailSlowdown => "p99 slowdown",
-            Self::TailRoundTrip => "p99 round trip",
+            Self::TailRoundTrip => "p99 round-trip time",
             Self::Goodput => "goodput",
             Self::Lost => "packets lost",
         }

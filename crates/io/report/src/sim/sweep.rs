@@ -153,7 +153,7 @@ pub fn choices(results: &[RunResult]) -> MarkupElement {
         .map_or_else(Vec::new, |run| run.parameters.iter().map(|parameter| parameter.path.as_str()).collect());
     let mut heads: Vec<(&str, _)> = paths.iter().map(|path| (last_step(path), Text)).collect();
     heads.extend([("traffic", Text), ("seeds", Number)]);
-    for head in ["time, mean", "time, 99 %", "lowest to highest", "p99 slowdown", "goodput", "lost"] {
+    for head in ["mean time", "p99 time", "lowest to highest", "p99 slowdown", "goodput", "lost"] {
         heads.push((head, Number));
     }
     let row = |group: &Group<'_>, known: &TrafficResult| {
@@ -180,7 +180,7 @@ pub fn runs(results: &[RunResult]) -> MarkupElement {
         .map_or_else(Vec::new, |run| run.parameters.iter().map(|parameter| parameter.path.as_str()).collect());
     let mut heads: Vec<(&str, _)> = paths.iter().map(|path| (last_step(path), Text)).collect();
     heads.extend([("seed", Number), ("traffic", Text)]);
-    for head in ["time, mean", "time, 99 %", "p99 slowdown", "goodput", "lost"] {
+    for head in ["mean time", "p99 time", "p99 slowdown", "goodput", "lost"] {
         heads.push((head, Number));
     }
     heads.push(("ended", Text));

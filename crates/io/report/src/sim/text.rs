@@ -1,13 +1,12 @@
-//! Numbers of simulations as they are read, on the terminal and in the report.
+//! Numbers of simulations, on the terminal and in the report.
 
-use wayleave_explain::human::Human;
-use wayleave_units::{Bytes, Rate, Time};
+use wayleave_units::{Bytes, Human, Rate, Time};
 
 use crate::numbers;
 
 /// Returns a time in ps with four digits, rounded up to whole ns: `46.14 us`.
 pub fn time(ps: u64) -> String {
-    spaced(&Time::from_nanos(ps.div_ceil(1_000)).up())
+    Time::from_nanos(ps.div_ceil(1_000)).up()
 }
 
 /// The same for a mean.
@@ -17,19 +16,12 @@ pub fn mean_time(ps: f64) -> String {
 
 /// Returns a rate in bit/s with four digits, rounded down: `93.83 Gbit/s`.
 pub fn rate(bits_per_second: f64) -> String {
-    spaced(&Rate::from_bits_per_second(bits_per_second as u64).down()) + "/s"
+    Rate::from_bits_per_second(bits_per_second as u64).down()
 }
 
 /// Returns a size with four digits, rounded up: `43.5 kB`.
 pub fn size(bytes: u64) -> String {
-    spaced(&Bytes::new(bytes).up())
-}
-
-/// Puts a space between a number and its unit. The compact form is for files and options.
-fn spaced(quantity: &str) -> String {
-    let unit = quantity.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(quantity.len());
-    let (number, unit) = quantity.split_at(unit);
-    format!("{number} {unit}")
+    Bytes::new(bytes).up()
 }
 
 /// `12,345`.

@@ -105,7 +105,7 @@ impl fmt::Display for NetError {
             Self::Rate { given, most } => {
                 write!(
                     f,
-                    "a port of {given} is too fast for Linux queues, which forward at most {most}: use the queues of its hardware"
+                    "a port of {given:#} is too fast for Linux queues, which forward at most {most:#}: use the queues of its hardware"
                 )
             }
         }

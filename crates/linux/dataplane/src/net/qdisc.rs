@@ -206,7 +206,7 @@ mod tests {
         let at = |gbit| PortQdisc { rate: Rate::from_gbit(gbit), ..port(2) }.lines("p1");
         assert!(at(100).is_ok());
         let error = at(400).unwrap_err().to_string();
-        assert!(error.contains("400Gbit") && error.contains("100Gbit"), "{error}");
+        assert!(error.contains("400 Gbit/s") && error.contains("100 Gbit/s"), "{error}");
     }
 
     #[test]

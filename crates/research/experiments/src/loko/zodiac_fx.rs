@@ -227,7 +227,7 @@ fn allocations(Data { model, full, fifth, .. }: &Data) -> Table {
     };
     Table {
         name: "allocations".to_owned(),
-        title: format!("Allocations with R = {}, T = {}, buffer {}", model.rate, model.processing, model.buffer),
+        title: format!("Allocations with R = {:#}, T = {:#}, buffer {}", model.rate, model.processing, model.buffer),
         columns: ["allocation", "max. rate", "max. burst", "max. delay"].map(str::to_owned).to_vec(),
         rows: [("full rate", full), ("fifth rate", fifth)].into_iter().map(row).collect(),
     }

@@ -19,7 +19,8 @@ const MAX_MEASURED: usize = 80;
 
 /// Returns the page of a paper.
 pub(super) fn of(paper: &Paper, results: &Results) -> String {
-    let heads = ["claim", "paper", "here", "verdict", "what would make it hold", "figure"].map(str::to_owned);
+    let heads =
+        ["claim", "paper", "here", "verdict", "what would make it hold", "`wayleave reproduce`"].map(str::to_owned);
     let rows: Vec<Vec<String>> =
         HEADLINES.iter().filter(|headline| headline.paper == paper).map(|headline| cells(headline, results)).collect();
     let mut figures: Vec<&str> =
@@ -33,7 +34,7 @@ pub(super) fn of(paper: &Paper, results: &Results) -> String {
         paragraph(&format!("{}.", escaped(paper.citation))),
         table(&heads, &rows, Align::Left),
         paragraph(&format!(
-            "`wayleave reproduce FIGURE` measures a figure again, and `wayleave reproduce claims {}` prints this page. [Method](README.md): ranges, intervals, verdicts.",
+            "The last column names the figure: `wayleave reproduce FIGURE` measures it again. `wayleave reproduce claims {}` prints this page. [Method](README.md): ranges, intervals, verdicts.",
             paper.slug
         )),
         paragraph(&if measured.is_empty() { String::new() } else { format!("Measured: {}.", measured.join("; ")) })
@@ -69,15 +70,17 @@ fn missing(headline: &Headline, results: &Results) -> &'static str {
     }
 }
 
-/// Returns the measurement of the default reading, and that of the reading under which the claim holds.
+/// Returns the measurement of the default reading, and that of the reading under which the claim holds. Readings are named where there
+/// are several.
 fn here(claim: &Claim<'_>, headline: &Headline) -> String {
-    let [first, ..] = claim.readings[..] else { return String::new() };
-    let mut text = shown(first, headline.unit);
+    let [first, others @ ..] = &claim.readings[..] else { return String::new() };
+    let named = |of: &Statement| named(of, headline.unit);
     let decisive = claim.decisive();
-    if claim.verdict() == Verdict::HoldsUnderReading && decisive.reading != first.reading {
-        text += &format!("; {}: {}", decisive.reading, shown(decisive, headline.unit));
+    match others {
+        [] => shown(first, headline.unit),
+        _ if decisive.reading != first.reading => format!("{}; {}", named(first), named(decisive)),
+        _ => named(first),
     }
-    text
 }
 
 /// Returns the mean with its interval, or the least and the largest number where a claim is about all of them; words where only a truth
@@ -100,18 +103,44 @@ fn shown(statement: &Statement, unit: &str) -> String {
     }
 }
 
+/// Returns the number of readings that hold, and the first ones that do not.
+fn by_reading(claim: &Claim<'_>, headline: &Headline) -> String {
+    let (hold, others): (Vec<&Statement>, Vec<&Statement>) = claim.readings.iter().partition(|of| of.is_held());
+    if others.is_empty() {
+        return format!("it holds in all {} readings", claim.readings.len());
+    }
+    let others: Vec<String> = others.iter().map(|of| named(of, headline.unit)).collect();
+    format!("it holds in {} of {} readings; not: {}", hold.len(), claim.readings.len(), others.join("; "))
+}
+
+/// Returns the measurement with its reading.
+fn named(of: &Statement, unit: &str) -> String {
+    let reading = if of.reading.is_empty() { "default" } else { &of.reading };
+    format!("{reading}: {}", shown(of, unit))
+}
+
 /// Returns the reading, the experiment or the runs that the verdict depends on.
 fn closes(claim: &Claim<'_>, headline: &Headline) -> String {
     let statement = claim.decisive();
     match claim.verdict() {
+        Verdict::Holds if claim.readings.len() > 1 => short(&by_reading(claim, headline), MAX_EXPLANATION),
         Verdict::Holds | Verdict::NotCompared => String::new(),
-        Verdict::HoldsUnderReading => {
-            claim.named_reading().map_or_else(String::new, |name| short(name, MAX_EXPLANATION))
-        }
+        Verdict::HoldsUnderReading => match (statement.is_held(), claim.named_reading()) {
+            (true, _) => {
+                let hold = claim.readings.iter().filter(|of| of.is_held()).count();
+                format!("the reading that comes second; {hold} of {} readings hold", claim.readings.len())
+            }
+            (_, name) => format!("experiment: {}", short(name.unwrap_or_default(), MAX_EXPLANATION)),
+        },
         Verdict::Undecided => statement.undecided_because().unwrap_or_default(),
         Verdict::PartlyExplained => match statement.explanation() {
             Some((experiment, Effect::Moves { by, of })) => {
-                let part = format!("moves it by {} of {}", number(by), number(of));
+                let part = match 100.0 * by / of {
+                    percent if percent.is_finite() => {
+                        format!("moves it by {} of {} ({percent:.0} %)", number(by), number(of))
+                    }
+                    _ => "ends, where it does not end without".to_owned(),
+                };
                 let open = Some(headline.open).filter(|open| !open.is_empty()).map(|open| format!("; {open}"));
                 format!("{}: {part}{}", short(&experiment.name, MAX_EXPLANATION), open.unwrap_or_default())
             }

@@ -44,9 +44,9 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     });
     let panel = Panel {
         name: "queue".to_owned(),
-        title: "What a packet finds at the receiver's port".to_owned(),
+        title: "Queue length at packet arrivals, receiver's port".to_owned(),
         x: Axis::linear("queue", "packets"),
-        y: Axis::linear("part of packets", ""),
+        y: Axis::linear("fraction of packets", ""),
         form: Form::Steps,
         centre: Centre::Mean,
         is_timing: false,

@@ -36,12 +36,31 @@ impl<'a> Claim<'a> {
         }
     }
 
-    /// Returns the statement that decides the verdict.
+    /// Returns the statement that decides the verdict. A reading that holds goes before one that holds in an experiment.
     pub fn decisive(&self) -> &'a Statement {
         let verdict = self.verdict();
         let is = |wanted: Verdict| self.readings.iter().find(|reading| reading.verdict == wanted).copied();
-        let other = (verdict == Verdict::HoldsUnderReading).then(|| is(Verdict::Holds)).flatten();
-        is(verdict).or(other).unwrap_or(self.readings[0])
+        is(Verdict::Holds).or_else(|| is(verdict)).unwrap_or(self.readings[0])
+    }
+
+    /// Returns the measurement, with the verdict of each reading if there are several; one text for each reading.
+    pub(crate) fn measured(&self) -> Vec<String> {
+        match &self.readings[..] {
+            [only] if only.reading.is_empty() => vec![only.measured.clone()],
+            [only] => vec![format!("{}: {}", only.reading, only.measured)],
+            all => all.iter().map(|of| format!("{}: {} ({})", of.reading, of.measured, of.verdict.name())).collect(),
+        }
+    }
+
+    /// Returns everything that belongs to the verdicts of its readings, each remark once.
+    pub(crate) fn remarks(&self) -> Vec<String> {
+        let mut all: Vec<String> = Vec::new();
+        for remark in self.readings.iter().flat_map(|reading| reading.remarks()) {
+            if !all.contains(&remark) {
+                all.push(remark);
+            }
+        }
+        all
     }
 
     /// Returns the reading or the experiment under which the claim holds; none if it holds as it is, or under none.
@@ -70,6 +89,29 @@ mod tests {
         assert_eq!(claims.iter().map(|claim| claim.readings.len()).collect::<Vec<_>>(), [2, 1]);
         assert_eq!((claims[0].verdict(), claims[0].named_reading()), (Verdict::HoldsUnderReading, Some("UDP")));
         assert_eq!((claims[1].verdict(), claims[1].named_reading()), (Verdict::Holds, None));
+    }
+
+    #[test]
+    fn readings_are_listed_with_their_verdicts_and_a_common_remark_once() {
+        let with = |reading: &str, is_so: bool| {
+            Statement::claim("1", "fast", is_so, "3 us").reading(reading).remark("On one machine.")
+        };
+        let all = [with("TCP", false), with("UDP", true)];
+        let claims = claims(&all);
+        assert_eq!(claims[0].measured(), ["TCP: 3 us (unexplained)", "UDP: 3 us (holds)"]);
+        assert_eq!(claims[0].remarks(), ["On one machine."]);
+    }
+
+    #[test]
+    fn a_reading_that_holds_decides_before_an_experiment() {
+        let tested = statement("fast", "TCP", false).tested("sunshine", &[1.0]);
+        let all = [tested.clone(), statement("fast", "UDP", true)];
+        assert_eq!(
+            (claims(&all)[0].named_reading(), claims(&all)[0].decisive().reading.as_str()),
+            (Some("UDP"), "UDP")
+        );
+        let alone = [tested];
+        assert_eq!(claims(&alone)[0].named_reading(), Some("sunshine"));
     }
 
     #[test]

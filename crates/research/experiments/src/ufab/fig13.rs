@@ -304,7 +304,7 @@ fn panel(rows: &[Row]) -> Panel {
         points: rows().map(|row| Point::of(row.beside.name(), row.each(of))).collect(),
     };
     let axes = (Axis::categories("beside MongoDB under"), Axis::logarithmic("completion time", "us"));
-    let series = vec![series("mean", |case| case.times[0]), series("99 %", |case| case.times[1])];
+    let series = vec![series("mean", |case| case.times[0]), series("p99", |case| case.times[1])];
     Panel::new("times", "Completion times of Memcached's queries", axes, Form::Apart, series)
 }
 
@@ -323,15 +323,15 @@ fn table(rows: &[Row]) -> Table {
     });
     Table {
         name: "queries".to_owned(),
-        title: "Memcached's queries, the mean of the seeds".to_owned(),
+        title: "Memcached queries (mean of the seeds)".to_owned(),
         columns: [
             "minima",
-            "queries of a client at once",
+            "concurrent queries per client",
             "beside MongoDB under",
             "1,000 queries a second",
             "mean",
-            "99 %",
-            "MongoDB gets",
+            "p99",
+            "MongoDB throughput",
         ]
         .map(str::to_owned)
         .to_vec(),

@@ -250,7 +250,7 @@ fn table(rows: &[Row]) -> Table {
     });
     Table {
         name: "tasks".to_owned(),
-        title: "Mean and 99 % of completion times, the mean of the seeds".to_owned(),
+        title: "Mean and p99 completion time (mean of the seeds)".to_owned(),
         columns: ["garbage read", "system", "SA", "BA", "GC", "total", "writes stored"].map(str::to_owned).to_vec(),
         rows: cells.collect(),
     }

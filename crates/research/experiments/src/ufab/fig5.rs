@@ -23,7 +23,7 @@ pub(crate) const ENTRY: Entry = Entry {
     runs: "three paths",
     paper: &UFAB,
     place: "Fig. 5",
-    title: "A flow comes to three paths that are used and subscribed differently",
+    title: "A new flow on three paths with different load and subscription",
     full_runs: 10,
     full_seconds: 60,
     quick_seconds: 4,
@@ -213,7 +213,7 @@ fn table(rows: &[Row]) -> Table {
     });
     Table {
         name: "late".to_owned(),
-        title: "From 150 ms to 200 ms: what flows get, and in how many runs they have their minimum".to_owned(),
+        title: "From 150 ms to 200 ms: throughput of flows, and runs in which they reach their minimum".to_owned(),
         columns: ["system", "F1", "F2", "F3", "F4"].map(str::to_owned).to_vec(),
         rows: cells.collect(),
     }

@@ -107,11 +107,11 @@ impl System {
         let usual = ufab::Settings::default;
         match self {
             Self::Ufab => share_by_ufab(run, usual(), tenants),
-            Self::AllPaths => share_by_ufab(run, ufab::Settings { candidates: 256, ..usual() }, tenants),
-            Self::Patient => share_by_ufab(run, ufab::Settings { idle: 1_000, ..usual() }, tenants),
-            Self::Hasty => share_by_ufab(run, ufab::Settings { idle: 2, ..usual() }, tenants),
+            Self::AllPaths => share_by_ufab(run, ufab::Settings { candidate_paths: 256, ..usual() }, tenants),
+            Self::Patient => share_by_ufab(run, ufab::Settings { idle_rtts: 1_000, ..usual() }, tenants),
+            Self::Hasty => share_by_ufab(run, ufab::Settings { idle_rtts: 2, ..usual() }, tenants),
             Self::Printed => {
-                share_by_ufab(run, ufab::Settings { step: ufab::WindowGrowth::AsPrinted, ..usual() }, tenants)
+                share_by_ufab(run, ufab::Settings { startup: ufab::WindowGrowth::AsPrinted, ..usual() }, tenants)
             }
             Self::Unbounded => share_by_ufab(run, ufab::Settings { latency_bound: false, ..usual() }, tenants),
             Self::Pwc => share_by_picnic(run, (Congestion::swift(), SHORT_GAP), tenants),

@@ -44,16 +44,16 @@ pub struct CollectiveExchange {
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CollectiveError {
     /// There are no partners.
-    #[error("a collective operation of {0} ranks: at least 2 are expected")]
+    #[error("a collective operation of {0} ranks: expected at least 2")]
     TooFewRanks(u32),
     /// The number of ranks must be a power of two, because partners differ in one bit.
-    #[error("halving and doubling among {0} ranks: a power of two is expected (ring-all-reduce works with any number)")]
+    #[error("halving and doubling among {0} ranks: expected a power of two (ring-all-reduce works with any number)")]
     NoPowerOfTwo(u32),
     /// No data.
-    #[error("the data is 0B: a size above zero is expected")]
+    #[error("the data is 0B: expected a size above zero")]
     NoData,
     /// No pieces.
-    #[error("0 pieces: at least 1 is expected")]
+    #[error("0 pieces: expected at least 1")]
     NoPieces,
     /// The graph cannot be.
     #[error("{0}")]

@@ -45,7 +45,7 @@ pub struct Job {
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobError {
     /// Not one endpoint for each rank.
-    #[error("{endpoints} endpoints for {ranks} ranks: one for each is expected")]
+    #[error("{endpoints} endpoints for {ranks} ranks: expected one for each")]
     Ranks {
         /// Number of endpoints.
         endpoints: usize,
@@ -53,7 +53,7 @@ pub enum JobError {
         ranks: u32,
     },
     /// It does nothing.
-    #[error("0 iterations: at least 1 is expected")]
+    #[error("0 iterations: expected at least 1")]
     NoIterations,
 }
 

@@ -70,7 +70,7 @@ impl State {
         let state = match flow.state {
             FlowState::Waiting => 0,
             FlowState::Ready => 1,
-            FlowState::Blocked | FlowState::Acked | FlowState::Free => return Err("a flow stands still"),
+            FlowState::Blocked | FlowState::Acked | FlowState::Free => return Err("a flow makes no progress"),
         };
         self.words.extend([state, u64::from(ahead), u64::from(flow.granted), u64::from(flow.in_transit)]);
         let control = flow.sender.add_state(flow.local(now), &mut self.words);

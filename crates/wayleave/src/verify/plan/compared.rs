@@ -2,6 +2,8 @@
 //! settings of the scheme with the resulting queue budgets, the figures of every queue, the counts of the summary,
 //! and the texts that repeat a decision.
 
+use std::fmt;
+
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -64,8 +66,8 @@ fn parsed(value: &impl serde::Serialize) -> Result<Value, serde_json::Error> {
 }
 
 /// Creates a discrepancy of a named part.
-pub(super) fn stated(name: &str, what: &str, stated: impl ToString, derived: impl ToString) -> Discrepancy {
-    let [stated, derived] = [stated.to_string(), derived.to_string()];
+pub(super) fn stated(name: &str, what: &str, stated: impl fmt::Display, derived: impl fmt::Display) -> Discrepancy {
+    let [stated, derived] = [format!("{stated:#}"), format!("{derived:#}")];
     Discrepancy::Stated { name: name.to_owned(), what: what.to_owned(), stated, derived }
 }
 
@@ -86,7 +88,7 @@ fn differences_at(name: &str, path: &str, given: &Value, here: &Value, found: &m
             }
         }
         _ if given == here => {}
-        _ => found.push(stated(name, path, given, here)),
+        _ => found.push(stated(name, path, given.to_string(), here.to_string())),
     }
 }
 
@@ -226,7 +228,7 @@ fn compare_queues(
         if is_full || !is_route(reader, &one.route) {
             found.push(stated(
                 "queues",
-                "what is reserved",
+                "the reservations",
                 "derived from the routes",
                 "more than the queues of a link can hold",
             ));
@@ -356,7 +358,7 @@ impl Reader<'_> {
             _ => Vec::new(),
         };
         if let Some(given) = entry.shared.as_ref().filter(|given| **given != shared) {
-            found.push(stated(name, "what its routes share", given.join(", "), shared.join(", ")));
+            found.push(stated(name, "the shared elements of its routes", given.join(", "), shared.join(", ")));
         }
         self.wait(entry, &routes, found);
         Ok(())

@@ -48,7 +48,7 @@ fn pool(around: &BrokerNetwork<'_>, point: ContentionPoint) -> Result<Pool, Brok
         ContentionPoint::Rack(switch) => Pool::rack(network, services, policies, switch, today),
         ContentionPoint::Fabric => Pool::fabric(network, services, policies, today),
         ContentionPoint::Machine(host) => {
-            return Err(BrokerError(format!("{} is in no rack", network.node(host).name)));
+            return Err(BrokerError(format!("{} is not in a rack", network.node(host).name)));
         }
     };
     pool.map_err(BrokerError::because)

@@ -95,7 +95,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     roles: &[Role::Host, Role::Broker],
     summary: "Parley: shapers, rack brokers and the fabric broker",
     citation: "V. Jeyakumar, A. Kabbani, J. C. Mogul, A. Vahdat, \"Flexible Network Bandwidth and Latency Provisioning in the Datacenter\", 2014",
-    guarantee: "minimum, maximum and weight of services at machines, racks and the fabric, a round of brokers after demands change",
+    guarantee: "minimum, maximum and weight of services at machines, racks and the fabric, one broker round after demands change",
     parameters: Settings::LIST,
 };
 

@@ -48,9 +48,9 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "picnic",
     title: "PicNIC'",
     roles: &[Role::Host],
-    summary: "EyeQ's meters by minima, weighted fair queues at senders, and weights for the transport",
+    summary: "EyeQ's meters with minimum rates, weighted fair queues at senders, and transport weights",
     citation: "P. Kumar and others, \"PicNIC: Predictable Virtualized NIC\", SIGCOMM 2019, as uFAB (SIGCOMM 2022), section 2.2, reduces it",
-    guarantee: "minima at the lines of machines while nothing else is congested; elsewhere shares by weights if transports follow them",
+    guarantee: "minimum rates on machine links while no other link is congested; elsewhere, shares by weight if the transport supports weights",
     parameters: Settings::LIST,
 };
 

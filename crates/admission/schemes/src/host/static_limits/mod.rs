@@ -35,9 +35,9 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "static-limits",
     title: "fixed limits",
     roles: &[Role::Host],
-    summary: "Limits that never change: the maxima of services for what they send, and one for every pair",
+    summary: "Constant rate limits: the maximum of each sending service, and one limit for each pair",
     citation: "V. Jeyakumar and others, \"Flexible Network Bandwidth and Latency Provisioning in the Datacenter\" (Parley, 2014), sections 4 and 6.3",
-    guarantee: "no service sends more than its maximum; unused capacity is not given to others",
+    guarantee: "no service sends more than its maximum; unused capacity is not redistributed",
     parameters: Params::LIST,
 };
 

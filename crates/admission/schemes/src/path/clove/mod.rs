@@ -49,9 +49,9 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "clove",
     title: "Clove",
     roles: &[Role::Path],
-    summary: "Flowlets on the path whose busiest link is used least, or by weights that marks move",
+    summary: "Flowlets on the least utilised path, or on paths weighted by congestion marks",
     citation: "N. Katta and others, \"Clove: Congestion-Aware Load Balancing at the Virtual Edge\", CoNEXT 2017, from its abstract, uFAB (SIGCOMM 2022), 2.2, and an implementation for ns-3",
-    guarantee: "packets arrive in order if the gap is longer than the difference of the paths' delays",
+    guarantee: "packets arrive in order if the gap exceeds the difference between path delays",
     parameters: Params::LIST,
 };
 
@@ -66,8 +66,8 @@ pub enum FlowletChoice {
 
 words! {
     FlowletChoice {
-        Utilisation = "utilisation", "The path whose busiest link is used least, as switches write it into packets";
-        Marks = "marks", "A path drawn by weights, of which marks take a part";
+        Utilisation = "utilisation", "The path whose busiest link is least utilised, as switches report in packets";
+        Marks = "marks", "A random path by weights, which congestion marks reduce";
     }
 }
 
@@ -75,22 +75,22 @@ params! {
     /// Clove's parameters.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
-        /// A packet after a gap this long may take another path.
+        /// Idle time after which a flow may change its path.
         pub gap: Time = Time::from_micros(200), "gap", ValueKind::TIME, "uFAB, 2.2: 200us as Clove recommends, and 36us";
         /// Criterion by which a flowlet chooses its path.
         pub by: FlowletChoice = FlowletChoice::Utilisation, "by", ValueKind::Word(FlowletChoice::WORDS), "uFAB, 2.2: by utilisation";
         /// Maximum number of paths that are used.
         pub paths: u32 = 4, "paths", ValueKind::Count { least: 1, most: 64 }, "Clove, from memory";
-        /// The part of its weight that a marked path keeps.
+        /// Fraction of its weight that a path keeps after a mark.
         pub keep: u8 = 67, "keep", ValueKind::Hundredths { least: 1, most: 99 }, "the implementation for ns-3";
-        /// A path loses weight at most once in this time.
+        /// Minimum time between two weight reductions of a path.
         pub pause: Time = Time::from_micros(40), "pause", ValueKind::Time { least: Time::ZERO, most: Time::MAX },
             "the implementation for ns-3";
-        /// The shortest time in which utilisation is measured.
+        /// Minimum interval over which utilisation is measured.
         pub interval: Time = Time::from_micros(100), "interval", ValueKind::TIME, "ours: about four round trips of uFAB's testbed";
-        /// Between two probes along a path; none if zero.
+        /// Interval between two probes of a path; 0 disables probes.
         pub probe: Time = Time::from_millis(1), "probe", ValueKind::Time { least: Time::ZERO, most: Time::MAX }, "ours";
-        /// Age from which on a path's record counts as zero utilisation.
+        /// Age at which a path's utilisation record expires.
         pub age: Time = Time::from_millis(10), "age", ValueKind::TIME, "CONGA, SIGCOMM 2014, 3.3, from memory";
     }
 }

@@ -23,9 +23,9 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "flow",
     title: "ECMP",
     roles: &[Role::Path],
-    summary: "One of the equal-cost paths for each flow, by a hash",
+    summary: "One of the equal-cost paths for each flow, selected by a hash",
     citation: "C. Hopps, \"Analysis of an Equal-Cost Multi-Path Algorithm\", RFC 2992 (2000)",
-    guarantee: "a flow's packets arrive in order; nothing of load",
+    guarantee: "packets of a flow arrive in order; no guarantee about load",
     parameters: Params::LIST,
 };
 

@@ -28,9 +28,9 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "flowlet",
     title: "flowlets",
     roles: &[Role::Path],
-    summary: "A random path for each burst of packets after a gap",
+    summary: "A random path for each burst of packets (flowlet)",
     citation: "S. Kandula, D. Katabi, S. Sinha, A. Berger, \"Dynamic Load Balancing Without Packet Reordering\", CCR 37(2), 2007; E. Vanini, R. Pan, M. Alizadeh, P. Taheri, T. Edsall, \"Let It Flow: Resilient Asymmetric Load Balancing with Flowlet Switching\", NSDI 2017",
-    guarantee: "packets arrive in order if the gap is longer than the difference of the paths' delays",
+    guarantee: "packets arrive in order if the gap exceeds the difference between path delays",
     parameters: Params::LIST,
 };
 
@@ -38,7 +38,7 @@ params! {
     /// Parameters of a flowlet.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
-        /// A packet after a gap this long may take another path.
+        /// Idle time after which a flow may change its path.
         pub gap: Time = Time::from_micros(500), "gap", ValueKind::TIME, "required", {
             example: "50us", noun: "flowlets need a gap",
         };

@@ -52,9 +52,9 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "flowcell",
     title: "Presto",
     roles: &[Role::Path],
-    summary: "Flowcells of a fixed size over all paths in turn, and order restored at the receiver",
+    summary: "Flowcells of a fixed size over all paths in turn; the receiver restores the order",
     citation: "K. He, E. Rozner, K. Agarwal, W. Felter, J. Carter, A. Akella, \"Presto: Edge-based Load Balancing for Fast Datacenter Networks\", SIGCOMM 2015",
-    guarantee: "an even load on equal paths to within a flowcell; transports see the order in which packets were sent, but for losses",
+    guarantee: "equal load on equal paths to within one flowcell; transports receive packets in order, except for losses",
     parameters: Spreading::LIST,
 };
 
@@ -62,11 +62,11 @@ params! {
     /// Parameters of flowcells.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Spreading {
-        /// Bytes of payload on one path.
+        /// Payload of a flowcell.
         pub size: Bytes = FLOWCELL, "size", ValueKind::BYTES, "section 3.1", {
             example: "64KiB", noun: "flowcells need a size",
         };
-        /// Time after which a path with unacknowledged packets is left out; never if absent.
+        /// Time after which a path with unacknowledged packets is avoided; never if absent.
         pub silence: Option<Time> = None, "silence", ValueKind::TIME, "not in the paper, where a controller notifies hosts of failures (3.3)";
     }
 }

@@ -56,7 +56,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     roles: &[Role::Transport],
     summary: "Growth by a cubic function of the time since the last loss",
     citation: "L. Xu and others, \"CUBIC for Fast and Long-Distance Networks\", RFC 9438 (2023)",
-    guarantee: "nothing to a flow; shares that depend less on round trips than NewReno's",
+    guarantee: "nothing to a single flow; shares depend less on round-trip times than with NewReno",
     parameters: Params::LIST,
 };
 

@@ -42,9 +42,9 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "l2dct",
     title: "L2DCT",
     roles: &[Role::Transport],
-    summary: "DCTCP that gets gentler the more a flow has sent, so that short flows finish first",
+    summary: "DCTCP that becomes less aggressive as a flow sends more, so that short flows finish first",
     citation: "A. Munir and others, \"Minimizing Flow Completion Times in Data Centers\", INFOCOM 2013, from two public implementations",
-    guarantee: "nothing to a flow; at one port more to flows that have sent little",
+    guarantee: "nothing to a single flow; at a shared port, more bandwidth for flows that have sent little",
     parameters: Params::LIST,
 };
 
@@ -52,9 +52,9 @@ params! {
     /// L2DCT's parameters.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
-        /// Sent bytes up to which a flow has the largest weight.
+        /// Amount sent up to which a flow has the largest weight.
         pub low: Bytes = Bytes::new(204_800), "low", ValueKind::BYTES, "ns-2: 200 KiB; ns-3 200 segments";
-        /// Amount sent from which on it has the smallest weight.
+        /// Amount sent from which on a flow has the smallest weight.
         pub high: Bytes = Bytes::new(1_048_576), "high", ValueKind::BYTES, "ns-2: 1 MiB; ns-3 1000 segments";
     }
 }

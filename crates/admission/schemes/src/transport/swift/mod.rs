@@ -50,9 +50,9 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "swift",
     title: "Swift",
     roles: &[Role::Transport],
-    summary: "The window follows the delay; with weights it is uFAB's WCC",
+    summary: "Delay-based window control; with weights, the WCC of uFAB's evaluation",
     citation: "G. Kumar and others, \"Swift: Delay is Simple and Effective for Congestion Control in the Datacenter\", SIGCOMM 2020, from notes and published simulators; weights as uFAB (SIGCOMM 2022), 2.2, says",
-    guarantee: "nothing to a flow; at one port windows in proportion to weights, and a delay about the target",
+    guarantee: "nothing to a single flow; at a shared port, windows in proportion to weights and a delay near the target",
     parameters: Params::LIST,
 };
 
@@ -60,30 +60,30 @@ params! {
     /// Swift's parameters.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
-        /// The target of the fabric without hops and scaling.
+        /// Base target delay of the fabric, without hops and scaling.
         pub base: Time = Time::from_micros(25), "base", ValueKind::TIME, "Falcon's simulator; htsim 20us, Vertigo 60us";
-        /// Increase of the target for each switch on the path.
+        /// Increase of the target delay for each switch on the path.
         pub hop: Time = Time::from_micros(1), "hop", ValueKind::Time { least: Time::ZERO, most: Time::MAX },
             "Falcon's simulator";
-        /// Maximum increase of the target for small windows.
+        /// Maximum increase of the target delay for small windows.
         pub range: Time = Time::from_micros(100), "range", ValueKind::Time { least: Time::ZERO, most: Time::MAX },
             "Falcon's simulator; htsim five times the base";
-        /// The window below which it grows no more, in packets.
+        /// Window in packets below which the target delay grows no further.
         pub low: u8 = 10, "low", ValueKind::Hundredths { least: 1, most: 100 }, "all three simulators";
-        /// The window above which it is not scaled, in packets.
+        /// Window in packets above which the target delay is not scaled.
         pub high: u32 = 100, "high", ValueKind::Count { least: 2, most: u32::MAX as u64 },
             "htsim and Vertigo; Falcon's simulator 256";
-        /// Packets that the window grows by in a round trip, for each unit of weight.
+        /// Additive increase of the window in packets per round trip, for each unit of weight.
         pub increase: u8 = 100, "increase", ValueKind::Hundredths { least: 1, most: 100 }, "all three simulators: ai";
-        /// Reduction of the window per excess part of the delay.
+        /// Multiplicative decrease of the window, relative to the excess delay.
         pub beta: u8 = 80, "beta", ValueKind::Hundredths { least: 1, most: 100 }, "all three simulators";
-        /// Maximum reduction of the window at once, and its reduction after a loss.
+        /// Maximum multiplicative decrease of the window, also used after a loss.
         pub decrease: u8 = 50, "decrease", ValueKind::Hundredths { least: 1, most: 99 }, "all three simulators: mdf";
-        /// The least window, in packets.
+        /// Minimum window in packets.
         pub least: u8 = 1, "least", ValueKind::Hundredths { least: 1, most: 100 }, "Falcon's simulator: 0.01";
-        /// The target of the receiving host.
-        pub endpoint: Time = Time::from_micros(100), "endpoint", ValueKind::TIME, "notes on Swift (HotNets 2022)";
-        /// Time-outs in a row after which the window is the least.
+        /// Target delay of the receiving host.
+        pub endpoint: Time = Time::from_micros(100), "endpoint", ValueKind::TIME, "published notes on Swift (HotNets 2022)";
+        /// Number of consecutive timeouts after which the window falls to its minimum.
         pub timeouts: u32 = 3, "timeouts", ValueKind::Count { least: 1, most: u32::MAX as u64 },
             "Falcon's simulator; htsim 5, Vertigo 12";
     }

@@ -135,27 +135,27 @@ fn a_piece_that_makes_no_curve_is_refused_with_its_value() {
 fn a_curve_prints_in_its_original_units() {
     let flow = ArrivalCurve::token_bucket(Rate::from_mbit(100), Bytes::new(97_000));
     let line = ArrivalCurve::line(Rate::from_gbit(1), Bytes::new(1562));
-    assert_eq!(flow.minimum(&line).to_string(), "min(1.562kB + 1Gbit t, 97kB + 100Mbit t)");
-    assert_eq!(ArrivalCurve::token_bucket(Rate::from_mbit(1), Bytes::ZERO).to_string(), "1Mbit t");
+    assert_eq!(flow.minimum(&line).to_string(), "min(1.562 kB + 1 Gbit/s * t, 97 kB + 100 Mbit/s * t)");
+    assert_eq!(ArrivalCurve::token_bucket(Rate::from_mbit(1), Bytes::ZERO).to_string(), "1 Mbit/s * t");
     assert_eq!(ArrivalCurve::token_bucket(Rate::ZERO, Bytes::new(64)).to_string(), "64B");
     assert_eq!(ArrivalCurve::zero().to_string(), "0");
 
     let link = ServiceCurve::constant_rate(Rate::from_gbit(10));
-    assert_eq!(link.to_string(), "10Gbit t");
+    assert_eq!(link.to_string(), "10 Gbit/s * t");
     assert_eq!(ServiceCurve::zero().to_string(), "0");
     let left = residual_service(&link, &flow.minimum(&ArrivalCurve::line(Rate::from_gbit(8), Bytes::new(1000))));
-    assert_eq!(left.to_string(), "max(2Gbit [t - 4us]+, 9.9Gbit [t - ~78.384us]+)");
+    assert_eq!(left.to_string(), "max(2 Gbit/s * [t - 4 us]+, 9.9 Gbit/s * [t - ~78.384 us]+)");
 }
 
 #[test]
 fn a_number_rounded_for_printing_is_marked_and_conservative() {
     let third = ratio(10, 3).unwrap();
     let curve = ArrivalCurve::from_pieces([BucketCurve { rate: third.clone(), burst: third.clone() }]).unwrap();
-    assert_eq!(curve.to_string(), "~1B + ~4bit t");
+    assert_eq!(curve.to_string(), "~1 B + ~4 bit/s * t");
     let service = ServiceCurve::from_pieces([RateLatency { rate: third, debt: whole(1) }]).unwrap();
-    assert_eq!(service.to_string(), "~3bit [t - ~1ns]+");
+    assert_eq!(service.to_string(), "~3 bit/s * [t - ~1 ns]+");
     let huge = ArrivalCurve::from_pieces([BucketCurve { rate: whole(i128::MAX), burst: whole(i128::MAX) }]).unwrap();
-    assert!(huge.to_string().ends_with("170141183460469231731687303715884105727bit t"), "{huge}");
+    assert!(huge.to_string().ends_with("170141183460469231731687303715884105727 bit/s * t"), "{huge}");
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub(crate) const ENTRY: Entry = Entry {
     runs: "100GE",
     paper: &UFAB,
     place: "Fig. 15",
-    title: "Seven tenants at 100 Gbit/s, a core that fails, and what probes cost",
+    title: "Seven tenants at 100 Gbit/s, a core failure, and the cost of probes",
     full_runs: 5,
     full_seconds: 240,
     quick_seconds: 2,
@@ -268,7 +268,7 @@ fn probing_panel(data: &Data) -> Panel {
         points: data.probing.iter().map(|one| Point::of(one.pairs as f64, vec![100.0 * of(one)])).collect(),
     };
     let axes = (Axis::logarithmic("pairs", ""), Axis::linear("probes", "%"));
-    let series = vec![series("as they are", |one| one.part), series("if each had 52 B", |one| one.printed)];
+    let series = vec![series("actual size", |one| one.part), series("at 52 B each", |one| one.printed)];
     Panel::new("probes", "What probes cost by the number of pairs", axes, Form::Joined, series)
 }
 

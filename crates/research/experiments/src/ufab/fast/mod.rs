@@ -100,7 +100,7 @@ impl Contender {
         *settings = Settings { latency_bound: settings.latency_bound, ..fast() };
         match self {
             Self::Eager => settings.probe_every = Bytes::new(1_500),
-            Self::Lasting => settings.idle = 1_000,
+            Self::Lasting => settings.idle_rtts = 1_000,
             Self::Deep => run.switches.buffering = Buffering::Unlimited,
             Self::Ufab | Self::Unbounded | Self::Elastic | Self::ElasticCubic | Self::Pwc => {}
         }
@@ -109,7 +109,7 @@ impl Contender {
 
 /// uFAB's parameters where they depend on the line: 16 bits of tokens are to count 100 Gbit/s, and rates are measured in about a base round trip.
 fn fast() -> Settings {
-    Settings { unit: Rate::from_mbit(2), interval: Time::from_micros(12), ..Settings::default() }
+    Settings { unit_bandwidth: Rate::from_mbit(2), measurement_interval: Time::from_micros(12), ..Settings::default() }
 }
 
 /// Servers of a pod of the fabric.
