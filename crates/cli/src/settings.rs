@@ -231,8 +231,8 @@ fn texts(value: &Value) -> Option<Vec<String>> {
 
 impl Setting {
     fn check(&self) -> Result<(), Failure> {
-        let said = self.values.first().map(String::as_str);
-        if self.is_flag && !matches!(said, Some("true" | "false")) {
+        let message = self.values.first().map(String::as_str);
+        if self.is_flag && !matches!(message, Some("true" | "false")) {
             return Err(Failure::Located(format!("{}: {}: expected true or false", self.from(), self.name)));
         }
         Ok(())
@@ -242,7 +242,7 @@ impl Setting {
     fn arguments(&self) -> Vec<OsString> {
         let option = format!("--{}", self.name);
         match (self.is_flag, self.values.first()) {
-            (true, Some(said)) if said == "true" => vec![option.into()],
+            (true, Some(message)) if message == "true" => vec![option.into()],
             (true, _) | (false, None) => Vec::new(),
             (false, Some(value)) => vec![format!("{option}={value}").into()],
         }

@@ -78,8 +78,8 @@ fn a_lab_stopped_during_creation_is_removed_and_a_killed_one_incomplete() {
     child.kill().unwrap();
     child.wait().unwrap();
     let status = wayleave(&format!("lab status --name {}", lab.0));
-    let said = text(&status.stdout);
-    assert!(said.contains("is incomplete") && lab.status()["isWhole"] == false, "{said}");
+    let printed = text(&status.stdout);
+    assert!(printed.contains("is incomplete") && lab.status()["isWhole"] == false, "{printed}");
 }
 
 fn a_stopped_run_prints_its_results_and_restores_cut_links() {
@@ -99,8 +99,8 @@ fn a_stopped_run_prints_its_results_and_restores_cut_links() {
     child.kill().unwrap();
     child.wait().unwrap();
     let link = lab.status()["cut"].as_str().unwrap_or_else(|| panic!("it is still cut")).to_owned();
-    let said = wayleave(&format!("lab status --name {}", lab.0));
-    assert!(String::from_utf8_lossy(&said.stdout).contains(&format!("CUT: {link}")), "{said:?}");
+    let printed = wayleave(&format!("lab status --name {}", lab.0));
+    assert!(String::from_utf8_lossy(&printed.stdout).contains(&format!("CUT: {link}")), "{printed:?}");
 
     // The next run joins it, and shows what it has seen when it is stopped.
     let child = run("--lasts 100000s");
@@ -225,8 +225,8 @@ fn an_agent_is_configured_in_one_step() {
     let agent = wayleave_formats::read_agent(&source).unwrap();
     assert_eq!(agent.nodes[0].ovs.as_ref().map(|ovs| ovs.bridge.as_str()), Some("br0"));
     let again = init("");
-    let said = String::from_utf8_lossy(&again.stderr).into_owned();
-    assert!(again.status.code() == Some(2) && said.contains("--force replaces it"), "{again:?}");
+    let printed = String::from_utf8_lossy(&again.stderr).into_owned();
+    assert!(again.status.code() == Some(2) && printed.contains("--force replaces it"), "{again:?}");
     assert!(init(" --force").status.success());
     std::fs::remove_dir_all(&folder).unwrap();
 }

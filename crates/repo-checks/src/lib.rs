@@ -1,5 +1,5 @@
-//! Checks of the repository itself: tests (`tests/repo-checks`) that read it as text; and what all tests share to say
-//! that they leave something out ([`left_out`], [`leave_out`]), and to report such a test as ignored ([`run_tests`]).
+//! Checks of the repository itself: tests (`tests/repo-checks`) that read it as text; and functions with which all tests report
+//! that they leave something out ([`left_out`], [`leave_out`]), and run such a test as ignored ([`run_tests`]).
 //!
 //! - `arrows.rs`: crates depend only downwards, by one table;
 //! - `machine.rs`: the agent's state machine has no clock and no socket;

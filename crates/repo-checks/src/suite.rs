@@ -23,7 +23,7 @@ pub type Test = (&'static str, fn());
 /// The file to which tests write what they leave out, one line each; `.ci/tests` sets it.
 const FILE: &str = "WAYLEAVE_LEFT_OUT";
 
-/// Says that the test of this thread leaves something out because the machine lacks `need`, a name as in `.ci/may-lack`.
+/// Reports that the test of this thread leaves something out because the machine lacks `need`, a name as in `.ci/may-lack`.
 ///
 /// A line goes to the standard error, which a test that passes does not show; and, if `WAYLEAVE_LEFT_OUT` names a file, a line with the
 /// need, the test and the reason, with tabs between them, is appended to that file. `.ci/tests` prints these at the end.

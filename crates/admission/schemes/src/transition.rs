@@ -20,7 +20,7 @@ use wayleave_scheme_api::{Decision, Handover};
 use wayleave_topology::{LinkId, Route};
 use wayleave_units::Time;
 
-/// Routes that senders have left, or are about to leave, by the links on which packets may still be. A key stands for one departure.
+/// Routes that senders have left, or are about to leave, by the links on which packets may still be. Each key is one departure.
 #[derive(Clone, Debug)]
 pub struct LeftRoutes<K> {
     by_link: HashMap<LinkId, BTreeSet<K>>,

@@ -260,7 +260,7 @@ fn uplinks(args: &RackArgs, setup: &BrokerConfig, machine: NodeId) -> Result<Opt
     let ask = move || -> Result<[Rate; 2], String> {
         let service = of_address(address.clone(), None).map_err(|failure| failure.to_string())?;
         let links: Vec<Link> =
-            service.list("/v1/links", &[], usize::MAX).map_err(|trouble| Failure::from(trouble).to_string())?;
+            service.list("/v1/links", &[], usize::MAX).map_err(|error| Failure::from(error).to_string())?;
         let mut carried = [Rate::ZERO; 2];
         for (carried, names) in carried.iter_mut().zip(&names) {
             for link in links.iter().filter(|link| link.state == UpDown::Up && names.contains(&link.name)) {
@@ -281,8 +281,8 @@ fn uplinks(args: &RackArgs, setup: &BrokerConfig, machine: NodeId) -> Result<Opt
 /// Ends the broker at a signal.
 fn until_signal() -> Result<StopSignal, Failure> {
     let stop = StopSignal::default();
-    let told = stop.clone();
-    ctrlc::set_handler(move || told.stop())
+    let response = stop.clone();
+    ctrlc::set_handler(move || response.stop())
         .map_err(|error| Failure::Internal(format!("cannot handle signals: {error}")))?;
     Ok(stop)
 }

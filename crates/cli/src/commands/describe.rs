@@ -63,7 +63,7 @@ pub(crate) fn run(args: &DescribeArgs) -> Result<Exit, Failure> {
     let service = &args.target.service()?;
     let mut out = out();
     let (object, name) = (&mut out, args.name.as_str());
-    let told = match args.kind {
+    let response = match args.kind {
         Kind::Contract => contract(object, service, name)?,
         Kind::Vm => vm(object, service, name)?,
         Kind::Tenant => tenant(object, service, name)?,
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &DescribeArgs) -> Result<Exit, Failure> {
         Kind::Node => node(object, service, name)?,
         Kind::Link => link(object, service, name)?,
     };
-    happened(&mut out, service, &told)?;
+    happened(&mut out, service, &response)?;
     out.flush()?;
     Ok(Exit::Fine)
 }
@@ -85,7 +85,7 @@ fn find<T: serde::de::DeserializeOwned>(
     names: Names,
 ) -> Result<T, Failure> {
     let found = service.get::<T>(&format!("{path}/{}", encode(name)));
-    found.map_err(|trouble| did_you_mean(service, trouble, what, name, names))
+    found.map_err(|error| did_you_mean(service, error, what, name, names))
 }
 
 fn contract(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Failure> {

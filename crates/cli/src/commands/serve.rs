@@ -347,7 +347,7 @@ impl TimingArgs {
             heal_after: self.violation_clear_after,
             silent_after: self.heartbeat_timeout,
             clock_jump: self.clock_step_threshold,
-            clock_doubt: self.clock_step_holddown,
+            clock_hold_down: self.clock_step_holddown,
         }
     }
 }

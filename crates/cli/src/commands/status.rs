@@ -127,7 +127,7 @@ impl Screen {
         }
         if !self.status.problems.is_empty() {
             writeln!(out, "\nProblems on nodes")?;
-            self.status.problems.iter().try_for_each(|problem| writeln!(out, "  {}", escaped(problem)))?;
+            self.status.problems.iter().try_for_each(|error| writeln!(out, "  {}", escaped(error)))?;
         }
         if let Some(down) = self.topology.as_ref().map(|topology| &topology.down).filter(|down| !down.is_empty()) {
             writeln!(out, "\nDown")?;

@@ -139,7 +139,7 @@ fn delete(args: &DeleteArgs) -> Result<Exit, Failure> {
     }
     let service = args.target.service()?;
     let deleted = service.delete(&format!("/v1/tokens/{}", encode(&args.id)));
-    deleted.map_err(|trouble| did_you_mean(&service, trouble, "token", &args.id, Names::OfAll("/v1/tokens")))?;
+    deleted.map_err(|error| did_you_mean(&service, error, "token", &args.id, Names::OfAll("/v1/tokens")))?;
     let mut out = out();
     writeln!(out, "token {}: deleted", args.id)?;
     out.flush()?;

@@ -161,7 +161,7 @@ fn admit(service: &Service, files: &[Source]) -> Result<(), Failure> {
         let document = Document::of(source)?;
         let apply = || service.send_text::<ApplyReport>(Method::Post, "/v1/apply", document.text());
         let report = waiting(false, &format!("deciding the contracts of {file}"), apply);
-        let (_, report) = report.map_err(|trouble| document.locate(trouble))?;
+        let (_, report) = report.map_err(|error| document.locate(error))?;
         if report.refused > 0 {
             let all = count(report.items.len(), "contract");
             crate::output::tell!(

@@ -10,9 +10,9 @@ use super::show::{Show, TIMEOUT};
 
 /// Runs `work`, and displays a message once it lasts longer than a second.
 pub(crate) fn waiting<T>(is_forced: bool, what: &str, work: impl FnOnce() -> T) -> T {
-    let said = Said::begin(Show::choose(is_forced), what);
+    let message = Said::begin(Show::choose(is_forced), what);
     let done = work();
-    drop(said);
+    drop(message);
     done
 }
 
@@ -28,7 +28,7 @@ impl Said {
             return Self { end: None, thread: None };
         }
         let ((end, ended), what) = (channel(), what.to_owned());
-        let say = move || {
+        let print = move || {
             let (began, mut line) = (Instant::now(), None);
             let mut pause = TIMEOUT;
             while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(pause) {
@@ -45,7 +45,7 @@ impl Said {
             }
         };
         // Without a thread nothing is displayed, and the work is still done.
-        let thread = std::thread::Builder::new().name("progress".to_owned()).spawn(say).ok();
+        let thread = std::thread::Builder::new().name("progress".to_owned()).spawn(print).ok();
         Self { end: Some(end), thread }
     }
 }

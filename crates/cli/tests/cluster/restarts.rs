@@ -40,8 +40,8 @@ pub(crate) fn a_restart_under_load_succeeds_with_etcd_at_any_speed() {
         let began = Instant::now();
         controllers.restart(at);
         until("it answers reads", || {
-            if let Some(said) = controllers.has_failed(at) {
-                panic!("a restart has failed, and nothing is damaged: {said}");
+            if let Some(output) = controllers.has_failed(at) {
+                panic!("a restart has failed, and nothing is damaged: {output}");
             }
             let (role, _) = get(&controllers.url(at), "/v1/contracts?limit=1", &controllers.token())?;
             (role != "unknown").then_some(())

@@ -113,10 +113,10 @@ pub(crate) fn a_bridge_is_measured_with_the_table_of_each_case() {
         "lab calibrate s1 --name {} --scenario entries=1,match=all,action=set-nw-src+set-dl-src,used=first,priorities=increasing,packet=1516B",
         lab.0
     ));
-    let said = text(&several.stdout);
+    let printed = text(&several.stdout);
     assert!(
-        several.status.success() && said.contains("set-nw-src") && said.contains("they share a service"),
-        "{said}{}",
+        several.status.success() && printed.contains("set-nw-src") && printed.contains("they share a service"),
+        "{printed}{}",
         text(&several.stderr)
     );
 }

@@ -47,8 +47,8 @@ pub(crate) fn a_bridge_without_rules_is_repaired_and_a_stopped_one_enforces_noth
     });
     let checked = wayleave(&format!("lab probe --name {} h1 h2", lab.0));
     assert!(checked.status.success(), "{}", text(&checked.stdout));
-    let said = text(&wayleave(&format!("events {server}")).stdout);
-    assert!(said.contains("rules of bridge br0 were missing or changed: 2"), "{said}");
+    let output = text(&wayleave(&format!("events {server}")).stdout);
+    assert!(output.contains("rules of bridge br0 were missing or changed: 2"), "{output}");
 
     let daemons = Labs::default().status(&LabName::new(&lab.0).unwrap()).unwrap().programs;
     let daemon = daemons.iter().find(|program| program.name == "ovs-vswitchd-s1").unwrap();
@@ -147,7 +147,7 @@ pub(crate) fn probes_are_observed_along_their_route_and_losses_located() {
         let capture = scope.spawn(move || wayleave(&capture));
         let (code, seen) = check("h1 h2 --count 20");
         assert_eq!((code, &seen["sent"], &seen["received"]), (Some(0), &20.into(), &20.into()), "{seen}");
-        let way: Vec<(String, bool)> = seen["observations"]
+        let path: Vec<(String, bool)> = seen["observations"]
             .as_array()
             .unwrap()
             .iter()
@@ -167,7 +167,7 @@ pub(crate) fn probes_are_observed_along_their_route_and_losses_located() {
             ("h2 host:h2", true),
         ]
         .map(|(at, is_outgoing)| (at.to_owned(), is_outgoing));
-        assert_eq!(way, wanted);
+        assert_eq!(path, wanted);
         assert!(seen["observations"][1]["frame"].as_str().unwrap().starts_with("[s1->h2 q"), "{seen}");
         capture.join().unwrap()
     });

@@ -66,7 +66,7 @@ pub(crate) fn the_checker_lists_unproven_statements() {
     assert!(text.contains("not proven: hose db is measured"), "{text}");
 }
 
-/// A change of a valid proof, the exit code and a part of what the checker says.
+/// A change of a valid proof, the exit code and a part of the checker's output.
 type Forgery = (&'static str, fn(&mut Value), i32, &'static str);
 
 /// Latency contracts (`network.yaml`): robot from h1 and video from h2, both to h5.
@@ -438,11 +438,11 @@ pub(crate) fn text_that_is_no_proof_is_refused() {
     ] {
         let forged = text.replacen(from, to, 1);
         assert_ne!(forged, text);
-        let (code, said) = check_text(forged, None);
-        assert!(code == 2 && said.contains(expected) && !said.contains("Traceback"), "{to}: {code} {said}");
+        let (code, printed) = check_text(forged, None);
+        assert!(code == 2 && printed.contains(expected) && !printed.contains("Traceback"), "{to}: {code} {printed}");
     }
-    let (code, said) = check_text("[".repeat(100_000), None);
-    assert!(code == 2 && !said.contains("Traceback"), "{code} {said}");
+    let (code, printed) = check_text("[".repeat(100_000), None);
+    assert!(code == 2 && !printed.contains("Traceback"), "{code} {printed}");
 }
 
 /// A line of two switches: all shares meet on its one cable, and hosts that choose paths have one. There a proof needs no luck.

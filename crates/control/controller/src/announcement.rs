@@ -37,7 +37,7 @@ fn detail(grant: &AdmittedContract) -> String {
             KindState::Latency(latency) => format!("bound {}", latency.bound.up()),
             KindState::Share(share) => promised(share),
         },
-        State::Degraded => grant.trouble.as_ref().map(degraded_text).unwrap_or_default(),
+        State::Degraded => grant.degraded_reason.as_ref().map(degraded_text).unwrap_or_default(),
         State::Violated => grant.violation().map(violation).unwrap_or_default(),
         State::Released => String::new(),
     }
@@ -61,8 +61,8 @@ fn pending(waits_for: usize, starts: Option<WallTime>) -> String {
     }
 }
 
-fn degraded_text(trouble: &DegradedReason) -> String {
-    match trouble {
+fn degraded_text(degraded_reason: &DegradedReason) -> String {
+    match degraded_reason {
         DegradedReason::Failed { element, why, .. } => format!("{element} is down: {why}"),
         DegradedReason::Unfit { why } => format!("re-evaluated at startup and refused: {why}"),
         DegradedReason::Unconfirmed => "a host has not confirmed its rule in time".to_owned(),

@@ -74,8 +74,8 @@ struct Owners<'a> {
 impl<'a> Owners<'a> {
     fn new(controller: &'a Controller, role: &'a Principal) -> Self {
         // Policies are operators' business.
-        let is_told = matches!(role, Principal::Operator | Principal::Reader { tenant: None });
-        let policies = if is_told { controller.policies_by_share() } else { BTreeMap::new() };
+        let sees_all = matches!(role, Principal::Operator | Principal::Reader { tenant: None });
+        let policies = if sees_all { controller.policies_by_share() } else { BTreeMap::new() };
         Self { controller, role, policies }
     }
 }
@@ -145,8 +145,8 @@ pub(crate) fn contract(controller: &Controller, grant: &AdmittedContract, role: 
     let (network, model, scheme) = (&**controller.network(), controller.model(), controller.scheme());
     let context = Context { network, model, scheme, names: &owners };
     let routes = controller.routes(grant);
-    let standing = routes.first().and_then(|&(flow, _)| context.admitted(flow));
-    let Some(decision) = standing else {
+    let cluster_state = routes.first().and_then(|&(flow, _)| context.admitted(flow));
+    let Some(decision) = cluster_state else {
         let detail = format!(
             "contract {} has no route now, so there is no bound to explain; see the reason in its status",
             grant.id

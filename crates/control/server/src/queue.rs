@@ -16,7 +16,7 @@ pub(crate) enum Message {
     /// Compute all links whose figures are outdated, and notify when that is done.
     Look(oneshot::Sender<()>),
     /// Record progress of the loop.
-    Beat,
+    Progress,
     /// Return the state on disk, for a backup.
     Backup(oneshot::Sender<StartedBackup>),
 }

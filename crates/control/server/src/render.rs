@@ -265,9 +265,9 @@ fn pending(waits_for: usize, starts: Option<wayleave_units::WallTime>) -> (Optio
 fn degraded_text(
     network: &Network,
     grant: &AdmittedContract,
-    trouble: &DegradedReason,
+    degraded_reason: &DegradedReason,
 ) -> (Option<&'static str>, Option<String>) {
-    let message = match trouble {
+    let message = match degraded_reason {
         DegradedReason::Failed { element, keeps_place, why } => {
             let back = if *keeps_place {
                 "its reservation is kept: it is restored when the element is up again"
@@ -291,15 +291,16 @@ fn degraded_text(
             format!("the agent of {} cannot install it: {why}", network.node(*host).name)
         }
     };
-    (Some(trouble.code()), Some(message))
+    (Some(degraded_reason.code()), Some(message))
 }
 
 /// Returns the reason for a contract's state: a stable code, and a message.
 fn reason(network: &Network, grant: &AdmittedContract, has_agents: bool) -> (Option<&'static str>, Option<String>) {
     match grant.state {
-        controller::State::Degraded => {
-            grant.trouble.as_ref().map_or((None, None), |trouble| degraded_text(network, grant, trouble))
-        }
+        controller::State::Degraded => grant
+            .degraded_reason
+            .as_ref()
+            .map_or((None, None), |degraded_reason| degraded_text(network, grant, degraded_reason)),
         controller::State::Violated => {
             let message = grant
                 .violation()

@@ -258,10 +258,10 @@ impl Collector<'_> {
         span: Span,
         problems: &mut Problems<'_>,
     ) {
-        let standing = self.names.get(name).copied();
-        let present = matches!(standing, Some(Presence::Present(..)));
+        let previous = self.names.get(name).copied();
+        let present = matches!(previous, Some(Presence::Present(..)));
         let source = problems.source();
-        match (verb, standing) {
+        match (verb, previous) {
             (Verb::Add, Some(Presence::Present(first, _))) => {
                 problems.report(ProblemKind::BadOrder, span, || {
                     let line = source.line_of(first);

@@ -27,7 +27,7 @@ pub(crate) struct Fields<'n, 'a> {
     pub(crate) at: Span,
     shape: &'static Shape,
     slots: [Option<&'n Entry<'a>>; MAX_KEYS],
-    /// Keys that a misspelt one seems to stand for: they are not missing as well.
+    /// Probable intended keys of misspelt ones: they are not reported as missing.
     misspelt: [bool; MAX_KEYS],
 }
 

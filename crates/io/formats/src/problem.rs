@@ -44,7 +44,7 @@ pub enum ProblemKind {
     Impossible,
     /// An event that cannot happen at its place.
     BadOrder,
-    /// The text says something else than the request that it came with.
+    /// The text contradicts its request.
     Contradiction,
     /// An old name of a key. A warning: the file is accepted.
     OldKey,

@@ -143,8 +143,8 @@ fn as_json(text: &str) -> Option<(Span, Message)> {
         return None;
     }
     let error = serde_json::from_str::<IgnoredAny>(text).err()?;
-    let said = error.to_string();
-    let reason = said.split(" at line ").next().unwrap_or_default();
+    let stated = error.to_string();
+    let reason = stated.split(" at line ").next().unwrap_or_default();
     if error.is_eof() {
         let end = text.trim_end().len();
         let message = format!("the JSON ends before everything that was opened is closed ({reason})");

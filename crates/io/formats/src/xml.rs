@@ -60,9 +60,9 @@ fn explain(error: &roxmltree::Error) -> (ProblemKind, Message) {
             (ProblemKind::TooLarge, format!("the file is too large: more than {MAX_NODES} elements and texts").into())
         }
         error => {
-            let said = error.to_string();
-            let said = said.split(" at ").next().unwrap_or_default().to_owned();
-            (ProblemKind::Syntax, format!("invalid XML: {said}").into())
+            let stated = error.to_string();
+            let stated = stated.split(" at ").next().unwrap_or_default().to_owned();
+            (ProblemKind::Syntax, format!("invalid XML: {stated}").into())
         }
     }
 }

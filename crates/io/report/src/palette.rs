@@ -146,9 +146,9 @@ mod tests {
     #[test]
     fn every_text_has_a_contrast_of_at_least_4_5_on_every_background() {
         for text in [INK, QUIET] {
-            for ground in [PAPER, NODE, POD, BAND] {
-                assert!(contrast(text.light, ground.light) >= 4.5, "{text:?} on {ground:?}");
-                assert!(contrast(text.dark, ground.dark) >= 4.5, "{text:?} on {ground:?}");
+            for background in [PAPER, NODE, POD, BAND] {
+                assert!(contrast(text.light, background.light) >= 4.5, "{text:?} on {background:?}");
+                assert!(contrast(text.dark, background.dark) >= 4.5, "{text:?} on {background:?}");
             }
         }
     }

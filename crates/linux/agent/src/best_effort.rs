@@ -72,11 +72,11 @@ impl<'a> Routes<'a> {
             from.map(|hops| hops + 1) == self.hops[node.index()] && self.environment.is_up(link)
         };
         // A host that is no end of the route is farther away than any switch behind it, except the sender itself.
-        let is_way = |&link: &LinkId| {
+        let is_usable = |&link: &LinkId| {
             let from = network.link(link).from;
             from == self.from || network.node(from).kind == NodeKind::Switch
         };
-        let links: Vec<LinkId> = network.links_into(node).iter().copied().filter(is_nearer).filter(is_way).collect();
+        let links: Vec<LinkId> = network.links_into(node).iter().copied().filter(is_nearer).filter(is_usable).collect();
         let first = mix(self.from.0, node.0, behind.first().map_or(0, |link| link.0));
         for at in 0..links.len() {
             if found.len() == MAX_ROUTES {

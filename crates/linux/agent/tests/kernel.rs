@@ -88,11 +88,11 @@ impl Kernel {
         let host = Host::open(&pins, &settings).unwrap();
         let node = environment.network().find_node("h1").unwrap();
         let plane = LinuxHost::new(host, environment.shared_network(), node, folder.0.join("uplinks"));
-        let memo = RuleStore::open(&folder.0.join("rules")).unwrap();
+        let store = RuleStore::open(&folder.0.join("rules")).unwrap();
         let fixed = BTreeMap::from([("host:h1".to_owned(), Attachment::untagged("own"))]);
         let declared = Declared::new(fixed, folder.0.join("endpoints"));
         let links = links(environment.network());
-        let host = HostDriver::open(plane, node, environment, memo, links, declared).unwrap();
+        let host = HostDriver::open(plane, node, environment, store, links, declared).unwrap();
         Self { pins, folder, now, host: Some(host) }
     }
 
@@ -215,7 +215,7 @@ fn foreign_changes_on_a_host_are_repaired_and_reported() {
     );
     let up1_queues = "the queues of up1 had been changed";
     let split_queues = "the queues of wl-shape or wl-split had been changed";
-    for (command, told) in [
+    for (command, neighbours) in [
         ("tc filter del dev own ingress", "the program of own was missing"),
         ("tc qdisc del dev own clsact", "the program of own was missing"),
         ("tc qdisc del dev up0 clsact", "the program of up0 was missing"),
@@ -260,7 +260,7 @@ fn foreign_changes_on_a_host_are_repaired_and_reported() {
         ("ip link del wl-hold", "wl-shape, wl-split or wl-hold was missing"),
     ] {
         tool(command);
-        assert_eq!(node.host().repair(), [told], "{command}");
+        assert_eq!(node.host().repair(), [neighbours], "{command}");
         assert_eq!(node.host().repair(), Vec::<String>::new(), "it is repaired: {command}");
     }
     // The rule is again where packets wait: its class is there, and the contract sends.
@@ -278,10 +278,12 @@ fn foreign_programs_are_reported_and_kept() {
     program.attach("up2", aya::programs::TcAttachType::Ingress).unwrap();
     tool("tc filter add dev up1 egress pref 3 protocol all u32 match u32 0 0 classid 1:1");
     assert_eq!(node.host().repair(), Vec::<String>::new(), "it is somebody's own");
-    let told = node.host().problems(NOW);
+    let neighbours = node.host().problems(NOW);
     assert!(
-        told.len() == 2 && told[0].contains("at the egress of up1") && told[1].contains("ingress of up2 by TCX"),
-        "{told:?}"
+        neighbours.len() == 2
+            && neighbours[0].contains("at the egress of up1")
+            && neighbours[1].contains("ingress of up2 by TCX"),
+        "{neighbours:?}"
     );
     drop(program);
     tool("tc filter del dev up1 egress pref 3");
@@ -379,9 +381,9 @@ fn foreign_changes_in_the_maps_of_a_host_are_repaired_and_reported() {
             "1 entries of the map local had been changed",
         ),
     ];
-    for (what, change, told) in changes {
+    for (what, change, neighbours) in changes {
         change();
-        assert_eq!(node.host().repair(), [told], "{what}");
+        assert_eq!(node.host().repair(), [neighbours], "{what}");
         assert_eq!(node.host().repair(), Vec::<String>::new(), "it is repaired: {what}");
     }
     assert!(node.in_force(1).is_some());
@@ -461,9 +463,9 @@ fn foreign_changes_on_a_switch_are_repaired_and_reported() {
             "1 entries of the table were foreign",
         ),
     ];
-    for (what, change, told) in changes {
+    for (what, change, neighbours) in changes {
         change();
-        assert_eq!(node.switch.repair(), [told], "{what}");
+        assert_eq!(node.switch.repair(), [neighbours], "{what}");
         assert_eq!(node.switch.repair(), Vec::<String>::new(), "it is repaired: {what}");
     }
     std::fs::remove_dir_all(&pins).unwrap();
@@ -482,9 +484,12 @@ fn packet_samples_are_reported_with_their_destination_host() {
     node.install(NOW, 1, 1, &rule).unwrap();
     assert_eq!(node.host().samples(), None, "packets are noted from now on");
     assert!(node.in_force(1).is_some());
-    let told = node.host().samples().unwrap();
-    assert_eq!((told.number, told.level, told.is_incomplete, told.arrived.len()), (0, 0, false, 0));
-    let [sent] = told.sent.as_slice() else { panic!("{told:?}") };
+    let neighbours = node.host().samples().unwrap();
+    assert_eq!(
+        (neighbours.number, neighbours.level, neighbours.is_incomplete, neighbours.arrived.len()),
+        (0, 0, false, 0)
+    );
+    let [sent] = neighbours.sent.as_slice() else { panic!("{neighbours:?}") };
     let network = network();
     let last = network.find_link(&rule.routes[0].last().unwrap().link).unwrap();
     assert_eq!(sent.to, network.node(network.link(last).to).name);

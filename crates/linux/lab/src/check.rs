@@ -68,12 +68,12 @@ pub struct CheckResult {
 impl CheckResult {
     /// The last place where lost probes were seen, and the next one, if there is one; `None` if nothing was lost.
     pub fn lost(&self) -> Option<(String, Option<String>)> {
-        let way: Vec<&ProbeObservation> = self.observations.iter().collect();
+        let path: Vec<&ProbeObservation> = self.observations.iter().collect();
         let name = |one: &ProbeObservation| {
             format!("{} ({})", one.place, if one.is_outgoing { "leaving" } else { "entering" })
         };
-        let gap = way.windows(2).find(|pair| pair[1].probes < pair[0].probes);
-        match (gap, way.last()) {
+        let gap = path.windows(2).find(|pair| pair[1].probes < pair[0].probes);
+        match (gap, path.last()) {
             (Some(pair), _) => Some((name(pair[0]), Some(name(pair[1])))),
             (None, Some(last)) if last.probes > self.received || self.received < self.sent => Some((name(last), None)),
             (None, None) if self.received < self.sent => Some(("the sender".to_owned(), None)),

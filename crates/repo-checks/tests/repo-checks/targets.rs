@@ -11,8 +11,8 @@ fn faults(files: &[File]) -> Result<Vec<String>, String> {
     for File { path, text } in files {
         let Some(folder) = path.strip_suffix("/Cargo.toml") else { continue };
         let manifest: toml::Table = text.parse().map_err(|error| format!("{path} is no TOML: {error}"))?;
-        let says = manifest.get("lib").and_then(|lib| lib.get("test")).and_then(toml::Value::as_bool);
-        if says != Some(false) {
+        let has_key = manifest.get("lib").and_then(|lib| lib.get("test")).and_then(toml::Value::as_bool);
+        if has_key != Some(false) {
             continue;
         }
         let sources = format!("{folder}/src/");

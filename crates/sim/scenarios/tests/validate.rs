@@ -267,9 +267,9 @@ fn a_host_without_a_path_is_refused() {
     // A flow whose acknowledgements find no reverse path would send nothing, or retransmit for ever.
     let flows =
         |ends: FlowEndpoints| checked(Traffic::flows("a", ends, FlowArrivals::Once, FlowSizes::Fixed(Bytes::new(1))));
-    let no_way_back = Err("no path leads from h3 back to h1, and acknowledgements take one".to_owned());
-    assert_eq!(flows(FlowEndpoints::Pairs(vec![(h1, h3)])), no_way_back);
-    assert_eq!(flows(FlowEndpoints::AllToAll(vec![h1], vec![h3])), no_way_back);
+    let no_return_path = Err("no path leads from h3 back to h1, and acknowledgements take one".to_owned());
+    assert_eq!(flows(FlowEndpoints::Pairs(vec![(h1, h3)])), no_return_path);
+    assert_eq!(flows(FlowEndpoints::AllToAll(vec![h1], vec![h3])), no_return_path);
     assert_eq!(flows(FlowEndpoints::Pairs(vec![(h2, h3)])), Err("no path leads from h2 to h3".to_owned()));
 }
 

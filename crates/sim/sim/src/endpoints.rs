@@ -1,4 +1,4 @@
-//! Pairs of endpoints that a traffic stands for.
+//! Pairs of endpoints of a traffic.
 
 use rand::Rng;
 use wayleave_scenarios::{Endpoint, FlowEndpoints};

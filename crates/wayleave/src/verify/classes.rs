@@ -194,7 +194,7 @@ impl ClassVerification {
 
     /// Weights of bandwidth contracts that no run could have shown to be missed.
     fn blind_weights(&self) -> usize {
-        let blind = self.report.meeting.as_ref().map_or(0, |report| report.blind_parts);
+        let blind = self.report.contention.as_ref().map_or(0, |report| report.blind_parts);
         usize::try_from(blind).unwrap_or(usize::MAX)
     }
 
@@ -282,8 +282,8 @@ impl ClassVerification {
     /// Returns the number of checked promises, without weights that could not have been missed.
     pub fn promises(&self) -> usize {
         // Attacks on links are about promises that are counted with all tenants.
-        let TenantsReport { whole, windows, meeting, .. } = &self.report;
-        let reports = [Some(whole), windows.as_ref(), meeting.as_ref()].into_iter().flatten();
+        let TenantsReport { whole, windows, contention, .. } = &self.report;
+        let reports = [Some(whole), windows.as_ref(), contention.as_ref()].into_iter().flatten();
         reports.map(|report| report.promises).sum::<usize>() - self.blind_weights()
     }
 
@@ -462,8 +462,8 @@ impl ClassVerification {
     /// Returns the node where bandwidth contracts met, and the largest deviation of a contract from its due share,
     /// per mille.
     fn farthest_from_part(&self) -> Option<(NodeId, u64)> {
-        let host = self.claim.meeting.as_ref()?.meeting.as_ref()?.host;
-        Some((host, self.report.meeting.as_ref()?.farthest_from_part?))
+        let host = self.claim.contention.as_ref()?.contention.as_ref()?.host;
+        Some((host, self.report.contention.as_ref()?.farthest_from_part?))
     }
 
     /// For documents.

@@ -52,7 +52,7 @@ impl VerifyReport {
         order.sort_by(|&a, &b| share(b).total_cmp(&share(a)));
         // False comes before true, and the sort is stable.
         order.sort_by_key(|&number| Some(number) != self.chosen);
-        // Of several routes the one that comes first stands for the contract.
+        // The first of several routes represents the contract.
         let mut shown = BTreeSet::new();
         order.retain(|&number| self.protected(number).is_none_or(|group| shown.insert(group)));
         order

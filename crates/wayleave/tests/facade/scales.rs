@@ -1,4 +1,4 @@
-//! Faults of classes on networks of every scale: each is noticed, or the report says that it was not.
+//! Faults of classes on networks of every scale: each is detected, or reported as undetected.
 //!
 //! `SCALES=all cargo test -p wayleave --test facade -- scales --nocapture` prints a table of the detected faults (docs/theory/verification.md).
 

@@ -197,11 +197,11 @@ fn acknowledgements_are_charged_on_the_reverse_path() {
     };
     builder.add_cable(link(h0, s0, 10), port()).unwrap();
     builder.add_cable(link(h1, s1, 10), port()).unwrap();
-    let forth = builder.add_link(link(s0, s1, 10)).unwrap();
-    let back = builder.add_link(link(s1, s0, 1)).unwrap();
+    let forward = builder.add_link(link(s0, s1, 10)).unwrap();
+    let backward = builder.add_link(link(s1, s0, 1)).unwrap();
     let network = classed(builder.build());
     let mut ledger = ledger(&network, HoseCharge::Split);
-    let hops = [network.find_link("h0->s0").unwrap(), forth, network.find_link("s1->h1").unwrap()];
+    let hops = [network.find_link("h0->s0").unwrap(), forward, network.find_link("s1->h1").unwrap()];
     let hops = hops.map(|link| wayleave_topology::Hop { link, queue: 5 }).to_vec();
     let pair = |mbit| ReservedShare::Pair {
         min: Rate::from_mbit(mbit),
@@ -209,12 +209,12 @@ fn acknowledgements_are_charged_on_the_reverse_path() {
         is_timed: false,
     };
     let id = ledger.reserve_share(pair(5_100)).unwrap();
-    assert_eq!(ledger.promised_to(back, Class::Guaranteed), Rate::ZERO);
-    assert_eq!(ledger.left_for(back, Class::Guaranteed), Rate::from_mbit(60));
+    assert_eq!(ledger.promised_to(backward, Class::Guaranteed), Rate::ZERO);
+    assert_eq!(ledger.left_for(backward, Class::Guaranteed), Rate::from_mbit(60));
     ledger.release_share(id).unwrap();
     let denied = ledger.share_denial(&pair(5_701));
     assert!(
-        matches!(denied, Some(ShareDenial::Rate { link, .. }) if link == forth || link == hops[0].link),
+        matches!(denied, Some(ShareDenial::Rate { link, .. }) if link == forward || link == hops[0].link),
         "{denied:?}"
     );
     // Hoses have minima in both directions: the slow direction is the limit, and their own acknowledgements fit

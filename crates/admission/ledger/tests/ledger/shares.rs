@@ -120,11 +120,11 @@ fn latency_contracts_and_minima_keep_their_capacity_beside_each_other() {
     let network = network();
     let mut ledger = ledger(&network);
     let [h1, h2] = hosts(&network, &[1, 2])[..] else { panic!() };
-    let way = route(&network, h1, h2, 0);
-    let up = way.hops[0].link;
+    let route = route(&network, h1, h2, 0);
+    let up = route.hops[0].link;
     assert_eq!(ledger.left_for(up, Class::Guaranteed), Rate::from_mbit(5_100));
     assert_eq!(ledger.left_for(up, Class::Objective), Rate::from_mbit(2_550));
-    let pair = |mbit| ReservedShare::Pair { min: Rate::from_mbit(mbit), route: way.clone(), is_timed: false };
+    let pair = |mbit| ReservedShare::Pair { min: Rate::from_mbit(mbit), route: route.clone(), is_timed: false };
     let share = ledger.reserve_share(pair(1_000)).unwrap();
     assert_eq!(ledger.spare(up).bits_per_second(), 10_000_000_000 - 1_960_784_314);
     let denied = ledger.share_denial(&pair(4_101));
@@ -150,9 +150,9 @@ fn a_minimum_with_a_delay_bound_limits_latency_contracts() {
     let network = network();
     let mut ledger = ledger(&network);
     let [h1, h2] = hosts(&network, &[1, 2])[..] else { panic!() };
-    let way = route(&network, h1, h2, 0);
-    let down = way.hops[1].link;
-    let timed = ReservedShare::Pair { min: Rate::from_mbit(100), route: way, is_timed: true };
+    let route = route(&network, h1, h2, 0);
+    let down = route.hops[1].link;
+    let timed = ReservedShare::Pair { min: Rate::from_mbit(100), route: route, is_timed: true };
     let large =
         |ledger: &Ledger| ledger.denial(down, 4, PortInput::LOCAL, Rate::from_mbit(1), Bytes::new(97_000).into());
     // 97 kB of a queue of 100 us are too much for that queue alone; 60 kB are not.
@@ -191,9 +191,9 @@ fn every_pair_adds_delay_to_pairs_with_a_delay_bound() {
     let network = network();
     let mut ledger = ledger(&network);
     let [h1, h2] = hosts(&network, &[1, 2])[..] else { panic!() };
-    let way = route(&network, h1, h2, 0);
-    let (up, min) = (way.hops[0].link, Rate::from_bits_per_second(1_000));
-    let pair = |is_timed| ReservedShare::Pair { min, route: way.clone(), is_timed };
+    let route = route(&network, h1, h2, 0);
+    let (up, min) = (route.hops[0].link, Rate::from_bits_per_second(1_000));
+    let pair = |is_timed| ReservedShare::Pair { min, route: route.clone(), is_timed };
     ledger.reserve_share(pair(true)).unwrap();
     let mut pairs = 1;
     while ledger.share_denial(&pair(false)).is_none() {
@@ -212,11 +212,11 @@ fn a_closed_link_has_no_capacity_left() {
     let network = network();
     let mut ledger = ledger(&network);
     let ends = hosts(&network, &[1, 5]);
-    let way = route(&network, ends[0], ends[1], 0);
-    let up = way.hops[1].link;
+    let route = route(&network, ends[0], ends[1], 0);
+    let up = route.hops[1].link;
     ledger.close(up);
     assert_eq!(ledger.left_for(up, Class::Guaranteed), Rate::ZERO);
-    let pair = ReservedShare::Pair { min: Rate::from_mbit(1), route: way, is_timed: false };
+    let pair = ReservedShare::Pair { min: Rate::from_mbit(1), route: route, is_timed: false };
     assert_eq!(ledger.share_denial(&pair), Some(ShareDenial::Closed(up)));
     assert_eq!(ledger.share_denial_once_open(&pair), None);
     assert!(ledger.is_parted(&pair));

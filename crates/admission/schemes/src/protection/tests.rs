@@ -106,7 +106,7 @@ fn two_links_to_one_switch_share_the_switch_alone() {
 }
 
 /// Returns a network with two paths between two hosts; the links of one have this MTU.
-fn with_narrow_way(mtu: u64) -> Arc<Network> {
+fn with_narrow_path(mtu: u64) -> Arc<Network> {
     let wide = plan(&[("ha", "s1"), ("ha", "s2"), ("s1", "hb"), ("s2", "hb")]);
     let mut builder = NetworkBuilder::default();
     for (_, node) in wide.nodes() {
@@ -124,7 +124,7 @@ fn with_narrow_way(mtu: u64) -> Arc<Network> {
 #[test]
 fn a_protected_contract_sends_only_frames_that_all_its_routes_carry() {
     let largest = |mtu, max_frame| {
-        let network = with_narrow_way(mtu);
+        let network = with_narrow_path(mtu);
         let mut scheme = chameleon(&network);
         let asked = Request { max_frame, burst: Bytes::new(20_000), ..request(&network, "ha", "hb", 2) };
         let decision = scheme.admit(&asked).unwrap();
@@ -136,7 +136,7 @@ fn a_protected_contract_sends_only_frames_that_all_its_routes_carry() {
     // 1,500 B and a header, with the tags of one switch and of the sequence number: 1500 + 14 + 8 + 24.
     assert_eq!([largest(1500, None), largest(9000, None)], [Some(1546), None]);
     assert_eq!(largest(1500, Some(Bytes::new(1000))), Some(1000));
-    let network = with_narrow_way(1500);
+    let network = with_narrow_path(1500);
     let jumbo =
         Request { max_frame: Some(Bytes::new(5000)), burst: Bytes::new(20_000), ..request(&network, "ha", "hb", 2) };
     assert!(chameleon(&network).admit(&jumbo).is_err(), "one way does not carry it");
@@ -147,8 +147,8 @@ fn a_protected_contract_sends_only_frames_that_all_its_routes_carry() {
 fn a_protected_route_leaves_a_tag_for_the_sequence_number() {
     let cables: Vec<(String, String)> = ["a", "b"]
         .iter()
-        .flat_map(|way| {
-            let switches = (1..=6).map(|number| format!("{way}{number}"));
+        .flat_map(|path| {
+            let switches = (1..=6).map(|number| format!("{path}{number}"));
             let nodes: Vec<String> = ["h1".to_owned()].into_iter().chain(switches).chain(["h2".to_owned()]).collect();
             nodes.windows(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect::<Vec<_>>()
         })

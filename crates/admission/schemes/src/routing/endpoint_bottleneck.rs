@@ -15,7 +15,7 @@ use super::exclusions::Denial;
 use super::graph::QueueGraph;
 
 /// Number of steps after which a search runs this check; a direct path through a fat tree takes twelve.
-pub(super) const DOUBTS: u32 = 24;
+pub(super) const MAX_CHECKS: u32 = 24;
 
 /// Returns `true` if the flow surely has no route. `denials` receives the denials of the check: while all of them
 /// hold, there is no route. The graph has to be prepared for its ends.

@@ -155,7 +155,7 @@ fn minima(pairs: u64, minima: Rate, beside: Beside) -> ClassClaim {
         shares: Vec::new(),
         weights: Vec::new(),
         maxima: Vec::new(),
-        meeting: None,
+        contention: None,
         tolerance_percent: 5,
     }
 }
@@ -266,7 +266,7 @@ fn objectives_get_their_shares_below_latency_contracts() {
         shares,
         weights: Vec::new(),
         maxima: Vec::new(),
-        meeting: None,
+        contention: None,
         tolerance_percent: 5,
     };
     let report = verify_classes(&claim, &[ClassAttack::AsSaid], 1).unwrap();

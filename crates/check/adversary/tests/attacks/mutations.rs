@@ -308,9 +308,9 @@ fn one_omitted_higher_queue_is_caught() {
     let network = ledger.network().clone();
     // All in one host's port, which has three queues for contracts.
     for queue in 0..3 {
-        let mut way = route(&network, "h1 s1 h2", queue);
-        way.hops[1].queue = 0;
-        ledger.reserve(demand(Rate::from_mbit(5), 30_000), way);
+        let mut path = route(&network, "h1 s1 h2", queue);
+        path.hops[1].queue = 0;
+        ledger.reserve(demand(Rate::from_mbit(5), 30_000), path);
     }
     assert_caught(&ledger, Mutation::OnlyHighestArrivals);
 }

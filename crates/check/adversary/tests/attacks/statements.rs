@@ -77,7 +77,7 @@ fn statement(ledger: &Ledger, history: Vec<Admitted>) -> Statement {
         },
         queues: queues(ledger),
         history: history.into_iter().map(|admitted| PlanEvent::Admitted(Box::new(admitted))).collect(),
-        patience: TransitionRule::Waits,
+        transition_rule: TransitionRule::Waits,
         shares: Vec::new(),
         short_buffers: Vec::new(),
         minima: MinimaTerms { budget: Time::from_micros(260), token_period: Time::from_micros(32) },
@@ -91,8 +91,8 @@ fn loaded() -> Statement {
     let mut ledger = ledger(&network, Model::default(), Time::from_millis(5));
     let mut history = Vec::new();
     for host in 1..=4 {
-        let way = route(&network, &format!("h{host} s1 h5"), u8::from(host > 2));
-        let flow = ledger.reserve(demand(Rate::from_mbit(5), 30_000), way);
+        let path = route(&network, &format!("h{host} s1 h5"), u8::from(host > 2));
+        let flow = ledger.reserve(demand(Rate::from_mbit(5), 30_000), path);
         history.push(admitted(&ledger, flow, &format!("c{host}")));
     }
     statement(&ledger, history)
@@ -117,9 +117,9 @@ fn moved(activate_after: Time) -> Statement {
     let mut to_lower = lower;
     to_lower.hops[3].queue = 0;
     ledger.reserve(demand(), to_lower.clone());
-    let mut way = route(&network, "h2 s1 s2 s4 h3", 0);
-    way.hops[3].queue = 1;
-    let flow = ledger.reserve(demand(), way);
+    let mut path = route(&network, "h2 s1 s2 s4 h3", 0);
+    path.hops[3].queue = 1;
+    let flow = ledger.reserve(demand(), path);
     let second = Admitted {
         moved: vec![Relocation { name: "first".into(), from: upper, to: to_lower, after: None }],
         activate_after,
@@ -267,8 +267,8 @@ fn changed(old_terms_end_after: Option<Time>) -> Statement {
     let network = star(3);
     let mut ledger = ledger(&network, Model::default(), Time::from_micros(400));
     let demand = |bytes| demand(Rate::from_mbit(1), bytes);
-    let mut admit = |bytes, way, name, at| {
-        let flow = ledger.reserve(demand(bytes), route(&network, way, 0));
+    let mut admit = |bytes, path, name, at| {
+        let flow = ledger.reserve(demand(bytes), route(&network, path, 0));
         let admitted = Admitted { at: Time::from_millis(at), ..admitted(&ledger, flow, name) };
         (flow, admitted)
     };

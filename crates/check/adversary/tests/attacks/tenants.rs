@@ -147,16 +147,16 @@ fn with_weights() -> Tenants {
 #[test]
 fn maxima_hold_and_spare_capacity_is_shared_by_weights() {
     let claim = TenantsClaim::of(&with_weights(), Time::from_millis(8)).unwrap();
-    let meeting = claim.meeting.as_ref().unwrap();
-    assert_eq!((claim.whole.maxima.len(), meeting.meeting.as_ref().unwrap().parts.len()), (3, 4));
+    let contention = claim.contention.as_ref().unwrap();
+    assert_eq!((claim.whole.maxima.len(), contention.contention.as_ref().unwrap().parts.len()), (3, 4));
     let report = verify_tenants(&claim, &attacks(1), 1).unwrap();
     assert!(report.is_sound(), "{report:#?}");
-    let met = report.meeting.unwrap();
+    let met = report.contention.unwrap();
     assert!(met.largest_of_maximum > Some(900), "a maximum that binds: {met:#?}");
     let broken = |fault: ClassFault| {
         let mut broken = claim.clone();
         assert!(broken.break_by(fault), "{}", fault.name());
-        verify_tenants(&broken, &attacks(0), 1).unwrap().meeting.unwrap().breaches
+        verify_tenants(&broken, &attacks(0), 1).unwrap().contention.unwrap().breaches
     };
     let breaches = broken(ClassFault::MaxIgnored);
     assert!(breaches.iter().any(|(_, breach)| matches!(breach, ClassBreach::Maximum { .. })), "{breaches:#?}");

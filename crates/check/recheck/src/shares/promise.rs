@@ -128,7 +128,7 @@ pub enum BrokenShare {
         /// The link.
         link: String,
         /// The stated need, if the buffer was stated as too small.
-        said: Option<Bytes>,
+        stated: Option<Bytes>,
         /// The need that follows, if the buffer is too small.
         derived: Option<Bytes>,
     },
@@ -137,7 +137,7 @@ pub enum BrokenShare {
         /// The share.
         share: String,
         /// Stated time.
-        said: Time,
+        stated: Time,
         /// Time that follows from the budgets of its longest path.
         derived: Time,
     },
@@ -170,19 +170,19 @@ impl fmt::Display for BrokenShare {
                     "packets of minima may wait {wait} at {link}, above the {budget:#} assumed for minima with a time"
                 )
             }
-            Self::Buffer { link, said, derived } => {
+            Self::Buffer { link, stated, derived } => {
                 let needed = |needed: &Option<Bytes>| {
                     needed.map_or_else(|| "it is large enough".to_owned(), |needed| format!("it needs {needed:#}"))
                 };
                 write!(
                     f,
                     "the buffer of {link} for minima is stated differently: {} by the plan, {} as recomputed",
-                    needed(said),
+                    needed(stated),
                     needed(derived)
                 )
             }
-            Self::Time { share, said, derived } => {
-                write!(f, "the minimum of {share} is stated to be reached within {said:#}, but takes up to {derived:#}")
+            Self::Time { share, stated, derived } => {
+                write!(f, "the minimum of {share} is stated to be reached within {stated:#}, but takes up to {derived:#}")
             }
         }
     }

@@ -83,13 +83,13 @@ impl Document {
     }
 
     /// Returns the error of a request that carried the document, at its place in the file if the controller names one.
-    pub(crate) fn locate(&self, trouble: RequestError) -> Failure {
-        let found = trouble.problem().and_then(|problem| match self {
+    pub(crate) fn locate(&self, error: RequestError) -> Failure {
+        let found = error.problem().and_then(|problem| match self {
             Self::AsItIs(source) => in_file(problem, source),
             Self::Rows(list, _) => in_rows(problem, list),
             Self::Listed(listed) => in_listing(problem, listed),
         });
-        found.map_or_else(|| trouble.into(), Failure::Located)
+        found.map_or_else(|| error.into(), Failure::Located)
     }
 }
 
@@ -237,8 +237,8 @@ mod tests {
         let mut problem = Problem::new(Code::Invalid, "one");
         let (line, column) = (Some(FIRST_LINE + 1), Some(30));
         problem.errors = vec![FieldError { line, column, field: None, detail: "there is no hx".into() }];
-        let said = document.locate(RequestError::Problem(Box::new(problem), None)).to_string();
-        assert!(said.starts_with("c.csv:4:1: there is no hx\n   4 | b,h1,hx"), "{said}");
+        let message = document.locate(RequestError::Problem(Box::new(problem), None)).to_string();
+        assert!(message.starts_with("c.csv:4:1: there is no hx\n   4 | b,h1,hx"), "{message}");
     }
 
     /// A value of another type is bad input with a place, and no failure of the program.

@@ -40,8 +40,8 @@ pub(crate) fn current(service: &Service, ids: &[&str]) -> Result<Vec<Contract>, 
         for id in ids {
             match service.get(&format!("/v1/contracts/{}", encode(id))) {
                 Ok(contract) => found.push(contract),
-                Err(trouble) if trouble.is_not_found() => {}
-                Err(trouble) => return Err(Failure::from(trouble)),
+                Err(error) if error.is_not_found() => {}
+                Err(error) => return Err(Failure::from(error)),
             }
         }
     } else {

@@ -77,7 +77,7 @@ fn fill(demo: &DemoOptions, ledger: &Path, session: &SessionArgs) -> Result<Appl
     let document = Document::of(&Source::new("demo", write_contracts(&requests, &network, "demo")))?;
     let service = Service::new(Box::new(Local::open(Some(ledger), session)?), None);
     let (_, report) =
-        service.send_text(Method::Post, "/v1/apply", document.text()).map_err(|trouble| document.locate(trouble))?;
+        service.send_text(Method::Post, "/v1/apply", document.text()).map_err(|error| document.locate(error))?;
     Ok(report)
 }
 

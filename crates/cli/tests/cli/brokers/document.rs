@@ -48,10 +48,10 @@ fn brokers_in_the_document_answer_its_lines() {
     let mut rack = Killed(rack.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap());
     let mut stdin = rack.0.stdin.take().unwrap();
     writeln!(stdin, "{lines}").unwrap();
-    let mut said = String::new();
-    BufReader::new(rack.0.stdout.take().unwrap()).read_line(&mut said).unwrap();
+    let mut messages = String::new();
+    BufReader::new(rack.0.stdout.take().unwrap()).read_line(&mut messages).unwrap();
     let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
-    assert_eq!(read(&said), read(answer));
+    assert_eq!(read(&messages), read(answer));
     // The end of its lines ends it.
     drop(stdin);
     assert_eq!(rack.0.wait().unwrap().code(), Some(0));

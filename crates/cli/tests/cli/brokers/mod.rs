@@ -47,7 +47,7 @@ pub(crate) const FABRIC_TIMEOUT: Time = Time::from_millis(1_000);
 fn script() -> Vec<ScriptPhase> {
     let gbit = Rate::from_gbit;
     let all = |service, rate| (0..4).map(move |machine| (machine, service, rate));
-    let phase = |name, wants, deeds| ScriptPhase { name, wants, deeds };
+    let phase = |name, wants, actions| ScriptPhase { name, wants, actions };
     vec![
         phase("everybody wants more than there is", all("a", gbit(4)).chain(all("b", gbit(3))).collect(), vec![]),
         phase("c comes on two machines", vec![(0, "c", gbit(5)), (3, "c", gbit(1))], vec![]),

@@ -316,11 +316,11 @@ fn the_demo_leaves_a_controller_with_its_contracts() {
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
-    let mut said = Vec::new();
+    let mut printed = Vec::new();
     // The commands that it proposes to people, up to the last line of the proposal.
-    said.extend(lines.by_ref().take_while(|line| !line.contains("what-if")));
-    let url = said.iter().flat_map(|line| line.split_whitespace()).find(|word| word.starts_with("http://")).unwrap();
-    let explain = said.iter().find_map(|line| line.trim().strip_prefix("wayleave explain ")).unwrap();
+    printed.extend(lines.by_ref().take_while(|line| !line.contains("what-if")));
+    let url = printed.iter().flat_map(|line| line.split_whitespace()).find(|word| word.starts_with("http://")).unwrap();
+    let explain = printed.iter().find_map(|line| line.trim().strip_prefix("wayleave explain ")).unwrap();
     let asked =
         |words: &[&str]| directory.run(&[words, &["--server", url, "--token-file", "demo.db-operator"]].concat());
     assert!(asked(&["explain", explain]).ends_with(0).stdout.contains("End-to-end delay bound"));

@@ -60,10 +60,10 @@ fn timeless(line: &str) -> String {
 }
 
 /// The first line that is expected but not printed at its place.
-fn missing(said: &str, printed: &str) -> Option<String> {
+fn missing(output: &str, printed: &str) -> Option<String> {
     let printed: Vec<String> = printed.lines().map(timeless).collect();
     let (mut at, mut is_anywhere) = (0, false);
-    for line in said.lines().map(timeless) {
+    for line in output.lines().map(timeless) {
         if line == "..." {
             is_anywhere = true;
             continue;
@@ -100,7 +100,7 @@ fn run(block: &Block, folder: &Path) -> Result<(), String> {
         }
         printed = String::from_utf8_lossy(&done.stdout).into_owned() + &errors;
     }
-    match block.output.as_ref().and_then(|said| missing(said, &printed)) {
+    match block.output.as_ref().and_then(|output| missing(output, &printed)) {
         Some(line) => Err(format!("{line:?} is expected, and this comes out:\n{printed}")),
         None => Ok(()),
     }
@@ -157,13 +157,13 @@ fn commands_behave_as_documented() {
 #[test]
 fn output_is_compared_line_by_line() {
     let printed = "one\ntwo\n\n4 us per decision\nfive\n";
-    for said in ["one\ntwo\n\n5.1 ms per decision\nfive", "one\n...\nfive", "...\nfive", "one\n..."] {
-        assert_eq!(missing(said, printed), None, "{said}");
+    for output in ["one\ntwo\n\n5.1 ms per decision\nfive", "one\n...\nfive", "...\nfive", "one\n..."] {
+        assert_eq!(missing(output, printed), None, "{output}");
     }
-    for (said, line) in
+    for (output, line) in
         [("one\nthree", "three"), ("two", "two"), ("...\nfive\ntwo", "two"), ("one\ntwo", "the end, and not: ")]
     {
-        assert_eq!(missing(said, printed).as_deref(), Some(line), "{said}");
+        assert_eq!(missing(output, printed).as_deref(), Some(line), "{output}");
     }
 }
 

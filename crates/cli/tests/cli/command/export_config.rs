@@ -77,13 +77,13 @@ fn invalid_interface_names_are_not_written_into_scripts() {
         "render-wrong.txt",
         "leaf1->spine1 eth0;reboot\nleaf1->spin2 eth1\nleaf1->spine1 eth2\nleaf1->spine2 eth2\nleaf1->h1\n",
     );
-    let said = wayleave(&format!("export-config --for tc {FABRIC} --interfaces {wrong}")).ends_with(2).stderr;
+    let output = wayleave(&format!("export-config --for tc {FABRIC} --interfaces {wrong}")).ends_with(2).stderr;
     for expected in [
         "render-wrong.txt:1:15: \"eth0;reboot\" is not an interface name",
         "render-wrong.txt:2:1: there is no link \"leaf1->spin2\", did you mean \"leaf1->spine2\"?",
         "render-wrong.txt:4:15: \"eth2\" is the interface of another link of the same switch",
         "render-wrong.txt:5:1: 1 words: expected LINK INTERFACE",
     ] {
-        assert!(said.contains(expected), "{expected}: {said}");
+        assert!(output.contains(expected), "{expected}: {output}");
     }
 }

@@ -72,8 +72,8 @@ fn pass_on(stream: TcpStream, server: SocketAddr) -> Option<()> {
     head += "connection: close\r\n\r\n";
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    let (status, told, body) = ask(server, &head, &body);
-    let is_json = told.contains("json\r\n");
+    let (status, headers, body) = ask(server, &head, &body);
+    let is_json = headers.contains("json\r\n");
     let text = String::from_utf8(body).ok()?;
     // In a text of several lines a forged line cannot be distinguished from a real one, so it has all but line
     // breaks.

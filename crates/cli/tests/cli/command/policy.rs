@@ -50,10 +50,10 @@ fn wrong_demands_and_places_are_errors_with_the_valid_ones() {
     let show = |rest: &str| {
         wayleave(&format!("policy show -t testbed:parley-testbed -f {EXAMPLE} {rest}")).ends_with(2).stderr
     };
-    let said = show("--demands dsf=1Gbit");
+    let output = show("--demands dsf=1Gbit");
     assert!(
-        said.contains("\"dsf\" is not at this contention point: the services are dfs, hbase, vms, other"),
-        "{said}"
+        output.contains("\"dsf\" is not at this contention point: the services are dfs, hbase, vms, other"),
+        "{output}"
     );
     assert!(show("--demands dfs").contains("SERVICE=RATE is expected"));
     assert!(show("--demands dfs=10mbps").contains("write 10Mbit"));

@@ -214,11 +214,11 @@ fn no_command_panics_if_its_output_is_not_read() {
 /// Without etcd there is one controller, with any other options of a cluster.
 #[test]
 fn cluster_options_require_etcd() {
-    for said in ["--cluster plant", "--lease 4s", "--advertise http://h1:7480", "--force-config f1"] {
+    for output in ["--cluster plant", "--lease 4s", "--advertise http://h1:7480", "--force-config f1"] {
         let run =
-            crate::command::wayleave(&format!("serve -t star:hosts=3 --ledger none.db --listen 127.0.0.1:0 {said}"))
+            crate::command::wayleave(&format!("serve -t star:hosts=3 --ledger none.db --listen 127.0.0.1:0 {output}"))
                 .ends_with(2);
-        assert!(run.stderr.contains("--etcd <URL,URL>"), "{said}: {}", run.stderr);
+        assert!(run.stderr.contains("--etcd <URL,URL>"), "{output}: {}", run.stderr);
     }
 }
 
@@ -237,8 +237,8 @@ fn a_switch_used_by_contracts_can_be_removed() {
     }
     let run = |arguments: &[&str]| {
         let done = wayleave(&directory, arguments).output().unwrap();
-        let said = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
-        (done.status.code(), said)
+        let output = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
+        (done.status.code(), output)
     };
     let (child, stderr, address) = start_with(&directory, &["-t", "two.yaml"]);
     for number in 1..=4 {
@@ -255,12 +255,12 @@ fn a_switch_used_by_contracts_can_be_removed() {
     assert_eq!(end(child, stderr), Some(0));
 
     // A contract that its host's failure has degraded is promised nothing: the ledger is sound.
-    let (code, said) = run(&["ledger", "check", "wayleave.db", "-t", "two.yaml"]);
-    assert!(code == Some(0) && said.contains("sound, all guarantees hold"), "{said}");
-    let (code, said) = run(&["serve", "-t", "one.yaml", "--listen", "127.0.0.1:0"]);
-    assert!(code == Some(1) && said.contains("spine2") && said.contains("--decide-again"), "{said}");
-    let (code, said) = run(&["ledger", "check", "wayleave.db", "-t", "one.yaml", "--decide-again"]);
-    assert!(code == Some(0) && said.contains("rerouted: decided again at the start"), "{said}");
+    let (code, output) = run(&["ledger", "check", "wayleave.db", "-t", "two.yaml"]);
+    assert!(code == Some(0) && output.contains("sound, all guarantees hold"), "{output}");
+    let (code, output) = run(&["serve", "-t", "one.yaml", "--listen", "127.0.0.1:0"]);
+    assert!(code == Some(1) && output.contains("spine2") && output.contains("--decide-again"), "{output}");
+    let (code, output) = run(&["ledger", "check", "wayleave.db", "-t", "one.yaml", "--decide-again"]);
+    assert!(code == Some(0) && output.contains("rerouted: decided again at the start"), "{output}");
     let (_, before) = run(&["ledger", "check", "wayleave.db", "-t", "two.yaml"]);
     assert!(before.contains("sound, all guarantees hold"), "a look changes nothing: {before}");
 
@@ -269,7 +269,7 @@ fn a_switch_used_by_contracts_can_be_removed() {
     assert!(!all.contains("spine2") && all.matches("spine1").count() >= 2 * 6, "{all}");
     assert_eq!(all.matches(r#""state":"degraded""#).count(), 2, "those of h8: {all}");
     assert_eq!(end(child, stderr), Some(0));
-    let (code, said) = run(&["ledger", "check", "wayleave.db", "-t", "one.yaml"]);
-    assert!(code == Some(0) && said.contains("sound, all guarantees hold"), "{said}");
+    let (code, output) = run(&["ledger", "check", "wayleave.db", "-t", "one.yaml"]);
+    assert!(code == Some(0) && output.contains("sound, all guarantees hold"), "{output}");
     std::fs::remove_dir_all(directory).unwrap();
 }

@@ -228,14 +228,14 @@ fn ctrl_c_keeps_complete_runs_and_marks_the_rest() {
         .spawn()
         .unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    let mut said = String::new();
-    while !said.contains("1 of 2 runs, ") {
-        assert!(stderr.read_line(&mut said).unwrap() > 0, "{said}");
+    let mut stderr_text = String::new();
+    while !stderr_text.contains("1 of 2 runs, ") {
+        assert!(stderr.read_line(&mut stderr_text).unwrap() > 0, "{stderr_text}");
     }
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    stderr.read_to_string(&mut said).unwrap();
+    stderr.read_to_string(&mut stderr_text).unwrap();
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert_eq!(output.status.code(), Some(130), "{stderr_text}");
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&document["partial"], &document["planned_runs"]), (&true.into(), &2.into()));
     let endings: Vec<&Value> = document["runs"].as_array().unwrap().iter().map(|run| &run["ending"]).collect();
@@ -243,7 +243,7 @@ fn ctrl_c_keeps_complete_runs_and_marks_the_rest() {
     assert!(document["runs"][1]["simulated_ns"].as_u64() < document["runs"][1]["duration_ns"].as_u64());
     let resume =
         format!("stopped: 1 of 2 runs are complete; to continue: wayleave sim {path} --out {} --resume", out.display());
-    assert!(said.contains(&resume), "{said}");
+    assert!(stderr_text.contains(&resume), "{stderr_text}");
     let page = fs::read_to_string(out.join("report.html")).unwrap();
     assert!(page.contains("1 of 2 runs are complete: these results are partial."));
 }
@@ -437,10 +437,10 @@ spec:
 
 #[test]
 fn several_threads_give_the_same_files_and_a_fallback_to_one_has_a_reason() {
-    let says_why = |run: &Run| run.stderr.contains(" one thread: ");
+    let has_reason = |run: &Run| run.stderr.contains(" one thread: ");
     let [alone, beside] = ["1", "2"].map(|threads| {
         let (run, out) = sim(&format!("sim-threads-{threads}"), PODS, &format!("--threads-per-run {threads}"));
-        assert!(!says_why(&run.ends_with(0)), "a run of {threads}");
+        assert!(!has_reason(&run.ends_with(0)), "a run of {threads}");
         let (_, text) = content(&out.join("runs")).pop().unwrap();
         let mut run: Value = serde_json::from_slice(&text).unwrap();
         // The replay command names the file.
@@ -451,7 +451,7 @@ fn several_threads_give_the_same_files_and_a_fallback_to_one_has_a_reason() {
     assert_eq!(alone, beside);
 
     let (web, _) = sim("sim-threads-web", SWEEP, "--threads-per-run 2");
-    assert!(says_why(&web.ends_with(0)));
+    assert!(has_reason(&web.ends_with(0)));
     let (zero, _) = sim("sim-threads-0", PODS, "--threads-per-run 0");
     assert!(zero.ends_with(2).stderr.contains("0 is not in 1.."));
 }
@@ -471,12 +471,15 @@ fn traffic_that_never_arrives_is_named_by_its_endpoints() {
     let packets = "    - { name: u, pairs: [[h4, h3], [h2, h3]], constantRate: 100Mbit }\n";
     let flows = "    - { name: u, from: [h2, h4], to: h3, sizes: 1MB }\n";
     for (name, traffic) in [("in-vain-packets.yaml", packets), ("in-vain-flows.yaml", flows)] {
-        let said = run(&scenario(name, &format!("{traffic}{failed}")), 7).stderr;
+        let stderr_text = run(&scenario(name, &format!("{traffic}{failed}")), 7).stderr;
         let expected = "traffic \"u\" delivered nothing in the measured period from h4 to h3\n";
-        assert!(said.contains(expected), "{said}");
+        assert!(stderr_text.contains(expected), "{stderr_text}");
         run(&scenario(name, traffic), 0);
     }
     let late = "    - { name: u, flows: [{ at: 1ms, from: h1, to: h2, size: 1kB }, { at: 10ms, from: h1, to: h3, size: 1kB }] }\n";
-    let said = run(&scenario("in-vain-late.yaml", late), 7).stderr;
-    assert!(said.contains("one listed flow of the traffic \"u\" begins after the end of the run\n"), "{said}");
+    let stderr_text = run(&scenario("in-vain-late.yaml", late), 7).stderr;
+    assert!(
+        stderr_text.contains("one listed flow of the traffic \"u\" begins after the end of the run\n"),
+        "{stderr_text}"
+    );
 }

@@ -82,13 +82,13 @@ fn a_broken_promise_exits_with_four_and_a_replay_command() {
     let list = colliding("verify-broken.yaml");
     for fault in ["budget-halved", "shaper-off", "buffers-gone"] {
         let run = wayleave(&format!("verify {STAR} -f {list} --effort quick --inject {fault} -o json")).ends_with(4);
-        let said = run.stderr.lines().find_map(|line| line.strip_prefix("  replay: wayleave ")).unwrap().to_owned();
+        let output = run.stderr.lines().find_map(|line| line.strip_prefix("  replay: wayleave ")).unwrap().to_owned();
         let json = run.json();
         let violation = &json["violations"][0];
-        assert_eq!(violation["replay"], format!("wayleave {said}"));
-        let again = wayleave(&said).ends_with(4).json();
+        assert_eq!(violation["replay"], format!("wayleave {output}"));
+        let again = wayleave(&output).ends_with(4).json();
         let same = again["violations"].as_array().unwrap().iter().find(|other| other["name"] == violation["name"]);
-        assert_eq!(same.unwrap()["message"], violation["message"], "{fault}: {said}");
+        assert_eq!(same.unwrap()["message"], violation["message"], "{fault}: {output}");
         assert_eq!(again["input_hash"], json["input_hash"]);
     }
 }
@@ -297,18 +297,18 @@ fn a_plan_with_every_kind_is_verified() {
     let command = format!("verify {on} --effort quick -o json");
     let admitted = wayleave(&format!("{command} -f {list}")).ends_with(0).json();
     for given in [format!("--plan {plan}"), format!("--plan {plan} -f {list}")] {
-        let said = wayleave(&format!("{command} {given}")).ends_with(0).json();
-        assert_eq!((&said["classes"], &said["derived"]), (&admitted["classes"], &admitted["derived"]), "{given}");
-        assert!(said["derived"]["shares"].as_u64() > Some(2), "{said}");
+        let output = wayleave(&format!("{command} {given}")).ends_with(0).json();
+        assert_eq!((&output["classes"], &output["derived"]), (&admitted["classes"], &admitted["derived"]), "{given}");
+        assert!(output["derived"]["shares"].as_u64() > Some(2), "{output}");
     }
     let broken = wayleave(&format!("{command} --plan {plan} --inject weights-reversed")).ends_with(4);
     assert!(broken.stderr.contains("guarantee violated: "), "{}", broken.stderr);
 
-    let mut said: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let requests = said["requests"].as_array_mut().unwrap();
+    let mut output: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let requests = output["requests"].as_array_mut().unwrap();
     let pair = requests.iter_mut().find(|one| one["between"] == "pair").unwrap();
     pair["min_bps"] = 9_900_000_000_u64.into();
-    let greedy = file("verify-kinds-greedy.json", said.to_string());
+    let greedy = file("verify-kinds-greedy.json", output.to_string());
     let run = wayleave(&format!("{command} --plan {greedy}")).ends_with(4);
     assert!(run.stderr.contains("discrepancy: the guaranteed class of "), "{}", run.stderr);
     let run = wayleave(&format!("{command} --plan {greedy} -f {list}")).ends_with(4);
@@ -346,8 +346,8 @@ fn shares_and_times_of_minima_are_derived_after_every_event() {
     let mut greedy = plan.clone();
     greedy["requests"][0]["min_bps"] = 5_000_000_000_u64.into();
     let run = verified("verify-shares-greedy.json", &greedy).ends_with(4);
-    let said = "once \"l\" was admitted, the guaranteed class of h1->s1 has 5000000000 bit/s reserved, above the limit of 4590000000";
-    assert!(run.stderr.contains(said), "{}", run.stderr);
+    let output = "once \"l\" was admitted, the guaranteed class of h1->s1 has 5000000000 bit/s reserved, above the limit of 4590000000";
+    assert!(run.stderr.contains(output), "{}", run.stderr);
     // A minimum of a pair, and one of a hose, that are available later than the plan states.
     for (number, name) in [(2, "a"), (3, "b")] {
         let mut early = plan.clone();

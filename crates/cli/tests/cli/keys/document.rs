@@ -55,7 +55,7 @@ Some keys mean something beside others only. `sim` prints a warning that begins 
 | `min`, `max`, `weight` of a service | `static-limits` has a use for `transmit.max` alone; `picnic` for all but weights; `elasticswitch` for all but `receive.max` and `receive.weight`; `ufab` for weights of what is sent with `excessSharing: weights` only |
 | `sharing.faults` | `probeLoss` with `ufab`; the others where there are brokers |
 
-`discipline` and `ecn` of `switches` and `discipline` of `hosts` are refused beside `contracts`, which say them.
+`discipline` and `ecn` of `switches` and `discipline` of `hosts` are refused beside `contracts`, which determine them.
 ";
 
 const RENAMED: &str = "

@@ -39,7 +39,7 @@ const PROTECTED_CONTRACTS: &str = "{ apiVersion: wayleave/v1, kind: Contracts, s
   { name: p, from: h1, to: h2, rate: 1Mbit, burst: 300B, deadline: 50ms, protection: 2 } ] } }";
 
 /// All messages of a driver about keys that it does not carry out, for files with all of these keys.
-fn said(driver: usize) -> String {
+fn output(driver: usize) -> String {
     let topology = "../../docs/examples/network-fabric.yaml";
     let contracts = file("keys-contracts.yaml", CONTRACTS);
     let protected =
@@ -193,12 +193,12 @@ fn tests_named_by_the_table_exist() {
 fn every_driver_names_its_unsupported_keys() {
     let mut faults = Vec::new();
     for (driver, name) in DRIVERS.iter().enumerate() {
-        let said = said(driver);
+        let output = output(driver);
         let of_rows = ROWS.iter().map(|row| (row.keys, row.cells[driver]));
         let of_scenarios = SCENARIO.iter().filter(|_| driver == 0).map(|(keys, cell)| (*keys, *cell));
         for (keys, cell) in of_rows.chain(of_scenarios) {
             if let Cell::Named(words) = cell
-                && !said.contains(words)
+                && !output.contains(words)
             {
                 faults.push(format!("{name}, {keys:?}: {words:?}"));
             }
@@ -217,7 +217,7 @@ fn a_scenario_is_refused_by_every_command_that_reads_another_kind() {
         format!("export-config --for tc -t {topology} -f {scenario}"),
         format!("policy check -t {topology} {scenario}"),
     ] {
-        let said = wayleave(&command).ends_with(2).stderr;
-        assert!(said.contains("of kind Scenario"), "{command}: {said}");
+        let output = wayleave(&command).ends_with(2).stderr;
+        assert!(output.contains("of kind Scenario"), "{command}: {output}");
     }
 }

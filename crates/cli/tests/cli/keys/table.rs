@@ -6,7 +6,7 @@ use super::cell::Cell::{self, By, Changes, Named, Test};
 /// Keys of a kind of file with a cell for each of [`super::DRIVERS`].
 pub(super) struct Row {
     pub(super) kind: &'static str,
-    /// Words in braces stand for one of them each: `spec.{a,b}.c` is `spec.a.c` and `spec.b.c`.
+    /// Words in braces are alternatives: `spec.{a,b}.c` is `spec.a.c` and `spec.b.c`.
     pub(super) keys: &'static [&'static str],
     pub(super) cells: [Cell; 4],
 }

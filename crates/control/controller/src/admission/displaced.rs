@@ -263,7 +263,7 @@ impl Admission {
             latency.flow = flow;
             latency.sender.stop = Some(latency.sender.next_version());
         }
-        grant.trouble = Some(cause.degraded_reason(flow.is_some(), why));
+        grant.degraded_reason = Some(cause.degraded_reason(flow.is_some(), why));
         let order = grant.order.clone();
         self.record(&id, order, Decided::Refused(refusal));
         self.enforcement.touch(serial);
@@ -283,7 +283,7 @@ impl Admission {
             waits_for.extend(left);
         }
         if let Some(grant) = enforcement.contracts_mut().get_mut(serial) {
-            grant.trouble = None;
+            grant.degraded_reason = None;
             if let Some(latency) = grant.latency_mut() {
                 (latency.flow, latency.bound, latency.cut_routes) = (Some(decision.flow), decision.bound, 0);
             }
@@ -316,7 +316,7 @@ impl Admission {
             enforcement.book_mut().pin(flow, is_pinned);
             let waits_for = enforcement.must_wait_for(&routes, None, DrainState::Certain);
             if let Some(grant) = enforcement.contracts_mut().get_mut(serial) {
-                grant.trouble = None;
+                grant.degraded_reason = None;
             }
             enforcement.refresh_degraded(serial);
             enforcement.run(serial, waits_for);

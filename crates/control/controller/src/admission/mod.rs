@@ -146,8 +146,8 @@ impl Admission {
 
     /// Returns the serial number and the revision of the contract, of any kind, that has a name now.
     pub(crate) fn version_of(&self, id: &Id) -> Option<(u64, u64)> {
-        let standing = self.enforcement.contracts().named(id).filter(|grant| !grant.is_ended);
-        standing.map(|grant| (grant.serial, grant.revision))
+        let present = self.enforcement.contracts().named(id).filter(|grant| !grant.is_ended);
+        present.map(|grant| (grant.serial, grant.revision))
     }
 
     /// Ends a contract.

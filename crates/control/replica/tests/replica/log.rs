@@ -112,19 +112,22 @@ fn a_leader_with_frequent_writes_does_not_prevent_a_follower_from_starting() {
         let questions = Arc::default();
         let busy = Busy { link: world.link(2), before: Box::new(before), questions: Arc::clone(&questions) };
         let mut late = member(busy, "late", (State::new(), 0));
-        let mut told = Vec::new();
-        let standing = late
+        let mut reported = Vec::new();
+        let contract_named = late
             .follow(
                 0,
                 &mut |number, _| {
-                    told.push(number);
+                    reported.push(number);
                     Ok(())
                 },
                 &mut |_| Ok(()),
             )
             .unwrap();
-        assert!(matches!(&standing, MemberRole::Follows(Some(leader)) if leader.id == "leader"), "{standing:?}");
-        assert!(late.number() >= 100 && told.is_sorted(), "{}: {told:?}", late.number());
+        assert!(
+            matches!(&contract_named, MemberRole::Follows(Some(leader)) if leader.id == "leader"),
+            "{contract_named:?}"
+        );
+        assert!(late.number() >= 100 && reported.is_sorted(), "{}: {reported:?}", late.number());
         let asked = *questions.lock().unwrap();
         assert!(asked <= 12, "{asked} questions, snapshots every {snapshot_every} batches");
     }

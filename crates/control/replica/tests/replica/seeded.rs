@@ -187,12 +187,12 @@ impl Run {
             let followed = member.follow(now, &mut on_batch, &mut fits);
             // No event in these worlds damages the content of etcd.
             assert!(!matches!(followed, Err(LogError::Damaged { .. })), "{followed:?}");
-            if let Ok(standing) = followed {
-                *leads = standing == MemberRole::Leads;
+            if let Ok(contract_named) = followed {
+                *leads = contract_named == MemberRole::Leads;
                 self.fail_overs += u64::from(*leads);
                 assert_eq!((member.state(), member.number()), (&disk.0, disk.1), "what was told is what it knows");
                 let after = Self::cluster(&self.world);
-                match standing {
+                match contract_named {
                     MemberRole::Leads if lease.is_good(self.world.now()) => {
                         assert_eq!(after.as_ref(), Some(&own), "who leads decides with what the cluster has");
                         self.replaced += u64::from(before.is_some_and(|before| before != own));

@@ -240,7 +240,7 @@ pub(crate) async fn report(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
         }
         let repaired = repairs.len();
         if beat || !repairs.is_empty() {
-            executor.handle(Command::Hear { node: node.clone(), epoch, repairs }).map_err(fault)?;
+            executor.handle(Command::Heartbeat { node: node.clone(), epoch, repairs }).map_err(fault)?;
             executor.metrics.repaired(&node, repaired);
         }
         if beat {

@@ -76,16 +76,16 @@ impl HealthListener {
         self,
         mut stream: TcpStream,
         taken: &Arc<ConnectionPermit>,
-        patience: ClientTimeouts,
+        timeouts: ClientTimeouts,
     ) -> Option<TcpStream> {
         let mut head = [0; MAX_HEAD];
         loop {
-            let peeked = timeout(patience.read_within, stream.peek(&mut head)).await.ok()?;
+            let peeked = timeout(timeouts.read_within, stream.peek(&mut head)).await.ok()?;
             let count = peeked.ok().filter(|&count| count > 0)?;
             let Some(Probe { length, closes }) = Probe::read(&head[..count]) else { return Some(stream) };
             stream.read_exact(&mut head[..length]).await.ok()?;
             let bytes = self.response(taken, closes).await?;
-            timeout(patience.write_within, stream.write_all(&bytes)).await.ok()?.ok()?;
+            timeout(timeouts.write_within, stream.write_all(&bytes)).await.ok()?.ok()?;
             if closes {
                 // Bytes behind the last request are not read.
                 let _ = stream.shutdown().await;

@@ -18,15 +18,15 @@ pub(crate) struct ClientTimeouts {
 /// A stream with a time-out for writing.
 pub(crate) struct TimeoutStream<S> {
     stream: S,
-    patience: Duration,
+    timeouts: Duration,
     /// Since nothing could be written.
     stuck: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> TimeoutStream<S> {
-    /// Creates a connection whose writes fail when the client has read nothing for `patience`.
-    pub(crate) fn new(stream: S, patience: Duration) -> Self {
-        Self { stream, patience, stuck: None }
+    /// Creates a connection whose writes fail when the client has read nothing for `timeouts`.
+    pub(crate) fn new(stream: S, timeouts: Duration) -> Self {
+        Self { stream, timeouts, stuck: None }
     }
 
     /// Passes the result of a write on, unless the client has read nothing for too long.
@@ -35,8 +35,8 @@ impl<S> TimeoutStream<S> {
             self.stuck = None;
             return written;
         }
-        let patience = self.patience;
-        let stuck = self.stuck.get_or_insert_with(|| Box::pin(sleep(patience)));
+        let timeouts = self.timeouts;
+        let stuck = self.stuck.get_or_insert_with(|| Box::pin(sleep(timeouts)));
         match stuck.as_mut().poll(cx) {
             Poll::Ready(()) => {
                 Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read its response")))

@@ -66,16 +66,16 @@ fn health_names_a_stalled_part_until_it_makes_progress() {
     let world = world(memory.clone(), Duration::from_millis(200));
     until(&world.client, 200);
     let held = occupy(&world);
-    let told = until(&world.client, 503);
-    assert!(told.starts_with("the request worker threads have made no progress for"), "{told}");
+    let received = until(&world.client, 503);
+    assert!(received.starts_with("the request worker threads have made no progress for"), "{received}");
     drop(held);
     assert_eq!(until(&world.client, 200), "ok\n");
     // A disk that does not answer.
     let stuck = memory.0.lock().unwrap();
     let client = world.client.clone();
     let change = std::thread::spawn(move || client.put("/v1/tenants/a", &json!({})).status);
-    let told = until(&world.client, 503);
-    assert!(told.starts_with("the engine has made no progress for"), "{told}");
+    let received = until(&world.client, 503);
+    assert!(received.starts_with("the engine has made no progress for"), "{received}");
     world.client.get("/v1/status").is(200);
     drop(stuck);
     assert_eq!(change.join().unwrap(), 201);

@@ -275,14 +275,14 @@ fn names_are_case_sensitive_except_host_names() {
 fn unsigned_or_expired_certificates_do_not_connect() {
     let tls = Tls::new(false);
     tls.token(&json!({"role": "operator"}), "URI:a:b");
-    let stranger = authority("clients");
-    for own in [signed(&stranger, &[uri("a:b")], 1, 2200), signed(&tls.authority, &[uri("a:b")], 1, 2020)] {
+    let outsider = authority("clients");
+    for own in [signed(&outsider, &[uri("a:b")], 1, 2200), signed(&tls.authority, &[uri("a:b")], 1, 2020)] {
         assert!(tls.connect(Some(&own)).ask("GET", "/v1", "", None).is_err());
     }
     // Without one a token is enough, and nothing is open without both.
     assert_eq!(tls.whoami(None).0, 401);
     assert_eq!(tls.connect(None).ask("GET", "/v1", &tls.secret(), None).unwrap().0, 200);
-    // The text that stands for a name cannot be sent in place of a secret.
+    // The text form of a name cannot be sent in place of a secret.
     for guess in ["URI:a:b", "certificate URI:a:b", "\\0certificate\\0URI:a:b"] {
         let headers = format!("authorization: Bearer {guess}\r\n");
         assert_eq!(tls.connect(None).ask("GET", "/v1", &headers, None).unwrap().0, 401, "{guess}");
@@ -377,20 +377,20 @@ fn an_agent_authenticates_with_its_certificate_and_the_renewed_one() {
         certificate: Some(OwnCertificate { chain: chain.clone(), key: key.clone() }),
         ..Address::default()
     };
-    let talk = ControllerClient::new(address.clone(), "h1").unwrap();
-    let Ok(ControllerReply::Done(session)) = talk.begin(0, Vec::new()) else { panic!("no session") };
+    let agent_client = ControllerClient::new(address.clone(), "h1").unwrap();
+    let Ok(ControllerReply::Done(session)) = agent_client.begin(0, Vec::new()) else { panic!("no session") };
     let of_another_node = ControllerClient::new(address, "h2").unwrap().begin(0, Vec::new()).unwrap_err().to_string();
     assert!(of_another_node.contains("--certificate NAME"), "{of_another_node}");
 
     std::fs::write(tls.files.client_crl.as_ref().unwrap(), revoked(&tls.authority, &[1])).unwrap();
     tls.reload().unwrap();
-    assert!(talk.see(session.epoch, Vec::new()).is_err());
+    assert!(agent_client.see(session.epoch, Vec::new()).is_err());
     let longer = [names[0].clone(), uri("spiffe://example/another-name-of-h1")];
     write(&signed(&tls.authority, &longer, 2, 2200));
-    assert_eq!(talk.see(session.epoch, Vec::new()).unwrap(), ControllerReply::Done(()));
+    assert_eq!(agent_client.see(session.epoch, Vec::new()).unwrap(), ControllerReply::Done(()));
     // Files that cannot be used leave the certificate of before in use.
     std::fs::write(&chain, "nothing").unwrap();
-    assert_eq!(talk.see(session.epoch, Vec::new()).unwrap(), ControllerReply::Done(()));
+    assert_eq!(agent_client.see(session.epoch, Vec::new()).unwrap(), ControllerReply::Done(()));
 }
 
 #[test]

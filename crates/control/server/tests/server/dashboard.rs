@@ -243,8 +243,8 @@ fn the_past_is_reconstructed_from_events_backwards() {
     let timeline = client.get("/v1/timeline?buckets=50").is(200).json();
     let buckets = timeline["buckets"].as_array().unwrap();
     assert!((1..=50).contains(&buckets.len()), "{}", buckets.len());
-    let told = buckets.iter().flat_map(|bucket| bucket["events"].as_object().unwrap().values());
-    assert_eq!(told.map(|count| count.as_u64().unwrap()).sum::<u64>(), events.len() as u64);
+    let received = buckets.iter().flat_map(|bucket| bucket["events"].as_object().unwrap().values());
+    assert_eq!(received.map(|count| count.as_u64().unwrap()).sum::<u64>(), events.len() as u64);
     assert_eq!(buckets.last().unwrap()["contracts"]["admitted"], 2);
     assert_eq!(buckets.last().unwrap()["down"], 0);
     for wrong in ["buckets=0", "buckets=401", "buckets=x"] {

@@ -143,15 +143,15 @@ fn sentences_and_counters_of_an_agent_are_bounded_with_a_count_of_the_rest() {
     let client = &world.client;
     let agent = client.token(json!({ "role": "agent", "node": "h1" }));
     let epoch = agent.post("/v1/agents/h1/session", &json!({})).is(200).json()["epoch"].clone();
-    let tell = |count: u32, round: u32| {
+    let report = |count: u32, round: u32| {
         let packets: BTreeMap<String, u32> = (0..count).map(|at| (format!("c{round}-{at}"), at)).collect();
         let troubles: Vec<String> = (0..count).map(|at| format!("{at} {}", "t".repeat(20))).collect();
-        let told = json!({ "epoch": epoch, "beat": true, "packets": packets, "troubles": troubles, "repairs": ["r".repeat(5_000)] });
-        agent.post("/v1/agents/h1/reports", &told).is(204);
+        let received = json!({ "epoch": epoch, "beat": true, "packets": packets, "troubles": troubles, "repairs": ["r".repeat(5_000)] });
+        agent.post("/v1/agents/h1/reports", &received).is(204);
     };
     let metrics = || String::from_utf8(client.get("/metrics").is(200).body).unwrap();
     for round in 0..3 {
-        tell(10_000, round);
+        report(10_000, round);
         let text = metrics();
         let lines = text.lines().filter(|line| line.starts_with("wayleave_host_packets{")).count();
         assert_eq!(lines, 48, "those of earlier reports are gone");
@@ -228,7 +228,10 @@ fn the_cause_of_a_ledger_write_error_is_shown_to_operators_only() {
             assert!(!text.contains("secret"), "{path}: {text}");
         }
     }
-    let told = others[0].get("/v1/contracts").is_problem(503, "UNAVAILABLE");
-    assert_eq!(told["detail"], "the ledger cannot be written; operators find the reason in /v1/status and in the log");
+    let received = others[0].get("/v1/contracts").is_problem(503, "UNAVAILABLE");
+    assert_eq!(
+        received["detail"],
+        "the ledger cannot be written; operators find the reason in /v1/status and in the log"
+    );
     is_broken.store(false, Ordering::SeqCst);
 }

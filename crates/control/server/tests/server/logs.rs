@@ -35,8 +35,8 @@ fn no_secret_is_logged_and_every_request_is() {
     let mut session = Command::new(std::env::current_exe().unwrap());
     session.args(["--exact", "logs::no_secret_is_logged_and_every_request_is", "--nocapture"]).env(SESSION, "1");
     let output = session.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    let content = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && content.contains("1 passed"), "{content}");
 }
 
 fn session() {

@@ -188,10 +188,10 @@ fn an_older_token_that_no_certificate_can_use_is_named() {
         let of = shown["items"].as_array().unwrap().iter().find(|token| token["id"] == id).unwrap();
         of.get("warning").map(|warning| warning.as_str().unwrap().to_owned())
     };
-    let told = warning(&wildcard).unwrap();
+    let answer = warning(&wildcard).unwrap();
     assert!(
-        told.contains("DNS:*.example") && told.contains("wildcard") && told.contains("delete this token"),
-        "{told}"
+        answer.contains("DNS:*.example") && answer.contains("wildcard") && answer.contains("delete this token"),
+        "{answer}"
     );
     assert!(warning(&invalid).unwrap().contains("DNS:a..b.example"));
     assert_eq!(warning(&fine), None);

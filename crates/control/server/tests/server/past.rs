@@ -111,18 +111,18 @@ fn past_states_of_contracts_are_known_to_tenants_and_after_a_restart() {
         assert!((200..300).contains(&answer.status), "{verb} {id}: {}", answer.json());
         let number = newest(operator);
         // A change without an event belongs to no number: right after the last event it was not made.
-        let is_told = number != known.last().unwrap().0;
-        known.push((number, newest(&acme), is_told, now(), contracts(operator)));
+        let is_figure = number != known.last().unwrap().0;
+        known.push((number, newest(&acme), is_figure, now(), contracts(operator)));
     }
     assert_eq!(known.iter().filter(|step| !step.2).count(), 4, "a rate, labels, a priority, and nothing at all");
     let check = |operator: &Client, acme: &Client| {
-        for (number, own, is_told, time, all) in &known {
+        for (number, own, is_figure, time, all) in &known {
             assert_eq!(then(operator, time), *all, "at {time}");
             assert_eq!(then(acme, time), of_acme(all), "at {time}");
-            if *is_told {
+            if *is_figure {
                 assert_eq!(then(operator, number), *all, "after event {number}");
             }
-            if *is_told && *own > 0 && known.iter().filter(|step| step.1 == *own).count() == 1 {
+            if *is_figure && *own > 0 && known.iter().filter(|step| step.1 == *own).count() == 1 {
                 assert_eq!(then(acme, own), of_acme(all), "after event {own} of acme");
             }
         }

@@ -78,8 +78,8 @@ proptest! {
         prop_assert!(parts.iter().all(|part| part.encoded_len() <= longest));
         let services = list.rates.iter().map(|rates| rates.service);
         for service in services.chain([0, 1, u16::MAX]) {
-            let said: Vec<_> = parts.iter().filter_map(|part| part.of(service)).collect();
-            prop_assert_eq!(said, vec![list.of(service).unwrap()]);
+            let stated: Vec<_> = parts.iter().filter_map(|part| part.of(service)).collect();
+            prop_assert_eq!(stated, vec![list.of(service).unwrap()]);
         }
     }
 
@@ -132,7 +132,7 @@ fn errors_name_the_cause() {
     };
     assert_eq!(changed(0, b'X'), DecodeError::Magic);
     assert_eq!(changed(4, 2), DecodeError::Version(2));
-    assert_eq!(changed(11, 60), DecodeError::Length { said: 60, there: 52 });
+    assert_eq!(changed(11, 60), DecodeError::Length { stated: 60, there: 52 });
     assert_eq!(changed(20, 1), DecodeError::Checksum);
-    assert_eq!(RateList::decode(&[]), Err(DecodeError::Length { said: 52, there: 0 }));
+    assert_eq!(RateList::decode(&[]), Err(DecodeError::Length { stated: 52, there: 0 }));
 }

@@ -107,7 +107,7 @@ pub fn read_orders(
     read_list(source, Addressed { name: None, ..given }, Scope::Tenant, &check)
 }
 
-/// Reads one contract that stands alone, without a document around it, in JSON or YAML.
+/// Reads a single contract without an enclosing document, in JSON or YAML.
 ///
 /// ```
 /// use wayleave_formats::{Addressed, Source, parse_builder, read_order};

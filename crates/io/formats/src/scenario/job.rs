@@ -34,7 +34,7 @@ pub(super) fn read(
     refuse_beside(traffic, &keys, "a job, whose ranks and messages define it", problems);
     let node = traffic.get("job")?;
     let fields = Fields::read(node, &JOB, problems)?;
-    let (what, said) = exactly_one(&fields, "a job", &["collective", "goal"], problems)?;
+    let (what, stated) = exactly_one(&fields, "a job", &["collective", "goal"], problems)?;
     let ranks = match (fields.get("ranks"), of) {
         (Some(node), _) => read_ranks(node, names, problems)?,
         (None, Some(of)) => of.hosts.iter().map(|&host| Endpoint::from(host)).collect(),
@@ -45,9 +45,9 @@ pub(super) fn read(
     let graph = match what {
         "goal" => {
             refuse_beside(&fields, &["data", "chunks", "compute"], "a job with goal: the trace defines it", problems);
-            files.read(said, problems, read_goal)
+            files.read(stated, problems, read_goal)
         }
-        _ => read_collective(said, &fields, ranks.len(), problems),
+        _ => read_collective(stated, &fields, ranks.len(), problems),
     };
     match Job::new(ranks, Arc::new(graph?), iterations?) {
         Ok(mut job) => {
@@ -56,7 +56,7 @@ pub(super) fn read(
         }
         Err(error) => {
             let key = if error == JobError::NoIterations { "iterations" } else { "ranks" };
-            let at = fields.get(key).unwrap_or(said);
+            let at = fields.get(key).unwrap_or(stated);
             let hint = match error {
                 JobError::Ranks { endpoints, ranks } if endpoints > ranks as usize => "; list them in `ranks`",
                 JobError::Ranks { .. } => "; a host may be listed in `ranks` several times",
@@ -79,7 +79,7 @@ fn read_ranks(node: &Node<'_>, names: &Names<'_>, problems: &mut Problems<'_>) -
 }
 
 fn read_collective(
-    said: &Node<'_>,
+    stated: &Node<'_>,
     fields: &Fields<'_, '_>,
     ranks: usize,
     problems: &mut Problems<'_>,
@@ -87,9 +87,9 @@ fn read_collective(
     let data = fields.require("data", problems).and_then(|node| node.quantity(problems));
     let chunks = fields.get("chunks").map_or(Some(1), |node| small(node, problems));
     let compute = fields.get("compute").map_or(Some(Time::ZERO), |node| node.quantity(problems));
-    let word = said.expect_text(problems)?;
+    let word = stated.expect_text(problems)?;
     let Some((_, collective)) = Collective::ALL.into_iter().find(|(name, _)| *name == word) else {
-        unknown_word(said, "collective operation", word, &Collective::ALL.map(|(name, _)| name), problems);
+        unknown_word(stated, "collective operation", word, &Collective::ALL.map(|(name, _)| name), problems);
         return None;
     };
     let exchange = CollectiveExchange { collective, data: data?, chunks: chunks?, compute: compute? };
@@ -102,7 +102,7 @@ fn read_collective(
                 CollectiveError::NoChunks | CollectiveError::Graph(GraphError::TooLarge { .. }) => "chunks",
                 CollectiveError::Graph(_) => "collective",
             };
-            let at = fields.get(key).unwrap_or(said);
+            let at = fields.get(key).unwrap_or(stated);
             problems.report(ProblemKind::Impossible, at.span, || error.to_string());
             None
         }

@@ -193,8 +193,8 @@ fn read_flows(
         _ => Some(FlowArrivals::Once),
     };
     // By default, flows that follow others have the size of their predecessors.
-    let said = if what == WorkloadKind::After { fields.get("sizes") } else { fields.require("sizes", problems) };
-    let sizes: Option<Option<FlowSizes>> = match said {
+    let stated = if what == WorkloadKind::After { fields.get("sizes") } else { fields.require("sizes", problems) };
+    let sizes: Option<Option<FlowSizes>> = match stated {
         None if what == WorkloadKind::After => Some(None),
         Some(node) if node.text() == Some(sizes::ENDLESS) => Some(None),
         Some(node) => sizes::read(node, files, problems).map(Some),

@@ -110,19 +110,19 @@ mod tests {
 
     #[test]
     fn errors_name_cause_and_place() {
-        let said = |classes: &str, part: &str| {
+        let stated = |classes: &str, part: &str| {
             let error = read(classes).unwrap_err();
             assert!(error.contains(part), "{classes}: {error}");
             assert!(error.contains("star.yaml:5:"), "{error}");
         };
-        said("{ latency: 7 }", "7 latency queues: expected 1 to 5");
-        said("{ guaranteed: 70000 }", "guaranteed has the weight 65535");
-        said("{ bestEffort: 0 }", "best effort has the weight 0");
-        said("{ target: 95 }", "\"95\" is not a percentage");
-        said("{ target: 300% }", "\"300%\" is not a percentage");
-        said("{ target: 80%, promise: 85% }", "promise is 85 % and target is 80 %");
-        said("{ objektive: 3 }", "did you mean \"objective\"?");
-        said("{ roundTrip: 0s }", "a round trip of 0ns");
+        stated("{ latency: 7 }", "7 latency queues: expected 1 to 5");
+        stated("{ guaranteed: 70000 }", "guaranteed has the weight 65535");
+        stated("{ bestEffort: 0 }", "best effort has the weight 0");
+        stated("{ target: 95 }", "\"95\" is not a percentage");
+        stated("{ target: 300% }", "\"300%\" is not a percentage");
+        stated("{ target: 80%, promise: 85% }", "promise is 85 % and target is 80 %");
+        stated("{ objektive: 3 }", "did you mean \"objective\"?");
+        stated("{ roundTrip: 0s }", "a round trip of 0ns");
     }
 
     #[test]

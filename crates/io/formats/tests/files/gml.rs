@@ -72,16 +72,16 @@ fn gml_of_topology_zoo_is_read_with_its_speeds_and_places() {
             "Riga->Visby#2 10Gbit 1ms"
         ]
     );
-    let said = remarks(&imported);
-    assert!(said.contains(&"note: 1 of 3 links have no rate: 10Gbit (--default-rate)".to_owned()), "{said:?}");
-    assert!(said.iter().any(|remark| remark.contains("\"type\" of nodes")), "{said:?}");
+    let messages = remarks(&imported);
+    assert!(messages.contains(&"note: 1 of 3 links have no rate: 10Gbit (--default-rate)".to_owned()), "{messages:?}");
+    assert!(messages.iter().any(|remark| remark.contains("\"type\" of nodes")), "{messages:?}");
 }
 
 #[test]
 fn links_without_rates_or_places_are_counted_and_the_first_is_shown() {
-    let said = wrong("x.gml", ZOO, &ImportOptions { delay_from_places: true, ..options() });
+    let messages = wrong("x.gml", ZOO, &ImportOptions { delay_from_places: true, ..options() });
     assert_eq!(
-        said,
+        messages,
         [
             "32:3 the ends of 2 links have no longitude and latitude: this is the first",
             "38:3 1 of 3 links have no rate: the first joins \"Visby\" and \"Riga\", and has only id",

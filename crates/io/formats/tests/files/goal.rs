@@ -243,7 +243,10 @@ fn a_binary_form_without_the_magic_number_is_refused_with_advice() {
         Source::from_reader("pair.bin", bytes).and_then(|source| read_goal(&source)).unwrap_err().to_string()
     };
     for bytes in [old.to_vec(), [old, &[0xff, 0xfe]].concat()] {
-        let said = read(&bytes);
-        assert!(said.contains("4223") && said.contains("name the text that it was made of (.goal)"), "{said}");
+        let messages = read(&bytes);
+        assert!(
+            messages.contains("4223") && messages.contains("name the text that it was made of (.goal)"),
+            "{messages}"
+        );
     }
 }

@@ -29,12 +29,12 @@ fn node_link_json_of_networkx_is_read_with_edges_or_links() {
 fn defaults_of_the_graph_and_unused_second_values_are_reported() {
     let text = r#"{"graph": {"bandwidth": "5Gbit", "latency": "1ms"}, "nodes": [{"id": "a"}, {"id": "b"}],
         "edges": [{"source": "a", "target": "b", "mtu": 9000, "MTU": 1400}]}"#;
-    let said = remarks(&read("x.json", text, &options())).join("\n");
-    assert!(said.contains("1 of 1 link have no rate: 5Gbit (the file's own default)"), "{said}");
-    assert!(said.contains("1 of 1 link have no delay: 1ms (the file's own default)"), "{said}");
-    assert!(said.contains("\"mtu\""), "{said}");
-    let said = remarks(&read("x.json", text, &with_rate())).join("\n");
-    assert!(said.contains("10Gbit (--default-rate, and not 5Gbit, the file's own default)"), "{said}");
+    let messages = remarks(&read("x.json", text, &options())).join("\n");
+    assert!(messages.contains("1 of 1 link have no rate: 5Gbit (the file's own default)"), "{messages}");
+    assert!(messages.contains("1 of 1 link have no delay: 1ms (the file's own default)"), "{messages}");
+    assert!(messages.contains("\"mtu\""), "{messages}");
+    let messages = remarks(&read("x.json", text, &with_rate())).join("\n");
+    assert!(messages.contains("10Gbit (--default-rate, and not 5Gbit, the file's own default)"), "{messages}");
 }
 
 #[test]
@@ -142,9 +142,9 @@ fn hosts_are_attached_if_the_file_names_none() {
     let network = &imported.topology.network;
     assert_eq!(names(network, NodeKind::Host), ["hub-h1", "a-h1", "b-h1", "c-h1", "d-h1"]);
     assert!(links(network).contains(&"d-h1->d 10Gbit 0ns".to_owned()));
-    let said = remarks(&imported);
+    let messages = remarks(&imported);
     assert_eq!(
-        said[0],
+        messages[0],
         "note: the file names no hosts: a host was attached to each of 5 switches with links, such as \"hub-h1\""
     );
     let two = ImportOptions { hosts: HostSelector::Attach(2), host_rate: "1Gbit".parse().ok(), ..with_rate() };
@@ -178,17 +178,17 @@ fn duplicate_or_invalid_names_are_changed_and_reported() {
         "edges": [[0, 1], [1, 2]]}"#;
     let imported = read("x.json", text, &with_rate());
     assert_eq!(names(&imported.topology.network, NodeKind::Switch), ["None", "None-2", "a_b"]);
-    let said = remarks(&imported);
+    let messages = remarks(&imported);
     let expected = "note: nodes were renamed (names are unique, without \"->\" and \"#\"): \"None\" is now \"None-2\", \
                     \"a->b\" is now \"a_b\"";
-    assert!(said.iter().any(|remark| remark == expected), "{said:?}");
+    assert!(messages.iter().any(|remark| remark == expected), "{messages:?}");
 }
 
 #[test]
 fn omitted_links_and_keys_are_reported() {
     let text = r#"{"nodes": ["a", "b", "c", "d", {"id": "e", "colour": "red"}],
         "edges": [["a", "a"], ["a", "b"], {"source": "c", "target": "d", "weight": 3}]}"#;
-    let said = remarks(&read("x.json", text, &with_rate()));
+    let messages = remarks(&read("x.json", text, &with_rate()));
     for expected in [
         "warning: 1 link joins a node with itself, the first on line 2, and was left out: \"a\"",
         "note: 1 node has no link: \"e\"",
@@ -196,7 +196,7 @@ fn omitted_links_and_keys_are_reported() {
         "warning: keys not used: \"weight\" of links (line 2)",
         "note: keys not used for rates or delays: \"colour\"",
     ] {
-        assert!(said.iter().any(|remark| remark == expected), "{expected}: {said:#?}");
+        assert!(messages.iter().any(|remark| remark == expected), "{expected}: {messages:#?}");
     }
 }
 
@@ -204,8 +204,8 @@ fn omitted_links_and_keys_are_reported() {
 fn more_than_sixty_four_parallel_links_are_refused() {
     let edges = vec![r#"["a", "b"]"#; 65].join(", ");
     let text = format!(r#"{{"nodes": ["a", "b"], "edges": [{edges}]}}"#);
-    let said = wrong("x.json", &text, &with_rate());
-    assert!(said[0].ends_with("more than 64 links between two nodes"), "{said:?}");
+    let messages = wrong("x.json", &text, &with_rate());
+    assert!(messages[0].ends_with("more than 64 links between two nodes"), "{messages:?}");
 }
 
 // --- writing -------------------------------------------------------------------------------------------------------

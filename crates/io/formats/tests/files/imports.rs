@@ -1,7 +1,7 @@
 //! The files of other simulators: HPCC's topologies and flows, htsim's topologies and connection matrices, and
 //! distributions of flow sizes.
 
-use crate::common::scenarios::{SPEC, read_with, said};
+use crate::common::scenarios::{SPEC, messages, read_with};
 use wayleave_formats::{
     InputErrors, Source, Topology, parse_builder, read_flow_sizes, read_hpcc_flows, read_hpcc_topology,
     read_htsim_flows, read_htsim_topology,
@@ -136,7 +136,7 @@ fn errors_of_an_hpcc_topology_are_reported_at_their_place() {
             "3:1 \"h1\" and \"h2\" are both hosts: a link needs a switch on at least one end",
         ),
     ] {
-        assert_eq!(said(hpcc(text)), [expected], "{text:?}");
+        assert_eq!(messages(hpcc(text)), [expected], "{text:?}");
     }
 }
 
@@ -170,7 +170,7 @@ fn errors_of_hpcc_flows_are_reported_at_their_place() {
         ("1\n0 1 3 100 5 1e9\n", "2:13 \"1e9\" is later than the latest accepted, 100000000s"),
         ("1\n0 1 3 50000 2.0 9.5\n", "2:13 \"2.0\" is not a size: a whole number of bytes is expected"),
     ] {
-        assert_eq!(said(hpcc_flows(text)), [expected], "{text:?}");
+        assert_eq!(messages(hpcc_flows(text)), [expected], "{text:?}");
     }
     let errors = hpcc_flows("1\n0 1 3 50000 2.0 9.5\n").unwrap_err();
     let hint = "lists of SRC DST PG PACKETS START STOP are not supported: they do not give the packet size";
@@ -196,7 +196,7 @@ fn flows_of_hpcc_refer_to_hpcc_nodes_or_to_the_hosts_of_other_topologies() {
     assert_eq!(ends("star:hosts=4", "on-star.txt"), ("h1".to_owned(), "h2".to_owned()));
     // Node 0 of that topology is its switch.
     let spec = SPEC.replace("star:hosts=4", "{ hpcc: t.txt }").replace("sizes: 1MB", "flows: { hpcc: on-star.txt }");
-    assert_eq!(said(read_with(&spec, &files)), ["6:32 s0 is a switch: hosts send and receive"]);
+    assert_eq!(messages(read_with(&spec, &files)), ["6:32 s0 is a switch: hosts send and receive"]);
 }
 
 // --- htsim --------------------------------------------------------------------------------------------------------
@@ -285,7 +285,7 @@ fn errors_of_an_htsim_topology_are_reported_at_their_place() {
         ("Gbps 50", "Gbps 50000", "14:1 50000 Gbit/s: up to 10Tbit is accepted"),
     ] {
         assert!(LEAF_SPINE.contains(old), "{old}");
-        assert_eq!(said(htsim(&LEAF_SPINE.replacen(old, new, 1)))[0], expected, "{new}");
+        assert_eq!(messages(htsim(&LEAF_SPINE.replacen(old, new, 1)))[0], expected, "{new}");
     }
 }
 
@@ -332,10 +332,10 @@ fn errors_of_a_connection_matrix_are_reported_at_their_place() {
         ),
     ] {
         let text = format!("Nodes 4\nConnections 1\n{flow}\n");
-        assert_eq!(said(matrix(&text)), [expected], "{flow}");
+        assert_eq!(messages(matrix(&text)), [expected], "{flow}");
     }
-    assert_eq!(said(matrix("")), ["1:1 the file ends here: Nodes N and Connections N are expected"]);
-    assert_eq!(said(matrix("Nodes 4\n0->1 start 0 size 9\n")), ["1:1 the line `Connections N` is missing"]);
+    assert_eq!(messages(matrix("")), ["1:1 the file ends here: Nodes N and Connections N are expected"]);
+    assert_eq!(messages(matrix("Nodes 4\n0->1 start 0 size 9\n")), ["1:1 the line `Connections N` is missing"]);
 }
 
 #[test]
@@ -376,7 +376,7 @@ fn distributions_are_read_in_bytes_percent_and_packets() {
 fn distributions_of_opera_have_commas() {
     let expected = FlowSizes::from_points(vec![(4000.0, 0.0), (5971.0, 0.077), (28_589_215.0, 1.0)]).unwrap();
     assert_eq!(sizes("4000,0\n5971,0.077\n28589215,1\n").unwrap(), expected);
-    assert_eq!(said(sizes("4000,0\n5971,x\n")), ["2:6 \"x\" is not a share: a number of at least 0 is expected"]);
+    assert_eq!(messages(sizes("4000,0\n5971,x\n")), ["2:6 \"x\" is not a share: a number of at least 0 is expected"]);
 }
 
 #[test]
@@ -387,7 +387,7 @@ fn distributions_of_homa_begin_with_their_mean_and_have_no_sizes_between() {
     assert!((read.mean() - 27_168.4).abs() < 1e-6, "{}", read.mean());
     assert_eq!([0.4, 0.6, 0.7, 0.9].map(|share| read.quantile(share)), [100, 1456, 10_000, 100_000]);
     let expected = ["4:1 the shares do not rise: point 3 has 0.4 after 0.5"];
-    assert_eq!(said(sizes("9\n1 0.1\n2 0.5\n3 0.4\n4 1\n")), expected);
+    assert_eq!(messages(sizes("9\n1 0.1\n2 0.5\n3 0.4\n4 1\n")), expected);
 }
 
 #[test]
@@ -396,7 +396,7 @@ fn a_last_share_that_is_rounded_counts_as_one() {
     for text in ["1000 0.5\n3000 0.999999\n", "1000 50\n3000 99.9999\n"] {
         assert_eq!(sizes(text).ok().as_ref(), Some(&exact), "{text}");
     }
-    assert_eq!(said(sizes("1000 0.5\n3000 0.999\n")), ["2:1 the last share is 0.999, and 1 is expected"]);
+    assert_eq!(messages(sizes("1000 0.5\n3000 0.999\n")), ["2:1 the last share is 0.999, and 1 is expected"]);
 }
 
 #[test]
@@ -415,6 +415,6 @@ fn errors_of_a_distribution_are_reported_at_their_line() {
         ("100 2 0.5\n", "1:1 SIZE SHARE is expected on each line, or PACKETS 1 SHARE"),
         ("100 nan\n", "1:5 \"nan\" is not a share: a number of at least 0 is expected"),
     ] {
-        assert_eq!(said(sizes(text)), [expected], "{text:?}");
+        assert_eq!(messages(sizes(text)), [expected], "{text:?}");
     }
 }

@@ -48,8 +48,8 @@ fn a_rate_at_one_end_does_not_apply_to_the_other_direction() {
         SWITCHED,
         "    - endpoints: [ { node: h1, interface: eth1, vars: { rate: 1Gbit } }, { node: s1, interface: e1-1 } ]\n",
     );
-    let said = wrong("x.clab.yml", &text, &options());
-    assert_eq!(said, ["9:7 1 of 1 link have no rate: the first joins \"h1\" and \"s1\", and has only rate"]);
+    let messages = wrong("x.clab.yml", &text, &options());
+    assert_eq!(messages, ["9:7 1 of 1 link have no rate: the first joins \"h1\" and \"s1\", and has only rate"]);
 }
 
 #[test]
@@ -163,8 +163,8 @@ fn taken(nodes: &str, joined: &[[&str; 2]]) -> (Vec<String>, String) {
         .collect();
     let imported = read("x.clab.yml", &lab(nodes, &links), &with_rate());
     let hosts = names(&imported.topology.network, NodeKind::Host).into_iter().map(str::to_owned).collect();
-    let said = remarks(&imported).into_iter().find(|remark| remark.contains("taken for")).unwrap_or_default();
-    (hosts, said)
+    let messages = remarks(&imported).into_iter().find(|remark| remark.contains("taken for")).unwrap_or_default();
+    (hosts, messages)
 }
 
 const FABRIC: [[&str; 2]; 5] =
@@ -178,10 +178,10 @@ fn a_server_with_two_links_is_a_host_if_its_neighbours_forward() {
     srv: { kind: linux, image: alpine }
     cl: { kind: linux, image: alpine }
 ";
-    let (hosts, said) = taken(nodes, &FABRIC);
+    let (hosts, messages) = taken(nodes, &FABRIC);
     assert_eq!(hosts, ["srv", "cl"]);
     assert_eq!(
-        said,
+        messages,
         "note: taken for hosts: \"cl\"; for hosts with several links that are not marked as forwarding: \"srv\"; for \
          switches, by their image, sysctls or exec: \"leaf1\", \"leaf2\", \"spine\" (a label wayleave.role: host or switch overrides this)"
     );
@@ -190,18 +190,18 @@ fn a_server_with_two_links_is_a_host_if_its_neighbours_forward() {
 #[test]
 fn a_router_between_bridges_forwards_since_nothing_else_joins_them() {
     let nodes = "    br1: { kind: bridge }\n    br2: { kind: bridge }\n    fw: { kind: linux, image: alpine }\n    a: { kind: linux }\n    b: { kind: linux }\n";
-    let (hosts, said) = taken(nodes, &[["fw", "br1"], ["fw", "br2"], ["a", "br1"], ["b", "br2"]]);
+    let (hosts, messages) = taken(nodes, &[["fw", "br1"], ["fw", "br2"], ["a", "br1"], ["b", "br2"]]);
     assert_eq!(hosts, ["a", "b"]);
-    assert!(said.contains("for switches, since they have to forward: \"fw\""), "{said}");
+    assert!(messages.contains("for switches, since they have to forward: \"fw\""), "{messages}");
 }
 
 #[test]
 fn sysctls_override_the_image() {
     let nodes = "    br1: { kind: bridge }\n    br2: { kind: bridge }\n    x: { kind: linux, image: frr, sysctls: { net.ipv4.ip_forward: 0 } }\n    y: { kind: linux, sysctls: { net.ipv6.conf.all.forwarding: 1 } }\n    a: { kind: linux }\n";
     let joined = [["x", "br1"], ["x", "br2"], ["y", "br1"], ["y", "br2"], ["a", "br1"]];
-    let (hosts, said) = taken(nodes, &joined);
+    let (hosts, messages) = taken(nodes, &joined);
     assert_eq!(hosts, ["x", "a"]);
-    assert!(said.contains("since their sysctls switch forwarding off: \"x\""), "{said}");
+    assert!(messages.contains("since their sysctls switch forwarding off: \"x\""), "{messages}");
 }
 
 #[test]
@@ -267,13 +267,13 @@ fn containerlab_labs_determine_forwarding_nodes() {
     assert_eq!(links(network)[..3], ["leaf1->leaf2 10Gbit 5us", "leaf2->leaf1 10Gbit 5us", "leaf1->pc1 1Gbit 0ns"]);
     let pc1 = network.find_link("pc1->leaf1").unwrap();
     assert_eq!(network.link(pc1).mtu.get(), 9000);
-    let said = remarks(&imported);
+    let messages = remarks(&imported);
     for expected in [
         "note: taken for hosts: \"pc1\", \"pc2\"; for switches, by their image, sysctls or exec: \"frr1\", \"frr2\" (a label wayleave.role: host or switch overrides this)",
         "warning: links that leave the lab were left out: \"leaf1\" to \"mgmt-net\", \"pc1\" (macvlan)",
         "note: 7 of 9 links have no rate: 10Gbit (--default-rate)",
     ] {
-        assert!(said.iter().any(|remark| remark == expected), "{expected}\n{said:#?}");
+        assert!(messages.iter().any(|remark| remark == expected), "{expected}\n{messages:#?}");
     }
     // The same without its ending.
     assert_eq!(links(&read("x.yaml", LAB, &with_rate()).topology.network), links(network));

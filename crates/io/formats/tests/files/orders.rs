@@ -282,7 +282,7 @@ fn labels_are_read_and_written_for_contracts_of_every_kind_and_have_bounds() {
     assert_eq!(orders[1].labels.get("tier/1").map(String::as_str), Some("db"));
     let text = write_orders(&orders, &star, "x");
     assert_eq!(list(&text).unwrap_or_else(|errors| panic!("{errors}\n{text}")).into_orders(), orders);
-    for (labels, said) in [
+    for (labels, messages) in [
         ("[app]", "not a mapping"),
         ("{ 'a b': c }", "`a b` is no key of a label"),
         ("{ a: 'b c' }", "the value of label a is none"),
@@ -290,7 +290,7 @@ fn labels_are_read_and_written_for_contracts_of_every_kind_and_have_bounds() {
         ("{ a: [b] }", ""),
     ] {
         let errors = one(&with(&format!("labels: {labels}"))).unwrap_err().to_string();
-        assert!(errors.contains(said), "{labels}: {errors}");
+        assert!(errors.contains(messages), "{labels}: {errors}");
     }
     let many: Vec<String> = (0..17).map(|number| format!("l{number}: a")).collect();
     let errors = one(&with(&format!("labels: {{ {} }}", many.join(", ")))).unwrap_err().to_string();

@@ -24,8 +24,8 @@ fn topohub_gives_places_of_nodes_and_lengths_of_links() {
     let network = read("x.json", text, &places).topology.network;
     // 100 km at two thirds of 299,792.458 km/s are 500.35 us; one degree at 50 degrees north is 71.47 km, 357.6 us.
     assert_eq!(links(&network)[..3], ["0->1 10Gbit 501us", "1->0 10Gbit 501us", "1->2 10Gbit 358us"]);
-    let said = remarks(&read("x.json", text, &with_rate()));
-    assert!(said.iter().any(|remark| remark.contains("\"dist (km)\" of links (line 3)")), "{said:#?}");
+    let messages = remarks(&read("x.json", text, &with_rate()));
+    assert!(messages.iter().any(|remark| remark.contains("\"dist (km)\" of links (line 3)")), "{messages:#?}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::Once;
 
 use wayleave_formats::{KEY_WARNINGS, RenamedKey, Source, parse_builder, read_contracts_of_all_kinds, renamed_keys};
 
-use crate::common::scenarios::{read, said};
+use crate::common::scenarios::{read, messages};
 
 /// Documents by kind of mapping, with `PAIR` for a key and its value.
 const DOCUMENTS: &[(&str, &str)] = &[
@@ -169,14 +169,18 @@ fn outcome(of: &str, pair: &str) -> (Result<String, Vec<String>>, Vec<String>) {
         "an objective" => {
             let network = parse_builder("star:hosts=4").unwrap().network;
             let read = read_contracts_of_all_kinds(&Source::new("s.yaml", text), &network);
-            read.map(|list| format!("{:?}", list.contracts())).map_err(|errors| said(Err::<(), _>(errors)))
+            read.map(|list| format!("{:?}", list.contracts())).map_err(|errors| messages(Err::<(), _>(errors)))
+        }
+        "the spec of AgentConfig" => {
+            let read = read_agent(&Source::new("s.yaml", text));
+            read.map(|file| format!("{file:?}")).map_err(|errors| messages(Err::<(), _>(errors)))
         }
         _ => {
             let machine = "machine: { services: [ { name: a, min: 1Mbit } ] }";
             let traffic = if text.starts_with("traffic") { "" } else { "\n  traffic: [ { name: a, sizes: 1MB } ]" };
             let text = text.replace("MACHINE", machine);
             let read = read(&format!("  topology: star:hosts=4,rate=10Gbit\n  duration: 10ms\n  {text}{traffic}\n"));
-            read.map(|file| format!("{:?}", file.runs)).map_err(|errors| said(Err::<(), _>(errors)))
+            read.map(|file| format!("{:?}", file.runs)).map_err(|errors| messages(Err::<(), _>(errors)))
         }
     };
     (value, WARNINGS.take())

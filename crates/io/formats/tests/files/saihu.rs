@@ -329,7 +329,7 @@ fn links_of_wopanets_are_taken_in_both_directions() {
     let path = &file.network.flows()[0].paths[0];
     assert_eq!(path.iter().map(|&at| names[at]).collect::<Vec<_>>(), ["A-o7", "S-o2"]);
     assert!(file.network.servers()[path[0]].line.is_some());
-    let said = file.remarks[0].to_string();
+    let messages = file.remarks[0].to_string();
     for owner in [
         "the network (line 1)",
         "nodes (line 2)",
@@ -338,6 +338,6 @@ fn links_of_wopanets_are_taken_in_both_directions() {
         "targets (line 5)",
         "paths (line 5)",
     ] {
-        assert!(said.contains(&format!("\"zz\" of {owner}")), "{owner}: {said}");
+        assert!(messages.contains(&format!("\"zz\" of {owner}")), "{owner}: {messages}");
     }
 }

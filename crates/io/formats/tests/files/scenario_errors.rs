@@ -1,6 +1,6 @@
 //! Messages about wrong scenarios: each with its position and its whole text.
 
-use crate::common::scenarios::{SPEC, read, said, with_traffic};
+use crate::common::scenarios::{SPEC, messages, read, with_traffic};
 
 #[test]
 fn errors_of_traffic_are_reported_at_their_place() {
@@ -189,7 +189,7 @@ fn errors_of_traffic_are_reported_at_their_place() {
         ),
     ] as [(&str, &[&str]); 71]
     {
-        assert_eq!(said(with_traffic(traffic)), expected, "{traffic}");
+        assert_eq!(messages(with_traffic(traffic)), expected, "{traffic}");
     }
 }
 
@@ -399,7 +399,7 @@ fn errors_of_a_scenario_are_reported_at_their_place() {
     ] as [(&str, &str, &[&str]); 51]
     {
         assert!(SPEC.contains(old), "{old}");
-        assert_eq!(said(read(&SPEC.replacen(old, new, 1))), expected, "{new}");
+        assert_eq!(messages(read(&SPEC.replacen(old, new, 1))), expected, "{new}");
     }
 }
 
@@ -487,7 +487,7 @@ fn another_kind_of_document_is_refused() {
 fn a_list_item_with_several_outages_is_counted_once() {
     let outages = "10ms\n  outages: [ { at: 2ms, fail: [s1, h1->s1, h2->s1] }, { at: 1ms, repair: s1 } ]";
     let expected = "6:61 1ms is before 2ms, the time of the outage above: outages must be in order of time";
-    assert_eq!(said(read(&SPEC.replacen("10ms", outages, 1))), [expected]);
+    assert_eq!(messages(read(&SPEC.replacen("10ms", outages, 1))), [expected]);
 }
 
 /// Sharing is on line 6, traffic on line 7.
@@ -547,12 +547,12 @@ fn errors_of_sharing_are_reported_at_their_place() {
         ),
         ("{ scheme: parley, MACHINE, events: [ { at: 1ms, stop: h9 } ] }", "6:97 there is no node \"h9\""),
     ] {
-        let said = said(with(&sharing.replace("MACHINE", machine), "service: a"));
-        assert!(said.len() == 1 && said[0].starts_with(expected), "{sharing}: {said:?}");
+        let messages = messages(with(&sharing.replace("MACHINE", machine), "service: a"));
+        assert!(messages.len() == 1 && messages[0].starts_with(expected), "{sharing}: {messages:?}");
     }
-    let said_of = |sharing: &str, traffic| said(with(sharing, traffic));
+    let said_of = |sharing: &str, traffic| messages(with(sharing, traffic));
     let sharing = format!("{{ scheme: eyeq, {machine} }}");
     assert_eq!(said_of(&sharing, "service: b"), ["7:46 no policy has a service b: they have a"]);
-    let alone = said(read(&SPEC.replace("1MB }", "1MB, service: b }")));
+    let alone = messages(read(&SPEC.replace("1MB }", "1MB, service: b }")));
     assert_eq!(alone, ["6:46 it is of service b, and the hosts do not share: sharing is expected in the scenario"]);
 }

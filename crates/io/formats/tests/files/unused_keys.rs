@@ -150,25 +150,25 @@ fn remark(file: &str, text: &str, options: &ImportOptions, begin: &str) -> Strin
 #[test]
 fn every_importer_reports_each_unused_key() {
     for Case { file, text, keys } in CASES {
-        let said = remark(file, text, &with_unit(), "warning: keys not used");
+        let messages = remark(file, text, &with_unit(), "warning: keys not used");
         for (owner, key, line) in *keys {
             let expected = format!("\"{key}\" of {owner} (line {line}");
-            assert!(said.contains(&expected), "{file}: {expected}\n{said}");
+            assert!(messages.contains(&expected), "{file}: {expected}\n{messages}");
         }
-        assert_eq!(said.matches("(line ").count(), keys.len(), "{file}: {said}");
+        assert_eq!(messages.matches("(line ").count(), keys.len(), "{file}: {messages}");
     }
 }
 
 #[test]
 fn strict_refuses_each_unused_key_at_its_place() {
     for Case { file, text, keys } in CASES {
-        let said = wrong(file, text, &strict(with_unit()));
+        let messages = wrong(file, text, &strict(with_unit()));
         for (owner, key, line) in *keys {
             let message = format!(" the key \"{key}\" of {owner} is not used");
-            let found = said.iter().find(|one| one.contains(&message));
-            assert!(found.is_some_and(|one| one.starts_with(&format!("{line}:"))), "{file}: {message}\n{said:#?}");
+            let found = messages.iter().find(|one| one.contains(&message));
+            assert!(found.is_some_and(|one| one.starts_with(&format!("{line}:"))), "{file}: {message}\n{messages:#?}");
         }
-        assert_eq!(said.len(), keys.len(), "{file}: {said:#?}");
+        assert_eq!(messages.len(), keys.len(), "{file}: {messages:#?}");
     }
 }
 
@@ -197,9 +197,9 @@ topology:
     - { endpoints: [\"h1:eth1\", \"s1:p1\"], labels: { x: y } }
     - { endpoints: [\"h2:eth1\", \"s1:p2\"] }
 ";
-    let said = remark("x.clab.yml", text, &strict(with_rate()), "note: keys not used");
+    let messages = remark("x.clab.yml", text, &strict(with_rate()), "note: keys not used");
     let expected = "note: keys not used for rates or delays: \"binds\", \"image\" (2 times), \"labels\" and \"mgmt\"";
-    assert_eq!(said, expected);
+    assert_eq!(messages, expected);
 }
 
 #[test]

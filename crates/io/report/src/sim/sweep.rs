@@ -107,14 +107,14 @@ fn figure(
     lines.iter_mut().for_each(|line| line.points.sort_by(|one, other| one.x.total_cmp(&other.x)));
     let (x, x_marks) = varied.axis();
     let y = Axis::linear(highest);
-    let says = |line: &PlotLine| {
+    let describe = |line: &PlotLine| {
         let values: Vec<String> = line.points.iter().map(|dot| measure.show(dot.y)).collect();
         format!("{}: {}.", line.name, values.join(", "))
     };
     let plot = Plot {
         id: id.to_owned(),
         title: sentence(measure.name(traffic)),
-        description: lines.iter().map(says).collect::<Vec<_>>().join(" "),
+        description: lines.iter().map(describe).collect::<Vec<_>>().join(" "),
         x,
         x_marks,
         x_name: varied.path.clone(),

@@ -165,9 +165,9 @@ fn removes<D: DriverUnderTest>(mut node: D) -> Result<(), String> {
 fn reports_match_state<D: DriverUnderTest>(mut node: D) -> Result<(), String> {
     done(node.install(NOW, 1, 5, &rule(1)))?;
     let mut node = node.restart();
-    let said = node.installed(NOW).map_err(|error| error.to_string())?;
+    let message = node.installed(NOW).map_err(|error| error.to_string())?;
     let in_force = node.in_force(1).is_some();
-    expect("said to be installed", said, if in_force { vec![(1, 5)] } else { Vec::new() })
+    expect("said to be installed", message, if in_force { vec![(1, 5)] } else { Vec::new() })
 }
 
 fn is_empty_after_a_reboot<D: DriverUnderTest>(mut node: D) -> Result<(), String> {

@@ -45,9 +45,9 @@ impl PeerMessage {
         let number = |bytes: &[u8]| bytes.try_into().map(u64::from_be_bytes).ok();
         let entry = |entry: &[u8]| Some((number(&entry[..8])?, number(&entry[8..])?));
         let all: Option<Vec<(u64, u64)>> = entries.chunks_exact(ENTRY).map(entry).collect();
-        let mut said = Self { sent: all?, rates: Vec::new() };
-        said.rates = said.sent.split_off(sent);
-        Some(said)
+        let mut message = Self { sent: all?, rates: Vec::new() };
+        message.rates = message.sent.split_off(sent);
+        Some(message)
     }
 }
 
@@ -73,15 +73,16 @@ mod tests {
     #[test]
     fn messages_of_any_size_are_decoded_back() {
         for count in [0, 1, MAX as u64, 3 * MAX as u64 + 1] {
-            let said = PeerMessage { sent: (0..count).map(|at| (at, 2 * at)).collect(), rates: vec![(7, u64::MAX); 5] };
+            let message =
+                PeerMessage { sent: (0..count).map(|at| (at, 2 * at)).collect(), rates: vec![(7, u64::MAX); 5] };
             let mut read = PeerMessage::default();
-            for datagram in said.datagrams() {
+            for datagram in message.datagrams() {
                 assert!(datagram.len() <= HEAD + MAX * ENTRY);
                 let part = PeerMessage::read(&datagram).unwrap();
                 read.sent.extend(part.sent);
                 read.rates.extend(part.rates);
             }
-            assert_eq!(read, said);
+            assert_eq!(read, message);
         }
     }
 

@@ -23,13 +23,13 @@ struct World {
     /// Pairs that have nothing to send.
     quiet: BTreeSet<(NodeId, PairKey)>,
     /// `true` if messages between agents arrive.
-    are_heard: bool,
+    are_delivered: bool,
 }
 
 impl World {
     fn new(hosts: u32) -> Self {
         let hosts = (0..hosts).map(|host| (NodeId(host), HostDivision::new(LineParams::both(LINE)).unwrap())).collect();
-        Self { now: Time::ZERO, rounds: 0, hosts, sent: BTreeMap::new(), quiet: BTreeSet::new(), are_heard: true }
+        Self { now: Time::ZERO, rounds: 0, hosts, sent: BTreeMap::new(), quiet: BTreeSet::new(), are_delivered: true }
     }
 
     /// Runs one interval; returns the bit/s that arrived at each host for each contract.
@@ -53,7 +53,7 @@ impl World {
             division.count(self.now, &counted);
             messages.extend(division.take_messages().into_iter().map(|(to, said)| (host, to, said)));
         }
-        while let Some((from, to, said)) = messages.pop().filter(|_| self.are_heard) {
+        while let Some((from, to, said)) = messages.pop().filter(|_| self.are_delivered) {
             let Some(division) = self.hosts.get_mut(&to) else { continue };
             division.on_peer_message(self.now, from, &said);
             messages.extend(division.take_messages().into_iter().map(|(next, said)| (to, next, said)));
@@ -162,14 +162,14 @@ fn a_lone_sender_gets_the_unused_capacity_up_to_its_maximum() {
 fn agents_without_messages_give_pairs_only_the_guaranteed_rate() {
     let (mut world, members) = (World::new(4), [0, 1, 2, 3]);
     all_to_one(&mut world, &members, &[(1, share(6, None, 1)), (2, share(3, None, 3))]);
-    world.are_heard = false;
+    world.are_delivered = false;
     let arrived = world.run();
     let [first, second] = [1, 2].map(|serial| arrived[&(serial, NodeId(3))]);
     // Three pairs, of three that a member has.
     assert!(near(first, 6.0, 0.1) && near(second, 3.0, 0.1), "{first} and {second} bit/s");
-    world.are_heard = true;
+    world.are_delivered = true;
     world.run();
-    world.are_heard = false;
+    world.are_delivered = false;
     let arrived = world.run();
     assert!(near(arrived[&(1, NodeId(3))], 6.0, 0.1), "after 5 s of silence again: {arrived:?}");
 }

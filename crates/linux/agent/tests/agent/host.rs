@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::common::{Folder, network};
-use crate::fake::{Fake, driver, told};
+use crate::fake::{Fake, driver, neighbours};
 use wayleave_agent::NodeDriver;
 use wayleave_agent::environment::Environment;
 use wayleave_agent::host::HostDriver;
@@ -23,7 +23,7 @@ const WEB: &str = "02:00:00:00:00:01";
 const DB: &str = "02:00:00:00:00:02";
 
 fn environment() -> Arc<Environment> {
-    Arc::new(Environment::of(network(), &told(&[("acme:web", "h1", WEB), ("acme:db", "h2", DB)])))
+    Arc::new(Environment::of(network(), &neighbours(&[("acme:web", "h1", WEB), ("acme:db", "h2", DB)])))
 }
 
 fn up() -> Fake {
@@ -71,7 +71,7 @@ fn names_become_interfaces_addresses_and_tags() {
 #[test]
 fn a_host_rule_covers_the_vms_of_the_tenant_and_the_host_itself() {
     let vms = [("acme:web", "h1", WEB), ("acme:db", "h2", DB), ("other:x", "h2", "02:00:00:00:00:03")];
-    let environment = Arc::new(Environment::of(network(), &told(&vms)));
+    let environment = Arc::new(Environment::of(network(), &neighbours(&vms)));
     let (fake, folder) = (up(), Folder::new());
     let mut host = driver(&fake, &folder, environment, &[("acme:web", "tap0"), ("host:h1", "veth0")]);
     host.install(NOW, 1, 1, &rule("acme", "h1", "h2")).unwrap();
@@ -173,17 +173,20 @@ fn best_effort_follows_vms_and_avoids_failed_elements() {
     let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
     let db: Mac = DB.parse().unwrap();
     // Over each switch, in the host's own class below its two queues.
-    let ways = fake.kernel().ways[&db].clone();
-    assert_eq!((ways.len(), ways[0].queue, ways[0].tags.len(), ways[0].tags[0].queue()), (3, 2, 1, 1));
-    assert!(!fake.kernel().ways.contains_key(&WEB.parse().unwrap()));
+    let host_paths = fake.kernel().host_paths[&db].clone();
+    assert_eq!(
+        (host_paths.len(), host_paths[0].queue, host_paths[0].tags.len(), host_paths[0].tags[0].queue()),
+        (3, 2, 1, 1)
+    );
+    assert!(!fake.kernel().host_paths.contains_key(&WEB.parse().unwrap()));
     let down_links = ["h1->s2", "h1->s3", "s1->h2"].map(str::to_owned).to_vec();
-    let told = Neighbours { down_links, ..told(&[("acme:web", "h1", WEB), ("acme:db", "h2", DB)]) };
-    host.set_environment(Arc::new(Environment::of(network(), &told)));
-    let ways = fake.kernel().ways[&db].clone();
-    assert_eq!((ways.len(), ways[0].uplink, ways[0].tags.len()), (1, 10, 2));
-    let told = Neighbours { down_nodes: vec!["h2".to_owned()], ..told };
-    host.set_environment(Arc::new(Environment::of(network(), &told)));
-    assert!(fake.kernel().ways.is_empty());
+    let neighbours = Neighbours { down_links, ..neighbours(&[("acme:web", "h1", WEB), ("acme:db", "h2", DB)]) };
+    host.set_environment(Arc::new(Environment::of(network(), &neighbours)));
+    let host_paths = fake.kernel().host_paths[&db].clone();
+    assert_eq!((host_paths.len(), host_paths[0].uplink, host_paths[0].tags.len()), (1, 10, 2));
+    let neighbours = Neighbours { down_nodes: vec!["h2".to_owned()], ..neighbours };
+    host.set_environment(Arc::new(Environment::of(network(), &neighbours)));
+    assert!(fake.kernel().host_paths.is_empty());
 }
 
 #[test]
@@ -191,12 +194,14 @@ fn a_moved_vm_is_followed() {
     let (fake, folder) = (up(), Folder::new());
     let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
     host.install(NOW, 1, 1, &rule("acme", "web", "db")).unwrap();
-    let moved = told(&[("acme:web", "h1", WEB), ("acme:db", "h2", "02:00:00:00:00:09")]);
+    let moved = neighbours(&[("acme:web", "h1", WEB), ("acme:db", "h2", "02:00:00:00:00:09")]);
     host.set_environment(Arc::new(Environment::of(network(), &moved)));
     let now: Mac = "02:00:00:00:00:09".parse().unwrap();
     assert_eq!(fake.kernel().rules[&1].1.senders[0].selector.destination, Some(now));
-    assert!(fake.kernel().ways.contains_key(&now) && !fake.kernel().ways.contains_key(&DB.parse().unwrap()));
-    let gone = told(&[("acme:web", "h2", WEB), ("acme:db", "h2", DB)]);
+    assert!(
+        fake.kernel().host_paths.contains_key(&now) && !fake.kernel().host_paths.contains_key(&DB.parse().unwrap())
+    );
+    let gone = neighbours(&[("acme:web", "h2", WEB), ("acme:db", "h2", DB)]);
     host.set_environment(Arc::new(Environment::of(network(), &gone)));
     assert!(fake.kernel().endpoints.is_empty(), "a VM of another host has no interface here");
 }
@@ -287,13 +292,13 @@ fn the_host_passes_the_suite_of_drivers() {
 fn broadcasts_reach_endpoints_of_the_tenant_and_those_of_hosts_reach_all() {
     let (fake, folder) = (Fake::with(&[("tap0", 7), ("own", 8), ("up0", 20)]), Folder::new());
     let vm = |id, host, last| (id, host, last);
-    let told = told(&[
+    let neighbours = neighbours(&[
         vm("acme:web", "h1", "02:00:00:00:00:01"),
         vm("acme:db", "h1", "02:00:00:00:00:02"),
         vm("acme:far", "h2", "02:00:00:00:00:03"),
         vm("other:x", "h2", "02:00:00:00:00:04"),
     ]);
-    let environment = Arc::new(Environment::of(network(), &told));
+    let environment = Arc::new(Environment::of(network(), &neighbours));
     let _driver = driver(&fake, &folder, environment.clone(), &[("acme:web", "tap0"), ("host:h1", "own")]);
     let mac = |name: &str| environment.location(name).unwrap().mac;
     let asked = |index: u32| -> Vec<wayleave_packet_format::Mac> { fake.kernel().groups[&index].clone() };
@@ -316,11 +321,11 @@ fn broadcasts_reach_endpoints_of_the_tenant_and_those_of_hosts_reach_all() {
 fn problems_of_a_node_are_reported_together_with_spoofing_endpoints() {
     use wayleave_dataplane::host::{SpoofKind, SpoofReport};
     let (fake, folder) = (Fake::with(&[("tap0", 7), ("up0", 20)]), Folder::new());
-    let environment = Arc::new(Environment::of(network(), &told(&[("acme:web", "h1", "02:00:00:00:00:01")])));
+    let environment = Arc::new(Environment::of(network(), &neighbours(&[("acme:web", "h1", "02:00:00:00:00:01")])));
     let mut driver = driver(&fake, &folder, environment, &[("acme:web", "tap0")]);
     assert_eq!(driver.problems(Time::from_millis(1_000)), [""; 0]);
     let (mac, source) = (wayleave_packet_format::Mac::new([2, 0, 0, 0, 0, 9]), None);
-    fake.kernel().strangers = vec![SpoofReport { ifindex: 7, why: SpoofKind::Address, mac, source, packets: 4 }];
+    fake.kernel().spoofed = vec![SpoofReport { ifindex: 7, why: SpoofKind::Address, mac, source, packets: 4 }];
     let expected = "acme:web sends from 02:00:00:00:00:09, and its own is 02:00:00:00:00:01: dropped (4 packets)";
     assert_eq!(driver.problems(Time::from_millis(2_000)), [expected]);
     // A failed operation is reported, too.

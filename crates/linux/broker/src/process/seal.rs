@@ -67,23 +67,23 @@ pub enum SealError {
 pub struct Seal {
     key: Key,
     own: BrokerId,
-    said: Mutex<u64>,
+    bytes: Mutex<u64>,
     /// The number of the last message of each sender.
-    heard: Mutex<HashMap<u32, u64>>,
+    last_received: Mutex<HashMap<u32, u64>>,
 }
 
 impl Seal {
     /// Of this broker.
     pub fn new(key: Key, own: BrokerId) -> Self {
-        Self { key, own, said: Mutex::default(), heard: Mutex::default() }
+        Self { key, own, bytes: Mutex::default(), last_received: Mutex::default() }
     }
 
     /// A message to a broker.
     pub fn seal(&self, now: WallTime, to: BrokerId, message: &[u8]) -> Vec<u8> {
         let number = {
-            let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-            *said = now.as_nanos().max(said.saturating_add(1));
-            *said
+            let mut bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+            *bytes = now.as_nanos().max(bytes.saturating_add(1));
+            *bytes
         };
         let mut sealed = Vec::with_capacity(HEAD + message.len() + TAG);
         sealed.extend_from_slice(MAGIC);
@@ -124,8 +124,8 @@ impl Seal {
         if number.abs_diff(now.as_nanos()) > SKEW {
             return Err(SealError::Skewed);
         }
-        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = heard.entry(from).or_default();
+        let mut last_received = self.last_received.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = last_received.entry(from).or_default();
         if number <= *last {
             return Err(SealError::Old);
         }

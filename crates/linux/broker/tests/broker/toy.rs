@@ -66,7 +66,7 @@ fn toy_brokers_divide_their_rate_among_machines_in_virtual_time() {
 #[test]
 fn a_restarted_broker_receives_no_timers_of_its_earlier_start() {
     // Messages of the fabric's broker in ten intervals: one in each, to each machine.
-    let said = |starts: u32| {
+    let message = |starts: u32| {
         let mut world = SimulatedRacks::on_time(setup(), 3).unwrap();
         world.run(ROUND);
         for _ in 0..starts {
@@ -79,6 +79,6 @@ fn a_restarted_broker_receives_no_timers_of_its_earlier_start() {
         world.written().messages - before
     };
     // Each machine reports to its broker, which reports to the fabric's, which sends each of them its part.
-    assert_eq!(said(0), 80);
-    assert_eq!(said(5), 80, "each start that is forgotten armed a timer");
+    assert_eq!(message(0), 80);
+    assert_eq!(message(5), 80, "each start that is forgotten armed a timer");
 }

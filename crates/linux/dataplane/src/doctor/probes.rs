@@ -122,8 +122,8 @@ const TOOLS: &[Tool] = &[
 
 impl Tool {
     fn check(&self) -> Check {
-        let said = Command::new(self.name).arg(self.version).output();
-        let finding = match said {
+        let printed = Command::new(self.name).arg(self.version).output();
+        let finding = match printed {
             Ok(output) => {
                 let text = [output.stdout, output.stderr].concat();
                 let text = String::from_utf8_lossy(&text);
@@ -231,7 +231,7 @@ fn polling(place: Option<(&Pins, &Throwaway)>) -> Check {
 /// Returns the output of a tool; the name of the check shows its command.
 fn error_text(error: NetError) -> String {
     match error {
-        NetError::Tool { said, .. } => said,
+        NetError::Tool { output, .. } => output,
         other => other.to_string(),
     }
 }

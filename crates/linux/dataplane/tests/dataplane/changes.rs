@@ -85,7 +85,7 @@ fn network(world: &World, host: &Host, switch: &mut SwitchProgram) {
         };
         attach_ingress(&at, &program).iter().for_each(|line| tool("tc", line));
     }
-    let ways = [
+    let host_paths = [
         (UPLINK, 1, SECOND),
         (SECOND, 2, END),
         (UPLINK, 11, SECOND_LONG),
@@ -93,7 +93,7 @@ fn network(world: &World, host: &Host, switch: &mut SwitchProgram) {
         (THIRD_LONG, 13, END),
         (UPLINK, 21, END),
     ];
-    for (from, port, to) in ways {
+    for (from, port, to) in host_paths {
         switch.set(from + 1, tag(port), TaggedPort { ifindex: to, priority: priority(1) }).unwrap();
     }
     tool("ip", &format!("link set tapp address {}", mac(1)));

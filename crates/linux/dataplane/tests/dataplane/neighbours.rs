@@ -267,10 +267,10 @@ pub(crate) fn packets_with_undeclared_addresses_are_reported() {
         [1, 2, 1],
         "a packet from another source address is not the contract's"
     );
-    let stranger =
+    let unknown =
         |why, mac: Mac, source, packets| SpoofReport { ifindex: TAP, why, mac, source: Some(source), packets };
     assert_eq!(
         host.spoof_reports().unwrap(),
-        [stranger(SpoofKind::Address, mac(3), ipv4(3), 2), stranger(SpoofKind::Source, mac(1), ipv4(3), 1)]
+        [unknown(SpoofKind::Address, mac(3), ipv4(3), 2), unknown(SpoofKind::Source, mac(1), ipv4(3), 1)]
     );
 }

@@ -39,12 +39,15 @@ pub(crate) fn the_sources_compile_to_the_shipped_objects() {
     let compiled = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("objects-{}", std::process::id()));
     fs::create_dir_all(&compiled).unwrap();
     let output = Command::new(folder().join("compile")).arg(&compiled).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
+    let printed = String::from_utf8_lossy(&output.stderr);
     if output.status.code() == Some(MISSING) {
         fs::remove_dir_all(&compiled).unwrap();
-        wayleave_repo_checks::leave_out("clang", format_args!("it compiles the eBPF programs again: {}", said.trim()));
+        wayleave_repo_checks::leave_out(
+            "clang",
+            format_args!("it compiles the eBPF programs again: {}", printed.trim()),
+        );
     }
-    assert!(output.status.success(), "{said}");
+    assert!(output.status.success(), "{printed}");
 
     let tools = |folder: &Path| fs::read_to_string(folder.join("tools")).unwrap().trim().replace('\n', ", ");
     let (then, now) = (tools(&shipped), tools(&compiled));

@@ -227,13 +227,13 @@ pub(crate) fn packets_follow_their_outer_tag_for_any_number_of_tags() {
     // Until then no packet leaves by a port that its tag does not name.
     let flooded = site.send(0, &[frame(&[(2, 0)], &[1]), frame(&[(1, 0)], &[2])], 1);
     assert!(flooded.iter().all(|(port, frame)| (*port, frame[2]) == (1, 2) || *port == 2), "{flooded:?}");
-    let said = switch.repair(&plan()).unwrap().join("; ");
+    let printed = switch.repair(&plan()).unwrap().join("; ");
     for part in [
         "the program of p2 was missing",
         "rules of bridge br0 were missing or changed: 1",
         "foreign rules in bridge br0: 1",
     ] {
-        assert!(said.contains(part), "{said}");
+        assert!(printed.contains(part), "{printed}");
     }
     assert_eq!(site.send(0, &[frame(&[(1, 0)], &[9])], 1), [(1, behind(&[], &[9]))]);
 }

@@ -49,15 +49,15 @@ fn shortest(network: &Network, from: NodeId, to: NodeId, avoided: &BTreeSet<Link
             }
         }
     }
-    let mut way = Vec::new();
+    let mut path = Vec::new();
     let mut node = to;
     while node != from {
         let &link = entered.get(&node)?;
-        way.push(link);
+        path.push(link);
         node = network.link(link).from;
     }
-    way.reverse();
-    Some(way)
+    path.reverse();
+    Some(path)
 }
 
 #[cfg(test)]

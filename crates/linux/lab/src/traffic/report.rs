@@ -68,7 +68,7 @@ pub struct FlowReport {
     /// Packets that came once more.
     pub duplicates: u64,
     /// Packets at its port that are not its own.
-    pub strangers: u64,
+    pub foreign: u64,
     /// Promised bounds, if there are any.
     pub bounds: Option<Bounds>,
     /// Every delay in nanoseconds, shortest first.
@@ -127,8 +127,8 @@ mod tests {
     fn report(delays: Vec<u64>, arrivals: Vec<Arrival>) -> FlowReport {
         let bounds = Some(Bounds::of(Time::from_nanos(100)));
         let name = "f".to_owned();
-        let (reordered, duplicates, strangers) = (0, 0, 0);
-        FlowReport { name, sent: 10, reordered, duplicates, strangers, bounds, delays, arrivals }
+        let (reordered, duplicates, foreign) = (0, 0, 0);
+        FlowReport { name, sent: 10, reordered, duplicates, foreign, bounds, delays, arrivals }
     }
 
     #[test]

@@ -71,7 +71,7 @@ pub(crate) fn contracts_across_a_fat_tree_keep_bounds_and_order_during_floods() 
         let wrong = contracts.zip(before.iter().zip(after)).flat_map(|(report, (before, after))| {
             let (name, shaped) = (&report.name, after - before);
             let (_, broken) = report.late_by_stalls(&stalls);
-            assert_eq!((report.duplicates, report.strangers), (0, 0), "{name}");
+            assert_eq!((report.duplicates, report.foreign), (0, 0), "{name}");
             assert!(report.lost() >= shaped, "{name}: {shaped} were shaped, and {} are missing", report.lost());
             [
                 unless(broken.is_empty(), || format!("{name} was late: {broken:?}")),

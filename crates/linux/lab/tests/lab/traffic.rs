@@ -139,7 +139,7 @@ fn assert_keeps_its_bound(lab: &Lab) {
         let (packets, shaped) = (after.packets - before.packets, after.shaped - before.shaped);
         let with = &reports[0];
         assert_eq!(packets + shaped, with.sent, "every packet passes its shaper or is dropped there");
-        assert_eq!((with.duplicates, with.strangers), (0, 0));
+        assert_eq!((with.duplicates, with.foreign), (0, 0));
         assert!(with.lost() >= shaped, "{shaped} were shaped, and {} are missing", with.lost());
         let (_, broken) = with.late_by_stalls(&stalls);
         let wrong = [

@@ -324,7 +324,7 @@ struct Counts {
 
 impl Counts {
     fn of(scene: &Scene) -> Self {
-        let reroutings = scene.seen.actions.iter().filter(|action| action.deed == NetworkAction::Reroute);
+        let reroutings = scene.seen.actions.iter().filter(|action| action.kind == NetworkAction::Reroute);
         Self {
             title: scene.title,
             papers: scene.papers,

@@ -18,7 +18,7 @@ const LINE: f64 = 10e9;
 const CAPACITY: f64 = 9e9;
 /// "Regardless of the number of flows"; at most as many as R's floor of 1 Mbit/s allows with room below it.
 const SENDERS: [u32; 7] = [1, 3, 10, 30, 100, 300, 1_000];
-/// Within 0.01 % of the ideal, as the text says, and within 1 %.
+/// Within 0.01 % of the ideal, as in the text, and within 1 %.
 const WITHIN: [f64; 2] = [1e-4, 1e-2];
 /// Buffer of a port in all other figures.
 const BUFFER: f64 = 4.5e6;

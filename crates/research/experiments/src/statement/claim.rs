@@ -9,7 +9,7 @@ pub struct Claim<'a> {
     pub readings: Vec<&'a Statement>,
 }
 
-/// Groups statements by what they say, in the order of their first occurrence.
+/// Groups statements by their text, in the order of their first occurrence.
 pub fn claims<'a>(statements: impl IntoIterator<Item = &'a Statement>) -> Vec<Claim<'a>> {
     let mut all: Vec<Claim<'a>> = Vec::new();
     for statement in statements {

@@ -221,7 +221,7 @@ pub enum TrafficError {
         to: String,
     },
     /// No path leads back: a sender would never receive acknowledgements.
-    NoWayBack {
+    NoReturnPath {
         /// The sender.
         from: String,
         /// The receiver.
@@ -338,7 +338,7 @@ pub enum TrafficError {
     /// Flows that follow others between ends that are fixed.
     FollowsPairs,
     /// An endpoint would have to send or receive that is not among the ends.
-    FollowsStranger {
+    FollowsUnrelated {
         /// `from` or `to`.
         key: &'static str,
         /// The endpoint.
@@ -442,7 +442,7 @@ impl TrafficError {
             Self::Service { key, .. } => key,
             Self::Twice(_) | Self::NoPair => "from",
             Self::NoMessage => "job",
-            Self::Unreachable { .. } | Self::NoWayBack { .. } => "to",
+            Self::Unreachable { .. } | Self::NoReturnPath { .. } => "to",
             Self::NoQueue { .. } => "queue",
             Self::StartsLate { key, .. } => key,
             Self::StopsEarly { .. } => "stop",
@@ -453,7 +453,7 @@ impl TrafficError {
             Self::KeptServer | Self::ServersOfPairs | Self::TooFewServers { .. } => "rpc",
             Self::FollowsNothing { .. } | Self::FollowsNoEnd { .. } | Self::TooFewReceivers { .. } => "after",
             Self::FollowsPairs => "pairs",
-            Self::FollowsStranger { key, .. } => key,
+            Self::FollowsUnrelated { key, .. } => key,
             Self::SendScheduleOfRequests => "sendSchedule",
             Self::Endless => "sizes",
             Self::RandomPairs => "pairs",
@@ -504,7 +504,7 @@ impl fmt::Display for TrafficError {
             Self::NoMessage => write!(f, "no message of this job crosses the network: expected ranks on several hosts"),
             Self::NoPair => write!(f, "no pair has two different hosts"),
             Self::Unreachable { from, to } => write!(f, "no path leads from {from} to {to}"),
-            Self::NoWayBack { from, to } => {
+            Self::NoReturnPath { from, to } => {
                 write!(f, "no path leads from {to} back to {from}, and acknowledgements take one")
             }
             Self::Service { service, known: None, .. } => {
@@ -563,13 +563,13 @@ impl fmt::Display for TrafficError {
             Self::FollowsPairs => {
                 write!(f, "the senders follow from the traffic before: leave out pairs, and give from and to")
             }
-            Self::FollowsStranger { key: "from", endpoint, traffic } => {
+            Self::FollowsUnrelated { key: "from", endpoint, traffic } => {
                 write!(
                     f,
                     "{endpoint} receives flows of {traffic} and sends the follow-up flows: expected it in this list"
                 )
             }
-            Self::FollowsStranger { endpoint, traffic, .. } => {
+            Self::FollowsUnrelated { endpoint, traffic, .. } => {
                 write!(
                     f,
                     "{endpoint} sends flows of {traffic} and receives the follow-up flows: expected it in this list"

@@ -220,7 +220,7 @@ fn joined(from: NodeId, to: NodeId, scenario: &Scenario, reach: &mut Reachabilit
     }
     if reach.is_answered && !reach.joins(to, from) {
         let (from, to) = names();
-        return Err(TrafficError::NoWayBack { from, to });
+        return Err(TrafficError::NoReturnPath { from, to });
     }
     Ok(())
 }

@@ -227,7 +227,7 @@ fn a_symbolic_link_is_kept_and_its_target_replaced() {
 fn a_file_that_is_not_regular_is_not_replaced() {
     let directory = Directory::new("socket");
     let path = directory.0.join("s");
-    // A socket of its own stands for devices. Never a real device: if this test failed as root, the machine would lose
+    // A socket of its own represents devices. Never a real device: if this test failed as root, the machine would lose
     // it.
     let _socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
     let error = write(&path, &Header::default(), &Ring::new(1)).unwrap_err();

@@ -74,7 +74,7 @@ impl PlannedClasses {
     pub fn tenants(&self, statement: &Statement, claim: &AdmittedClaim, model: &Model) -> Result<Tenants, Error> {
         let network = &statement.network;
         let mut budgets = vec![Vec::new(); network.links().len()];
-        statement.queues.iter().for_each(|said| budgets[said.link.index()].push(said.budget));
+        statement.queues.iter().for_each(|given| budgets[given.link.index()].push(given.budget));
         let usage = |error: &dyn ToString| Error::Usage(error.to_string());
         let ledger = Ledger::new(network.clone(), *model, budgets).map_err(|error| usage(&error))?;
         let mut ledger =
@@ -166,8 +166,8 @@ impl Reader<'_> {
         if let Contract::Bandwidth(BandwidthContract { name, within: Some(asked), .. }) = &contract
             && within.is_none_or(|within| within > *asked)
         {
-            let said = within.map_or_else(|| "no time".to_owned(), |within| format!("{within:#}"));
-            findings.push(asked_for(name, "a minimum reached within", said, format!("{asked:#}")));
+            let given = within.map_or_else(|| "no time".to_owned(), |within| format!("{within:#}"));
+            findings.push(asked_for(name, "a minimum reached within", given, format!("{asked:#}")));
         }
         let share = self.held(entry, &contract)?.map(|share| PromisedShare { there_within: within, ..share });
         // A forged route is named by the recheck; packets cannot take it.
@@ -253,9 +253,9 @@ impl Reader<'_> {
 
     /// Returns the differences between a stated request and the contract.
     fn differences(&self, stated: &Contract, asked: &Contract) -> Vec<Discrepancy> {
-        let (said, here) = (words(self.network, stated), words(self.network, asked));
-        let differ = said.into_iter().zip(here).filter(|((_, said), (_, here))| said != here);
-        differ.map(|((what, said), (_, here))| asked_for(stated.name(), what, said, here)).collect()
+        let (given, here) = (words(self.network, stated), words(self.network, asked));
+        let differ = given.into_iter().zip(here).filter(|((_, given), (_, here))| given != here);
+        differ.map(|((what, given), (_, here))| asked_for(stated.name(), what, given, here)).collect()
     }
 }
 

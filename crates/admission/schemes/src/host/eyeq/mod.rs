@@ -306,7 +306,7 @@ impl Eyeq {
                 allowed: None,
                 total: Bytes::ZERO,
                 unsampled: 0,
-                told_at: Time::ZERO,
+                last_sent_at: Time::ZERO,
                 meter: RateMeter::new(self.receive.capacity(), self.params.meter),
                 metered: MeteredUsage::default(),
                 demand,

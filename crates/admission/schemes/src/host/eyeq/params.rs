@@ -92,10 +92,10 @@ impl Staleness {
     /// Returns `true` if a sender needs new feedback, given its last rate, the current rate and the time since the
     /// class's last feedback.
     #[inline]
-    pub(super) fn is_stale(self, told: u64, rate: u64, since: Time) -> bool {
+    pub(super) fn is_stale(self, last_sent: u64, rate: u64, since: Time) -> bool {
         match self {
             Self::Sampled => false,
-            Self::Doubled => rate / 2 >= told || told / 2 >= rate,
+            Self::Doubled => rate / 2 >= last_sent || last_sent / 2 >= rate,
             Self::Timed => since > FEEDBACK_INTERVAL,
         }
     }

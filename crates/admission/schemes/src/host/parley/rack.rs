@@ -119,7 +119,7 @@ impl RackBroker {
     /// The machines that it counts, itself included.
     pub fn alive(&self, now: Time) -> impl Iterator<Item = NodeId> {
         let members = self.pool.members.iter().zip(&self.members);
-        members.filter(move |(_, heard)| self.is_alive(heard, now)).map(|(&member, _)| member)
+        members.filter(move |(_, last_message)| self.is_alive(last_message, now)).map(|(&member, _)| member)
     }
 
     /// Returns the machine whose broker reports for the rack: the first of those that it counts (5.3: "one of the
@@ -133,8 +133,8 @@ impl RackBroker {
         self.ignored
     }
 
-    fn is_alive(&self, heard: &MachineReport, now: Time) -> bool {
-        heard.at.is_some_and(|at| now.saturating_sub(at) < self.params.rack_timeout)
+    fn is_alive(&self, last_message: &MachineReport, now: Time) -> bool {
+        last_message.at.is_some_and(|at| now.saturating_sub(at) < self.params.rack_timeout)
     }
 
     /// Processes its machine's usage report, which triggers all computations and messages.
@@ -285,7 +285,7 @@ impl RackBroker {
 
     /// Computes the shares of a direction, of the capacity beside light services.
     fn compute(&mut self, direction: usize, wanted: impl Fn(&Self, usize) -> Rate) {
-        let light = self.members.iter().fold(Rate::ZERO, |sum, heard| added(sum, heard.light[direction]));
+        let light = self.members.iter().fold(Rate::ZERO, |sum, last_message| added(sum, last_message.light[direction]));
         let mut demands = std::mem::take(&mut self.demands);
         let side = &self.pool.sides[direction];
         side.demands(|at| wanted(self, at), &mut demands);
@@ -294,8 +294,8 @@ impl RackBroker {
     }
 
     fn light(&self, now: Time) -> [Rate; 2] {
-        let alive = self.members.iter().filter(|heard| self.is_alive(heard, now));
-        alive.fold([Rate::ZERO; 2], |sum, heard| plus(sum, heard.light))
+        let alive = self.members.iter().filter(|last_message| self.is_alive(last_message, now));
+        alive.fold([Rate::ZERO; 2], |sum, last_message| plus(sum, last_message.light))
     }
 
     fn apply_above(&mut self) {
@@ -355,24 +355,24 @@ impl RackBroker {
             return;
         }
         if list.rack != self.place.rack.index() as u32 {
-            self.ignored.stranger += 1;
+            self.ignored.unknown_sender += 1;
             return;
         }
         match list.subject {
             RateSubject::MachineDemands => match self.pool.member(list.from).filter(|&member| member != self.me) {
                 Some(member) if list.serial < self.members[member].serial => self.ignored.serial += 1,
                 Some(member) => self.accept_report(now, member, list),
-                None => self.ignored.stranger += 1,
+                None => self.ignored.unknown_sender += 1,
             },
             RateSubject::RackLimits => {
                 let is_fabric = self.place.fabric.is_some_and(|fabric| from == Member::Broker(fabric));
                 if !is_fabric && self.pool.member(list.from).is_none() {
-                    self.ignored.stranger += 1;
+                    self.ignored.unknown_sender += 1;
                 } else if !self.above.accept_limits(now, list, self.params.fabric_timeout) {
                     self.ignored.serial += 1;
                 }
             }
-            RateSubject::MachineLimits | RateSubject::RackDemands => self.ignored.stranger += 1,
+            RateSubject::MachineLimits | RateSubject::RackDemands => self.ignored.unknown_sender += 1,
         }
     }
 
@@ -413,11 +413,11 @@ impl Broker for RackBroker {
                 if from == Member::Host(self.place.machine) {
                     self.on_report(now, &report, act);
                 } else {
-                    self.ignored.stranger += 1;
+                    self.ignored.unknown_sender += 1;
                 }
             }
             BrokerInput::Message { from, message: Message::Rates(list) } => self.on_rates(now, from, &list),
-            BrokerInput::Message { message: Message::Feedback(_), .. } => self.ignored.stranger += 1,
+            BrokerInput::Message { message: Message::Feedback(_), .. } => self.ignored.unknown_sender += 1,
             // The leader is determined here, from the machines that report.
             BrokerInput::Started | BrokerInput::Elected(_) => {}
             BrokerInput::Timer(never) => match never {},

@@ -102,8 +102,8 @@ impl HostScheme for ToySplit {
     }
 
     fn broker(setup: &BrokerSetup<'_>, params: &Params) -> Result<Splitter, BrokerError> {
-        let fabric = |seat: &BrokerSpec| seat.point == Some(ContentionPoint::Fabric);
-        Ok(match setup.seat.at.host().filter(|_| !fabric(&setup.seat)) {
+        let fabric = |spec: &BrokerSpec| spec.point == Some(ContentionPoint::Fabric);
+        Ok(match setup.spec.at.host().filter(|_| !fabric(&setup.spec)) {
             Some(machine) => Splitter::Machine { machine, fabric: setup.all.find(fabric) },
             None => Splitter::Fabric { params: *params, machines: BTreeSet::new() },
         })

@@ -74,12 +74,12 @@ impl Churn {
             is_repeated,
             ..Probe::new(pair, kind, tokens)
         };
-        let said = HopWindow { window: Bytes::new(window), counted: Bytes::new(window_counted), period };
+        let header = HopWindow { window: Bytes::new(window), counted: Bytes::new(window_counted), period };
         let [is_lost, is_unanswered] = [(); 2].map(|()| self.random.unit() < self.loss);
         if is_lost {
             return;
         }
-        let hop = self.telemetry(Some(&ProbeAt { probe, said }));
+        let hop = self.telemetry(Some(&ProbeAt { probe, window: header }));
         if is_active {
             self.truth.insert(pair, (tokens, window));
         } else {
@@ -141,7 +141,7 @@ impl Churn {
     fn check(&mut self) -> f64 {
         let (tokens, windows) = self.sums();
         let hop = self.telemetry(None);
-        let error = |said: u64, true_sum: u64| said.abs_diff(true_sum) as f64 / true_sum.max(1) as f64;
+        let error = |counted: u64, true_sum: u64| counted.abs_diff(true_sum) as f64 / true_sum.max(1) as f64;
         let weights = error(hop.weights, 3 * tokens);
         let error = error(hop.tokens, tokens).max(error(hop.windows.get(), windows)).max(weights);
         self.worst = self.worst.max(error);
@@ -194,8 +194,8 @@ fn the_printed_rules_give_wrong_sums() {
     let mut core = UfabCore::new(Params { registers: RegisterRule::AsPrinted, ..Params::default() });
     let mut say = |kind, tokens, window| {
         let mut hop = IntHop::default();
-        let said = HopWindow::new(Bytes::new(window));
-        core.on_telemetry(Time::ZERO, Some(&ProbeAt { probe: Probe::new(1, kind, tokens), said }), &mut hop);
+        let window = HopWindow::new(Bytes::new(window));
+        core.on_telemetry(Time::ZERO, Some(&ProbeAt { probe: Probe::new(1, kind, tokens), window }), &mut hop);
         (hop.tokens, hop.windows.get())
     };
     assert_eq!(say(ProbeKind::Active, 10, 1_000), (10, 1_000));
@@ -226,7 +226,7 @@ fn candidate_probes_are_not_counted() {
     let mut core = UfabCore::new(Params::default());
     let mut hop = IntHop::default();
     let probe = Probe::new(1, ProbeKind::Candidate, 10);
-    core.on_telemetry(Time::ZERO, Some(&ProbeAt { probe, said: HopWindow::new(Bytes::new(9)) }), &mut hop);
+    core.on_telemetry(Time::ZERO, Some(&ProbeAt { probe, window: HopWindow::new(Bytes::new(9)) }), &mut hop);
     assert_eq!((hop.tokens, hop.windows), (0, Bytes::ZERO));
 }
 

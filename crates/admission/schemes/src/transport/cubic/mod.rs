@@ -224,8 +224,8 @@ impl Cubic {
     /// Records the window of the loss. A flow that did not reach its previous window leaves room for others.
     fn remember(&mut self) {
         self.prior = self.in_bytes(self.window);
-        let gives_way = self.prior < self.plateau;
-        self.plateau = if gives_way { self.in_bytes(self.window * (1.0 + BETA) / 2.0) } else { self.prior };
+        let yields = self.prior < self.plateau;
+        self.plateau = if yields { self.in_bytes(self.window * (1.0 + BETA) / 2.0) } else { self.prior };
     }
 }
 

@@ -159,7 +159,7 @@ fn no_refusal_claims_that_a_frame_is_too_large_for_links_that_carry_it() {
 }
 
 /// Returns a network with two paths from a to b, over c and over d; hosts with fast links.
-fn two_ways() -> Arc<Network> {
+fn two_paths() -> Arc<Network> {
     let mut links: Vec<Cable<'_>> = Vec::new();
     for (host, switch) in [("h1", "a"), ("h2", "a"), ("h3", "b"), ("h4", "b")] {
         links.push((host, switch, 0, &[500], 1500, 10_000));
@@ -175,7 +175,7 @@ fn two_ways() -> Arc<Network> {
 
 #[test]
 fn a_flow_with_a_pinned_route_is_not_moved() {
-    let network = two_ways();
+    let network = two_paths();
     let params = Params { rerouting: Some(Rerouting::default()), ..Params::default() };
     let mut scheme = chameleon(&network, model(), params);
     let link = |name| Hop { link: network.find_link(name).unwrap(), queue: 0 };
@@ -191,7 +191,7 @@ fn a_flow_with_a_pinned_route_is_not_moved() {
 
 #[test]
 fn a_changed_flow_is_not_listed_among_moved_flows() {
-    let network = two_ways();
+    let network = two_paths();
     let params = Params { rerouting: Some(Rerouting::default()), ..Params::default() };
     let mut scheme = chameleon(&network, model(), params);
     let heavy = |from, to| Request { rate: Rate::from_mbit(600), ..request(&network, from, to, 1500) };

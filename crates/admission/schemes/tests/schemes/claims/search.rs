@@ -95,19 +95,19 @@ impl<'a> Exhaustive<'a> {
     ) -> (Option<Time>, Vec<Option<u64>>) {
         let (visited, least_costs) = (vec![query.from], vec![None; costs.len()]);
         let mut this = Self { placement, query, costs, visited, hops: Vec::new(), least_delay: None, least_costs };
-        this.go_on(query.from, PortInput::LOCAL, query.burst);
+        this.extend(query.from, PortInput::LOCAL, query.burst);
         (this.least_delay, this.least_costs)
     }
 
-    fn go_on(&mut self, at: NodeId, input: PortInput, burst: Amount) {
+    fn extend(&mut self, at: NodeId, input: PortInput, burst: Amount) {
         if at == self.query.to {
             return self.arrive();
         }
         let (network, ledger) = (self.placement.network(), self.placement.ledger());
         for &link in network.links_from(at) {
             let head = network.link(link).to;
-            let is_way = head == self.query.to || network.node(head).kind == NodeKind::Switch;
-            if !is_way || self.visited.contains(&head) {
+            let is_allowed = head == self.query.to || network.node(head).kind == NodeKind::Switch;
+            if !is_allowed || self.visited.contains(&head) {
                 continue;
             }
             self.visited.push(head);
@@ -115,7 +115,7 @@ impl<'a> Exhaustive<'a> {
                 // A hop that denies access denies it to every route that begins like this one.
                 if ledger.fits(link, queue, input, self.query.rate, burst) {
                     self.hops.push(Hop { link, queue });
-                    self.go_on(head, PortInput::link(link), burst + self.query.rate * budget);
+                    self.extend(head, PortInput::link(link), burst + self.query.rate * budget);
                     self.hops.pop();
                 }
             }

@@ -24,7 +24,7 @@ pub(super) fn action(action: &ActionResult) -> String {
         0 => String::new(),
         many => format!(", {} after a stop", count(many, "contract")),
     };
-    match (action.deed, &action.failed) {
+    match (action.kind, &action.failed) {
         (NetworkAction::Free, _) => format!("all routes available again: {moved} moved in {took} ms{stopped}"),
         (NetworkAction::Reroute, _) => format!("{} got another route in {took} ms{stopped}", action.what),
         (NetworkAction::Cut, _) => {
@@ -193,14 +193,14 @@ pub(super) fn json(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure>
         })
     };
     let actions = seen.actions.iter().map(|action| {
-        let deed = match action.deed {
+        let kind = match action.kind {
             NetworkAction::Reroute => "reroute",
             NetworkAction::Free => "free",
             NetworkAction::Cut => "cut",
             NetworkAction::Nothing => "nothing",
         };
         json!({
-            "deed": deed,
+            "deed": kind,
             "what": action.what,
             "moved": action.moved.iter().map(|(id, _)| id).collect::<Vec<_>>(),
             "stopped": action.stopped,

@@ -91,7 +91,7 @@ fn contracts_of_a_removed_switch_are_decided_again_on_request() {
     let mut changed = load(&controller, &after).unwrap();
     for name in &names {
         let grant = changed.grant(&id(name)).unwrap();
-        assert!(grant.trouble.is_none() && uses(&changed, name, "spine1"), "{name}: {grant:?}");
+        assert!(grant.degraded_reason.is_none() && uses(&changed, name, "spine1"), "{name}: {grant:?}");
         // Existing contracts continue by the rule that their hosts have.
         let kept = controller.grant(&id(name)).unwrap().versions() == grant.versions();
         assert_eq!(kept, !moved.contains(&name), "{name}");
@@ -126,12 +126,12 @@ fn contracts_that_slower_links_cannot_carry_are_dropped_by_priority() {
     let refused = load(&controller, &setup(slow(), UnfitPolicy::Refuse)).err().unwrap();
     assert!(matches!(refused, LoadError::Overfull { .. }), "{refused}");
     let changed = load(&controller, &setup(slow(), UnfitPolicy::DecideAgain)).unwrap();
-    let trouble = |name: &str| changed.grant(&id(name)).unwrap().trouble.clone();
-    assert!(matches!(trouble("low"), Some(DegradedReason::Unfit { .. })), "{:?}", trouble("low"));
-    assert_eq!(trouble("high"), None);
+    let degraded_reason = |name: &str| changed.grant(&id(name)).unwrap().degraded_reason.clone();
+    assert!(matches!(degraded_reason("low"), Some(DegradedReason::Unfit { .. })), "{:?}", degraded_reason("low"));
+    assert_eq!(degraded_reason("high"), None);
     let ledger = changed.ledger();
     assert!(changed.network().links().all(|(link, _)| ledger.keeps(link) && ledger.keeps_shares(link)));
-    for grant in changed.grants().filter(|grant| grant.trouble.is_none()) {
+    for grant in changed.grants().filter(|grant| grant.degraded_reason.is_none()) {
         assert!(grant.bound() <= grant.terms().map(|terms| terms.deadline), "{grant:?}");
     }
 }

@@ -70,7 +70,8 @@ fn a_start_with_a_wrong_clock_ends_nothing_without_confirmation() {
         is_there(&controller)
     };
     assert!(begin(&setup, &first));
-    let believing = ControllerConfig { timing: Timeouts { clock_doubt: Time::ZERO, ..setup.timing }, ..setup.clone() };
+    let believing =
+        ControllerConfig { timing: Timeouts { clock_hold_down: Time::ZERO, ..setup.timing }, ..setup.clone() };
     assert!(!begin(&believing, &first));
     // A server that is ended writes the time down, and is not away for long.
     first.keep_time(at(24 * HOUR - 30_000));

@@ -15,8 +15,8 @@ fn id(name: &str) -> Id {
 }
 
 fn put(controller: &mut Controller, vm: &str, host: &str) -> Result<Outcome, CommandError> {
-    let wish = VmRequest::On(host.to_owned());
-    let command = Command::PutVm { id: id(vm), wish, mac: None, check: Precondition::None };
+    let placement = VmRequest::On(host.to_owned());
+    let command = Command::PutVm { id: id(vm), placement, mac: None, check: Precondition::None };
     match controller.handle(at(0), command)? {
         Reply::Done { outcome, .. } => Ok(outcome),
         other => panic!("{other:?}"),

@@ -59,7 +59,7 @@ fn controller(setup: &ControllerConfig) -> Controller {
     for (name, host) in [("a", "h1"), ("b", "h16")] {
         let put = Command::PutVm {
             id: Id::new("default", name),
-            wish: VmRequest::On(host.into()),
+            placement: VmRequest::On(host.into()),
             mac: None,
             check: Precondition::None,
         };

@@ -112,6 +112,6 @@ fn a_stream_of_events_ends_with_its_token() {
     world.client.delete(&format!("/v1/tokens/{}", made["id"].as_str().unwrap())).is(204);
     world.client.put("/v1/contracts/secret", &crate::common::contract("h1", "h16", "1Mbit")).is(201);
     // To its end, which comes.
-    let told = read(&mut std::io::BufReader::new(stream));
-    assert!(!String::from_utf8_lossy(&told.body).contains("secret"), "{}", String::from_utf8_lossy(&told.body));
+    let answer = read(&mut std::io::BufReader::new(stream));
+    assert!(!String::from_utf8_lossy(&answer.body).contains("secret"), "{}", String::from_utf8_lossy(&answer.body));
 }

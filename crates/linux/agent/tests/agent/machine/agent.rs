@@ -77,7 +77,7 @@ fn a_repeated_operation_is_applied_once_and_confirmed_twice() {
 #[test]
 fn a_failed_operation_is_retried_with_backoff_and_confirmed_once_done() {
     let mut driver = Recorder::default();
-    driver.inject_faults([InjectedFault::Fails, InjectedFault::DoneUnheard, InjectedFault::Fails]);
+    driver.inject_faults([InjectedFault::Fails, InjectedFault::DoneUnconfirmed, InjectedFault::Fails]);
     let (mut agent, poll) = in_session(driver);
     agent.answer(ms(0), poll, AgentReply::Operations(vec![install(1, 1)]));
     let mut tried = Vec::new();

@@ -80,11 +80,11 @@ fn the_time_out_retransmits_every_missing_segment() {
     let mut sender = sender(5_000, 5);
     assert_eq!(send_all(&mut sender, 0), [0, 1, 2, 3, 4]);
     sender.on_answer(10, &answer(3, 0, Block { start: 3, end: 4 }), |_, marked, _| marked);
-    let strikes = sender.timeout_at();
-    assert!(!sender.on_timer(strikes - 1));
-    assert!(sender.on_timer(strikes));
-    assert_eq!(send_all(&mut sender, strikes), [0, 1, 2, 4]);
-    assert_eq!(sender.timeout_at() - strikes, 2_000_000_000, "the next one comes after twice the shortest one");
+    let expires = sender.timeout_at();
+    assert!(!sender.on_timer(expires - 1));
+    assert!(sender.on_timer(expires));
+    assert_eq!(send_all(&mut sender, expires), [0, 1, 2, 4]);
+    assert_eq!(sender.timeout_at() - expires, 2_000_000_000, "the next one comes after twice the shortest one");
 }
 
 #[test]
@@ -153,24 +153,24 @@ fn a_sender_with_a_slow_application_keeps_its_window() {
     let after = |available: fn(u32) -> u32| {
         let setup = Setup { max_window: 1_000, ..setup(1_000_000, 10) };
         let mut sender = Sender::new(&setup, AnyFlow::newreno(&setup.flow_start()));
-        let mut on_the_way = Vec::new();
+        let mut in_transit = Vec::new();
         for round in 0..5 {
             let sent = u64::from(round) * 10_000_000;
             sender.make_available(available(round));
-            on_the_way.extend(send_all(&mut sender, sent));
+            in_transit.extend(send_all(&mut sender, sent));
             let now = sent + 5_000_000;
-            for sequence in std::mem::take(&mut on_the_way) {
+            for sequence in std::mem::take(&mut in_transit) {
                 sender.on_answer(
                     now,
                     &SegmentReply { sent, ..answer(sequence, sequence + 1, Block::default()) },
                     |_, marked, _| marked,
                 );
-                on_the_way.extend(send_all(&mut sender, now));
+                in_transit.extend(send_all(&mut sender, now));
             }
         }
-        let on_the_way = on_the_way.len();
+        let in_transit = in_transit.len();
         sender.make_available(1_000);
-        on_the_way + send_all(&mut sender, 60_000_000).len()
+        in_transit + send_all(&mut sender, 60_000_000).len()
     };
     assert_eq!(after(|round| round + 1), 10, "one segment in each round, so the first window is still the window");
     assert!(after(|_| 1_000) > 20, "the window grows where there is always more to send");

@@ -154,8 +154,8 @@ fn short_segments_are_charged_for_their_own_bytes_only() {
     let outcome = run(&scenario, 1);
     let last = outcome.traffic[0].completions.times().max().unwrap();
     let earned = takes(500 * (FRAME + 79) - FRAME, GIGABIT);
-    let way = 2 * (takes(FRAME, LINE) + 1_000_000);
-    assert!(earned < last && last <= earned + way, "{last} ps, and {earned} ps are needed for the tokens");
+    let path_delay = 2 * (takes(FRAME, LINE) + 1_000_000);
+    assert!(earned < last && last <= earned + path_delay, "{last} ps, and {earned} ps are needed for the tokens");
 }
 
 /// Catches: a pair that is never forgotten, or too early.

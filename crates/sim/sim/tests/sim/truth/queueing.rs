@@ -24,8 +24,8 @@ fn mean_wait(scenario: &Scenario, seeds: std::ops::Range<u64>, wait: impl Fn(&Ou
 fn assert_agrees((measured, error): (f64, f64), theory: f64, what: &str) {
     assert!(error < 0.03 * theory, "{what}: an error of {error} ps in {theory} ps says nothing");
     let bound = 4.0 * error + 0.005 * theory;
-    let says = format!("measured {measured} +- {error} ps with seeds 0 to {}, theory says {theory} ps", SEEDS - 1);
-    assert!((measured - theory).abs() < bound, "{what}: {says}");
+    let claim = format!("measured {measured} +- {error} ps with seeds 0 to {}, theory says {theory} ps", SEEDS - 1);
+    assert!((measured - theory).abs() < bound, "{what}: {claim}");
 }
 
 /// Pollaczek-Khinchine: the mean wait in ps at a line, from sources of (frame, rate).

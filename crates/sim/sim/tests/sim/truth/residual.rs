@@ -318,11 +318,11 @@ fn an_idle_minimum_is_used_by_others_and_returned() {
 /// they divide more, and the queue of their class overflows.
 #[test]
 fn machines_without_switch_reports_divide_their_reserved_rate() {
-    let eyeq = |is_told: bool| {
+    let eyeq = |has_reports: bool| {
         let mut port = port(2, Others::Everything, Settings::default());
         port.scenario.sharing.as_mut().unwrap().other_schemes[0].scheme = HostSchemeConfig::Eyeq(Eyeq::default());
         port.scenario.warmup = Time::from_millis(10);
-        if !is_told {
+        if !has_reports {
             port.scenario.reserved.clear();
         }
         let outcome = run(&port.scenario, 1);

@@ -56,8 +56,8 @@ fn a_frame_that_arrives_when_the_port_becomes_free_is_not_blocked() {
         // There at 12.12 us and the propagation exactly: sent at 12.08 us, 40 ns for 500 B.
         let high = burst("high", star.hosts[1], to, 500, 1, 12_080);
         let outcome = run(&scenario(&star, Discipline::StrictPriority, vec![low, high], 1), 1);
-        let on_the_way = 2 * 1_000 * propagation;
-        assert_eq!(flow(&outcome, 1).delay.max(), Some(40_000 + 4_000_000 + on_the_way), "{propagation} ns");
+        let in_transit = 2 * 1_000 * propagation;
+        assert_eq!(flow(&outcome, 1).delay.max(), Some(40_000 + 4_000_000 + in_transit), "{propagation} ns");
     }
 }
 

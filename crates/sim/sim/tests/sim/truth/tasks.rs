@@ -136,11 +136,11 @@ fn chains_that_cannot_be_followed_are_refused() {
     ));
     assert!(matches!(
         refused(copy("write", &chunks, Onward::Drawn(1)), None),
-        TrafficError::FollowsStranger { key: "from", .. }
+        TrafficError::FollowsUnrelated { key: "from", .. }
     ));
     assert!(matches!(
         refused(copy("write", &block, Onward::Sender), None),
-        TrafficError::FollowsStranger { key: "to", .. }
+        TrafficError::FollowsUnrelated { key: "to", .. }
     ));
     assert!(matches!(
         refused(copy("write", &block, Onward::Drawn(3)), None),

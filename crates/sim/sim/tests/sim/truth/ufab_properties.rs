@@ -34,7 +34,7 @@ impl Tree {
     }
 
     /// Returns the links of a path, by the switch below; the other direction is another link.
-    fn way(&self, from: usize, to: usize) -> Vec<usize> {
+    fn path_delay(&self, from: usize, to: usize) -> Vec<usize> {
         let up = |mut at: usize| {
             let mut line = vec![at];
             while at > 0 {
@@ -157,8 +157,8 @@ fn found_on_a_tree(seed: u64, ways: Ways) -> Found {
     let mut ends = Vec::new();
     while ends.len() < 8 {
         let pair = (random.below(switches) as usize, random.below(switches) as usize);
-        let way = tree.way(pair.0, pair.1);
-        if !way.is_empty() && (ways == Ways::Both || way.iter().all(|link| link % 2 == 1)) {
+        let path_delay = tree.path_delay(pair.0, pair.1);
+        if !path_delay.is_empty() && (ways == Ways::Both || path_delay.iter().all(|link| link % 2 == 1)) {
             ends.push(pair);
         }
     }
@@ -174,8 +174,11 @@ fn found_on_a_tree(seed: u64, ways: Ways) -> Found {
     scenario.traffic = hosts.iter().enumerate().map(pair).collect();
     scenario.warmup = Time::from_millis(10);
     let shares = shares(&run(&scenario, seed), 20.0);
-    let crossings: Vec<Crossing> =
-        ends.iter().zip(&minima).map(|(&(from, to), &min)| Crossing { links: tree.way(from, to), min }).collect();
+    let crossings: Vec<Crossing> = ends
+        .iter()
+        .zip(&minima)
+        .map(|(&(from, to), &min)| Crossing { links: tree.path_delay(from, to), min })
+        .collect();
     let (expected, capacities) = beside_answers(&tree, &crossings);
     certify(&crossings, &capacities, &expected);
     let load = |link: usize| -> f64 {
@@ -305,19 +308,19 @@ fn tokens_stay_within_the_hose_except_for_a_round_trip() {
         };
         let woken = events.iter().find(first).map(|event| event.what);
         let Some(What::Probe { probe: Probe { pair: woken, .. }, .. }) = woken else { panic!("nobody woke") };
-        let (mut said, mut above_since, mut longest, mut most) = (BTreeMap::new(), None, Time::ZERO, 0);
+        let (mut messages, mut above_since, mut longest, mut most) = (BTreeMap::new(), None, Time::ZERO, 0);
         for event in events {
             let What::Probe { probe, .. } = event.what else { continue };
             match probe.kind {
-                ProbeKind::Active => said.insert(probe.pair, probe.tokens),
-                ProbeKind::Finish => said.remove(&probe.pair),
+                ProbeKind::Active => messages.insert(probe.pair, probe.tokens),
+                ProbeKind::Finish => messages.remove(&probe.pair),
                 ProbeKind::Candidate => continue,
             };
             // A silent pair keeps its part, according to the text (E): that part is not used, and does not count
             // here.
             let is_silent = event.at.as_nanos() % 4_000_000 < 2_000_000;
             let sum: u64 =
-                said.iter().filter(|(pair, _)| !(is_silent && **pair == woken)).map(|(_, tokens)| tokens).sum();
+                messages.iter().filter(|(pair, _)| !(is_silent && **pair == woken)).map(|(_, tokens)| tokens).sum();
             most = most.max(sum);
             // Half a token is rounded up for each pair.
             match (sum > 4_000 + 4, above_since) {

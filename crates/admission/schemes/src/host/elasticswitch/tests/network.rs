@@ -186,17 +186,17 @@ fn lost_bytes_are_congestion_like_marked_ones_and_reported_once_a_period() {
     ] {
         let host = &mut fluid.hosts[1];
         let mut congested = 0;
-        let mut tell = |host: &mut ElasticSwitch, now, input: HostInput<'_, Message, Timer>| {
+        let mut handle = |host: &mut ElasticSwitch, now, input: HostInput<'_, Message, Timer>| {
             host.on(now, input, &mut |action| {
                 congested += usize::from(matches!(done(action), fluid::HostRecord::Send(_, Message::Congested)));
             });
         };
         let now = Time::from_millis(10);
         for _ in 0..3 {
-            tell(host, now, HostInput::Received { pair: Incoming(0), arrivals });
+            handle(host, now, HostInput::Received { pair: Incoming(0), arrivals });
         }
-        tell(host, now, HostInput::Timer(Timer::Rates));
-        tell(host, now, HostInput::Timer(Timer::Rates));
+        handle(host, now, HostInput::Timer(Timer::Rates));
+        handle(host, now, HostInput::Timer(Timer::Rates));
         assert_eq!(congested, 1);
     }
 }

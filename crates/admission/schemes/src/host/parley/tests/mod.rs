@@ -121,7 +121,7 @@ fn uplink_capacity_comes_from_the_driver_but_never_exceeds_the_peak() {
     assert_eq!(racks.limit(0, "a"), Some(gbit(6)));
     for (capacity, share) in [(4, 2), (80, 6)] {
         let capacity = BrokerInput::Capacity { transmit: gbit(capacity), receive: gbit(capacity) };
-        (0..2).for_each(|machine| racks.tell(machine, capacity.clone()));
+        (0..2).for_each(|machine| racks.handle(machine, capacity.clone()));
         racks.rounds(2);
         assert_eq!(racks.limit(0, "a"), Some(gbit(share)));
     }
@@ -177,11 +177,11 @@ fn no_share_stays_permanently_small() {
     }
     // The capacity was 1 bit/s for some rounds: the next rounds recover as if that had never happened.
     let nothing = BrokerInput::Capacity { transmit: Rate::from_bits_per_second(2), receive: Rate::ZERO };
-    (0..2).for_each(|machine| racks.tell(machine, nothing.clone()));
+    (0..2).for_each(|machine| racks.handle(machine, nothing.clone()));
     racks.rounds(30);
     assert_eq!(racks.limit(0, "dfs"), Some(Rate::from_bits_per_second(1)));
     let capacity = BrokerInput::Capacity { transmit: gbit(10), receive: gbit(10) };
-    (0..2).for_each(|machine| racks.tell(machine, capacity.clone()));
+    (0..2).for_each(|machine| racks.handle(machine, capacity.clone()));
     racks.rounds(4);
     assert_eq!((racks.used(0, "dfs"), racks.used(1, "dfs")), (gbit(5), gbit(5)));
 }
@@ -206,10 +206,10 @@ fn stale_epochs_old_serials_and_unknown_senders_are_counted_and_ignored() {
     ];
     for list in wrong {
         let message = Message::Rates(list);
-        racks.tell(0, BrokerInput::Message { from: Member::Broker(BrokerId(1)), message });
+        racks.handle(0, BrokerInput::Message { from: Member::Broker(BrokerId(1)), message });
     }
     let ignored = racks.machines[0].broker.as_ref().unwrap().ignored();
-    assert_eq!(ignored, IgnoredParam { epoch: 2, serial: 1, stranger: 4 });
+    assert_eq!(ignored, IgnoredParam { epoch: 2, serial: 1, unknown_sender: 4 });
     racks.rounds(1);
     assert_eq!(racks.limit(0, "dfs"), Some(mbit(4_500)));
 }
@@ -297,7 +297,7 @@ fn a_rack_without_the_fabric_broker_falls_back_to_its_own_policy() {
     racks.rounds(25);
     assert_eq!(racks.used(2, "t"), mbit(500));
     let fabric = racks.fabric.take();
-    let heard = Time::from_millis(22_000);
+    let last_message = Time::from_millis(22_000);
     let mut free_at = None;
     for _ in 0..60 {
         racks.rounds(1);
@@ -306,7 +306,7 @@ fn a_rack_without_the_fabric_broker_falls_back_to_its_own_policy() {
         }
     }
     let free_at = free_at.unwrap();
-    assert!((heard + SECOND * 49..=heard + SECOND * 52).contains(&free_at), "{free_at}");
+    assert!((last_message + SECOND * 49..=last_message + SECOND * 52).contains(&free_at), "{free_at}");
     assert_eq!(racks.used(2, "t"), gbit(5));
     racks.fabric = fabric;
     racks.rounds(25);

@@ -11,7 +11,7 @@ use wayleave_scheme_api::{
 use wayleave_sim::BrokerLocation;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::{Parts, diamond, of, run_with, scenario, script, seat};
+use super::{Parts, broker_spec, diamond, of, run_with, scenario, script};
 use crate::truth::networks::{FRAME, flow};
 
 const RATE: Rate = Rate::from_mbit(100);
@@ -86,7 +86,7 @@ fn packets_wait_for_their_rule_and_then_use_both_paths() {
             let controller = Controller { waiting: None, confirmed: confirmed.clone() };
             Box::new(DynRole::new(controller, |_: &u64| 84))
         });
-        parts.broker = Some((seat(BrokerLocation::Host(broker), Leadership::Follower), controller));
+        parts.broker = Some((broker_spec(BrokerLocation::Host(broker), Leadership::Follower), controller));
         parts
     };
     let whole = run_with(&scenario, parts(), 1);

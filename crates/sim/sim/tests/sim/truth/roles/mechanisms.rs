@@ -15,7 +15,7 @@ use wayleave_sim::{BrokerLocation, Outcome};
 use wayleave_topology::LinkId;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::{LINE, Parts, diamond, of, run_with, scenario, script, seat, telling};
+use super::{LINE, Parts, broker_spec, diamond, of, run_with, scenario, script, telling};
 use crate::truth::networks::{FRAME, assert_near, endless, fixed_window, flow, once, ports, star};
 
 fn constant(name: &str, from: wayleave_topology::NodeId, to: wayleave_topology::NodeId, rate: Rate) -> Traffic {
@@ -317,8 +317,8 @@ fn a_probe_takes_its_path_and_returns_the_records_of_ports() {
     scenario.switches = telling();
     scenario.transport = fixed_window(1);
     scenario.traffic = vec![of("a", once("flow", &[(diamond.left[0], diamond.right[0])], 100))];
-    let heard: Arc<Mutex<Vec<Returned>>> = Arc::default();
-    let shared = heard.clone();
+    let arrived: Arc<Mutex<Vec<Returned>>> = Arc::default();
+    let shared = arrived.clone();
     let parts = Parts::new(move |_| {
         let shared = shared.clone();
         script(move |now, input, act| match input {
@@ -335,9 +335,9 @@ fn a_probe_takes_its_path_and_returns_the_records_of_ports() {
         })
     });
     let outcome = run_with(&scenario, parts, 1);
-    let heard = heard.lock().unwrap();
-    assert_eq!(heard.iter().map(|(_, path, ..)| path.0).collect::<Vec<_>>(), [0, 1]);
-    for (at, _, outcome, hops) in heard.iter() {
+    let arrived = arrived.lock().unwrap();
+    assert_eq!(arrived.iter().map(|(_, path, ..)| path.0).collect::<Vec<_>>(), [0, 1]);
+    for (at, _, outcome, hops) in arrived.iter() {
         assert!(matches!(outcome, ProbeOutcome::Answered(answer) if answer.tokens.is_none()));
         // Leaf, spine, leaf; the windows that the sender wrote are still there, since no switch keeps sums.
         assert_eq!(hops.len(), 3);
@@ -365,8 +365,8 @@ fn a_probe_into_a_failed_link_returns_as_failed_unless_the_failure_is_silent() {
             change: if silent { ElementChange::FailsSilently } else { ElementChange::Fails },
         };
         scenario.outages = vec![outage];
-        let heard: Arc<Mutex<Vec<ProbeOutcome>>> = Arc::default();
-        let shared = heard.clone();
+        let arrived: Arc<Mutex<Vec<ProbeOutcome>>> = Arc::default();
+        let shared = arrived.clone();
         let parts = Parts::new(move |_| {
             let shared = shared.clone();
             script(move |_, input, act| match input {
@@ -387,7 +387,7 @@ fn a_probe_into_a_failed_link_returns_as_failed_unless_the_failure_is_silent() {
         });
         let outcome = run_with(&scenario, parts, 1);
         let expected: &[ProbeOutcome] = if silent { &[] } else { &[ProbeOutcome::Failed] };
-        assert_eq!(*heard.lock().unwrap(), expected, "silent: {silent}");
+        assert_eq!(*arrived.lock().unwrap(), expected, "silent: {silent}");
         assert_eq!(outcome.sharing.unwrap().probes.lost, u64::from(silent));
     }
 }
@@ -460,7 +460,7 @@ fn an_external_broker_receives_messages_after_its_configured_delay() {
         let diamond = diamond(1);
         let mut scenario = scenario(&diamond.network, 1);
         scenario.traffic.push(constant("none of the scheme", diamond.left[0], diamond.right[0], Rate::from_mbit(10)));
-        let heard: Arc<Mutex<Vec<Time>>> = Arc::default();
+        let arrived: Arc<Mutex<Vec<Time>>> = Arc::default();
         let mut parts = Parts::new(|place| {
             let to = Peer::Broker(place.first_broker);
             script(move |_, input, act| {
@@ -469,11 +469,11 @@ fn an_external_broker_receives_messages_after_its_configured_delay() {
                 }
             })
         });
-        let list = heard.clone();
+        let list = arrived.clone();
         let broker = Box::new(move || -> CustomBroker { Box::new(DynRole::new(Listener(list.clone()), |_: &u64| 84)) });
-        parts.broker = Some((seat(BrokerLocation::Outside(away), Leadership::Follower), broker));
+        parts.broker = Some((broker_spec(BrokerLocation::Outside(away), Leadership::Follower), broker));
         let outcome = run_with(&scenario, parts, 1);
-        assert_eq!(*heard.lock().unwrap(), [away; 2], "one message of each host");
+        assert_eq!(*arrived.lock().unwrap(), [away; 2], "one message of each host");
         assert_eq!(outcome.sharing.unwrap().messages.sent, 2);
     }
 }

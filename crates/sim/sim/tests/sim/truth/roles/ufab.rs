@@ -239,10 +239,10 @@ impl Switch for Core {
     fn on_telemetry(&mut self, _now: Time, probe: Option<&ProbeAt>, hop: &mut IntHop) {
         self.records.lock().unwrap().push((self.place.0, self.place.1, *hop));
         let Some(probe) = probe else { return };
-        let ProbeAt { probe, said } = probe;
+        let ProbeAt { probe, window } = probe;
         match probe.kind {
             ProbeKind::Candidate => None,
-            ProbeKind::Active => self.pairs.insert(probe.pair, (probe.tokens, said.window)),
+            ProbeKind::Active => self.pairs.insert(probe.pair, (probe.tokens, window.window)),
             ProbeKind::Finish => self.pairs.remove(&probe.pair),
         };
         hop.tokens = self.pairs.values().map(|(tokens, _)| tokens).sum();
