@@ -12,6 +12,8 @@ use crate::statement::{Check, Claim, Effect, Statement, Verdict, claims};
 const OVERVIEW: &str = include_str!("overview.md.in");
 /// First line of each page.
 const MARK: &str = "<!-- Made by `make reproduction` from results.json. Do not edit. -->\n";
+/// Unit of a reduction in per cent.
+const LESS: &str = "% less";
 /// Number of characters of an explanation in a cell.
 const MAX_EXPLANATION: usize = 150;
 /// Number of characters of a measurement in words in a cell.
@@ -85,16 +87,24 @@ fn here(claim: &Claim<'_>, headline: &Headline) -> String {
 
 /// Returns the mean with its interval, or the least and the largest number where a claim is about all of them; words where only a truth
 /// was measured.
-fn shown(statement: &Statement, unit: &str) -> String {
+pub(super) fn shown(statement: &Statement, unit: &str) -> String {
     let with_unit = |text: String| match unit {
         "" => text,
         "x" => format!("{text}x"),
+        LESS => format!("{text} %"),
         _ => format!("{text} {unit}"),
     };
-    let text = |value: f64| if value.is_finite() { mark(value) } else { "never".to_owned() };
+    let text = |value: f64| match unit {
+        _ if !value.is_finite() => "never".to_owned(),
+        // A reduction is shown as the text prints it: -40 % is 40 % less.
+        LESS if value < 0.0 => format!("+{}", mark(-value)),
+        LESS => mark(-value),
+        _ => mark(value),
+    };
     let numbers = statement.estimate;
     let middle = with_unit(text(numbers.value));
-    match numbers.interval.map(|ends| ends.map(text)) {
+    let interval = numbers.interval.map(|[low, high]| if unit == LESS { [high, low] } else { [low, high] });
+    match interval.map(|ends| ends.map(text)) {
         _ if unit == "words" => short(&statement.measured, MAX_MEASURED),
         Some([low, high]) if low != high && statement.check == Check::Mean => format!("{middle} ({low} to {high})"),
         Some([low, high]) if high == "never" => format!("{} to {high}", with_unit(low)),
