@@ -447,7 +447,6 @@ mod tests {
             "all of them finish in",
             "the latest of them; three requests of 2.5 MB take 6 ms at line rate",
         ],
-        ["parley-fig15", "and finishes in", "the latest of them; three requests of 2.5 MB take 6 ms at line rate"],
     ];
 
     /// Catches: ranges that nearly any measurement is in.

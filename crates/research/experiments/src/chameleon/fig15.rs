@@ -448,7 +448,7 @@ fn statements(errors: &Errors) -> Vec<Statement> {
     vec![
         Statement::within(
             "5.4.2",
-            "bursts put the clocks out of synchronisation in the order of hundreds of us; an idle network, tens",
+            "bursts put the clocks out of synchronisation in the order of hundreds of us",
             HUNDREDS,
             &[bursts],
             measured(bursts),

@@ -99,7 +99,7 @@ impl Silo {
     pub(crate) const EXAMPLE: Self = Self { counts: Counts::SourceBursts, ..Self::AROUND };
     /// All readings with the delay of 5.1.1, the default one first.
     pub(crate) const READINGS: [Self; 7] =
-        [Self::TEXT, Self::AROUND, Self::FRAMELESS, Self::UNSHAPED, Self::BURSTS, Self::PUBLISHED, Self::EXAMPLE];
+        [Self::TEXT, Self::PUBLISHED, Self::EXAMPLE, Self::AROUND, Self::FRAMELESS, Self::UNSHAPED, Self::BURSTS];
 
     fn model(self) -> Model {
         // A frame of nothing blocks nothing, and is complete at once.

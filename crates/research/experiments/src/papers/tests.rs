@@ -110,6 +110,15 @@ fn figures_measured_in_short_change_no_page() {
     assert!(row(&results).contains("not measured"));
 }
 
+/// Catches: a completion time that is 32 % longer, shown as "-32 % less".
+#[test]
+fn reductions_have_the_sign_of_the_text() {
+    let shown = |runs: &[f64]| page::shown(&Statement::mean_within("1", "", 20.0..=80.0, runs, ""), "% less");
+    assert_eq!([shown(&[40.0, 40.0]), shown(&[-30.0, -30.0])], ["-40 %", "+30 %"]);
+    let spread = shown(&[30.0, 31.0]);
+    assert!(spread.starts_with("-30.5 % (-36.9 to -24.1"), "{spread}");
+}
+
 #[test]
 fn an_unknown_paper_is_refused_with_the_known_ones() {
     let error = claims_page("ufap", None).unwrap_err().to_string();

@@ -143,9 +143,8 @@ fn statements(data: &Data) -> Vec<Statement> {
         for (pattern, least) in [(Pattern::OnOff, 5.0 / 7.0), (Pattern::Steady, 1.0)] {
             let (begin, used, name) = (phase as u64 * PHASE, data.settled(pattern, phase), pattern.name());
             let says = if phase == 0 {
-                format!(
-                    "it converges within a few iterations, at t = 30 s, and limits the tenant to {limit} Mbit/s, despite its bursts ({name})"
-                )
+                let settled = begin as f64 + SETTLED;
+                format!("from {settled} s on the tenant is limited to its {limit} Mbit/s, despite its bursts ({name})")
             } else {
                 format!("the tenant is limited to its {limit} Mbit/s from {begin} s on ({name})")
             };

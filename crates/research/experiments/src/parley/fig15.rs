@@ -115,9 +115,7 @@ fn at_scale(scale: u64, [none, fast, slow]: [Vec<f64>; 3]) -> [Statement; 4] {
             format!("{} of it is left", halves.join(", ")),
         ),
         at_most(
-            format!(
-                "so rate meters should have a configurable interval: over {twenty:.0} ms the service keeps to 3 Gbit/s, and finishes in {ten:.0} ms ({sizes})"
-            ),
+            format!("with an interval of {twenty:.0} ms the meter lets all of them finish in {ten:.0} ms ({sizes})"),
             ten,
             &slow,
             text(&slow),
