@@ -19,7 +19,7 @@ use crate::tree::{Node, Value};
 
 pub(crate) const TOKEN_BUCKET: Shape = Shape { what: "a token bucket", keys: &["rate", "burst", "phase"] };
 pub(crate) const CONSTANT_RATE: Shape = Shape { what: "a constant rate with jitter", keys: &["rate", "jitter"] };
-pub(crate) const SEND_SCHEDULE: Shape = Shape { what: "a send offered load", keys: &["write", "every"] };
+pub(crate) const SEND_SCHEDULE: Shape = Shape { what: "a send schedule", keys: &["write", "every"] };
 pub(crate) const ON_OFF: Shape = Shape { what: "an on-off source", keys: &["rate", "on", "off"] };
 pub(crate) const RPC: Shape =
     Shape { what: "RPC", keys: &["outstanding", "answer", "thinkTime", "servers", "chain", "fanOut"] };

@@ -98,7 +98,10 @@ fn errors_name_cause_kind_and_place() {
     messages("{ name: x, bandwidth: { from: h1, to: h2, min: 2Mbit, weight: 0 } }", &["\"0\" is not a weight"]);
     messages("{ name: x, bandwidth: { from: h1, to: h2, min: 2Mbit, within: 0s } }", &["within is zero"]);
     messages("{ name: x, bandwidth: { from: h1, to: h2, mim: 2Mbit } }", &["did you mean \"min\"?"]);
-    messages("{ name: x, objective: { members: [h1, h2], weight: 1Mbit } }", &["needs the key \"deadline\" or \"goal\""]);
+    messages(
+        "{ name: x, objective: { members: [h1, h2], weight: 1Mbit } }",
+        &["needs the key \"deadline\" or \"goal\""],
+    );
     messages(
         "{ name: x, objective: { goal: completon, members: [h1, h2], weight: 1Mbit } }",
         &["did you mean \"completion\"?"],

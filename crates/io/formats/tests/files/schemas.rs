@@ -75,7 +75,10 @@ fn a_schema_refuses_what_its_reader_refuses() {
     assert!(!kind(1, "bandwidth", json!({ "hose": ["h1", "h2"], "from": "h1", "min": "1Gbit" })));
     assert!(!kind(1, "bandwidth", json!({ "hose": ["h1"], "min": "1Gbit" })));
     assert!(!kind(1, "bandwidth", json!({ "from": "h1", "to": "h2" })), "without a minimum");
-    assert!(!kind(1, "objective", json!({ "goal": "latency", "members": ["h1", "h2"], "weight": "1Mbit" })), "two kinds");
+    assert!(
+        !kind(1, "objective", json!({ "goal": "latency", "members": ["h1", "h2"], "weight": "1Mbit" })),
+        "two kinds"
+    );
     assert!(!kind(3, "objective", json!({ "members": ["h1", "h2"], "weight": "1Mbit" })), "without a goal");
     assert!(!kind(3, "rate", json!("1Mbit")), "which is a term of latency contracts");
 

@@ -578,7 +578,9 @@ impl fmt::Display for TrafficError {
             Self::TooFewReceivers { sender, receivers, wanted } => {
                 write!(f, "{wanted} flows follow one, and {sender} has {receivers} others to send to")
             }
-            Self::SendScheduleOfRequests => write!(f, "requests and answers are written in one piece: remove sendSchedule"),
+            Self::SendScheduleOfRequests => {
+                write!(f, "requests and answers are written in one piece: remove sendSchedule")
+            }
             Self::RandomPairs => f.write_str(
                 "gaps belong to a fixed pair, but random pairs change: expected all-to-all, a permutation or a list",
             ),
