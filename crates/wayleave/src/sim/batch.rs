@@ -164,7 +164,7 @@ impl Batch {
     pub fn fast_forward(&mut self, forward: FastForward) {
         self.edit_scenarios(|scenario| scenario.fast_forward = Some(forward));
         for run in &mut self.runs {
-            run.replay += &format!(" --fast-forward={}", forward.error);
+            run.replay += &format!(" --fast-forward={}", forward.max_error);
         }
     }
 
