@@ -72,7 +72,10 @@ fn errors_name_what_is_wrong_for_which_kind_and_where() {
         assert!(parts.iter().all(|part| error.contains(part)), "{item}\n{error}");
         assert!(error.contains("contract \"x\""), "{error}");
     };
-    said("{ name: x, bandwidth: { hose: [h1], min: 1Mbit } }", &["hose has 1 host: at least two", "mixed.yaml:5:37"]);
+    said(
+        "{ name: x, bandwidth: { hose: [h1], min: 1Mbit } }",
+        &["hose has 1 host: expected at least two", "mixed.yaml:5:37"],
+    );
     said("{ name: x, bandwidth: { hose: [h1, h2, h1], min: 1Mbit } }", &["hose has h1 twice", "mixed.yaml:5:46"]);
     said("{ name: x, bandwidth: { hose: [h1, s1], min: 1Mbit } }", &["hose has s1, a switch", "mixed.yaml:5:42"]);
     said("{ name: x, bandwidth: { hose: [h1, hx], min: 1Mbit } }", &["hx"]);
