@@ -56,7 +56,7 @@ fn what_cannot_be_rendered_says_what_to_do() {
         ),
         "{ports}"
     );
-    assert!(ports.ends_with("; 6 values of ports differ from the topology\n"), "{ports}");
+    assert!(ports.ends_with("; 6 port settings differ from the topology\n"), "{ports}");
     let none = wayleave(&format!("export-config --for tc {PLANT} --scheme qjump")).ends_with(2).stderr;
     assert!(none.contains("reserves no queues"), "{none}");
     let old = file("render-old.json", "{");
@@ -82,7 +82,7 @@ fn names_of_interfaces_go_into_scripts_only_if_they_are_names() {
         "render-wrong.txt:1:15: \"eth0;reboot\" is not an interface name",
         "render-wrong.txt:2:1: there is no link \"leaf1->spin2\", did you mean \"leaf1->spine2\"?",
         "render-wrong.txt:4:15: \"eth2\" is the interface of another link of the same switch",
-        "render-wrong.txt:5:1: 1 words: expected LINK INTERFACE",
+        "render-wrong.txt:5:1: 1 words: LINK INTERFACE is expected",
     ] {
         assert!(said.contains(expected), "{expected}: {said}");
     }
