@@ -204,7 +204,7 @@ fn is_below(claimed: u64, derived: &Option<BigRational>) -> bool {
 /// A derived figure, rounded up to a whole unit.
 fn text<U: fmt::Display>(derived: &Option<BigRational>, round: impl Fn(&BigRational) -> Option<U>) -> String {
     match derived {
-        Some(exact) => round(exact).map_or_else(|| exact.ceil().to_string(), |rounded| rounded.to_string()),
+        Some(exact) => round(exact).map_or_else(|| exact.ceil().to_string(), |rounded| format!("{rounded:#}")),
         None => "any amount".to_owned(),
     }
 }

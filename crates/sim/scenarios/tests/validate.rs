@@ -99,11 +99,9 @@ fn unusable_ports_are_refused() {
     let red = |min, max, probability, weight| {
         PortEcn::from(Ecn::Red(Red { min: Bytes::new(min), max: Bytes::new(max), probability, weight }))
     };
-    assert_refused(
-        "switches.ecn",
-        "marks begin at 2kB and are certain at 1kB: the first has to be the smaller one",
-        |scenario| scenario.switches.ecn = red(2000, 1000, 0.1, 1.0),
-    );
+    assert_refused("switches.ecn", "min is 2kB and max is 1kB: min must be below max", |scenario| {
+        scenario.switches.ecn = red(2000, 1000, 0.1, 1.0)
+    });
     assert_refused("switches.ecn", "a probability of 1.5: above 0 and up to 1 is accepted", |scenario| {
         scenario.switches.ecn = red(1000, 2000, 1.5, 1.0);
     });

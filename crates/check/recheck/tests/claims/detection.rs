@@ -72,7 +72,7 @@ fn a_budget_that_is_one_nanosecond_too_small_is_found() {
     assert!(matches!(violations[..], [BrokenPromise::Budget { queue: 0, .. }]), "{violations:?}");
     assert_eq!(
         violations[0].to_string(),
-        "queue 0 of s->d has a worst-case delay of 75.131us, above its budget of 75.13us"
+        "queue 0 of s->d has a worst-case delay of 75.131 us, above its budget of 75.13 us"
     );
 }
 
@@ -112,7 +112,7 @@ fn a_buffer_that_is_one_byte_too_small_is_found() {
     assert!(matches!(violations[..], [BrokenPromise::Buffer { .. }]), "{violations:?}");
     assert_eq!(
         violations[0].to_string(),
-        "queue 0 of h0->s has a worst-case backlog of 3.15kB, above its buffer of 3.149kB"
+        "queue 0 of h0->s has a worst-case backlog of 3.15 kB, above its buffer of 3.149 kB"
     );
 }
 
@@ -235,7 +235,7 @@ fn a_report_states_how_much_was_checked_and_every_violation() {
     let text = check(&claim).to_string();
     assert_eq!(
         text,
-        "4 queues and 3 flows checked: 1 violation\nflow \"f0\" was guaranteed 0ns, below its bound of 5.1ms"
+        "4 queues and 3 flows checked: 1 violation\nflow \"f0\" was guaranteed 0 ns, below its bound of 5.1 ms"
     );
 }
 

@@ -460,7 +460,7 @@ fn a_dry_run_shows_which_fields_would_change() {
     let table = run("").stdout;
     for part in [
         "rate: 20Mbit -> 30Mbit",
-        "is not possible with the configured",
+        "is not possible",
         "deadline: 2ms -> 2us",
         "bandwidth.max: not set -> 2Gbit",
     ] {

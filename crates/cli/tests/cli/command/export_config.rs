@@ -56,7 +56,7 @@ fn an_unsupported_export_fails_with_advice() {
         ),
         "{ports}"
     );
-    assert!(ports.ends_with("; 6 values of ports differ from the topology\n"), "{ports}");
+    assert!(ports.ends_with("; 6 port settings differ from the topology\n"), "{ports}");
     let none = wayleave(&format!("export-config --for tc {PLANT} --scheme qjump")).ends_with(2).stderr;
     assert!(none.contains("reserves no queues"), "{none}");
     let old = file("render-old.json", "{");
@@ -82,7 +82,7 @@ fn invalid_interface_names_are_not_written_into_scripts() {
         "render-wrong.txt:1:15: \"eth0;reboot\" is not an interface name",
         "render-wrong.txt:2:1: there is no link \"leaf1->spin2\", did you mean \"leaf1->spine2\"?",
         "render-wrong.txt:4:15: \"eth2\" is the interface of another link of the same switch",
-        "render-wrong.txt:5:1: 1 words: expected LINK INTERFACE",
+        "render-wrong.txt:5:1: 1 words: LINK INTERFACE is expected",
     ] {
         assert!(output.contains(expected), "{expected}: {output}");
     }

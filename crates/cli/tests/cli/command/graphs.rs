@@ -140,5 +140,5 @@ fn strict_refuses_unused_keys() {
     let run = wayleave(&format!("topology validate {lab} --strict")).ends_with(2);
     assert!(run.stderr.contains("clab.yml:4:39: the key \"zz\" of nodes is not used"), "{}", run.stderr);
     let run = wayleave(&format!("topology validate {lab} --default-mtu 60B")).ends_with(2);
-    assert!(run.stderr.contains("--default-mtu is from 64B to 65535B"), "{}", run.stderr);
+    assert!(run.stderr.contains("--default-mtu: expected 64B to 65535B"), "{}", run.stderr);
 }

@@ -55,9 +55,9 @@ fn wrong_demands_and_places_are_errors_with_the_valid_ones() {
         output.contains("\"dsf\" is not at this contention point: the services are dfs, hbase, vms, other"),
         "{output}"
     );
-    assert!(show("--demands dfs").contains("SERVICE=RATE is expected"));
+    assert!(show("--demands dfs").contains("expected SERVICE=RATE"));
     assert!(show("--demands dfs=10mbps").contains("write 10Mbit"));
-    assert!(show("--at h1").contains("it applies at leaf1, leaf2, leaf3"));
+    assert!(show("--at h1").contains("but at leaf1, leaf2, leaf3"));
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn capacity_reserved_by_contracts_is_not_available_to_services() {
         "{}",
         run.stderr
     );
-    assert!(run.stderr.contains(" that is promised to contracts"), "{}", run.stderr);
+    assert!(run.stderr.contains(" is promised to contracts"), "{}", run.stderr);
     let show = format!("policy show {network} -f {services} --at h1 --demands a=all");
     let share = |rest: &str| {
         let rows = wayleave(&format!("{show} {rest} -o json")).ends_with(0).json();

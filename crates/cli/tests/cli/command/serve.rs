@@ -128,7 +128,7 @@ fn a_flag_overrides_the_environment_which_overrides_the_file() {
     std::fs::write(directory.join("wayleave.toml"), "topology = \"star:hosts=2\"\n\nconections = 7\n").unwrap();
     let run = wayleave(&directory, &["config", "show"]).output().unwrap();
     let stderr = String::from_utf8(run.stderr).unwrap();
-    assert!(stderr.contains("wayleave.toml:3: there is no setting conections; did you mean connections?"), "{stderr}");
+    assert!(stderr.contains("wayleave.toml:3: unknown setting conections; did you mean connections?"), "{stderr}");
     std::fs::remove_dir_all(directory).unwrap();
 }
 

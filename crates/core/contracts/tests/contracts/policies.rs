@@ -121,7 +121,7 @@ fn loops_unknown_parents_and_names_are_errors() {
     );
     assert_eq!(only_fault(vec![part("a", "z")]).1, "no service \"z\" in this policy");
     assert_eq!(only_fault(vec![service("a", 80), service("a", 81)]).0, PolicyFault::SameName);
-    assert!(only_fault(vec![service("a:b", 80)]).1.starts_with("this is no name of a service"));
+    assert!(only_fault(vec![service("a:b", 80)]).1.starts_with("this is not a name of a service"));
 }
 
 #[test]

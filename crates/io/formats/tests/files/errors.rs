@@ -164,7 +164,7 @@ fn a_list_or_mapping_where_text_is_expected_is_named() {
     );
     assert_problems(
         topology(&topology_yaml("  builder: { kind: star, hosts: many }")),
-        &[(BadValue, "4:33", "\"many\" is not accepted: a whole number such as 4")],
+        &[(BadValue, "4:33", "\"many\" is not accepted: expected a whole number such as 4")],
     );
 }
 
@@ -176,7 +176,7 @@ fn an_impossible_contract_is_refused_at_its_field() {
         (with("1500B", "63B, accounting: frame, minFrame: 64B"), "5:56", "the burst 63B is smaller than minFrame 64B"),
         (with("1500B", "100B, maxFrame: 101B"), "5:56", "smaller than maxFrame 101B"),
         (with("2ms", "0s"), "5:73", "deadline is zero"),
-        (with("2ms", "101s"), "5:73", "too long: up to 100s"),
+        (with("2ms", "101s"), "5:73", "too long: expected at most 100s"),
         (with("h2", "s1"), "5:32", "to is s1, a switch: contracts join hosts"),
         (with("h2", "h1"), "5:32", "from and to are both h1"),
         (with("name: a", "name: \"\""), "5:15", "a contract needs a name"),
@@ -322,7 +322,7 @@ fn another_kind_or_version_suppresses_all_other_errors() {
     let text = contracts_yaml(&["7"; 30]);
     assert_problems(
         topology(&text),
-        &[(WrongKind, "2:7", "this is a document of kind Contracts, and one of kind Topology is expected")],
+        &[(WrongKind, "2:7", "this is a document of kind Contracts: expected kind Topology")],
     );
     assert_problems(events(&text), &[(WrongKind, "2:7", "one of kind Events is expected")]);
     assert_problems(

@@ -35,7 +35,10 @@ fn a_truncated_file_is_recognised() {
 #[test]
 fn an_empty_file_is_reported_with_the_expected_content() {
     for text in ["", "\n \n", "\u{feff}", "~"] {
-        assert_problems(contracts(text), &[(Empty, "1:1", "kind Contracts is expected .. apiVersion: wayleave/v1")]);
+        assert_problems(
+            contracts(text),
+            &[(Empty, "1:1", "expected a document of kind Contracts .. apiVersion: wayleave/v1")],
+        );
     }
     assert_problems(topology("# nothing\n"), &[(Empty, "1:1", "there are only comments here")]);
     assert_problems(

@@ -98,7 +98,7 @@ fn ranks_that_wait_for_each_other_are_refused() {
     let one =
         |rank: u32| format!("rank {rank} {{\na: recv 8b from {0}\nb: send 8b to {0}\nb requires a\n}}\n", 1 - rank);
     let errors = text(&format!("num_ranks 2\n{}{}", one(0), one(1))).unwrap_err();
-    assert!(errors.contains("3:1: this operation never ends: ranks wait for one another"), "{errors}");
+    assert!(errors.contains("3:1: this operation never ends: ranks wait for each other"), "{errors}");
 }
 
 #[test]
@@ -214,17 +214,14 @@ fn errors_of_a_job_are_reported_at_their_place() {
         ),
         (
             "job: { collective: all-to-all, data: 1MB, ranks: h1 }",
-            "a collective operation of 1 ranks: at least 2 are expected",
+            "a collective operation of 1 ranks: expected at least 2",
         ),
-        (
-            "job: { collective: all-to-all, data: 1MB, ranks: [h1, h1] }",
-            "no message of this job goes from one host to another",
-        ),
+        ("job: { collective: all-to-all, data: 1MB, ranks: [h1, h1] }", "no message of this job crosses the network"),
         ("job: { collective: all-to-all, data: 0B }", "the data is 0B"),
         ("job: { collective: all-to-all, data: 1MB, chunks: 0 }", "0 chunks"),
         ("job: { collective: all-to-all, data: 1MB, chunks: 4000000000 }", "operations: up to 16777216 are simulated"),
         ("job: { collective: all-to-all, data: 1MB, iterations: 0 }", "0 iterations"),
-        ("job: { goal: pair.goal }", "4 endpoints for 2 ranks: one for each is expected; list them in `ranks`"),
+        ("job: { goal: pair.goal }", "4 endpoints for 2 ranks: expected one for each; list them in `ranks`"),
         ("job: { goal: wrong.goal, ranks: h1 }", "wrong.goal:3:1: there is no rank 3"),
         ("job: { goal: pair.goal, ranks: h1..h2, data: 1MB }", "data does not apply to a job with goal"),
         ("job: { collective: all-to-all, data: 1MB }\n      from: h1", "from does not apply to a job"),

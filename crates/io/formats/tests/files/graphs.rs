@@ -239,5 +239,5 @@ fn topologies_of_wayleave_are_still_read_as_such() {
     let text = "apiVersion: wayleave/v1\nkind: Topology\nspec: { builder: { kind: star, hosts: 2 } }\n";
     let imported = read("x.yaml", text, &options());
     assert!(!imported.is_foreign && imported.remarks.is_empty());
-    assert_eq!(wrong("x.yaml", "", &options())[0], "1:1 the file is empty: a document of kind Topology is expected");
+    assert_eq!(wrong("x.yaml", "", &options())[0], "1:1 the file is empty: expected a document of kind Topology");
 }

@@ -112,15 +112,15 @@ fn the_numbers_of_switches_may_be_wrapped() {
 #[test]
 fn errors_of_an_hpcc_topology_are_reported_at_their_place() {
     for (text, expected) in [
-        ("", "1:1 the file ends here: NODES SWITCHES LINKS is expected"),
+        ("", "1:1 unexpected end of file: NODES SWITCHES LINKS is expected"),
         ("3 1\n", "1:1 2 words: NODES SWITCHES LINKS is expected on the first line"),
         ("x 1 2\n", "1:1 \"x\" is not a number of nodes: a whole number is expected"),
         ("9999999 1 2\n", "1:1 9999999 nodes: at most 1000000 are read"),
-        ("3 1 2\n", "1:6 the file ends here: the numbers of 1 more switches are missing"),
+        ("3 1 2\n", "1:6 unexpected end of file: the numbers of 1 more switches are missing"),
         ("3 1 2\n3\n", "2:1 there is no node 3: 3 nodes are counted from 0"),
         ("3 1 2\n0 1\n", "2:3 more numbers than the 1 switches that the first line announces"),
         ("3 2 0\n0 0\n", "2:3 switch 0 is given twice"),
-        ("3 1 2\n0\n0 1 1Gbps 1us 0\n", "3:16 the file ends here: link 2 of 2 is missing"),
+        ("3 1 2\n0\n0 1 1Gbps 1us 0\n", "3:16 unexpected end of file: link 2 of 2 is missing"),
         ("3 1 1\n0\n0 1 1Gbps 1us\n", "3:1 4 words: A B RATE DELAY ERROR_RATE is expected for a link"),
         ("3 1 1\n0\n0 7 1Gbps 1us 0\n", "3:3 there is no node 7: 3 nodes are counted from 0"),
         ("3 1 1\n0\n0 1 1GBps 1us 0\n", "3:5 \"1GBps\" is not a rate: one such as 100Gbps is expected"),
@@ -160,9 +160,9 @@ fn hpcc_flows_with_and_without_a_port_are_read_in_order_of_time() {
 #[test]
 fn errors_of_hpcc_flows_are_reported_at_their_place() {
     for (text, expected) in [
-        ("", "1:1 the file ends here: the number of flows is expected"),
+        ("", "1:1 unexpected end of file: the number of flows is expected"),
         ("2 1\n", "1:1 2 words: the number of flows is expected on the first line"),
-        ("2\n0 1 3 100 5 0\n", "2:14 the file ends here: flow 2 of 2 is missing"),
+        ("2\n0 1 3 100 5 0\n", "2:14 unexpected end of file: flow 2 of 2 is missing"),
         ("1\n0 1 3 5\n", "2:1 4 words: SRC DST PG DPORT SIZE START, or the same without DPORT, is expected for a flow"),
         ("1\n0 4 3 100 5 0\n", "2:3 there is no node 4: the network has 4, counted from 0"),
         ("1\n0 1 3 100 0 0\n", "2:11 a size of 0 bytes: from 1 to 100GB is accepted"),
@@ -334,7 +334,7 @@ fn errors_of_a_connection_matrix_are_reported_at_their_place() {
         let text = format!("Nodes 4\nConnections 1\n{flow}\n");
         assert_eq!(messages(matrix(&text)), [expected], "{flow}");
     }
-    assert_eq!(messages(matrix("")), ["1:1 the file ends here: Nodes N and Connections N are expected"]);
+    assert_eq!(messages(matrix("")), ["1:1 unexpected end of file: Nodes N and Connections N are expected"]);
     assert_eq!(messages(matrix("Nodes 4\n0->1 start 0 size 9\n")), ["1:1 the line `Connections N` is missing"]);
 }
 
@@ -402,7 +402,7 @@ fn a_last_share_that_is_rounded_counts_as_one() {
 #[test]
 fn errors_of_a_distribution_are_reported_at_their_line() {
     for (text, expected) in [
-        ("# nothing\n", "1:1 the file has no lines: SIZE SHARE is expected on each"),
+        ("# nothing\n", "1:1 the file is empty: expected lines of SIZE SHARE"),
         ("100 0.5\n90 1\n", "2:1 the sizes do not rise: point 2 has 90 bytes after 100"),
         ("100 0.5\n200 0.4\n300 1\n", "2:1 the shares do not rise: point 2 has 0.4 after 0.5"),
         ("100 50\n200 40\n300 100\n", "2:1 the shares do not rise: point 2 has 0.4 after 0.5"),

@@ -74,7 +74,7 @@ fn errors_name_cause_kind_and_place() {
     };
     messages(
         "{ name: x, bandwidth: { hose: [h1], min: 1Mbit } }",
-        &["hose has 1 host: at least two", "mixed.yaml:5:37"],
+        &["hose has 1 host: expected at least two", "mixed.yaml:5:37"],
     );
     messages("{ name: x, bandwidth: { hose: [h1, h2, h1], min: 1Mbit } }", &["hose has h1 twice", "mixed.yaml:5:46"]);
     messages("{ name: x, bandwidth: { hose: [h1, s1], min: 1Mbit } }", &["hose has s1, a switch", "mixed.yaml:5:42"]);

@@ -104,7 +104,7 @@ fn the_address_of_a_request_supplies_absent_names_and_must_match_the_text() {
     assert_problems(
         addressed(&other),
         &[
-            (Contradiction, "1:9", "the name is \"ptp-2\" here and \"ptp-1\" in the request .. leave out name here"),
+            (Contradiction, "1:9", "the name is \"ptp-2\" here, but \"ptp-1\" in the request .. leave out name here"),
             (Contradiction, "1:24", "the tenant is \"guests\""),
             (UnknownName, "1:38", "no host \"web\""),
             (UnknownName, "1:47", "no host \"db\""),
@@ -136,8 +136,8 @@ fn errors_of_one_contract_have_line_column_and_a_suggestion() {
 
 #[test]
 fn a_text_that_is_no_contract_is_refused_with_the_expected_form() {
-    assert_problems(one(""), &[(Empty, "1:1", "a contract is expected")]);
-    assert_problems(one("null"), &[(Empty, "1:1", "a contract is expected")]);
+    assert_problems(one(""), &[(Empty, "1:1", "expected a contract")]);
+    assert_problems(one("null"), &[(Empty, "1:1", "expected a contract")]);
     assert_problems(one("[1]"), &[(WrongType, "1:1", "a contract is expected here, not a list")]);
     assert_problems(one("{\"name\": \"a\", "), &[(Syntax, "1:14", "")]);
     assert_problems(one(&contracts_yaml(&[&terms("a")])), &[(WrongKind, "1:1", "a whole document .. leave out")]);
@@ -284,8 +284,8 @@ fn labels_are_read_and_written_for_contracts_of_every_kind_and_have_bounds() {
     assert_eq!(list(&text).unwrap_or_else(|errors| panic!("{errors}\n{text}")).into_orders(), orders);
     for (labels, messages) in [
         ("[app]", "not a mapping"),
-        ("{ 'a b': c }", "`a b` is no key of a label"),
-        ("{ a: 'b c' }", "the value of label a is none"),
+        ("{ 'a b': c }", "`a b` is not a label key"),
+        ("{ a: 'b c' }", "the value of label a is invalid"),
         ("{ a: 1, a: 2 }", "twice"),
         ("{ a: [b] }", ""),
     ] {
@@ -294,5 +294,5 @@ fn labels_are_read_and_written_for_contracts_of_every_kind_and_have_bounds() {
     }
     let many: Vec<String> = (0..17).map(|number| format!("l{number}: a")).collect();
     let errors = one(&with(&format!("labels: {{ {} }}", many.join(", ")))).unwrap_err().to_string();
-    assert!(errors.contains("17 labels: up to 16"), "{errors}");
+    assert!(errors.contains("17 labels: expected at most 16"), "{errors}");
 }

@@ -48,7 +48,10 @@ fn every_error_names_its_place() {
         "policy.yaml:6:35: the maximum 1Gbit to transmit is below the minimum 2Gbit: raise max or lower min"
     );
     assert_eq!(complaint("- { name: a, parent: b }"), "policy.yaml:6:26: no service \"b\" in this policy");
-    assert!(complaint("- { name: a, weight: 0 }").contains(":26: the weight 0 is not accepted: a whole number from 1"));
+    assert!(
+        complaint("- { name: a, weight: 0 }")
+            .contains(":26: the weight 0 is not accepted: expected a whole number from 1")
+    );
     assert!(complaint("- { name: a, endpoints: [h1, h99] }").contains(":34: there is no node \"h99\""));
     assert!(complaint("- { name: a, endpoints: [leaf1] }").contains("leaf1 is a switch"));
     assert!(complaint("- { name: a, objective: latency }").contains("has an objective and no share"));

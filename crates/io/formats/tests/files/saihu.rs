@@ -126,7 +126,7 @@ fn meaningless_servers_and_heads_are_refused() {
     assert_said(
         server(r#"{ "name": "s", "service_curve": { "latencies": [0], "rates": [0] } }"#, ""),
         ProblemKind::Impossible,
-        &["server \"s\" serves nothing: a rate above zero is expected"],
+        &["server \"s\" serves nothing: expected a rate above zero"],
     );
     assert_said(
         server(&format!(r#"{{ "name": "s", {CURVE}, "capacity": 0 }}"#), ""),

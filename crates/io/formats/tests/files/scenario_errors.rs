@@ -212,8 +212,8 @@ fn errors_of_a_scenario_are_reported_at_their_place() {
             "  topology: star:hosts=4",
             "  topology: { hpcc: t.txt }",
             &[
-                "t.txt:4:5 \"10Gxps\" is not a rate: expected one such as 100Gbps",
-                "t.txt:4:16 links that lose packets at random are not simulated: expected an error rate of 0",
+                "t.txt:4:5 \"10Gxps\" is not a rate: one such as 100Gbps is expected",
+                "t.txt:4:16 links that lose packets at random are not simulated: an error rate of 0 is expected",
             ],
         ),
         (
@@ -477,10 +477,7 @@ fn problems_of_several_files_are_grouped_by_file() {
 fn another_kind_of_document_is_refused() {
     let source = wayleave_formats::Source::new("e.yaml", "apiVersion: wayleave/v1\nkind: Events\nspec: {}\n");
     let errors = wayleave_formats::read_scenario(&source, &|_| unreachable!()).unwrap_err();
-    assert_eq!(
-        errors.problems()[0].message(),
-        "this is a document of kind Events, and one of kind Scenario is expected"
-    );
+    assert_eq!(errors.problems()[0].message(), "this is a document of kind Events: expected kind Scenario");
 }
 
 #[test]
@@ -543,7 +540,7 @@ fn errors_of_sharing_are_reported_at_their_place() {
         ("{ scheme: scc, machine: { services: [ { name: a, share: 0bit } ] } }", "6:36 service a: its share is 0"),
         (
             "{ scheme: eyeq, machine: { services: [ { name: a, share: 1Gbit } ] } }",
-            "6:37 service a: scheme eyeq knows no shares: give min, max and weight, or take scheme scc",
+            "6:37 service a: scheme eyeq does not support shares: give min, max and weight, or use scheme scc",
         ),
         ("{ scheme: parley, MACHINE, events: [ { at: 1ms, stop: h9 } ] }", "6:97 there is no node \"h9\""),
     ] {

@@ -62,7 +62,7 @@ fn errors_are_reported_at_their_place() {
     assert_problems(read("  vms: [ { name: a, placement: randm } ]"), &[(BadValue, "4:32", "did you mean \"random\"")]);
     assert_problems(read("  vms: 3"), &[(WrongType, "4:8", "a list of vms")]);
     let topology = Source::new("t.yaml", "apiVersion: wayleave/v1\nkind: Topology\nspec: {}\n");
-    assert_problems(read_tenants(&topology), &[(WrongKind, "2:7", "one of kind Tenants is expected")]);
+    assert_problems(read_tenants(&topology), &[(WrongKind, "2:7", "expected kind Tenants")]);
 }
 
 #[test]

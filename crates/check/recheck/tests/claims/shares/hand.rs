@@ -197,7 +197,7 @@ fn acknowledgements_count_in_the_other_direction() {
     // s2->s1 5 + 1 are too much.
     let text = |broken: Vec<BrokenShare>| broken.iter().map(ToString::to_string).collect::<Vec<_>>();
     let too_much =
-        "minima of s1->s2 with acknowledgements and probes take 5700000001 bit/s, above the 5700000000 that hosts fill";
+        "minima of s1->s2 with acknowledgements and probes take 5.700000001 Gbit/s, above the limit of 5.7 Gbit/s";
     assert!(!text(check(1_000_000_000)).iter().any(|one| one.starts_with("minima of s1->s2")));
     assert!(text(check(1_000_000_001)).contains(&too_much.to_owned()), "{:?}", text(check(1_000_000_001)));
 }
@@ -220,7 +220,7 @@ fn without_a_reverse_direction_acknowledgements_use_every_allowed_path() {
     assert_eq!(check(5_100), []);
     let texts: Vec<String> = check(5_140).iter().map(ToString::to_string).collect();
     assert!(
-        texts.iter().any(|text| text.starts_with("minima of s2->s3 with ack") && text.contains("514000000")),
+        texts.iter().any(|text| text.starts_with("minima of s2->s3 with ack") && text.contains("514 Mbit/s")),
         "{texts:?}"
     );
 }

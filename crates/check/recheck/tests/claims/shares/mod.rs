@@ -103,7 +103,7 @@ fn latency_contracts_reduce_the_capacity_of_shares() {
     let broken = check(&network, Some((1, 2, 4_000)), &[pair(3_061)]);
     assert_eq!(links(&broken), 2);
     assert!(
-        broken[0].to_string().contains("has 3061000000 bit/s reserved, above the limit of 3060000000"),
+        broken[0].to_string().contains("has 3.061 Gbit/s reserved, above the limit of 3.06 Gbit/s"),
         "{}",
         broken[0]
     );

@@ -49,7 +49,7 @@ fn a_share_that_starts_while_a_moved_flow_is_still_on_its_link_is_found() {
     assert_eq!(texts.len(), 2, "both links: {texts:?}");
     assert_eq!(
         texts[0],
-        "from 1.040999ms on, the guaranteed class of h1->s1 has 5000000000 bit/s reserved, above the limit of 3060000000, \
+        "from 1.040999 ms on, the guaranteed class of h1->s1 has 5 Gbit/s reserved, above the limit of 3.06 Gbit/s, \
          with share beside packets of latency"
     );
     assert_eq!(at(1_041_000).broken, []);

@@ -137,7 +137,7 @@ fn a_curve_prints_in_its_original_units() {
     let line = ArrivalCurve::line(Rate::from_gbit(1), Bytes::new(1562));
     assert_eq!(flow.minimum(&line).to_string(), "min(1.562 kB + 1 Gbit/s * t, 97 kB + 100 Mbit/s * t)");
     assert_eq!(ArrivalCurve::token_bucket(Rate::from_mbit(1), Bytes::ZERO).to_string(), "1 Mbit/s * t");
-    assert_eq!(ArrivalCurve::token_bucket(Rate::ZERO, Bytes::new(64)).to_string(), "64B");
+    assert_eq!(ArrivalCurve::token_bucket(Rate::ZERO, Bytes::new(64)).to_string(), "64 B");
     assert_eq!(ArrivalCurve::zero().to_string(), "0");
 
     let link = ServiceCurve::constant_rate(Rate::from_gbit(10));
